@@ -1,5 +1,5 @@
 import os from 'node:os';
-import { EXIT, type Ending } from '../cli/output/exit-codes.ts';
+import { EXIT, type Ending } from '../cli/output/command-process.ts';
 
 /** A fault of whoever typed the command: one line, no stack. */
 export class OperatorFault extends Error {

@@ -1,9 +1,46 @@
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import type { Role } from '../src/app.ts';
-import { addBackups } from './backup-commands.ts';
-import { addMoves } from './move-commands.ts';
-import { CONFIG, DATA, JSON_OUTPUT, NO_BACKUP, WIDE } from './shared-options.ts';
-import { addSetup } from './setup-command.ts';
+
+/** Options that several commands on this machine have. */
+const DATA = ['--data <dir>', 'the data folder (RASKET_DATA; default that of the installation, or ./data)'] as const;
+const CONFIG = ['--config <file>', 'the configuration file (RASKET_CONFIG; default that of the installation)'] as const;
+const WIDE = ['--wide', 'show every column, each row on one line'] as const;
+const NO_BACKUP = [
+  '--no-backup',
+  'where the database is of an older version: change it without a backup, however old the last one is',
+] as const;
+const JSON_OUTPUT = ['--json', 'print JSON'] as const;
+
+const DESCRIPTION =
+  'Needs the service stopped. Copies every row, compares each with the original, and only then marks the database of before as moved: it is kept, and no start uses it by accident. Content in files stays where it is. Killed, it is simply called again. At its end it says which settings lead to the new database.';
+
+function addMoves(program: Command): void {
+  const declare = (name: string, summary: string, to: [string, string], example: string): Command =>
+    program
+      .command(name)
+      .summary(summary)
+      .description(DESCRIPTION)
+      .option(...to)
+      .option('--dry-run', 'only count what there is to copy, look at both ends and estimate the time')
+      .option('--write-config', 'change the settings file as well; its comments stay')
+      .option('--undo', 'go back to the database of before, as long as nothing has used the copy')
+      .option(...DATA)
+      .option(...CONFIG)
+      .option(...JSON_OUTPUT)
+      .addHelpText('after', `\nExample:\n  rasket ${name} ${example}`);
+  declare(
+    'migrate-to-postgres',
+    'move the installation from SQLite to PostgreSQL',
+    ['--to <url>', 'an empty database: postgres://user:password@host/database (or PGPASSWORD)'],
+    "--to 'postgres://rasket@/rasket?host=/run/postgresql' --data /var/lib/rasket",
+  ).action(async (options) => (await import('./commands/move.ts')).moveTo('pg', options));
+  declare(
+    'migrate-to-sqlite',
+    'move the installation from PostgreSQL to an SQLite file',
+    ['--to <file>', 'a new file, relative to the data folder (default database.path of the settings)'],
+    '--to rasket.db --data /var/lib/rasket',
+  ).action(async (options) => (await import('./commands/move.ts')).moveTo('sqlite', options));
+}
 
 const ADMIN = ['--admin <address...>', 'who is mailed when something of the team needs a person, up to 20'] as const;
 
@@ -436,4 +473,116 @@ function someRoles(text: string): string[] {
   const unknown = names.find((name) => !ROLES.includes(name));
   if (unknown === undefined) return [...new Set(names)];
   throw new InvalidArgumentError(`${JSON.stringify(unknown)} is no role; the roles are ${ROLES.join(', ')}.`);
+}
+
+/** `places` are the options that every command on the data folder has. */
+function addSetup(program: Command, places: readonly (readonly [flags: string, says: string])[]): void {
+  const setup = program
+    .command('setup')
+    .summary('set this machine up to send: settings, first team, domain, certificate')
+    .description(
+      'Asks at a terminal, or takes flags: finds host name, addresses and taken ports, shows where each comes from, writes the settings file and keeps what an operator wrote, makes the first team and its key (shown once), prints the records of the first domain, starts the service, waits for the certificate, runs rasket doctor, and ends with the first email. It can be run again at any time, and changes only what is missing.',
+    )
+    .option('--host <name>', 'the public host name of this machine')
+    .option('--public-address <ip...>', 'the addresses by which others reach it')
+    .option(
+      '--https <how>',
+      'own (ports 443 and 80), proxy (a web server in front), none, or another port such as 8443',
+    )
+    .option('--api-port <port>', 'the port of the API on this machine, where the usual one is taken')
+    .option('--receive', 'take mail and bounces at port 25, once it is free')
+    .option('--no-receive', 'send only, and leave port 25 alone')
+    .option('--relay <host:port>', 'let this mail server pass all mail on, such as where port 25 is blocked')
+    .option('--no-relay', 'use no relay, although port 25 is blocked')
+    .option('--relay-user <name>', 'the user name at the relay')
+    .option('--relay-password-file <file>', 'a file that has the password at the relay on its first line')
+    .option('--relay-ca-file <file>', 'the certificate of the authority of a private relay, in PEM')
+    .option('--relay-spf <name>', 'what SPF records include for the relay, such as amazonses.com (or none)')
+    .option('--acme-directory <url>', 'the authority that issues the certificate')
+    .option('--acme-contact <address>', 'the address that the authority may write to')
+    .option('--agree-to-terms', 'you agree to the terms of that authority')
+    .option('--no-acme', 'ask no authority')
+    .option('--team <name>', 'the name of the first team')
+    .option('--email <address>', 'your address: you own the team, and the first email goes to it')
+    .option('--no-email', 'make no person')
+    .option('--domain <name>', 'the first domain to send from')
+    .option('--no-domain', 'add no domain')
+    .option(
+      '--publish-with <provider>',
+      'set the records of the domain through this DNS provider of the settings, or cloudflare with CLOUDFLARE_API_TOKEN',
+    )
+    .option('--new-key', 'make another key of the team, for whoever has lost the first one')
+    .option('--start', 'start the service, or restart it where its settings changed')
+    .option('--no-start', 'leave the service alone')
+    .option('--yes', 'take everything that was found, and ask nothing')
+    .option('--dry-run', 'say what would be done, and change nothing')
+    .option('--print', 'print the settings file as it would be written, and change nothing')
+    .addHelpText(
+      'after',
+      '\nExample:\n  rasket setup --host mail.example.com --domain example.com --email ada@example.com',
+    )
+    .action(async (options) => (await import('./commands/setup.ts')).setup(options));
+  for (const [flags, says] of places) setup.option(flags, says);
+}
+
+function addBackups(program: Command): void {
+  const backup = program
+    .command('backup')
+    .argument('<folder>', 'a new or an empty folder')
+    .summary('copy database, keys and content into a folder')
+    .description(
+      'Makes a data folder as it stands at one moment, while the server runs, and reads it again. To restore, make it the data folder again. With PostgreSQL a dump stands in the place of the database (pg_dump, see backup.pg_programs), and rasket restore writes it back.',
+    )
+    .option(...DATA)
+    .option(...CONFIG)
+    .addHelpText('after', '\nExample:\n  rasket backup /var/backups/rasket-monday --data /var/lib/rasket')
+    .action(async (folder, options) => (await import('./commands/backup.ts')).backup(folder, options));
+  backup
+    .command('verify')
+    .argument('<folder>', 'what rasket backup or the service has made')
+    .summary('read a backup again and say whether it is whole')
+    .description(
+      'Holds every file against its checksum, has SQLite check the database or pg_restore read the dump, counts the rows, and opens every secret with the key of the backup. Says what is damaged, and ends with 1 then.',
+    )
+    .option(...CONFIG)
+    .option(...JSON_OUTPUT)
+    .addHelpText('after', '\nExample:\n  rasket backup verify /var/backups/rasket-monday')
+    .action(async (folder, options) => (await import('./commands/backup.ts')).verify(folder, options));
+
+  program
+    .command('restore')
+    .argument('<folder>', 'what rasket backup or the service has made')
+    .summary('make a data folder of a backup again')
+    .description(
+      'Reads the backup, then fills an empty data folder with it; with PostgreSQL also the empty database of the settings (pg_restore). The server that is started on it sends nothing until rasket sending on.',
+    )
+    .option(...DATA)
+    .option(...CONFIG)
+    .addHelpText('after', '\nExample:\n  rasket restore /var/backups/rasket-monday --data /var/lib/rasket')
+    .action(async (folder, options) => (await import('./commands/backup.ts')).restore(folder, options));
+
+  const backups = program
+    .command('backups')
+    .summary('list the backups that there are, and note those of other programs');
+  backups
+    .command('list')
+    .argument('[folder]', 'the folder that they are in (default backup.directory of the settings)')
+    .summary('list the backups that there are')
+    .option(...DATA)
+    .option(...CONFIG)
+    .option(...WIDE)
+    .option(...JSON_OUTPUT)
+    .addHelpText('after', '\nExample:\n  rasket backups list --data /var/lib/rasket')
+    .action(async (folder, options) => (await import('./commands/backups.ts')).printBackups(folder, options));
+  backups
+    .command('note')
+    .summary('say that another program has made a backup')
+    .description(
+      'For what is backed up by pg_dump or a snapshot of the disk: findings and upgrades go by the age of the last backup.',
+    )
+    .option('--at <time>', 'when it was made (default now)')
+    .option(...DATA)
+    .option(...CONFIG)
+    .addHelpText('after', '\nExample:\n  rasket backups note --data /var/lib/rasket')
+    .action(async (options) => (await import('./commands/backups.ts')).noteMade(options));
 }

@@ -14,7 +14,7 @@ import { addContactImportCommands } from './commands/contact-imports/index.ts';
 import { addConsoleCommand } from './commands/console.ts';
 import { declareFamily, declareTail } from './commands/declare-family.ts';
 import { keepMachineFinder, type FindMachine } from './commands/machine.ts';
-import { keepRest } from './commands/declare-rest.ts';
+import { keepRest } from './commands/typed-command.ts';
 import { addDomainClaimCommands } from './commands/domain-claims/index.ts';
 import { addDomainCommands } from './commands/domains/index.ts';
 import { addEmailCommands } from './commands/emails/index.ts';
@@ -55,11 +55,10 @@ import {
   type Family,
 } from './families/index.ts';
 
-export { adviceFor } from './commands/advise.ts';
+export { adviceFor } from './commands/typed-command.ts';
 export { otherWords } from './commands/typed-words.ts';
-export { namedWords } from './commands/named-words.ts';
-export { flagValues } from './commands/flag-values.ts';
-export { EXIT, EXIT_CODES } from './output/exit-codes.ts';
+export { namedWords, flagValues } from './commands/completion-words.ts';
+export { EXIT, EXIT_CODES } from './output/command-process.ts';
 
 const declare =
   (...families: readonly Family[]) =>

@@ -2,12 +2,11 @@ import { Box, Text, useInput, usePaste, useWindowSize } from 'ink';
 import { Component, useSyncExternalStore, type ReactNode } from 'react';
 import { clean } from '../cli/output/index.ts';
 import { isClosed } from './catalog.ts';
-import { boxed } from './draw/box.ts';
-import { bold, clockOf, faint, fit, inHand, shownWidth, wholes, wrap } from './draw/text.ts';
+import { boxed, bold, clockOf, faint, fit, inHand, shownWidth, wholes, wrap } from './draw/text.ts';
 import { keysLine } from './foot.ts';
-import { keysIn, type InkKey } from './keys.ts';
+import { keysIn, type InkKey } from './terminal.ts';
 import type { Navigator } from './navigator.ts';
-import { drawPanes, isWide } from './panes.ts';
+import { drawPanes, isWide } from './screens/screen.ts';
 
 export interface AppInput {
   navigator: Navigator;

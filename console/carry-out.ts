@@ -1,17 +1,200 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiFault, type CallOf, type Client, type OperationId } from '../cli/client/index.ts';
-import type { Action } from '../cli/families/index.ts';
-import { callOf } from '../cli/input/index.ts';
+import { setTimeout as sleep, setTimeout as wait } from 'node:timers/promises';
+import {
+  ApiFault,
+  type CallOf,
+  type Client,
+  type OperationId,
+  type AnswerOf,
+  type BodyOf,
+} from '../cli/client/index.ts';
+import { columnsOfChanges, importInWords, type Action, type Body } from '../cli/families/index.ts';
+import {
+  callOf,
+  importForm,
+  mustBeReadable,
+  readEmails,
+  uploadImage,
+  readBody,
+  readNamed,
+  readUtf8,
+  type NameOption,
+  type Typed,
+} from '../cli/input/index.ts';
+import { readFile } from 'node:fs/promises';
+import { clean, formatTable, tableColumns, tellChange, type Terminal } from '../cli/output/index.ts';
+
+/** More than one call; answers what is told at the end. */
+export type Work = (client: Client, progress: Progress) => Promise<string>;
+
+/** What would be done, shown before it is asked for, and the work that does it. */
+export interface Plan {
+  question: string;
+  draw: (terminal: Terminal, columns: number) => string[];
+  work: Work;
+}
+
+type Operation = Action['operation'];
+
+/** Those that read a file of this machine. */
+const WORKS: Partial<Record<Operation, (body: Body) => Work>> = {
+  createContactImport: importContacts,
+  createImage: uploadImages,
+  sendBatch,
+};
+
+/** Those that can say what they would change. */
+const PLANS: Partial<Record<Operation, (client: Client, path: Path, body: Body) => Promise<Plan>>> = {
+  configureDomainDns: planDns,
+};
+
+export const workOf = (operation: Operation, body: Body): Work | undefined => WORKS[operation]?.(body);
+
+export const planOf = (operation: Operation): (typeof PLANS)[Operation] => PLANS[operation];
+
+const LOOK_MS = 500;
+const FAILURES_SHOWN = 100;
+
+function importContacts(body: Body): Work {
+  return async (client, { tell, signal }) => {
+    const form = await importForm(body, process.cwd());
+    tell(0, 'the file is sent');
+    const { id } = (await client.upload('createContactImport', form)) as { id: string };
+    for (;;) {
+      const read = await client.call('getContactImport', { path: { import_id: id } }, signal);
+      const { status, counts } = read;
+      tell(0, `${counts.total} rows, ${counts.failed} of them failed`);
+      if (status !== 'completed' && status !== 'failed') {
+        await wait(LOOK_MS, undefined, { signal });
+        continue;
+      }
+      const said = importInWords(read, 'upsert').join('\n');
+      if (counts.failed === 0 && status === 'completed') return said;
+      const { data } = await client.call('getContactImportFailures', { path: { import_id: id } }, signal);
+      const rows = data
+        .slice(0, FAILURES_SHOWN)
+        .map(({ row, reason, value }) => `row ${row}: ${reason}  ${value ?? ''}`);
+      return [said, '', ...rows, ...(data.length > rows.length ? ['… and more'] : [])].join('\n');
+    }
+  };
+}
+
+function uploadImages({ file }: Body): Work {
+  return async (client, { tell }) => {
+    const addresses: string[] = [];
+    for (const one of file as string[]) {
+      tell(addresses.length, `${clean(one)} is sent`);
+      addresses.push((await uploadImage(client, one, process.cwd())).url);
+    }
+    return addresses.join('\n');
+  };
+}
+
+function sendBatch({ file, permissive }: Body): Work {
+  return async (client, { signal }) => {
+    await mustBeReadable(String(file), process.cwd());
+    const emails = readEmails(await readFile(String(file), 'utf8'));
+    const header = permissive === true ? { 'x-batch-validation': 'permissive' as const } : {};
+    const sent = await client.call('sendBatch', { body: emails as BodyOf<'sendBatch'>, header }, signal);
+    return tellBatch(sent, emails.length);
+  };
+}
+
+function tellBatch({ data, errors = [] }: AnswerOf<'sendBatch'>, count: number): string {
+  const accepted = `Accepted  ${data.length} ${data.length === 1 ? 'email' : 'emails'}`;
+  const refused = errors.map(({ index, message }) => `Email ${index + 1} of ${count} was refused: ${clean(message)}`);
+  return refused.length === 0 ? accepted : [accepted, '', ...refused].join('\n');
+}
+
+async function planDns(client: Client, path: Path, body: Body): Promise<Plan> {
+  const call = (isDryRun: boolean, signal?: AbortSignal) =>
+    client.call(
+      'configureDomainDns',
+      {
+        path: { domain_id: path.domain_id ?? '' },
+        body: { ...body, dry_run: isDryRun } as BodyOf<'configureDomainDns'>,
+      },
+      signal,
+    );
+  const planned = await call(true);
+  return {
+    question:
+      planned.changes.length === 0
+        ? `${tellChange(planned)} Publish it from now on by itself?`
+        : `${tellChange(planned)} Change it, on ${client.url}?`,
+    draw: (terminal, columns) =>
+      planned.changes.length === 0
+        ? []
+        : formatTable(
+            { ...terminal, isTty: true, columns },
+            planned.changes,
+            tableColumns(terminal, columnsOfChanges()),
+          ).split('\n'),
+    work: async (_, { signal }) => {
+      const made = await call(false, signal);
+      const isSame = JSON.stringify(made.changes) === JSON.stringify(planned.changes);
+      return isSame
+        ? tellChange(made)
+        : `${tellChange(made)} It was not quite what was shown: the zone had changed meanwhile.`;
+    },
+  };
+}
+
+/** What the contract promises to take; an installation may take more, and the command line sends it. */
+const ATTACHMENTS_MIB_MAX = 30;
+
+/** What an option of the command line is called in a form, which has no dashes. */
+const inForm: NameOption = (option) => option.replaceAll('-', ' ');
+
+/** What is filled in, as the operation takes it, with its files read. */
+export const readForm = (client: Client, action: Action, path: Path, typed: Typed): Promise<Body> =>
+  readBody(action, action.lines ? fill(action.lines.field, typed) : typed, {
+    ...{ client, path: () => Promise.resolve(path), nameOf: inForm, cwd: process.cwd() },
+    attachmentsMibMax: ATTACHMENTS_MIB_MAX,
+    readFile: async (file, field) => readUtf8(await readNamed(file, field, process.cwd()), `${field} ${file}`),
+  });
+
+/** The lines of a form that all belong to one field. */
+const fill = (field: string, { fields, ...typed }: Typed): Typed => ({
+  ...typed,
+  fields: { [field]: Object.entries(fields).map(([name, value]) => `${name}=${String(value)}`) },
+});
+
+/** What is in the way of an action, and can be put right before it is tried again. */
+interface Mend {
+  title: string;
+  question: string;
+  work: () => Promise<unknown>;
+}
+
+/** A replay to a disabled endpoint is refused: it is offered to enable that first. */
+export async function mendOf(
+  error: unknown,
+  { client, signal }: { client: Client; signal: AbortSignal },
+  { operation }: Pick<Action, 'operation'>,
+  paths: readonly Path[],
+): Promise<Mend | undefined> {
+  const id = paths[0]?.webhook_id;
+  if (operation !== 'replayWebhookEvent' || !(error instanceof ApiFault) || id === undefined) return undefined;
+  const path = { webhook_id: id };
+  const { endpoint, status } = await client.call('getWebhook', { path }, signal);
+  if (status !== 'disabled') return undefined;
+  const what = paths.length === 1 ? 'the event' : `the ${paths.length} events`;
+  return {
+    title: 'enable and replay',
+    question: `${clean(endpoint)} is disabled and is sent nothing. Enable it, and send ${what} again?`,
+    work: () => client.call('updateWebhook', { path, body: { status: 'enabled' } }),
+  };
+}
 
 export type Path = Readonly<Record<string, string>>;
 
-export interface Work {
+interface ActionAtPaths {
   action: Action;
   paths: readonly Path[];
   body: Readonly<Record<string, unknown>>;
 }
 
-export interface Progress {
+interface Progress {
   /** How many are done; why nothing moves, where that is so. */
   tell: (done: number, waits?: string) => void;
   signal: AbortSignal;
@@ -20,7 +203,7 @@ export interface Progress {
 /** Does an action to each of these, one after the other, as fast as the server lets; answers what was answered. */
 export async function carryOut(
   client: Client,
-  { action, paths, body }: Work,
+  { action, paths, body }: ActionAtPaths,
   { tell, signal }: Progress,
 ): Promise<unknown[]> {
   const answers: unknown[] = [];

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { emails } from '../cli/families/index.ts';
 import { actionsOf, itemKeys, sections } from './catalog.ts';
-import { entriesFor, readCommand } from './command-line.ts';
+import { entriesFor, readCommand } from './prompt.ts';
 
 const actions = actionsOf(emails, itemKeys(emails), false);
 const found = (line: string): string[] => entriesFor(line, sections, actions).map(({ name }) => name);

@@ -2,20 +2,16 @@ import { isSession, NoAnswer, type Client } from '../cli/client/index.ts';
 import { clean, type KeyInUse, type Say, type Terminal } from '../cli/output/index.ts';
 import { sayHere, type At } from './advice.ts';
 import { placesOf, type BoundAction, type Section } from './catalog.ts';
-import { entriesFor, filterCompletions, readCommand, type Command } from './command-line.ts';
+import { entriesFor, filterCompletions, readCommand, History, Prompt, type Command } from './prompt.ts';
 import { inOneLine, MenuDialog, TextDialog, type Dialog } from './dialogs/dialog.ts';
 import type { FormDialog } from './dialogs/form-dialog.ts';
 import { ActionRunner, type Stage } from './action-runner.ts';
-import { Faults, LOOKING } from './faults.ts';
+import { Faults, LOOKING, watchClient } from './faults.ts';
 import { helpText } from './help.ts';
-import { History } from './history.ts';
-import { hasOuter } from './panes.ts';
-import { Prompt } from './prompt.ts';
+import { hasOuter, type Host, type Offer, type Screen } from './screens/screen.ts';
 import { ListScreen } from './screens/list-screen.ts';
 import { screenOf } from './screens/screen-of.ts';
-import type { Host, Offer, Screen } from './screens/screen.ts';
 import { WaitingKeys, type Awaited } from './waiting-keys.ts';
-import { watchClient } from './watched-client.ts';
 
 interface Outside {
   client: Client;

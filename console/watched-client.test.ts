@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Client } from '../cli/client/index.ts';
-import { watchClient } from './watched-client.ts';
+import { watchClient } from './faults.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

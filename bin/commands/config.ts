@@ -1,8 +1,18 @@
 import { readFileSync } from 'node:fs';
-import { ConfigFault, placeOf, showConfig } from '../../src/platform/config/index.ts';
+import {
+  ConfigFault,
+  placeOf,
+  showConfig,
+  tsigSecretIn,
+  usedRelays,
+  type Config,
+} from '../../src/platform/config/index.ts';
 import { becomeOwnerOf } from '../installation.ts';
-import { examineNamedFiles } from './named-files.ts';
 import { dataFolder, readSettings } from './open.ts';
+import { X509Certificate } from 'node:crypto';
+import path from 'node:path';
+import { isoTime } from '../../src/platform/clock/index.ts';
+import { certificateFilesOf, examineCertificate, unreadable } from '../../src/platform/server-tls/index.ts';
 
 /** As the server would be started with it, with the files that it names. */
 export async function checkConfig(given: string | undefined): Promise<void> {
@@ -24,4 +34,96 @@ export async function checkConfig(given: string | undefined): Promise<void> {
 export async function printConfig(options: { config?: string; profile: 'production' | 'development' }): Promise<void> {
   const { config, sources } = readSettings(options, { profile: options.profile });
   console.log(showConfig(config, sources));
+}
+
+/** The files that settings name, read as the server would read them. */
+
+/** What is wrong with a file, and the setting that names it. */
+interface NamedFileFault {
+  key: string;
+  text: string;
+  /** A server starts in spite of it. */
+  isWarning?: true;
+}
+
+const examineNamedFiles = (config: Config, dataDir: string): NamedFileFault[] => [
+  ...examineTls(config, dataDir),
+  ...examineDnsSecrets(config, dataDir),
+  ...examineRelayFiles(config, dataDir),
+];
+
+function examineTls(config: Config, dataDir: string): NamedFileFault[] {
+  const files = certificateFilesOf(config, dataDir);
+  if (!files) return [];
+  const { faults, endsAt } = examineCertificate(files);
+  const found: NamedFileFault[] = faults.map(({ setting, text }) => ({ key: setting, text }));
+  if (endsAt === undefined || endsAt > Date.now()) return found;
+  const key = 'tls.certificate_file';
+  return [
+    ...found,
+    { key, text: `${files.cert} (${key}) expired on ${isoTime(endsAt).slice(0, 10)}; renew it`, isWarning: true },
+  ];
+}
+
+/** A provider that no team may use is asked for nothing, and may stay half written. */
+function examineDnsSecrets({ dns_providers: providers }: Config, dataDir: string): NamedFileFault[] {
+  return Object.entries(providers).flatMap(([name, settings]) => {
+    if (settings.teams.length === 0) return [];
+    const isTsig = settings.kind === 'rfc2136';
+    const field = isTsig ? 'key_secret_file' : 'token_file';
+    const isSetOtherwise = (isTsig ? settings.key_secret : settings.token) !== '';
+    if (isSetOtherwise || settings[field] === '') return [];
+    const file = path.resolve(dataDir, settings[field]);
+    const key = `dns_providers.${name}.${field}`;
+    const text = examineSecret(file, key, isTsig);
+    return text === undefined ? [] : [{ key, text }];
+  });
+}
+
+/** A relay that no mail goes through is asked for nothing, and may stay half written. */
+function examineRelayFiles(config: Config, dataDir: string): NamedFileFault[] {
+  return [...usedRelays(config)].flatMap((name) => {
+    const settings = config.relays[name];
+    if (!settings) return [];
+    return (['ca_file', 'password_file', 'token_file'] as const).flatMap((field): NamedFileFault[] => {
+      if (settings[field] === '') return [];
+      const file = path.resolve(dataDir, settings[field]);
+      const key = `relays.${name}.${field}`;
+      const text = examineRelayFile(file, key, field === 'ca_file');
+      return text === undefined ? [] : [{ key, text }];
+    });
+  });
+}
+
+function examineRelayFile(file: string, key: string, isCertificate: boolean): string | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    return unreadable(file, key, error);
+  }
+  if (!isCertificate)
+    return text.split(/\r?\n/, 1)[0] === '' ? `${file} (${key}) has no secret on its first line` : undefined;
+  try {
+    void new X509Certificate(text);
+    return undefined;
+  } catch {
+    return `${file} (${key}) has no certificate in PEM`;
+  }
+}
+
+function examineSecret(file: string, key: string, isTsig: boolean): string | undefined {
+  let secret: string;
+  try {
+    secret = readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    return unreadable(file, key, error);
+  }
+  if (isTsig)
+    return tsigSecretIn(secret) === undefined
+      ? `${file} (${key}) holds neither a base64 secret of 16 to 128 bytes alone nor one key as tsig-keygen prints it`
+      : undefined;
+  return /^[\x21-\x7e]{1,500}$/.test(secret)
+    ? undefined
+    : `${file} (${key}) holds no API token alone, of 1 to 500 characters without spaces`;
 }

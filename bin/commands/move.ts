@@ -1,8 +1,19 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import path from 'node:path';
 import { connectAsFound } from '../../src/open-store.ts';
-import { megabytes, MoveDone, moveDatabase, planMove, undoMove } from '../../src/features/operations/moves/index.ts';
-import type { Moved, MoveEnd, MoveOrder, MovePlan } from '../../src/features/operations/moves/index.ts';
+import {
+  megabytes,
+  MoveDone,
+  moveDatabase,
+  planMove,
+  undoMove,
+  type Moved,
+  type MoveEnd,
+  type MoveOrder,
+  type MovePlan,
+  type MovePhase,
+  type MoveWatch,
+} from '../../src/features/operations/moves/index.ts';
 import { openBlobs } from '../../src/platform/blobs/index.ts';
 import { systemClock } from '../../src/platform/clock/index.ts';
 import { readPostgresUrl, type Config } from '../../src/platform/config/index.ts';
@@ -11,10 +22,74 @@ import { openSecrets } from '../../src/platform/secrets/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { asOwnerOf, settingsOf } from '../installation.ts';
-import { replaceFile, textOf } from '../setup/settings-file.ts';
+import { replaceFile, textOf } from '../setup/plan.ts';
 import { settingLine, withSettings, type Edit } from '../setup/settings-text.ts';
 import { dataFolder, mustBeInitialised, noteCommand, readSettings, type DataOptions } from './open.ts';
-import { createProgress } from './move-progress.ts';
+
+interface Terminal {
+  isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+interface MoveProgress {
+  watch: MoveWatch;
+  /** The rows of which a character was replaced. */
+  replaced(): string[];
+  /** Since it began. */
+  seconds(): number;
+  /** Ends a line that was begun. */
+  end(): void;
+}
+
+/** How often it says where it is: at a terminal on one line, elsewhere with a line each time. */
+const TTY_MS = 200;
+const PLAIN_MS = 10_000;
+
+function createProgress(out: Terminal, now: () => number): MoveProgress {
+  const isTTY = out.isTTY === true;
+  const startedAt = now();
+  const replaced: string[] = [];
+  let [phase, rows, done, bytes]: [MovePhase, number, number, number] = ['counting', 0, 0, 0];
+  let [phaseAt, saidAt, isOpen] = [startedAt, 0, false];
+
+  function say(table: string): void {
+    saidAt = now();
+    const seconds = (saidAt - phaseAt) / 1000;
+    const rate = seconds > 0 ? done / seconds : 0;
+    const left = rate > 0 ? Math.ceil((rows - done) / rate) : 0;
+    const parts = [`${phase} ${table}`.trim()];
+    if (rows > 0) parts.push(`${done.toLocaleString('en')} of ${rows.toLocaleString('en')} rows`);
+    if (rate > 0) parts.push(`${Math.round(rate).toLocaleString('en')} a second`);
+    if (bytes > 0) parts.push(`${(bytes / 1e6).toFixed(1)} MB`);
+    if (rate > 0 && done < rows) parts.push(`${left} s left`);
+    const line = parts.join(', ');
+    out.write(isTTY ? `\r${line}\u001B[K` : `${line}\n`);
+    isOpen = isTTY;
+  }
+
+  const end = (): void => {
+    if (isOpen) out.write('\n');
+    isOpen = false;
+  };
+  return {
+    watch: {
+      begin(next, ofRows = 0) {
+        end();
+        [phase, rows, done, bytes, phaseAt] = [next, ofRows, 0, 0, now()];
+        say('');
+      },
+      done(table, more, moreBytes) {
+        done += more;
+        bytes += moreBytes;
+        if (now() - saidAt >= (isTTY ? TTY_MS : PLAIN_MS)) say(table);
+      },
+      replaced: (table, key) => void replaced.push(`${table} ${key}`),
+    },
+    replaced: () => replaced,
+    seconds: () => (now() - startedAt) / 1000,
+    end,
+  };
+}
 
 export interface MoveOptions extends DataOptions {
   to?: string;

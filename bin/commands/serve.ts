@@ -1,16 +1,52 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { ROLES, startApp, type App, type Role } from '../../src/app.ts';
-import { systemClock } from '../../src/platform/clock/index.ts';
+import { systemClock, stopwatch } from '../../src/platform/clock/index.ts';
 import { collectWhenIdle } from '../../src/platform/idle-memory/index.ts';
 import { createLog, type Log } from '../../src/platform/log/index.ts';
 import { openServiceManager } from '../../src/platform/systemd/index.ts';
-import { OperatorFault } from '../explain.ts';
+import { OperatorFault, explain } from '../explain.ts';
 import { becomeOwnerOf } from '../installation.ts';
 import { outliveReaders } from '../output.ts';
 import { dataFolder, DEVELOPMENT_MARK, mustBeInitialised, readConfig, type DataOptions } from './open.ts';
 import { forgetDeadReady, forgetOwnReady, writeReady } from './ready-file.ts';
-import { waitForDatabase } from './wait-for-database.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Config } from '../../src/platform/config/index.ts';
+import { isDatabaseGone, openDb, ping } from '../../src/platform/db/index.ts';
+
+const TRY_MS = 1000;
+/** Between two lines of the log that say so. */
+const SAY_MS = 30_000;
+
+/** A database server may start later than this machine. What is wrong otherwise, such as a password, is told at once. */
+async function waitForDatabase({ database }: Config, log: Log): Promise<void> {
+  const waitMs = database.wait_seconds * 1000;
+  if (database.driver !== 'pg' || waitMs === 0) return;
+  const elapsedMs = stopwatch();
+  let sayAtMs = 0;
+  for (;;) {
+    try {
+      await askOnce(database.url);
+      return;
+    } catch (error) {
+      if (!isDatabaseGone(error) || elapsedMs() + TRY_MS > waitMs) throw error;
+      if (elapsedMs() >= sayAtMs) {
+        sayAtMs = elapsedMs() + SAY_MS;
+        log.warn({ reason: explain(error)[0], waitSeconds: database.wait_seconds }, 'waiting for PostgreSQL');
+      }
+      await pause(TRY_MS);
+    }
+  }
+}
+
+async function askOnce(url: string): Promise<void> {
+  const db = await openDb({ driver: 'pg', url, file: '', poolMax: 1 });
+  try {
+    await ping(db);
+  } finally {
+    await db.close();
+  }
+}
 
 export interface ServeOptions extends DataOptions {
   roles?: Role[];

@@ -14,9 +14,8 @@ import { createSegment, listSegments } from '../../src/features/audience/segment
 import { createTemplate, listTemplates, publishTemplate } from '../../src/features/templates/templates/index.ts';
 import { createTopic, listTopics } from '../../src/features/audience/topics/index.ts';
 import { addWebhook, disableWebhook, listWebhooks } from '../../src/features/webhooks/endpoints/index.ts';
-import { seedDay } from './mail.ts';
+import { seedDay, addSentBroadcast } from './mail.ts';
 import { DOMAIN, PEOPLE, SECOND_DOMAIN } from './people.ts';
-import { addSentBroadcast } from './sent-broadcast.ts';
 import { addAutomation, addBroadcasts, addInbox, failSome } from './scenes.ts';
 
 const DAY = 24 * 60 * 60 * 1000;

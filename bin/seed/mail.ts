@@ -1,5 +1,5 @@
-import { foldLastEvent, type NewEvent } from '../../src/mail/events/index.ts';
-import type { Executor } from '../../src/platform/db/index.ts';
+import { foldLastEvent, type NewEvent, type Happening } from '../../src/mail/events/index.ts';
+import { overlaid, type Executor } from '../../src/platform/db/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
 import type { DomainRow } from '../../src/mail/domains/index.ts';
 import {
@@ -12,29 +12,154 @@ import {
   type AttemptRow,
   type EmailEvent,
   type NewEmailRows,
+  type TriedRecipient,
 } from '../../src/mail/emails/index.ts';
 import { suppress } from '../../src/mail/suppressions/index.ts';
 import { countUsage } from '../../src/tenancy/usage/index.ts';
-import { createDice, createSeededIds, type Dice } from './dice.ts';
-import { tellStory, type Moment } from './email-story.ts';
-import { PEOPLE, pickMailing, type Mailing } from './people.ts';
+import { createDice, createSeededIds, PEOPLE, pickMailing, DOMAIN, type Dice, type Mailing } from './people.ts';
+import type { Ctx } from '../../src/tenancy/access/index.ts';
+import { insertRecipients, type NewRecipientRow } from '../../src/features/campaigns/broadcast-recipients/index.ts';
+import {
+  beginBroadcast,
+  claimDueBroadcasts,
+  createBroadcast,
+  finishBroadcast,
+  listBroadcasts,
+  saveProgress,
+  type BroadcastRow,
+} from '../../src/features/campaigns/broadcasts/index.ts';
+import { membersPage } from '../../src/features/audience/contacts/index.ts';
+import { listSegments } from '../../src/features/audience/segments/index.ts';
 
-const DAY = 24 * 60 * 60 * 1000;
+/** One thing that happens to an email, so many milliseconds after it was accepted. */
+type Moment = { after: number } & (
+  | { happens: Happening }
+  /** A try to deliver. */
+  | { tried: TriedRecipient; attempt: number }
+);
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+
+const ENDINGS = [
+  ['delivered', 40],
+  ['opened', 34],
+  ['clicked', 13],
+  ['bounced', 4],
+  ['full', 1.5],
+  ['complained', 0.7],
+  ['late', 3],
+  ['failed', 0.8],
+  ['suppressed', 2],
+  ['canceled', 1],
+] as const;
+
+const AGENTS = ['Mozilla/5.0 (Macintosh)', 'Mozilla/5.0 (Windows NT 10.0)', 'Mozilla/5.0 (iPhone)'];
+
+/** What becomes of one email, in the order in which it happens. */
+function tellStory(dice: Dice, email: string, at: number): Moment[] {
+  const ending = pickEnding(dice);
+  const to = [email];
+  const happen = (after: number, happens: Happening): Moment => ({ after, happens });
+  const queued = happen(0, { type: 'email.queued' });
+  if (ending === 'canceled') {
+    return [happen(0, { type: 'email.scheduled' }), happen(20 * MINUTE, { type: 'email.canceled' })];
+  }
+  if (ending === 'suppressed') return [queued, happen(SECOND, { type: 'email.suppressed', data: suppressed(to) })];
+  const sent = happen(SECOND, { type: 'email.sent' });
+  if (ending === 'failed') {
+    return [
+      ...[queued, sent, tryOf(email, { outcome: 'ambiguous', reason: null, reply: null }, 2 * SECOND)],
+      happen(120 * MINUTE, { type: 'email.failed', data: { to, failed: { reason: 'ambiguous_submission' } } }),
+    ];
+  }
+  if (ending === 'bounced' || ending === 'full') {
+    const isFull = ending === 'full';
+    const reply = isFull ? '552 5.2.2 The mailbox is full' : '550 5.1.1 No such user here';
+    const bounce = isFull
+      ? { type: 'Transient' as const, subType: 'MailboxFull', message: 'The mailbox is full.', diagnosticCode: [reply] }
+      : { type: 'Permanent' as const, subType: 'NoEmail', message: 'No such mailbox.', diagnosticCode: [reply] };
+    const bounced = tryOf(email, { outcome: 'bounced', reason: null, reply }, 2 * SECOND);
+    return [queued, sent, bounced, happen(3 * SECOND, { type: 'email.bounced', data: { to, bounce } })];
+  }
+  const late = ending === 'late' ? delayed(email, at) : [];
+  const deliveredAt = ending === 'late' ? 31 * MINUTE : 3 * SECOND;
+  const ok = { outcome: 'delivered' as const, reason: null, reply: '250 2.0.0 Queued' };
+  const begun = [queued, sent, ...late, tryOf(email, ok, deliveredAt, late.length === 0 ? 1 : 2)];
+  const delivered = [...begun, happen(deliveredAt + 1, { type: 'email.delivered', data: { to } })];
+  if (ending === 'complained') return [...delivered, happen(90 * MINUTE, { type: 'email.complained', data: { to } })];
+  if (ending !== 'opened' && ending !== 'clicked') return delivered;
+  return [...delivered, ...engagement(dice, at, ending === 'clicked')];
+}
+
+function pickEnding(dice: Dice): (typeof ENDINGS)[number][0] {
+  let left = dice.roll() * ENDINGS.reduce((sum, [, weight]) => sum + weight, 0);
+  for (const [ending, weight] of ENDINGS) if ((left -= weight) < 0) return ending;
+  return 'delivered';
+}
+
+const tryOf = (email: string, ended: Omit<TriedRecipient, 'email'>, after: number, attempt = 1): Moment => ({
+  after,
+  attempt,
+  tried: { email, ...ended },
+});
+
+const suppressed = (to: string[]) => ({
+  to,
+  suppressed: {
+    reason: 'previous_bounce' as const,
+    type: 'Suppressed' as const,
+    message: 'An earlier message to this address bounced.',
+    diagnosticCode: ['550 5.1.1 No such user here'],
+  },
+});
+
+function delayed(email: string, at: number): Moment[] {
+  const reply = '451 4.7.1 Try again later';
+  const delay = {
+    type: 'TransientCommunicationFailure',
+    expirationTime: new Date(at + 48 * 60 * MINUTE).toISOString(),
+    delayedRecipients: [{ emailAddress: email, diagnosticCode: reply }],
+  };
+  return [
+    tryOf(email, { outcome: 'deferred', reason: null, reply }, 2 * SECOND),
+    { after: 3 * SECOND, happens: { type: 'email.delivery_delayed', data: { to: [email], delay } } },
+  ];
+}
+
+function engagement(dice: Dice, at: number, isClicked: boolean): Moment[] {
+  const openedAfter = Math.floor((2 + dice.roll() * 240) * MINUTE);
+  const reader = (after: number) => ({
+    ipAddress: `192.0.2.${1 + Math.floor(dice.roll() * 250)}`,
+    userAgent: dice.pick(AGENTS),
+    timestamp: new Date(at + after).toISOString(),
+  });
+  const opened: Moment = {
+    after: openedAfter,
+    happens: { type: 'email.opened', data: { open: reader(openedAfter) } },
+  };
+  if (!isClicked) return [opened];
+  const after = openedAfter + MINUTE;
+  const click = { ...reader(after), link: 'https://shop.example.com/orders' };
+  return [opened, { after, happens: { type: 'email.clicked', data: { click } } }];
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
 const EMAILS_A_DAY = 110;
 
-export interface Written {
+interface Written {
   email: NewEmailRows;
   address: string;
   moments: Moment[];
 }
 
 /** A clock that is set by hand, and ids of the time it shows. */
-export interface Then {
+interface Then {
   store: World;
   set: (at: number) => void;
 }
 
-export function thenIn(world: World, dice: Dice, begin: number): Then {
+function thenIn(world: World, dice: Dice, begin: number): Then {
   let at = begin;
   const store: World = { ...world, clock: { ...world.clock, now: () => at } };
   store.ids = createSeededIds(dice, () => at);
@@ -53,7 +178,7 @@ export async function seedDay(world: World, domain: DomainRow, dayStart: number,
   const written: Written[] = [];
   for (let i = 0; i < count; i++) {
     // Most is sent by day.
-    const at = dayStart + Math.floor((0.3 + (0.55 * (i + dice.roll())) / count) * DAY);
+    const at = dayStart + Math.floor((0.3 + (0.55 * (i + dice.roll())) / count) * DAY_MS);
     set(at);
     const { email: address } = dice.pick(PEOPLE);
     const row = emailOf(store, domain, address, pickMailing(dice));
@@ -72,7 +197,7 @@ export async function seedDay(world: World, domain: DomainRow, dayStart: number,
 }
 
 /** Emails and what became of them, with the states, counts and reports that follow from that. */
-export async function writeStories(
+async function writeStories(
   tx: Executor,
   { store, set }: Then,
   domain: DomainRow,
@@ -110,7 +235,7 @@ const ENDS: readonly string[] = ['delivered', 'bounced', 'failed', 'suppressed',
   (end) => `email.${end}`,
 );
 
-export const hasEnded = (moment: Moment): boolean => 'happens' in moment && ENDS.includes(moment.happens.type);
+const hasEnded = (moment: Moment): boolean => 'happens' in moment && ENDS.includes(moment.happens.type);
 
 function originOf(happening: NewEvent | { type: string; data?: unknown }): 'bounce' | 'complaint' | undefined {
   if (happening.type === 'email.complained') return 'complaint';
@@ -118,7 +243,7 @@ function originOf(happening: NewEvent | { type: string; data?: unknown }): 'boun
   return happening.type === 'email.bounced' && bounce?.type === 'Permanent' ? 'bounce' : undefined;
 }
 
-export function emailOf(
+function emailOf(
   store: World,
   domain: DomainRow,
   address: string,
@@ -185,4 +310,93 @@ function attemptOf(store: World, emailId: string, { tried, attempt }: Extract<Mo
     recipients: JSON.stringify([tried]),
     transcript: `< 220 ${mx} ESMTP\n> RCPT TO:<${tried.email}>\n< ${tried.reply ?? '(the connection broke)'}`,
   };
+}
+
+const MINUTE_MS = 60_000;
+const DAYS_AGO = 9;
+const DAY = 24 * 60 * MINUTE_MS;
+const HTML = `<p>Hello {{{FIRST_NAME|friend}}}, <a href="https://${DOMAIN}/orders">here</a> is what is new.</p>`;
+const SUBSCRIBED = { kind: 'boolean', place: { of: 'unsubscribed' }, op: 'eq', value: false } as const;
+const ALL = 500;
+const PAGE = { limit: 100 };
+const SUBJECT = 'Our autumn colours';
+
+/** One that went out nine days ago, with what became of it; answers how many emails it was. A server that runs sees it when all of it is there. */
+export async function addSentBroadcast(world: World, ctx: Ctx, domain: DomainRow): Promise<number> {
+  if ((await listBroadcasts(ctx, {}, PAGE)).data.some(({ name }) => name === SUBJECT)) return 0;
+  const segment = (await listSegments(ctx, {}, PAGE)).data.find(({ name }) => name === 'Reachable');
+  const now = world.clock.now();
+  const at = now - (now % DAY) - DAYS_AGO * DAY + 10 * 60 * MINUTE_MS;
+  const dice = createDice(`${domain.id} sent broadcast`);
+  const then = thenIn(world, dice, at);
+  let mailed = 0;
+  const db = overlaid(world.db, {
+    tx: (work) =>
+      world.db.tx(async (tx) => {
+        const done = await work(tx);
+        mailed = await sendAll(tx, then, domain, { at, now });
+        return done;
+      }),
+  });
+  await createBroadcast(
+    { ...ctx, store: { ...then.store, db } },
+    { from: `Shop <news@${DOMAIN}>`, subject: SUBJECT, html: HTML, segment_id: segment?.id ?? null, send: true },
+  );
+  return mailed;
+}
+
+async function sendAll(
+  tx: Executor,
+  then: Then,
+  domain: DomainRow,
+  { at, now }: { at: number; now: number },
+): Promise<number> {
+  const { store } = then;
+  const owner = store.ids.uuid();
+  // A lease that has run out long ago keeps no other broadcast from its server.
+  const due = await claimDueBroadcasts(tx, { owner, now: at, until: at + 1, limit: 100 });
+  const broadcast = due.find(
+    ({ created_at: createdAt, team_id: team }) => team === domain.team_id && Number(createdAt) === at,
+  );
+  if (!broadcast) throw new Error('the broadcast of the sample data is not due');
+  const { id } = broadcast;
+  const made = new Set(PEOPLE.map(({ email }) => email));
+  const all = await membersPage(tx, domain.team_id, SUBSCRIBED, { limit: ALL, after: undefined });
+  const members = all.filter(({ email }) => made.has(email));
+  const { written, recipients } = storiesOf(then, domain, broadcast, { members, at, now });
+  await beginBroadcast(tx, { id, owner, at, total: members.length });
+  const cursorId = members.at(-1)?.id ?? '';
+  await saveProgress(tx, { id, owner, cursorId, recipients: recipients.length, excluded: 0 });
+  await insertRecipients(tx, recipients);
+  await writeStories(tx, then, domain, written);
+  await countUsage(tx, { teamId: domain.team_id, kind: 'marketing', at, count: written.length });
+  await finishBroadcast(tx, { id, owner, at: at + 2 * MINUTE_MS });
+  return written.length;
+}
+
+interface Sent {
+  members: readonly { id: string; email: string; email_key: string }[];
+  at: number;
+  now: number;
+}
+
+function storiesOf(then: Then, domain: DomainRow, broadcast: BroadcastRow, { members, at, now }: Sent) {
+  const { store, set } = then;
+  const dice = createDice(`${domain.id} sent broadcast, its stories`);
+  const written: Written[] = [];
+  const recipients: NewRecipientRow[] = [];
+  for (const [place, { id, email, email_key }] of members.entries()) {
+    const mailedAt = at + place * 200;
+    set(mailedAt);
+    const mailing = { subject: broadcast.subject, text: 'Here is what is new.', from: broadcast.sender, kind: 'news' };
+    const row = emailOf(store, domain, email, mailing, broadcast.id);
+    const moments = tellStory(dice, email, mailedAt).filter(({ after }) => mailedAt + after <= now);
+    if (!moments.some(hasEnded)) continue;
+    written.push({ email: row, address: email, moments });
+    recipients.push({
+      ...{ broadcast_id: broadcast.id, email_key, id: store.ids.uuid(), contact_id: id, email },
+      ...{ email_id: row.email.id, excluded: null },
+    });
+  }
+  return { written, recipients };
 }

@@ -1,4 +1,5 @@
-import type { Dice } from './dice.ts';
+import { createHash } from 'node:crypto';
+import type { Ids } from '../../src/platform/ids/index.ts';
 
 export const DOMAIN = 'shop.example.com';
 export const SECOND_DOMAIN = 'news.example.com';
@@ -21,7 +22,7 @@ const LAST = ['Abe', 'Berg', 'Costa', 'Diaz', 'Evans', 'Fischer', 'Garcia', 'Had
 /** Names that are nobody's (RFC 2606), so that what is looked at cannot be mistaken for real mail. */
 const HOSTS = ['example.org', 'example.net', 'mail.example.org', 'post.example.net', 'inbox.example.org'];
 
-export interface Person {
+interface Person {
   first: string;
   last: string;
   email: string;
@@ -73,4 +74,42 @@ const MAILINGS: ((dice: Dice) => Mailing)[] = [
 export function pickMailing(dice: Dice): Mailing {
   const mailing = dice.pick(MAILINGS)(dice);
   return { ...mailing, from: `${mailing.from}${DOMAIN}>` };
+}
+
+export interface Dice {
+  /** From 0 up to 1. */
+  roll(): number;
+  pick<T>(list: readonly T[]): T;
+  hex(digits: number): string;
+}
+
+/** The same numbers for the same seed, for ever: a stream of hashes. */
+export function createDice(seed: string): Dice {
+  let [left, turn] = ['', 0];
+  function hex(digits: number): string {
+    while (left.length < digits) left += createHash('sha256').update(`${seed} ${turn++}`).digest('hex');
+    const taken = left.slice(0, digits);
+    left = left.slice(digits);
+    return taken;
+  }
+  const roll = (): number => Number.parseInt(hex(8), 16) / 2 ** 32;
+  return {
+    hex,
+    roll,
+    pick<T>(list: readonly T[]): T {
+      const picked = list[Math.floor(roll() * list.length)];
+      if (picked === undefined) throw new Error('there is nothing to pick from');
+      return picked;
+    },
+  };
+}
+
+/** Ids that come out alike whenever the same is seeded, so that what is there already is recognised. */
+export function createSeededIds(dice: Dice, now: () => number): Ids {
+  const time = (): string => now().toString(16).padStart(12, '0');
+  const uuid = (): string => {
+    const at = time();
+    return `${at.slice(0, 8)}-${at.slice(8)}-7${dice.hex(3)}-${dice.pick(['8', '9', 'a', 'b'])}${dice.hex(3)}-${dice.hex(12)}`;
+  };
+  return { uuid, prefixed: (prefix) => `${prefix}${uuid().replaceAll('-', '')}`, hex: (bytes) => dice.hex(bytes * 2) };
 }

@@ -1,12 +1,434 @@
-/** What has to be known before anything is written: found, shown with where it comes from, and asked for. */
 import { OperatorFault } from '../explain.ts';
-import type { Asker } from './asking.ts';
-import { Unfit } from './asking.ts';
-import { askRelay } from './relay.ts';
-import { askWays } from './ways-in.ts';
-import type { Acme, Answers, Https, SetupOptions, Surroundings } from './options.ts';
-import { hostReader, LETS_ENCRYPT, readAddresses, readContact, readDirectory } from './readers.ts';
-import { findHostNames, ownAddresses, type Found, type LookUps, type OwnAddress } from './this-machine.ts';
+import {
+  Unfit,
+  hostReader,
+  LETS_ENCRYPT,
+  readAddresses,
+  readContact,
+  readDirectory,
+  readHttps,
+  readPort,
+  readRelayHost,
+  readSpfInclude,
+  type Asker,
+} from './asking.ts';
+import {
+  findHostNames,
+  ownAddresses,
+  UNITS,
+  WEB_SERVERS,
+  type Found,
+  type LookUps,
+  type OwnAddress,
+  type Listener,
+} from './this-machine.ts';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { examinePort25 } from '../../src/features/operations/doctor/index.ts';
+import { createInspector } from '../../src/platform/resolver/index.ts';
+import { asOwnerOf } from '../installation.ts';
+import type { Edit } from './settings-text.ts';
+import type { Config } from '../../src/platform/config/index.ts';
+import type { DataOptions } from '../commands/open.ts';
+
+/** A relay for machines whose network blocks port 25: found out, asked for, and explained. */
+
+const SETUP_RELAY = 'main';
+const SUBMISSION_PORT = 587;
+const IMPLICIT_TLS_PORT = 465;
+
+/** Asks for a relay where port 25 is blocked or a flag names one; undefined leaves the settings as they are. */
+async function askRelay(around: Surroundings): Promise<Answers['relay']> {
+  const { options, asker, config, fromOf } = around;
+  if (options.relay === false) return undefined;
+  if (options.relay === undefined) {
+    mustHaveRelay(options);
+    if (config.delivery.relay !== '') {
+      const from = fromOf('delivery.relay') ?? 'the default';
+      asker.tell(`Relay: all mail goes through ${config.delivery.relay} (${from}).`);
+      return undefined;
+    }
+    if (!(await isPort25Blocked(around))) return undefined;
+    asker.tell(`\n${BLOCKED}`);
+    if (!asker.isInteractive) return undefined;
+  }
+  const server = await askServer(around);
+  if (server === undefined) return undefined;
+  const user = await asker.ask({
+    flag: '--relay-user',
+    label: 'User name at the relay (or none)',
+    given: options.relayUser ?? (asker.isInteractive ? undefined : 'none'),
+    read: (text) => (text === 'none' ? '' : mustBeOneLine(text)),
+  });
+  const password = user === '' ? undefined : await askPassword(around);
+  const spfInclude = await askSpfInclude(around, server.host);
+  const caFile = options.relayCaFile === undefined ? undefined : path.resolve(options.relayCaFile);
+  return { ...server, user, password, caFile, spfInclude };
+}
+
+/** Refuses files that the service could not read: mail would wait for them. */
+export async function mustBeReadable({ relay }: Pick<Answers, 'relay'>, dataDir: string): Promise<void> {
+  const files = [
+    { flag: '--relay-password-file', file: relay?.password?.typed === undefined ? relay?.password?.file : undefined },
+    { flag: '--relay-ca-file', file: relay?.caFile },
+  ];
+  for (const { flag, file } of files) {
+    if (file === undefined) continue;
+    await asOwnerOf(dataDir, async () => {
+      try {
+        readFileSync(file);
+      } catch (error) {
+        const { code = '' } = error as NodeJS.ErrnoException;
+        const advice =
+          code === 'EACCES'
+            ? `the account of the service has to read it: chgrp --reference=${dataDir} ${file} && chmod 640 ${file}`
+            : 'name a file that is there';
+        throw new OperatorFault(`${flag}: ${file} cannot be read (${code}); ${advice}`, 'usage');
+      }
+    });
+  }
+}
+
+const BLOCKED =
+  'Port 25 is blocked here: no mail server of a large provider can be connected to, while other connections lead out. Either ask whoever runs the network to open port 25 outbound, or let a relay pass your mail on: a provider such as Amazon SES, Postmark or Mailgun, or the mail server of your company. A relay is named by --relay HOST:PORT, at any later time too: rasket setup --relay smtp.example.com:587 --relay-user NAME --relay-password-file FILE (docs/relays.md).';
+
+function mustHaveRelay({ relayUser, relayPasswordFile, relayCaFile, relaySpf }: SetupOptions): void {
+  const [flag] = [
+    relayUser === undefined ? [] : ['--relay-user'],
+    relayPasswordFile === undefined ? [] : ['--relay-password-file'],
+    relayCaFile === undefined ? [] : ['--relay-ca-file'],
+    relaySpf === undefined ? [] : ['--relay-spf'],
+  ].flat();
+  if (flag !== undefined) throw new OperatorFault(`${flag} goes with --relay HOST:PORT`, 'usage');
+}
+
+/** The check that rasket doctor makes. */
+async function isPort25Blocked({ config }: Surroundings): Promise<boolean> {
+  const inspector = createInspector({
+    servers: config.dns.servers,
+    authorityPort: config.dns.authority_port,
+    allowPrivate: config.network.dns_allow_private,
+  });
+  try {
+    const signal = AbortSignal.timeout(config.doctor.seconds * 1000);
+    const { findings } = await examinePort25({ world: { config }, ask: inspector.inspect(signal).resolve, signal });
+    return findings.length > 0;
+  } finally {
+    inspector.close();
+  }
+}
+
+function askServer({ options, asker }: Surroundings): Promise<Pick<RelayAnswer, 'host' | 'port' | 'tls'> | undefined> {
+  return asker.ask({
+    flag: '--relay or --no-relay',
+    label: 'Relay, as host:port (or none)',
+    says: `Without a port it is ${SUBMISSION_PORT}, with STARTTLS; port ${IMPLICIT_TLS_PORT} speaks TLS from the first byte. The relay needs a valid certificate for its name.`,
+    given: options.relay === false ? undefined : options.relay,
+    read(text) {
+      if (text === 'none') return undefined;
+      const [, host = '', port] = /^(.*?)(?::(\d+))?$/.exec(text) ?? [];
+      const number = port === undefined ? SUBMISSION_PORT : readPort(port);
+      return { host: readRelayHost(host), port: number, tls: number === IMPLICIT_TLS_PORT ? 'implicit' : 'starttls' };
+    },
+  });
+}
+
+/** A password is typed, and kept in a file beside the settings, or stands in a file already. */
+async function askPassword({ options, asker, file }: Surroundings): Promise<NonNullable<RelayAnswer['password']>> {
+  if (options.relayPasswordFile !== undefined) return { file: path.resolve(options.relayPasswordFile) };
+  const typed = await asker.ask({
+    flag: '--relay-password-file',
+    label: 'Password at the relay (not shown)',
+    isSecret: true,
+    read: mustBeOneLine,
+  });
+  return { file: path.join(path.dirname(file), `relay-${SETUP_RELAY}.password`), typed };
+}
+
+function mustBeOneLine(text: string): string {
+  if (!/^[^\p{Cc}]{1,500}$/u.test(text)) throw new Unfit('must be 1 to 500 characters on one line');
+  return text;
+}
+
+/** Names the SPF mechanism that senders through a relay are told to include. */
+const SPF_INCLUDES: readonly (readonly [host: RegExp, include: string])[] = [
+  [/(^|\.)amazonaws\.com$/, 'amazonses.com'],
+  [/(^|\.)postmarkapp\.com$/, 'spf.mtasv.net'],
+  [/(^|\.)mailgun\.org$/, 'mailgun.org'],
+  [/(^|\.)sendgrid\.net$/, 'sendgrid.net'],
+  [/(^|\.)mailjet\.com$/, 'spf.mailjet.com'],
+  [/(^|\.)(gmail|google)\.com$/, '_spf.google.com'],
+  [/(^|\.)(office365|outlook)\.com$/, 'spf.protection.outlook.com'],
+];
+
+function askSpfInclude({ options, asker }: Surroundings, host: string): Promise<string | undefined> {
+  const known = SPF_INCLUDES.find(([pattern]) => pattern.test(host.toLowerCase()))?.[1];
+  const found =
+    known === undefined
+      ? { value: 'none', from: 'the relay’s addresses are not known here' }
+      : { value: known, from: `what senders through ${host} include` };
+  return asker.ask({
+    flag: '--relay-spf',
+    label: 'Name that SPF includes for the relay (or none)',
+    says: 'Recipients see your mail come from the addresses of the relay. The SPF record of each sending domain has to include them, by the name that the relay’s documentation gives, such as amazonses.com; then rasket asks for it in the records of every domain.',
+    given: options.relaySpf ?? (asker.isInteractive ? undefined : found.value),
+    found,
+    read: (text) => (text === 'none' ? undefined : readSpfInclude(text)),
+  });
+}
+
+export function relaySettings({ relay }: Pick<Answers, 'relay'>, spf: string): Edit[] {
+  if (relay === undefined) return [];
+  const { host, port, tls, user, password, caFile, spfInclude } = relay;
+  const section = `relays.${SETUP_RELAY}`;
+  const includes = spfInclude === undefined || spf.includes(`include:${spfInclude}`);
+  return [
+    { key: 'delivery.relay', value: SETUP_RELAY },
+    { key: `${section}.host`, value: host },
+    { key: `${section}.port`, value: port },
+    { key: `${section}.tls`, value: tls },
+    ...(user === '' ? [] : [{ key: `${section}.user`, value: user }]),
+    ...(password === undefined ? [] : [{ key: `${section}.password_file`, value: password.file }]),
+    ...(caFile === undefined ? [] : [{ key: `${section}.ca_file`, value: caFile }]),
+    ...(includes ? [] : [{ key: 'domains.spf', value: spf.replace(/^v=spf1 /, `v=spf1 include:${spfInclude} `) }]),
+  ];
+}
+
+/** At which ports this machine is reached: what is free, what other programs have, and what works then. */
+
+type Ways = Pick<Answers, 'https' | 'apiPort' | 'receives' | 'smtpHost' | 'leftOut'>;
+
+async function askWays(around: Surroundings, own: readonly OwnAddress[]): Promise<Ways> {
+  const https = await askHttps(around);
+  const apiPort = await askApiPort(around);
+  const mail = await askMail(around, own);
+  const { submission } = around.config;
+  const leftOut = [...submission.ports, ...submission.tls_ports].filter(
+    (port) => port !== 25 && around.listeners.some((one) => one.port === port),
+  );
+  for (const port of leftOut)
+    around.asker.tell(`Port ${port}, for applications, is taken by ${holder(around.listeners, port)}: it is left out.`);
+  return { https, apiPort, ...mail, leftOut };
+}
+
+const at = (listeners: readonly Listener[], port: number): Listener[] => listeners.filter((one) => one.port === port);
+
+/** "nginx (process 812)", as a sentence goes on. */
+function holder(listeners: readonly Listener[], port: number): string {
+  const names = at(listeners, port).map(({ program, pid }) =>
+    pid === undefined
+      ? 'a program that only root can see'
+      : `${program ?? 'a program without a name'} (process ${pid})`,
+  );
+  return [...new Set(names)].join(' and ');
+}
+
+const HTTPS_PORT = 443;
+const OTHER_HTTPS_PORT = 8443;
+
+async function askHttps({ options, asker, config, fromOf, listeners }: Surroundings): Promise<Https> {
+  const [taken] = at(listeners, HTTPS_PORT);
+  const webServer = at(listeners, HTTPS_PORT).find(({ program = '' }) => WEB_SERVERS.includes(program))?.program;
+  const written = writtenHttps(config, fromOf);
+  const free = { value: 'own', from: 'port 443 is free' };
+  const foundWebServer = webServer && { value: 'proxy', from: `port 443 is taken by ${holder(listeners, HTTPS_PORT)}` };
+  const answer = await asker.ask({
+    flag: '--https',
+    label: 'HTTPS: own, proxy, none, or another port',
+    says: taken
+      ? `Port 443 is taken by ${holder(listeners, HTTPS_PORT)}. What works then: proxy (it passes requests on; the lines for it are printed below), a port of rasket's own such as ${OTHER_HTTPS_PORT}, or none (the API on this machine alone). To give the port to rasket, ${howToFree(taken.program)}, and begin again.`
+      : 'The API and its pages over HTTPS: own (rasket opens 443 and 80 itself), proxy (a web server in front of it), none (the API on this machine alone), or another port.',
+    given: options.https,
+    found: written ?? (taken ? foundWebServer || undefined : free),
+    read: (text) => mustBeFree(readHttps(text), listeners),
+  });
+  if (answer === 'none') return { kind: 'none' };
+  if (answer === 'proxy') return { kind: 'proxy', program: webServer };
+  return { kind: 'own', port: answer === 'own' ? HTTPS_PORT : answer, hasPort80: at(listeners, 80).length === 0 };
+}
+
+function mustBeFree(answer: ReturnType<typeof readHttps>, listeners: readonly Listener[]): typeof answer {
+  const port = answer === 'own' ? HTTPS_PORT : answer;
+  if (typeof port === 'number' && at(listeners, port).length > 0)
+    throw new Unfit(`port ${port} is taken by ${holder(listeners, port)}`);
+  return answer;
+}
+
+function writtenHttps(config: Surroundings['config'], fromOf: Surroundings['fromOf']) {
+  const ports = fromOf('https.ports');
+  const [port] = config.https.ports;
+  if (ports !== undefined && port !== undefined)
+    return { value: port === HTTPS_PORT ? 'own' : String(port), from: ports };
+  const url = fromOf('http.public_url');
+  if (url !== undefined && config.http.public_url.startsWith('https:')) return { value: 'proxy', from: url };
+  return ports === undefined ? undefined : { value: 'none', from: ports };
+}
+
+/** Where the API listens for this machine and for a proxy. */
+async function askApiPort({ options, asker, config, fromOf, listeners }: Surroundings): Promise<number | undefined> {
+  const { port } = config.http;
+  const isTaken = at(listeners, port).length > 0;
+  if (!isTaken && options.apiPort === undefined) return undefined;
+  const free = [...Array(100).keys()].map((step) => port + step + 1).find((one) => at(listeners, one).length === 0);
+  return asker.ask({
+    flag: '--api-port',
+    label: 'Port of the API on this machine',
+    says: `Port ${port}${fromOf('http.port') === undefined ? ', the default,' : ''} is taken by ${holder(listeners, port)}; the API takes another one.`,
+    given: options.apiPort,
+    found:
+      free === undefined
+        ? undefined
+        : {
+            value: String(free),
+            from: `the next free one, as ${port} is taken by ${holder(listeners, port)}`,
+          },
+    read(text) {
+      const answer = readPort(text);
+      if (at(listeners, answer).length > 0) throw new Unfit(`port ${answer} is taken by ${holder(listeners, answer)}`);
+      return answer;
+    },
+  });
+}
+
+const SMTP_PORT = 25;
+
+async function askMail(
+  { options, asker, config, fromOf, listeners }: Surroundings,
+  own: readonly OwnAddress[],
+): Promise<Pick<Answers, 'receives' | 'smtpHost'>> {
+  const taken = at(listeners, SMTP_PORT);
+  const written = fromOf('receiving.ports');
+  const wasReceiving = config.receiving.ports.includes(SMTP_PORT);
+  if (taken.length === 0) {
+    const receives = options.receive ?? (written === undefined || wasReceiving);
+    asker.tell(
+      `Port 25: ${receives ? 'free; rasket takes mail and bounces there' : 'left alone; no mail and no bounces are taken'}.`,
+    );
+    return { receives, smtpHost: undefined };
+  }
+  const who = holder(listeners, SMTP_PORT);
+  const [first] = own;
+  // Debian's Postfix and Exim take mail of this machine alone until they are told otherwise.
+  if (taken.every(({ isLoopback }) => isLoopback) && first && options.receive !== false) {
+    const smtpHost = config.smtp.host === '' ? first.address : config.smtp.host;
+    asker.tell(`Port 25 of loopback is taken by ${who}; rasket listens at ${smtpHost} alone (smtp.host).`);
+    return { receives: true, smtpHost };
+  }
+  const answer = await asker.ask({
+    flag: '--receive or --no-receive',
+    label: 'Receive mail: no, or yes once the port is free',
+    says: `Port 25 is taken by ${who}. Without it rasket sends, and takes neither mail nor bounces: no leaves the port out of its settings. To give it to rasket, ${howToFree(taken[0]?.program)}, and answer yes.`,
+    given: options.receive === undefined ? undefined : options.receive ? 'yes' : 'no',
+    found: { value: 'no', from: `port 25 is taken by ${who}` },
+    read(text) {
+      if (/^(yes|no)$/i.test(text)) return text.toLowerCase();
+      throw new Unfit('must be yes or no');
+    },
+  });
+  if (answer === 'yes') asker.tell(`Port 25 stays with ${who} until you stop it; rasket opens it at its next start.`);
+  return { receives: answer === 'yes', smtpHost: undefined };
+}
+
+/** What a person could type to set a port free; never done here. */
+const howToFree = (program: string | undefined): string => {
+  const unit = UNITS[program ?? ''];
+  return unit === undefined ? 'stop that program' : `stop it (systemctl disable --now ${unit})`;
+};
+
+/** What was typed; each answers a question. */
+export interface SetupOptions extends DataOptions {
+  host?: string;
+  publicAddress?: string[];
+  https?: string;
+  apiPort?: string;
+  receive?: boolean;
+  /** false: --no-acme. */
+  acmeDirectory?: string;
+  acmeContact?: string;
+  acme?: false;
+  agreeToTerms?: true;
+  /** "host:port"; false: --no-relay. */
+  relay?: string | false;
+  relayUser?: string;
+  relayPasswordFile?: string;
+  relayCaFile?: string;
+  relaySpf?: string;
+  team?: string;
+  /** false: --no-email. */
+  email?: string | false;
+  /** false: --no-domain. */
+  domain?: string | false;
+  publishWith?: string;
+  /** Another key of the team, for whoever has none any more. */
+  newKey?: true;
+  start?: boolean;
+  yes?: boolean;
+  dryRun?: boolean;
+  print?: boolean;
+}
+
+/** How the API is reached over TLS. */
+export type Https =
+  | { kind: 'own'; port: number; hasPort80: boolean }
+  /** A web server in front of it, by name where one was seen. */
+  | { kind: 'proxy'; program: string | undefined }
+  | { kind: 'none' };
+
+interface Acme {
+  directory: string;
+  contact: string;
+  challenge: 'http-01' | 'tls-alpn-01' | 'dns-01';
+}
+
+interface RelayAnswer {
+  host: string;
+  port: number;
+  tls: 'starttls' | 'implicit';
+  /** Empty for no login. */
+  user: string;
+  /** The file with the password; one that was typed is written there. */
+  password: { file: string; typed?: string } | undefined;
+  /** The file with the certificate of its authority; undefined leaves the setting as it is. */
+  caFile: string | undefined;
+  /** Names the SPF mechanism that sending domains include for the relay. */
+  spfInclude: string | undefined;
+}
+
+/** Everything that was answered, and nothing that was done. */
+export interface Answers {
+  host: string;
+  addresses: readonly string[];
+  https: Https;
+  /** Another port for the API, where the one of the settings is taken. */
+  apiPort: number | undefined;
+  receives: boolean;
+  /** The address that SMTP listens on, where another program has port 25 of loopback alone. */
+  smtpHost: string | undefined;
+  /** Ports for applications that other programs have. */
+  leftOut: readonly number[];
+  /** Undefined leaves the settings as they are. */
+  relay: RelayAnswer | undefined;
+  /** Undefined leaves the settings as they are. */
+  acme: Acme | 'none' | undefined;
+  /** Public addresses of the interfaces, among which the system would choose. */
+  ownPublic: readonly string[];
+}
+
+interface Surroundings {
+  options: SetupOptions;
+  asker: Asker;
+  /** The settings file. */
+  file: string;
+  /** As it stands before. */
+  config: Config;
+  /** Where a setting has its value from, and undefined where that is the default. */
+  fromOf: (key: string) => string | undefined;
+  lookUps: LookUps;
+  /** Of other programs; ours may have its ports. */
+  listeners: readonly Listener[];
+}
+
+/** What has to be known before anything is written: found, shown with where it comes from, and asked for. */
 
 export async function askEverything(around: Surroundings): Promise<Answers> {
   const own = ownAddresses();
@@ -73,7 +495,7 @@ const inWords = (own: readonly OwnAddress[]): string =>
   own.length === 0 ? 'none was found' : own.map(({ address, device }) => `${address} on ${device}`).join(', ');
 
 /** Whether DNS leads to this machine by the host name. */
-export async function leadsHere(lookUps: LookUps, host: string, addresses: readonly string[]): Promise<boolean> {
+async function leadsHere(lookUps: LookUps, host: string, addresses: readonly string[]): Promise<boolean> {
   const published = await lookUps.addressesOf(host);
   return Array.isArray(published) && published.length > 0 && published.every((one) => addresses.includes(one));
 }

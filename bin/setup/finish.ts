@@ -1,19 +1,108 @@
-/** What follows once the settings stand: team, domain, service, certificate, a look at all of it, the first email. */
 import { DEFAULT_URL } from '../../cli/client/index.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import { asksForCertificates } from '../../src/features/operations/certificates/index.ts';
 import { makeTeam, ownerLines } from '../commands/init.ts';
-import { isNewerThanServer, runningPid, urlFromHere } from '../commands/ready-file.ts';
-import { asOwnerOf } from '../installation.ts';
+import { isNewerThanServer, runningPid, urlFromHere, runningUrl } from '../commands/ready-file.ts';
+import { asOwnerOf, findInstallation } from '../installation.ts';
 import { examineConfiguredRelay, explainFault } from '../commands/test-relay.ts';
 import type { Asker } from './asking.ts';
-import { awaitCertificate, haveDomain, makeKey, type Domain, type Known } from './first-things.ts';
-import type { Answers, SetupOptions } from './options.ts';
-import { proxySnippets } from './proxies.ts';
-import { publishRecords, type Published } from './publish.ts';
-import { bringUp, findService, runRasket } from './bring-up.ts';
-import { firstEmailLine, hostRecords, zoneSnippet } from './texts.ts';
+import {
+  awaitCertificate,
+  haveDomain,
+  makeKey,
+  publishRecords,
+  firstEmailLine,
+  hostRecords,
+  zoneSnippet,
+  type Domain,
+  type Known,
+  type Published,
+} from './team-and-domain.ts';
+import type { Answers, SetupOptions } from './answers.ts';
 import { createLookUps } from './this-machine.ts';
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { onSameFolder, type DataOptions } from '../commands/open.ts';
+import { executable } from '../../src/program-files/index.ts';
+
+/** The service that systemd runs, where it does; elsewhere its command is said. */
+
+interface Service {
+  /** Whether systemd holds it. */
+  isManaged: boolean;
+  dataDir: string;
+  options: DataOptions;
+}
+
+const findService = (dataDir: string, options: DataOptions): Service => ({
+  isManaged: existsSync('/run/systemd/system') && findInstallation()?.data === dataDir,
+  dataDir,
+  options,
+});
+
+interface Wish {
+  /** Its settings are others than those it runs with. */
+  isChanged: boolean;
+  /** Undefined asks. */
+  start: boolean | undefined;
+}
+
+const READY_MS = 60_000;
+const LOOK_MS = 200;
+
+/** Answers whether a server runs with the settings as they are now. */
+async function bringUp(service: Service, asker: Asker, { isChanged, start }: Wish): Promise<boolean> {
+  const { dataDir, options, isManaged } = service;
+  const isRunning = runningPid(dataDir) !== undefined;
+  if (isRunning && !isChanged) return true;
+  const verb = isRunning ? 'restart' : 'enable --now';
+  const command = isManaged ? `systemctl ${verb} rasket` : await onSameFolder('rasket serve', options);
+  if (!isManaged) {
+    asker.tell(
+      isRunning
+        ? `A server runs with the settings of before. Stop it and start it again: ${command}`
+        : `No systemd runs here. Start the server with: ${command}`,
+    );
+    return false;
+  }
+  const isWanted = start ?? (asker.isInteractive ? await asker.agree(`Run ${command}?`) : false);
+  if (!isWanted) {
+    asker.tell(`Not done: ${command}`);
+    return false;
+  }
+  return started(service, asker, command, isRunning ? runningPid(dataDir) : undefined);
+}
+
+async function started({ dataDir }: Service, asker: Asker, command: string, before: number | undefined) {
+  const { status } = spawnSync('/bin/sh', ['-c', command], { stdio: ['ignore', 'inherit', 'inherit'] });
+  const isUp = status === 0 && (await within(READY_MS, () => isNew(runningPid(dataDir), before)));
+  const address = runningUrl(dataDir);
+  asker.tell(
+    isUp
+      ? `The service runs${address === undefined ? '' : `: ${address}`}.`
+      : `${command} did not bring it up. Look at: journalctl -u rasket -n 20`,
+  );
+  return isUp;
+}
+
+const isNew = (pid: number | undefined, before: number | undefined): boolean => pid !== undefined && pid !== before;
+
+/** Looks again until it is so. */
+async function within(ms: number, isSo: () => boolean | Promise<boolean>): Promise<boolean> {
+  const end = Date.now() + ms;
+  for (;;) {
+    if (await isSo()) return true;
+    if (Date.now() > end) return false;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+/** Another command of this program, on the same folder, with its output where ours goes; answers how it ended. */
+function runRasket(words: readonly string[], env: NodeJS.ProcessEnv): number {
+  return spawnSync(executable, [...words], { stdio: ['ignore', 'inherit', 'inherit'], env }).status ?? 1;
+}
+
+/** What follows once the settings stand: team, domain, service, certificate, a look at all of it, the first email. */
 
 export interface First {
   team: string | undefined;
@@ -21,7 +110,7 @@ export interface First {
   domain: string | undefined;
 }
 
-export interface Work {
+interface Work {
   config: Config;
   dataDir: string;
   file: string;
@@ -194,3 +283,88 @@ function tellFirstEmail(
     `${firstEmailLine({ url, key, domain: domain.name, to: first.owner ?? 'someone@example.com' })}\n`,
   );
 }
+
+/** Lines for the web server that stands in front of the API. */
+
+export interface Behind {
+  host: string;
+  apiPort: number;
+  /** Whether rasket asks an authority itself, through the web server. */
+  asksAuthority: boolean;
+}
+
+/** For the one that was seen, or for those that most have. */
+export function proxySnippets(program: string | undefined, behind: Behind): string {
+  const all: Readonly<Record<string, (behind: Behind) => string>> = { nginx, Caddy: caddy, Apache: apache };
+  const known = all[program ?? ''];
+  return known ? known(behind) : [nginx(behind), caddy(behind)].join('\n\n');
+}
+
+/** A web server that proves its own name by a file keeps doing so; what it does not have, rasket may. */
+const nginx = ({ host, apiPort, asksAuthority }: Behind): string => `# nginx: /etc/nginx/conf.d/rasket.conf
+server {
+    listen 80;
+    listen [::]:80;
+    server_name ${host};
+${
+  asksAuthority
+    ? `    location /.well-known/acme-challenge/ {
+        root /var/www/html;
+        try_files $uri @rasket;
+    }
+    location @rasket { proxy_pass http://127.0.0.1:${apiPort}; }
+`
+    : ''
+}    location / { return 301 https://$host$request_uri; }
+}
+server {
+    listen 443 ssl;
+    listen [::]:443 ssl;
+    server_name ${host};
+    ssl_certificate     /etc/letsencrypt/live/${host}/fullchain.pem;   # your web server's own, for this name
+    ssl_certificate_key /etc/letsencrypt/live/${host}/privkey.pem;
+    client_max_body_size 50m;
+    location / {
+        proxy_pass http://127.0.0.1:${apiPort};
+        proxy_http_version 1.1;
+        proxy_buffering off;
+        proxy_set_header Host $host;
+        proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+        proxy_set_header X-Forwarded-Proto $scheme;
+    }
+}`;
+
+/** It gets its own certificate, and passes on what it was not asked to prove. */
+const caddy = ({ host, apiPort }: Behind): string => `# Caddy: /etc/caddy/Caddyfile
+${host} {
+    reverse_proxy 127.0.0.1:${apiPort}
+}`;
+
+/** No remark stands behind a directive: it would be another argument of it. */
+const apache = ({ host, apiPort, asksAuthority }: Behind): string => `# Apache: /etc/apache2/sites-available/rasket.conf
+# Then: a2enmod proxy proxy_http headers rewrite ssl; a2ensite rasket; systemctl restart apache2
+<VirtualHost *:80>
+    ServerName ${host}
+    DocumentRoot /var/www/html
+    RewriteEngine on
+${
+  asksAuthority
+    ? `    RewriteCond %{DOCUMENT_ROOT}%{REQUEST_URI} !-f
+    RewriteRule ^/\\.well-known/acme-challenge/ http://127.0.0.1:${apiPort}%{REQUEST_URI} [P]
+    RewriteRule !^/\\.well-known/acme-challenge/ https://${host}%{REQUEST_URI} [R=301,L]
+`
+    : `    RewriteRule ^ https://${host}%{REQUEST_URI} [R=301,L]
+`
+}</VirtualHost>
+<VirtualHost *:443>
+    ServerName ${host}
+    SSLEngine on
+    # Your web server's own, for this name.
+    SSLCertificateFile    /etc/letsencrypt/live/${host}/fullchain.pem
+    SSLCertificateKeyFile /etc/letsencrypt/live/${host}/privkey.pem
+    LimitRequestBody 52428800
+    AllowEncodedSlashes NoDecode
+    ProxyPreserveHost On
+    ProxyPass / http://127.0.0.1:${apiPort}/ nocanon ttl=60
+    RequestHeader set X-Forwarded-Proto https
+</VirtualHost>`;

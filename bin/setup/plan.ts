@@ -1,12 +1,30 @@
-/** The settings that follow from the answers. What is so already, by default or by the operator, is not written. */
 import { ConfigFault, loadConfig, type Config, type Sources } from '../../src/platform/config/index.ts';
 import { OperatorFault } from '../explain.ts';
-import type { Answers, Https } from './options.ts';
-import { relaySettings } from './relay.ts';
+import { relaySettings, type Answers, type Https } from './answers.ts';
 import type { Edit, SettingValue } from './settings-text.ts';
 import { familyOf } from './this-machine.ts';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 
-export interface Standing {
+/** The settings that follow from the answers. What is so already, by default or by the operator, is not written. */
+
+interface Standing {
   config: Config;
   sources: Sources;
 }
@@ -46,7 +64,7 @@ function urlSettings({ https, host }: Answers, { http, instance }: Config): Edit
   return isOfOperator ? [] : [{ key: 'http.public_url', value: url }];
 }
 
-export function publicUrl(https: Https, host: string): string {
+function publicUrl(https: Https, host: string): string {
   if (https.kind === 'none') return '';
   return https.kind === 'own' && https.port !== 443 ? `https://${host}:${https.port}` : `https://${host}`;
 }
@@ -122,11 +140,63 @@ function mustBeOurs({ key, value }: Edit, sources: Sources): void {
 }
 
 /** Reads a file that is not in its place yet; its faults name the place. */
-export function readAs(file: string, scratch: string, env: NodeJS.ProcessEnv): Config {
+function readAs(file: string, scratch: string, env: NodeJS.ProcessEnv): Config {
   try {
     return loadConfig({ file: scratch, env, isServing: true }).config;
   } catch (error) {
     if (!(error instanceof ConfigFault)) throw error;
     throw new ConfigFault(error.faults.map((fault) => fault.replaceAll(scratch, file)));
+  }
+}
+
+/** The operator's settings file, replaced whole or not at all. */
+
+export const textOf = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8') : '');
+
+/** As a server would be started with this text; throws a ConfigFault where none would. */
+export function configOf(text: string, file: string, env: NodeJS.ProcessEnv): Config {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'rasket-setup-'));
+  try {
+    const scratch = path.join(folder, 'rasket.toml');
+    writeFileSync(scratch, text, { mode: 0o600 });
+    return readAs(file, scratch, env);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Who may read it stays; a new one is for its owner and the group of the data folder, whose service reads it. */
+export function replaceFile(file: string, text: string, dataDir: string): void {
+  const target = existsSync(file) ? realpathSync(file) : file;
+  mkdirSync(path.dirname(target), { recursive: true, mode: 0o750 });
+  const before = statSync(target, { throwIfNoEntry: false });
+  const part = `${target}.${process.pid}.part`;
+  try {
+    const descriptor = openSync(part, 'w', 0o600);
+    try {
+      writeFileSync(descriptor, text);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    if (process.getuid?.() === 0) {
+      const owner = before ?? { uid: 0, gid: statSync(dataDir, { throwIfNoEntry: false })?.gid ?? 0 };
+      chownSync(part, owner.uid, owner.gid);
+    }
+    chmodSync(part, before === undefined ? 0o640 : before.mode & 0o777);
+    renameSync(part, target);
+  } catch (error) {
+    rmSync(part, { force: true });
+    throw error;
+  }
+  syncFolder(path.dirname(target));
+}
+
+function syncFolder(folder: string): void {
+  const descriptor = openSync(folder, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }

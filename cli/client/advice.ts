@@ -49,3 +49,7 @@ export const listOfAdvice = (advices: Advices): readonly Advice[] =>
 
 /** What there is of something, and where. */
 export const seeWhatThereIs = (...command: Advised): Advice => ({ words: 'See what there is with', command });
+
+/** As a shell takes it. */
+export const quoted = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;

@@ -1,10 +1,140 @@
 import type { ErrorBody } from '../../src/contract/index.ts';
-import { keepCookies, ofBrowser, type Browser } from './browser.ts';
-import { readFrames, type StreamFrame } from './event-stream.ts';
-import { exchange, type Answer, type Asking } from './exchange.ts';
-import { ApiFault, NAME_IT, noAnswer, NoAnswer } from './faults.ts';
-import { createTeamFill } from './own-team.ts';
+import { ApiFault, NAME_IT, noAnswer, NoAnswer, CredentialsFault } from './faults.ts';
 import { routeOf, type AnswerOf, type CallOf, type ContractId, type DownloadId, type OperationId } from './routes.ts';
+
+/** One frame of a stream of server-sent events. */
+export interface StreamFrame {
+  /** What the frame is called; `message` where it says nothing. */
+  event: string;
+  data: string;
+  /** What to send as Last-Event-ID to go on behind this frame; the latest one said, as the standard has it. */
+  lastId: string;
+}
+
+/** More than any frame of this API has; a server without line breaks must not fill our memory. */
+const FRAME_CHARS_MAX = 32 * 1024 * 1024;
+
+/**
+ * Reads frames as the HTML standard (§9.2.6) writes them. It takes no bytes that nobody waits for, and calls `onBytes`
+ * for those that are no frame too: signs of life.
+ */
+export async function* readFrames(
+  bytes: AsyncIterable<Uint8Array>,
+  onBytes: () => void,
+): AsyncGenerator<StreamFrame, void> {
+  const decoder = new TextDecoder();
+  let frame = { event: '', data: [] as string[] };
+  let lastId = '';
+  let rest = '';
+  for await (const chunk of bytes) {
+    onBytes();
+    rest += decoder.decode(chunk, { stream: true });
+    if (rest.length > FRAME_CHARS_MAX)
+      throw new Error(`a line of the stream is longer than ${FRAME_CHARS_MAX} characters`);
+    // A CR at the end may be half of a line break.
+    const lines = rest.split(/\r\n|\n|\r(?!$)/);
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      if (line !== '') {
+        const [name = '', value = ''] = fieldOf(line);
+        if (name === 'event') frame.event = value;
+        if (name === 'data') frame.data.push(value);
+        if (name === 'id' && !value.includes('\0')) lastId = value;
+        continue;
+      }
+      if (frame.data.length > 0) yield { event: frame.event || 'message', data: frame.data.join('\n'), lastId };
+      frame = { event: '', data: [] };
+    }
+  }
+}
+
+function fieldOf(line: string): [string, string] {
+  const colon = line.indexOf(':');
+  if (colon < 0) return [line, ''];
+  return [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, '')];
+}
+
+interface Asking {
+  url: string;
+  method: string;
+  headers: Record<string, string>;
+  body: string | undefined;
+  /** Handed the cookies that an answer sets. */
+  onCookies?: ((lines: readonly string[]) => void) | undefined;
+}
+
+/** As much of a `Response` as an answer is read by. */
+interface Answer {
+  status: number;
+  ok: boolean;
+  headers: { get(name: string): string | null };
+}
+
+/** A name may have addresses that lead nowhere. */
+const CONNECT_MS = 10_000;
+
+/**
+ * One request and its whole answer, redirects included. Not by `fetch`, and not by an import of `node:http`: both load all
+ * of undici, which costs more than everything else that a command does.
+ */
+export function exchange(asking: Asking, signal: AbortSignal): Promise<{ response: Answer; text: string }> {
+  const { url, method, headers, body } = asking;
+  const isSecure = url.startsWith('https:');
+  const { request } = process.getBuiltinModule(isSecure ? 'node:https' : 'node:http');
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, headers, signal });
+    const late = setTimeout(() => sent.destroy(noConnection()), CONNECT_MS);
+    const fail = (error: Error): void => {
+      clearTimeout(late);
+      reject((signal.aborted ? signal.reason : error) as Error);
+    };
+    sent.on('socket', (socket) => {
+      if (socket.connecting) socket.once(isSecure ? 'secureConnect' : 'connect', () => clearTimeout(late));
+      else clearTimeout(late);
+    });
+    // The last that comes, and where the answer is 101 the only thing.
+    sent.on('close', () => fail(Object.assign(new Error('closed'), { code: 'ECONNRESET' })));
+    sent.on('error', fail).on('response', (heard) => {
+      const chunks: Buffer[] = [];
+      heard.on('error', fail).on('data', (chunk: Buffer) => chunks.push(chunk));
+      heard.on('end', () => {
+        const status = heard.statusCode ?? 0;
+        const get = (name: string): string | null => heard.headers[name]?.toString() ?? null;
+        asking.onCookies?.(heard.headers['set-cookie'] ?? []);
+        const response = { status, ok: status >= 200 && status < 300, headers: { get } };
+        resolve({ response, text: Buffer.concat(chunks).toString('utf8') });
+      });
+    });
+    sent.end(body);
+  });
+}
+
+const noConnection = (): Error => Object.assign(new Error('no connection'), { code: 'ETIMEDOUT', syscall: 'connect' });
+
+interface WithPath {
+  path?: Record<string, string>;
+}
+
+/** Moves the session to another team, which its path names. */
+const MOVES: OperationId = 'switchTeam';
+
+/**
+ * Puts the team that the session works in into a path that wants it: a session reaches no other one, so that nobody types it. It
+ * is asked for each time, because the session may have been switched from elsewhere.
+ */
+function createTeamFill(
+  askSession: (signal?: AbortSignal) => Promise<AnswerOf<'getSession'>>,
+): <Call extends WithPath>(operation: OperationId, call: Call, signal?: AbortSignal) => Promise<Call> {
+  return async (operation, call, signal) => {
+    if (operation === MOVES || call.path?.['team_id'] !== undefined) return call;
+    if (!routeOf(operation)[1].includes('{team_id}')) return call;
+    const { current_team: team } = await askSession(signal);
+    if (team) return { ...call, path: { ...call.path, team_id: team.id } };
+    throw new CredentialsFault('This session works in no team.', {
+      advice: { words: 'Make one, or work in one of yours, with', command: ['switchTeam', 'TEAM'] },
+    });
+  };
+}
 
 export interface ClientOptions {
   url: string;
@@ -299,4 +429,26 @@ function parseJson(text: string): unknown {
 function isErrorBody(body: unknown): body is ErrorBody {
   const { name, message } = (body ?? {}) as { name?: unknown; message?: unknown };
   return typeof name === 'string' && typeof message === 'string';
+}
+
+/** As much of a browser as it takes to sign in with a password: which site its page is of, and the cookies of that site. */
+export interface Browser {
+  origin: string;
+  cookies: Map<string, string>;
+}
+
+/** What a browser says beside a call. */
+function ofBrowser({ origin, cookies }: Browser): Record<string, string> {
+  const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  return { origin, ...(cookie === '' ? {} : { cookie }) };
+}
+
+/** Keeps what an answer set, and forgets what it took back. */
+function keepCookies({ cookies }: Browser, lines: readonly string[]): void {
+  for (const line of lines) {
+    const [, name = '', value = '', attributes = ''] = /^([^=;]+)=([^;]*)(.*)$/.exec(line) ?? [];
+    if (name === '') continue;
+    if (/;\s*max-age=0\b/i.test(attributes)) cookies.delete(name);
+    else cookies.set(name, value);
+  }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readFrames, type StreamFrame } from './event-stream.ts';
+import { readFrames, type StreamFrame } from './client.ts';
 
 async function framesOf(...chunks: (string | Uint8Array)[]): Promise<StreamFrame[]> {
   async function* bytes(): AsyncGenerator<Uint8Array> {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
-import { exchange } from './exchange.ts';
+import { exchange } from './client.ts';
 import { noAnswer } from './faults.ts';
 
 /** What becomes of a request whose answer is this text. */

@@ -11,10 +11,17 @@ export {
   type Advised,
   type Advices,
   type ByHand,
+  quoted,
 } from './advice.ts';
-export type { Browser } from './browser.ts';
-export { createClient, type Client, type ClientOptions, type LinkedFile, type StreamCall } from './client.ts';
-export type { StreamFrame } from './event-stream.ts';
+export {
+  type Browser,
+  createClient,
+  type Client,
+  type ClientOptions,
+  type LinkedFile,
+  type StreamCall,
+  type StreamFrame,
+} from './client.ts';
 export {
   checkKey,
   dataOf,
@@ -24,13 +31,16 @@ export {
   readUrl,
   type Target,
   type TargetInput,
+  mustRun,
+  readDevelopment,
+  startOf,
+  type Development,
 } from './credentials.ts';
-export { mustRun, readDevelopment, startOf, type Development } from './development.ts';
-export { CredentialsFault } from './credentials-fault.ts';
+export { CredentialsFault, anotherProgram, ApiFault, isInClear, NoAnswer } from './faults.ts';
 export { readHistory, type EmailHistory, type Forwarded } from './email-history.ts';
-export { anotherProgram, ApiFault, isInClear, NoAnswer } from './faults.ts';
-export { chooseProfile, chosenProfile } from './chosen-profile.ts';
 export {
+  chooseProfile,
+  chosenProfile,
   checkProfile,
   fileOf,
   forgetKey,
@@ -46,7 +56,6 @@ export {
 } from './kept-keys.ts';
 export { describeStore, nameOfKeyring } from './keyring.ts';
 export { lookUp, nameOf, type Lookup, type Naming } from './name-of.ts';
-export { quoted } from './quoted.ts';
 export {
   routeOf,
   type AnswerOf,

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { CredentialsFault } from './credentials-fault.ts';
+import { CredentialsFault } from './faults.ts';
 import {
   askKeyring,
   formatWhy,
@@ -37,7 +37,7 @@ export interface Entry {
   keyring?: KeyringName;
 }
 
-export const folderOf = (env: Environment): string =>
+const folderOf = (env: Environment): string =>
   path.join(env.XDG_CONFIG_HOME || path.join(env.HOME || homeOfAccount(), '.config'), 'rasket');
 
 /** An account that no list of accounts has, as in a container, has none. */
@@ -145,7 +145,7 @@ function readSecret(text: string | null | undefined): Credentials | undefined {
   }
 }
 
-export const SESSION_PREFIX = 'rks_';
+const SESSION_PREFIX = 'rks_';
 
 /** What is sent in the place of a key by a person who has signed in here. */
 export const isSession = (token: string | undefined): boolean => token?.startsWith(SESSION_PREFIX) ?? false;
@@ -157,7 +157,7 @@ export function keptSession(env: Environment, profile?: string): Credentials | u
   return entry && key && 'apiKey' in key && isSession(key.apiKey) ? { url: entry.url, api_key: key.apiKey } : undefined;
 }
 
-export interface Kept {
+interface Kept {
   file: string;
   /** Who has the key; undefined: the file. */
   by?: KeyringName;
@@ -200,7 +200,7 @@ function writeEntry(file: string, held: Record<string, string>): void {
   }
 }
 
-export interface Forgotten {
+interface Forgotten {
   /** Where it was. */
   places: string[];
   /** Why an entry may be left in the keyring. */
@@ -226,3 +226,26 @@ export function forgetKey(env: Environment, profile?: string): Forgotten {
 /** Which store a login would take, found out by looking. */
 export const lookForStore = (env: Environment): Pick<KeyringAnswer, 'by' | 'why'> =>
   askKeyring(env, { verb: 'look', account: fileOf(env) });
+
+const findChoiceFile = (env: Environment): string => path.join(folderOf(env), 'profile');
+
+/** What `rasket use` chose; undefined: what login kept without a name. */
+export function chosenProfile(env: Environment): string | undefined {
+  let text: string;
+  try {
+    text = readFileSync(findChoiceFile(env), 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+  return text === '' ? undefined : checkProfile(text);
+}
+
+/** For all later commands of this user; undefined takes the choice back. */
+export function chooseProfile(env: Environment, profile: string | undefined): void {
+  const file = findChoiceFile(env);
+  if (profile === undefined) return rmSync(file, { force: true });
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  const part = `${file}.${process.pid}.part`;
+  writeFileSync(part, `${checkProfile(profile)}\n`, { mode: 0o600 });
+  renameSync(part, file);
+}

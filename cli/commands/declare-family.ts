@@ -1,11 +1,13 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import type { Detail, Family, List, Report } from '../families/family.ts';
+import type { Detail, Family, List, Report, Action } from '../families/family.ts';
 import { act, decideNeeds, declareCommand, wholeNumber } from './declare.ts';
-import { declareAction, type ActionByHand } from './declare-action.ts';
-import { addFlags, addWords } from './declare-flags.ts';
-import type { Show } from './run-action.ts';
+import type { Show, Call } from './run-action.ts';
 import type { ListOptions } from './run-list.ts';
 import type { Session } from './session.ts';
+import { collect, nameFields } from './command-options.ts';
+import { isReading, sayNames } from '../families/named.ts';
+import { optionOf, type Flag, type Key } from '../families/flag.ts';
+import { eventTypesHelp, typeIn, typesIn } from '../input/event-types.ts';
 
 /** What of a family its page cannot say: commands of their own, and what some of its actions do beside the one call. */
 interface ByHand {
@@ -114,7 +116,7 @@ export function declareGet(
   return command;
 }
 
-export const addFields = (command: Command): Command =>
+const addFields = (command: Command): Command =>
   command.option('--fields <names>', 'show only these fields of the API, separated by commas', namesIn);
 
 function countFromOne(text: string): number {
@@ -126,4 +128,112 @@ function namesIn(text: string): string[] {
   const names = text.split(',').map((name) => name.trim());
   if (names.every((name) => name !== '')) return [...new Set(names)];
   throw new InvalidArgumentError('It takes names with commas between them, such as id,created_at.');
+}
+
+/** What the command of an action has beside what its page says. */
+export interface ActionByHand {
+  /** What it does beside the one call. */
+  description?: string;
+  /** Options that stand for no field. */
+  add?: (command: Command) => void;
+  /** In place of the one call. */
+  run?: (session: Session, call: Call) => Promise<void>;
+}
+
+interface Declared extends ActionByHand {
+  action: Action;
+  shown?: { add: (command: Command) => void; show: Show } | undefined;
+}
+
+function declareAction(parent: Command, family: Family, declared: Declared): void {
+  const { action, shown, add, run } = declared;
+  const command = declareCommand(parent, action.verb, {
+    ...action,
+    ...(declared.description === undefined ? {} : { description: declared.description }),
+  });
+  addWords(command, action.path, isReading(action.operation));
+  addFlags(command, action.flags);
+  if (action.clears) {
+    const fields = `${action.clears.slice(0, -1).join(', ')} or ${action.clears.at(-1)}`;
+    command.option('--clear <field>', `take away ${fields}; repeatable`, collect);
+  }
+  add?.(command);
+  if (action.isShown) shown?.add(command);
+  if (action.destroys ?? action.destroysNamed) command.option('--yes', 'do it without asking');
+  command.action(
+    act(async (session, words, options) => {
+      const call: Call = { action, family, command, words, options, show: shown?.show };
+      await (run ?? (await import('./run-action.ts')).runAction)(session, call);
+    }, decideNeeds(family)),
+  );
+}
+
+/** The words of a path; `isRead` says that what they name is only looked at. */
+export function addWords(command: Command, keys: Readonly<Record<string, Key>>, isRead = false): Command {
+  for (const [parameter, { word, says, isVariadic, isOptional }] of Object.entries(keys)) {
+    const names = isOptional ? undefined : sayNames(parameter, isRead);
+    command.argument(isOptional ? `[${word}]` : isVariadic ? `<${word}...>` : `<${word}>`, names ?? says);
+    nameFields(command, { [parameter]: `<${word}>` });
+  }
+  return command;
+}
+
+/** A word or an option for each field. */
+export function addFlags(command: Command, flags: Readonly<Record<string, Flag>>): void {
+  for (const [field, flag] of Object.entries(flags)) {
+    if (flag.place === 'form') continue;
+    const { value = '', isWord } = flag;
+    if (isWord)
+      command.argument(
+        takenBy(flag),
+        flag.orStdin ? `${flag.says}, or - for standard input` : flag.says,
+        parserOf(flag),
+      );
+    else addOption(command, optionOf(field, flag), flag);
+    nameFields(command, { [field]: isWord ? value : `--${optionOf(field, flag)}` });
+  }
+  if (Object.values(flags).some(({ syntax }) => syntax?.startsWith('event type')))
+    command.addHelpText('after', () => `\n${eventTypesHelp()}`);
+}
+
+function addOption(command: Command, name: string, flag: Flag): void {
+  const { isRepeatable, isRequired, isBoolean, no, clear, fromFile, orElse, syntax, preset } = flag;
+  const option = command.createOption(
+    isBoolean ? `--${name}` : `--${name} ${takenBy(flag)}`,
+    isRepeatable ? `${flag.says}; repeatable` : flag.says,
+  );
+  const parse = parserOf(flag);
+  // By its parser a line that is typed again knows that it is repeated.
+  if (isRepeatable) option.argParser(collect);
+  else if (parse) option.argParser(parse);
+  if (preset !== undefined) option.default(preset);
+  // What may stand in its place is known when all of the line is read.
+  const isMandatory = isRequired && !fromFile && !orElse && preset === undefined && syntax !== 'event types';
+  command.addOption(option.makeOptionMandatory(isMandatory === true));
+  if (no !== undefined) command.option(`--no-${name}`, no);
+  if (fromFile !== undefined)
+    command.option(`--${name}-file <file>`, `a file with the ${fromFile}, - for standard input`);
+  if (clear?.value !== undefined)
+    command.option(`--clear-${name} ${clear.value}`, `${clear.says}; repeatable`, collect);
+  else if (clear) command.option(`--clear-${name}`, clear.says);
+}
+
+const takenBy = ({ value = '', isVariadic }: Flag): string => (isVariadic ? value.replace('>', '...>') : value);
+
+/** As commander calls it. */
+type Parse = (text: string, before: unknown) => unknown;
+
+function parserOf({ isNumber, syntax }: Flag): Parse | undefined {
+  if (isNumber) return wholeNumber;
+  if (syntax === 'event types') return (text) => refusing(typesIn, text);
+  return syntax === 'event type' ? (text) => refusing(typeIn, text) : undefined;
+}
+
+/** What is wrong is said of the option, as commander does. */
+function refusing<Value>(read: (text: string) => Value, text: string): Value {
+  try {
+    return read(text);
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
+  }
 }

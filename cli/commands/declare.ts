@@ -1,9 +1,9 @@
 import { Help, InvalidArgumentError, type Command, type Option } from 'commander';
 import type { Family } from '../families/family.ts';
-import { isCommon } from './common-options.ts';
+import { isCommon } from './command-options.ts';
 import type { CommonOptions, Needs, Session } from './session.ts';
 
-export { collect } from './collect.ts';
+export { collect } from './command-options.ts';
 export type { Session } from './session.ts';
 
 export interface Declared {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { harmlessName } from './harmless-name.ts';
+import { harmlessName } from './save-download.ts';
 
 test.each([
   ['receipt.pdf', 'receipt.pdf'],

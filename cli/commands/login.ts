@@ -18,10 +18,9 @@ import {
 } from '../client/index.ts';
 import { clean, CliFault, sayOnLine, type CommandProcess, type Terminal } from '../output/index.ts';
 import { endKept } from './logout.ts';
-import { mustSpeakThisApi } from './must-speak.ts';
-import { signIn, signInByPassword, type SignIn } from './sign-in.ts';
+import { mustSpeakThisApi, signIn, signInByPassword, type SignIn } from './sign-in.ts';
 import { readSecret } from './stdin.ts';
-import { tellWaits } from './tell-waits.ts';
+import { tellWaits } from './session.ts';
 
 interface Surroundings {
   terminal: Terminal;

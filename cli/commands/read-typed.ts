@@ -2,7 +2,6 @@ import type { Typed } from '../input/index.ts';
 import type { Action } from '../families/family.ts';
 import { optionOf, type Flag } from '../families/flag.ts';
 import { CliFault } from '../output/cli-fault.ts';
-import { attributeOf } from './read-flags.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 type Named = readonly [field: string, flag: Flag];
@@ -61,3 +60,18 @@ function readClears(clears: readonly string[], given: Options, fields: readonly 
   }
   return Object.fromEntries(fields.map((field) => [field, true] as const));
 }
+
+/** The fields that were named on the command line, and no others. */
+export function readFlags(
+  flags: Readonly<Record<string, Flag>>,
+  options: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const given = Object.entries(flags).map(
+    ([field, flag]) => [field, options[attributeOf(optionOf(field, flag))]] as const,
+  );
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
+}
+
+/** As commander calls an option: `--scheduled-at` is `scheduledAt`. */
+const attributeOf = (option: string): string =>
+  option.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());

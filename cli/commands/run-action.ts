@@ -2,13 +2,22 @@ import type { Command } from 'commander';
 import { nameOf } from '../client/index.ts';
 import { optionOf, type Action, type Body, type Family, type Flag } from '../families/index.ts';
 import { isReading } from '../families/named.ts';
-import { callOf, onCommandLine, readBody, readPath, type Typed } from '../input/index.ts';
+import { callOf, onCommandLine, readBody, readPath, readNamed, readUtf8, type Typed } from '../input/index.ts';
 import { eventTypesHelp } from '../input/event-types.ts';
-import { CliFault, cleanLines, formatItem, formatPairs, shownFields } from '../output/index.ts';
-import { mustBeConfirmed } from './confirm.ts';
-import { readText } from './read-text.ts';
+import {
+  CliFault,
+  cleanLines,
+  formatItem,
+  formatPairs,
+  shownFields,
+  howToType,
+  isNameTyped,
+  nameToType,
+  type CommandProcess,
+} from '../output/index.ts';
 import { readTyped } from './read-typed.ts';
 import type { Session } from './session.ts';
+import { readStdin } from './stdin.ts';
 
 export type Options = Readonly<Record<string, unknown>>;
 
@@ -138,3 +147,34 @@ const showFields =
   ({ get }: Family): Show =>
   ({ terminal }, item) =>
     terminal.print(formatItem(terminal, shownFields(get?.fields ?? []), item));
+
+interface Doubt {
+  /** Continues "This will …". */
+  says: string;
+  /** What is to be typed; asked for only when somebody can be asked. */
+  name: () => Promise<string>;
+}
+
+/** What cannot be undone is done after its name was typed, or with --yes. */
+export async function mustBeConfirmed(
+  { target, terminal, process, again }: Session,
+  options: { yes?: boolean | undefined },
+  { says, name }: Doubt,
+): Promise<void> {
+  if (options.yes) return;
+  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+    const line = again(['--yes']);
+    throw new CliFault(`this cannot be undone, and nobody can be asked here; to do it, type: ${line}`, 'usage');
+  }
+  const { readLine } = await import('./stdin.ts');
+  const wanted = nameToType(await name());
+  terminal.warn(`This will ${says}. It cannot be undone.`);
+  const answer = await readLine(process, `Type ${wanted}${howToType(wanted)} to do it on ${target.url}: `);
+  if (!isNameTyped(answer, wanted)) throw new CliFault('nothing was changed');
+}
+
+/** A body from a file, or from standard input where the file is called `-`. */
+export async function readText(process: CommandProcess, file: string, flag: string): Promise<string> {
+  if (file === '-') return readUtf8(await readStdin(process), 'standard input');
+  return readUtf8(await readNamed(file, flag, process.cwd()), `${flag} ${file}`);
+}

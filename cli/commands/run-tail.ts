@@ -2,9 +2,8 @@ import type { CallOf } from '../client/index.ts';
 import type { ItemOf, List, ListOperation } from '../families/family.ts';
 import { NoAnswer } from '../client/index.ts';
 import { openTable, shownFields, listColumns } from '../output/index.ts';
-import { hintWide } from './hint-wide.ts';
-import { readFlags } from './read-flags.ts';
-import type { Session } from './session.ts';
+import { hintWide, type Session } from './session.ts';
+import { readFlags } from './read-typed.ts';
 import { untilStopped } from './until-stopped.ts';
 
 const POLL_MS = 1000;

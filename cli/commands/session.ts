@@ -5,10 +5,13 @@ import {
   findTarget,
   listOfAdvice,
   mustRun,
+  NoAnswer,
+  OF_MACHINE,
   type Advised,
   type Advices,
   type Client,
   type Target,
+  type TargetInput,
 } from '../client/index.ts';
 import {
   beOperator,
@@ -21,19 +24,138 @@ import {
   processOf,
   sayOnLine,
   setOne,
+  isOperators,
+  clean,
+  shorten,
   type Chosen,
   type CommandProcess,
   type Explanation,
   type Say,
   type Terminal,
+  type Table,
 } from '../output/index.ts';
 import type { SayCommand } from '../families/family.ts';
-import { isCommon } from './common-options.ts';
-import { getMachineFinder } from './machine.ts';
-import { nameOptions } from './name-options.ts';
-import { findOperatorTarget } from './operator-target.ts';
-import { tellWaits } from './tell-waits.ts';
-import { chosenBy, typeAgain } from './type-again.ts';
+import { isCommon, namesOf } from './command-options.ts';
+import { getMachineFinder, type FindMachine, type Machine } from './machine.ts';
+import { chosenBy, typeAgain } from './typed-command.ts';
+import path from 'node:path';
+
+/** A field in a message: the path of one (`to.0`, `capabilities.sending`) or a name of several words (`scheduled_at`). */
+const FIELD = /(?<![\w.@-])[a-z]+(?:[_.][a-z0-9]+)+(?![\w@-])/g;
+
+/** A field of one of the things that a body is a list of: `1.to`. */
+const PLACE = /(?<![\w.@-])(\d+)\.([a-z_]+(?:\.\w+)*)/g;
+
+/**
+ * The API speaks of fields; at a command line they are options. `paths` are the fields that the answer itself
+ * names; beside these, only what can be nothing but a field is translated.
+ */
+function nameOptions(command: Command): (message: string, paths: readonly string[]) => string {
+  const one = namesOf(command)['*'];
+  return (message, paths) => {
+    if (one !== undefined) return countFromOne(message, one);
+    const isNamed = (path: string): boolean => paths.includes(path) || isSurely(command, path);
+    const inside = message.replaceAll(FIELD, (path) => (isNamed(path) ? optionOf(command, path) : path));
+    const [first = ''] = /^[a-z]+(?=[ :])/.exec(inside) ?? [];
+    return first === '' ? inside : optionOf(command, first) + inside.slice(first.length);
+  };
+}
+
+/** The API counts from 0, as programs do: its `Email 1` and `1.to` are of the second one. */
+const countFromOne = (message: string, one: string): string =>
+  message
+    .replace(/^Email (\d+)(?=:)/, (_, at: string) => `Email ${Number(at) + 1}`)
+    .replaceAll(PLACE, (_, at: string, field: string) => `${field} of the ${ordinal(Number(at) + 1)} ${one}`);
+
+/** A host name looks like a path, so that only a place in a list or a declared field is taken for one. */
+function isSurely(command: Command, path: string): boolean {
+  return !path.includes('.') || /\.\d+(\.|$)/.test(path) || path in namesOf(command);
+}
+
+/** The option that fills a field; the field itself where there is none. */
+function optionOf(command: Command, path: string): string {
+  const names = namesOf(command);
+  if (names[path] !== undefined) return names[path];
+  const [field = '', ...parts] = path.split('.');
+  const option = names[field] ?? spokenOf(command, field);
+  if (option === undefined) return path;
+  const [at, ...inner] = /^\d+$/.test(parts[0] ?? '') ? [Number(parts[0]), ...parts.slice(1)] : [undefined, ...parts];
+  const given = at === undefined ? [] : valuesOf(command, option);
+  const which = at !== undefined && given.length > 1 ? `${ordinal(at + 1)} ` : '';
+  return `${which === '' ? '' : `the ${which}`}${option}${inner.length > 0 ? ` (${inner.join('.')})` : ''}`;
+}
+
+function spokenOf(command: Command, field: string): string | undefined {
+  const word = field.replaceAll('_', '-');
+  const option = command.options.find(({ long }) => long === `--${word}`);
+  if (option) return option.long;
+  const argument = command.registeredArguments.find((one) => [word, word.replace(/-id$/, '')].includes(one.name()));
+  return argument && `<${argument.name()}>`;
+}
+
+function valuesOf(command: Command, option: string): readonly unknown[] {
+  const found = command.options.find(({ long }) => long === option);
+  const value: unknown = found && command.getOptionValue(found.attributeName());
+  if (Array.isArray(value)) return value;
+  return command.processedArgs.find((word): word is unknown[] => Array.isArray(word)) ?? [];
+}
+
+function ordinal(count: number): string {
+  const ending = { 1: 'st', 2: 'nd', 3: 'rd' }[count % 100 > 10 && count % 100 < 14 ? 0 : count % 10] ?? 'th';
+  return `${count}${ending}`;
+}
+
+const PATIENCE_MS = 1000;
+/** A line in the output of a program stays, so it comes later. */
+const PIPE_PATIENCE_MS = 5000;
+
+/**
+ * Returns the same client, which says that it waits for the server: at a terminal after a second and until it answers,
+ * in a pipe and beside JSON by one line on standard error.
+ */
+export function tellWaits(client: Client, terminal: Terminal, { isJson = false } = {}): Client {
+  const tell = terminal.isTty && !isJson ? tellWait : warnOfWait;
+  const told = <T>(answer: Promise<T>): Promise<T> => tell(terminal, client.url, answer);
+  return {
+    ...client,
+    call: (operation, call, signal) => told(client.call(operation, call, signal)),
+    download: (file, link) => told(client.download(file, link)),
+    upload: (operation, form) => told(client.upload(operation, form)),
+    fetchFile: (operation, query, path) => told(client.fetchFile(operation, query, path)),
+  };
+}
+
+async function warnOfWait<T>(terminal: Terminal, url: string, answer: Promise<T>): Promise<T> {
+  const timer = setTimeout(() => terminal.warn(clean(`Waiting for ${url}.`)), PIPE_PATIENCE_MS);
+  try {
+    return await answer;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function tellWait<T>(terminal: Terminal, url: string, answer: Promise<T>): Promise<T> {
+  const began = performance.now();
+  let isTold = false;
+  const timer = setInterval(() => {
+    // A command that shows the progress of several calls says more.
+    if (!isTold && terminal.hasProgress()) return;
+    isTold = true;
+    const seconds = Math.round((performance.now() - began) / 1000);
+    terminal.progress(shorten(clean(`Waiting for ${url}, ${seconds} s`), terminal.columns - 1));
+  }, PATIENCE_MS);
+  try {
+    return await answer;
+  } finally {
+    clearInterval(timer);
+    if (isTold) terminal.progress('');
+  }
+}
+
+/** What does not fit is to be had whole; a person is told how. */
+export function hintWide({ terminal, again }: Session, table: Pick<Table<never>, 'hasCut'>): void {
+  if (table.hasCut()) terminal.hint(`Some of it is cut; see it whole with: ${again(['--wide'])}`);
+}
 
 /** What a verb works with: the API, the reader, and whether the reader is a program that wants JSON. */
 export interface Session {
@@ -184,4 +306,51 @@ function noKey(target: Target, isOperators: boolean): CliFault {
   const note = target.note === undefined ? '' : ` ${target.note}`;
   const advice = isOperators ? beOperator : setOne(target);
   return new CliFault(`No API key is set for ${target.url}.${note}`, 'auth', advice);
+}
+
+/**
+ * Finds server and key of a command for operators. A key or profile that is typed wins, and so does the token of an operator from anywhere.
+ * Otherwise the server of this machine takes the pass of the machine, if this account can write one. Another server that was chosen gets the
+ * key that is in force there, and never the pass.
+ */
+async function findOperatorTarget(given: TargetInput & { cwd: string }, find?: FindMachine): Promise<Target> {
+  const { data, cwd, env, ...others } = given;
+  if (data === undefined) {
+    const target = findTarget(given);
+    return isSettled(given, target) ? target : ((await findPass(find, given, target)) ?? target);
+  }
+  const machine = await find?.(env, { data: path.resolve(cwd, data) });
+  if (!machine || others.profile !== undefined) return findTarget(given);
+  const target = findTarget({ ...others, cwd, env, installation: { url: machine.url } });
+  const isElsewhere = others.url !== undefined && !machine.isServedAt(target.url);
+  return isSettled(given, target) || isElsewhere || !machine.mayLook ? target : writePass(machine);
+}
+
+/** Returns whether the key was typed, or belongs to an operator. */
+const isSettled = ({ apiKey, profile }: TargetInput, target: Target): boolean =>
+  apiKey !== undefined || profile !== undefined || isOperators(target) || target.operatorToken !== undefined;
+
+/**
+ * Returns undefined where the server in force is not the one of this machine, or this account cannot write its pass.
+ */
+async function findPass(
+  find: FindMachine | undefined,
+  { env }: TargetInput,
+  { url, urlFrom }: Target,
+): Promise<Target | undefined> {
+  const machine = await find?.(env, {});
+  if (!machine?.mayLook || (urlFrom !== 'default' && !machine.isServedAt(url))) return undefined;
+  return writePass(machine);
+}
+
+function writePass(machine: Machine): Target {
+  const running = machine.running();
+  if (!running) {
+    const advice = { words: 'Look at it with', command: ['doctor'] } as const;
+    throw new NoAnswer({ url: machine.url ?? '', cause: `No server runs from ${machine.data}.`, advice });
+  }
+  const { url, pass } = running;
+  // A question at the terminal may wait for longer than a pass is good for.
+  const operatorToken = (): string => machine.running()?.pass ?? pass;
+  return { url, urlFrom: OF_MACHINE, apiKey: pass, operatorToken, keyFrom: 'the pass of this machine' };
 }

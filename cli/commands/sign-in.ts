@@ -1,9 +1,106 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiFault, NoAnswer, type AnswerOf, type Client, type Environment } from '../client/index.ts';
-import { clean, CliFault, type Terminal } from '../output/index.ts';
-import { asPerson, type AtServer } from './as-person.ts';
+import {
+  ApiFault,
+  NoAnswer,
+  createClient,
+  isInClear,
+  type AnswerOf,
+  type Client,
+  type Environment,
+  type Browser,
+} from '../client/index.ts';
+import { clean, CliFault, type Terminal, type CommandProcess } from '../output/index.ts';
 import { openInBrowser } from './open-in-browser.ts';
+import { readLine, readSecret } from './stdin.ts';
+import { tellWaits } from './session.ts';
+
+interface AtServer {
+  url: string;
+  version: string;
+  terminal: Terminal;
+  process: CommandProcess;
+  /** Where the server cannot be at its address any more. */
+  mustBeThere?: (() => void) | undefined;
+}
+
+export interface SignedIn {
+  /** Acts as this person's browser does. */
+  client: Client;
+  /** Just typed; some operations ask for it again. */
+  password: string;
+}
+
+/** How often a code may be mistyped. */
+const TRIES = 3;
+
+/**
+ * Signs a person in with password and, where there is one, second factor, for as long as `work` takes: what a program that was
+ * let in may not do, a person may who has typed both. Nothing that is typed is a word of the command, is shown or is kept.
+ */
+export async function asPerson<T>(at: AtServer, email: string | undefined, work: (as: SignedIn) => Promise<T>) {
+  const { url, process } = at;
+  if (!process.stdin.isTTY || !process.stderr.isTTY)
+    throw new CliFault('a password is typed at a terminal, and there is none here.', 'usage');
+  if (isInClear(url))
+    throw new CliFault(`${url} is not encrypted: every host on the way could read the password. Use https.`, 'usage');
+  at.mustBeThere?.();
+  await mustSpeakThisApi(url, at.version, at.terminal);
+  const browser: Browser = { origin: await originOf(at), cookies: new Map() };
+  const client = clientOf(at, browser);
+  const who = email ?? needed((await readLine(process, 'Email: ')).trim());
+  const password = needed(await readSecret(process, `Password of ${clean(who)}: `));
+  const answer = await client.call('logIn', { body: { email: who, password } });
+  if (answer.object === 'mfa_challenge') await answerChallenge(process, client, answer.challenge_token);
+  try {
+    return await work({ client, password });
+  } finally {
+    // It ends by itself where this fails.
+    await client.call('logOut', { body: {} }).catch(() => undefined);
+  }
+}
+
+const clientOf = ({ url, version, terminal, mustBeThere }: AtServer, browser?: Browser): Client =>
+  tellWaits(createClient({ url, version, mustBeThere, ...(browser && { browser }) }), terminal);
+
+/** The public address of the server, which it compares with, may be another one than is called here. */
+async function originOf(at: AtServer): Promise<string> {
+  const { issuer } = await clientOf(at).call('getAuthorizationServer', {});
+  return URL.canParse(issuer) ? new URL(issuer).origin : new URL(at.url).origin;
+}
+
+const answerChallenge = (process: CommandProcess, client: Client, challenge_token: string) =>
+  withCode(process, 'Code of your app, or a recovery code: ', (typed) =>
+    /^[\d\s]+$/.test(typed)
+      ? client.call('verifyMfa', { body: { challenge_token, code: typed } })
+      : client.call('recoverMfa', { body: { challenge_token, recovery_code: typed } }),
+  );
+
+/** Asks for a code, which nobody sees, and once more where it is wrong. */
+export async function withCode<T>(
+  process: CommandProcess,
+  prompt: string,
+  use: (typed: string) => Promise<T>,
+): Promise<T> {
+  for (let left = TRIES - 1; ; left--) {
+    const typed = needed((await readSecret(process, prompt)).trim());
+    try {
+      return await use(typed);
+    } catch (error) {
+      if (left === 0 || !isWrongCode(error)) throw error;
+      process.stderr.write(`${clean(error.body.message)}\n`);
+    }
+  }
+}
+
+const isWrongCode = (error: unknown): error is ApiFault =>
+  error instanceof ApiFault &&
+  (error.body.errors ?? []).some(({ path }) => path === 'code' || path === 'recovery_code');
+
+function needed(typed: string): string {
+  if (typed === '') throw new CliFault('nothing was typed, and nothing was changed.');
+  return typed;
+}
 
 type Begun = AnswerOf<'beginDeviceLogin'>;
 
@@ -84,5 +181,15 @@ async function ask(client: Client, code: string): Promise<AnswerOf<'pollDeviceLo
   } catch (error) {
     if (error instanceof NoAnswer) return undefined;
     throw error;
+  }
+}
+
+/** At the usual address any program may listen: asked without a key or a password, so that no other one is sent any. */
+export async function mustSpeakThisApi(url: string, version: string, terminal: Terminal): Promise<void> {
+  try {
+    await tellWaits(createClient({ url, version }), terminal).call('listEmails', { query: { limit: 1 } });
+  } catch (error) {
+    // It refuses as this API does.
+    if (!(error instanceof ApiFault)) throw error;
   }
 }

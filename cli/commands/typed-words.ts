@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { hasDefault } from './declare.ts';
-import { namesOf } from './field-names.ts';
+import { namesOf } from './command-options.ts';
 
 /** Options of all commands of the API, and whether a value follows: they may stand before the command. */
 const GLOBAL: Readonly<Record<string, boolean>> = {

@@ -1,6 +1,5 @@
 import type { WebhookEventType } from '../../src/contract/index.ts';
-import { CliFault } from '../output/cli-fault.ts';
-import { nearestTo } from '../output/nearest.ts';
+import { CliFault, nearestTo } from '../output/cli-fault.ts';
 
 /** Every type there is: the compiler misses none. */
 const TYPES: Record<WebhookEventType, true> = {

@@ -2,6 +2,7 @@ import { ApiFault, seeWhatThereIs, type CallOf, type Client } from '../client/in
 import type { Key, Named } from '../families/index.ts';
 import { NAMED } from '../families/named.ts';
 import { CliFault, shortId } from '../output/index.ts';
+import type { Where } from './read-where.ts';
 
 const WHOLE = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z]+_[0-9a-f]{32})$/i;
 /** Fewer digits name too much to be meant. */
@@ -25,7 +26,7 @@ interface Page {
 }
 
 /** Where something is looked for: what stands before it in the path, and whether it is only looked at. */
-export interface Finding {
+interface Finding {
   path?: Path;
   isRead?: boolean;
 }
@@ -166,4 +167,33 @@ export async function readPath(
     path[parameter] = await findId(client, parameter, words[at] ?? '', { path, isRead });
   }
   return path;
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The ids of the labels of an inbox that are named so, in any letter case. */
+export async function findLabels(client: Client, inbox: string, named: readonly string[]): Promise<string[]> {
+  if (named.every((one) => UUID.test(one))) return [...named];
+  const { data } = await client.call('listInboxLabels', { path: { inbox } });
+  return named.map((one) => {
+    const found = data.find(({ id, name }) => id === one || name.toLowerCase() === one.toLowerCase());
+    if (found) return found.id;
+    throw new CliFault(`there is no label ${one} in this inbox.`, 'notFound', [
+      { words: 'See what there is with', command: ['listInboxLabels', inbox] },
+      { words: 'Make it with', command: ['createInboxLabel', inbox, one] },
+    ]);
+  });
+}
+
+/** People know topics by their names, the API by their ids. */
+export async function findTopics(client: Client, where: Where): Promise<Where> {
+  const each = async (parts: readonly Where[]): Promise<Where[]> => {
+    const found: Where[] = [];
+    for (const part of parts) found.push(await findTopics(client, part));
+    return found;
+  };
+  if ('all' in where) return { all: await each(where.all) };
+  if ('any' in where) return { any: await each(where.any) };
+  if ('not' in where) return { not: await each(where.not) };
+  return 'topic' in where ? { ...where, topic: await findId(client, 'topic_id', where.topic) } : where;
 }

@@ -1,7 +1,9 @@
-import { constants } from 'node:fs';
+import { constants, openAsBlob } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { CliFault } from '../output/index.ts';
+import type { Body } from '../families/index.ts';
+import type { AnswerOf, Client } from '../client/index.ts';
 
 /** Asked first where a file is handed on by its name, which does not say what is wrong. */
 export async function mustBeReadable(file: string, cwd: string): Promise<void> {
@@ -26,4 +28,30 @@ export function readEmails(text: string): unknown[] {
   }
   if (!Array.isArray(list)) throw new CliFault('the file must hold a JSON list of emails: [{"from": …, "to": …}, …]');
   return list;
+}
+
+/** The form that an import takes, from the fields of its action. */
+export async function importForm(body: Body, cwd: string): Promise<FormData> {
+  const { file, columns, properties, upsert, segments, topics, start_automations: startsAutomations } = body;
+  await mustBeReadable(String(file), cwd);
+  const form = new FormData();
+  const put = (name: string, value: unknown): void => form.append(name, JSON.stringify(value));
+  // Before the file, so that what is wrong with them is said before it is sent.
+  if (columns ?? properties) put('column_map', { ...(columns ?? {}), ...(properties ? { properties } : {}) });
+  if (upsert === true) form.append('on_conflict', 'upsert');
+  if (startsAutomations === true) form.append('start_automations', 'true');
+  if (segments)
+    put(
+      'segments',
+      (segments as string[]).map((id) => ({ id })),
+    );
+  if (topics) put('topics', topics);
+  form.append('file', await openAsBlob(path.resolve(cwd, String(file))), 'contacts.csv');
+  return form;
+}
+
+export async function uploadImage(client: Client, file: string, cwd: string): Promise<AnswerOf<'getImage'>> {
+  await mustBeReadable(file, cwd);
+  const content = await openAsBlob(path.resolve(cwd, file), { type: 'application/octet-stream' });
+  return (await client.upload('createImage', content)) as AnswerOf<'getImage'>;
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readTimeAhead } from './read-time-ahead.ts';
+import { readTimeAhead } from './syntaxes.ts';
 
 const NOW = Date.parse('2026-11-20T09:30:00.000Z');
 

@@ -1,16 +1,239 @@
 import type { Flag, Syntax } from '../families/index.ts';
 import { typeIn, typesIn } from './event-types.ts';
-import { readAttachments, readHeaders, readTag, readVariables } from './read-message.ts';
-import { readTimeAhead } from './read-time-ahead.ts';
-import {
-  readColumns,
-  readMappedProperties,
-  readProperties,
-  readTopics,
-  readVariable,
-  splitPairs,
-  type Place,
-} from './read-pairs.ts';
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { SendEmailAttachment, SendEmailRequest, TemplateVariableRequest } from '../../src/contract/index.ts';
+import { CliFault } from '../output/index.ts';
+
+/** What an option is called where it was typed. */
+export type NameOption = (option: string) => string;
+
+/** Where something was typed. */
+export interface Place {
+  nameOf: NameOption;
+  /** Where files are that are named without a folder. */
+  cwd: string;
+  /** How much may be attached, where that is limited. */
+  attachmentsMibMax?: number;
+}
+
+export const onCommandLine: NameOption = (option) => `--${option}`;
+
+const wrong = (says: string, text: string): CliFault => new CliFault(`${says}; got ${JSON.stringify(text)}`, 'usage');
+
+const FIELDS = [
+  ...['email', 'first_name', 'last_name', 'unsubscribed'],
+  ...['segment_ids', 'opted_in_topic_ids', 'opted_out_topic_ids'],
+];
+
+/** Which fields of an import stand in which of its columns. */
+function readColumns(given: readonly string[], nameOf: NameOption): Record<string, string> {
+  const map: Record<string, string> = {};
+  for (const text of given) {
+    const [, field = '', column = ''] = /^([^=]+)=([^]+)$/.exec(text) ?? [];
+    if (!FIELDS.includes(field)) throw wrong(`${nameOf('column')} takes ${FIELDS.join('=, ')}= a column`, text);
+    map[field] = column;
+  }
+  return map;
+}
+
+/** Which properties stand in which columns, and as what. */
+function readMappedProperties(given: readonly string[], nameOf: NameOption): Record<string, unknown> {
+  const says = `${nameOf('property')} takes key=column, key:number=column or key:boolean=column`;
+  return Object.fromEntries(given.map((text) => readMapped(text, says)));
+}
+
+function readMapped(text: string, says: string): [string, { column: string; type?: string }] {
+  const [, key = '', type, column = ''] = /^([^:=]+)(?::(string|number|boolean))?=([^]+)$/.exec(text) ?? [];
+  if (key === '') throw wrong(says, text);
+  return [key, type === undefined ? { column } : { column, type }];
+}
+
+type Value = string | number | boolean;
+
+/** The values of a contact's properties. */
+const readProperties = (given: readonly string[], nameOf: NameOption): Record<string, Value> =>
+  Object.fromEntries(given.map((text) => readProperty(text, nameOf('property'))));
+
+function readProperty(text: string, option: string): [string, Value] {
+  const [, key = '', isJson, value = ''] = /^([^:=]+)(:?)=([^]*)$/.exec(text) ?? [];
+  if (key === '') throw wrong(`${option} takes key=text or key:=value`, text);
+  if (isJson === '') return [key, value];
+  if (value === 'true' || value === 'false') return [key, value === 'true'];
+  const number = Number(value);
+  if (value.trim() !== '' && Number.isFinite(number)) return [key, number];
+  throw wrong(`${option} has no number, true or false behind the :=`, text);
+}
+
+function readTopics(
+  given: readonly string[],
+  nameOf: NameOption,
+): { id: string; subscription: 'opt_in' | 'opt_out' }[] {
+  return given.map((text) => {
+    const [, id = '', subscription = ''] = /^([^=]+)=(opt_in|opt_out)$/.exec(text) ?? [];
+    if (id === '') throw wrong(`${nameOf('topic')} takes ID=opt_in or ID=opt_out`, text);
+    return { id, subscription: subscription as 'opt_in' };
+  });
+}
+
+/** The fallback of a property, as the property's type has it. */
+export function readFallback(type: string, text: string, nameOf: NameOption): string | number {
+  if (type !== 'number') return text;
+  const number = Number(text);
+  if (text.trim() !== '' && Number.isFinite(number)) return number;
+  throw wrong(`${nameOf('fallback')} of a number takes a number`, text);
+}
+
+/** `key=value, key=value`: a comma belongs to a value unless another key stands behind it. */
+const splitPairs = (text: string): string[] =>
+  text
+    .split(/\s*,\s*(?=[^\s,=]+=)/)
+    .map((pair) => pair.trim().replace(/,$/, ''))
+    .filter((pair) => pair !== '');
+
+/** A variable of a template: KEY, KEY=fallback, KEY:number or KEY:number=25. What is wrong with a key is the server's to say. */
+function readVariable(declaration: string, nameOf: NameOption): TemplateVariableRequest {
+  const [, key = '', type = 'string', fallback] = /^([^:=]*)(?::([^=]*))?(?:=([^]*))?$/.exec(declaration) ?? [];
+  if (type !== 'string' && type !== 'number')
+    throw wrong(`${nameOf('variable')} has the type string or number`, declaration);
+  if (fallback === undefined) return { key, type };
+  if (type === 'string') return { key, type, fallback_value: fallback };
+  const number = Number(fallback);
+  if (fallback.trim() === '' || !Number.isFinite(number)) {
+    throw wrong(`${nameOf('variable')} has no number behind the =`, declaration);
+  }
+  return { key, type, fallback_value: number };
+}
+
+function readHeaders(fields: readonly string[], nameOf: NameOption): NonNullable<SendEmailRequest['headers']> {
+  const headers: Record<string, string> = {};
+  for (const field of fields) {
+    const colon = field.indexOf(':');
+    if (colon < 1) throw wrong(`${nameOf('header')} takes 'Name: value'`, field);
+    const name = field.slice(0, colon).trim();
+    const double = Object.keys(headers).find((other) => other.toLowerCase() === name.toLowerCase());
+    if (double !== undefined)
+      throw new CliFault(`${nameOf('header')} names ${name} twice; a header can be given once`, 'usage');
+    headers[name] = field.slice(colon + 1).trim();
+  }
+  return headers;
+}
+
+function readTag(pair: string, nameOf: NameOption): { name: string; value: string } {
+  const equals = pair.indexOf('=');
+  if (equals < 1) throw wrong(`${nameOf('tag')} takes name=value`, pair);
+  return { name: pair.slice(0, equals), value: pair.slice(equals + 1) };
+}
+
+/** `KEY=value` is a string, as in a shell; `KEY:=5` is a number. */
+function readVariables(pairs: readonly string[], nameOf: NameOption): Record<string, string | number> {
+  const variables: Record<string, string | number> = {};
+  for (const pair of pairs) {
+    const found = /^(\w+)(:?)=(.*)$/s.exec(pair);
+    if (!found) throw wrong(`${nameOf('variable')} takes KEY=value or KEY:=number`, pair);
+    const [, key = '', isNumber = '', value = ''] = found;
+    const number = Number(value);
+    if (isNumber && (value.trim() === '' || !Number.isFinite(number)))
+      throw wrong(`${nameOf('variable')} ${key}:= takes a number`, value);
+    variables[key] = isNumber ? number : value;
+  }
+  return variables;
+}
+
+const SETTINGS = /;(filename|content_type|content_id)=([^;]*)$/;
+
+/** The settings stand behind the file name, so that a name with a semicolon of its own still works. */
+function splitSettings(given: string) {
+  const settings: Partial<Record<'filename' | 'content_type' | 'content_id', string>> = {};
+  let file = given;
+  for (let found = SETTINGS.exec(file); found; found = SETTINGS.exec(file)) {
+    settings[found[1] as keyof typeof settings] = found[2] ?? '';
+    file = file.slice(0, found.index);
+  }
+  return { file, settings, isUrl: /^https?:\/\//i.test(file) };
+}
+
+const MIB = 1024 * 1024;
+
+/** How large they are is known before any of them is read, where that is limited. */
+async function readAttachments(given: readonly string[], place: Place): Promise<SendEmailAttachment[]> {
+  const { attachmentsMibMax: most } = place;
+  let bytes = 0;
+  if (most !== undefined) for (const one of given) bytes += await sizeOf(one, place);
+  if (most !== undefined && bytes > most * MIB) {
+    const hold = `${place.nameOf('attach')} holds ${Math.ceil(bytes / MIB)} MiB of files`;
+    throw new CliFault(`${hold}; from here at most ${most} MiB are sent`, 'usage');
+  }
+  return Promise.all(given.map((one) => readAttachment(one, place)));
+}
+
+/** A missing file is reported by the read; what the server fetches is not looked at. */
+async function sizeOf(given: string, { nameOf, cwd }: Place): Promise<number> {
+  const { file, isUrl } = splitSettings(given);
+  if (isUrl) return 0;
+  const found = await stat(path.resolve(cwd, file)).catch(() => undefined);
+  // A pipe or a device may have no end.
+  if (found && !found.isFile() && !found.isDirectory())
+    throw new CliFault(`${nameOf('attach')} ${file} cannot be read: it is no regular file`);
+  return found?.size ?? 0;
+}
+
+async function readAttachment(given: string, { nameOf, cwd }: Place): Promise<SendEmailAttachment> {
+  const { file, settings, isUrl } = splitSettings(given);
+  if (isUrl) return { filename: nameInUrl(file), path: file, ...settings };
+  const content = (await readNamed(file, nameOf('attach'), cwd)).toString('base64');
+  return { filename: path.basename(file), content, ...settings };
+}
+
+/** Empty where the URL ends in no name; the server then says that one is missing. */
+function nameInUrl(text: string): string {
+  const last = (URL.parse(text)?.pathname ?? '').split('/').at(-1) ?? '';
+  try {
+    return decodeURIComponent(last);
+  } catch {
+    return last;
+  }
+}
+
+/** A file of this machine, by whatever named it; a relative name is one in `cwd`. */
+export async function readNamed(file: string, namedBy: string, cwd: string): Promise<Buffer> {
+  try {
+    return await readFile(path.resolve(cwd, file));
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    throw new CliFault(`${namedBy} ${file} cannot be read: ${WHY[code] ?? code}`);
+  }
+}
+
+const WHY: Record<string, string> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'this user may not read it',
+  EISDIR: 'it is a folder',
+};
+
+/** The bytes of a text as UTF-8. */
+export function readUtf8(bytes: Uint8Array, name: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new CliFault(`${name} is not UTF-8; convert it first, for example with iconv -t utf-8`);
+  }
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };
+
+/** A time that is to come: so long from now, or an ISO 8601 time. */
+export function readTimeAhead(text: string, now: number): string {
+  const [, amount = '', unit = ''] = /^(\d{1,6})\s*([mhdw])$/.exec(text.trim()) ?? [];
+  const aheadMs = Number(amount) * (UNIT_MS[unit] ?? 0);
+  if (aheadMs > 0) return new Date(now + aheadMs).toISOString();
+  // Other words mean something to Date.parse too, and hardly what was meant.
+  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString();
+  throw new CliFault(
+    `${JSON.stringify(text)} must be a number and m, h, d or w, such as 2h or 3d, or an ISO 8601 time`,
+    'usage',
+  );
+}
 
 interface Reader {
   /** Several in one text, as a form has them. */

@@ -1,5 +1,10 @@
 import { BY_HAND, quoted, type Advice, type Advised } from '../client/index.ts';
-import { everyFamily } from './every-family.ts';
+import * as declared from '../families/index.ts';
+
+/** A new family is here as soon as cli/families has it. */
+export const everyFamily: readonly declared.Family[] = Object.values(declared).filter(
+  (value): value is never => typeof value === 'object',
+);
 
 /** Puts an advice into the words of its reader; undefined where it is of no help there. */
 export type Say = (advice: Advice) => string | undefined;

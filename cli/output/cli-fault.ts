@@ -1,5 +1,5 @@
 import { listOfAdvice, type Advice, type Advices } from '../client/index.ts';
-import { EXIT, type Ending } from './exit-codes.ts';
+import { EXIT, type Ending } from './command-process.ts';
 
 /** What the command line itself found wrong before or after the API was asked: one line each, no stack. */
 export class CliFault extends Error {
@@ -12,4 +12,37 @@ export class CliFault extends Error {
     this.advice = listOfAdvice(advice);
     this.exitCode = EXIT[ending];
   }
+}
+
+/** As many letters may be wrong as make a slip of the fingers, not another word. */
+const SLIPS_MAX = 2;
+
+export function nearestTo(text: string, known: readonly string[]): string | undefined {
+  const [nearest] = known
+    .map((word) => ({ word, slips: slipsBetween(word, text.toLowerCase()) }))
+    .sort((a, b) => a.slips - b.slips);
+  // Of a short word, two letters are most of it.
+  return nearest && nearest.slips <= Math.min(SLIPS_MAX, Math.ceil(text.length / 3)) ? nearest.word : undefined;
+}
+
+/** How many letters are to be added, left out or changed (Levenshtein). */
+function slipsBetween(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (const [at, letter] of [...one].entries()) {
+    const next = [at + 1];
+    for (let i = 0; i < other.length; i++) {
+      const changed = (row[i] ?? 0) + (letter === other[i] ? 0 : 1);
+      next.push(Math.min(changed, (row[i + 1] ?? 0) + 1, (next[i] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
+
+const CHOICES = /must be (?:one of )?([\w-]+(?:(?:, | or | and )[\w-]+)+); got "([^"]+)"/;
+
+/** The choice that was meant, where a refusal lists what there is and one of them is nearly what was given. */
+export function meantBy(refusal: string): string | undefined {
+  const [, choices, given] = CHOICES.exec(refusal) ?? [];
+  return choices === undefined || given === undefined ? undefined : nearestTo(given, choices.split(/, | or | and /));
 }

@@ -14,3 +14,33 @@ export const runIn = (program: Command, its: CommandProcess): void => void proce
 export function processOf(command: Command): CommandProcess {
   return command.parent ? processOf(command.parent) : (processes.get(command) ?? process);
 }
+
+/** With what number a command ends, by what went wrong: the numbers of sysexits.h, where it has one. */
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  usage: 64,
+  refused: 65,
+  notFound: 66,
+  unreachable: 69,
+  server: 70,
+  limit: 75,
+  auth: 77,
+} as const;
+
+export type Ending = keyof typeof EXIT;
+
+/** Told by `rasket --help` and its manual in the same words. */
+export const EXIT_CODES: readonly { code: number; says: string }[] = (
+  [
+    ['done', 'done'],
+    ['failed', 'failed on this machine, called off, or the answer is no, as of a domain that is not verified'],
+    ['usage', 'misused: an unknown command or option, or a question that nobody is there to answer'],
+    ['refused', 'refused by the server: a field is wrong, or things do not stand as the call needs them'],
+    ['notFound', 'what was named is not there'],
+    ['unreachable', 'no server answered'],
+    ['server', 'the server failed, or cannot work just now'],
+    ['limit', 'too many calls or a quota that is used up: the same call succeeds later'],
+    ['auth', 'no key, or one that is not accepted or not allowed to'],
+  ] as const
+).map(([ending, says]) => ({ code: EXIT[ending], says }));

@@ -1,13 +1,15 @@
-import type { Advice, EmailHistory, Forwarded } from '../client/index.ts';
+import type { Advice, EmailHistory, Forwarded, AnswerOf } from '../client/index.ts';
 import { toneOfEmail } from '../families/emails.ts';
 import { sayOnLine, type Say } from './advice.ts';
 import { clean } from './clean.ts';
 import { styleOf } from './items.ts';
 import type { Terminal } from './terminal.ts';
 import { formatTime } from './time.ts';
+import { bytesInWords } from '../families/bytes-in-words.ts';
+import { subjectOf } from '../families/queue.ts';
 
 /** What is told of an email, to teams and operators alike. */
-export type Told = Omit<EmailHistory, 'email' | 'suppressed'> & {
+type Told = Omit<EmailHistory, 'email' | 'suppressed'> & {
   email: Pick<EmailHistory['email'], 'id' | 'from' | 'to' | 'cc' | 'bcc' | 'subject' | 'last_event' | 'scheduled_at'>;
   /** Undefined where its reader has no business with the list of suppressions. */
   suppressed: EmailHistory['suppressed'] | undefined;
@@ -236,3 +238,21 @@ function ordinal(count: number): string {
 }
 
 const indent = (lines: readonly string[], by = '  '): string[] => lines.map((line) => `${by}${line}`);
+
+/** An operator cannot act for the team: nothing is advised that takes a key of it. */
+export function tellQueuedEmail(
+  terminal: Terminal,
+  email: AnswerOf<'getQueuedEmail'>,
+  withTranscript: boolean,
+): string[] {
+  const { events, attempts, pending, is_cut: isCut, team, size, request_id: requestId } = email;
+  const subject = email.subject === null ? `(subject ${subjectOf(email) || 'not shown'})` : email.subject;
+  const story = { events: events.toReversed(), attempts: attempts.toReversed(), pending, isCut, requestId };
+  const history = { email: { ...email, subject }, ...story, suppressed: undefined, forwarded: undefined };
+  const [heading = '', ...told] = tellHistory(terminal, history, { withTranscript, say: () => undefined });
+  return [
+    `${heading.trimEnd()}\nteam ${team}, ${bytesInWords(size)}\n`,
+    ...(isCut ? ['Earlier events and tries are left out.'] : []),
+    ...told,
+  ];
+}

@@ -1,11 +1,379 @@
-import { ApiFault, CredentialsFault, NoAnswer, type Advice } from '../client/index.ts';
-import { sayOnLine, type Say } from './advice.ts';
+import {
+  ApiFault,
+  CredentialsFault,
+  NoAnswer,
+  isSession,
+  listOfAdvice,
+  seeWhatThereIs,
+  startOf,
+  type Advice,
+  type Advised,
+  type Advices,
+  type ContractId,
+  type Target,
+} from '../client/index.ts';
+import { sayOnLine, everyFamily, type Say } from './advice.ts';
 import { clean } from './clean.ts';
-import { CliFault } from './cli-fault.ts';
-import { EXIT, type Ending } from './exit-codes.ts';
-import { adviceFor } from './fault-advice.ts';
-import { renew, sayRefused, type KeyInUse } from './key-advice.ts';
-import { meantBy } from './nearest.ts';
+import { CliFault, meantBy } from './cli-fault.ts';
+import { EXIT, type Ending } from './command-process.ts';
+import type { Family } from '../families/family.ts';
+
+/** Where a key came from and what it was for, to say which one is to be changed, and how. */
+export type KeyInUse = Pick<Target, 'url' | 'apiKey' | 'keyFrom' | 'development'>;
+
+const PASS = 'rkmp_';
+const isPass = (key: KeyInUse | undefined): boolean => key?.apiKey?.startsWith(PASS) ?? false;
+
+const logIn = (words: string, key: KeyInUse | undefined): Advice => ({
+  words,
+  command: key === undefined ? ['login'] : ['login', '--url', key.url],
+});
+
+/** Without the option a browser comes first. */
+const keepKey = (words: string, key: KeyInUse | undefined): Advice => ({
+  words,
+  command: key === undefined ? ['login', '--api-key'] : ['login', '--url', key.url, '--api-key'],
+});
+
+const sayRefused = (key: KeyInUse | undefined): string =>
+  key === undefined
+    ? 'The API key was not accepted (invalid_api_key).'
+    : isPass(key)
+      ? `The pass of this machine was not accepted by ${key.url} (invalid_api_key).`
+      : isSession(key.apiKey)
+        ? `The session in ${key.keyFrom} has ended at ${key.url} (invalid_api_key).`
+        : `The API key in ${key.keyFrom} was not accepted by ${key.url} (invalid_api_key).`;
+
+/** What gives another key than one that is not accepted. */
+function renew(key: KeyInUse | undefined): Advice {
+  if (isPass(key))
+    return {
+      words: 'If that server runs another version of the program, start it again; look at it with',
+      command: ['doctor'],
+    };
+  if (key?.keyFrom === '--api-key' || key?.keyFrom === 'RASKET_API_KEY')
+    return keepKey('Correct it there, or take it away and keep one with', key);
+  if (key?.development && key.keyFrom === key.development.file)
+    return {
+      words: 'Start that server again, which makes one that works',
+      command: startOf(key.development.data),
+    };
+  return isSession(key?.apiKey) ? signInAs('Sign in again with', key) : setOne(key);
+}
+
+/** For what takes a person. */
+const signInAs = (words: string, key: KeyInUse | undefined): Advice => logIn(words, key);
+
+export const setOne = (key: KeyInUse | undefined): Advice => logIn('Set one with', key);
+
+/** For a key that is good, and not allowed to. */
+const useAnother = (key: KeyInUse | undefined): Advice =>
+  keepKey(
+    `Use another key${key === undefined ? '' : ` than that in ${key.keyFrom}`}, with --api-key, or keep one with`,
+    key,
+  );
+
+/** Prefixes of an operator's token and of the pass of a machine. */
+const OF_OPERATORS: readonly string[] = ['rkop_', PASS];
+
+export const isOperators = (key: Pick<KeyInUse, 'apiKey'> | undefined): boolean =>
+  OF_OPERATORS.some((prefix) => key?.apiKey?.startsWith(prefix) === true);
+
+/** Advice on the credential that a command for operators needs. */
+export const beOperator: readonly Advice[] = [
+  {
+    words:
+      'As root on the server’s machine it takes no key. Elsewhere take that of an operator, with --profile operator once it is kept.',
+    isForLine: true,
+  },
+  { words: 'One is made on the server with', command: ['operators create', 'NAME'] },
+];
+
+type Path = Readonly<Record<string, unknown>>;
+
+const idIn = (values: Path, name: string): string => String(values[name] ?? 'ID');
+
+/** Where things are listed, by the parameters and fields that name one of them. */
+const LISTS: Readonly<Record<string, (path: Path) => Advised>> = {
+  api_key_id: () => ['listApiKeys'],
+  assignee: () => ['listMembers'],
+  attachment_id: attachmentsOf,
+  broadcast_id: () => ['listBroadcasts'],
+  confirmation_template_id: () => ['listTemplates'],
+  contact: () => ['listContacts'],
+  contact_property_id: () => ['listContactProperties'],
+  domain: () => ['getSso'],
+  domain_id: () => ['listDomains'],
+  email_id: (path) => ('received_email_id' in path ? ['listReceivedEmails'] : ['listEmails']),
+  event_id: (path) => ['listWebhookEvents', idIn(path, 'webhook_id')],
+  hold_id: () => ['listQueueHolds'],
+  inbox: () => ['listInboxes'],
+  thread_id: (path) => ['listInboxThreads', idIn(path, 'inbox')],
+  inbox_email_id: (path) => ['listInboxThreadEmails', idIn(path, 'inbox'), idIn(path, 'thread_id')],
+  draft_id: (path) => ['listInboxDrafts', idIn(path, 'inbox')],
+  label_id: (path) => ['listInboxLabels', idIn(path, 'inbox')],
+  labels: (path) => ['listInboxLabels', idIn(path, 'inbox')],
+  import_id: () => ['listContactImports'],
+  oauth_client_id: () => ['listOauthClients'],
+  inbound_rule_id: () => ['listInboundRules'],
+  log_id: () => ['listLogs'],
+  properties: () => ['listContactProperties'],
+  received_attachment_id: attachmentsOf,
+  received_email_id: () => ['listReceivedEmails'],
+  segment: () => ['listSegments'],
+  segment_id: () => ['listSegments'],
+  segments: () => ['listSegments'],
+  suppression: () => ['listSuppressions'],
+  template: () => ['listTemplates'],
+  topic_id: () => ['listTopics'],
+  topics: () => ['listTopics'],
+  invitation_id: () => ['listInvitations'],
+  member_id: () => ['listMembers'],
+  session_id: () => ['listSessions'],
+  team_id: () => ['listTeams'],
+  webhook_id: () => ['listWebhooks'],
+};
+
+function attachmentsOf(path: Path): Advised {
+  if ('received_email_id' in path) return ['listReceivedAttachments', idIn(path, 'received_email_id')];
+  return ['listAttachments', idIn(path, 'email_id')];
+}
+
+/** The list of what a parameter or a field names; undefined where nothing lists it. */
+export const listFor = (name: string, path: Path = {}): Advice | undefined => {
+  const list = LISTS[name]?.(path);
+  return list && seeWhatThereIs(...list);
+};
+
+/** What there may be one of, or as many as the plan allows, is there already. */
+const TAKEN: Partial<Record<ContractId, Advised>> = {
+  createContact: ['listContacts'],
+  createContactProperty: ['listContactProperties'],
+  createDomain: ['listDomains'],
+  createInboundRule: ['listInboundRules'],
+  createInbox: ['listInboxes'],
+  createSegment: ['listSegments'],
+  createTopic: ['listTopics'],
+  createWebhook: ['listWebhooks'],
+  updateContact: ['listContacts'],
+};
+
+type Advise = (fault: ApiFault, key: KeyInUse | undefined) => Advices;
+
+/** What a refusal of an operation's own rules is answered with. */
+const BY_OPERATION: Partial<Record<ContractId, Advise>> = {
+  cancelEmail: whatBecameOfIt,
+  claimDomain: ({ status, sent }) =>
+    status === 409
+      ? { words: 'See it with', command: ['getDomain', nameIn(sent)] }
+      : [
+          { words: 'If it is registered by your team, verify it with', command: ['verifyDomain', nameIn(sent)] },
+          { words: 'Otherwise register it with', command: ['createDomain', nameIn(sent)] },
+        ],
+  configureDomainDns: ({ status, path }) =>
+    status === 409
+      ? { words: 'To publish them by hand, see them with', command: ['getDomainZone', idIn(path, 'domain_id')] }
+      : undefined,
+  createDomain: ({ status, sent }) =>
+    status === 409 ? { words: 'See it with', command: ['getDomain', nameIn(sent)] } : undefined,
+  createTemplate: seeOtherTemplate,
+  publishTemplate: ({ path }) => ({
+    words: 'Declare its variables anew, all of them, with',
+    command: ['updateTemplate', idIn(path, 'template'), '--variable', 'KEY'],
+  }),
+  replayWebhookEvent: ({ path }) => ({
+    words: 'Enable it with',
+    command: ['updateWebhook', idIn(path, 'webhook_id'), '--status', 'enabled'],
+  }),
+  rotateDkim: ({ path }) => ({
+    words: 'Make new keys with',
+    command: ['regenerateDkim', idIn(path, 'domain_id')],
+  }),
+  sendBatch: ({ status }) => (status === 403 ? seeDomains : undefined),
+  sendBroadcast: ({ body: { details = {} }, path }) =>
+    'checks' in details
+      ? { words: 'See all that is wrong with', command: ['getBroadcastChecklist', idIn(path, 'broadcast_id')] }
+      : undefined,
+  sendEmail: ({ status, sent }) => (status === 403 ? seeSender(sent) : undefined),
+  triggerWebhook: ({ sent: { type, webhook_id: id } }) =>
+    typeof id === 'string'
+      ? { words: 'See what it takes, and whether it is enabled, with', command: ['getWebhook', id] }
+      : [
+          { words: 'Add one with', command: ['createWebhook', 'URL', '--events', String(type)] },
+          { words: 'Or hear it here with', command: ['webhooks listen'] },
+        ],
+  updateEmail: whatBecameOfIt,
+  updateTemplate: seeOtherTemplate,
+};
+
+const nameIn = ({ name }: Path): string => (typeof name === 'string' ? name : 'NAME');
+
+function whatBecameOfIt({ path }: ApiFault): Advice {
+  return { words: 'See what became of it with', command: ['explain', idIn(path, 'email_id')] };
+}
+
+function seeOtherTemplate({ sent: { alias }, body }: ApiFault): Advice | undefined {
+  const isTaken = body.errors?.[0]?.path === 'alias' && typeof alias === 'string';
+  return isTaken ? { words: 'See it with', command: ['getTemplate', alias] } : undefined;
+}
+
+const seeDomains: Advice = { words: 'See your domains with', command: ['listDomains'] };
+
+function seeSender({ from }: Path): Advice {
+  const [, domain] = /@([^\s@>]+)>?$/.exec(String(from)) ?? [];
+  return domain === undefined
+    ? seeDomains
+    : { words: 'See how the domain stands with', command: ['getDomain', domain] };
+}
+
+const setUpSso: Advice = {
+  words: 'Set it up with',
+  command: ['putSso', '--issuer', 'URL', '--client-id', 'ID', '--client-secret-file', '-'],
+};
+
+/** What a team has one of, or none yet. */
+const NOT_THERE: Partial<Record<ContractId, Advice>> = {
+  addSsoDomain: setUpSso,
+  deleteSso: setUpSso,
+  getSso: setUpSso,
+};
+
+/** By the name of the error; those of an operation's own rules are asked first. */
+const BY_NAME: Readonly<Record<string, Advise>> = {
+  missing_api_key: ({ operation }, key) => (isOperatorsCall(operation) ? beOperator : setOne(key)),
+  restricted_api_key: (_, key) => useAnother(key),
+  inbox_not_set_up: () => ({ words: 'Create the first inbox with', command: ['createInbox', 'ADDRESS'] }),
+  suspended_api_key: () => ({
+    words: 'If it is the team that is suspended, its operator ends that on the server with',
+    command: ['teams resume', 'TEAM'],
+  }),
+  invalid_permission: aboutPermission,
+  not_found: ({ operation, path, query, sent }) =>
+    NOT_THERE[operation] ?? firstOf([...Object.keys(path).reverse(), ...namesGiven({ ...query, ...sent })], path),
+  resource_locked: (fault) => takenBy(fault),
+  validation_error: (fault) => fieldsOf(fault) ?? listenInstead(fault) ?? takenBy(fault),
+  invalid_parameter: (fault) => fieldsOf(fault) ?? ownFieldOf(fault) ?? parametersOf(fault) ?? takenBy(fault),
+  rate_limit_exceeded: ({ retryAfterSeconds: after }) =>
+    after === undefined ? undefined : { words: `Try again in ${after} s.` },
+  application_error: ({ requestId }) =>
+    requestId === '' ? undefined : { words: `The server’s log has more under: ${requestId}` },
+  service_unavailable: () => ({ words: 'See what is wrong with', command: ['ready'] }),
+};
+
+function aboutPermission({ operation, body }: ApiFault, key: KeyInUse | undefined): Advices {
+  if (body.message.includes('ai_assist_enabled')) return switchAiOn;
+  if (isOperatorsCall(operation) && !isOperators(key)) return beOperator;
+  if (isSession(key?.apiKey))
+    return [
+      { words: 'See your role and your team with', command: ['whoami'] },
+      { words: 'Work in another one with', command: ['switchTeam', 'TEAM'] },
+    ];
+  if (isPeoplesCall(operation)) return signInAs('Sign in with', key);
+  if (!isOperators(key)) return useAnother(key);
+  return operation === 'listAudit'
+    ? { words: 'What an operator sees', command: ['listOperatorAudit'] }
+    : { words: 'Name one with --profile or --api-key; see what is kept with', command: ['profiles'] };
+}
+
+const switchAiOn: Advice = { words: 'Switch them on with', command: ['updateTeam', '--ai-assist'] };
+
+const isOperatorsCall = (operation: ContractId): boolean =>
+  isCallOf(operation, (family) => family.isOperators === true);
+
+/** What is of the session itself, and what is done with the people of a team. */
+const OF_PEOPLE: Partial<Record<ContractId, true>> = {
+  getSession: true,
+  updateTeamMember: true,
+  removeTeamMember: true,
+  unlinkTeamMember: true,
+};
+
+const isPeoplesCall = (operation: ContractId): boolean =>
+  OF_PEOPLE[operation] === true || isCallOf(operation, (family) => family.isPeoples === true);
+
+const isCallOf = (operation: ContractId, isMeant: (family: Family) => boolean): boolean =>
+  everyFamily.some((family) => {
+    const { list, get, report, actions = [] } = family;
+    return isMeant(family) && [list, get, report, ...actions].some((one) => one?.operation === operation);
+  });
+
+const namesGiven = (values: Path): string[] => Object.keys(values).filter((name) => values[name] !== undefined);
+
+const firstOf = (names: readonly string[], path: Path): Advice | undefined =>
+  names.map((name) => listFor(name, path)).find((advice) => advice !== undefined);
+
+/** The fields at fault that name something: `segments.0`, `topics.1.id`, `properties.colour`. */
+const fieldsOf = ({ body: { errors = [] }, path }: ApiFault): Advice | undefined =>
+  firstOf(
+    errors.map(({ path: field }) => field.replaceAll(/\.(?:\d+|id)\b/g, '').replace(/^properties\..*/, 'properties')),
+    path,
+  );
+
+/** What helps against a field that nothing lists. */
+const BY_FIELD: Readonly<Record<string, (fault: ApiFault) => Advice | undefined>> = {
+  snoozed_until: ({ path, body }) =>
+    body.message.includes('folder inbox')
+      ? {
+          words: 'Move it there first with',
+          command: ['updateInboxThread', idIn(path, 'inbox'), idIn(path, 'thread_id'), '--folder', 'inbox'],
+        }
+      : undefined,
+};
+
+/** Where a field of the body is at fault, the names in the path were found. */
+const ownFieldOf = (fault: ApiFault): Advices => {
+  const [first] = fault.body.errors ?? [];
+  return first && (BY_FIELD[first.path]?.(fault) ?? []);
+};
+
+const ID = /^(?:[a-z]+_[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
+
+/** A parameter that names something, with what can be no id. */
+function parametersOf({ path, query }: ApiFault): Advice | undefined {
+  const strays = Object.entries({ ...query, ...path }).filter(
+    ([, value]) => value !== undefined && !ID.test(String(value)),
+  );
+  return firstOf(
+    strays.map(([name]) => name),
+    path,
+  );
+}
+
+function takenBy({ operation, status, body }: ApiFault): Advice | undefined {
+  const list = TAKEN[operation];
+  return list && status !== 400 && status !== 403 && body.errors === undefined ? seeWhatThereIs(...list) : undefined;
+}
+
+/** An endpoint without TLS is most often one on the machine of a developer. */
+const listenInstead = ({ operation, sent: { endpoint } }: ApiFault): Advice | undefined =>
+  /Webhook$/.test(operation) && typeof endpoint === 'string' && /^http:/i.test(endpoint)
+    ? { words: 'To get events on your own machine, take', command: ['webhooks listen', '--forward-to', endpoint] }
+    : undefined;
+
+/** By the reason that a refusal gives beside its name. */
+const BY_REASON: Readonly<Record<string, Advice>> = {
+  sending_off: { words: 'On the server’s machine, see why and switch it on with', command: ['sending'] },
+  marketing_off: { words: 'On the server’s machine, see why with', command: ['sending'] },
+  no_postal_address: {
+    words: 'Set it with',
+    command: ['updateTeam', '--sender-name', 'NAME', '--line1', 'STREET', '--city', 'CITY', '--country', 'DE'],
+  },
+};
+
+/** What helps against a reason that stands beside other things. */
+export const adviceOfReason = (reason: string): Advice | undefined => BY_REASON[reason];
+
+/** The advice behind a refusal. */
+function adviceFor(fault: ApiFault, key?: KeyInUse): readonly Advice[] {
+  const { operation, sent, body } = fault;
+  if (body.claimable) return [{ words: 'Claim it with', command: ['claimDomain', nameIn(sent)] }];
+  const { details = {} } = body;
+  const ofReason = 'reason' in details ? BY_REASON[String(details.reason)] : undefined;
+  if (ofReason) return [ofReason];
+  const isOfRules = ['resource_locked', 'validation_error'].includes(body.name) && fault.status !== 400;
+  const own = isOfRules ? BY_OPERATION[operation]?.(fault, key) : undefined;
+  return listOfAdvice(own ?? BY_NAME[body.name]?.(fault, key));
+}
 
 export interface Explanation {
   lines: string[];

@@ -1,12 +1,15 @@
 import type { Field, Tone } from '../families/family.ts';
 import { grouped, inWords, readPart, valueOf } from '../families/field-value.ts';
 import { clean, cleanLines } from './clean.ts';
-import { CliFault } from './cli-fault.ts';
-import { nearestTo } from './nearest.ts';
+import { CliFault, nearestTo } from './cli-fault.ts';
 import { formatPairs, type Column } from './table.ts';
 import type { Style, Terminal } from './terminal.ts';
-import { shortId } from './short-id.ts';
 import { formatTime, shortTime } from './time.ts';
+
+const SHOWN = 8;
+
+/** The end of an id, where it is random: the beginning is a time, which ids of one hour have in common. */
+export const shortId = (id: string): string => (id.length > SHOWN * 2 ? id.slice(-SHOWN) : id);
 
 type Item = object;
 export type Fields = readonly Field<never>[];

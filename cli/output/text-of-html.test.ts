@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { textOfHtml } from './text-of-html.ts';
+import { textOfHtml } from './thread-text.ts';
 
 it.each([
   ['<p>Hello</p><p>Ada &amp; Bob</p>', 'Hello\n\nAda & Bob'],

@@ -1,8 +1,103 @@
 import type { AnswerOf } from '../client/index.ts';
 import { clean, cleanLines } from './clean.ts';
-import { textOfHtml } from './text-of-html.ts';
 import type { Terminal } from './terminal.ts';
 import { formatTime } from './time.ts';
+
+/** Nothing of what stands between these is text. */
+const HIDDEN = new Set(['head', 'script', 'style', 'title', 'template', 'svg']);
+const BREAKS = new Set([
+  'br',
+  'p',
+  'div',
+  'tr',
+  'li',
+  'table',
+  'blockquote',
+  'ul',
+  'ol',
+  'pre',
+  'hr',
+  'h1',
+  'h2',
+  'h3',
+  'h4',
+]);
+const NAMES: Readonly<Record<string, string>> = {
+  ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', hellip: '…', ndash: '–', mdash: '—' },
+  ...{ lsquo: '‘', rsquo: '’', ldquo: '“', rdquo: '”', copy: '©', euro: '€', middot: '·', bull: '•' },
+};
+
+/**
+ * The text of an HTML mail, with where its links lead behind their words. Nothing is fetched: a picture is its description.
+ * One walk through it, however it is written.
+ */
+export function textOfHtml(html: string): string {
+  const parts: string[] = [];
+  const links: { href: string; from: number }[] = [];
+  let at = 0;
+  while (at < html.length) {
+    const open = html.indexOf('<', at);
+    const end = open === -1 ? html.length : open;
+    if (end > at) parts.push(decode(html.slice(at, end).replaceAll(/\s+/g, ' ')));
+    if (open === -1) break;
+    if (html.startsWith('<!--', open)) {
+      at = behind(html, '-->', open + 4);
+      continue;
+    }
+    at = behind(html, '>', open + 1);
+    const tag = html.slice(open + 1, at - 1);
+    const name = /^\/?([a-z][a-z0-9]*)/i.exec(tag)?.[1]?.toLowerCase() ?? '';
+    const isEnd = tag.startsWith('/');
+    if (HIDDEN.has(name) && !isEnd) at = behindEndOf(html, name, at);
+    else if (name === 'a') link(parts, links, isEnd ? undefined : (attribute(tag, 'href') ?? ''));
+    else if (name === 'img') parts.push(said(attribute(tag, 'alt')));
+    else if (BREAKS.has(name)) parts.push(name === 'li' && !isEnd ? '\n- ' : '\n');
+    else if ((name === 'td' || name === 'th') && isEnd) parts.push('  ');
+  }
+  return tidy(parts.join(''));
+}
+
+const said = (alt: string | undefined): string => (alt === undefined || alt.trim() === '' ? '' : `[${alt.trim()}]`);
+
+function behind(html: string, what: string, from: number): number {
+  const at = html.indexOf(what, from);
+  return at === -1 ? html.length : at + what.length;
+}
+
+function behindEndOf(html: string, name: string, from: number): number {
+  const end = new RegExp(`</${name}[^>]*>`, 'gi');
+  end.lastIndex = from;
+  return end.exec(html) ? end.lastIndex : html.length;
+}
+
+function link(parts: string[], links: { href: string; from: number }[], href: string | undefined): void {
+  if (href !== undefined) return void links.push({ href, from: parts.length });
+  const begun = links.pop();
+  if (!begun || !/^(https?|mailto):/i.test(begun.href)) return;
+  const words = parts.slice(begun.from).join('').trim();
+  if (words !== '' && !begun.href.replace(/^mailto:/i, '').startsWith(words)) parts.push(` <${begun.href}>`);
+}
+
+function attribute(tag: string, name: string): string | undefined {
+  const found = new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, 'i').exec(tag);
+  const value = found?.[1] ?? found?.[2] ?? found?.[3];
+  return value === undefined ? undefined : decode(value);
+}
+
+const decode = (text: string): string =>
+  text.replaceAll(/&(#x[0-9a-f]{1,6}|#\d{1,7}|[a-z]{2,8});/gi, (whole, name: string) => {
+    if (!name.startsWith('#')) return NAMES[name.toLowerCase()] ?? whole;
+    const code = /^#x/i.test(name) ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1));
+    return code > 0 && code <= 0x10_ff_ff && !(code >= 0xd8_00 && code <= 0xdf_ff) ? String.fromCodePoint(code) : '�';
+  });
+
+const tidy = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => line.replaceAll(/[ \u00A0]+/g, ' ').trim())
+    .join('\n')
+    .replaceAll(/\n{3,}/g, '\n\n')
+    .trim();
 
 export type ThreadEmail = AnswerOf<'getInboxThreadEmail'>;
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { howToType, isNameTyped, nameToType } from './typed-name.ts';
+import { howToType, isNameTyped, nameToType } from './clean.ts';
 
 it.each([
   ['Billing', 'Billing', true],

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { boxed } from './box.ts';
-import { shownWidth, unstyled } from './text.ts';
+import { boxed, shownWidth, unstyled } from './text.ts';
 
 it.each([
   ['short', 20, '┌─ short ──────────┐'],

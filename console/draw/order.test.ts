@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Field } from '../../cli/families/index.ts';
 import { openTerminal } from '../../cli/output/index.ts';
 import { TableBody } from '../screens/table-body.ts';
-import { inOrder, orderBy } from './order.ts';
+import { inOrder, orderBy } from './table.ts';
 import { shownWidth, unstyled } from './text.ts';
 
 interface Row {

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { linesInWords, placeInList, placeInLoaded } from './place.ts';
-import { linesSeen, withBar } from './scroll-bar.ts';
+import { linesInWords, placeInList, placeInLoaded, linesSeen, withBar } from './scroll.ts';
 import { unstyled } from './text.ts';
 
 const loaded = (

@@ -1,3 +1,86 @@
+import { faint, fit } from './text.ts';
+import { grouped } from '../../cli/families/index.ts';
+
+const THUMB = '┃';
+const TRACK = '│';
+
+/** Which part of a whole is seen, in rows or lines. */
+interface Seen {
+  top: number;
+  seen: number;
+  count: number;
+}
+
+/**
+ * These lines with a bar at their right that says which part is seen, where that is not all. The bar takes the last of the
+ * columns; where another screen stands to the right it is drawn on the line between the two, one column further.
+ */
+export function withBar(
+  lines: readonly string[],
+  part: Seen,
+  { columns, hasBeside = false }: { columns: number; hasBeside?: boolean | undefined },
+): string[] {
+  if (part.seen >= part.count) return [...lines];
+  const { from, to } = thumbOf(part, lines.length);
+  const width = hasBeside ? columns : columns - 1;
+  return lines.map((line, at) => {
+    const isThumb = at >= from && at < to;
+    if (hasBeside && !isThumb) return line;
+    return fit(line, width) + (isThumb ? THUMB : faint(TRACK));
+  });
+}
+
+/** The lines of a text from `top` on, or from as far as they go, with the bar. */
+export function linesSeen(
+  lines: readonly string[],
+  { top, columns, rows, hasBeside }: { top: number; columns: number; rows: number; hasBeside?: boolean },
+): { at: number; shown: string[] } {
+  const at = Math.max(0, Math.min(top, lines.length - rows));
+  const part = { top: at, seen: rows, count: lines.length };
+  return { at, shown: withBar(lines.slice(at, at + rows), part, { columns, hasBeside }) };
+}
+
+/** It touches an end only where nothing is left beyond that. */
+function thumbOf({ top, seen, count }: Seen, height: number): { from: number; to: number } {
+  const size = Math.max(1, Math.min(height - 2, Math.round((height * seen) / count)));
+  const free = Math.max(0, height - size);
+  const between = Math.max(1, Math.min(free - 1, Math.round((free * top) / (count - seen))));
+  const from = top <= 0 ? 0 : top >= count - seen ? free : between;
+  return { from, to: from + size };
+}
+
+/** What of a list is loaded. */
+interface Loaded {
+  rows: readonly unknown[];
+  /** How many of the list stand before these; undefined behind a jump to the end, where they were not counted. */
+  skipped: number | undefined;
+  hasBefore: boolean;
+  hasBehind: boolean;
+}
+
+/** Which row is in hand, of how many. */
+export const placeOf = (at: number, count: number): string =>
+  count === 0 ? '0' : `${grouped(at + 1)}/${grouped(count)}`;
+
+/** The same in a list of pages, with a + where more of it follow. */
+export function placeInList({ rows, skipped, hasBefore, hasBehind }: Loaded, at: number): string {
+  const more = hasBehind ? '+' : '';
+  if (skipped === undefined) return `${hasBefore ? '… ' : ''}${placeOf(at, rows.length)}${more}`;
+  return `${rows.length === 0 ? '0' : placeOf(skipped + at, skipped + rows.length)}${more}`;
+}
+
+/** Of what is loaded, where that was searched or sorted here: the API sorts by time alone. */
+export function placeInLoaded({ rows, hasBefore, hasBehind }: Loaded, at: number, count: number): string {
+  const of = count === rows.length ? '' : ` of ${grouped(rows.length)}`;
+  return `${placeOf(at, count)}${of}${hasBefore || hasBehind ? ' loaded' : ''}`;
+}
+
+/** Which lines of a text are seen; nothing where that is all of them. */
+export function linesInWords(top: number, seen: number, count: number): string {
+  if (count <= seen) return '';
+  return `lines ${grouped(top + 1)}–${grouped(Math.min(count, top + seen))} of ${grouped(count)}`;
+}
+
 /** Where a key leads in a text of so many lines, of which a page is seen; undefined for a key that does not move. */
 export function scrollOf(key: string, at: number, page: number, length: number): number | undefined {
   const steps: Readonly<Record<string, number>> = {

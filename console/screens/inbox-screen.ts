@@ -1,21 +1,177 @@
-import type { BodyOf } from '../../cli/client/index.ts';
-import { inboxes } from '../../cli/families/index.ts';
-import { clean } from '../../cli/output/index.ts';
-import { ChooseDialog } from '../dialogs/choose-dialog.ts';
-import { columnsBeside } from '../draw/box.ts';
-import { linesInWords } from '../draw/place.ts';
-import { linesSeen, withBar } from '../draw/scroll-bar.ts';
-import { scrollOf } from '../draw/scroll.ts';
-import { faint } from '../draw/text.ts';
-import { drawThread, drawThreadRow, ROW_LINES, type OpenThread, type ThreadRow } from '../draw/thread.ts';
-import { offersOn } from './inbox-actions.ts';
-import { Answers } from './inbox-answers.ts';
-import { chooseLabels } from './inbox-labels.ts';
+import type { BodyOf, CallOf, Client } from '../../cli/client/index.ts';
+import { inboxes, inboxEmails, inboxThreads, type Action, type Family } from '../../cli/families/index.ts';
+import { clean, type ThreadEmail } from '../../cli/output/index.ts';
+import { ChooseDialog, type Choice } from '../dialogs/dialog.ts';
+import { columnsBeside, faint } from '../draw/text.ts';
+import { linesInWords, linesSeen, withBar, scrollOf } from '../draw/scroll.ts';
+import { drawThread, drawThreadRow, ROW_LINES, ThreadList, type OpenThread, type ThreadRow } from './thread-list.ts';
 import { ItemScreen } from './item-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
-import { snoozeChoices } from './snooze-choices.ts';
 import type { Awaited } from '../waiting-keys.ts';
-import { ThreadList } from './thread-list.ts';
+import type { BoundAction } from '../catalog.ts';
+import { randomUUID } from 'node:crypto';
+import { callOf } from '../../cli/input/index.ts';
+import { ComposeDialog } from '../dialogs/compose-dialog.ts';
+
+const actionIn = ({ actions = [] }: Family, verb: string): Action[] => actions.filter((one) => one.verb === verb);
+
+const bind = (family: Family, keys: Readonly<Record<string, string>>): BoundAction[] =>
+  Object.entries(keys).flatMap(([verb, key]) => actionIn(family, verb).map((action) => ({ action, key, label: verb })));
+
+/** What has no key of its own on the screen. */
+const ON_THREAD = bind(inboxThreads, {
+  spam: 'p',
+  trash: 't',
+  reopen: 'i',
+  assign: 'a',
+  unassign: 'z',
+  note: 'n',
+  wake: 'w',
+  'mark-read': 'm',
+  'delete-thread': 'd',
+});
+const ON_EMAIL = bind(inboxEmails, { forward: 'f' });
+
+const applies = (row: ThreadRow, { label }: BoundAction): boolean => {
+  switch (label) {
+    case 'wake':
+      return row.snoozed_until !== null;
+    case 'unassign':
+      return row.assignee !== null;
+    case 'mark-read':
+      return !row.read;
+    case 'reopen':
+      return row.folder !== 'inbox';
+    case 'spam':
+    case 'trash':
+      return row.folder !== label;
+    default:
+      return true;
+  }
+};
+
+/** What can be done to a thread, and to the email in it that is answered. */
+function offersOn(inbox: string, row: ThreadRow | undefined, emailId: string | undefined): Offer[] {
+  if (!row) return [];
+  const path = { inbox, thread_id: row.id };
+  const names = [row.subject ?? row.id];
+  return [
+    { actions: ON_THREAD.filter((bound) => applies(row, bound)), paths: [path], names },
+    ...(emailId === undefined ? [] : [{ actions: ON_EMAIL, paths: [{ ...path, inbox_email_id: emailId }], names }]),
+  ];
+}
+
+interface Answer {
+  path: { inbox: string; thread_id: string; inbox_email_id: string };
+  email: ThreadEmail;
+  isToAll: boolean;
+}
+
+interface Written {
+  dialog: ComposeDialog;
+  emailId: string;
+  text: string;
+  /** Of what it becomes. */
+  done: string;
+  after: () => void;
+}
+
+/** Answers as they are written. What was put aside, or not sent, is there again. */
+class Answers {
+  readonly #host: Host;
+  /** By the email that they answer. */
+  readonly #aside = new Map<string, string>();
+  /** Of answers that were not sent, as far as is known: the same again is the same answer. */
+  readonly #keys = new Map<string, string>();
+
+  constructor(host: Host) {
+    this.#host = host;
+  }
+
+  begin({ path, email, isToAll }: Answer, after: () => void): void {
+    const { client } = this.#host;
+    const { inbox, thread_id, inbox_email_id: emailId } = path;
+    const dialog = new ComposeDialog({
+      title: isToAll ? 'Answer to all' : 'Answer',
+      head: [`To: ${recipientsOf(email, isToAll)}`],
+      text: this.#aside.get(emailId) ?? '',
+      leave: (text) => this.#putAside(emailId, text),
+      send: (typed) => {
+        const text = typed.trimEnd();
+        const body = { text, ...(isToAll ? { reply_all: true } : {}) };
+        const said = JSON.stringify([emailId, body]);
+        const key = this.#keys.get(said) ?? `console-${randomUUID()}`;
+        this.#keys.set(said, key);
+        const work = client.call(...callOf(replyAction, path, body, key)).then(() => this.#keys.delete(said));
+        void this.#finish({ dialog, emailId, text, done: 'Answered', after }, work);
+      },
+      keep: (text) => {
+        const call: CallOf<'createInboxDraft'> = {
+          path: { inbox },
+          body: { text, thread_id, reply_to_email_id: emailId },
+        };
+        const work = client.call('createInboxDraft', call);
+        void this.#finish({ dialog, emailId, text, done: 'Kept as a draft', after }, work);
+      },
+    });
+    this.#host.dialog = dialog;
+  }
+
+  /** A text that was not sent stays where it was written, and is there again when it is left. */
+  async #finish({ dialog, emailId, text, done, after }: Written, work: Promise<unknown>): Promise<void> {
+    const host = this.#host;
+    this.#aside.set(emailId, text);
+    try {
+      await work;
+      this.#aside.delete(emailId);
+      if (host.dialog === dialog) host.dialog = undefined;
+      host.say(`${done}   (e archives the thread)`);
+    } catch (error) {
+      await host.faults.ready(error);
+      dialog.refuse(`It was not sent: ${host.faults.inWords(error)}`);
+      host.changed();
+    }
+    after();
+  }
+
+  #putAside(emailId: string, text: string): void {
+    if (text.trim() === '') return void this.#aside.delete(emailId);
+    this.#aside.set(emailId, text);
+    this.#host.say('What you wrote is here again with r, until you leave this inbox; ctrl-d keeps it as a draft.');
+  }
+}
+
+function recipientsOf({ direction, reply_to: asked, from, to, cc }: ThreadEmail, isToAll: boolean): string {
+  const first = direction === 'outbound' ? to : asked.length > 0 ? asked : [from];
+  const others = isToAll ? [...to, ...cc] : [];
+  return others.length === 0 ? first.join(', ') : `${first.join(', ')} and ${others.join(', ')}, without this inbox`;
+}
+
+const replyAction = inboxEmails.actions.find(({ verb }) => verb === 'reply') as Action;
+
+interface SnoozeChoice {
+  label: string;
+  until: Date;
+}
+
+const HOUR_MS = 3_600_000;
+/** When people begin to work. */
+const MORNING = 9;
+
+/** When a thread may come back, by the local clock. */
+export function snoozeChoices(now: Date): SnoozeChoice[] {
+  const morningIn = (days: number): Date =>
+    new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, MORNING, 0, 0);
+  const toMonday = (8 - now.getDay()) % 7 || 7;
+  const choices: [string, Date][] = [
+    ['in 3 hours', new Date(now.getTime() + 3 * HOUR_MS)],
+    ['tomorrow at 9', morningIn(1)],
+    ['in 3 days at 9', morningIn(3)],
+    ['next Monday at 9', morningIn(toMonday)],
+    ['in 4 weeks at 9', morningIn(28)],
+  ];
+  return choices.map(([label, until]) => ({ label, until }));
+}
 
 type Change = BodyOf<'updateInboxThread'>;
 
@@ -389,3 +545,53 @@ const ON_ITS_WAY: readonly (string | null)[] = ['queued', 'scheduled', 'sent', '
 /** What becomes of an answer is seen in its thread. */
 const isOnItsWay = ({ direction, last_event: state }: OpenThread['emails'][number]): boolean =>
   direction === 'outbound' && ON_ITS_WAY.includes(state);
+
+interface Labelled {
+  inbox: string;
+  row: ThreadRow;
+  done: () => void;
+}
+
+/** The labels of the inbox, those of the thread marked; one is put on or taken off. */
+async function chooseLabels(host: Host, signal: AbortSignal, { inbox, row, done }: Labelled): Promise<void> {
+  const { client } = host;
+  const dialog = new ChooseDialog(`Labels: ${clean(row.subject ?? '')}`);
+  host.dialog = dialog;
+  const leave = (): void => {
+    if (host.dialog === dialog) host.dialog = undefined;
+  };
+  try {
+    const { data } = await client.call('listInboxLabels', { path: { inbox } }, signal);
+    // A user who has gone on to something else is not interrupted.
+    if (host.dialog !== dialog) return;
+    if (data.length === 0) {
+      leave();
+      return host.say('This inbox has no labels yet: q is back in the list of inboxes, where n creates one.');
+    }
+    const choices = data.map(({ id, name }): Choice => {
+      const isOn = row.labels.some((one) => one.id === id);
+      const choose = (): void => {
+        host.dialog = undefined;
+        void change(client, { inbox, thread_id: row.id }, { id, isOn })
+          .then(() => host.say(`${isOn ? 'Taken off' : 'Labelled'}  ${clean(name)}`))
+          .catch((error: unknown) => host.sayFault(error))
+          .then(done);
+      };
+      return { label: name, isOn, choose };
+    });
+    dialog.begin(choices);
+    host.changed();
+  } catch (error) {
+    leave();
+    if (!signal.aborted) host.sayFault(error);
+  }
+}
+
+const change = (
+  client: Client,
+  path: { inbox: string; thread_id: string },
+  { id, isOn }: { id: string; isOn: boolean },
+): Promise<unknown> =>
+  isOn
+    ? client.call('removeInboxThreadLabel', { path: { ...path, label_id: id } })
+    : client.call('addInboxThreadLabels', { path, body: { labels: [id] } });

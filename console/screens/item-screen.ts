@@ -1,20 +1,79 @@
 import { listOfAdvice, readHistory, type CallOf, type OperationId } from '../../cli/client/index.ts';
 import { valueOf, type Detail, type Family, type Field, type List, type Parts } from '../../cli/families/index.ts';
-import { itemPairs, tellHistory, tellQueuedEmail, type Say } from '../../cli/output/index.ts';
+import {
+  itemPairs,
+  tellHistory,
+  tellQueuedEmail,
+  cellText,
+  clean,
+  shorten,
+  bodyOf,
+  cleanLines,
+  type Say,
+  type Terminal,
+} from '../../cli/output/index.ts';
 import { sideOf } from '../advice.ts';
 import { actionsOf, applicable } from '../catalog.ts';
-import { linesInWords } from '../draw/place.ts';
-import { linesSeen } from '../draw/scroll-bar.ts';
-import { scrollOf } from '../draw/scroll.ts';
+import { linesInWords, linesSeen, scrollOf } from '../draw/scroll.ts';
 import { bold, faint, inHand, wholes, wrap } from '../draw/text.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import { Preview, type Previewed } from './preview.ts';
 import type { Awaited } from '../waiting-keys.ts';
-import { textOfBody } from './text-of-body.ts';
 import { SORT_KEYS, TableBody } from './table-body.ts';
-import { nameOf } from './title-of.ts';
-import { OPENS_ON, STORIES } from './opens-on.ts';
 import { callAndSee } from '../parked-events.ts';
+
+/** What a person calls an item. */
+export function titleOf(item: object): string {
+  const { name, subject, email, endpoint, type, key, destination, action, summary, id, ...more } = item as Readonly<
+    Record<string, unknown>
+  >;
+  // Of an app: itself, or what it was let in to do.
+  const app = more.client_name ?? (more.client as { name?: unknown } | undefined)?.name;
+  const title = [name, subject, email, endpoint, type, key, destination, action, summary, app, id].find(
+    (text) => typeof text === 'string' && text !== '',
+  );
+  return String(title ?? '');
+}
+
+/** The same, by the end of its id where it has no other name. */
+export function shortTitleOf(item: { id?: unknown }): string {
+  const title = titleOf(item);
+  return title === item.id ? title.slice(-8) : title;
+}
+
+const NAMES_NOTHING: readonly Field<never>['kind'][] = ['id', 'state', 'time', 'moment', 'long', 'body'];
+const NAME_MAX = 60;
+
+/** What an item is called in a question: the first that names it in its family's list, and of what happens often, when. */
+export function nameOf(terminal: Terminal, { list, get }: Family, item: object): string {
+  const fields = list?.columns ?? get?.fields ?? [];
+  const textOf = (field: Field<never> | undefined): string =>
+    field === undefined ? '' : clean(cellText({ ...terminal, isTty: true }, field, item)).trim();
+  const name = fields
+    .filter(({ kind }) => !NAMES_NOTHING.includes(kind))
+    .map(textOf)
+    .find((text) => text !== '');
+  const moment = textOf(fields.find(({ kind }) => kind === 'moment'));
+  return shorten([name ?? clean(titleOf(item)), moment].filter((text) => text !== '').join(' '), NAME_MAX);
+}
+
+const NAMED = 3;
+
+/** Several in a line. */
+export function inALine(names: readonly string[]): string {
+  const more = names.length - NAMED;
+  return more > 0 ? `${names.slice(0, NAMED).join(', ')} and ${more} more` : names.join(', ');
+}
+
+/** What a person opens one for, by the operation that reads it: the label of that side. */
+const OPENS_ON: Readonly<Record<string, (item: { status?: string } | undefined) => string>> = {
+  getReceivedEmail: () => 'text',
+  // A disabled one has something to be done about it, which its details say.
+  getWebhook: (item) => (item?.status === 'disabled' ? 'details' : 'events'),
+};
+
+/** What is told as a story first. */
+const STORIES: readonly string[] = ['getEmail', 'getQueuedEmail'];
 
 type Path = Readonly<Record<string, string>>;
 
@@ -24,7 +83,7 @@ interface Inner {
   path: Path;
 }
 
-export interface ItemInput {
+interface ItemInput {
   family: Family;
   title: (item: object | undefined) => string;
   path: Path | undefined;
@@ -397,3 +456,13 @@ export function rowScreen(host: Host, fields: readonly Field<never>[], row: obje
 }
 
 const NO_FAMILY: Family = { command: '', summary: '', noun: '' };
+
+/** A field of an item as a text of many lines; what is empty or not loaded is none. */
+function textOfBody(item: object | undefined, field: Field<never>, columns?: number): string {
+  const email = item as { text?: string | null; html?: string | null } | undefined;
+  const value = item && valueOf(field, item, columns);
+  // What has no text is read as text all the same.
+  if (field.name === 'text' && !value && email?.html) return bodyOf({ text: null, html: email.html });
+  if (value === null || value === undefined) return '';
+  return cleanLines(typeof value === 'string' ? value : JSON.stringify(value, null, 2));
+}

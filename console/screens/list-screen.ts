@@ -1,21 +1,132 @@
-import { ApiFault, type CallOf, type OperationId } from '../../cli/client/index.ts';
-import { inboxDrafts, readWords, type Action, type Family, type List } from '../../cli/families/index.ts';
-import { clean } from '../../cli/output/index.ts';
+import { ApiFault, type CallOf, type OperationId, type Client, type AnswerOf } from '../../cli/client/index.ts';
+import {
+  inboxDrafts,
+  readWords,
+  valueOf,
+  type Action,
+  type Family,
+  type List,
+  type Field,
+} from '../../cli/families/index.ts';
+import { clean, CliFault } from '../../cli/output/index.ts';
 import { actionsOf, applicable, detailOfRow, itemKeys, listsOf, pathOfRow } from '../catalog.ts';
-import { placeInList, placeInLoaded } from '../draw/place.ts';
+import { placeInList, placeInLoaded } from '../draw/scroll.ts';
 import { faint } from '../draw/text.ts';
 import { Pager, type Page } from '../pager.ts';
 import { callAndSee } from '../parked-events.ts';
 import { readFilter, writeFilter, type ReadFilter } from '../read-filter.ts';
-import { findRow } from './find-row.ts';
 import { InboxScreen } from './inbox-screen.ts';
-import { ItemScreen } from './item-screen.ts';
+import { ItemScreen, nameOf, shortTitleOf, titleOf } from './item-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import { Preview } from './preview.ts';
 import type { Awaited } from '../waiting-keys.ts';
 import { SORT_KEYS, TableBody } from './table-body.ts';
-import { moreColumnsOf, type MoreColumns } from './segment-counts.ts';
-import { nameOf, shortTitleOf, titleOf } from './title-of.ts';
+
+/** How much of a list is read to find one, where the server does not look for the end of an id. */
+const PAGE = 100;
+const PAGES_SEARCHED = 20;
+
+interface SoughtRow {
+  id: string;
+}
+
+interface Sought {
+  id: string;
+  path: Readonly<Record<string, string>>;
+  narrowed: Readonly<Record<string, string>>;
+  signal: AbortSignal;
+}
+
+/** The row that has this id, or one that ends so, among its ids: of a list of what waits also that of its email. */
+async function findRow(client: Client, list: List, { id, path, narrowed, signal }: Sought): Promise<SoughtRow> {
+  const ids = list.columns.filter(({ kind }) => kind === 'id');
+  const isMeant = (value: unknown): boolean => typeof value === 'string' && value.endsWith(id);
+  const ask = async (query: object): Promise<SoughtRow[]> => {
+    const call = { path, query: { limit: PAGE, ...query } } as CallOf<OperationId>;
+    return ((await client.call(list.operation, call, signal)) as unknown as Page<SoughtRow>).data;
+  };
+  const among = (rows: readonly SoughtRow[]): SoughtRow | undefined =>
+    rows.find((row) => isMeant(row.id) || ids.some((field) => isMeant(valueOf(field, row))));
+  const none = (): CliFault => new CliFault(`There is none with the id ${id}.`, 'notFound');
+  if ('id_end' in list.filters && /^[0-9a-f]{4,32}$/.test(id)) {
+    const found = among(await ask({ id_end: id }));
+    if (found) return found;
+    throw none();
+  }
+  let after: string | undefined;
+  for (let page = 0; page < PAGES_SEARCHED; page++) {
+    const rows = await ask({ ...narrowed, after });
+    const found = among(rows);
+    if (found) return found;
+    after = rows.at(-1)?.id;
+    if (rows.length < PAGE || after === undefined) throw none();
+  }
+  throw new CliFault(`The first ${PAGES_SEARCHED * PAGE} hold none with the id ${id}.`, 'notFound');
+}
+
+type Segment = AnswerOf<'listSegments'>['data'][number];
+
+/** Counting goes through all contacts: once in a while is enough. */
+const FRESH_MS = 60_000;
+const SEGMENTS_A_PAGE = 100;
+
+/** Columns of a list whose values are not read with it each time, but once in a while. */
+interface MoreColumns {
+  /** The columns of the list, with these among them. */
+  fields: readonly Field<never>[];
+  ask: (rows: readonly { id: string }[], signal: AbortSignal) => Promise<void>;
+}
+
+const moreColumnsOf = (list: List, client: Client, changed: () => void): MoreColumns | undefined =>
+  list.operation === 'listSegments' ? new SegmentCounts(list.columns, client, changed) : undefined;
+
+/** How many contacts are in each segment that is listed: a question a page. */
+class SegmentCounts implements MoreColumns {
+  readonly fields: readonly Field<never>[];
+  readonly #client: Client;
+  readonly #changed: () => void;
+  readonly #known = new Map<string, { segment: Segment; at: number }>();
+  #isAsking = false;
+
+  constructor(columns: readonly Field<never>[], client: Client, changed: () => void) {
+    this.#client = client;
+    this.#changed = changed;
+    this.fields = columns.map((field) => {
+      const { value } = field as Field<Segment>;
+      return value ? { ...field, value: ({ id }: Segment) => this.#valueOf(value, id) } : field;
+    });
+  }
+
+  #valueOf(value: NonNullable<Field<Segment>['value']>, id: string): unknown {
+    const known = this.#known.get(id);
+    return known && value(known.segment);
+  }
+
+  #isFresh(id: string): boolean {
+    const known = this.#known.get(id);
+    return known !== undefined && Date.now() - known.at < FRESH_MS;
+  }
+
+  async ask(rows: readonly { id: string }[], signal: AbortSignal): Promise<void> {
+    if (this.#isAsking || rows.every(({ id }) => this.#isFresh(id))) return;
+    this.#isAsking = true;
+    try {
+      for (let after: string | undefined; ;) {
+        const query = { include: 'counts', limit: SEGMENTS_A_PAGE, after } as const;
+        const { data, has_more: hasMore } = await this.#client.call('listSegments', { query }, signal);
+        const at = Date.now();
+        for (const segment of data) this.#known.set(segment.id, { segment, at });
+        this.#changed();
+        after = data.at(-1)?.id;
+        if (!hasMore || after === undefined || rows.every(({ id }) => this.#isFresh(id))) return;
+      }
+    } catch {
+      // The list says itself what is wrong with the server.
+    } finally {
+      this.#isAsking = false;
+    }
+  }
+}
 
 type Row = { id: string };
 type Path = Readonly<Record<string, string>>;
@@ -23,7 +134,7 @@ type Path = Readonly<Record<string, string>>;
 const DOWN: ReadonlySet<string> = new Set(['down', 'j', 'pagedown', 'ctrl-f', 'ctrl-d']);
 
 /** How many pages are read on for one that a filter leaves. */
-const PAGES_SEARCHED = 20;
+const PAGES_READ_ON = 20;
 
 interface ListInput {
   family: Family;
@@ -301,7 +412,7 @@ export class ListScreen implements Screen {
     const hasMore = (): boolean => (step === 1 ? pager.hasBehind : pager.hasBefore);
     const load = (stop: AbortSignal): Promise<void> => pager[step === 1 ? 'behind' : 'before'](stop);
     // A filter may leave nothing of a page.
-    for (let pages = 0; next() === undefined && hasMore() && pages < PAGES_SEARCHED; pages++) {
+    for (let pages = 0; next() === undefined && hasMore() && pages < PAGES_READ_ON; pages++) {
       let fault = '';
       await tried(this.#host, signal, { load, tell: (text) => void (fault = text) });
       if (signal.aborted) return;

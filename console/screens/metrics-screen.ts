@@ -1,13 +1,9 @@
 import type { AnswerOf } from '../../cli/client/index.ts';
 import { grouped, totalsOf } from '../../cli/families/index.ts';
 import { clean } from '../../cli/output/index.ts';
-import { columnsBeside } from '../draw/box.ts';
-import { chart } from '../draw/chart.ts';
-import { rateInWords } from '../draw/rates.ts';
-import { linesInWords } from '../draw/place.ts';
-import { linesSeen } from '../draw/scroll-bar.ts';
-import { scrollOf } from '../draw/scroll.ts';
-import { bold, faint, fit, inHand, shownWidth, wholes } from '../draw/text.ts';
+import { columnsBeside, bold, faint, fit, inHand, shownWidth, wholes } from '../draw/text.ts';
+import { chart, rateInWords } from '../draw/chart.ts';
+import { linesInWords, linesSeen, scrollOf } from '../draw/scroll.ts';
 import { follow, tried, type Host, type Offer, type Screen, type Size } from './screen.ts';
 
 type Metrics = AnswerOf<'getEmailMetrics'>;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { snoozeChoices } from './snooze-choices.ts';
+import { snoozeChoices } from './inbox-screen.ts';
 
 it.each([
   ['a Sunday', 22, 23],

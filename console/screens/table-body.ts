@@ -1,9 +1,7 @@
 import type { Field } from '../../cli/families/index.ts';
 import type { Terminal } from '../../cli/output/index.ts';
-import { inOrder, orderBy, type Order } from '../draw/order.ts';
-import { placeOf } from '../draw/place.ts';
-import { withBar } from '../draw/scroll-bar.ts';
-import { drawBelow, layTable, type Table } from '../draw/table.ts';
+import { inOrder, orderBy, drawBelow, layTable, type Order, type Table } from '../draw/table.ts';
+import { placeOf, withBar } from '../draw/scroll.ts';
 import type { Size } from './screen.ts';
 
 /** The same in every table. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { shortTitleOf } from './title-of.ts';
+import { shortTitleOf } from './item-screen.ts';
 
 const id = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91';
 

@@ -1,5 +1,3 @@
-import type { Effect, EffectRules } from './effect.ts';
-
 /** The parts of an OpenAPI 3.1 document that this program reads; what it never looks at is left out. */
 export interface OpenApiDocument {
   openapi: string;
@@ -19,7 +17,7 @@ export interface OpenApiServer {
   description?: string;
 }
 
-export interface Components {
+interface Components {
   schemas: Record<string, Schema>;
   parameters: Record<string, Parameter>;
   responses: Record<string, ResponseObject>;
@@ -84,7 +82,7 @@ export interface Operation {
 }
 
 /** The request that delivers an event to an endpoint. */
-export type WebhookRequest = Pick<
+type WebhookRequest = Pick<
   Operation,
   'tags' | 'summary' | 'description' | 'security' | 'parameters' | 'requestBody' | 'responses'
 >;
@@ -197,4 +195,28 @@ export function resolveRef<T extends object>(document: OpenApiDocument, value: T
   if (!value.$ref.startsWith('#/') || !target)
     throw new Error(`The contract has a ref that leads nowhere: ${value.$ref}`);
   return resolveRef(document, target as T | Ref);
+}
+
+/**
+ * The effects of operations on mail and data, which decide the limits and the approvals of an app. They are ordered by
+ * severity: if several apply to one call, the last of them counts.
+ *
+ * - `reads`: changes nothing.
+ * - `changes`: changes data of the team, and sends no mail.
+ * - `alters_mail`: writes text that other mail contains, such as a signature, a fallback or a draft.
+ * - `sends`: sends mail to the recipients in the call, which are counted when it is accepted.
+ * - `starts_mail`: may send mail to people who are not in the call, through an automation, a confirmation or a link.
+ * - `sends_broadcast`: sends mail to a segment.
+ */
+export type Effect = 'reads' | 'changes' | 'alters_mail' | 'sends' | 'starts_mail' | 'sends_broadcast';
+
+/** Effects of an operation that depend on its body, or on who wrote what it changes. */
+export interface EffectRules {
+  usually: Effect;
+  /** The effect of a body that has the field: the key is `field` or `field=value`. */
+  with?: Readonly<Record<string, Effect>>;
+  /** The effect of a body that has this field and no other. */
+  alone?: Readonly<Record<string, Effect>>;
+  /** The effect if the app is the only writer of what is changed. */
+  own?: Effect;
 }

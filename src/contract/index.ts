@@ -14,9 +14,34 @@ export {
   scopesLacking,
   type CallerKind,
   type Requirement,
+  isScope,
+  READING_SCOPES,
+  SCOPE_NAMES,
+  SCOPES,
+  type Scope,
 } from './access.ts';
-export type { Effect, EffectRules } from './effect.ts';
-export { isScope, READING_SCOPES, SCOPE_NAMES, SCOPES, type Scope } from './scopes.ts';
+export {
+  type Effect,
+  type EffectRules,
+  listOperations,
+  methods,
+  resolveRef,
+  type ErrorRow,
+  type Header,
+  type MediaType,
+  type Method,
+  type OpenApiDocument,
+  type OpenApiServer,
+  type Operation,
+  type OperationEntry,
+  type OrRef,
+  type Parameter,
+  type PathItem,
+  type Ref,
+  type ResponseObject,
+  type Role,
+  type Schema,
+} from './document.ts';
 export { loadRoutes, type Routes } from './routes.ts';
 export type {
   AnswerOf,
@@ -31,24 +56,6 @@ export type {
   QueryOf,
   ValueId,
 } from './calls.ts';
-export { listOperations, methods, resolveRef } from './document.ts';
-export type {
-  ErrorRow,
-  Header,
-  MediaType,
-  Method,
-  OpenApiDocument,
-  OpenApiServer,
-  Operation,
-  OperationEntry,
-  OrRef,
-  Parameter,
-  PathItem,
-  Ref,
-  ResponseObject,
-  Role,
-  Schema,
-} from './document.ts';
 export { compileValidators } from './compile.ts';
 export type { OperationValidators, RequestParameters, Validators } from './validators.ts';
 export type { Problem } from './problems.ts';

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { OpenApiDocument, Schema } from './document.ts';
-import { addJsonContent } from './json-content.ts';
-import { addUsualShapes } from './usual-shapes.ts';
+import { addJsonContent, addUsualShapes } from './expand-sources.ts';
 
 /** The answers of one operation, each named after the schema it names. */
 function answers(schemas: Record<string, unknown>): Record<string, unknown> {

@@ -2,11 +2,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { methods, type OpenApiDocument, type PathItem } from './document.ts';
-import { addJsonContent } from './json-content.ts';
-import { addSdkSamples } from './sdk-samples.ts';
-import { addTables, addSharedAnswers } from './shared-answers.ts';
-import { addUsualShapes } from './usual-shapes.ts';
-import { addWebhookEvents } from './webhook-events.ts';
+import {
+  addJsonContent,
+  addSdkSamples,
+  addTables,
+  addSharedAnswers,
+  addUsualShapes,
+  addWebhookEvents,
+} from './expand-sources.ts';
 
 /** One source file of the contract: its name and what its YAML says. */
 export interface ContractPart {

@@ -10,6 +10,14 @@ import {
   updateAutomation,
 } from '../features/automations/automations/index.ts';
 import { pageOf, type Operations } from './operation.ts';
+import {
+  createCustomEvent,
+  deleteCustomEvent,
+  getCustomEvent,
+  listCustomEvents,
+  sendCustomEvent,
+  updateCustomEvent,
+} from '../features/automations/custom-events/index.ts';
 
 export const automations = {
   createAutomation: (ctx, { body }) => createAutomation(ctx, body),
@@ -21,4 +29,13 @@ export const automations = {
   duplicateAutomation: (ctx, { path }) => duplicateAutomation(ctx, path.automation_id),
   listAutomationRuns: (ctx, { path, query = {} }) => listAutomationRuns(ctx, path.automation_id, query, pageOf(query)),
   getAutomationRun: (ctx, { path }) => getAutomationRun(ctx, path.automation_id, path.run_id),
+} satisfies Partial<Operations>;
+
+export const customEvents = {
+  createEvent: (ctx, { body }) => createCustomEvent(ctx, body),
+  listEvents: (ctx, { query }) => listCustomEvents(ctx, pageOf(query)),
+  sendEvent: (ctx, { body }) => sendCustomEvent(ctx, body),
+  getEvent: (ctx, { path }) => getCustomEvent(ctx, path.identifier),
+  updateEvent: (ctx, { path, body }) => updateCustomEvent(ctx, path.identifier, body),
+  deleteEvent: (ctx, { path }) => deleteCustomEvent(ctx, path.identifier),
 } satisfies Partial<Operations>;

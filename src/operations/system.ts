@@ -1,5 +1,22 @@
-import { presentForAnybody, type Finding } from '../features/operations/findings/index.ts';
-import { Answered, type Operations, type Services } from './operation.ts';
+import {
+  presentForAnybody,
+  lookAtTeam,
+  presentForOperator,
+  presentForTeam,
+  type Finding,
+} from '../features/operations/findings/index.ts';
+import { Answered, pageOf, type Operations, type Services } from './operation.ts';
+import {
+  createHold,
+  dropWaiting,
+  listHolds,
+  listWaiting,
+  readQueue,
+  readQueuedEmail,
+  releaseHold,
+  retryWaiting,
+} from '../mail/queue-admin/index.ts';
+import { listCertificates, renewCertificates } from '../features/operations/certificates/index.ts';
 
 export const system = {
   getHealth: ({ store, services: { version } }) =>
@@ -55,3 +72,31 @@ function withinLimit<T>(world: Services['world'], check: Promise<T>): Promise<T>
     check.then(resolve, reject).finally(cancel);
   });
 }
+
+export const findings = {
+  async getFindings({ store, teamId, services: { node } }) {
+    return presentForTeam(await lookAtTeam(store, teamId, await node.report()), store.clock.now());
+  },
+  getOperatorFindings: async ({ services: { node } }) => presentForOperator(await node.look()),
+  async examineInstallation({ services: { doctor, node } }) {
+    await doctor.examine();
+    return presentForOperator(await node.lookAnew());
+  },
+} satisfies Partial<Operations>;
+
+/** Nodes besides this one look at the queue twice a second. */
+export const queue = {
+  getQueue: (ctx) => readQueue(ctx.store),
+  listQueuedDeliveries: (ctx, { query = {} }) => listWaiting(ctx.store, query, pageOf(query)),
+  getQueuedEmail: (ctx, { path }) => readQueuedEmail(ctx.store, path.queued_email_id),
+  listQueueHolds: (ctx, { query }) => listHolds(ctx.store, pageOf(query)),
+  createQueueHold: (ctx, { body }) => createHold(ctx, body),
+  releaseQueueHold: (ctx, { path }) => releaseHold(ctx, path.hold_id).finally(ctx.services.wakeQueue),
+  retryQueue: (ctx, { body }) => retryWaiting(ctx, body).finally(ctx.services.wakeQueue),
+  dropQueue: (ctx, { body }) => dropWaiting(ctx, body),
+} satisfies Partial<Operations>;
+
+export const certificates = {
+  listCertificates: ({ store }) => listCertificates(store),
+  renewCertificates: ({ store }, { body }) => renewCertificates(store, body),
+} satisfies Partial<Operations>;

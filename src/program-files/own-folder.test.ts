@@ -2,7 +2,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { mustBeOurs } from './own-folder.ts';
+import { mustBeOurs } from './addon.ts';
 
 const [OWN, STRANGER] = [65_501, 65_502];
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { renderEmail } from '../../src/ports/http/share-page/rendered-email.ts';
-import { renderSharePage } from '../../src/ports/http/share-page/share-page.ts';
+import { renderEmail, renderSharePage } from '../../src/ports/http/share-page/share-page.ts';
 import { disarmHtml } from '../../src/protocol/safe-html/index.ts';
 import { framed, unframed } from '../api/shares/shared.ts';
 import { scaled } from '../rig/scale.ts';

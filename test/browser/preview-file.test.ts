@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Request } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { previewPage } from '../../cli/commands/broadcasts/preview-page.ts';
+import { previewPage } from '../../cli/commands/broadcasts/preview.ts';
 import { describePeers } from '../peers/peers.ts';
 import { scratchFolder } from '../rig/scratch.ts';
 import { startChromium } from './chromium.ts';

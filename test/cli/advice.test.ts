@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { makeProgram } from '../../bin/program.ts';
 import { BY_HAND, routeOf, type Advised } from '../../cli/client/index.ts';
-import { commandAt } from '../../cli/commands/type-again.ts';
+import { commandAt } from '../../cli/commands/typed-command.ts';
 import { everyFamily, isByHand, sayOnLine } from '../../cli/output/index.ts';
 import { sayHere } from '../../console/advice.ts';
 import { operatorSections, sections } from '../../console/catalog.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { namesOf } from '../../cli/commands/field-names.ts';
+import { namesOf } from '../../cli/commands/command-options.ts';
 import * as families from '../../cli/families/index.ts';
 import {
   resolveRef,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { pixelsOfLines, readQrCode } from '../rig/qr-code.ts';
-import { qrLines } from '../../cli/output/qr-lines.ts';
+import { qrLines } from '../../cli/output/terminal.ts';
 
 const URL = `otpauth://totp/rasket%20mail.example.com:ada%40example.com?secret=${'JBSWY3DP'.repeat(4)}&issuer=rasket%20mail.example.com&algorithm=SHA1&digits=6&period=30`;
 

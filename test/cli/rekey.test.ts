@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { trackedHtml, clickOf } from '../../src/features/tracking/tracked-html.ts';
+import { trackedHtml, clickOf } from '../../src/features/tracking/tracking-links.ts';
 import { mailIn } from '../flow/mail.ts';
 import { driver } from '../rig/database.ts';
 import { startScene, type Scene } from '../rig/scene.ts';

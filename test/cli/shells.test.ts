@@ -6,8 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { completionFor } from '../../bin/commands/completion.ts';
 import { familyPages, layManual, manPage } from '../../bin/commands/man.ts';
 import { EXIT_CODES } from '../../cli/index.ts';
-import { fitHelp } from '../../bin/fit-help.ts';
-import { makeProgram } from '../../bin/program.ts';
+import { fitHelp, makeProgram } from '../../bin/program.ts';
 import { startAnswering } from './contract-server.ts';
 import { Desk } from './desk.ts';
 

@@ -11,7 +11,7 @@ import { openDb, type Db } from '../../src/platform/db/index.ts';
 import { webhookHeaders } from '../../src/protocol/webhook-signature/index.ts';
 import { noteBlobsMove, noteLeaving } from '../../src/tenancy/instance/index.ts';
 import { moveDatabase } from '../../src/features/operations/moves/index.ts';
-import { leaveSource, type Leaving } from '../../src/features/operations/moves/leave-source.ts';
+import { leaveSource, type Leaving } from '../../src/features/operations/moves/move-database.ts';
 import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
 import { nodeFolder } from '../rig/node-folder.ts';
 import { createApi } from '../rig/api.ts';

@@ -1,14 +1,16 @@
 import { expect, it } from 'vitest';
-import { createAttemptWriter } from '../../src/features/webhooks/delivery/attempt-writer.ts';
-import { EndpointSender, type SenderParts } from '../../src/features/webhooks/delivery/endpoint-sender.ts';
+import { createAttemptWriter, createEndpoints } from '../../src/features/webhooks/delivery/attempt.ts';
+import {
+  EndpointSender,
+  createPayloads,
+  type SenderParts,
+} from '../../src/features/webhooks/delivery/endpoint-sender.ts';
 import {
   leaseEndpoints,
   recordAttempts,
   recordHealth,
   type Attempt,
 } from '../../src/features/webhooks/endpoints/index.ts';
-import { createEndpoints } from '../../src/features/webhooks/delivery/open-endpoint.ts';
-import { createPayloads } from '../../src/features/webhooks/delivery/payloads.ts';
 import { createSlotPool } from '../../src/platform/fair-share/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';

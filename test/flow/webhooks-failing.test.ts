@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { createAdminNotices } from '../../src/features/webhooks/delivery/admin-notices.ts';
-import { createDisableFailing } from '../../src/features/webhooks/delivery/disable-failing.ts';
+import { createAdminNotices } from '../../src/features/webhooks/delivery/webhook-sender.ts';
+import { createDisableFailing } from '../../src/features/webhooks/delivery/endpoint-sender.ts';
 import type { Db } from '../../src/platform/db/index.ts';
 import { administerTeam } from '../../src/tenancy/teams/index.ts';
 import { disableWebhook } from '../../src/features/webhooks/endpoints/index.ts';

@@ -1,6 +1,6 @@
 // a browser --> what holds for every page of people, whatever it is about
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { peoplePages } from '../../src/ports/http/people-pages/table.ts';
+import { peoplePages } from '../../src/ports/http/people-pages/serve.ts';
 import { PageVisitor } from '../rig/page-visitor.ts';
 import { peopleOf } from '../rig/people.ts';
 import { startScene, type Scene } from '../rig/scene.ts';

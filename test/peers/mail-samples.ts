@@ -1,8 +1,8 @@
 import nodemailer from 'nodemailer';
 import { createAccept } from '../../src/mail/accept/index.ts';
 import { composeAccountMail, type AccountMail } from '../../src/features/identity/account-mail/account-mail-texts.ts';
-import { sendAccountMail } from '../../src/features/identity/account-mail/send-account-mail.ts';
-import { createAdminNotices } from '../../src/features/webhooks/delivery/admin-notices.ts';
+import { sendAccountMail } from '../../src/features/identity/account-mail/account-mails.ts';
+import { createAdminNotices } from '../../src/features/webhooks/delivery/webhook-sender.ts';
 import { administerTeam } from '../../src/tenancy/teams/index.ts';
 import { disableWebhook } from '../../src/features/webhooks/endpoints/index.ts';
 import { line, start, step } from '../api/automations/graph.ts';

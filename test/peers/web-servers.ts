@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import net from 'node:net';
 import path from 'node:path';
 import { expect, vi } from 'vitest';
-import { proxySnippets, type Behind } from '../../bin/setup/proxies.ts';
+import { proxySnippets, type Behind } from '../../bin/setup/finish.ts';
 import { makeCertificate } from '../rig/tls.ts';
 import { freePort } from '../rig/free-port.ts';
 import { findProgram } from './find-program.ts';

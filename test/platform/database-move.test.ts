@@ -7,7 +7,7 @@ import { closeStore, connectAsFound, migrateStore, openStore } from '../../src/o
 import { isFenced, openDb, tableShapes, type Db } from '../../src/platform/db/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
 import { APART, moveDatabase, planMove, undoMove, type MoveOrder } from '../../src/features/operations/moves/index.ts';
-import { leaveSource } from '../../src/features/operations/moves/leave-source.ts';
+import { leaveSource } from '../../src/features/operations/moves/move-database.ts';
 import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
 import { mailIn } from '../flow/mail.ts';
 import { startScene, type Scene } from '../rig/scene.ts';

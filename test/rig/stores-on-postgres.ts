@@ -12,7 +12,7 @@ const ONE_PROCESS = 'only SQLite’s data folder is one process’s alone, so th
 const ON_SQLITE_ALONE: Record<string, string> = {
   'src/mail/queue/deliveries.store.ts leaseOwners': ONE_PROCESS,
   'src/platform/work-loop/leases.store.ts releaseAll': ONE_PROCESS,
-  'src/features/webhooks/endpoints/leases.store.ts releaseAll': ONE_PROCESS,
+  'src/features/webhooks/endpoints/webhooks.store.ts releaseAll': ONE_PROCESS,
   'src/features/audience/contacts/audience.store.ts nextBatchSize':
     'SQLite reads an audience batch by batch, PostgreSQL in one statement',
   'src/features/audience/contacts/audience.store.ts endOf':

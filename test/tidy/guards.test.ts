@@ -52,7 +52,7 @@ describe('the import rules', () => {
     'src/tenancy/teams/index.ts',
     'src/mail/events/index.ts',
     'src/mail/emails/index.ts',
-    'src/mail/emails/present.ts',
+    'src/mail/emails/read-emails.ts',
     'src/features/metrics/index.ts',
     'src/operations/index.ts',
     'src/ports/http/index.ts',

@@ -35,7 +35,7 @@ const sound: Record<string, string> = {
   'packaging/build-file.ts': "export const a = ['config/default.toml'];\n",
   'src/features/one.ts':
     "export const a = startThread('src/features/one-thread.ts');\nexport const b = readProgramFile('config/default.toml');\n",
-  'src/platform/db/ping.ts': "export const ping = 'select 1 as one';\n",
+  'src/platform/db/db.ts': "export const ping = 'select 1 as one';\n",
   'src/mail/queue/words.ts':
     "export const says = 'Select one as you like, delete from it what is old, insert into the list, or update it with a set';\n",
   'test/rig/clock.test.ts':

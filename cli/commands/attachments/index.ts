@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { attachments } from '../../families/attachments.ts';
 import { act, declareCommand } from '../declare.ts';
-import { declareFamily } from '../declare-family.ts';
-import { addWords } from '../declare-flags.ts';
+import { declareFamily, addWords } from '../declare-family.ts';
 
 export const addAttachmentCommands = (program: Command): void =>
   declareFamily(program, attachments, { add: declareDownload });

@@ -1,10 +1,162 @@
 import { automationRuns } from '../../families/index.ts';
-import type { List } from '../../families/family.ts';
+import type { List, ItemOf } from '../../families/family.ts';
 import { readPath } from '../../input/index.ts';
-import { CliFault } from '../../output/index.ts';
-import { runList } from '../run-list.ts';
-import type { Session } from '../session.ts';
-import { watchRuns, type WatchOptions } from './watch-runs.ts';
+import { CliFault, namedFields, openTable, pickFields, shownFields, listColumns } from '../../output/index.ts';
+import { runList, type ListOptions } from '../run-list.ts';
+import { hintWide, type Session } from '../session.ts';
+import { ApiFault, NoAnswer } from '../../client/index.ts';
+import { untilStopped } from '../until-stopped.ts';
+
+interface WatchOptions extends ListOptions {
+  watch?: boolean;
+  untilDone?: boolean;
+  status?: string;
+}
+
+type Run = ItemOf<'listAutomationRuns'>;
+
+const POLL_MS = 1000;
+const FIRST = 10;
+/** What the API gives at most for one question, and so how many runs are followed. */
+const PAGE = 100;
+const CALLS_AT_ONCE = 8;
+/** Before all others. */
+const NIL = '00000000-0000-0000-0000-000000000000';
+
+/** The newest runs, oldest first, then each one that begins or ends. A server that is away is waited for. */
+async function watchRuns(session: Session, list: List, id: string, options: WatchOptions): Promise<void> {
+  const { terminal, process, isJson } = session;
+  const { fields: names, wide } = options;
+  const fields = names ? namedFields(list.columns, names, 'a run') : shownFields(list.columns, wide);
+  const table = openTable(terminal, listColumns(terminal, fields, wide), { isWide: wide, isOneLine: true });
+  const wanted = options.status?.split(',');
+  const show = (runs: Run[]): void => {
+    const shown = runs.filter(({ status }) => wanted === undefined || wanted.includes(status));
+    if (shown.length === 0) return;
+    terminal.progress('');
+    if (isJson) for (const run of shown) terminal.printJson(names ? pickFields(run, fields) : run);
+    else terminal.print(table.write(shown));
+  };
+  const stopped = untilStopped(process);
+  const follower = new Follower(session, id);
+  show(await follower.begin({ limit: Math.min(options.limit ?? FIRST, PAGE), status: options.status }));
+  let isAway = false;
+  for (;;) {
+    if (options.untilDone && follower.isDone) break;
+    terminal.progress(follower.inWords());
+    if (await stopped.within(POLL_MS)) break;
+    try {
+      show(await follower.look());
+      if (isAway) terminal.hint('The server is back.');
+      isAway = false;
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) throw error;
+      if (!isAway) terminal.hint(`${error.message} Waiting for it.`);
+      isAway = true;
+    }
+  }
+  terminal.progress('');
+  hintWide(session, table);
+  if (options.untilDone && follower.hasFailed) session.fail();
+}
+
+/** Knows which runs are running, the newest of them, and finds out what became of each that no longer is. */
+class Follower {
+  readonly #session: Session;
+  readonly #path: { automation_id: string };
+  readonly #running = new Set<string>();
+  /** What was found and is not answered yet: a look that breaks off loses nothing. */
+  readonly #found = new Map<string, Run>();
+  /** The newest run that was seen. */
+  #last: string | undefined;
+  #hasMore = false;
+  hasFailed = false;
+
+  constructor(session: Session, id: string) {
+    this.#session = session;
+    this.#path = { automation_id: id };
+  }
+
+  get isDone(): boolean {
+    return this.#running.size === 0 && !this.#hasMore;
+  }
+
+  /** The first page, oldest first, and what became of it meanwhile. */
+  async begin(query: { limit: number; status: string | undefined }): Promise<Run[]> {
+    const newest = await this.#ask({ limit: 1 });
+    this.#last = newest.data[0]?.id;
+    const { data } = await this.#ask(query);
+    // What is newer than that is found as fresh by the next look.
+    const first = data.filter(({ id }) => this.#last !== undefined && id <= this.#last).toReversed();
+    for (const { id, status } of first) if (status === 'running') this.#running.add(id);
+    await this.#lookAtRunning();
+    return [...first, ...this.#take()];
+  }
+
+  /** Those that have begun and those that have ended since the look before, oldest first. */
+  async look(): Promise<Run[]> {
+    await this.#lookForFresh();
+    await this.#lookAtRunning();
+    return this.#take();
+  }
+
+  inWords(): string {
+    return `${this.#running.size}${this.#hasMore ? '+' : ''} running`;
+  }
+
+  #take(): Run[] {
+    const found = [...this.#found.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    this.#found.clear();
+    if (found.some(({ status }) => status === 'failed')) this.hasFailed = true;
+    return found;
+  }
+
+  /** A page before an id is the one next to it, so that none is passed over. */
+  async #lookForFresh(): Promise<void> {
+    for (;;) {
+      const last = this.#last ?? NIL;
+      const { data, has_more: hasMore } = await this.#ask({ limit: PAGE, before: last });
+      this.#last = data[0]?.id ?? this.#last;
+      for (const run of data) {
+        this.#found.set(run.id, run);
+        if (run.status === 'running') this.#running.add(run.id);
+      }
+      if (!hasMore) return;
+    }
+  }
+
+  /** Finds those that were running and are not. One that only has no place on the page any more is let go. */
+  async #lookAtRunning(): Promise<void> {
+    const { data, has_more: hasMore } = await this.#ask({ limit: PAGE, status: 'running' });
+    this.#hasMore = hasMore;
+    const seen = new Set(data.map(({ id }) => id));
+    const oldest = data.at(-1)?.id ?? '';
+    const left = [...this.#running].filter((id) => !seen.has(id));
+    const ended = left.filter((id) => !hasMore || id > oldest);
+    for (let at = 0; at < ended.length; at += CALLS_AT_ONCE) {
+      const runs = await Promise.all(ended.slice(at, at + CALLS_AT_ONCE).map((id) => this.#read(id)));
+      for (const run of runs) if (run) this.#found.set(run.id, run);
+    }
+    for (const id of left) this.#running.delete(id);
+    for (const id of seen) this.#running.add(id);
+  }
+
+  /** One that has ended is removed when the plan keeps it no longer. */
+  async #read(runId: string): Promise<Run | undefined> {
+    try {
+      const call = { path: { ...this.#path, run_id: runId } };
+      const { object: _, steps: __, ...run } = await this.#session.client.call('getAutomationRun', call);
+      return run;
+    } catch (error) {
+      if (error instanceof ApiFault && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  #ask(query: { limit: number; before?: string; status?: string | undefined }) {
+    return this.#session.client.call('listAutomationRuns', { path: this.#path, query });
+  }
+}
 
 export async function runRuns(
   session: Session,

@@ -5,7 +5,7 @@ import { callOf } from '../../input/index.ts';
 import { cleanLines } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { prepare, tell, type Call } from '../run-action.ts';
-import { progressBar } from '../webhooks/progress-bar.ts';
+import { progressBar } from '../progress-bar.ts';
 
 type Broadcast = AnswerOf<'getBroadcast'>;
 

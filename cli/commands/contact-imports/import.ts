@@ -7,7 +7,7 @@ import { importForm } from '../../input/index.ts';
 import { cleanLines } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { prepare, type Call } from '../run-action.ts';
-import { progressBar } from '../webhooks/progress-bar.ts';
+import { progressBar } from '../progress-bar.ts';
 import { printFailures } from './failures.ts';
 
 type Import = AnswerOf<'getContactImport'>;

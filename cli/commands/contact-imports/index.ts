@@ -2,9 +2,8 @@ import type { Command } from 'commander';
 import { contactImports } from '../../families/index.ts';
 import { readPath } from '../../input/find-id.ts';
 import { act, declareCommand } from '../declare.ts';
-import { declareFamily } from '../declare-family.ts';
-import { addWords } from '../declare-flags.ts';
-import { nameFields } from '../field-names.ts';
+import { declareFamily, addWords } from '../declare-family.ts';
+import { nameFields } from '../command-options.ts';
 
 export const addContactImportCommands = (program: Command): void =>
   declareFamily(program, contactImports, {

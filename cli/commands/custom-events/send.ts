@@ -7,7 +7,7 @@ import { mustBeReadable } from '../../input/local-file.ts';
 import { clean, CliFault, EXIT } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { runAction, type Call } from '../run-action.ts';
-import { progressBar } from '../webhooks/progress-bar.ts';
+import { progressBar } from '../progress-bar.ts';
 
 const CALLS_AT_ONCE = 8;
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { dns } from '../../families/dns.ts';
 import { declareFamily } from '../declare-family.ts';
-import { nameFields } from '../field-names.ts';
+import { nameFields } from '../command-options.ts';
 
 export const addDnsCommands = (program: Command): void =>
   declareFamily(program, dns, {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DomainRecord } from '../../../src/contract/index.ts';
 import { openTerminal } from '../../output/index.ts';
-import { remarksOn } from './diagnosis.ts';
+import { remarksOn } from './records.ts';
 
 const stream = { write: () => true, isTTY: true, columns: 80 };
 const terminal = openTerminal({ out: stream, err: stream, env: { NO_COLOR: '1' } });

@@ -1,7 +1,14 @@
 import type { DomainObject, DomainRecord } from '../../../src/contract/index.ts';
 import { domains, recordColumns } from '../../families/domains.ts';
-import { formatItem, formatTable, shownFields, tableColumns, type Column, type Terminal } from '../../output/index.ts';
-import { remarksOn } from './diagnosis.ts';
+import {
+  formatItem,
+  formatTable,
+  shownFields,
+  tableColumns,
+  clean,
+  type Column,
+  type Terminal,
+} from '../../output/index.ts';
 import { zoneEntry } from './zone-entry.ts';
 
 /** A domain, and its records in the form in which a DNS host asks for them. */
@@ -18,3 +25,18 @@ const asideOf = (domain: DomainObject): Column<DomainRecord>[] => [
   { title: 'DOMAIN', value: () => domain.status },
   { title: 'DIAGNOSIS', value: (record) => record.diagnosis },
 ];
+
+/** What is wrong with a record and what stands in DNS instead, to be read under its line. */
+export function remarksOn(terminal: Terminal, record: DomainRecord): string[] {
+  if (!record.diagnosis) return [];
+  const { resolver = [], authoritative = [] } = record.found ?? {};
+  return [
+    terminal.paint('yellow', clean(record.diagnosis)),
+    ...(authoritative.length > 0 ? [terminal.paint('dim', `its name servers say: ${said(authoritative)}`)] : []),
+    ...(resolver.length > 0 && said(resolver) !== said(authoritative)
+      ? [terminal.paint('dim', `our resolver says: ${said(resolver)}`)]
+      : []),
+  ];
+}
+
+const said = (values: readonly string[]): string => values.map(clean).join(' | ');

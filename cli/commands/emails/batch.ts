@@ -2,8 +2,7 @@ import type { BodyOf } from '../../client/index.ts';
 import { readEmails } from '../../input/index.ts';
 import { clean } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
-import { readText } from '../read-text.ts';
-import { prepare, type Call } from '../run-action.ts';
+import { readText, prepare, type Call } from '../run-action.ts';
 
 export async function sendBatch(session: Session, call: Call): Promise<void> {
   const { client, terminal, process, isJson } = session;

@@ -1,10 +1,8 @@
 import type { Command } from 'commander';
 import { EMAIL, emailAttempts, emailEvents, emails } from '../../families/emails.ts';
 import { act, declareCommand, wholeNumber } from '../declare.ts';
-import { declareFamily, declareTail } from '../declare-family.ts';
-import { addWords } from '../declare-flags.ts';
-import { nameFields } from '../field-names.ts';
-import { addOnce } from '../once.ts';
+import { declareFamily, declareTail, addWords } from '../declare-family.ts';
+import { nameFields, addOnce } from '../command-options.ts';
 
 export function addEmailCommands(program: Command): void {
   declareFamily(program, emails, {

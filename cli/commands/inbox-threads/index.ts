@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { inboxChannels, inboxDrafts, inboxEmails, inboxes, inboxSearch, inboxThreads } from '../../families/index.ts';
 import { act, declareCommand } from '../declare.ts';
-import { declareFamily } from '../declare-family.ts';
-import { addOnce } from '../once.ts';
-import { addWords } from '../declare-flags.ts';
+import { declareFamily, addWords } from '../declare-family.ts';
+import { addOnce } from '../command-options.ts';
 
 export function addInboxCommands(program: Command): void {
   declareFamily(program, inboxes);

@@ -1,6 +1,6 @@
 import { ApiFault, isSession, mustRun, type AnswerOf } from '../../client/index.ts';
 import { clean, formatPairs, formatTime, qrLines } from '../../output/index.ts';
-import { asPerson, withCode, type SignedIn } from '../as-person.ts';
+import { asPerson, withCode, type SignedIn } from '../sign-in.ts';
 import type { Session } from '../session.ts';
 
 const NEXT_CODE = 'The next code that your app shows, since each is taken once';

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { receivedAttachments, receivedEmails } from '../../families/received-emails.ts';
 import { act, declareCommand } from '../declare.ts';
-import { declareFamily } from '../declare-family.ts';
-import { addWords } from '../declare-flags.ts';
+import { declareFamily, addWords } from '../declare-family.ts';
 
 export function addReceivedEmailCommands(program: Command): void {
   declareFamily(program, receivedEmails, { add: declareRaw });

@@ -1,5 +1,5 @@
 import { callOf } from '../../input/index.ts';
-import { findTopics } from '../../input/find-topics.ts';
+import { findTopics } from '../../input/find-id.ts';
 import { readWhere } from '../../input/read-where.ts';
 import { CliFault } from '../../output/index.ts';
 import { prepare, tell, type Call } from '../run-action.ts';

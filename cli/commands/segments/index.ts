@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { segmentContacts, segments } from '../../families/index.ts';
-import { declareFamily } from '../declare-family.ts';
-import type { ActionByHand } from '../declare-action.ts';
+import { declareFamily, type ActionByHand } from '../declare-family.ts';
 
 const byWhere = (says: string, example: string): ActionByHand => ({
   description: `${says}\n\nThe filter is a condition in words, such as --where '${example}', with and, or, not and parentheses; or JSON such as {"all": [{"field": "properties.plan", "op": "eq", "value": "pro"}]}.`,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { sso } from '../../families/sso.ts';
 import { declareFamily } from '../declare-family.ts';
-import { nameFields } from '../field-names.ts';
+import { nameFields } from '../command-options.ts';
 
 export const addSsoCommands = (program: Command): void =>
   declareFamily(program, sso, {

@@ -1,8 +1,7 @@
 import { callOf } from '../../input/index.ts';
 import { CliFault } from '../../output/index.ts';
-import { prepare, tell, type Call } from '../run-action.ts';
+import { prepare, tell, readText, type Call } from '../run-action.ts';
 import type { Session } from '../session.ts';
-import { readText } from '../read-text.ts';
 import { readSecret } from '../stdin.ts';
 
 const FLAG = '--client-secret-file';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { suppressions } from '../../families/suppressions.ts';
 import { declareFamily } from '../declare-family.ts';
-import { nameFields } from '../field-names.ts';
+import { nameFields } from '../command-options.ts';
 
 export const addSuppressionCommands = (program: Command): void =>
   declareFamily(program, suppressions, {

@@ -1,8 +1,7 @@
 import { findId } from '../../input/index.ts';
 import { CliFault } from '../../output/index.ts';
-import { mustBeConfirmed } from '../confirm.ts';
+import { mustBeConfirmed, runAction, type Call } from '../run-action.ts';
 import type { Session } from '../declare.ts';
-import { runAction, type Call } from '../run-action.ts';
 
 export async function removeSuppressions(session: Session, call: Call): Promise<void> {
   const { client, terminal, isJson } = session;

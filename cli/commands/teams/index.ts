@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { ownTeams, teams } from '../../families/teams.ts';
 import { declareFamily } from '../declare-family.ts';
-import { nameFields } from '../field-names.ts';
+import { nameFields } from '../command-options.ts';
 
 const ADDRESS = { postal_address: 'an address (--line1, --city and --country)' };
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { sayNames } from '../../families/named.ts';
 import { eventTypes } from '../../families/webhooks.ts';
 import { act, declareCommand } from '../declare.ts';
-import { addFlags } from '../declare-flags.ts';
+import { addFlags } from '../declare-family.ts';
 
 /** `listen` and `replay`: the two that go on for a while. */
 export function declareStreams(webhooks: Command): void {

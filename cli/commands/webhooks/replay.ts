@@ -5,7 +5,7 @@ import { EVENT_OF_ENDPOINT, enable, seeTried } from '../../families/webhooks.ts'
 import { findId, readPath } from '../../input/find-id.ts';
 import { CliFault, formatTable, formatTime } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
-import { progressBar } from './progress-bar.ts';
+import { progressBar } from '../progress-bar.ts';
 import { readSince } from '../read-since.ts';
 
 interface ReplayOptions {

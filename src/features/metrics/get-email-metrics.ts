@@ -1,15 +1,143 @@
-import { noCounts } from '../../mail/events/index.ts';
-import { isoTime } from '../../platform/clock/index.ts';
+import {
+  noCounts,
+  countedAs,
+  countersOf,
+  domainScope,
+  TEAM_SCOPE,
+  COUNTERS,
+  type Counter,
+  type Counts,
+} from '../../mail/events/index.ts';
+import { isoTime, nextTurn } from '../../platform/clock/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import { broadcastNames } from '../campaigns/broadcasts/index.ts';
-import { countEmails, emailsFor, readEventCounts } from './count-emails.ts';
-import { countScopes, scopesFor } from './count-scopes.ts';
-import { domainNames } from './metrics.store.ts';
-import { periodsOf, type Period } from './periods.ts';
-import { presentCounts, type Metric } from './rates.ts';
-import { readMetricsQuery, type Asked, type MetricsQuery } from './read-query.ts';
-import type { Subject, Tally } from './tally.ts';
+import {
+  domainNames,
+  countAcceptedIn,
+  emailsAcceptedIn,
+  emailsOfTeam,
+  eventCountsOf,
+  taggedAcceptedIn,
+  taggedAmong,
+  countsOfScopes,
+  scopesBeginning,
+  type EmailOfDomain,
+  type EventCount,
+} from './metrics.store.ts';
+import { periodsOf, QUARTER_MS, slotRangesOf, type Period } from './periods.ts';
+import { presentCounts, readMetricsQuery, type Metric, type Asked, type MetricsQuery } from './metrics-query.ts';
+
+/** No index knows the domain of an email: those of a domain are picked out of all that were accepted. */
+const LOOKED_AT_MAX = 20_000;
+
+/** How many emails one statement reads, so that it holds the event loop for few milliseconds. */
+const EMAILS_AT_ONCE = 500;
+
+/**
+ * The team's emails that were named, or else those that were accepted in the range; of the domains, and with the tag, if any
+ * are named.
+ */
+async function emailsFor(
+  ctx: Ctx,
+  { emailIds, domainIds, tag, range, dimensions }: Asked,
+  most: number,
+): Promise<EmailOfDomain[]> {
+  const { store, teamId } = ctx;
+  const isOfDomains = (email: EmailOfDomain): boolean => domainIds?.includes(email.domain_id) ?? true;
+  if (emailIds) {
+    const emails = (await emailsOfTeam(store.db, teamId, emailIds)).filter(isOfDomains);
+    if (tag === undefined) return emails;
+    const tagged = await taggedAmong(store.db, teamId, tag, emailIds);
+    return emails.filter(({ id }) => tagged.has(id));
+  }
+  if (tag !== undefined) {
+    const emails = (await readTagged(ctx, tag, range)).filter(isOfDomains);
+    if (dimensions.includes('email') && emails.length > most) throw tooManyEmails(most, 'with the tag');
+    return emails;
+  }
+  if (domainIds && (await countAcceptedIn(store.db, teamId, range, LOOKED_AT_MAX + 1)) > LOOKED_AT_MAX) {
+    throw tooManyEmails(LOOKED_AT_MAX, 'of any domain');
+  }
+  const emails = await emailsAcceptedIn(store.db, teamId, { range, domainIds, limit: most + 1 });
+  if (emails.length > most) throw tooManyEmails(most, domainIds && 'of the domains');
+  return emails;
+}
+
+async function readTagged({ store, teamId }: Ctx, tag: string, range: Asked['range']): Promise<EmailOfDomain[]> {
+  const emails: EmailOfDomain[] = [];
+  for (;;) {
+    const page = { tag, range, after: emails.at(-1)?.id, limit: EMAILS_AT_ONCE };
+    const read = await taggedAcceptedIn(store.db, teamId, page);
+    emails.push(...read);
+    if (emails.length > LOOKED_AT_MAX) {
+      throw refuse('invalid_parameter', {
+        say: `With tag, at most ${LOOKED_AT_MAX} emails that have it may have been accepted in the range; give a shorter range.`,
+      });
+    }
+    if (read.length < EMAILS_AT_ONCE) return emails;
+    await nextTurn();
+  }
+}
+
+/** Reads what happened to each of the emails, by their ids. */
+async function readEventCounts(ctx: Ctx, emails: readonly EmailOfDomain[]): Promise<Map<string, EventCount[]>> {
+  const counts: EventCount[] = [];
+  for (let at = 0; at < emails.length; at += EMAILS_AT_ONCE) {
+    if (at > 0) await nextTurn();
+    const ids = emails.slice(at, at + EMAILS_AT_ONCE).map(({ id }) => id);
+    counts.push(...(await eventCountsOf(ctx.store.db, ids)));
+  }
+  return Map.groupBy(counts, (row) => row.subject_id);
+}
+
+function tooManyEmails(most: number, which: string | undefined): Refusal {
+  const emails = which ? `emails ${which}` : 'emails';
+  return refuse('invalid_parameter', {
+    say: `With the dimension email and without email_id, at most ${most} ${emails} may have been accepted in the range; give email_id, or a shorter range.`,
+  });
+}
+
+/** Counts single emails from their own events (`readEventCounts`), by the same rule as the sums of all. */
+function countEmails(
+  emails: readonly EmailOfDomain[],
+  ofEmail: ReadonlyMap<string, EventCount[]>,
+  dimensions: Asked['dimensions'],
+  periods: readonly Pick<Period, 'from' | 'until'>[],
+): Tally {
+  const tally = createTally();
+  for (const email of emails) {
+    const subject: Subject = {
+      emailId: dimensions.includes('email') ? email.id : undefined,
+      domainId: dimensions.includes('domain') ? email.domain_id : undefined,
+    };
+    for (const [slot, counts] of countsBySlot(ofEmail.get(email.id) ?? [])) {
+      const at = slot * QUARTER_MS;
+      // Slots are whole and periods begin and end with them.
+      const period = periods.findIndex(({ from, until }) => from <= at && at < until);
+      if (period >= 0) tally.add(subject, period, counts);
+    }
+  }
+  return tally;
+}
+
+function countsBySlot(rows: readonly EventCount[]): Map<number, Counts> {
+  const bySlot = new Map<number, Counts>();
+  const firstSlots = new Map<Counter, number>();
+  const add = (slot: number, counter: Counter, n: number): void => {
+    let counts = bySlot.get(slot);
+    if (!counts) bySlot.set(slot, (counts = noCounts()));
+    counts[counter] += n;
+  };
+  for (const { type, bounce, machine, slot, n } of rows) {
+    for (const counter of countersOf({ type, bounce: bounce ?? undefined, isMachine: machine !== null })) {
+      if (countedAs(counter).isEvery) add(slot, counter, n);
+      else firstSlots.set(counter, Math.min(slot, firstSlots.get(counter) ?? slot));
+    }
+  }
+  for (const [counter, slot] of firstSlots) add(slot, counter, 1);
+  return bySlot;
+}
 
 /** An answer has as many rows as a person or a chart can use; a caller that wants more asks for a part of the range. */
 const ROWS_MAX = 1000;
@@ -107,5 +235,83 @@ function presentSubject({ domainId, emailId, broadcastId }: Subject, names: Map<
     ...(emailId === undefined ? {} : { email_id: emailId }),
     ...(broadcastId === undefined ? {} : { broadcast_id: broadcastId }),
     ...(broadcast === undefined ? {} : { broadcast_name: broadcast }),
+  };
+}
+
+type Scoped = Pick<Asked, 'dimensions' | 'domainIds' | 'broadcastIds'>;
+
+/** The least rows that hold what was asked: those of broadcasts, of domains, or of the team as a whole. */
+async function scopesFor(ctx: Ctx, { dimensions, domainIds, broadcastIds }: Scoped): Promise<string[]> {
+  const { teamId } = ctx;
+  const beginning = (prefix: string): Promise<string[]> => scopesBeginning(ctx.store.db, teamId, prefix);
+  if (broadcastIds || dimensions.includes('broadcast')) {
+    const prefixes = broadcastIds?.map((id) => `b:${id}:`) ?? ['b:'];
+    const scopes = (await Promise.all(prefixes.map(beginning))).flat();
+    return scopes.filter((scope) => domainIds?.includes(subjectOf(scope).domainId ?? '') ?? true);
+  }
+  if (domainIds) return domainIds.map(domainScope);
+  return dimensions.includes('domain') ? beginning('d:') : [TEAM_SCOPE];
+}
+
+/** Adds up scopes by period, and by those of their ids that are dimensions. */
+async function countScopes(
+  ctx: Ctx,
+  scopes: readonly string[],
+  dimensions: Asked['dimensions'],
+  periods: readonly Pick<Period, 'from' | 'until'>[],
+): Promise<Tally> {
+  const tally = createTally();
+  if (scopes.length === 0) return tally;
+  const rows = await countsOfScopes(ctx.store.db, ctx.teamId, scopes, slotRangesOf(periods));
+  for (const row of rows) {
+    const { domainId, broadcastId } = subjectOf(row.scope);
+    const subject: Subject = {
+      domainId: dimensions.includes('domain') ? domainId : undefined,
+      broadcastId: dimensions.includes('broadcast') ? broadcastId : undefined,
+    };
+    tally.add(subject, row.period, row.counts);
+  }
+  return tally;
+}
+
+function subjectOf(scope: string): Subject {
+  const [kind, first, second] = scope.split(':');
+  if (kind === 'd') return { domainId: first };
+  return kind === 'b' ? { broadcastId: first, domainId: second } : {};
+}
+
+/** What the rows of one answer are about, apart from their period. */
+interface Subject {
+  domainId?: string | undefined;
+  emailId?: string | undefined;
+  broadcastId?: string | undefined;
+}
+
+/** Counts by subject and period. Subjects of which nothing is counted do not show. */
+interface Tally {
+  add(subject: Subject, period: number, counts: Counts): void;
+  /** Counts of one subject; those of a period are missing where there is nothing. */
+  subjects(): { subject: Subject; periods: Map<number, Counts> }[];
+  total(): Counts;
+}
+
+function createTally(): Tally {
+  const entries = new Map<string, { subject: Subject; periods: Map<number, Counts> }>();
+  const total = noCounts();
+  return {
+    add(subject, period, counts) {
+      if (COUNTERS.every((counter) => counts[counter] === 0)) return;
+      const key = `${subject.broadcastId} ${subject.domainId} ${subject.emailId}`;
+      let entry = entries.get(key);
+      if (!entry) entries.set(key, (entry = { subject, periods: new Map() }));
+      let sums = entry.periods.get(period);
+      if (!sums) entry.periods.set(period, (sums = noCounts()));
+      for (const counter of COUNTERS) {
+        sums[counter] += counts[counter];
+        total[counter] += counts[counter];
+      }
+    },
+    subjects: () => [...entries].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry),
+    total: () => total,
   };
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { QUARTER_MS, slotRangesOf } from './slots.ts';
+import { QUARTER_MS, slotRangesOf } from './periods.ts';
 
 const DAY = 96;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Refusal } from '../../platform/refusal/index.ts';
-import { readExpiresIn, SHARE_MS_MAX } from './read-expires-in.ts';
+import { readExpiresIn, SHARE_MS_MAX } from './shares.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,3 +1,6 @@
+import type { Happening } from '../../mail/events/index.ts';
+import { isoTime } from '../../platform/clock/index.ts';
+
 /** Somebody or something has opened an email or followed a link in it. */
 export interface Engagement {
   /** Of the event that it becomes, given when it happened: written twice, it is still one event. */
@@ -26,4 +29,19 @@ export function parseEngagement(line: string): Engagement | undefined {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * The event that an engagement becomes. Without `to`: one message was composed for all, so it is not known which of them has
+ * opened it.
+ */
+export function readingOf(
+  { id, at, ipAddress, userAgent, link }: Engagement,
+  isMachine: boolean,
+): { id: string; at: number } & Happening<'email.opened' | 'email.clicked'> {
+  const reader = { ipAddress, timestamp: isoTime(at), userAgent };
+  const machine = isMachine ? { machine: true as const } : {};
+  return link === undefined
+    ? { id, at, type: 'email.opened', data: { open: reader, ...machine } }
+    : { id, at, type: 'email.clicked', data: { click: { ...reader, link }, ...machine } };
 }

@@ -3,6 +3,13 @@
  * noted before the answer is recorded once, whether or not this process lives to see it. It never redirects anywhere
  * that we have not written into a mail ourselves, and only on the tracking host of that mail's domain.
  */
-export { createLinkHosts, hostNameOf, type LinkHosts } from './link-hosts.ts';
-export { openingOf, clickOf, trackedHtml, type TrackingLinks } from './tracked-html.ts';
+export {
+  createLinkHosts,
+  hostNameOf,
+  type LinkHosts,
+  openingOf,
+  clickOf,
+  trackedHtml,
+  type TrackingLinks,
+} from './tracking-links.ts';
 export { createTracking, type Tracking } from './tracking.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createRepeats } from './repeats.ts';
+import { createRepeats } from './tracking.ts';
 
 it('a key is a repetition until the window since its first time is over, however often it came', () => {
   let now = 5000;

@@ -7,25 +7,26 @@ import type { Asked } from '../../protocol/dsn/index.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import type { EmailDraft } from '../emails/index.ts';
 import { createAcceptPrepared, type AcceptBeside, type AcceptPrepared } from './accept-prepared.ts';
-import { fetchAttachments } from './fetch-attachments.ts';
-import { prepareForward, type Forward } from './forward.ts';
-import { hashRequest, type Idempotency } from './idempotency.ts';
-import { mustBeNoticedAtHome } from './notice.ts';
-import { createInSlices } from './in-slices.ts';
-import { createIdempotent, type KeepAnswer } from './idempotent.ts';
-import { createSendingGate } from './sending-gate.ts';
-import { prepareAll, prepareGood } from './prepare-batch.ts';
-import { createSendingDomainOf, type SendingDomainOf } from './sending-domain.ts';
-import { createPrepare, type Prepared } from './prepare.ts';
-import { mustBeWithinQuota } from './quota.ts';
+import { fetchAttachments, fetchAttachmentsOfEach } from './fetch-attachments.ts';
+import {
+  prepareForward,
+  createSendingDomainOf,
+  createPrepare,
+  type Forward,
+  type SendingDomainOf,
+  type Prepared,
+  type Prepare,
+} from './prepare.ts';
+import { hashRequest, createIdempotent, type Idempotency, type KeepAnswer } from './idempotency.ts';
+import { mustBeNoticedAtHome } from './delivery-notice.ts';
+import { createInSlices, createKeyedLimiter, type InSlices } from './keyed-limiter.ts';
+import { createSendingGate, mustBeWithinQuota } from './sending-limits.ts';
 import { readSubmitted, type SubmissionEnvelope } from './read-submitted.ts';
-import type { AcceptedAs, AcceptedRows } from './rows.ts';
-import { shareBodies } from './share-bodies.ts';
-import type { Spooled } from './spool-message.ts';
-import { listMissingFields } from './submitted-message.ts';
-import { createKeyedLimiter } from './keyed-limiter.ts';
+import { shareBodies, type AcceptedAs, type AcceptedRows } from './accepted-rows.ts';
+import { listMissingFields, type Spooled } from './submitted-message.ts';
+import { refuse, Refusal, type FieldFault } from '../../platform/refusal/index.ts';
 
-export interface BatchOptions {
+interface BatchOptions {
   /** A bad email is refused alone; `refused` are those whose fields were at fault already. */
   permissive?: { refused: BatchError[] };
   idempotency?: Idempotency | undefined;
@@ -59,7 +60,7 @@ export interface Accept {
 }
 
 /** The email that a submitted message became, and the others where it has more recipients than one email may have. */
-export interface SubmittedAs extends SentEmail {
+interface SubmittedAs extends SentEmail {
   others?: string[];
 }
 
@@ -70,7 +71,7 @@ export interface Composing {
   beside(tx: Executor, email: AcceptedRows['email']): Promise<unknown>;
 }
 
-export interface ComposingOptions {
+interface ComposingOptions {
   idempotency: Idempotency | undefined;
   /** Whether it names files by URLs. */
   isGrowing: boolean;
@@ -245,3 +246,143 @@ const idOf = ([rows]: AcceptedRows[]): SentEmail => ({ id: rows?.email.id ?? '' 
 
 const hasPath = (input: SendEmailRequest | undefined): boolean =>
   input?.attachments?.some(({ path }) => path !== undefined) ?? false;
+
+interface OwnMail {
+  teamId: string;
+  /** The job that sends it. */
+  job: string;
+  /** What is sent, and for which occasion: one mail goes out, even if the process dies before that is noted. */
+  kind: string;
+  occasion: string;
+  input: Parameters<Accept['acceptEmail']>[1];
+  as?: AcceptedAs;
+}
+
+/** No client can send it within a header, so that no key of a team is one of ours. */
+const OWN_KEYS = '\u0001';
+
+/** Sends mail on behalf of a team, through accept like all mail; returns the reason if it was refused. */
+export async function mailOnce(
+  world: World,
+  accept: Pick<Accept, 'acceptEmail'>,
+  { teamId, job, kind, occasion, input, as }: OwnMail,
+): Promise<string | undefined> {
+  const requestId = world.ids.prefixed('req_');
+  const ctx: Ctx = { store: world, teamId, actor: { kind: 'job', name: job }, requestId };
+  const key = `${OWN_KEYS}${kind} ${occasion}`;
+  try {
+    await accept.acceptEmail(ctx, input, { key, requestHash: hashRequest(kind, key) }, as);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.errorName === 'service_unavailable') throw error;
+    return error.message;
+  }
+}
+
+interface PreparedBatch {
+  good: Prepared[];
+  /** Set only where a bad email is refused alone. */
+  errors: BatchError[] | undefined;
+}
+
+/** What the emails of one batch are read with. */
+interface BatchSteps {
+  prepare: Prepare;
+  /** Goes through the emails, and lets others have their turns between slices of them. */
+  inSlices: InSlices;
+}
+
+/** Every email of a strict batch, or the refusal of the first bad one. A gap is one that was refused before. */
+async function prepareAll(
+  world: World,
+  ctx: Ctx,
+  { prepare, inSlices }: BatchSteps,
+  inputs: (SendEmailRequest | undefined)[],
+): Promise<PreparedBatch> {
+  const all: Prepared[] = [];
+  const withinLimit = createBodyLimit(world);
+  await inSlices(ctx.teamId, inputs, async (input, index) => {
+    if (!input) return;
+    try {
+      all.push(withinLimit(await prepare(input)));
+    } catch (error) {
+      throw error instanceof Refusal ? atIndex(error, index) : error;
+    }
+  });
+  const drafts = all.map(({ draft }) => draft);
+  if (drafts.some(hasFiles)) await mustBeWithinQuota(world, ctx.teamId, drafts.length);
+  const faults = await fetchAttachmentsOfEach(world, drafts, { stopsAtFirst: true, whenGone: ctx.whenGone });
+  for (const [index, fault] of faults.entries()) if (fault) throw atIndex(fault, index);
+  return { good: all, errors: undefined };
+}
+
+/** The good emails, and the faults of the others. An error of ours is no email's fault, and fails the whole batch. */
+async function prepareGood(
+  world: World,
+  ctx: Ctx,
+  { prepare, inSlices }: BatchSteps,
+  inputs: (SendEmailRequest | undefined)[],
+  refused: readonly BatchError[],
+): Promise<PreparedBatch> {
+  const errors = [...refused];
+  const read: { index: number; prepared: Prepared }[] = [];
+  const withinLimit = createBodyLimit(world);
+  await inSlices(ctx.teamId, inputs, async (input, index) => {
+    if (!input) return;
+    try {
+      read.push({ index, prepared: withinLimit(await prepare(input)) });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      errors.push({ index, message: error.message });
+    }
+  });
+  const drafts = read.map(({ prepared }) => prepared.draft);
+  // How many are good is not known before their files are.
+  if (drafts.some(hasFiles)) await mustBeWithinQuota(world, ctx.teamId, 1);
+  const faults = await fetchAttachmentsOfEach(world, drafts, { whenGone: ctx.whenGone });
+  const good = read.filter(({ index }, i) => {
+    const fault = faults[i];
+    if (fault) errors.push({ index, message: fault.message });
+    return !fault;
+  });
+  errors.sort((a, b) => a.index - b.index);
+  return { good: good.map(({ prepared }) => prepared), errors };
+}
+
+/** Their files are fetched and written before the commit that would refuse them, so the quota is checked early. */
+const hasFiles = ({ attachments }: EmailDraft): boolean => attachments.length > 0;
+
+/** Limits the texts of a batch to the size of a request: a request of a few bytes may name a large template a hundred times. */
+function createBodyLimit({ config }: World): (prepared: Prepared) => Prepared {
+  const bytesMax = config.http.email_body_limit_bytes;
+  let left = bytesMax;
+  return (prepared) => {
+    const { html, text } = prepared.draft;
+    const bytes = Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '');
+    if (bytes <= left) {
+      left -= bytes;
+      return prepared;
+    }
+    throw refuse('validation_error', {
+      status: 422,
+      say: `The emails of a batch may have at most ${bytesMax} bytes of html and text together; send fewer at once.`,
+    });
+  };
+}
+
+/** Most messages begin with the field, whose full path is named then. */
+const faultAtIndex = ({ path, message }: FieldFault, index: number): FieldFault => ({
+  path: `${index}.${path}`,
+  message: message.startsWith(path) ? `${index}.${message}` : message,
+});
+
+/** The same refusal, naming the email of the batch. */
+function atIndex(refusal: Refusal, index: number): Refusal {
+  const { errors, details } = refusal;
+  return refuse(refusal.errorName, {
+    status: refusal.status,
+    say: `Email ${index}: ${refusal.message}`,
+    ...(errors ? { errors: errors.map((fault) => faultAtIndex(fault, index)) } : {}),
+    ...(details ? { details } : {}),
+  });
+}

@@ -3,14 +3,12 @@
  * event in one commit; the id is answered only after that commit is synced. It uses the network only to fetch files
  * that a send names by a URL.
  */
-export { createAccept, type Accept, type Composing } from './accept-email.ts';
+export { createAccept, type Accept, type Composing, mailOnce } from './accept-email.ts';
 export { acceptWithin, logAccepted, Superseded } from './accept-prepared.ts';
 export { fetchAttachments } from './fetch-attachments.ts';
-export type { Prepared } from './prepare.ts';
-export { mustBeAllowedBySandbox } from './sandbox.ts';
+export type { Prepared, Forward } from './prepare.ts';
+export { mustBeAllowedBySandbox } from './sending-limits.ts';
 export { idempotencyOf, type Idempotency } from './idempotency.ts';
-export { mailOnce } from './mail-once.ts';
 export { deleteExpiredAnswers } from './idempotency.store.ts';
-export { spoolMessage, type Spooled } from './spool-message.ts';
-export { writeNotices, type NoticeOrder } from './notice.ts';
-export type { Forward } from './forward.ts';
+export { spoolMessage, type Spooled } from './submitted-message.ts';
+export { writeNotices, type NoticeOrder } from './delivery-notice.ts';

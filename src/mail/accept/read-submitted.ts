@@ -1,5 +1,5 @@
 import { addressParser, decodeWords } from 'postal-mime';
-import type { Refusal } from '../../platform/refusal/index.ts';
+import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import {
   formatMailbox,
   normalizeAddress,
@@ -18,14 +18,65 @@ import {
   type TextPart,
 } from '../../protocol/mime-read/index.ts';
 import { RECIPIENTS_MAX, tagFault, type EmailDraft } from '../emails/index.ts';
-import type { Idempotency } from './idempotency.ts';
-import type { Spooled } from './spool-message.ts';
-import { identify, readFiles } from './submitted-files.ts';
-import { KEY_HEADERS, readIdempotency } from './submitted-idempotency.ts';
-import type { SubmittedMessage } from './submitted-message.ts';
-import { unreadable } from './unreadable.ts';
+import { hashRequest, type Idempotency } from './idempotency.ts';
+import { identify, readFiles, type Spooled, type SubmittedMessage } from './submitted-message.ts';
 
-export interface Submission {
+const KEY_HEADERS: ReadonlySet<string> = new Set(['rasket-idempotency-key', 'resend-idempotency-key']);
+const KEY_CHARS_MAX = 256;
+
+/**
+ * Headers that do not count towards the request: libraries and servers write them anew at each try, or they describe
+ * the encoding of parts whose contents count.
+ */
+const WRITTEN_ANEW: ReadonlySet<string> = new Set(['date', 'message-id', 'received', 'mime-version', 'dkim-signature']);
+const ANEW_FAMILIES = ['content-', 'arc-'];
+/** Headers that count by their parsed values. */
+const READ: ReadonlySet<string> = new Set(['from', 'reply-to', 'subject']);
+
+interface Said {
+  fields: readonly RawField[];
+  /** The headers that are sent on with the message. */
+  kept: readonly RawField[];
+  draft: EmailDraft;
+  asked: Asked | undefined;
+}
+
+/**
+ * Reads the idempotency key. A client with more recipients than one transaction takes rightly sends the same message
+ * with the same key to the next ones, so the recipients are part of the key. Requests are the same if content, files,
+ * tags, requested notices and headers are, as with POST /emails.
+ */
+async function readIdempotency(
+  { fields, kept, draft, asked }: Said,
+  identifyFiles: () => Promise<(readonly string[])[]>,
+): Promise<Idempotency | undefined> {
+  const written = fields.filter(({ lower }) => KEY_HEADERS.has(lower)).map(({ value }) => value.trim());
+  const [key] = written;
+  if (key === undefined) return undefined;
+  if (written.some((other) => other !== key)) throw unreadable('it has two idempotency keys that differ');
+  if (key === '' || key.length > KEY_CHARS_MAX) {
+    throw unreadable(`its idempotency key must be 1 to ${KEY_CHARS_MAX} characters long`);
+  }
+  const recipients = draft.recipients.map(({ address }) => normalizeAddress(address)).sort();
+  const { from, replyTo } = draft.headerMailboxes;
+  const { subject, html, text, tags } = draft;
+  const said = { from, replyTo, subject, html, text, tags, headers: headersIn(kept), files: await identifyFiles() };
+  return {
+    key: `smtp ${hashRequest('recipients', { key, recipients })}`,
+    requestHash: hashRequest('submit', { ...said, asked: asked ?? null }),
+  };
+}
+
+/** Normalised: unfolded, and sorted by name. */
+function headersIn(kept: readonly RawField[]): [name: string, value: string][] {
+  return kept
+    .filter(({ lower }) => !WRITTEN_ANEW.has(lower) && !READ.has(lower))
+    .filter(({ lower }) => !ANEW_FAMILIES.some((family) => lower.startsWith(family)))
+    .map(({ lower, value }): [string, string] => [lower, value.replaceAll(/\s+/g, ' ').trim()])
+    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+}
+
+interface Submission {
   /** One for each fifty recipients of the envelope, which is as many as an email has; they differ in nothing else. */
   drafts: EmailDraft[];
   message: SubmittedMessage;
@@ -239,3 +290,7 @@ async function readTexts(spooled: Spooled): Promise<Pick<EmailDraft, 'html' | 't
 
 const tooMuchText = (): Refusal =>
   unreadable(`its text and HTML have more than ${TEXT_BYTES_MAX} bytes together; attach what is long`);
+
+/** The refusal of a message that a client composed; `fault` is a sentence, with or without its full stop. */
+const unreadable = (fault: string): Refusal =>
+  refuse('validation_error', { status: 400, say: `The message cannot be sent: ${fault.replace(/\.$/, '')}.` });

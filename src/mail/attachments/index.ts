@@ -3,5 +3,4 @@
  * key. Whatever is wrong with a link, the answer is the same 404; the files themselves are written by accept and read
  * here.
  */
-export { downloadAttachment, type Download } from './download-attachment.ts';
-export { getAttachment, listAttachments } from './read-attachments.ts';
+export { downloadAttachment, type Download, getAttachment, listAttachments } from './attachments.ts';

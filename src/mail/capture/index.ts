@@ -3,9 +3,17 @@
  * would have gone over the wire, so that a developer sees what a recipient would have got. They never leave the machine.
  */
 export { loadAuthentication, type Checks } from '../receive/index.ts';
-export { captureMessage } from './capture-message.ts';
-export { countCaptureWaits, endCaptureWaits } from './capture-waits.ts';
-export { checkCaptured } from './check-captured.ts';
+export {
+  captureMessage,
+  countCaptureWaits,
+  endCaptureWaits,
+  checkCaptured,
+  findCaptured,
+  type CapturedFilter,
+  CAPTURED_LIMITS,
+  clearCaptured,
+  readWholeCaptured,
+} from './captured-messages.ts';
 export {
   listCaptured,
   readCaptured,
@@ -13,5 +21,3 @@ export {
   removeCaptured,
   type CapturedRow,
 } from './captured-messages.store.ts';
-export { findCaptured, type CapturedFilter } from './find-captured.ts';
-export { CAPTURED_LIMITS, clearCaptured, readWholeCaptured } from './read-whole-captured.ts';

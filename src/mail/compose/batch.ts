@@ -1,16 +1,18 @@
 import { formatReturnPath, returnPathPrefix, type ReturnPathInput } from '../../protocol/address/index.ts';
-import type { EmailRow } from '../emails/index.ts';
+import { emailRowsByIds, type EmailRow } from '../emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
-import type { Made, MakeMessage } from './make-message.ts';
+import { createMakeMessage, type Made, type MakeMessage } from './make-message.ts';
 import {
   DomainRemoved,
   DomainUnverified,
   KeysChanged,
+  createSigningDomains,
   type SigningDomain,
   type SigningDomains,
 } from './signing-domains.ts';
+import type { World } from '../../platform/world/index.ts';
 
-export interface BatchDelivery {
+interface BatchDelivery {
   id: string;
   email_id: string;
   domain_id: string;
@@ -50,7 +52,7 @@ interface Email {
 /** The beginning of every return path. */
 const BOUNCE_PREFIX = 'b';
 
-export interface BatchOptions {
+interface BatchOptions {
   deliveries: readonly BatchDelivery[];
   rows: readonly EmailRow[];
   domains: SigningDomains;
@@ -144,4 +146,25 @@ export function openBatch({ deliveries, rows, domains, returnPathMac, make }: Ba
     if ((signedWith.get(id) ?? signedBy) === signedBy) return;
     throw new KeysChanged(`the keys of email ${emailId} have changed`);
   }
+}
+
+export interface Composer {
+  /** Reads the rows of a batch of deliveries in a few statements; messages are composed only on demand. */
+  open(deliveries: readonly BatchDelivery[]): Promise<Batch>;
+}
+
+export function createComposer(world: World): Composer {
+  const signingDomains = createSigningDomains(world);
+  const make = createMakeMessage(world);
+  const returnPathMac = (bytes: Buffer): Buffer => world.secrets.mac('return path', bytes);
+
+  return {
+    async open(deliveries) {
+      const [rows, domains] = await Promise.all([
+        emailRowsByIds(world.db, [...new Set(deliveries.map((delivery) => delivery.email_id))]),
+        signingDomains([...new Set(deliveries.map((delivery) => delivery.domain_id))]),
+      ]);
+      return openBatch({ deliveries, rows, domains, returnPathMac, make });
+    },
+  };
 }

@@ -3,7 +3,6 @@
  * destinations that are under way together, and again for a retry, to the same bytes unless the domain's tracking has
  * changed. A key that is taken out of use signs nothing more, not even mail under way. Bcc is never written.
  */
-export type { Batch } from './batch.ts';
-export { createComposer, type Composer } from './composer.ts';
+export { type Batch, createComposer, type Composer } from './batch.ts';
 export { ContentChanged } from './pieces.ts';
 export { DomainRemoved, DomainUnverified, KeysChanged } from './signing-domains.ts';

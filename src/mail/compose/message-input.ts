@@ -1,12 +1,55 @@
 import type { World } from '../../platform/world/index.ts';
 import { parseMailbox, type Mailbox } from '../../protocol/address/index.ts';
 import { signDkim, type DkimMessage } from '../../protocol/dkim/index.ts';
-import { serializeHeaders, type Attachment, type HeaderField, type MessageInput } from '../../protocol/mime/index.ts';
+import {
+  serializeHeaders,
+  formatListId,
+  type Attachment,
+  type HeaderField,
+  type MessageInput,
+} from '../../protocol/mime/index.ts';
 import { makeText } from '../../platform/text-thread/index.ts';
 import type { AttachmentRow, EmailBody, EmailRow } from '../emails/index.ts';
 import { trackedHtml } from '../../features/tracking/index.ts';
-import { listReceiverHeaders } from './receiver-headers.ts';
 import type { SigningDomain } from './signing-domains.ts';
+import { createHash } from 'node:crypto';
+import type { Config } from '../../platform/config/index.ts';
+
+type Sent = Pick<EmailRow, 'team_id' | 'broadcast_id' | 'automation_id' | 'run_depth' | 'topic_id'>;
+
+/**
+ * Lists the headers that large receivers use to tell streams of mail apart, without those in `written`, the lower-case
+ * names of the headers that the sender wrote.
+ */
+export function listReceiverHeaders(
+  { feedback_id: hasFeedbackId, list_id: hasListId }: Config['delivery'],
+  row: Sent,
+  domain: string,
+  written: ReadonlySet<string>,
+): HeaderField[] {
+  const fields: HeaderField[] = [];
+  if (hasFeedbackId && !written.has('feedback-id')) fields.push(['Feedback-ID', formatFeedbackId(row)]);
+  const listId = row.topic_id === null ? undefined : formatListId(row.topic_id, domain);
+  if (hasListId && listId !== undefined && !written.has('list-id')) fields.push(['List-Id', listId]);
+  return fields;
+}
+
+/**
+ * Formats the value that Gmail counts complaints by: campaign, stream and sender. It is the same for all recipients. The
+ * sender is the team's for good, whatever host, key or domain it sends with.
+ */
+function formatFeedbackId({ team_id, broadcast_id, automation_id, run_depth }: Sent): string {
+  const sender = formatSenderId(team_id);
+  if (broadcast_id !== null) return `${broadcast_id}:broadcast:${sender}`;
+  if (automation_id !== null) return `${automation_id}:automation:${sender}`;
+  return `${run_depth === null ? 'transactional' : 'automation'}:${sender}`;
+}
+
+/** Gmail takes 5 to 15 characters. */
+const SENDER_ID_CHARS = 12;
+
+const formatSenderId = (teamId: string): string =>
+  createHash('sha256').update(`feedback sender ${teamId}`).digest('hex').slice(0, SENDER_ID_CHARS);
 
 /** The input of an email's composition; the same each time as long as the domain's tracking is the same. */
 export async function messageInput(
@@ -68,7 +111,7 @@ async function htmlOf(
 }
 
 /** A body as it is sent; the text is absent if the message has none. */
-export interface SentBody {
+interface SentBody {
   html: string | null;
   text: string | undefined;
 }

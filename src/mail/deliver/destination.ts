@@ -9,7 +9,7 @@ import type { MxAddress } from './mx-address.ts';
 import { asDown } from './opening-outcome.ts';
 import { Openings, type OpeningEnd } from './openings.ts';
 import type { Deferral, JobOutcome } from './delivery-job.ts';
-import { WaitersByParty } from './waiters-by-party.ts';
+import { WaitersByParty } from './party.ts';
 
 /** A connection whose slot others need is closed after this many messages. */
 const MESSAGES_WHILE_SCARCE = 10;

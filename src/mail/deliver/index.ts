@@ -3,8 +3,7 @@
 // and that network trouble comes back as an outcome, not as an exception. It never decides when to try again.
 export { createCapture } from './capture.ts';
 export { createDeliver } from './create-deliver.ts';
-export { deliverOptionsOf } from './deliver-options.ts';
-export { createRelayChoice, hasDomainRelays, readRelay } from './configured-relays.ts';
+export { deliverOptionsOf, createRelayChoice, hasDomainRelays, readRelay } from './deliver-options.ts';
 export { examineRelay, type RelayExamination } from './examine-relay.ts';
 export type { Relay } from './relay.ts';
 export type { DeliverLimits, DeliverOptions, DeliverStats, Delivery, Egress, RelayTrouble } from './create-deliver.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { messageBlocks } from './message-blocks.ts';
+import { messageBlocks } from './send-content.ts';
 
 const wire = (chunks: Buffer[]): string => Buffer.concat([...messageBlocks(chunks)]).toString('latin1');
 

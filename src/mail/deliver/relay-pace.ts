@@ -1,7 +1,6 @@
 import type { Clock } from '../../platform/clock/index.ts';
 import { onAbort } from './abort-watch.ts';
-import { partyBefore } from './party.ts';
-import { WaitersByParty } from './waiters-by-party.ts';
+import { partyBefore, WaitersByParty } from './party.ts';
 
 /** A delivery that would have to wait longer than this gives its place in the queue's memory back. */
 const WAIT_IN_PLACE_MS = 10_000;

@@ -5,8 +5,7 @@ import { onAbort } from './abort-watch.ts';
 import type { Target } from './mx-route.ts';
 import type { DeferReason, Login, TlsInfo } from './delivery-job.ts';
 import { RelayFault, type Relay } from './relay.ts';
-import type { Failure, Origin, TlsWishes } from './smtp-connection.ts';
-import { failureText, SmtpConnection } from './smtp-connection.ts';
+import { failureText, SmtpConnection, type Failure, type Origin, type TlsWishes } from './smtp-connection.ts';
 import { logIn } from './smtp-login.ts';
 import type { SmtpTimeouts } from './timeouts.ts';
 

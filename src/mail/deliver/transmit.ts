@@ -3,7 +3,7 @@ import { replyText } from '../../protocol/smtp-reply/index.ts';
 import { onAbort } from './abort-watch.ts';
 import type { EnvelopeReplies } from './envelope.ts';
 import { isAccepted, judgeEnvelope, sendEnvelope } from './envelope.ts';
-import { messageBlocks } from './message-blocks.ts';
+import { messageBlocks, sendContent } from './send-content.ts';
 import type {
   DeliverContext,
   DeliveryJob,
@@ -14,7 +14,6 @@ import type {
 } from './delivery-job.ts';
 import { forEachRecipient } from './delivery-job.ts';
 import { isTooManyRecipients, outcomeOf } from './reply-outcome.ts';
-import { sendContent } from './send-content.ts';
 import { failureText, type Failure } from './smtp-connection.ts';
 import type { SmtpSession } from './smtp-session.ts';
 import { REASONS } from './smtp-session.ts';

@@ -1,8 +1,55 @@
 import { createHash } from 'node:crypto';
 import type { Store } from '../../platform/store/index.ts';
-import type { PlainRecord } from '../../protocol/dns/index.ts';
+import { CLASSES, recordDataOf, zoneEntry, type PlainRecord } from '../../protocol/dns/index.ts';
 import { openProof } from '../domain-claims/index.ts';
-import { isOwnedElsewhere, recordsOf } from '../domains/index.ts';
+import { isOwnedElsewhere, recordsOf, findDomain } from '../domains/index.ts';
+import { LEAVING, publishedFor, setupsOfName, type PublishedRow } from './dns.store.ts';
+import { notFound } from '../../platform/refusal/index.ts';
+import type { Ctx } from '../../tenancy/access/index.ts';
+
+/** Short, so that a mistake made by hand is soon forgotten. */
+const TTL_SECONDS = 300;
+
+const KEYS: Record<string, string> = {
+  incoming: ', incoming: signs once it is seen',
+  retiring: ', retiring: signs nothing new, and mail under way still needs it',
+};
+
+/** The records to publish as lines of a zone file, each with a comment that says what it is for. */
+export async function readZone(ctx: Ctx, id: string): Promise<string> {
+  const { db } = ctx.store;
+  const domain = await findDomain(db, ctx.teamId, id);
+  if (!domain) throw notFound('Domain');
+  const records = await recordsOf(db, id);
+  const lines = records.flatMap((record) => [
+    `; ${record.record}${record.required === 1 ? '' : ', advised'}${KEYS[record.key_status ?? 'active'] ?? ''}`,
+    zoneEntry({ name: record.name, class: CLASSES.IN, ttl: TTL_SECONDS, data: recordDataOf(record) }),
+  ]);
+  return `${[`; What ${domain.name} has to publish.`, ...lines].join('\n')}\n`;
+}
+
+export interface Inheritance {
+  rows: PublishedRow[];
+  /** The domains that were set up before and want nothing any more. */
+  domainIds: string[];
+}
+
+/** What was published with the same provider for copies of a name that are gone or have become another team's. */
+export async function inheritanceOf(
+  store: Store,
+  domain: { id: string; name: string },
+  provider: string,
+): Promise<Inheritance> {
+  const found: Inheritance = { rows: [], domainIds: [] };
+  for (const setup of await setupsOfName(store.db, domain.name)) {
+    if (setup.domain_id === domain.id || setup.provider !== provider) continue;
+    const other = { id: setup.domain_id, team_id: setup.team_id, name: domain.name };
+    if (setup.fingerprint !== LEAVING && (await wantedRecords(store, other)).length > 0) continue;
+    found.domainIds.push(setup.domain_id);
+    found.rows.push(...(await publishedFor(store.db, setup.domain_id)));
+  }
+  return found;
+}
 
 /**
  * What a domain has to publish now: nothing once it is gone or its name has become another team's, and while it claims

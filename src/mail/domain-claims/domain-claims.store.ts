@@ -1,5 +1,5 @@
 import type { Executor } from '../../platform/db/index.ts';
-import type { BlockedReason } from './blocks.ts';
+import type { BlockedReason } from './claim-blocks.ts';
 
 export type ClaimStatus =
   | 'pending'

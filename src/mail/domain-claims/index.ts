@@ -3,7 +3,17 @@
  * while its owner uses it, and then in one transaction. A claim tells nothing of the owner to those who have not shown
  * that DNS is theirs.
  */
-export { claimDomain } from './claim-domain.ts';
+export {
+  claimDomain,
+  presentClaim,
+  type Claim,
+  PROOF_LABEL,
+  proofText,
+  findClaim,
+  getClaim,
+  openProof,
+  END_REASONS,
+} from './domain-claim.ts';
 export {
   claimsToCheck,
   endOverdueClaims,
@@ -13,8 +23,4 @@ export {
   type ClaimRow,
   type ProofStatus,
 } from './domain-claims.store.ts';
-export { presentClaim, type Claim } from './present.ts';
-export { PROOF_LABEL, proofText } from './proof-text.ts';
-export { findClaim, getClaim, openProof } from './read-claim.ts';
-export { END_REASONS } from './state-of.ts';
 export { takeOver } from './take-over.ts';

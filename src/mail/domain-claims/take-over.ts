@@ -11,10 +11,10 @@ import {
   type SwitchedOff,
 } from '../domains/index.ts';
 import { suspendedAmong } from '../../tenancy/teams/index.ts';
-import { blockOf } from './blocks.ts';
+import { blockOf } from './claim-blocks.ts';
 import { endClaim, lockClaimsOf, saveClaimCheck, supersedeOthers, type ClaimRow } from './domain-claims.store.ts';
 import { lockMail } from './owner-activity.store.ts';
-import { endingOf, END_REASONS } from './state-of.ts';
+import { endingOf, END_REASONS } from './domain-claim.ts';
 
 /** How often the name may pass to yet another team while its keys are made. */
 const TRIES = 3;

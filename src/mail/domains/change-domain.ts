@@ -3,23 +3,63 @@ import type { Executor } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
-import { mustBeOfUse } from './capabilities.ts';
-import { keysOf } from './dkim-keys.store.ts';
+import { mustBeOfUse, statusOf } from './domain-state.ts';
+import {
+  keysOf,
+  findDomain,
+  lockDomain,
+  saveSettings,
+  saveState,
+  recordsToCheck,
+  saveRecords,
+  readFormerSubdomains,
+  deleteDomainRows,
+  recordsOf,
+  type DomainChange,
+} from './domains.store.ts';
 import { isSameRecord, type DomainRow, type RecordRow } from './domain-rows.ts';
-import { statusOf } from './domain-state.ts';
-import { findDomain, lockDomain, saveSettings, saveState, type DomainChange } from './domains.store.ts';
-import { carryOver, expectedRecords } from './expected-records.ts';
-import { formerSubdomainsAfter } from './former-subdomains.ts';
-import type { DomainPatch } from './new-domain.ts';
+import { carryOver, expectedRecords, checkOf, returnPathClash, type RecordCheck } from './domain-records.ts';
+import { mustFitDns, type DomainPatch } from './register-domain.ts';
 import { presentDomainEvent } from './present.ts';
-import { checkOf, type RecordCheck } from './record-check.ts';
-import { recordsToCheck, saveRecords } from './records.store.ts';
-import { mustFitDns } from './register-domain.ts';
 import { stateAfter } from './save-checks.ts';
-import { returnPathClash } from './tracking-record.ts';
+
+/** Mail that went out with the old host is read for weeks; after three months hardly anybody opens it again. */
+const FORMER_MS = 90 * 24 * 3_600_000;
+/** A team that changes it more often than that is not waiting for readers. */
+const FORMER_MAX = 20;
+
+/** The labels whose links go on working once the domain's tracking subdomain is another; undefined where it stays. */
+function formerSubdomainsAfter(before: DomainRow, label: string | undefined, now: number): string | undefined {
+  if (label === undefined || label === before.tracking_subdomain) return undefined;
+  const others = readFormerSubdomains(before).filter(
+    (former) => former.until > now && former.label !== label && former.label !== before.tracking_subdomain,
+  );
+  return JSON.stringify([{ label: before.tracking_subdomain, until: now + FORMER_MS }, ...others].slice(0, FORMER_MAX));
+}
+
+/**
+ * Sent emails are kept; what is still queued cannot be signed any more and fails when its turn comes. `alsoDelete` takes away, in
+ * the same transaction, what others have that is nothing without the domain.
+ */
+export async function deleteDomain(
+  ctx: Ctx,
+  id: string,
+  alsoDelete: (tx: Executor) => Promise<void> = () => Promise.resolve(),
+): Promise<{ object: 'domain'; id: string; deleted: true }> {
+  const { store, teamId } = ctx;
+  await store.db.tx(async (tx) => {
+    const domain = await lockDomain(tx, teamId, id);
+    if (!domain) throw notFound('Domain');
+    const data = presentDomainEvent(domain, await recordsOf(tx, id));
+    await alsoDelete(tx);
+    await deleteDomainRows(tx, id);
+    await recordEvents(tx, store.ids, [{ teamId, type: 'domain.deleted', subjectId: id, data, at: store.clock.now() }]);
+  });
+  return { object: 'domain', id, deleted: true };
+}
 
 /** A change that is possible as the domain stands, with what it asks DNS for. */
-export interface PlannedChange {
+interface PlannedChange {
   change: DomainChange;
   before: DomainRow;
   after: DomainRow;

@@ -1,19 +1,122 @@
 import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page, type Value } from '../../platform/db/index.ts';
-import type { DkimKeyRow, DomainRow, RecordRow } from './domain-rows.ts';
-import { insertKeys } from './dkim-keys.store.ts';
-import { insertRecords } from './records.store.ts';
+import { isSameRecord, type DkimKeyRow, type DomainRow, type RecordRow, type KeyStatus } from './domain-rows.ts';
 
-export type {
-  DkimKeyRow,
-  DomainRow,
-  DomainStatus,
-  KeyStatus,
-  RecordKind,
-  RecordRow,
-  RecordStatus,
-} from './domain-rows.ts';
+const KEY_COLUMNS = [
+  'id',
+  'domain_id',
+  'selector',
+  'algorithm',
+  'bits',
+  'private_key_sealed',
+  'created_at',
+  'status',
+  'status_at',
+] as const;
 
-const COLUMNS = [
+export async function insertKeys(tx: Executor, keys: readonly DkimKeyRow[]): Promise<void> {
+  if (keys.length === 0) return;
+  await tx.insertMany(
+    'dkim_keys',
+    KEY_COLUMNS,
+    keys.map((key) => KEY_COLUMNS.map((column) => key[column])),
+  );
+}
+
+/** Every key of a domain, whatever it is for at present, oldest first. */
+export const keysOf = (db: Executor, domainId: string): Promise<DkimKeyRow[]> =>
+  db.all<DkimKeyRow>('select * from dkim_keys where domain_id = ? order by id', [domainId]);
+
+/**
+ * The keys that sign the mail of many domains, oldest first: the active ones, and of those that are only signed with
+ * beside another (Ed25519) the ones whose record has been seen.
+ */
+export function dkimKeysOf(db: Executor, domainIds: readonly string[]): Promise<DkimKeyRow[]> {
+  const among = uuidsIn(db.dialect, 'k.domain_id', domainIds);
+  const sql = `select k.* from dkim_keys k join domains d on d.id = k.domain_id
+    where ${among.sql} and k.status = 'active' and (k.algorithm = 'rsa-sha256' or exists (
+      select 1 from domain_records r where r.domain_id = k.domain_id and r.record = 'DKIM' and r.status = 'verified'
+        and r.name = k.selector || '._domainkey.' || d.name))
+    order by k.id`;
+  return db.all<DkimKeyRow>(sql, [among.value]);
+}
+
+export async function setKeyStatus(tx: Executor, ids: readonly string[], status: KeyStatus, at: number): Promise<void> {
+  if (ids.length === 0) return;
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  await tx.run(`update dkim_keys set status = ?, status_at = ? where ${among.sql}`, [status, at, among.value]);
+}
+
+export async function deleteKeys(tx: Executor, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  await tx.run(`delete from dkim_keys where ${among.sql}`, [among.value]);
+}
+
+const RECORD_COLUMNS = [
+  'domain_id',
+  'position',
+  'record',
+  'name',
+  'type',
+  'value',
+  'priority',
+  'status',
+  'required',
+  'key_status',
+] as const;
+
+async function insertRecords(tx: Executor, records: readonly RecordRow[]): Promise<void> {
+  if (records.length === 0) return;
+  await tx.insertMany(
+    'domain_records',
+    RECORD_COLUMNS,
+    records.map((record) => RECORD_COLUMNS.map((column) => record[column])),
+  );
+}
+
+/** Every record that is looked up, optional ones included. */
+export const recordsToCheck = (db: Executor, domainId: string): Promise<RecordRow[]> =>
+  db.all<RecordRow>('select * from domain_records where domain_id = ? order by position', [domainId]);
+
+/**
+ * What is to be published. A CAA record where none is needed would forbid every other authority, so it is asked for only
+ * once it has been seen to be needed.
+ */
+export async function recordsOf(db: Executor, domainId: string): Promise<RecordRow[]> {
+  return listedRecords(await recordsToCheck(db, domainId));
+}
+
+export const listedRecords = <Row extends Pick<RecordRow, 'record' | 'required'>>(records: readonly Row[]): Row[] =>
+  records.filter(({ record, required }) => record !== 'TrackingCAA' || required === 1);
+
+/** Makes the stored records these; what did not change is not written. */
+export async function saveRecords(
+  tx: Executor,
+  domainId: string,
+  before: readonly RecordRow[],
+  after: readonly RecordRow[],
+): Promise<void> {
+  const isSameList = before.length === after.length && after.every((record, i) => isAt(before[i], record));
+  if (!isSameList) {
+    await tx.run('delete from domain_records where domain_id = ?', [domainId]);
+    return insertRecords(tx, after);
+  }
+  for (const [i, { status, required, key_status: keyStatus, position }] of after.entries()) {
+    const old = before[i];
+    if (old?.status === status && old.required === required && old.key_status === keyStatus) continue;
+    const sql =
+      'update domain_records set status = ?, required = ?, key_status = ? where domain_id = ? and position = ?';
+    await tx.run(sql, [status, required, keyStatus, domainId, position]);
+  }
+}
+
+const isAt = (old: RecordRow | undefined, record: RecordRow): boolean =>
+  old !== undefined &&
+  old.position === record.position &&
+  old.priority === record.priority &&
+  isSameRecord(old, record);
+
+const DOMAIN_COLUMNS = [
   'id',
   'team_id',
   'name',
@@ -48,7 +151,7 @@ export async function insertDomain(
   records: readonly RecordRow[],
   keys: readonly DkimKeyRow[],
 ): Promise<void> {
-  await tx.insertMany('domains', COLUMNS, [COLUMNS.map((column) => row[column])]);
+  await tx.insertMany('domains', DOMAIN_COLUMNS, [DOMAIN_COLUMNS.map((column) => row[column])]);
   await insertRecords(tx, records);
   await insertKeys(tx, keys);
 }
@@ -207,3 +310,92 @@ export async function noticeDomain(db: Executor, teamId: string): Promise<string
     order by verified_at, id limit 1`;
   return (await db.get<{ name: string }>(sql, [teamId]))?.name;
 }
+
+/** Whose tracked links they are, and where they work. */
+export interface TrackingOwner {
+  domainId: string;
+  /** False while its team is suspended, and once another team holds the name. */
+  isLive: boolean;
+  /** The present one first, then those it had before, each until its time. */
+  hosts: { name: string; until: number | null }[];
+}
+
+type Row = Pick<DomainRow, 'id' | 'name' | 'tracking_subdomain' | 'former_tracking_subdomains'> & { is_live: number };
+
+const SELECT = `select d.id, d.name, d.tracking_subdomain, d.former_tracking_subdomains,
+    case when t.risk_state <> 'suspended' and not exists (select 1 from domains o
+      where o.name = d.name and o.team_id <> d.team_id and o.held_at is not null) then 1 else 0 end as is_live
+  from domains d join teams t on t.id = d.team_id`;
+
+export async function trackingOwner(db: Executor, domainId: string): Promise<TrackingOwner | undefined> {
+  const row = await db.get<Row>(`${SELECT} where d.id = ?`, [domainId]);
+  return row && ownerOf(row);
+}
+
+/** The hosts that lead readers to us by the last look at their DNS, of verified domains of teams that may send. */
+export async function trackingHosts(db: Executor): Promise<string[]> {
+  const rows = await db.all<{ name: string }>(
+    `select distinct r.name from domain_records r join domains d on d.id = r.domain_id join teams t on t.id = d.team_id
+      where r.record = 'Tracking' and r.status = 'verified' and d.held_at is not null
+      and (d.open_tracking = 1 or d.click_tracking = 1) and t.risk_state <> 'suspended' order by r.name`,
+  );
+  return rows.map(({ name }) => name.toLowerCase());
+}
+
+/** The domain of that name where all domains are of one team: no team's name can be abused by another there. */
+export async function trackingOwnerAlone(db: Executor, name: string): Promise<TrackingOwner | undefined> {
+  const row = await db.get<Row>(`${SELECT} where d.name = ? and (select count(distinct team_id) from domains) = 1`, [
+    name,
+  ]);
+  return row && ownerOf(row);
+}
+
+/** Whether readers reach a verified domain of another team by this host. */
+export async function isTrackingHostOfOthers(
+  db: Executor,
+  { host, teamId, now }: { host: string; teamId: string; now: number },
+): Promise<boolean> {
+  const domain = host.slice(host.indexOf('.') + 1);
+  const rows = await db.all<Row>(`${SELECT} where d.name = ? and d.team_id <> ? and d.held_at is not null`, [
+    domain,
+    teamId,
+  ]);
+  return rows
+    .flatMap((row) => ownerOf(row).hosts)
+    .some(({ name, until }) => name === host && (until === null || now < until));
+}
+
+function ownerOf(row: Row): TrackingOwner {
+  const former = readFormerSubdomains(row);
+  return {
+    domainId: row.id,
+    isLive: row.is_live === 1,
+    hosts: [{ label: row.tracking_subdomain, until: null }, ...former].map(({ label, until }) => ({
+      name: `${label}.${row.name}`,
+      until,
+    })),
+  };
+}
+
+interface FormerSubdomain {
+  label: string;
+  until: number;
+}
+
+export const readFormerSubdomains = (row: Pick<DomainRow, 'former_tracking_subdomains'>): FormerSubdomain[] =>
+  row.former_tracking_subdomains === null ? [] : (JSON.parse(row.former_tracking_subdomains) as FormerSubdomain[]);
+
+/** The copy of a name that makes it some other team’s; there is one at the most. */
+export const findOwner = (db: Executor, teamId: string, name: string): Promise<DomainRow | undefined> =>
+  db.get<DomainRow>('select * from domains where name = ? and held_at is not null and team_id <> ?', [name, teamId]);
+
+/** The same, locked to the end of the transaction. */
+export function lockOwner(tx: Executor, teamId: string, name: string): Promise<DomainRow | undefined> {
+  const lock = tx.dialect === 'pg' ? 'for update' : '';
+  const sql = `select * from domains where name = ? and held_at is not null and team_id <> ? ${lock}`;
+  return tx.get<DomainRow>(sql, [name, teamId]);
+}
+
+/** What was asked of a domain before it changed hands does not count against its next check. */
+export const forgetAsking = (tx: Executor, id: string): Promise<number> =>
+  tx.run('update domains set asked_at = null where id = ?', [id]);

@@ -1,8 +1,8 @@
 import type { DomainData } from '../events/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { DomainRow, RecordRow } from './domain-rows.ts';
-import type { RecordCheck } from './record-check.ts';
-import { listedRecords } from './records.store.ts';
+import type { RecordCheck } from './domain-records.ts';
+import { listedRecords } from './domains.store.ts';
 
 export function presentDomainItem(row: DomainRow) {
   return {

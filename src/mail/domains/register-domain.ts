@@ -4,14 +4,14 @@ import { invalidFields, refuse, type Refusal } from '../../platform/refusal/inde
 import type { Store } from '../../platform/store/index.ts';
 import { parseDomainName } from '../../protocol/address/index.ts';
 import { lockTeam, type Ctx } from '../../tenancy/access/index.ts';
-import { mustBeOfUse } from './capabilities.ts';
-import { addDomain, composeDomain } from './compose-domain.ts';
+import { mustBeOfUse } from './domain-state.ts';
 import { nameTaken } from './save-checks.ts';
-import type { RecordRow } from './domain-rows.ts';
-import { countDomains, findDomainByName, isOwnedElsewhere } from './domains.store.ts';
-import type { NewDomain } from './new-domain.ts';
-import { presentDomain } from './present.ts';
-import { returnPathClash } from './tracking-record.ts';
+import type { RecordRow, DkimKeyRow, DomainRow } from './domain-rows.ts';
+import { countDomains, findDomainByName, isOwnedElsewhere, insertDomain } from './domains.store.ts';
+import { presentDomain, presentDomainEvent } from './present.ts';
+import { returnPathClash, newDkimKeys, expectedRecords } from './domain-records.ts';
+import { recordEvents } from '../events/index.ts';
+import type { Region } from '../../contract/index.ts';
 
 /** Adds a domain to a team; whether its mail arrives elsewhere today has been asked already where that matters. */
 export async function registerDomain(ctx: Ctx, input: NewDomain) {
@@ -73,3 +73,97 @@ export async function planFull(store: Store, db: Executor, teamId: string): Prom
 
 const registeredAlready = (name: string) =>
   refuse('resource_locked', { say: `The domain ${name} is registered by this team already.` });
+
+export interface NewDomain {
+  name: string;
+  region?: Region;
+  open_tracking?: boolean;
+  click_tracking?: boolean;
+  tracking_subdomain?: string;
+  custom_return_path?: string;
+  tls?: 'opportunistic' | 'enforced';
+  tls_verify?: boolean;
+  capabilities?: { sending?: 'enabled' | 'disabled'; receiving?: 'enabled' | 'disabled' };
+}
+
+export type DomainPatch = Pick<
+  NewDomain,
+  'open_tracking' | 'click_tracking' | 'tls' | 'tls_verify' | 'tracking_subdomain' | 'capabilities'
+> & { confirm_replace_mx?: boolean };
+
+/** The development profile's domain, verified by decree: nothing it signs can leave the machine. */
+export async function createVerifiedDomain(store: Store, teamId: string, name: string): Promise<DomainRow> {
+  if (!store.config.delivery.capture)
+    throw new Error('a domain is verified without DNS only where nothing can leave the machine');
+  const made = await composeDomain(store, teamId, name, { capabilities: { receiving: 'enabled' } });
+  const now = store.clock.now();
+  const verified = {
+    status: 'verified' as const,
+    checked_at: now,
+    first_checked_at: now,
+    verified_at: now,
+    held_at: now,
+    receiving_verified_at: now,
+  };
+  const row: DomainRow = { ...made.row, ...verified };
+  const records = made.records.map((record) => ({ ...record, status: 'verified' as const }));
+  await store.db.tx((tx) => insertDomain(tx, row, records, made.keys));
+  return (await findDomainByName(store.db, teamId, name)) ?? row;
+}
+
+export interface MadeDomain {
+  row: DomainRow;
+  records: RecordRow[];
+  keys: DkimKeyRow[];
+}
+
+/** A domain with new keys and all it asks to be published; nothing is written yet, because making keys takes long. */
+export async function composeDomain(
+  store: Store,
+  teamId: string,
+  name: string,
+  input: Omit<NewDomain, 'name'>,
+): Promise<MadeDomain> {
+  const id = store.ids.uuid();
+  const now = store.clock.now();
+  const receiving = input.capabilities?.receiving ?? 'unsupported';
+  const row: DomainRow = {
+    id,
+    team_id: teamId,
+    name,
+    status: 'not_started',
+    region: input.region ?? store.config.team.default_region,
+    open_tracking: input.open_tracking ? 1 : 0,
+    click_tracking: input.click_tracking ? 1 : 0,
+    tracking_subdomain: (input.tracking_subdomain ?? 'track').toLowerCase(),
+    former_tracking_subdomains: null,
+    custom_return_path: (input.custom_return_path ?? 'send').toLowerCase(),
+    tls: input.tls ?? 'opportunistic',
+    tls_verify: input.tls_verify ? 1 : 0,
+    sending: input.capabilities?.sending ?? 'enabled',
+    receiving,
+    created_at: now,
+    asked_at: null,
+    checked_at: null,
+    first_checked_at: null,
+    verified_at: null,
+    held_at: null,
+    failing_since: null,
+    receiving_since: receiving === 'enabled' ? now : null,
+    receiving_verified_at: null,
+    receiving_failing_since: null,
+    lost_at: null,
+    receiving_lost_at: null,
+  };
+  const keys = await newDkimKeys(store, id);
+  return { row, records: expectedRecords(store, row, keys), keys };
+}
+
+/** Writes a composed domain and its event; the caller has made sure that the team may have it. */
+export async function addDomain(store: Store, tx: Executor, made: MadeDomain): Promise<void> {
+  await insertDomain(tx, made.row, made.records, made.keys);
+  const data = presentDomainEvent(made.row, made.records);
+  await recordEvents(tx, store.ids, [
+    { teamId: made.row.team_id, type: 'domain.created', subjectId: made.row.id, data, at: made.row.created_at },
+  ]);
+}

@@ -3,7 +3,16 @@ import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { Verdict } from '../../protocol/dns-diagnosis/index.ts';
-import { deleteKeys, keysOf, setKeyStatus } from './dkim-keys.store.ts';
+import {
+  deleteKeys,
+  keysOf,
+  setKeyStatus,
+  lockDomain,
+  saveState,
+  listedRecords,
+  recordsToCheck,
+  saveRecords,
+} from './domains.store.ts';
 import { isSameRecord, type DomainRow, type DomainStatus, type RecordRow } from './domain-rows.ts';
 import {
   lostAtAfter,
@@ -16,12 +25,9 @@ import {
   standingAfter,
   statusOf,
 } from './domain-state.ts';
-import { lockDomain, saveState } from './domains.store.ts';
-import { carryOver, expectedRecords } from './expected-records.ts';
+import { carryOver, expectedRecords, checkOf, type RecordCheck } from './domain-records.ts';
 import { presentDomainEvent } from './present.ts';
-import { checkOf, type RecordCheck } from './record-check.ts';
-import { listedRecords, recordsToCheck, saveRecords } from './records.store.ts';
-import { turnKeys, type TurnedKeys } from './turn-keys.ts';
+import { turnKeys, type TurnedKeys } from './dkim-rotation.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

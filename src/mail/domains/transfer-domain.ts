@@ -1,19 +1,22 @@
 import { recordEvents } from '../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import { composeDomain, type MadeDomain } from './compose-domain.ts';
-import { mustFitDns } from './register-domain.ts';
-import { newDkimKeys } from './dkim-key.ts';
-import { deleteKeys, insertKeys, keysOf } from './dkim-keys.store.ts';
+import { composeDomain, mustFitDns, type MadeDomain, type NewDomain } from './register-domain.ts';
+import { newDkimKeys, carryOver, expectedRecords, returnPathClash } from './domain-records.ts';
+import {
+  deleteKeys,
+  insertKeys,
+  keysOf,
+  saveSettings,
+  saveState,
+  forgetAsking,
+  recordsOf,
+  recordsToCheck,
+  saveRecords,
+} from './domains.store.ts';
 import type { DkimKeyRow, DomainRow } from './domain-rows.ts';
 import { statusOf } from './domain-state.ts';
-import { saveSettings, saveState } from './domains.store.ts';
-import { carryOver, expectedRecords } from './expected-records.ts';
-import { forgetAsking } from './transfer-domain.store.ts';
-import type { NewDomain } from './new-domain.ts';
 import { presentDomainEvent } from './present.ts';
-import { recordsOf, recordsToCheck, saveRecords } from './records.store.ts';
-import { returnPathClash } from './tracking-record.ts';
 
 /** The copy of a name for the team that claims it; nothing is written yet, because making keys takes long. */
 export async function composeClaimantCopy(

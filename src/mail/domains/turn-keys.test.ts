@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DkimKeyRow } from './domain-rows.ts';
-import { turnKeys } from './turn-keys.ts';
+import { turnKeys } from './dkim-rotation.ts';
 
 const key = (id: string, given: Partial<DkimKeyRow> = {}): DkimKeyRow =>
   ({ id, algorithm: 'rsa-sha256', status: 'active', status_at: 0, ...given }) as DkimKeyRow;

@@ -1,10 +1,19 @@
 import type { BlobLink, NewBlob } from '../../platform/blobs/index.ts';
 import { inCompany, type Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import { readContent, sizeOfContent } from '../contents/index.ts';
+import { readContent, sizeOfContent, openContent } from '../contents/index.ts';
 import { openSharedBody, type OpenedBody } from '../shared-bodies/index.ts';
-import { bodyRowsByIds, type BodyRow } from './emails.store.ts';
+import {
+  bodyRowsByIds,
+  findMessage,
+  MESSAGE_BLOB,
+  storedSizes,
+  type BodyRow,
+  type AttachmentRow,
+} from './emails.store.ts';
 import type { EmailDraft } from './read-email-input.ts';
+import { Readable } from 'node:stream';
+import { transferDecoder } from '../../protocol/mime-read/index.ts';
 
 export interface EmailBody {
   html: string | null;
@@ -17,8 +26,8 @@ export interface SharedBody {
   values: string;
 }
 
-export const HTML_BLOB = 'html';
-export const TEXT_BLOB = 'text';
+const HTML_BLOB = 'html';
+const TEXT_BLOB = 'text';
 export const ATTACHMENT_BLOB = (emailId: string, attachmentId: string): string => `${emailId}/${attachmentId}`;
 
 /** Bodies larger than the setting do not stand in the row, which says of each whether it does. */
@@ -161,3 +170,46 @@ export async function isLargeBody(db: Executor, emailId: string): Promise<boolea
 
 const readText = async (store: Store, emailId: string, name: string): Promise<string> =>
   (await readContent(store, `${emailId}/${name}`)).toString('utf8');
+
+/**
+ * Bytes of each of these emails as they are stored: the message that its client composed, or else its texts and files; of
+ * a body that many emails share, without the values of one recipient.
+ */
+export async function emailSizes(store: Store, emailIds: readonly string[]): Promise<Map<string, number>> {
+  const rows = await storedSizes(store.db, emailIds);
+  const sizes = rows.map(async (row): Promise<[string, number]> => {
+    const long = [...(row.html_in_blob ? [HTML_BLOB] : []), ...(row.text_in_blob ? [TEXT_BLOB] : [])];
+    const beside = await Promise.all(long.map((name) => sizeOfContent(store, `${row.email_id}/${name}`)));
+    return [row.email_id, beside.reduce((sum, bytes) => sum + bytes, row.bytes)];
+  });
+  return new Map(await Promise.all(sizes));
+}
+
+/** A file of an email, as it is stored, or decoded out of the message that its client composed; undefined if it is gone. */
+export async function openAttachment(store: Store, row: AttachmentRow): Promise<Readable | undefined> {
+  const { email_id: emailId, id, size, message_start: start, message_end: end, message_encoding: encoding } = row;
+  if (start === null || end === null)
+    return (await openContent(store, ATTACHMENT_BLOB(emailId, id), { size: Number(size) }))?.content;
+  const encoded = await openMessage(store, emailId, { start, end });
+  return encoded && Readable.from(decode(encoded, encoding ?? ''), { objectMode: false });
+}
+
+async function openMessage(
+  store: Store,
+  emailId: string,
+  range: { start: number; end: number },
+): Promise<AsyncIterable<Buffer> | undefined> {
+  const message = await findMessage(store.db, emailId);
+  if (!message) return undefined;
+  const { start, end } = range;
+  if (message.body !== null) return Readable.from([Buffer.from(message.body.slice(start, end), 'latin1')]);
+  if (end <= start) return Readable.from([]);
+  const size = Number(message.body_bytes);
+  return (await openContent(store, `${emailId}/${MESSAGE_BLOB}`, { range, size }))?.content;
+}
+
+async function* decode(encoded: AsyncIterable<Buffer>, encoding: string): AsyncIterable<Buffer> {
+  const decoder = transferDecoder(encoding);
+  for await (const piece of encoded) yield decoder.update(piece);
+  yield decoder.end();
+}

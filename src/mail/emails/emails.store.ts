@@ -11,9 +11,61 @@ import {
   type Value,
 } from '../../platform/db/index.ts';
 import { firstIdAt } from '../../platform/ids/index.ts';
-import { insertContents, type ContentRow, type FileRow } from '../contents/index.ts';
-import { insertMessages, type MessageRow } from './email-messages.store.ts';
+import { insertContents, removeContents, type ContentRow, type FileRow } from '../contents/index.ts';
 import { foldForSearch } from './search-text.ts';
+import type { ArcChain } from '../../protocol/arc/index.ts';
+
+/** A message that its client composed, sent as it is but for what its domain tracks. */
+export interface MessageRow {
+  email_id: string;
+  /** The headers, each with its line end; signatures and the empty line are put around them when it is sent. */
+  head: string;
+  /** One character for each byte; null where the body is a content of its own. */
+  body: string | null;
+  body_bytes: number;
+  /** As DKIM wants it. */
+  body_hash: string;
+  /** Where links can be tracked; JSON. */
+  html_parts: string | null;
+  is_eight_bit: number;
+  needs_smtp_utf8: number;
+  /** Of a message that is passed on: what its ARC seal says of those before it. Null where it is signed instead. */
+  arc_chain: ArcChain | null;
+}
+
+const COLUMNS = [
+  'email_id',
+  'head',
+  'body',
+  'body_bytes',
+  'body_hash',
+  'html_parts',
+  'is_eight_bit',
+  'needs_smtp_utf8',
+  'arc_chain',
+] as const;
+
+export const MESSAGE_BLOB = 'message';
+
+async function insertMessages(tx: Executor, rows: readonly MessageRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await tx.insertMany(
+    'email_messages',
+    COLUMNS,
+    rows.map((row) => COLUMNS.map((column) => row[column])),
+  );
+}
+
+export const findMessage = (db: Executor, emailId: string): Promise<MessageRow | undefined> =>
+  db.get<MessageRow>('select * from email_messages where email_id = ?', [emailId]);
+
+/** Answers the emails whose body did not stand here. */
+async function deleteMessages(tx: Executor, emailIds: readonly string[]): Promise<string[]> {
+  const among = uuidsIn(tx.dialect, 'email_id', emailIds);
+  const sql = `delete from email_messages where ${among.sql} returning email_id, case when body is null then 1 else 0 end as elsewhere`;
+  const gone = await tx.all<{ email_id: string; elsewhere: number }>(sql, [among.value]);
+  return gone.filter((row) => row.elsewhere === 1).map((row) => row.email_id);
+}
 
 /** Lists are JSON text; they are written once and read whole. */
 export interface EmailRow {
@@ -177,7 +229,7 @@ export async function insertEmails(tx: Executor, emails: readonly NewEmailRows[]
 const writeTag = ({ name, value }: { name: string; value: string }): string => `${name}:${value}`;
 
 /** The keys of the rows that find an email by its tags. */
-export function listTagKeys({ id, team_id: teamId, tags }: Pick<EmailRow, 'id' | 'team_id' | 'tags'>): string[][] {
+function listTagKeys({ id, team_id: teamId, tags }: Pick<EmailRow, 'id' | 'team_id' | 'tags'>): string[][] {
   if (tags === null) return [];
   const written = (JSON.parse(tags) as { name: string; value: string }[]).map(writeTag);
   return [...new Set(written)].map((tag) => [teamId, tag, id]);
@@ -250,7 +302,7 @@ export async function accountMailAmong(db: Executor, ids: readonly string[]): Pr
 }
 
 /** Bytes in the rows of an email, and which of its texts stand elsewhere. */
-export interface StoredSize {
+interface StoredSize {
   email_id: string;
   bytes: number;
   html_in_blob: number;
@@ -434,4 +486,42 @@ function edgesOf(range: IdRange, column = 'id'): { where: string[]; values: Valu
     return id === undefined ? [] : [{ condition: `${column} ${sign} ?`, id }];
   });
   return { where: edges.map(({ condition }) => condition), values: edges.map(({ id }) => id) };
+}
+
+/**
+ * Whether an email is done with is decided here, within the transaction that removes it: nothing that waits, is under
+ * way or in doubt has ever lost its delivery, and what was scheduled grows old from the time it was scheduled for.
+ */
+const IS_OVER = `last_event not in ('queued', 'scheduled')
+  and (scheduled_at is null or scheduled_at < ? or last_event = 'canceled')
+  and not exists (select 1 from deliveries where deliveries.email_id = emails.id)`;
+
+type Removed = Pick<EmailRow, 'id' | 'team_id' | 'tags' | 'attachment_count' | 'has_message'>;
+
+/** Answers the emails that went, with whether the blob store has something of theirs: an email's contents are all in one place. */
+export async function removeEmailRows(
+  tx: Executor,
+  { beforeMs }: { beforeMs: number },
+  ids: readonly string[],
+): Promise<{ id: string; hasFiles: boolean }[]> {
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  const sql = `delete from emails where ${among.sql} and ${IS_OVER} returning id, team_id, tags, attachment_count, has_message`;
+  const values = [among.value, beforeMs];
+  const removed = await tx.all<Removed>(sql, values);
+  if (removed.length === 0) return [];
+  const gone = removed.map((row) => row.id);
+  const theirs = uuidsIn(tx.dialect, 'email_id', gone);
+  const bodies = await tx.all<{ email_id: string; elsewhere: number }>(
+    `delete from email_bodies where ${theirs.sql} returning email_id, html_in_blob + text_in_blob as elsewhere`,
+    [theirs.value],
+  );
+  await tx.run(`delete from email_attachments where ${theirs.sql}`, [theirs.value]);
+  const tags = removed.flatMap(listTagKeys);
+  if (tags.length > 0) await tx.runEach('delete from email_tags where team_id = ? and tag = ? and email_id = ?', tags);
+  const withContents = new Set(bodies.filter((row) => row.elsewhere > 0).map((row) => row.email_id));
+  const composed = removed.filter((row) => row.has_message === 1).map((row) => row.id);
+  if (composed.length > 0) for (const id of await deleteMessages(tx, composed)) withContents.add(id);
+  for (const row of removed) if (row.attachment_count > 0) withContents.add(row.id);
+  const inRows = withContents.size === 0 ? new Set() : await removeContents(tx, [...withContents]);
+  return gone.map((id) => ({ id, hasFiles: withContents.has(id) && !inRows.has(id) }));
 }

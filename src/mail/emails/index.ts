@@ -9,29 +9,44 @@ export {
   type AttemptRow,
   type TriedRecipient,
 } from './attempts.store.ts';
-export { listEmailAttempts, listEmailEvents, storyOf } from './read-history.ts';
-export { emailSizes } from './email-sizes.ts';
-export { isWithheld, presentEnvelope } from './present.ts';
-export { getEmail, listEmails } from './read-emails.ts';
 export {
-  readEmail,
-  RECIPIENTS_MAX,
-  type CompleteEmailInput,
-  type DraftAttachment,
-  type EmailDraft,
-} from './read-email-input.ts';
-export { openAttachment } from './attachment-content.ts';
-export { invalidAttachment, readAttachments, sizeOfFile } from './read-attachments.ts';
-export { readMailboxes } from './read-mailboxes.ts';
+  listEmailAttempts,
+  listEmailEvents,
+  storyOf,
+  recordEmailEvents,
+  type EmailEvent,
+  type EventEmail,
+} from './email-history.ts';
 export {
+  emailSizes,
+  openAttachment,
   createBodyFinder,
   findBody,
   isLargeBody,
   loadBodies,
   type EmailBody,
   type StoredBody,
+  bodyRow,
+  contentsOf,
+  linksOf,
+  sharedBodyRow,
+  ATTACHMENT_BLOB,
+  type SharedBody,
 } from './email-bodies.ts';
-export { bodyRow, contentsOf, linksOf, sharedBodyRow, ATTACHMENT_BLOB, type SharedBody } from './email-bodies.ts';
+export { isWithheld, presentEnvelope, getEmail, listEmails, readCreatedRange } from './read-emails.ts';
+export {
+  readEmail,
+  RECIPIENTS_MAX,
+  type CompleteEmailInput,
+  type EmailDraft,
+  invalidAttachment,
+  readAttachments,
+  sizeOfFile,
+  type DraftAttachment,
+  readMailboxes,
+  readScheduledAt,
+  tagFault,
+} from './read-email-input.ts';
 export {
   accountMailAmong,
   advanceLastEvent,
@@ -47,15 +62,10 @@ export {
   type BodyRow,
   type EmailRow,
   type NewEmailRows,
+  findMessage,
+  MESSAGE_BLOB,
+  type MessageRow,
+  removeEmailRows,
 } from './emails.store.ts';
-export { findMessage, MESSAGE_BLOB, type MessageRow } from './email-messages.store.ts';
-export { EMAILS_A_BLOCK, indexEmails } from './index-emails.ts';
-export { addGrams, gramOfTeam, gramsToFind } from './search-grams.ts';
-export { stretchesToLookAt, type Searched } from './search-stretches.ts';
-export { recordEmailEvents, type EmailEvent, type EventEmail } from './record-email-events.ts';
-export { removeEmailRows } from './remove-emails.store.ts';
-export { readScheduledAt } from './read-scheduled-at.ts';
-export { searchEmails } from './search-emails.ts';
-export { readCreatedRange } from './read-created-range.ts';
-export { foldForSearch, searchTextOf } from './search-text.ts';
-export { tagFault } from './tag-fault.ts';
+export { EMAILS_A_BLOCK, indexEmails, stretchesToLookAt, type Searched, searchEmails } from './search-emails.ts';
+export { addGrams, gramOfTeam, gramsToFind, foldForSearch, searchTextOf } from './search-text.ts';

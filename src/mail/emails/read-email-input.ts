@@ -1,13 +1,142 @@
-import type { SendEmailRequest } from '../../contract/index.ts';
-import { invalidFields, refuse, type FieldFault } from '../../platform/refusal/index.ts';
-import type { Mailbox } from '../../protocol/address/index.ts';
-import { headerFault } from '../../protocol/mime/index.ts';
-import { readAttachments, type DraftAttachment } from './read-attachments.ts';
-import { readMailboxes } from './read-mailboxes.ts';
-import { readScheduledAt } from './read-scheduled-at.ts';
-import { tagFault } from './tag-fault.ts';
+import type { SendEmailRequest, SendEmailAttachment } from '../../contract/index.ts';
+import { invalidFields, refuse, type FieldFault, type Refusal } from '../../platform/refusal/index.ts';
+import { parseMailbox, type Mailbox } from '../../protocol/address/index.ts';
+import { headerFault, contentIdFault, contentTypeFault, guessContentType } from '../../protocol/mime/index.ts';
+import { parseIsoTime } from '../../protocol/iso-time/index.ts';
+import { readHttpsUrl } from '../../protocol/https-url/index.ts';
 
-export type { DraftAttachment } from './read-attachments.ts';
+export interface DraftAttachment {
+  filename: string;
+  contentType: string;
+  contentId: string | null;
+  /** Empty until it has been fetched, where there is a source. */
+  content: Buffer;
+  /** A file that the blob store has under another key, instead of `content`. */
+  stored?: { blob: string; size: number };
+  /** Where the content has still to be fetched from. */
+  source: URL | null;
+  /** Where it stands in its email, for naming what is wrong with it: `attachments.0`. */
+  field: string;
+}
+
+export const sizeOfFile = ({ content, stored }: Pick<DraftAttachment, 'content' | 'stored'>): number =>
+  stored?.size ?? content.length;
+
+const ATTACHMENTS_MAX = 100;
+const FILENAME_BYTES_MAX = 255;
+
+export function readAttachments(inputs: SendEmailAttachment[]): DraftAttachment[] {
+  if (inputs.length > ATTACHMENTS_MAX) {
+    throw invalidAttachment(
+      'attachments',
+      `attachments may hold at most ${ATTACHMENTS_MAX} entries; got ${inputs.length}.`,
+    );
+  }
+  return inputs.map((input, i) => readAttachment(input, `attachments.${i}`));
+}
+
+function readAttachment(input: SendEmailAttachment, path: string): DraftAttachment {
+  const filename = input.filename ?? '';
+  if (filename === '')
+    throw invalidAttachment(`${path}.filename`, `${path}.filename is missing; name the file, such as "invoice.pdf".`);
+  const fault = filenameFault(filename);
+  if (fault) throw invalidAttachment(`${path}.filename`, `${path}.filename ${fault}`);
+  mustHaveOneSource(input, path);
+  const contentType = input.content_type ?? guessContentType(filename);
+  const typeFault = contentTypeFault(contentType);
+  if (typeFault) throw invalidAttachment(`${path}.content_type`, `${path}.content_type: ${typeFault}`);
+  const contentId = input.content_id ?? null;
+  const idFault = contentId === null ? undefined : contentIdFault(contentId);
+  if (idFault) throw invalidAttachment(`${path}.content_id`, `${path}.content_id: ${idFault}`);
+  const content = input.content === undefined ? Buffer.alloc(0) : readContent(input.content, `${path}.content`);
+  const source = input.path === undefined ? null : readSource(input.path, `${path}.path`);
+  return { filename, contentType, contentId, content, source, field: path };
+}
+
+function mustHaveOneSource({ content, path: url }: SendEmailAttachment, path: string): void {
+  if (content === undefined && url === undefined) {
+    const say = `${path} has neither content nor path; give the file's bytes in base64 as content, or an https URL as path.`;
+    throw invalidAttachment(`${path}.content`, say);
+  }
+  if (content === undefined || url === undefined) return;
+  throw invalidAttachment(`${path}.path`, `${path} has both content and path; give only one of the two.`);
+}
+
+function readSource(text: string, path: string): URL {
+  const url = readHttpsUrl(text);
+  if (typeof url === 'string') throw invalidAttachment(path, `${path} ${url}`);
+  return url;
+}
+
+function filenameFault(filename: string): string | undefined {
+  const bytes = Buffer.byteLength(filename);
+  if (bytes > FILENAME_BYTES_MAX) return `may have at most ${FILENAME_BYTES_MAX} bytes in UTF-8; got ${bytes}.`;
+  if (/[\p{Cc}\u2028\u2029]/u.test(filename)) return 'must be one line without control characters.';
+  return undefined;
+}
+
+/** Reads base64 text with or without line breaks, a list of bytes, or what JSON makes of a Node Buffer. */
+function readContent(content: NonNullable<SendEmailAttachment['content']>, path: string): Buffer {
+  if (typeof content !== 'string') {
+    const isList = Array.isArray(content);
+    const list = isList ? content : content.data;
+    if (list.every((byte) => Number.isInteger(byte) && byte >= 0 && byte <= 255)) return Buffer.from(list);
+    throw invalidAttachment(path, `${isList ? path : `${path}.data`} must be a list of bytes from 0 to 255.`);
+  }
+  if (/^data:/i.test(content)) {
+    throw invalidAttachment(
+      path,
+      `${path} must be base64 alone; remove the prefix up to the comma ("data:…;base64,").`,
+    );
+  }
+  const bytes = decodeBase64(content);
+  if (!bytes) throw invalidAttachment(path, `${path} must be base64.`);
+  return bytes;
+}
+
+/**
+ * Node's decoder skips what it does not know, and then fewer bytes come out; it also takes the letters of base64url, and
+ * those beyond Latin-1 for their low byte. A last letter with stray bits is taken, as other decoders do.
+ */
+function decodeBase64(text: string): Buffer | undefined {
+  const compact = (/\s/.test(text) ? text.replace(/\s+/g, '') : text).replace(/={1,2}$/, '');
+  if (compact.length % 4 === 1 || /[-_\u0100-\uffff]/.test(compact)) return undefined;
+  const bytes = Buffer.from(compact, 'base64');
+  return bytes.length === Math.floor((compact.length * 3) / 4) ? bytes : undefined;
+}
+
+export const invalidAttachment = (path: string, message: string, because?: unknown): Refusal =>
+  refuse('invalid_attachment', { say: message, errors: [{ path, message }], because });
+
+const EARLIEST_MS = 60_000;
+const LATEST_MS = 30 * 24 * 3_600_000;
+
+/** ISO 8601 with its offset from UTC, from 1 minute to 30 days ahead. */
+export function readScheduledAt(text: string | null, now: number, faults: FieldFault[]): number | null {
+  if (text === null) return null;
+  const time = parseIsoTime(text);
+  if (!time?.hasOffset) {
+    const message = `scheduled_at must be an ISO 8601 time with an offset, such as ${new Date(now + 3_600_000).toISOString()}.`;
+    faults.push({ path: 'scheduled_at', message });
+    return null;
+  }
+  const at = time.ms;
+  if (at < now + EARLIEST_MS || at > now + LATEST_MS) {
+    const message = `scheduled_at must be between 1 minute and 30 days from now; got ${new Date(at).toISOString()}.`;
+    faults.push({ path: 'scheduled_at', message });
+    return null;
+  }
+  return at;
+}
+
+/** They say what an email of ours is, or what it was made of; readers of them may rely on that. */
+const OURS: ReadonlySet<string> = new Set(['delivery_notice', 'notice_of', 'inbound_rule', 'received_email']);
+
+/** What is wrong with a tag that a caller wants to give; undefined when it may be given. */
+export const tagFault = ({ name }: { name: string }): string | undefined =>
+  OURS.has(name)
+    ? `The tag ${name} is given by the service to delivery notices and forwarded mail; choose another name.`
+    : undefined;
 
 /** A send with everything in it that its template supplies. */
 export type CompleteEmailInput = Omit<SendEmailRequest, 'template' | 'html' | 'text' | 'reply_to'> & {
@@ -127,4 +256,27 @@ function readHeaders(headers: Record<string, string>, faults: FieldFault[]): [st
     if (fault !== undefined) faults.push({ path: `headers.${name}`, message: fault });
   }
   return fields;
+}
+
+interface ReadMailboxes {
+  texts: string[];
+  mailboxes: Mailbox[];
+}
+
+/** Reads an address field, one address or a list; one fault per address, by its place in the list. */
+export function readMailboxes(
+  field: string,
+  value: string | string[] | null | undefined,
+  faults: FieldFault[],
+): ReadMailboxes {
+  const isList = Array.isArray(value);
+  const texts = value === null || value === undefined ? [] : isList ? value : [value];
+  const mailboxes: Mailbox[] = [];
+  texts.forEach((text, i) => {
+    const path = isList ? `${field}.${i}` : field;
+    const parsed = parseMailbox(text);
+    if (parsed.ok) mailboxes.push(parsed.mailbox);
+    else faults.push({ path, message: `${path}: ${parsed.fault}` });
+  });
+  return { texts: texts.map((text) => text.trim()), mailboxes };
 }

@@ -1,14 +1,39 @@
 import type { QueryOf } from '../../contract/index.ts';
 import { mustBeAlone, type Page } from '../../platform/db/index.ts';
-import { notFound } from '../../platform/refusal/index.ts';
+import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import { isAboveQuota, mustBeWithinQuota } from '../../tenancy/usage/index.ts';
 import { loadBodies, type EmailBody } from './email-bodies.ts';
 import { emailRowsEnding, findEmail, listEmailRows, type EmailRow } from './emails.store.ts';
-import { presentEmail } from './present.ts';
-import { readCreatedRange } from './read-created-range.ts';
 import { listTaggedEmails, searchEmails } from './search-emails.ts';
 import { canBeFound } from './search-text.ts';
+import { isoTime } from '../../platform/clock/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import { parseIsoTime } from '../../protocol/iso-time/index.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+/** The filters `start_date` and `end_date` of a list, both inclusive, in milliseconds. A date alone means the whole day. */
+export function readCreatedRange(filter: { start_date?: string | undefined; end_date?: string | undefined }): {
+  createdFrom: number | undefined;
+  createdTo: number | undefined;
+} {
+  const createdFrom = readInstant('start_date', filter.start_date, 0);
+  const createdTo = readInstant('end_date', filter.end_date, DAY_MS - 1);
+  if (createdFrom !== undefined && createdTo !== undefined && createdTo < createdFrom) {
+    throw refuse('invalid_parameter', { say: 'end_date must not be before start_date.' });
+  }
+  return { createdFrom, createdTo };
+}
+
+function readInstant(name: string, text: string | undefined, dateOffsetMs: number): number | undefined {
+  if (text === undefined) return undefined;
+  const time = parseIsoTime(text);
+  if (time) return time.ms + (time.isDateAlone ? dateOffsetMs : 0);
+  throw refuse('invalid_parameter', {
+    say: `${name} must be an ISO 8601 date or time, such as 2027-01-31 or 2027-01-31T12:00:00Z; got ${JSON.stringify(text.slice(0, 40))}.`,
+  });
+}
 
 export async function getEmail(ctx: Ctx, id: string) {
   const row = await findEmail(ctx.store.db, ctx.teamId, id);
@@ -58,3 +83,47 @@ async function withBodies(
   const bodies = await loadBodies(store, store.db, ids, PAGE_CHARS_MAX);
   return { kept: rows.filter((row) => bodies.has(row.id)), bodies };
 }
+
+/**
+ * Returns whether mail contains a token of a person, which no team may read. In the development profile each caller may
+ * read all mail.
+ */
+export const isWithheld = ({ config }: Pick<Store, 'config'>, row: Pick<EmailRow, 'is_account_mail'>): boolean =>
+  row.is_account_mail === 1 && config.profile !== 'development';
+
+/** Who wrote to whom, and when. */
+export const presentEnvelope = (row: EmailRow) => ({
+  from: row.sender,
+  to: readList(row.to_list),
+  cc: readList(row.cc_list),
+  bcc: readList(row.bcc_list),
+  created_at: isoTime(row.created_at),
+  scheduled_at: row.scheduled_at === null ? null : isoTime(row.scheduled_at),
+  last_event: row.last_event,
+});
+
+function presentEmail(store: Pick<Store, 'config'>, row: EmailRow, stored: EmailBody | undefined) {
+  const isHidden = isWithheld(store, row);
+  const body = isHidden ? undefined : stored;
+  return {
+    object: 'email' as const,
+    id: row.id,
+    from: row.sender,
+    to: readList(row.to_list),
+    cc: readList(row.cc_list),
+    bcc: readList(row.bcc_list),
+    reply_to: readList(row.reply_to_list),
+    subject: row.subject,
+    html: body?.html ?? null,
+    text: body?.text ?? null,
+    message_id: row.message_id,
+    created_at: isoTime(row.created_at),
+    last_event: row.last_event,
+    scheduled_at: row.scheduled_at === null ? null : isoTime(row.scheduled_at),
+    tags: row.tags === null ? [] : (JSON.parse(row.tags) as { name: string; value: string }[]),
+    topic_id: row.topic_id,
+    ...(isHidden ? { content_withheld: 'account_mail' as const } : {}),
+  };
+}
+
+const readList = (json: string | null): string[] => (json === null ? [] : (JSON.parse(json) as string[]));

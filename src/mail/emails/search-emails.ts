@@ -8,14 +8,140 @@ import {
   emailsBetween,
   taggedAfter,
   taggedBetween,
+  oldestEmail,
+  searchTextsAfter,
   type EmailRow,
   type EmailRowFilter,
   type IdRange,
 } from './emails.store.ts';
-import { blocksToLookAt, indexedTo, type BlockSearch } from './search-blocks.store.ts';
-import { gramOfTeam, gramsToFind } from './search-grams.ts';
-import { latest, stretchesToLookAt, type Stretch } from './search-stretches.ts';
-import { foldForSearch } from './search-text.ts';
+import {
+  blocksToLookAt,
+  indexedTo,
+  insertBlock,
+  removeBlocksBefore,
+  type BlockSearch,
+  type SearchBlock,
+} from './search-blocks.store.ts';
+import { gramOfTeam, gramsToFind, foldForSearch, addGrams } from './search-text.ts';
+import { listTeams } from '../../tenancy/teams/index.ts';
+
+/** So few that a block is looked at in a fraction of a millisecond, so many that there are few blocks. */
+export const EMAILS_A_BLOCK = 256;
+/** An id is made before its commit: within this time every email that has one stands in the table. */
+const SETTLED_MS = 60_000;
+/** Of one run, which comes every minute: a hundred thousand emails. */
+const BLOCKS_A_RUN = 400;
+
+/**
+ * Puts emails into blocks for the search, behind their acceptance and in turns between teams; what is in no block yet is
+ * searched as it stands. Removes blocks whose emails are gone. A power cut that takes a block back makes it be written again.
+ */
+export async function indexEmails(store: Store): Promise<number> {
+  let teams = (await listTeams(store.db)).map((team) => team.id);
+  for (const teamId of teams) {
+    const oldestId = await oldestEmail(store.db, teamId);
+    await store.db.txUnsynced((tx) => removeBlocksBefore(tx, teamId, oldestId, BLOCKS_A_RUN));
+    await nextTurn();
+  }
+  let blocks = 0;
+  while (teams.length > 0 && blocks < BLOCKS_A_RUN) {
+    const withMore: string[] = [];
+    for (const teamId of teams) {
+      if (!(await indexBlock(store, teamId))) continue;
+      blocks++;
+      withMore.push(teamId);
+      await nextTurn();
+    }
+    teams = withMore;
+  }
+  return blocks;
+}
+
+/** Answers whether there were enough emails for a block. */
+async function indexBlock(store: Store, teamId: string): Promise<boolean> {
+  const { db, clock } = store;
+  const above = await indexedTo(db, teamId);
+  const below = firstIdAt(clock.now() - SETTLED_MS);
+  const last = await emailAfter(db, teamId, { above, below, order: 'asc', skip: EMAILS_A_BLOCK - 1 });
+  if (last === undefined) return false;
+  const rows = await searchTextsAfter(db, teamId, above, EMAILS_A_BLOCK);
+  const [first] = rows;
+  if (!first) return false;
+  const grams = new Set([gramOfTeam(teamId)]);
+  for (const row of rows) for (const field of row.search_text.split('\n')) addGrams(field, grams);
+  await db.txUnsynced((tx) => insertBlock(tx, teamId, { first_id: first.id, last_id: last }, grams));
+  return true;
+}
+
+type StretchOrder = 'desc' | 'asc';
+
+/** Looked at in one statement, in less than a millisecond: whatever else is waiting comes in between. */
+const EMAILS_AT_ONCE = 1000;
+const BLOCKS_AT_ONCE = 32;
+
+/** Emails of somebody that are searched, with their blocks. */
+export interface Searched {
+  /** The last email that stands in a block. */
+  indexedTo(): Promise<string | undefined>;
+  blocksToLookAt(search: {
+    order: StretchOrder;
+    above: string | undefined;
+    below: string | undefined;
+    seen: number | undefined;
+    limit: number;
+  }): Promise<SearchBlock[]>;
+  /** The id that comes after `skip` others of the range. */
+  emailAfter(range: IdRange & { order: StretchOrder; skip: number }): Promise<string | undefined>;
+}
+
+interface Stretch {
+  range: IdRange;
+  /** How many emails it holds at the most. */
+  emails: number;
+}
+
+/** In the order of the page: what is in no block yet, piece by piece, and the blocks that may hold it. */
+export async function* stretchesToLookAt(
+  searched: Searched,
+  { above, below }: { above: string | undefined; below: string | undefined },
+  order: StretchOrder,
+): AsyncGenerator<Stretch> {
+  const mark = await searched.indexedTo();
+  const newest = () => piecesOf(searched, { above: latest(above, mark), below }, order);
+  if (order === 'desc') yield* newest();
+  if (mark !== undefined && (above === undefined || above < mark)) {
+    let seen: number | undefined;
+    for (;;) {
+      const blocks = await searched.blocksToLookAt({ order, above, below, seen, limit: BLOCKS_AT_ONCE });
+      for (const block of blocks) {
+        seen = block.id;
+        yield { range: { from: block.first_id, to: block.last_id, above, below }, emails: EMAILS_A_BLOCK };
+      }
+      if (blocks.length < BLOCKS_AT_ONCE) break;
+      await nextTurn();
+    }
+  }
+  if (order === 'asc') yield* newest();
+}
+
+async function* piecesOf(
+  searched: Searched,
+  whole: { above: string | undefined; below: string | undefined },
+  order: StretchOrder,
+): AsyncGenerator<Stretch> {
+  let { above, below } = whole;
+  for (;;) {
+    const edge = await searched.emailAfter({ above, below, order, skip: EMAILS_AT_ONCE - 1 });
+    const piece = edge === undefined ? {} : order === 'desc' ? { from: edge } : { to: edge };
+    yield { range: { above, below, ...piece }, emails: EMAILS_AT_ONCE };
+    if (edge === undefined) return;
+    if (order === 'desc') below = edge;
+    else above = edge;
+  }
+}
+
+const latest = (a: string | undefined, b: string | undefined): string | undefined =>
+  a === undefined || (b !== undefined && b > a) ? b : a;
 
 type Order = 'desc' | 'asc';
 

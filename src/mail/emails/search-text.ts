@@ -19,3 +19,57 @@ export const foldForSearch = (text: string): string =>
   text.normalize('NFC').toLowerCase().normalize('NFC').replaceAll('ς', 'σ');
 
 export const canBeFound = (search: string): boolean => !search.includes(SEPARATOR);
+
+const HASH_START = 0x811c9dc5;
+const HASH_FACTOR = 0x01000193;
+/** Of a hash 24 bits are kept; what names a team stands beyond them. */
+const TEAM_FROM = 1 << 24;
+/** More would only make the question longer: so many leave out whatever can be left out. */
+const ASKED_MAX = 24;
+
+const step = (hash: number, unit: number): number => Math.imul(hash ^ unit, HASH_FACTOR);
+const short = (hash: number): number => (hash ^ (hash >>> 13)) >>> 8;
+
+const isDigit = (unit: number): boolean => unit >= 48 && unit <= 57;
+/** Of three digits every group stands in a block of emails with numbers; five tell numbers apart. */
+const WITH_DIGITS = 5;
+
+/** Every group of one to three letters in the text, and of five with a digit, as numbers; different ones may share one. */
+export function addGrams(text: string, grams: Set<number>): void {
+  let digitAt = -1;
+  for (let i = 0; i < text.length; i++) {
+    // The last digit that the group of five beginning here holds.
+    for (let at = Math.max(digitAt + 1, i); at < i + WITH_DIGITS && at < text.length; at++) {
+      if (isDigit(text.charCodeAt(at))) digitAt = at;
+    }
+    const size = digitAt >= i ? WITH_DIGITS : 3;
+    let hash = HASH_START;
+    for (let more = 0; more < size && i + more < text.length; more++) {
+      hash = step(hash, text.charCodeAt(i + more));
+      if (more !== 3) grams.add(short(hash));
+    }
+  }
+}
+
+/** What must stand in every text that holds `search`. */
+export function gramsToFind(search: string): number[] {
+  const grams = new Set<number>();
+  const add = (size: number, isAsked: (group: string) => boolean): void => {
+    for (let i = 0; i + size <= search.length && grams.size < ASKED_MAX; i++) {
+      const group = search.slice(i, i + size);
+      if (isAsked(group)) grams.add(short(hashOf(group)));
+    }
+  };
+  add(WITH_DIGITS, (group) => /[0-9]/.test(group));
+  add(Math.min(3, search.length), () => true);
+  return [...grams];
+}
+
+function hashOf(text: string): number {
+  let hash = HASH_START;
+  for (let i = 0; i < text.length; i++) hash = step(hash, text.charCodeAt(i));
+  return hash;
+}
+
+/** Stands in every block of the team, so that the blocks of others are passed over with the rest. */
+export const gramOfTeam = (teamId: string): number => TEAM_FROM + short(hashOf(teamId));

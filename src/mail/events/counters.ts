@@ -1,4 +1,4 @@
-import type { EventType } from './vocabulary.ts';
+import type { EventType } from './event.ts';
 
 interface Counted {
   of: readonly EventType[];

@@ -1,7 +1,7 @@
 import { textsIn, uuidsIn, type Executor, type Value } from '../../platform/db/index.ts';
 import type { Ids } from '../../platform/ids/index.ts';
 import { normalizeAddress, parseMailbox } from '../../protocol/address/index.ts';
-import { isByMachine, type NewEvent } from './new-event.ts';
+import { isByMachine, type NewEvent } from './event.ts';
 
 /** The types of recorded events that automations may start at, of a contact or of an email that one was sent. */
 const OF_CONTACTS = ['contact.created', 'contact.updated'] as const;

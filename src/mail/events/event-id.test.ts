@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventIdOf, publicEventId } from './event-id.ts';
+import { eventIdOf, publicEventId } from './event.ts';
 
 const UUID = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e04';
 const PUBLIC = 'msg_019a9c1e7d527c3a9a540b8f4c1f2e04';

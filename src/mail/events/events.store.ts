@@ -1,11 +1,9 @@
 import { pageOf, pageSql, pageValues, textsIn, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
 import { timeOfId, type Ids } from '../../platform/ids/index.ts';
 import { countEvents } from './metric-counts.store.ts';
-import type { Happening } from './event-data.ts';
-import type { NewEvent } from './new-event.ts';
+import type { Happening, NewEvent, EventType } from './event.ts';
 import { enrolByEvents } from './enrol.store.ts';
 import { fillOutbox } from './outbox.store.ts';
-import type { EventType } from './vocabulary.ts';
 
 export type RecordedEvent = NewEvent & { id: string };
 
@@ -125,4 +123,22 @@ export async function withoutEvent(tx: Executor, subjectIds: readonly string[], 
   const sql = `select subject_id from events where ${among.sql} and type = ?`;
   const have = new Set((await tx.all<{ subject_id: string }>(sql, [among.value, type])).map((row) => row.subject_id));
   return subjectIds.filter((id) => !have.has(id));
+}
+
+/** The history of removed emails; answers how many events it had. */
+export function removeEventsOf(tx: Executor, emailIds: readonly string[]): Promise<number> {
+  return tx.dialect === 'pg'
+    ? tx.run('delete from events where subject_id = any(?::text[])', [`{${emailIds.join(',')}}`])
+    : tx.run('delete from events where subject_id in (select value from json_each(?))', [JSON.stringify(emailIds)]);
+}
+
+/** What no email tells: of domains, of suppressions. The condition on the type is that of the index, word for word. */
+export function removeOtherEvents(
+  db: Executor,
+  { teamId, beforeId }: { teamId: string; beforeId: string },
+  limit: number,
+): Promise<number> {
+  const sql = `delete from events where id in (select id from events
+    where team_id = ? and id < ? and substr(type, 1, 6) <> 'email.' order by id limit ?)`;
+  return db.run(sql, [teamId, beforeId, limit]);
 }

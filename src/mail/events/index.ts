@@ -16,29 +16,33 @@ export {
   recordEvents,
   standingAmong,
   withoutEvent,
+  removeEventsOf,
+  removeOtherEvents,
+  type RecordedEvent,
 } from './events.store.ts';
-export { removeEventsOf, removeOtherEvents } from './remove-events.store.ts';
-export type { RecordedEvent } from './events.store.ts';
 export { offerSample } from './outbox.store.ts';
 export { enrol, ENROLLING_TYPES, type EnrollingType, type Enrolment, type Reentry } from './enrol.store.ts';
 export { withoutWebhooks } from './without-webhooks.ts';
-export { eventIdOf, publicEventId } from './event-id.ts';
-export { isByMachine, type NewEvent } from './new-event.ts';
-export type {
-  ContactData,
-  DomainData,
-  EventData,
-  Happening,
-  InboxEmailData,
-  InboxEventSource,
-  InboxThreadData,
-  ReceivedData,
-  SuppressionData,
-} from './event-data.ts';
+export {
+  eventIdOf,
+  publicEventId,
+  isByMachine,
+  type NewEvent,
+  type ContactData,
+  type DomainData,
+  type EventData,
+  type Happening,
+  type InboxEmailData,
+  type InboxEventSource,
+  type InboxThreadData,
+  type ReceivedData,
+  type SuppressionData,
+  EVENT_TYPES,
+  UNTOLD,
+  type EventType,
+} from './event.ts';
 export { COUNTERS, countedAs, countersOf, noCounts, type Counter, type Counts } from './counters.ts';
 export { shardOf } from './metric-counts.store.ts';
 export { DAY_MINUTES, domainScope, QUARTER_MINUTES, TEAM_SCOPE } from './metric-counts.ts';
 export { LAST_EVENTS, statesBefore, foldLastEvent } from './last-event.ts';
 export type { LastEvent } from './last-event.ts';
-export { EVENT_TYPES, UNTOLD } from './vocabulary.ts';
-export type { EventType } from './vocabulary.ts';

@@ -1,4 +1,4 @@
-import type { EventType } from './vocabulary.ts';
+import type { EventType } from './event.ts';
 
 /**
  * The states of an email, in the contract's own order, which we read as "how far": an email to several recipients

@@ -1,7 +1,7 @@
 import type { Executor } from '../../platform/db/index.ts';
 import type { Ids } from '../../platform/ids/index.ts';
 import { countedAs, COUNTERS } from './counters.ts';
-import type { NewEvent } from './new-event.ts';
+import type { NewEvent } from './event.ts';
 import { additionsOf, countRowsOf, type Addition, type OpenQuestion } from './metric-counts.ts';
 
 const KEY = ['team_id', 'scope', 'span_minutes', 'slot', 'shard'] as const;

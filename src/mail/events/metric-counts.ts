@@ -1,5 +1,5 @@
 import { countedAs, countersOf, noCounts, type CountedEvent, type Counter, type Counts } from './counters.ts';
-import { isByMachine, type NewEvent } from './new-event.ts';
+import { isByMachine, type NewEvent } from './event.ts';
 
 export const QUARTER_MINUTES = 15;
 export const DAY_MINUTES = 1440;

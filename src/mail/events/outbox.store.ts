@@ -1,5 +1,5 @@
 import { uuidsIn, type Executor, type Value } from '../../platform/db/index.ts';
-import { UNTOLD, type EventType } from './vocabulary.ts';
+import { UNTOLD, type EventType } from './event.ts';
 
 interface Recorded {
   id: string;

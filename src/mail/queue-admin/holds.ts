@@ -1,6 +1,6 @@
 import type { BodyOf } from '../../contract/index.ts';
-import { isoTime } from '../../platform/clock/index.ts';
-import type { Page } from '../../platform/db/index.ts';
+import { isoTime, nextTurn } from '../../platform/clock/index.ts';
+import type { Page, Db } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { World } from '../../platform/world/index.ts';
@@ -15,12 +15,52 @@ import {
   lockHolds,
   removeHold,
   holdsWithDeliveries,
+  takeUntouched,
+  untouchedOfBroadcast,
+  releaseHeld,
   type HoldRow,
   type Selection,
 } from '../queue/index.ts';
-import { freeBroadcastMail } from './broadcast-mail.ts';
-import { readSelection } from './selection.ts';
-import { wakeAll } from './wake-all.ts';
+import { mailHoldsAmong } from '../../features/campaigns/broadcasts/index.ts';
+import { settleDropped } from '../settle/index.ts';
+import { domainToASCII } from 'node:url';
+
+const WOKEN_AT_ONCE = 500;
+
+/** Makes due what a hold keeps; answers how many deliveries that are. */
+async function wakeAll({ db, clock }: { db: Db } & Pick<Store, 'clock'>, holdId: string): Promise<number> {
+  let woken = 0;
+  for (;;) {
+    const some = await db.tx((tx) => releaseHeld(tx, holdId, clock.now(), WOKEN_AT_ONCE));
+    woken += some;
+    if (some < WOKEN_AT_ONCE) return woken;
+    await nextTurn();
+  }
+}
+
+const DROPPED_AT_ONCE = 200;
+
+/** Behind a resume or a cancel: the mail that the hold of a broadcast keeps goes on, or is taken out of the queue. */
+export async function freeBroadcastMail(world: World, broadcastId: string): Promise<number> {
+  const [hold] = await mailHoldsAmong(world.db, [broadcastId]);
+  if (!hold) return wakeAll(world, broadcastId);
+  return hold.is_canceled === 1 ? dropMailOf(world, broadcastId) : 0;
+}
+
+/** Ends what was not begun: the rows go, and their failure is recorded, in one transaction. */
+async function dropMailOf(world: World, broadcastId: string): Promise<number> {
+  let dropped = 0;
+  for (;;) {
+    const { count, logLines } = await world.db.tx(async (tx) => {
+      const rows = await takeUntouched(tx, await untouchedOfBroadcast(tx, broadcastId, DROPPED_AT_ONCE));
+      return { count: rows.length, logLines: await settleDropped(world, tx, rows, { reason: 'broadcast_canceled' }) };
+    });
+    for (const say of logLines) say(world.mailLog);
+    dropped += count;
+    if (count < DROPPED_AT_ONCE) return dropped;
+    await nextTurn();
+  }
+}
 
 /** Every claim reads them all. */
 const HOLDS_MAX = 1000;
@@ -88,3 +128,27 @@ export const presentHold = (row: HoldRow) => ({
   created_by: row.created_by,
   created_at: isoTime(row.created_at),
 });
+
+interface SelectionInput {
+  destination?: string | undefined;
+  team_id?: string | undefined;
+  email_id?: string | undefined;
+}
+
+/** Exactly one, so that an operator drops no more than was meant. */
+export function readSelection({ destination, team_id: team, email_id: email }: SelectionInput): Selection {
+  const named: Selection[] = [
+    ...(destination === undefined ? [] : [{ kind: 'destination' as const, value: asStored(destination) }]),
+    ...(team === undefined ? [] : [{ kind: 'team_id' as const, value: team.toLowerCase() }]),
+    ...(email === undefined ? [] : [{ kind: 'email_id' as const, value: email.toLowerCase() }]),
+  ];
+  const [selection] = named;
+  if (selection && named.length === 1) return selection;
+  throw refuse('validation_error', {
+    status: 422,
+    say: `Name exactly one of destination, team_id and email_id; got ${named.length === 0 ? 'none' : named.map(({ kind }) => kind).join(' and ')}.`,
+  });
+}
+
+/** Domains are kept in lower case and in ASCII. A word that is no domain is no destination. */
+export const asStored = (destination: string): string => domainToASCII(destination) || destination.toLowerCase();

@@ -3,9 +3,6 @@
  * A word holds beside claims that are under way: each of them is either before it or after it, and what was begun is
  * never touched.
  */
-export { createHold, listHolds, releaseEndedHolds, releaseHold } from './holds.ts';
-export { freeBroadcastMail } from './broadcast-mail.ts';
-export { dropWaiting, retryWaiting } from './change-waiting.ts';
-export { listWaiting } from './list-waiting.ts';
-export { readQueuedEmail } from './read-email.ts';
+export { createHold, listHolds, releaseEndedHolds, releaseHold, freeBroadcastMail } from './holds.ts';
+export { dropWaiting, retryWaiting, listWaiting, readQueuedEmail } from './waiting-mail.ts';
 export { readQueue } from './read-queue.ts';

@@ -10,7 +10,9 @@ import {
   type QueueState,
   type StateCount,
 } from '../queue/index.ts';
-import { lastAttempts } from './last-attempts.ts';
+import type { Executor } from '../../platform/db/index.ts';
+import { explainDelivery } from '../../protocol/explain-delivery/index.ts';
+import { latestAttempts, type TriedRecipient } from '../emails/index.ts';
 
 const DESTINATIONS_MAX = 100;
 /** A count that took less is made anew for everybody who asks. */
@@ -120,3 +122,35 @@ function add(byDestination: Map<string, Destination>, row: StateCount): void {
   if (IS_TRIED.has(row.state)) one.next = Math.min(one.next, row.next);
   one.triedId ??= row.tried_id ?? undefined;
 }
+
+interface Tried {
+  email_id: string;
+  destination: string;
+}
+
+interface LastAttempt {
+  at: string;
+  outcome: TriedRecipient['outcome'];
+  reason: string | null;
+  reply: string | null;
+  explanation: string;
+}
+
+/** How the last try of each ended for the first of its recipients; that is why it waits. */
+export async function lastAttempts(db: Executor, rows: readonly Tried[]): Promise<(row: Tried) => LastAttempt | null> {
+  const attempts = await latestAttempts(
+    db,
+    rows.map((row) => row.email_id),
+  );
+  const latest = new Map(attempts.map((attempt) => [keyOf(attempt), attempt]));
+  return (row) => {
+    const attempt = latest.get(keyOf(row));
+    const tried = attempt && (JSON.parse(attempt.recipients) as TriedRecipient[]);
+    const [first] = tried?.filter(({ outcome }) => outcome !== 'delivered') ?? [];
+    if (!attempt || !first) return null;
+    const { outcome, reason, reply } = first;
+    return { at: isoTime(attempt.created_at), outcome, reason, reply, explanation: explainDelivery(first).sentence };
+  };
+}
+
+const keyOf = ({ email_id: email, destination }: Tried): string => `${email} ${destination}`;

@@ -6,8 +6,7 @@ import type { Conversation, Deliver, DeliveryJob, HandOff } from '../deliver/ind
 import type { ClaimKey, DeliveryRow } from './deliveries.store.ts';
 import type { HandOffLog } from './hand-off-log.ts';
 import { isMarketing } from './lanes.ts';
-import type { Outcome } from './outcome.ts';
-import type { ClaimedDelivery } from './rules.ts';
+import type { Outcome, ClaimedDelivery } from './rules.ts';
 
 /** One attempt: when it began, how long it took, and its SMTP conversation. */
 export interface Tried {

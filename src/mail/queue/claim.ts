@@ -2,10 +2,23 @@ import { withoutEvent } from '../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { beginAttempts, recordEmailEvents, type EmailEvent } from '../emails/index.ts';
-import { claimDue, emailOf, teamsWithDue, type DeliveryRow, type DueWork } from './deliveries.store.ts';
+import {
+  claimDue,
+  emailOf,
+  teamsWithDue,
+  recordHandOffs,
+  renewLeases,
+  unclaim,
+  unclaimAllBut,
+  type DeliveryRow,
+  type DueWork,
+  type ClaimKey,
+} from './deliveries.store.ts';
 import type { AtLimit } from './in-flight.ts';
 import { isRetrying, laneNumber, type Lane } from './lanes.ts';
 import { putAside, ruleOn, type ClaimedDelivery, type DownRule } from './rules.ts';
+import { nextTurn, stopwatch } from '../../platform/clock/index.ts';
+import { LeaseLost } from './carry.ts';
 
 export interface ClaimRequest {
   owner: string;
@@ -20,7 +33,7 @@ export interface ClaimRequest {
   down?: DownRule;
 }
 
-export interface Claimed {
+interface Claimed {
   claimed: ClaimedDelivery[];
   /** How many were due, those that were deferred, held or moved to the lane of retries included. */
   due: number;
@@ -88,4 +101,77 @@ async function recordSent(world: World, tx: Executor, deliveries: ClaimedDeliver
     return row ? [{ email: emailOf(row), type: 'email.sent', at: now, isFirst: !late.has(emailId) }] : [];
   });
   await recordEmailEvents(tx, world.ids, sent);
+}
+
+interface HeldAgain {
+  /** What may begin: all but what is being carried here already. */
+  without(claimed: ClaimedDelivery[]): Promise<ClaimedDelivery[]>;
+  /** Once nothing is carried any more: what was claimed and never begun. */
+  giveBack(): Promise<void>;
+}
+
+/**
+ * Another node may take over what is being carried here, and lose it to us again, as the same attempt: the item that carries it holds
+ * it again, and a second one would send it too.
+ */
+export function createHeldAgain(options: {
+  carried(): readonly { delivery: ClaimedDelivery }[];
+  unclaimAllBut(deliveryIds: string[]): Promise<unknown>;
+}): HeldAgain {
+  let wereSome = false;
+  const isCarried = ({ row }: ClaimedDelivery): boolean =>
+    options.carried().some(({ delivery: { row: its } }) => its.id === row.id && its.attempt === row.attempt);
+  return {
+    async without(claimed) {
+      if (!claimed.some(isCarried)) return claimed;
+      // One that was interrupted and has just been given back to the queue, to be claimed again at once, leaves before the next turn.
+      await nextTurn();
+      const again = claimed.filter(isCarried);
+      wereSome ||= again.length > 0;
+      return claimed.filter((one) => !again.includes(one));
+    },
+    async giveBack() {
+      if (wereSome) await options.unclaimAllBut([]);
+    },
+  };
+}
+
+/** Writes the queue's claims, renewals and hand-offs; those that come together share one commit. Undoing has transactions of its own. */
+interface Ledger {
+  /** `tookMs`: the statements alone, without the wait for a commit. */
+  claim(request: Omit<ClaimRequest, 'owner'>): Promise<Claimed & { tookMs: number }>;
+  intend(claim: ClaimKey): Promise<void>;
+  /** In the shared commit: beside it, each of the two could wait for rows of the other. */
+  renew(deliveryIds: string[]): Promise<void>;
+  unclaim(deliveryIds: string[]): Promise<void>;
+  /** Undoes all our claims except these; answers how many. */
+  unclaimAllBut(deliveryIds: string[]): Promise<number>;
+}
+
+export function createLedger(world: World, owner: string): Ledger {
+  const { ambiguous_hours: ambiguousHours, lease_seconds: leaseSeconds } = world.config.delivery;
+  const [ambiguousMs, leaseMs] = [ambiguousHours * 3_600_000, leaseSeconds * 1000];
+  return {
+    claim: world.commits.lane(async (tx, requests) => {
+      const claims: Awaited<ReturnType<Ledger['claim']>>[] = [];
+      for (const request of requests) {
+        const elapsedMs = stopwatch();
+        const claimed = await claimDeliveries(world, tx, { ...request, owner });
+        claims.push({ ...claimed, tookMs: elapsedMs() });
+      }
+      return claims;
+    }),
+    intend: world.commits.lane<ClaimKey, void>(async (tx, claims) => {
+      const now = world.clock.now();
+      // `recover.ts` knows a hand-off by these two times being `ambiguous_hours` apart.
+      const ours = await recordHandOffs(tx, owner, claims, { now, doubtUntil: now + ambiguousMs });
+      return claims.map(({ id }) => (ours.has(id) ? undefined : new LeaseLost('another node holds this delivery now')));
+    }),
+    renew: world.commits.lane<string[], void>(async (tx, lists) => {
+      await renewLeases(tx, owner, lists.flat(), world.clock.now() + leaseMs);
+      return lists.map(() => undefined);
+    }),
+    unclaimAllBut: (ids) => world.db.tx((tx) => unclaimAllBut(tx, owner, ids, world.clock.now())),
+    unclaim: (ids) => world.db.tx((tx) => unclaim(tx, owner, ids, world.clock.now())),
+  };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createHeldAgain } from './held-again.ts';
+import { createHeldAgain } from './claim.ts';
 import type { ClaimedDelivery } from './rules.ts';
 
 const delivery = (id: string, attempt = 1): ClaimedDelivery =>

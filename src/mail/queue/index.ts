@@ -3,14 +3,12 @@
  * delivery is either settled, offered again, or known to stand after its final dot and never sent a second time.
  * It knows `deliver(job) -> outcomes` and whom to ask for a message, and nothing of the dialogue.
  */
-export { createQueue, type Queue, type QueueOptions } from './queue.ts';
+export { createQueue, type Queue, type QueueOptions, createContentionGauge } from './queue.ts';
 export type { Settle, Tried } from './carry.ts';
-export type { Outcome } from './outcome.ts';
-export type { ClaimedDelivery } from './rules.ts';
+export type { Outcome, ClaimedDelivery } from './rules.ts';
 export { openHandOffLog, type HandOffLog } from './hand-off-log.ts';
 export { pendingDeliveries } from './pending-deliveries.ts';
 export { recoverDeliveries } from './recover.ts';
-export { createContentionGauge } from './backpressure.ts';
 export { isMarketing, laneNumber } from './lanes.ts';
 export {
   findHoldOn,
@@ -25,8 +23,6 @@ export {
   type HoldRow,
   type Selection,
   type SelectionKind,
-} from './holds.store.ts';
-export {
   bringBackDeliveries,
   countStates,
   countTouched,

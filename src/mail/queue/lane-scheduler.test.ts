@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { LaneScheduler } from './lane-scheduler.ts';
-import { LANES, laneNumber, type LaneName } from './lanes.ts';
+import { LaneScheduler, LANES, laneNumber, type LaneName } from './lanes.ts';
 
 const NOW = 1000;
 const LIMIT = 1000;

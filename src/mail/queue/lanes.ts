@@ -1,3 +1,5 @@
+import { stopwatch } from '../../platform/clock/index.ts';
+
 /** What `deliveries.lane` says: how urgent a delivery is. Lanes with lower numbers are claimed from first. */
 export const LANES = ['transactional', 'marketing', 'retrying', 'retrying_marketing'] as const;
 export type LaneName = (typeof LANES)[number];
@@ -31,3 +33,144 @@ export const WEIGHTS: Readonly<Record<LaneName, LaneWeight>> = {
   retrying: { othersForOne: 20, claimMax: 20 },
   retrying_marketing: { othersForOne: 40, claimMax: 20 },
 };
+
+/** What a claim of one lane has found. */
+interface LaneClaim {
+  lane: Lane;
+  /** How many were due, those that were deferred, held or moved to another lane included. */
+  due: number;
+  /** How many of them are delivered now. */
+  begun: number;
+  /** More may be due than was asked for. */
+  isMore: boolean;
+}
+
+/** First attempts in flight hold back no retries once none was begun for so long: they only wait for their receivers. */
+const CALM_MS = 100;
+const ALL = LANES.map(laneNumber);
+const LATER = ALL.filter((lane) => lane > 0);
+const FIRST: Lane = 0;
+
+const weightOf = (lane: Lane) => WEIGHTS[LANES[lane]];
+
+/**
+ * Decides from which lane the queue claims next, and how much. A look at the queue begins with the first lane and goes on to
+ * the later ones that have something due; while an earlier lane has more due, a later one has only what its weight earns it.
+ */
+export class LaneScheduler {
+  #lane: Lane = FIRST;
+  /** When the next delivery of each lane is due. At the start all count as due: an earlier process may have left something. */
+  #dueAt = ALL.map(() => -Infinity);
+  /** How many deliveries each lane has earned, by its weight, from those begun in the lanes before it. */
+  #credit = ALL.map(() => 0);
+  /** Lanes whose last claim left something that is due. */
+  #more = ALL.map(() => false);
+  /** Later lanes that were claimed from since the first lane was. */
+  #hadTurn = new Set<Lane>();
+  /** The last of the later lanes that had a turn: where looks are cut short, the lanes behind it are not forgotten. */
+  #lastLater: Lane = FIRST;
+  /** First attempts begun in this look, and in those before it that left more of them due. */
+  #firstAttemptsBegun = 0;
+  #firstAttempts = 0;
+  #sinceFirstAttemptMs = stopwatch();
+
+  /** Claimed from next. */
+  get lane(): Lane {
+    return this.#lane;
+  }
+
+  /** Whether the last claim of this lane left something that is due. */
+  isBacklogged(lane: Lane): boolean {
+    return this.#more[lane] ?? false;
+  }
+
+  /** How many may be claimed from `lane` now. */
+  quota({ limit, isThrottled }: { limit: number; isThrottled: boolean }): number {
+    return Math.min(limit, this.#quotaOf(this.#lane, isThrottled));
+  }
+
+  /** Notes a claim and chooses the next lane; false when the look is over. */
+  goOn(claim: LaneClaim, at: { now: number; isThrottled: boolean; startsOver: boolean }): boolean {
+    this.#note(claim);
+    // The loop was woken and starts over with the first lane: what has come is mostly there.
+    if (at.startsOver && claim.lane !== FIRST) {
+      this.#lane = FIRST;
+      return this.#more.includes(true);
+    }
+    const next = this.#nextLane(at.now, at.isThrottled);
+    if (next === undefined) this.endLook();
+    else this.#lane = next;
+    return next !== undefined;
+  }
+
+  /** Ends the look: the next claim is from the first lane. */
+  endLook(): void {
+    this.#lane = FIRST;
+    this.#hadTurn.clear();
+    this.#more.fill(false);
+  }
+
+  /** Notes when the next delivery of a lane is due; answers whether that is earlier than was known. */
+  expectAt(lane: Lane, time = Infinity): boolean {
+    const isNews = time < (this.#dueAt[lane] ?? 0);
+    this.#dueAt[lane] = time;
+    return isNews;
+  }
+
+  begin(lane: Lane): void {
+    if (isRetrying(lane)) return;
+    this.#firstAttempts++;
+    this.#sinceFirstAttemptMs = stopwatch();
+  }
+
+  end(lane: Lane): void {
+    if (!isRetrying(lane)) this.#firstAttempts--;
+  }
+
+  /** Whether a retry is due and no first attempt is in flight, for which retries wait. */
+  mayRetry(now: number): boolean {
+    return this.#firstAttempts === 0 && ALL.some((lane) => isRetrying(lane) && this.#isDue(lane, now));
+  }
+
+  #note({ lane, due, begun, isMore }: LaneClaim): void {
+    if (lane === FIRST) {
+      this.#hadTurn.clear();
+      if (!this.#more[0] && !this.#more[1]) this.#firstAttemptsBegun = 0;
+    } else {
+      this.#hadTurn.add(lane);
+      this.#lastLater = lane;
+      this.#credit[lane] = Math.max(0, (this.#credit[lane] ?? 0) - due);
+    }
+    this.#more[lane] = isMore;
+    if (!isRetrying(lane)) this.#firstAttemptsBegun += begun;
+    for (const later of LATER.filter((other) => other > lane)) {
+      const { othersForOne, claimMax } = weightOf(later);
+      // Where looks are cut short, a lane has its turn once in as many looks as there are later lanes.
+      const creditMax = claimMax * LATER.length;
+      this.#credit[later] = Math.min(creditMax, (this.#credit[later] ?? 0) + begun / othersForOne);
+    }
+  }
+
+  #quotaOf(lane: Lane, isThrottled: boolean): number {
+    const { claimMax } = weightOf(lane);
+    if (lane === FIRST) return claimMax;
+    // No first attempt is due, and those in flight, if any, only wait for their receivers.
+    const isCalm =
+      this.#firstAttemptsBegun === 0 && (this.#firstAttempts === 0 || this.#sinceFirstAttemptMs() > CALM_MS);
+    const isHeldBack = this.#more.slice(0, lane).includes(true) || (isRetrying(lane) && (!isCalm || isThrottled));
+    return isHeldBack ? Math.min(claimMax, Math.floor(this.#credit[lane] ?? 0)) : claimMax;
+  }
+
+  /** Each later lane has one turn, and then the first one again: it is never behind a backlog of another. */
+  #nextLane(now: number, isThrottled: boolean): Lane | undefined {
+    const isOpen = (lane: Lane): boolean => this.#quotaOf(lane, isThrottled) > 0;
+    const isAfterLast = (lane: Lane): boolean => lane > this.#lastLater;
+    const inTurn = [...LATER.filter(isAfterLast), ...LATER.filter((lane) => !isAfterLast(lane))];
+    const next = inTurn.find((lane) => !this.#hadTurn.has(lane) && this.#isDue(lane, now) && isOpen(lane));
+    return next ?? (ALL.some((lane) => this.#more[lane] && isOpen(lane)) ? FIRST : undefined);
+  }
+
+  #isDue(lane: Lane, now: number): boolean {
+    return (this.#dueAt[lane] ?? 0) <= now;
+  }
+}

@@ -1,15 +1,15 @@
 import type { Executor } from '../../platform/db/index.ts';
 import { timeOfId } from '../../platform/ids/index.ts';
 import { normalizeAddress } from '../../protocol/address/index.ts';
-import { accountMailAmong } from '../emails/index.ts';
+import { accountMailAmong, emailRowsByIds } from '../emails/index.ts';
 import { sendingNames } from '../domains/index.ts';
 import { suppressionsAmong } from '../suppressions/index.ts';
 import { suspendedAmong } from '../../tenancy/teams/index.ts';
 import { deferClaims, moveToRetrying, type DeliveryRow } from './deliveries.store.ts';
-import { holdsOnMail } from './holds.store.ts';
-import { leftSince } from './opt-outs.ts';
-import type { Outcome } from './outcome.ts';
-import { holdClaims } from './waiting.store.ts';
+import { holdsOnMail, holdClaims } from './waiting.store.ts';
+import { contactsOfEmails } from '../../features/campaigns/broadcast-recipients/index.ts';
+import { mayMail } from '../../features/audience/contacts/index.ts';
+import type { RecipientOutcome } from '../deliver/index.ts';
 
 export interface ClaimedDelivery {
   row: DeliveryRow;
@@ -27,7 +27,7 @@ export interface DownRule {
 }
 
 /** What the rules say of deliveries that are due: each is in one of the lists. */
-export interface Ruling {
+interface Ruling {
   /** May begin. */
   free: ClaimedDelivery[];
   /** By the id of the hold that covers them. */
@@ -159,4 +159,67 @@ async function suppressedAmong(
     const origin = origins.get(keyOf(row.team_id, address));
     return origin === 'manual' && ofAccounts.has(row.email_id) ? undefined : origin;
   };
+}
+
+/** How a delivery ended for one recipient: what the mail server answered, or why none was asked. */
+export type Outcome =
+  | Exclude<RecipientOutcome, { kind: 'suppressed' }>
+  /** `origin` is why the address is on the list, or that its contact left; the simulator's has none. */
+  | { kind: 'suppressed'; address: string; origin?: 'bounce' | 'complaint' | 'manual' | 'opt_out' }
+  | {
+      kind: 'failed';
+      address: string;
+      reason: 'ambiguous_submission' | 'domain_removed' | 'broadcast_canceled';
+    }
+  /** `detail`: why, in the operator's words. */
+  | { kind: 'failed'; address: string; reason: 'dropped_by_operator'; detail: string }
+  /** A local error kept the message from being composed or handed over; the log says which. */
+  | LocalDeferral<'local_trouble'>
+  /** Stored content differs from what was accepted; the message waits until the content is whole again. */
+  | LocalDeferral<'content_damaged'>
+  /** The domain lost its key or its records: a message signed now would be refused, so it waits for them. */
+  | LocalDeferral<'domain_unverified'>;
+
+interface LocalDeferral<Reason extends string> {
+  kind: 'deferred';
+  address: string;
+  reason: Reason;
+  detail: string;
+  reply?: never;
+  cause?: never;
+  retryAfterMs?: never;
+  waitMs?: never;
+}
+
+/**
+ * The emails of broadcasts and of automations among these deliveries whose contact has left since they were accepted: unsubscribed,
+ * opted out of the topic, or deleted. A queue may be hours deep, and a contact that has left gets nothing any more.
+ */
+async function leftSince(tx: Executor, rows: readonly DeliveryRow[]): Promise<Set<string>> {
+  const toContacts = rows.filter((row) => row.broadcast_id !== null || row.contact_id !== null);
+  const left = new Set<string>();
+  if (toContacts.length === 0) return left;
+  const emails = await emailRowsByIds(tx, [...new Set(toContacts.map((row) => row.email_id))]);
+  const contactOf = await contactsOf(tx, toContacts);
+  const groups = Map.groupBy(emails, ({ team_id: teamId, topic_id: topicId }) => `${teamId} ${topicId}`);
+  for (const group of groups.values()) {
+    const [first] = group;
+    if (!first) continue;
+    const contactIds = group.flatMap(({ id }) => contactOf.get(id) ?? []);
+    const excluded = await mayMail(tx, first.team_id, { contactIds, topicId: first.topic_id });
+    for (const { id } of group) {
+      const why = excluded.get(contactOf.get(id) ?? '');
+      // What is suppressed is found for all mail.
+      if (why !== undefined && why !== 'suppressed') left.add(id);
+    }
+  }
+  return left;
+}
+
+/** By email, whom it goes to: the delivery of an automation says so itself, the report of a broadcast for all of its own. */
+async function contactsOf(tx: Executor, rows: readonly DeliveryRow[]): Promise<Map<string, string>> {
+  const ofBroadcasts = rows.filter((row) => row.broadcast_id !== null).map((row) => row.email_id);
+  const contactOf = ofBroadcasts.length === 0 ? new Map<string, string>() : await contactsOfEmails(tx, ofBroadcasts);
+  for (const row of rows) if (row.contact_id !== null) contactOf.set(row.email_id, row.contact_id);
+  return contactOf;
 }

@@ -1,4 +1,6 @@
 import type { Authentication } from '../received-emails/index.ts';
+import type { Lookup, Resolver } from '../../platform/resolver/index.ts';
+import type { RawField } from '../../protocol/mime-read/index.ts';
 
 export type Checks = Omit<Authentication, 'verdict' | 'spam'>;
 
@@ -48,4 +50,71 @@ export async function authenticate(
         { result: dmarcSkipReason === undefined ? 'none' : 'permerror', domain: null, policy: null },
     arc: { result: arc ? arc.status.result : 'none' },
   };
+}
+
+export interface DnsQuestion {
+  name: string;
+  type: string;
+}
+/** The codes are those of `dns.promises.resolve`. */
+export type DnsAnswer = { records: unknown } | { code: string };
+
+/** Answers a DNS question of a check; never rejects. */
+export async function answerQuestion(resolver: Resolver, { name, type }: DnsQuestion): Promise<DnsAnswer> {
+  switch (type) {
+    case 'TXT':
+      return answerOf(await resolver.txt(name), (texts) => texts.map((text) => [text]));
+    case 'MX':
+      return answerOf(await resolver.mx(name), (servers) =>
+        servers.map(({ host, preference }) => ({ exchange: host, priority: preference })),
+      );
+    case 'A':
+      return answerOf(await resolver.addresses(name), ({ v4 }) => v4);
+    case 'AAAA':
+      return answerOf(await resolver.addresses(name), ({ v6 }) => v6);
+    default:
+      return { code: 'ENOTFOUND' };
+  }
+}
+
+function answerOf<T>(answer: Lookup<T>, present: (records: T) => unknown[]): DnsAnswer {
+  if (answer.kind === 'none') return { code: answer.why === 'nxdomain' ? 'ENOTFOUND' : 'ENODATA' };
+  if (answer.kind === 'failed') return { code: answer.reason === 'timeout' ? 'ETIMEOUT' : 'ESERVFAIL' };
+  const records = present(answer.records);
+  return records.length > 0 ? { records } : { code: 'ENODATA' };
+}
+
+/**
+ * Whether a received field claims to be a result of this server: Authentication-Results of `host` (RFC 8601 §5), or
+ * Received-SPF, which names no server.
+ */
+export function claimsToBeOurs({ lower, value }: Pick<RawField, 'lower' | 'value'>, host: string): boolean {
+  if (lower === 'received-spf') return true;
+  return lower === 'authentication-results' && serverNamed(value) === host.toLowerCase();
+}
+
+/** The headers of a message, by name in lower case and a line for each field, without such claims. */
+export function withoutOwnClaims(headers: Readonly<Record<string, string>>, host: string): Record<string, string> {
+  // Null-prototype, or a header called `__proto__` would be none.
+  const kept = Object.create(null) as Record<string, string>;
+  for (const [lower, values] of Object.entries(headers)) {
+    const theirs = values.split('\n').filter((value) => !claimsToBeOurs({ lower, value }, host));
+    if (theirs.length > 0) kept[lower] = theirs.join('\n');
+  }
+  return kept;
+}
+
+/** The authserv-id, without the comments and quotes around it. */
+function serverNamed(value: string): string {
+  let [depth, text] = [0, ''];
+  for (let at = 0; at < value.length; at++) {
+    const char = value.charAt(at);
+    if (char === ';' && depth === 0) break;
+    if (char === '(') depth++;
+    else if (char === ')') depth = Math.max(0, depth - 1);
+    else if (char === '\\') at++;
+    if (depth === 0 && char !== ')') text += char === '\\' ? value.charAt(at) : char;
+  }
+  const [name = ''] = text.trim().split(/\s+/);
+  return name.replaceAll('"', '').replace(/\.$/, '').toLowerCase();
 }

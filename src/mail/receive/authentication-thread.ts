@@ -1,11 +1,8 @@
 /** Checks messages, many at a time (`message-thread.ts`). It makes no DNS queries, and asks the main thread instead. */
 import { parentPort } from 'node:worker_threads';
-import { authenticate, type CheckOrder } from './authenticate.ts';
-import type { DnsAnswer, DnsQuestion } from './dns-questions.ts';
-import { collectAfter, letGo } from './let-go.ts';
-import type { ContentSource } from './message-content.ts';
+import { authenticate, type CheckOrder, type DnsAnswer, type DnsQuestion } from './authenticate.ts';
+import { collectAfter, letGo, rawOf, type ContentSource } from './message-content.ts';
 import type { Said } from './message-thread.ts';
-import { rawOf } from './raw-of.ts';
 
 type Heard = { id: number; order: CheckOrder & { source: ContentSource } } | { question: number; told: DnsAnswer };
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { boundedHead } from './bounded-head.ts';
+import { boundedHead } from './store-message.ts';
 
 const HEAD = { from: '', to: [], cc: [], bcc: [], replyTo: [], subject: '', messageId: '' };
 const LIMITS = { subjectChars: 3, textChars: 30, listChars: 50, signatures: 1 };

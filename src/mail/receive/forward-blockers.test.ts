@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { loopIn } from './forward-blockers.ts';
+import { loopIn } from './forwarder.ts';
 
 const deliveredTo = (value: string) => ({ name: 'Delivered-To', lower: 'delivered-to', value, raw: '' });
 

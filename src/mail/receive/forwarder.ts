@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import { normalizeAddress, parseMailbox, type Mailbox } from '../../protocol/address/index.ts';
+import { normalizeAddress, parseMailbox, parseAddress, type Mailbox } from '../../protocol/address/index.ts';
 import { arcResults, arcState } from '../../protocol/arc/index.ts';
 import { receivedField, type HeaderField } from '../../protocol/mime/index.ts';
 import { readFields, type RawField } from '../../protocol/mime-read/index.ts';
@@ -9,10 +9,78 @@ import type { MessageReading } from '../../protocol/read-message/index.ts';
 import { rewriteSender } from '../../protocol/srs/index.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import { spoolMessage, type Accept, type Forward } from '../accept/index.ts';
-import type { LoadedArrival } from './inbound-message.ts';
-import type { Checks } from './authenticate.ts';
-import { claimsToBeOurs } from './own-claims.ts';
-import { loopIn, mailboxesOf, RECEIVED_HERE, recipientsOf } from './forward-blockers.ts';
+import type { LoadedArrival, RuleDecision } from './inbound-message.ts';
+import { claimsToBeOurs, type Checks } from './authenticate.ts';
+import { takesMailHere } from '../domains/index.ts';
+import type { NotForwarded } from '../received-emails/index.ts';
+
+/** Why a message is not forwarded: for programs and for people. */
+interface ForwardBlocker {
+  reason: NotForwarded;
+  says: string;
+}
+
+/** More than any route has (RFC 5321 §6.3). */
+const HOPS_MAX = 50;
+
+/** By team, why its first blocked forward is blocked. Found before the message is stored, so that its event can say so. */
+export async function forwardBlockers(
+  world: World,
+  raw: Buffer,
+  decisions: readonly RuleDecision[],
+): Promise<ReadonlyMap<string, NotForwarded>> {
+  const found = new Map<string, NotForwarded>();
+  if (decisions.every(({ forwards }) => forwards.length === 0)) return found;
+  const fields = readFields(cutHead(raw));
+  for (const { teamId, forwards } of decisions) {
+    for (const { addresses, targets } of forwards) {
+      const [address = ''] = addresses;
+      const isHere = (await recipientsOf(world, targets)).length === 0;
+      const reason = isHere ? RECEIVED_HERE.reason : 'fault' in fields ? undefined : loopIn(fields, address)?.reason;
+      if (reason !== undefined && !found.has(teamId)) found.set(teamId, reason);
+    }
+  }
+  return found;
+}
+
+export const ACCOUNT_MAIL: ForwardBlocker = {
+  reason: 'account_mail',
+  says: 'it may hold a link that is for the person it was sent to, about an account',
+};
+
+const RECEIVED_HERE: ForwardBlocker = {
+  reason: 'received_here',
+  says: 'every address that it would go to is received here',
+};
+
+/** The targets without those at domains that receive here by now: such a forward would come back. */
+async function recipientsOf(world: World, targets: readonly string[]): Promise<Mailbox[]> {
+  const recipients: Mailbox[] = [];
+  for (const mailbox of mailboxesOf(targets)) {
+    if (!(await takesMailHere(world, mailbox.domain))) recipients.push(mailbox);
+  }
+  return recipients;
+}
+
+const mailboxesOf = (targets: readonly string[]): Mailbox[] =>
+  targets.map((target) => parseAddress(target)).flatMap((parsed) => (parsed.ok ? [parsed.mailbox] : []));
+
+/** Forwarders add a Delivered-To with their address (RFC 9228): where ours is there already, the message goes in circles. */
+export function loopIn(fields: readonly RawField[], address: string): ForwardBlocker | undefined {
+  const here = normalizeAddress(address);
+  const isBack = fields.some(
+    ({ lower, value }) => lower === 'delivered-to' && normalizeAddress(value.trim().replace(/^<|>$/g, '')) === here,
+  );
+  if (isBack) return { reason: 'loop', says: 'it has been at this address already, so that it goes in circles' };
+  const hops = fields.filter(({ lower }) => lower === 'received').length;
+  if (hops <= HOPS_MAX) return undefined;
+  return { reason: 'too_many_hops', says: `it has passed ${hops} servers, so that it seems to go in circles` };
+}
+
+function cutHead(raw: Buffer): Buffer {
+  const end = raw.indexOf('\r\n\r\n');
+  return end < 0 ? raw : raw.subarray(0, end + 2);
+}
 
 /** A received message and what was found out about it. */
 export interface Forwardable {
@@ -36,7 +104,7 @@ export interface ForwardJob {
 }
 
 /** `kept`: it is stored and cannot be forwarded, now or later. A Refusal: it may be forwarded later, if its sender tries again. */
-export type ForwardResult = 'forwarded' | 'kept' | Refusal;
+type ForwardResult = 'forwarded' | 'kept' | Refusal;
 
 export interface Forwarder {
   forward(message: Forwardable, job: ForwardJob): Promise<ForwardResult>;
@@ -71,7 +139,7 @@ export function createForwarder(world: World, accept: Accept): Forwarder {
       if ('fault' in fields) return stay(fields.fault);
       const loop = loopIn(fields, address);
       if (loop !== undefined) return stay(loop.says);
-      const { chain, head } = headOf(world, message, job, fields);
+      const { chain, head } = writeForwardHead(world, message, job, fields);
       const { subject, messageId } = message.reading;
       const { domain, tags } = job;
       const mailFrom = senderOf(world, message.arrival.mailFrom, job);
@@ -129,7 +197,7 @@ async function* piecesOf(raw: Buffer): AsyncIterable<Buffer> {
 }
 
 /** The head of the copy: the received fields behind ours, without Return-Path and fields that claim to be from this server. */
-function headOf(
+function writeForwardHead(
   world: World,
   { arrival, checks }: Forwardable,
   { address, key }: ForwardJob,

@@ -1,6 +1,13 @@
 import type { Authentication, NotForwarded } from '../received-emails/index.ts';
 import type { MessageContent } from './message-content.ts';
-import type { Route } from './route-recipient.ts';
+import type { Refusal } from '../../platform/refusal/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { isGenuineReturnPath, parseAddress, parseReturnPath, type Mailbox } from '../../protocol/address/index.ts';
+import { reverseSrs } from '../../protocol/srs/index.ts';
+import { receivingDomain, returnPathOwner, sendingNames } from '../domains/index.ts';
+import { emailRowsByIds, type EmailRow } from '../emails/index.ts';
+import { suspendedAmong } from '../../tenancy/teams/index.ts';
+import { ruleFor, rulesOf, targetsOf, type InboundRuleRow } from '../inbound-rules/index.ts';
 
 /** A message from the port: the envelope and the content. */
 export interface Arrival {
@@ -35,4 +42,151 @@ export interface InboundMessage extends Omit<LoadedArrival, 'routes'> {
   isAccountMail?: boolean;
   /** A virus was found: only that the message came is stored. */
   hasVirus?: boolean;
+}
+
+/** Why a message is deferred: its sender should send it again. */
+export type Deferral =
+  /** clamd does not answer, and the settings take no message unscanned. */
+  | { why: 'no_scanner' }
+  /** SPF, DKIM and DMARC were not checked within their limits. */
+  | { why: 'unchecked' }
+  /** A rule forwards the message, or it is a bounce that is sent back, and the team may not send at present. */
+  | { why: 'not_forwarded'; refusal: Refusal };
+
+/** What the port answers to the sender of a message. */
+export type ReceiveResult =
+  | { kind: 'accepted'; id: string }
+  /** The DMARC policy of the domain in From asks to refuse it; undefined: its From names no single domain. */
+  | { kind: 'refused'; domain: string | undefined }
+  | { kind: 'deferred'; deferral: Deferral }
+  /** It is no report, and came to an address that takes only reports. */
+  | { kind: 'unwanted' }
+  /** It is no bounce, and came to a rewritten sender, which takes only bounces. */
+  | { kind: 'no_return' };
+
+/** Where mail to an address goes. */
+export type Route =
+  | { kind: 'team'; teamId: string; address: string }
+  /** The return path of an email that we have sent. */
+  | { kind: 'return'; emailId: string; prefix: string }
+  /** A sender that we have rewritten: bounces that come to it go to `sender`. */
+  | { kind: 'rewritten'; teamId: string; domainName: string; address: string; sender: string }
+  /** An address to which providers report complaints. */
+  | { kind: 'reports' }
+  /** `elsewhere`: not an address of this installation. `unknown`: no such address here. `closed`: not now. */
+  | { kind: 'none'; because: 'malformed' | 'elsewhere' | 'unknown' | 'closed' };
+
+export async function routeRecipient(world: World, given: string): Promise<Route> {
+  const parsed = parseAddress(await standIn(world, given), { allowSingleLabel: true });
+  if (!parsed.ok) return { kind: 'none', because: 'malformed' };
+  const { address, local, domain } = parsed.mailbox;
+  if (reportAddresses(world).has(address.toLowerCase())) return { kind: 'reports' };
+  const returned = await returnRoute(world, local, domain);
+  if (returned) return returned;
+  const rewritten = await rewrittenRoute(world, parsed.mailbox);
+  if (rewritten) return rewritten;
+  const owner = await receivingDomain(world.db, domain);
+  if (!owner) return { kind: 'none', because: 'elsewhere' };
+  const isClosed = (await suspendedAmong(world.db, [owner.team_id])).length > 0;
+  return isClosed ? { kind: 'none', because: 'closed' } : { kind: 'team', teamId: owner.team_id, address };
+}
+
+/** RFC 5321 §4.5.1: postmaster is accepted at every name of the server, and without a domain. */
+async function standIn(world: World, given: string): Promise<string> {
+  const [, domain] = /^postmaster(?:@(.+))?$/i.exec(given) ?? [given, null];
+  if (domain === null) return given;
+  const { host } = world.config.instance;
+  const isOurs =
+    domain === undefined ||
+    domain.toLowerCase() === host ||
+    (await returnPathOwner(world.db, domain.toLowerCase())) !== undefined;
+  return isOurs ? world.config.receiving.postmaster.replaceAll('{host}', host) : given;
+}
+
+const reportAddresses = ({ config }: World): Set<string> =>
+  new Set(
+    config.receiving.report_addresses.map((address) =>
+      address.replaceAll('{host}', config.instance.host).toLowerCase(),
+    ),
+  );
+
+/** The signed local part says which email bounced; the domain only has to be one of that email's. */
+async function returnRoute(world: World, local: string, domain: string): Promise<Route | undefined> {
+  const path = parseReturnPath(local);
+  if (!path) return undefined;
+  const macs = [
+    (bytes: Uint8Array) => world.secrets.mac('return path', bytes),
+    ...world.secrets.otherMacs('return path'),
+  ];
+  if (!macs.some((mac) => isGenuineReturnPath(path, mac))) return undefined;
+  const [email] = await emailRowsByIds(world.db, [path.emailId]);
+  // An email past retention has no row that a bounce could change.
+  const isOurs = email !== undefined && (await namesOf(world, email)).some((name) => domain.endsWith(`.${name}`));
+  return isOurs ? { kind: 'return', emailId: path.emailId, prefix: path.prefix } : { kind: 'none', because: 'unknown' };
+}
+
+/** The domain in From, which may be deleted by now; of forwarded mail also the domain that forwarded it. */
+async function namesOf(
+  world: World,
+  { sender, domain_id: domainId, mail_from, has_message }: EmailRow,
+): Promise<string[]> {
+  const own = senderDomain(sender);
+  if (has_message === 0 || mail_from !== null) return [own];
+  return [own, ...(await sendingNames(world.db, [domainId])).map(({ name }) => name)];
+}
+
+async function rewrittenRoute(world: World, { address, local, domain }: Mailbox): Promise<Route | undefined> {
+  const macs = [
+    (bytes: Uint8Array) => world.secrets.mac('sender rewriting', bytes),
+    ...world.secrets.otherMacs('sender rewriting'),
+  ];
+  const path = reverseSrs(local, domain, { now: world.clock.now(), macs });
+  if (!path) return undefined;
+  const owner = path.kind === 'sender' ? await returnPathOwner(world.db, domain) : undefined;
+  // Without our signature it may be an ordinary address at a domain that receives.
+  if (path.kind === 'forged') return undefined;
+  if (path.kind === 'expired' || !owner) return { kind: 'none', because: 'unknown' };
+  if ((await suspendedAmong(world.db, [owner.team_id])).length > 0) return { kind: 'none', because: 'closed' };
+  return { kind: 'rewritten', teamId: owner.team_id, domainName: owner.name, address, sender: path.sender };
+}
+
+function senderDomain(sender: string): string {
+  const address = /<([^<>]*)>\s*$/.exec(sender)?.[1] ?? sender;
+  return address.slice(address.lastIndexOf('@') + 1).toLowerCase();
+}
+
+/** What a rule forwards: one message for all addresses that it matches. */
+interface ForwardOrder {
+  rule: InboundRuleRow;
+  /** The addresses, among those that the message came to, which the rule matches. */
+  addresses: string[];
+  targets: string[];
+}
+
+/** What the rules of one team decide about a message. */
+export interface RuleDecision {
+  teamId: string;
+  /** The addresses whose mail is stored, if only as a notice; empty where all of it is dropped. */
+  kept: string[];
+  /** All of these addresses are `webhook_only`: the team gets an event, and no content is stored. */
+  isWithoutContent: boolean;
+  forwards: ForwardOrder[];
+}
+
+export async function applyRules(world: World, teamId: string, addresses: readonly string[]): Promise<RuleDecision> {
+  const rules = await rulesOf(world.db, teamId);
+  const kept: string[] = [];
+  const forwards = new Map<string, ForwardOrder>();
+  let isWithoutContent = true;
+  for (const address of addresses) {
+    const rule = rules.length === 0 ? undefined : ruleFor(rules, address);
+    if (rule?.action === 'drop') continue;
+    kept.push(address);
+    if (rule?.action !== 'webhook_only') isWithoutContent = false;
+    if (rule?.action !== 'forward') continue;
+    const order = forwards.get(rule.id) ?? { rule, addresses: [], targets: targetsOf(rule) };
+    order.addresses.push(address);
+    forwards.set(rule.id, order);
+  }
+  return { teamId, kept, isWithoutContent, forwards: [...forwards.values()] };
 }

@@ -4,8 +4,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openFileBlobs, type Blobs } from '../../platform/blobs/index.ts';
-import { gatherContent, heldContent } from './message-content.ts';
-import { rawOf } from './raw-of.ts';
+import { gatherContent, heldContent, rawOf } from './message-content.ts';
 
 let root: string;
 let blobs: Blobs;

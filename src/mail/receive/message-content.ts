@@ -1,4 +1,5 @@
 import type { Blobs, ScratchFile } from '../../platform/blobs/index.ts';
+import { readSync } from 'node:fs';
 
 /** A message byte for byte, as the client brought it, without dot-stuffing. */
 export interface MessageContent {
@@ -95,4 +96,33 @@ function linesIn(piece: Buffer, before: number): number {
   let lines = before;
   for (let at = piece.indexOf(LF); at >= 0 && lines <= LINES_MAX; at = piece.indexOf(LF, at + 1)) lines++;
   return lines;
+}
+
+const LARGE_BYTES = 1024 * 1024;
+
+/** Frees the memory at once, because an idle thread runs no garbage collection. */
+export function letGo({ buffer }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
+}
+
+/** The same for what is always written to a file: what may stand in a row may still be on its way to a database. */
+export function letGoLarge(bytes: Uint8Array): void {
+  if (bytes.length > LARGE_BYTES) letGo(bytes);
+}
+
+/** What else a large message has left behind; the collector can be called where `bin/rasket` started the program. */
+export function collectAfter(bytes: number): void {
+  if (bytes > LARGE_BYTES) globalThis.gc?.();
+}
+
+/** The content in memory of this thread's own. */
+export function rawOf(source: ContentSource): Uint8Array<ArrayBufferLike> {
+  if (source instanceof Uint8Array) return source;
+  const raw = new Uint8Array(source.bytes);
+  for (let at = 0; at < raw.length;) {
+    const read = readSync(source.fd, raw, at, raw.length - at, at);
+    if (read === 0) throw new Error(`the file of a message has ${at} bytes of ${raw.length}`);
+    at += read;
+  }
+  return raw;
 }

@@ -1,10 +1,8 @@
 /** Parses one message after the other; may be terminated at any time (`message-thread.ts`). */
 import { parentPort } from 'node:worker_threads';
 import { readMessage, type ReadLimits } from '../../protocol/read-message/index.ts';
-import { collectAfter, letGo } from './let-go.ts';
-import type { ContentSource } from './message-content.ts';
+import { collectAfter, letGo, rawOf, type ContentSource } from './message-content.ts';
 import type { Said } from './message-thread.ts';
-import { rawOf } from './raw-of.ts';
 
 export interface ReadOrder {
   source: ContentSource;

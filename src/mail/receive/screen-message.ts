@@ -1,16 +1,140 @@
-import { systemClock } from '../../platform/clock/index.ts';
+import { systemClock, type Clock } from '../../platform/clock/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { Authentication } from '../received-emails/index.ts';
-import type { Checks } from './authenticate.ts';
-import type { Authenticator } from './authenticator.ts';
-import { scan } from './clamd.ts';
-import type { Arrival } from './inbound-message.ts';
-import type { MessageContent } from './message-content.ts';
-import { scoreOf, type Spam } from './rspamd.ts';
-import type { Deferral } from './receive-result.ts';
+import { answerQuestion, type Checks, type CheckOrder, type DnsQuestion } from './authenticate.ts';
+import type { Arrival, Deferral, LoadedArrival } from './inbound-message.ts';
+import type { MessageContent, ContentSource } from './message-content.ts';
+import { clientKey } from '../../platform/network/index.ts';
+import { createMessageThread } from './message-thread.ts';
+import net from 'node:net';
+import http from 'node:http';
+
+interface ClamdOptions {
+  host: string;
+  port: number;
+  clock: Clock;
+  timeoutMs: number;
+}
+
+const CHUNK_BYTES = 256 * 1024;
+const CLAMD_ANSWER_BYTES_MAX = 4096;
+
+/** Asks clamd (INSTREAM): the name of the virus, or undefined where it finds none. Rejects when it gives no answer. */
+function scan(raw: Buffer, { host, port, clock, timeoutMs }: ClamdOptions): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    const socket = net.connect(port, host);
+    let said = '';
+    const end = (error: Error | undefined, virus?: string): void => {
+      stop();
+      socket.destroy();
+      if (error) reject(error);
+      else resolve(virus);
+    };
+    const stop = clock.timer(timeoutMs, () => end(new Error(`clamd gave no answer in ${timeoutMs / 1000} s`)));
+    socket.on('error', (error) => end(error));
+    socket.on('close', () => end(new Error(`clamd ended the connection: ${said.slice(0, 200)}`)));
+    socket.on('data', (piece: Buffer) => {
+      said += piece.toString('latin1');
+      if (said.length > CLAMD_ANSWER_BYTES_MAX) return end(new Error('clamd says too much'));
+      const [answer, ...rest] = said.split('\0');
+      if (rest.length === 0) return undefined;
+      const virus = /^stream: (.+) FOUND$/.exec(answer ?? '')?.[1];
+      const isClean = answer === 'stream: OK';
+      return end(isClean || virus !== undefined ? undefined : new Error(`clamd says: ${answer ?? ''}`), virus);
+    });
+    // clamd may answer and close before it has read everything.
+    socket.write('zINSTREAM\0');
+    for (let at = 0; at < raw.length; at += CHUNK_BYTES) {
+      const chunk = raw.subarray(at, at + CHUNK_BYTES);
+      socket.write(lengthOf(chunk.length));
+      socket.write(chunk);
+    }
+    socket.write(lengthOf(0));
+  });
+}
+
+function lengthOf(bytes: number): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(bytes);
+  return length;
+}
+
+type Spam = NonNullable<Authentication['spam']>;
+
+interface RspamdOptions {
+  host: string;
+  port: number;
+  clock: Clock;
+  timeoutMs: number;
+}
+
+const RSPAMD_ANSWER_BYTES_MAX = 1024 * 1024;
+
+/** The score of a message; rejects where rspamd has none to give. */
+function scoreOf(arrival: LoadedArrival, recipients: readonly string[], options: RspamdOptions): Promise<Spam> {
+  const { host, port, clock, timeoutMs } = options;
+  return new Promise((resolve, reject) => {
+    const request = http.request({
+      host,
+      port,
+      method: 'POST',
+      path: '/checkv2',
+      headers: headersFor(arrival, recipients),
+    });
+    const stop = clock.timer(timeoutMs, () =>
+      request.destroy(new Error(`rspamd gave no answer in ${timeoutMs / 1000} s`)),
+    );
+    const fail = (error: Error): void => {
+      stop();
+      reject(error);
+    };
+    request.on('error', fail);
+    request.on('response', (response) => {
+      const pieces: Buffer[] = [];
+      let size = 0;
+      response.on('error', fail);
+      response.on('data', (piece: Buffer) => {
+        size += piece.length;
+        if (size > RSPAMD_ANSWER_BYTES_MAX) request.destroy(new Error('rspamd says too much'));
+        else pieces.push(piece);
+      });
+      response.on('end', () => {
+        stop();
+        try {
+          resolve(readScore(response.statusCode ?? 0, Buffer.concat(pieces).toString('utf8')));
+        } catch (error) {
+          reject(error as Error);
+        }
+      });
+    });
+    request.end(arrival.raw);
+  });
+}
+
+function readScore(status: number, text: string): Spam {
+  if (status !== 200) throw new Error(`rspamd answers ${status}: ${text.slice(0, 200)}`);
+  const { score, required_score: required } = JSON.parse(text) as { score?: unknown; required_score?: unknown };
+  if (typeof score !== 'number' || typeof required !== 'number') throw new Error('rspamd answers without a score');
+  return { score, required_score: required, is_spam: score >= required };
+}
+
+/** HTTP headers hold printable ASCII only; rspamd reads everything else in the message. */
+function headersFor(
+  { client, mailFrom, raw }: LoadedArrival,
+  recipients: readonly string[],
+): Record<string, string | string[]> {
+  const plain = (text: string): string => text.replaceAll(/[^\x21-\x7e]/g, '');
+  return {
+    'content-length': String(raw.length),
+    ip: plain(client.address),
+    helo: plain(client.name),
+    from: plain(mailFrom),
+    rcpt: recipients.map(plain),
+  };
+}
 
 /** What screening decides about a message before it is stored. */
-export type ScreenResult =
+type ScreenResult =
   | { kind: 'keep'; authentication: Authentication; virus: string | undefined }
   /** The DMARC policy of its domain asks to refuse it; undefined: its From names no single domain. */
   | { kind: 'refuse'; domain: string | undefined }
@@ -92,4 +216,95 @@ async function spamScore(
 function hostAndPort(text: string): { host: string; port: number } {
   const at = text.lastIndexOf(':');
   return { host: text.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(text.slice(at + 1)) };
+}
+
+interface Authenticator {
+  /** SPF, DKIM, DMARC and ARC of a message. Beyond the limits of time and size the results are `temperror`; never rejects. */
+  authenticate(arrival: Arrival): Promise<Checks>;
+  close(): Promise<void>;
+}
+
+type Answer = { checks: Checks } | { failed: string };
+
+/** Each signature costs a hash of the message; honest messages have fewer. */
+const SIGNATURES_MAX = 20;
+/** The cost of folds in one field is quadratic: fifty thousand of them, 200 KB, take 15 seconds. */
+const FOLDS_MAX = 10_000;
+/** The parser's limit of headers (`parse-message.ts`). */
+const HEAD_BYTES_MAX = 512 * 1024;
+/** Within these limits a check takes tens of milliseconds at most; a hostile message beyond them can take minutes. */
+const ORDINARY_HEAD_BYTES = 32 * 1024;
+const ORDINARY_HASHED_BYTES = 512 * 1024;
+/** Checks wait for DNS most of the time. */
+const ORDINARY_AT_ONCE = 200;
+const COSTLY_THREADS = 2;
+
+const NOTHING_KNOWN: Checks = {
+  spf: { result: 'temperror', domain: null },
+  dkim: [],
+  dmarc: { result: 'temperror', domain: null, policy: null },
+  arc: { result: 'none' },
+};
+
+/**
+ * The checks run in threads, because a hostile message of a few megabytes can keep them busy for minutes. Ordinary messages
+ * share a thread; costly ones are checked one at a time, within a limit of time.
+ */
+export function createAuthenticator(world: World): Authenticator {
+  const { config, log, resolver } = world;
+  const threadFor = (atOnce: number) =>
+    createMessageThread<CheckOrder & { source: ContentSource }, Answer>({
+      module: 'src/mail/receive/authentication-thread.ts',
+      ...{ clock: systemClock, limitMs: config.receiving.judge_seconds * 1000, atOnce },
+      late: (because) => ({ failed: because }),
+      answerQuestion: (question) => answerQuestion(resolver, question as DnsQuestion),
+    });
+  const ordinary = threadFor(ORDINARY_AT_ONCE);
+  const costly = Array.from({ length: COSTLY_THREADS }, () => threadFor(1));
+
+  function threadOf({ content }: Arrival, { headBytes, signatures }: Head) {
+    const hashedBytes = content.bytes * Math.max(1, signatures);
+    if (headBytes <= ORDINARY_HEAD_BYTES && hashedBytes <= ORDINARY_HASHED_BYTES) return ordinary;
+    return costly.reduce((least, one) => (one.waiting() < least.waiting() ? one : least));
+  }
+
+  return {
+    async authenticate(arrival) {
+      const { content, mailFrom, client } = arrival;
+      const head = headIn(await content.head(HEAD_BYTES_MAX), content.bytes);
+      if (!head || head.signatures > SIGNATURES_MAX || head.folds > FOLDS_MAX) return NOTHING_KNOWN;
+      const order = { source: content.source, mailFrom, client, host: config.instance.host };
+      const answer = await threadOf(arrival, head)
+        .ask(clientKey(client.address), order)
+        .catch((error: Error) => ({ failed: error.message }));
+      if ('checks' in answer) return answer.checks;
+      log.warn({ because: answer.failed }, 'SPF, DKIM and DMARC of a message could not be checked');
+      return NOTHING_KNOWN;
+    },
+    close: async () => void (await Promise.all([ordinary, ...costly].map((thread) => thread.close()))),
+  };
+}
+
+interface Head {
+  headBytes: number;
+  signatures: number;
+  /** The folds of the field with the most. */
+  folds: number;
+}
+
+/** Lines that do not match continue the field above them. */
+const FIELD_BEGINS = /^[!-9;-~]+[ \t]*:/;
+
+/** Undefined where the head is larger than the limit. */
+function headIn(top: Buffer, bytes: number): Head | undefined {
+  const end = top.indexOf('\r\n\r\n');
+  if (end < 0 && bytes > HEAD_BYTES_MAX) return undefined;
+  const head = top.toString('latin1', 0, end < 0 ? top.length : end);
+  const signatures = head.match(/^(?:dkim-signature|arc-message-signature)[ \t]*:/gim)?.length ?? 0;
+  let [folds, most] = [0, 0];
+  for (const line of head.split('\n')) {
+    folds = FIELD_BEGINS.test(line) ? 0 : folds + 1;
+    most = Math.max(most, folds);
+  }
+  return { headBytes: head.length, signatures, folds: most };
 }

@@ -4,9 +4,90 @@ import type { Store } from '../../platform/store/index.ts';
 import { openContent } from '../contents/index.ts';
 import { mayShowContent } from '../../tenancy/usage/index.ts';
 import { findReceivedAttachment, findReceivedById } from './received-emails.store.ts';
-import { isGoodReceivedLink, type ReceivedLink } from './received-link.ts';
-import { servedType } from './served-type.ts';
 import { RAW_BLOB, RECEIVED_ATTACHMENT_BLOB } from './stored-content.ts';
+import { timingSafeEqual } from 'node:crypto';
+import { isoTime } from '../../platform/clock/index.ts';
+
+/** Where a link leads, and until which second. */
+interface ReceivedLink {
+  emailId: string;
+  /** An attachment, or `raw` for the source of the whole. */
+  file: string;
+  expires: number;
+}
+
+const VALID_SECONDS = 15 * 60;
+
+/** A fresh link; nothing of it is stored, so that what signs it also decides whether it is good. */
+export function makeReceivedLink(
+  store: Store,
+  emailId: string,
+  file: string,
+): { download_url: string; expires_at: string } {
+  const expires = Math.floor(store.clock.now() / 1000) + VALID_SECONDS;
+  const below = file === 'raw' ? 'raw' : `attachments/${file}`;
+  const query = new URLSearchParams({ expires: String(expires), token: tokenOf(store, { emailId, file, expires }) });
+  return {
+    download_url: `${store.origin()}/emails/receiving/${emailId}/${below}/download?${query}`,
+    expires_at: isoTime(expires * 1000),
+  };
+}
+
+function isGoodReceivedLink(store: Store, link: ReceivedLink, token: string): boolean {
+  const [given, right] = [Buffer.from(token), Buffer.from(tokenOf(store, link))];
+  const isOurs = given.length === right.length && timingSafeEqual(given, right);
+  return isOurs && store.clock.now() < link.expires * 1000;
+}
+
+/** No part holds a line break, so that no two links are signed as one text. */
+function tokenOf({ secrets }: Store, { emailId, file, expires }: ReceivedLink): string {
+  const text = [emailId, file, expires].join('\n');
+  return secrets.mac('received mail link', Buffer.from(text)).toString('base64url');
+}
+
+/** What a browser shows or plays and never runs. Everything else, HTML and SVG among it, is a row of bytes. */
+const HARMLESS = new Set([
+  'application/gzip',
+  'application/json',
+  'application/msword',
+  'application/pdf',
+  'application/rtf',
+  'application/vnd.ms-excel',
+  'application/vnd.ms-powerpoint',
+  'application/vnd.oasis.opendocument.presentation',
+  'application/vnd.oasis.opendocument.spreadsheet',
+  'application/vnd.oasis.opendocument.text',
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  'application/zip',
+  'audio/aac',
+  'audio/mpeg',
+  'audio/ogg',
+  'audio/wav',
+  'audio/webm',
+  'image/avif',
+  'image/bmp',
+  'image/gif',
+  'image/heic',
+  'image/jpeg',
+  'image/png',
+  'image/tiff',
+  'image/webp',
+  'message/rfc822',
+  'text/calendar',
+  'text/csv',
+  'text/plain',
+  'text/vcard',
+  'video/mp4',
+  'video/mpeg',
+  'video/ogg',
+  'video/quicktime',
+  'video/webm',
+]);
+
+const servedType = (contentType: string): string =>
+  HARMLESS.has(contentType) ? contentType : 'application/octet-stream';
 
 export interface ReceivedDownload {
   filename: string;

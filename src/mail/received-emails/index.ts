@@ -2,12 +2,16 @@
  * Mail that was received: what there is, its parts and its source, and links under which those can be had for fifteen
  * minutes without a key. It is written by flow/mail/receive; here it is read, deleted, and its storage counted.
  */
-export type { Authentication } from './authentication.ts';
-export { deleteReceivedEmail } from './delete-received-email.ts';
+export {
+  type Authentication,
+  deleteReceivedEmail,
+  readList,
+  getReceivedAttachment,
+  listReceivedAttachments,
+  getReceivedEmail,
+  listReceivedEmails,
+} from './read-received-emails.ts';
 export { downloadReceived, type ReceivedDownload } from './download-received.ts';
-export { readList } from './present.ts';
-export { getReceivedAttachment, listReceivedAttachments } from './read-received-attachments.ts';
-export { getReceivedEmail, listReceivedEmails } from './read-received-emails.ts';
 export {
   attachmentsOf as receivedAttachmentsOf,
   expiredReceivedIds,
@@ -22,8 +26,9 @@ export {
   type ReceivedAttachmentRow,
   type ReceivedEmailRow,
 } from './received-emails.store.ts';
-export { findWholeReceived, type WholeReceived } from './whole-received.ts';
 export {
+  findWholeReceived,
+  type WholeReceived,
   loadReceivedBodies,
   RAW_BLOB,
   RECEIVED_ATTACHMENT_BLOB,

@@ -1,7 +1,31 @@
 import type { NewBlob } from '../../platform/blobs/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { readContent } from '../contents/index.ts';
-import { receivedBodiesByIds, type ReceivedBodyRow } from './received-emails.store.ts';
+import {
+  receivedBodiesByIds,
+  attachmentsOf,
+  findReceived,
+  findReceivedBody,
+  type ReceivedBodyRow,
+  type ReceivedAttachmentRow,
+  type ReceivedEmailRow,
+} from './received-emails.store.ts';
+
+export interface WholeReceived {
+  row: ReceivedEmailRow;
+  files: ReceivedAttachmentRow[];
+  content: ReceivedContent;
+}
+
+/** An email with all that is kept of it, for what is written in answer to it. */
+export async function findWholeReceived(store: Store, teamId: string, id: string): Promise<WholeReceived | undefined> {
+  const row = await findReceived(store.db, teamId, id);
+  if (!row) return undefined;
+  const [files, body] = await Promise.all([attachmentsOf(store.db, [id]), findReceivedBody(store.db, id)]);
+  return { row, files, content: body ? await loadReceivedContent(store, body) : NOTHING };
+}
+
+const NOTHING: ReceivedContent = { html: null, text: null, headers: null };
 
 export interface ReceivedContent {
   html: string | null;

@@ -1,6 +1,6 @@
 import type { Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import { forgetFirstAttempts, type AttemptRow } from '../emails/index.ts';
+import { forgetFirstAttempts, type AttemptRow, type TriedRecipient } from '../emails/index.ts';
 import {
   emailOf,
   insertDeliveries,
@@ -9,13 +9,122 @@ import {
   type DeliveryRow,
   type Outcome,
   type Settle,
+  type Tried,
 } from '../queue/index.ts';
 import type { Stream } from '../stream-rates/index.ts';
-import { attemptOf } from './attempt-of.ts';
-import { conclude, type Conclusion } from './conclude.ts';
-import { noticesOf } from './notices.ts';
+import { conclude, causeFor, isUntried, type Conclusion } from './conclude.ts';
 import { createRefusalCounter, type RefusalCounter } from './refusals.ts';
 import { settleOutcomes, type Settlement } from './settle-outcomes.ts';
+import { replyText, type Reply } from '../../protocol/smtp-reply/index.ts';
+import { readAsked, wants, type NoticeAction, type NoticeRecipient, type Notify } from '../../protocol/dsn/index.ts';
+import type { NoticeOrder } from '../accept/index.ts';
+
+const TRANSCRIPT_CHARS_MAX = 8000;
+const REPLY_CHARS_MAX = 1000;
+
+/** The row of `delivery_attempts` for an attempt; undefined where it was broken off before it began and counts as none. */
+function attemptOf(
+  world: World,
+  row: DeliveryRow,
+  outcomes: readonly Outcome[],
+  { at, durationMs, conversation }: Tried,
+): AttemptRow | undefined {
+  const tried = outcomes.filter((outcome) => outcome.kind !== 'suppressed' && !isUntried(outcome));
+  const [first] = tried;
+  if (!first) return undefined;
+  const mx = conversation?.mx ?? ('mx' in first ? first.mx : undefined);
+  return {
+    email_id: row.email_id,
+    id: world.ids.uuid(),
+    created_at: at,
+    attempt: row.attempt,
+    destination: row.destination,
+    mx: mx ?? null,
+    relay: ('relay' in first ? first.relay : undefined) ?? null,
+    address: conversation?.address ?? null,
+    tls_version: conversation?.tls?.version ?? null,
+    tls_cipher: conversation?.tls?.cipher ?? null,
+    duration_ms: durationMs,
+    recipients: JSON.stringify(tried.map(describeTriedRecipient)),
+    transcript: conversation?.transcript.join('\n').slice(0, TRANSCRIPT_CHARS_MAX) ?? null,
+  };
+}
+
+function describeTriedRecipient(outcome: Outcome): TriedRecipient {
+  const said = 'reply' in outcome && outcome.reply ? replyText(outcome.reply) : undefined;
+  const detail = 'detail' in outcome ? outcome.detail : undefined;
+  return {
+    email: outcome.address,
+    outcome: outcome.kind,
+    reason: 'reason' in outcome ? outcome.reason : null,
+    reply: (said ?? detail)?.slice(0, REPLY_CHARS_MAX) ?? null,
+    cause: (outcome.kind === 'bounced' || outcome.kind === 'deferred' ? causeFor(outcome) : undefined) ?? null,
+  };
+}
+
+const HOUR_MS = 3_600_000;
+
+/** The delivery notices that the sender asked for (RFC 3461 §6), for the events of one attempt. */
+function noticesOf(
+  world: World,
+  row: DeliveryRow,
+  outcomes: readonly Outcome[],
+  { events }: Conclusion,
+): NoticeOrder[] {
+  const asked = readAsked(row.asked);
+  if (!asked || asked.sender === '') return [];
+  const orders = new Map<NoticeAction, NoticeRecipient[]>();
+  for (const { type, data } of events) {
+    const kind = NOTICE_KINDS[type];
+    if (!kind) continue;
+    for (const address of data?.to ?? []) {
+      const outcome = outcomes.find((one) => one.address === address);
+      // The next server supports DSN and sends the notice itself.
+      if (outcome?.kind === 'delivered' && outcome.isNoticed) continue;
+      if (!wants(asked, address, kind.what)) continue;
+      orders.set(kind.action, [...(orders.get(kind.action) ?? []), describeNoticeRecipient(address, kind, outcome)]);
+    }
+  }
+  const retryUntil = new Date(row.accepted_at + world.config.delivery.give_up_hours * HOUR_MS);
+  return [...orders].map(([action, recipients]) => ({
+    ...{ emailId: row.email_id, teamId: row.team_id, asked, action, recipients },
+    ...(action === 'delayed' ? { retryUntil } : {}),
+  }));
+}
+
+interface NoticeKind {
+  what: Notify;
+  action: NoticeAction;
+  /** The status without an enhanced code in the reply. */
+  status: string;
+}
+
+const FAILED: NoticeKind = { what: 'FAILURE', action: 'failed', status: '5.0.0' };
+const NOTICE_KINDS: Readonly<Record<string, NoticeKind>> = {
+  'email.delivered': { what: 'SUCCESS', action: 'relayed', status: '2.0.0' },
+  'email.delivery_delayed': { what: 'DELAY', action: 'delayed', status: '4.0.0' },
+  'email.bounced': FAILED,
+  'email.failed': FAILED,
+  'email.suppressed': { ...FAILED, status: '5.7.1' },
+};
+
+function describeNoticeRecipient(address: string, kind: NoticeKind, outcome: Outcome | undefined): NoticeRecipient {
+  const reply = outcome && 'reply' in outcome ? outcome.reply : undefined;
+  const remote = outcome && 'mx' in outcome ? outcome.mx : undefined;
+  const detail = reply ? replyText(reply) : outcome && 'detail' in outcome ? outcome.detail : undefined;
+  return {
+    address,
+    status: statusOf(kind, reply),
+    ...(detail === undefined ? {} : { diagnostic: detail }),
+    ...(remote === undefined ? {} : { remote: /^\S+/.exec(remote)?.[0] ?? remote }),
+  };
+}
+
+/** The enhanced code of the reply with the class of the action: mail that was given up has failed, even if the last reply was 4xx. */
+function statusOf({ status }: NoticeKind, reply: Reply | undefined): string {
+  const said = reply?.enhanced ?? status;
+  return said[0] === status[0] ? said : `${status[0]}${said.slice(1)}`;
+}
 
 interface Settled extends Settlement {
   row: DeliveryRow;

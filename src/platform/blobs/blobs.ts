@@ -1,5 +1,7 @@
 import type { Readable } from 'node:stream';
-import type { ScratchFile } from './scratch-file.ts';
+import type { ScratchFile } from './blob-files.ts';
+import { createHash } from 'node:crypto';
+import { nextTurn } from '../clock/index.ts';
 
 export interface NewBlob {
   key: string;
@@ -90,4 +92,127 @@ export class NoSuchBlob extends Error {
   constructor(key: string, options?: { cause: unknown }) {
     super(`there is no blob ${key}`, options);
   }
+}
+
+/** Hashes content that arrives in pieces. */
+interface Digester {
+  update(piece: Uint8Array): void;
+  /** Passes `content` on unchanged, and hashes it. */
+  watch(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array>;
+  /** Returns the digest of what has arrived so far. */
+  end(): BlobDigest;
+}
+
+export function createDigester(): Digester {
+  const hash = createHash('sha256');
+  let size = 0;
+  const update = (piece: Uint8Array): void => {
+    hash.update(piece);
+    size += piece.length;
+  };
+  return {
+    update,
+    async *watch(content) {
+      for await (const piece of content) {
+        update(piece);
+        yield piece;
+      }
+    },
+    end: () => ({ size, sha256: hash.copy().digest('hex') }),
+  };
+}
+
+/** Size of a piece that takes about a millisecond to hash. */
+const SLICE_BYTES = 256 * 1024;
+
+/** Hashes content in memory, and yields to the event loop in between. */
+export async function digestOfBytes(content: Uint8Array): Promise<BlobDigest> {
+  const digester = createDigester();
+  for (let at = 0; at < content.length; at += SLICE_BYTES) {
+    if (at > 0) await nextTurn();
+    digester.update(content.subarray(at, at + SLICE_BYTES));
+  }
+  return digester.end();
+}
+
+export interface CopiedAll {
+  copied: number;
+  /** There already, by an earlier call. */
+  found: number;
+  bytes: number;
+  /** Named, and in neither place. */
+  missing: number;
+}
+
+const BATCH = 256;
+const AT_ONCE_MAX = 8;
+
+/**
+ * Copies what is not there yet, and compares each content with its original afterwards. Needs all servers stopped: no process writes to
+ * either meanwhile. `named`: the keys that rows name, for a store's list may lag behind what it holds.
+ */
+export async function copyAllBlobs(
+  from: Blobs,
+  to: Blobs,
+  named: AsyncIterable<readonly string[]>,
+): Promise<CopiedAll> {
+  const sum: CopiedAll = { copied: 0, found: 0, bytes: 0, missing: 0 };
+  const copy = async (key: string): Promise<boolean> => {
+    const wanted = await from.digest(key);
+    if (!wanted) return false;
+    const isThere = isSame(await to.digest(key), wanted);
+    if (!isThere) await copyOne(from, to, key, wanted);
+    sum[isThere ? 'found' : 'copied']++;
+    sum.bytes += wanted.size;
+    return true;
+  };
+  let batch: string[] = [];
+  for await (const key of from.keys()) {
+    if (batch.push(key) < BATCH) continue;
+    await eachAtOnce(batch, AT_ONCE_MAX, copy);
+    batch = [];
+  }
+  await eachAtOnce(batch, AT_ONCE_MAX, copy);
+  for await (const keys of named)
+    await eachAtOnce(keys, AT_ONCE_MAX, async (key) => {
+      if (!(await isIn(to, key)) && !(await copy(key))) sum.missing++;
+    });
+  return sum;
+}
+
+const isIn = (blobs: Blobs, key: string): Promise<boolean> =>
+  blobs.size(key).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return false;
+      throw error;
+    },
+  );
+
+async function copyOne(from: Blobs, to: Blobs, key: string, wanted: BlobDigest): Promise<void> {
+  const opened = await from.open(key);
+  if (!opened) throw new Error(`${key} went from ${from.place} while it was copied`);
+  await to.putStream(key, opened.content as AsyncIterable<Buffer>);
+  if (!isSame(await to.digest(key), wanted))
+    throw new Error(`${key} in ${to.place} is not what it is in ${from.place}`);
+}
+
+const isSame = (one: BlobDigest | undefined, other: BlobDigest): boolean =>
+  one?.size === other.size && one.sha256 === other.sha256;
+
+/** Begins nothing more once one has failed, and ends when the last that had begun has. */
+export async function eachAtOnce<T>(
+  items: Iterable<T>,
+  max: number,
+  work: (item: T) => Promise<unknown>,
+): Promise<void> {
+  const left = items[Symbol.iterator]();
+  let failure: { error: unknown } | undefined;
+  const worker = async (): Promise<void> => {
+    for (let next = left.next(); !next.done && !failure; next = left.next()) {
+      await work(next.value).catch((error: unknown) => (failure ??= { error }));
+    }
+  };
+  await Promise.all(Array.from({ length: max }, worker));
+  if (failure) throw failure.error;
 }

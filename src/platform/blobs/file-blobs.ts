@@ -3,6 +3,9 @@ import path from 'node:path';
 import { MARK_FILE, readMark, writeMark } from '../installation-mark/index.ts';
 import {
   NoSuchBlob,
+  createDigester,
+  digestOfBytes,
+  eachAtOnce as eachOf,
   type BlobDigest,
   type BlobLink,
   type Blobs,
@@ -10,11 +13,7 @@ import {
   type ByteRange,
   type NewBlob,
 } from './blobs.ts';
-import { PART } from './copy-blobs.ts';
-import { createDigester, digestOfBytes } from './digest.ts';
-import { eachAtOnce as eachOf } from './each-at-once.ts';
-import { isOwner, partsOfKey, shardOf } from './keys.ts';
-import { openScratchFile, readRange } from './scratch-file.ts';
+import { PART, isOwner, partsOfKey, shardOf, openScratchFile, readRange } from './blob-files.ts';
 
 /** A disk syncs several files in nearly the time of one; more would only wait for each other. */
 const AT_ONCE_MAX = 16;

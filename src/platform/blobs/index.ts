@@ -10,14 +10,21 @@ import type { Blobs } from './blobs.ts';
 import { openFileBlobs } from './file-blobs.ts';
 import { openObjectBlobs } from './object-blobs.ts';
 
-export type { BlobDigest, BlobLink, Blobs, BlobSpool, ByteRange, NewBlob } from './blobs.ts';
-export { NoSuchBlob } from './blobs.ts';
-export { copyAllBlobs, type CopiedAll } from './copy-all.ts';
-export { copyBlobs } from './copy-blobs.ts';
-export { createDigester, digestOfBytes } from './digest.ts';
+export {
+  type BlobDigest,
+  type BlobLink,
+  type Blobs,
+  type BlobSpool,
+  type ByteRange,
+  type NewBlob,
+  NoSuchBlob,
+  copyAllBlobs,
+  type CopiedAll,
+  createDigester,
+  digestOfBytes,
+} from './blobs.ts';
+export { copyBlobs, shardOf, type ScratchFile } from './blob-files.ts';
 export { openFileBlobs } from './file-blobs.ts';
-export { shardOf } from './keys.ts';
-export type { ScratchFile } from './scratch-file.ts';
 
 export interface BlobsOptions {
   dataDir: string;

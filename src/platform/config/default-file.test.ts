@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { listKeys } from './keys.ts';
+import { listKeys } from './settings.ts';
 
 const folder = new URL('../../../config/', import.meta.url);
 const defaultFile = readFileSync(new URL('default.toml', folder), 'utf8');

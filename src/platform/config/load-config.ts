@@ -1,14 +1,157 @@
 import { readFileSync } from 'node:fs';
 import { readProgramFile } from '../../program-files/index.ts';
-import { ConfigFault } from './config-fault.ts';
-import { findConflicts } from './cross-checks.ts';
-import { applyLeaf, copyOf, emptyDraft, fillEntries } from './draft.ts';
-import type { Draft } from './draft.ts';
-import { applyEnvironment } from './environment.ts';
-import { listKeys } from './keys.ts';
-import { findNameFault } from './public-name.ts';
-import type { Config, DeepPartial, Source, Sources } from './settings.ts';
-import { listLeaves, readTomlFile } from './toml-tree.ts';
+import { findConflicts, findNameFault } from './cross-checks.ts';
+import {
+  listKeys,
+  entryName,
+  entrySections,
+  findKind,
+  isEntrySection,
+  sectionNames,
+  splitEntryKey,
+  variableName,
+  type Config,
+  type DeepPartial,
+  type Source,
+  type Sources,
+} from './settings.ts';
+import type { Kind } from './kind.ts';
+import { findNearest } from '../../contract/index.ts';
+import { parse, TomlError } from 'smol-toml';
+
+/** Thrown before anything was started; `faults` has one line for each thing to correct. */
+export class ConfigFault extends Error {
+  override readonly name = 'ConfigFault';
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`;
+    super(`The configuration has ${count}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+    this.faults = faults;
+  }
+}
+
+/** One value of a file at its place; an empty table is a leaf too, because `[regions.home]` alone makes a region. */
+interface Leaf {
+  readonly path: readonly string[];
+  readonly raw: unknown;
+}
+
+type TomlFile = { readonly tree: object } | { readonly fault: string };
+
+const ADVICE: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file; give the path of a TOML file',
+  EISDIR: 'it is a folder; give the path of a TOML file',
+  EACCES: 'this account may not; look at owner and mode of the file and of the folders above it',
+};
+
+/** Reads a file whole; what is wrong with it is told as one line that begins with its name. */
+function readTomlFile(read: () => Uint8Array, shownAs: string): TomlFile {
+  let bytes: Uint8Array;
+  try {
+    bytes = read();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    return {
+      fault: `${shownAs}: the file cannot be read (${code}); ${ADVICE[code] ?? 'give the path of a TOML file'}`,
+    };
+  }
+  try {
+    const content = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    // Integers too large for a number come as bigint, so that their setting can name its range.
+    return { tree: parse(content, { integersAsBigInt: 'asNeeded' }) };
+  } catch (error) {
+    if (error instanceof TomlError) return { fault: describeSyntaxFault(error, shownAs) };
+    return { fault: `${shownAs}: the file is not UTF-8 text, which TOML must be` };
+  }
+}
+
+function listLeaves(tree: object, path: readonly string[] = []): Leaf[] {
+  const leaves: Leaf[] = [];
+  for (const [name, raw] of Object.entries(tree)) {
+    const here = [...path, name];
+    if (isTable(raw) && Object.keys(raw).length > 0) leaves.push(...listLeaves(raw, here));
+    else if (raw !== undefined) leaves.push({ path: here, raw });
+  }
+  return leaves;
+}
+
+/** Tables of the parser have no prototype, those of a program that passes settings have one. */
+function isTable(raw: unknown): raw is object {
+  if (typeof raw !== 'object' || raw === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(raw);
+  return prototype === null || prototype === Object.prototype;
+}
+
+/** The key as TOML writes it: `"http.port"` in quotes is one name and no setting. */
+function spellKey(path: readonly string[]): string {
+  return path.map((name) => (/^[\w-]+$/.test(name) ? name : JSON.stringify(name))).join('.');
+}
+
+/** Only the parser's first line: the lines below it quote the file, which may hold a password. */
+function describeSyntaxFault(error: TomlError, shownAs: string): string {
+  const [first = ''] = error.message.split('\n');
+  return `${shownAs}:${error.line}:${error.column}: ${first.replace('Invalid TOML document: ', 'not valid TOML: ')}`;
+}
+
+/** Read by the launcher, the command line and the tests; no settings of the server. */
+const otherNames = [
+  'RASKET_API_KEY',
+  'RASKET_URL',
+  'RASKET_DATA',
+  'RASKET_CONFIG',
+  'RASKET_PROFILE',
+  'RASKET_BASE_URL',
+  'RASKET_DEV_API_KEY',
+];
+const otherPrefixes = ['RASKET_TEST_', 'RASKET_BENCH_', 'RASKET_CI_'];
+
+/** Variables set the entries that exist already; they make none, since a name's hyphens cannot be told from its end. */
+function applyEnvironment(draft: Draft, env: Readonly<Record<string, string | undefined>>): void {
+  const keys = new Map(listKeys(draft.entries).map((key) => [variableName(key), key]));
+  for (const [name, text] of Object.entries(env).toSorted(([one], [other]) => (one < other ? -1 : 1))) {
+    if (text === undefined || !isOurs(name)) continue;
+    const key = keys.get(name);
+    const kind = key === undefined ? undefined : findKind(key);
+    if (key === undefined || kind === undefined) noteUnknownName(draft, name, keys);
+    else applyLeaf(draft, { path: key.split('.'), raw: kind.fromText(text) }, { source: 'env', shownAs: name });
+  }
+}
+
+function isOurs(name: string): boolean {
+  if (!name.startsWith('RASKET_') || otherNames.includes(name)) return false;
+  return !otherPrefixes.some((prefix) => name.startsWith(prefix));
+}
+
+/** What looks like a slip of typing stops the start; a name like no setting is another program's, and is only told of. */
+function noteUnknownName(draft: Draft, name: string, keys: ReadonlyMap<string, string>): void {
+  const nearest = findNearest(name.toUpperCase(), [...keys.keys(), ...otherNames], name.slice('RASKET'.length));
+  const key = keys.get(nearest ?? '');
+  if (key !== undefined) draft.unsound.add(key);
+  const hint = nearest === undefined ? '' : `; did you mean ${key === undefined ? nearest : `${nearest} (${key})`}?`;
+  const section = findSectionOfMissingEntry(name);
+  if (section !== undefined) {
+    const known = [...draft.entries].filter((entry) => entry.startsWith(`${section}.`)).join(', ');
+    draft.faults.add(
+      `environment: ${name} fits none of ${known}; add [${section}.<name>] to your file to have another${hint}`,
+    );
+  } else if (nearest === undefined) {
+    draft.warnings.add(`environment: ${name} is not a setting and is ignored; config/default.toml lists them all`);
+  } else {
+    draft.faults.add(`environment: ${name} is not a setting${hint}`);
+  }
+}
+
+/** The section whose field the name ends in, when what stands between them is the name of no entry. */
+function findSectionOfMissingEntry(name: string): string | undefined {
+  for (const [section, { fields }] of Object.entries(entrySections)) {
+    const prefix = `RASKET_${section.toUpperCase()}_`;
+    if (name.startsWith(prefix) && Object.keys(fields).some((field) => name.endsWith(`_${field.toUpperCase()}`))) {
+      return section;
+    }
+  }
+  return undefined;
+}
 
 export interface ConfigInput {
   /** A TOML file with what differs from the defaults. */
@@ -110,4 +253,132 @@ function freeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
   for (const part of Object.values(value)) freeze(part);
   return Object.freeze(value);
+}
+
+/** The configuration while layers are laid over each other: it goes on after a fault, so that all are found. */
+interface Draft {
+  readonly values: Map<string, unknown>;
+  readonly sources: Map<string, Source>;
+  /** The named entries that exist, such as `regions.eu-west-1`. */
+  readonly entries: Set<string>;
+  readonly faults: Set<string>;
+  /** What is odd and does no harm. */
+  readonly warnings: Set<string>;
+  /** Keys that a fault was about: a rule over several keys says nothing sensible while one of them is wrong. */
+  readonly unsound: Set<string>;
+}
+
+/** Where a value stands: `shownAs` begins its faults. */
+interface Origin {
+  readonly source: Source;
+  readonly shownAs: string;
+}
+
+function emptyDraft(): Draft {
+  return {
+    values: new Map(),
+    sources: new Map(),
+    entries: new Set(),
+    faults: new Set(),
+    warnings: new Set(),
+    unsound: new Set(),
+  };
+}
+
+const copyOf = (draft: Draft): Draft => ({
+  values: new Map(draft.values),
+  sources: new Map(draft.sources),
+  entries: new Set(draft.entries),
+  faults: new Set(draft.faults),
+  warnings: new Set(draft.warnings),
+  unsound: new Set(draft.unsound),
+});
+
+function applyLeaf(draft: Draft, leaf: Leaf, origin: Origin): void {
+  const key = spellKey(leaf.path);
+  const kind = findKind(key);
+  if (kind !== undefined) {
+    const entry = splitEntryKey(key);
+    if (entry !== undefined) draft.entries.add(`${entry.section}.${entry.name}`);
+    assign(draft, { key, kind, raw: leaf.raw }, origin);
+    return;
+  }
+  if (acceptsEmptyTable(draft, leaf)) return;
+  draft.faults.add(`${origin.shownAs}: ${refuseStructure(leaf) ?? refuseUnknownKey(draft, key)}`);
+}
+
+/** Gives entries of one's own the defaults of their section's template, for what they leave out. */
+function fillEntries(draft: Draft, defaults: ReadonlyMap<string, unknown>): void {
+  for (const entry of draft.entries) {
+    const section = entry.slice(0, entry.indexOf('.')) as keyof typeof entrySections;
+    const { template, fields } = entrySections[section];
+    for (const field of Object.keys(fields)) {
+      const key = `${entry}.${field}`;
+      if (draft.values.has(key)) continue;
+      draft.values.set(key, defaults.get(`${section}.${template}.${field}`));
+      draft.sources.set(key, 'default');
+    }
+  }
+}
+
+function assign(draft: Draft, given: { key: string; kind: Kind<unknown>; raw: unknown }, origin: Origin): void {
+  const { key, kind, raw } = given;
+  const parsed = kind.read(raw);
+  if ('value' in parsed) {
+    draft.values.set(key, parsed.value);
+    draft.sources.set(key, origin.source);
+    return;
+  }
+  draft.unsound.add(key);
+  for (const { at, expects, got } of parsed.unfit) {
+    const quoted = kind.mask === undefined ? quote(got) : 'a value that is not shown, because it is secret';
+    draft.faults.add(`${origin.shownAs}: ${key}${at} must be ${expects}; got ${quoted}`);
+  }
+}
+
+/** `[http]` alone changes nothing, `[regions.home]` alone makes a region. */
+function acceptsEmptyTable(draft: Draft, leaf: Leaf): boolean {
+  if (!isTable(leaf.raw) || !isPlaceOfTable(leaf.path)) return false;
+  if (leaf.path.length === 2) draft.entries.add(leaf.path.join('.'));
+  return true;
+}
+
+function isPlaceOfTable([section = '', name, ...rest]: readonly string[]): boolean {
+  if (rest.length > 0) return false;
+  return name === undefined ? sectionNames.includes(section) : isEntrySection(section) && entryName.test(name);
+}
+
+function refuseStructure({ path, raw }: Leaf): string | undefined {
+  const [section = '', name] = path;
+  if (isEntrySection(section) && name !== undefined && !entryName.test(name)) {
+    return `${spellKey([section, name])} is no usable name; use lower-case letters, digits and single hyphens, such as ${section}.my-own`;
+  }
+  if (!isPlaceOfTable(path)) return undefined;
+  const key = spellKey(path);
+  return `${key} must be a table of settings, [${key}]; got ${quote(raw)}`;
+}
+
+function refuseUnknownKey(draft: Draft, key: string): string {
+  const [section = '', name] = key.split('.');
+  const own = isEntrySection(section) && name !== undefined ? [`${section}.${name}`] : [];
+  const keys = listKeys([...own, ...draft.entries]);
+  const above = keys.find((one) => key.startsWith(`${one}.`));
+  const ending = `.${key.slice(key.lastIndexOf('.') + 1)}`;
+  const nearest = above ?? findNearest(key, [...keys, ...sectionNames], ending);
+  if (nearest === undefined) return `${key} is not a setting; config/default.toml lists them all`;
+  draft.unsound.add(nearest);
+  return `${key} is not a setting; did you mean ${nearest}?`;
+}
+
+/** Long enough to recognise the value, short enough for one line; what could be a password in a URL is left out of any value. */
+function quote(raw: unknown): string {
+  if (isTable(raw)) return 'a table';
+  if (raw instanceof Date) return 'a date';
+  const written = typeof raw === 'string' || Array.isArray(raw) ? JSON.stringify(raw, writeBigint) : String(raw);
+  const safe = written.replaceAll(/:[^"\s]*@/g, ':***@');
+  return safe.length > 80 ? `${safe.slice(0, 77)}...` : safe;
+}
+
+function writeBigint(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? value.toString() : value;
 }

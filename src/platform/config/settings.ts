@@ -1,15 +1,59 @@
 import type { Region as ContractRegion } from '../../contract/index.ts';
 import { validate as isCronText } from 'node-cron';
-import { flag, integer, integerOrNone, list, oneOf, percent, text, textOrEmpty } from './kind.ts';
-import type { Kind } from './kind.ts';
+import { flag, integer, integerOrNone, list, oneOf, percent, text, textOrEmpty, secret, type Kind } from './kind.ts';
 import { doctorSection } from './doctor-settings.ts';
 import * as network from './network-kinds.ts';
-import { backupSections } from './backup-settings.ts';
-import { blobsSection } from './blobs-settings.ts';
-import { hasOnlyHostPlaceholder, isHostTemplate } from './host-template.ts';
-import { smtpSections } from './smtp-settings.ts';
-import { tlsSections } from './tls-settings.ts';
+import { hasOnlyHostPlaceholder, isHostTemplate, smtpSections, tlsSections } from './port-settings.ts';
 import { findTimeZone } from '../../protocol/time-zone/index.ts';
+
+/** Copies of the installation, and what is asked before a newer program changes it. */
+const backupSections = {
+  backup: {
+    schedule: textOrEmpty('a time of day in UTC, such as 03:30', (value) => /^([01]\d|2[0-3]):[0-5]\d$/.test(value)),
+    keep: integer({ min: 1, max: 1000, unit: 'backups' }),
+    directory: text('the path of a folder, not empty', (value) => value !== '' && !value.includes('\0')),
+    pg_programs: textOrEmpty(
+      'the path of a folder from the root',
+      (value) => value.startsWith('/') && !value.includes('\0'),
+    ),
+    max_age_hours: integer({ min: 1, max: 8760, unit: 'hours' }),
+  },
+  upgrade: {
+    backup: flag(),
+    backup_age_hours: integerOrNone({ max: 8760, unit: 'hours; 0 for any age' }),
+    room_percent: integer({ min: 0, max: 1000, unit: 'per cent of the size of the database; 0 does not ask' }),
+    beside_old_nodes: flag(),
+  },
+};
+
+const MASKED = (value: string): string => (value === '' ? '' : '***');
+
+/** Where content stands that is too large for a row. */
+const blobsSection = {
+  store: oneOf(['files', 's3']),
+  endpoint: network.originOrEmpty,
+  region: text('the name of a region, such as eu-central-1', (value) => /^[a-z0-9-]{1,64}$/i.test(value)),
+  bucket: textOrEmpty('the name of a bucket, 3 to 63 lower-case letters, digits, dots and hyphens', (value) =>
+    /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(value),
+  ),
+  prefix: textOrEmpty(
+    'segments of letters, digits, dots, hyphens and underscores, with slashes between them',
+    (value) => /^[\w-][\w.-]*(\/[\w-][\w.-]*)*$/.test(value) && value.length <= 200,
+  ),
+  path_style: flag(),
+  access_key: textOrEmpty('an access key of 1 to 200 characters without spaces and slashes', (value) =>
+    /^[\x21-\x2e\x30-\x7e]{1,200}$/.test(value),
+  ),
+  secret_key: secret(
+    textOrEmpty('a secret key of 1 to 500 characters without spaces', (value) => /^[\x21-\x7e]{1,500}$/.test(value)),
+    MASKED,
+  ),
+  secret_key_file: textOrEmpty('the path of a file', (value) => !value.includes('\0')),
+  timeout_seconds: integer({ min: 1, max: 300, unit: 'seconds' }),
+  give_up_seconds: integer({ min: 1, max: 600, unit: 'seconds' }),
+  requests_max: integer({ min: 1, max: 1000, unit: 'requests' }),
+  cache_bytes: integer({ min: 0, max: 1_099_511_627_776, unit: 'bytes' }),
+};
 
 const cidrs = list(network.cidr, { min: 0, max: 100 });
 const seconds = { unit: 'seconds' };
@@ -17,7 +61,7 @@ const bytes = { unit: 'bytes' };
 const filePathOrEmpty = textOrEmpty('the path of a file', (value) => !value.includes('\0'));
 
 /** Sections whose settings are fixed. Defaults and reasons stand in config/default.toml, only kinds stand here. */
-export const sections = {
+const sections = {
   instance: {
     host: network.hostName,
     env: text('a word of 1 to 32 lower-case letters, digits and hyphens', (value) => /^[a-z0-9-]{1,32}$/.test(value)),
@@ -379,3 +423,84 @@ function isDmarc(value: string): boolean {
 function isFiveFieldCron(value: string): boolean {
   return value.trim().split(/\s+/).length === 5 && isCronText(value);
 }
+
+export const sectionNames: readonly string[] = [...Object.keys(sections), ...Object.keys(entrySections)];
+
+const fixedKinds = new Map<string, Kind<unknown>>(
+  Object.entries(sections).flatMap(([section, kinds]) =>
+    Object.entries(kinds).map(([name, kind]): [string, Kind<unknown>] => [`${section}.${name}`, kind]),
+  ),
+);
+
+const entryFields = new Map<string, Map<string, Kind<unknown>>>(
+  Object.entries(entrySections).map(([section, { fields }]) => [
+    section,
+    new Map<string, Kind<unknown>>(Object.entries(fields)),
+  ]),
+);
+
+/** The kind of a key, or undefined when no setting has that name. */
+export function findKind(key: string): Kind<unknown> | undefined {
+  const entry = splitEntryKey(key);
+  return fixedKinds.get(key) ?? (entry && entryFields.get(entry.section)?.get(entry.field));
+}
+
+export function splitEntryKey(key: string): { section: string; name: string; field: string } | undefined {
+  const [section = '', name = '', field, ...rest] = key.split('.');
+  if (field === undefined || rest.length > 0 || !entryFields.has(section) || !entryName.test(name)) return undefined;
+  return { section, name, field };
+}
+
+/** All keys there are, given the entries that exist, such as `regions.eu-west-1`. */
+export function listKeys(entries: Iterable<string>): string[] {
+  const keys = [...fixedKinds.keys()];
+  for (const entry of entries) {
+    const fields = entryFields.get(entry.split('.')[0] ?? '');
+    keys.push(...[...(fields?.keys() ?? [])].map((field) => `${entry}.${field}`));
+  }
+  return keys;
+}
+
+export function isEntrySection(section: string): boolean {
+  return entryFields.has(section);
+}
+
+/** `http.port` is RASKET_HTTP_PORT, `regions.eu-west-1.sandbox` is RASKET_REGIONS_EU_WEST_1_SANDBOX. */
+export function variableName(key: string): string {
+  return `RASKET_${key.toUpperCase().replaceAll(/[.-]/g, '_')}`;
+}
+
+/** Whose test addresses applications that come from Resend send to. In production it is a domain like all others. */
+const RESEND_TEST_DOMAIN = 'resend.dev';
+
+/** The domains whose addresses the mailbox simulator answers for. */
+export const listSimulatorDomains = ({ instance, profile }: Pick<Config, 'instance' | 'profile'>): string[] => [
+  `simulator.${instance.host}`.toLowerCase(),
+  ...(profile === 'development' ? [RESEND_TEST_DOMAIN] : []),
+];
+
+export const isSimulatorDomain = (config: Pick<Config, 'instance' | 'profile'>, name: string): boolean =>
+  listSimulatorDomains(config).includes(name);
+
+/**
+ * The plan that a team's `plan_code` means. One that was taken out of the config goes on serving the teams that have it; one
+ * that never was in it counts as the default one. What cannot be undone goes by `isPlan` instead.
+ */
+export function planNamed(config: Config, code: string | undefined): { code: string; plan: Plan } {
+  const { default_plan: fallback } = config.team;
+  const { retired_plans: retired = {} } = config;
+  if (code !== undefined && !isPlan(config, code) && Object.hasOwn(retired, code)) {
+    const plan = retired[code];
+    if (plan) return { code, plan };
+  }
+  const known = code !== undefined && isPlan(config, code) ? code : fallback;
+  const plan = config.plans[known];
+  if (!plan) throw new Error(`the config has no plan ${known}`);
+  return { code: known, plan };
+}
+
+/** A plan may be called `constructor`, and `constructor` need not be a plan. */
+export const isPlan = (config: Config, code: string): boolean => Object.hasOwn(config.plans, code);
+
+/** Emails that a team may send a month: those that its plan includes, and those beyond them that are charged. */
+export const monthlyLimitOf = (plan: Plan): number => plan.included_emails + plan.overage_emails;

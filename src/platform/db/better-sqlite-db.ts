@@ -1,13 +1,23 @@
 import Sqlite from 'better-sqlite3';
 import type { Knex } from 'knex';
-import type { DriverDb } from './fault-notices.ts';
-import type { Executor, Row, Value } from './types.ts';
-import { createCommitListeners, WITHOUT_OTHERS } from './commit-listeners.ts';
-import { holdFiles } from './held-files.ts';
-import { createLockWait } from './lock-wait.ts';
-import { createTableVersions, memoOver, tableWrittenBy, writesRows } from './memo.ts';
-import { NEW_FILE_PRAGMA, SQLITE_PRAGMAS } from './pragmas.ts';
-import { cutUnusedPages, firstNumber } from './unused-pages.ts';
+import type { DriverDb } from './faults.ts';
+import type { Executor, Row, Value } from './db.ts';
+import {
+  createCommitListeners,
+  WITHOUT_OTHERS,
+  createTableVersions,
+  memoOver,
+  tableWrittenBy,
+  writesRows,
+} from './memo.ts';
+import {
+  holdFiles,
+  createLockWait,
+  NEW_FILE_PRAGMA,
+  SQLITE_PRAGMAS,
+  cutUnusedPages,
+  firstNumber,
+} from './sqlite-file.ts';
 
 /**
  * The embedded default. Statements run in this thread on prepared, cached statements: a knex round trip costs more

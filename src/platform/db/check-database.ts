@@ -1,7 +1,7 @@
 import { startThread } from '../../program-files/index.ts';
 import { systemClock, stopwatch } from '../clock/index.ts';
 import { isDatabaseDamage } from './faults.ts';
-import type { Db } from './types.ts';
+import type { Db } from './db.ts';
 
 /** The result of a check of the stored data. */
 export interface DatabaseCheck {

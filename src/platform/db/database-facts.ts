@@ -1,4 +1,4 @@
-import type { Executor } from './types.ts';
+import type { Executor } from './db.ts';
 
 /** What has to hold of a PostgreSQL database before everything is written into it. */
 export interface ServerFacts {

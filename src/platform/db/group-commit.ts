@@ -1,7 +1,7 @@
-import { nextTurn } from '../clock/index.ts';
+import { nextTurn, systemClock } from '../clock/index.ts';
 import { createFairBacklog, type FairBacklog, type Place } from '../fair-share/index.ts';
-import { isDatabaseGone } from './faults.ts';
-import type { Db, Executor } from './types.ts';
+import { isDatabaseGone, isDatabaseSetback } from './faults.ts';
+import type { Db, Executor } from './db.ts';
 
 /**
  * Group commit: whatever is handed in while a commit is under way shares the next one. A synced commit costs the same
@@ -125,4 +125,78 @@ async function gather(lanes: readonly OpenLane[]): Promise<void> {
 function answer(waiting: Waiting<never, never>, result: unknown): void {
   if (result instanceof Error) waiting.reject(result);
   else waiting.resolve(result as never);
+}
+
+interface WaitingCall<Item, Result> {
+  item: Item;
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+}
+
+/** One that does not answer holds back the others no longer than this. */
+const ALONE_MS_MAX = 1000;
+
+/**
+ * Does for many callers at once what costs the same for one: those that come together go together, and those that come while
+ * others are under way go with the next. `work` begins behind the call of each that it is done for, and answers one result each.
+ */
+export function inCompany<Item, Result>(
+  work: (items: Item[]) => Promise<readonly Result[]>,
+): (item: Item) => Promise<Result> {
+  let waiting: WaitingCall<Item, Result>[] = [];
+  let isDraining = false;
+
+  async function drain(): Promise<void> {
+    while (waiting.length > 0) {
+      await nextTurn();
+      const group = waiting;
+      waiting = [];
+      await new Promise<void>((next) => {
+        const cancel = systemClock.timer(ALONE_MS_MAX, next);
+        void settle(group).then(cancel).then(next);
+      });
+    }
+    isDraining = false;
+  }
+
+  async function settle(group: WaitingCall<Item, Result>[]): Promise<void> {
+    try {
+      const results = await work(group.map(({ item }) => item));
+      group.forEach(({ resolve }, at) => resolve(results[at] as Result));
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+    }
+  }
+
+  return (item) =>
+    new Promise<Result>((resolve, reject) => {
+      waiting.push({ item, resolve, reject });
+      if (isDraining) return;
+      isDraining = true;
+      void drain();
+    });
+}
+
+/**
+ * Does several works in one transaction of SQLite, each behind a savepoint: one that fails is undone alone, and its error is its
+ * answer. A database that fails fails them all.
+ */
+export async function eachAlone(
+  tx: Executor,
+  works: readonly ((tx: Executor) => Promise<void>)[],
+): Promise<(undefined | Error)[]> {
+  const answers: (undefined | Error)[] = [];
+  for (const work of works) {
+    await tx.run('savepoint one_of_many');
+    try {
+      await work(tx);
+      answers.push(undefined);
+    } catch (error) {
+      if (isDatabaseSetback(error)) throw error;
+      await tx.run('rollback to one_of_many');
+      answers.push(error instanceof Error ? error : new Error(String(error)));
+    }
+    await tx.run('release one_of_many');
+  }
+  return answers;
 }

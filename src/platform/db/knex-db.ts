@@ -1,11 +1,8 @@
 import knexModule, { type Knex } from 'knex';
-import { createCommitListeners, WITHOUT_OTHERS } from './commit-listeners.ts';
-import { holdFiles } from './held-files.ts';
-import { tableWrittenBy, writesRows } from './memo.ts';
-import { NEW_FILE_PRAGMA, SQLITE_PRAGMAS } from './pragmas.ts';
-import { cutUnusedPages, firstNumber } from './unused-pages.ts';
-import type { DriverDb } from './fault-notices.ts';
-import type { Executor, Row, Value } from './types.ts';
+import { createCommitListeners, WITHOUT_OTHERS, tableWrittenBy, writesRows } from './memo.ts';
+import { holdFiles, NEW_FILE_PRAGMA, SQLITE_PRAGMAS, cutUnusedPages, firstNumber } from './sqlite-file.ts';
+import type { DriverDb } from './faults.ts';
+import type { Executor, Row, Value } from './db.ts';
 
 /** SQLite through the asynchronous `sqlite3` driver. */
 export function openKnexDb(file: string): DriverDb {

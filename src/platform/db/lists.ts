@@ -1,5 +1,7 @@
 import { isUuid } from '../ids/index.ts';
-import type { Dialect, Executor, Value } from './types.ts';
+import type { Dialect, Executor, Value } from './db.ts';
+import { nextTurn } from '../clock/index.ts';
+import { refuse } from '../refusal/index.ts';
 
 interface Fragment {
   sql: string;
@@ -86,4 +88,184 @@ export function pageOf<T>(rows: T[], page: Page): { rows: T[]; hasMore: boolean 
   const kept = rows.slice(0, page.limit);
   if (page.before !== undefined) kept.reverse();
   return { rows: kept, hasMore: rows.length > page.limit };
+}
+
+interface Condition {
+  sql: string;
+  values: readonly Value[];
+}
+
+interface BatchedList {
+  table: string;
+  columns?: string | undefined;
+  /** What narrows the list and has an index in the order of ids. */
+  where: Condition;
+  /** What no index helps with: each row of the list is held against it. */
+  match: Condition;
+}
+
+/** A statement on SQLite holds up the process, so that it looks at so many rows at most. */
+const BATCH = 5000;
+
+/** A page of the rows of a list that match. PostgreSQL looks for them in one statement. */
+export async function pageInBatches<T>(
+  db: Executor,
+  { table, columns, where, match }: BatchedList,
+  page: Page,
+): Promise<{ rows: T[]; hasMore: boolean }> {
+  const isBack = page.before !== undefined;
+  const rows: T[] = [];
+  for (let edge = page.after ?? page.before; ;) {
+    const from = isBack ? { before: edge } : { after: edge };
+    const end = db.dialect === 'pg' ? undefined : await batchEnd(db, { table, where }, from);
+    const within = end === undefined ? 'true' : `id ${isBack ? '<=' : '>='} ?`;
+    const rest = { ...from, limit: page.limit - rows.length };
+    const sql = pageSql(table, `${where.sql} and ${within} and ${match.sql}`, rest, columns);
+    const bounds = end === undefined ? [] : [end];
+    rows.push(...(await db.all<T>(sql, [...where.values, ...bounds, ...match.values, ...pageValues(rest)])));
+    if (end === undefined || rows.length > page.limit) return pageOf(rows, page);
+    edge = end;
+    await nextTurn();
+  }
+}
+
+/** The last id of a batch that is not the last one. */
+async function batchEnd(
+  db: Executor,
+  { table, where }: Pick<BatchedList, 'table' | 'where'>,
+  from: Omit<Page, 'limit'>,
+): Promise<string | undefined> {
+  const sql = `${pageSql(table, where.sql, { ...from, limit: 0 }, 'id')} offset ?`;
+  const values = [...where.values, ...pageValues({ ...from, limit: 0 }), BATCH - 1];
+  return (await db.get<{ id: string }>(sql, values))?.id;
+}
+
+/** A statement on SQLite holds up the process, so that it looks at so many ids at most. */
+const ENDING_BATCH = 5000;
+const LOOKED_AT_MAX = 100_000;
+
+interface EndingList {
+  table: string;
+  columns: string;
+  /** With what narrows the list it has an index. */
+  id: string;
+  where: { sql: string; values: readonly Value[] };
+  /** An id of its own form is a text without the hyphens of a UUID. */
+  form: 'uuid' | 'text';
+  /** What one of them is, in the plural. */
+  noun: string;
+  /** Fewer, where to look at an id is to read its row. */
+  lookedAtMax?: number;
+}
+
+/** The parameter beside the page: beside the end of an id no other filter is taken. */
+export function mustBeAlone(query: object): void {
+  const others = Object.entries(query).filter(
+    ([name, value]) => value !== undefined && !['id_end', 'limit', 'after', 'before'].includes(name),
+  );
+  const [[other] = []] = others;
+  if (other !== undefined) throw refuse('invalid_parameter', { say: `id_end stands alone; leave out ${other}.` });
+}
+
+/**
+ * A page of the rows whose id ends so. No index has the ends, which are random: one would cost each insert more than all of its
+ * other indexes do. The ids of the newest are looked through instead, which an index has in their order.
+ */
+export async function rowsEnding<T>(
+  db: Executor,
+  list: EndingList,
+  given: string,
+  page: Page,
+): Promise<{ rows: T[]; hasMore: boolean }> {
+  const end = given.toLowerCase();
+  const found: string[] = [];
+  const most = list.lookedAtMax ?? LOOKED_AT_MAX;
+  const limit = db.dialect === 'pg' ? most : ENDING_BATCH;
+  let edge = page.after ?? page.before;
+  let lookedAt = 0;
+  for (let isLast = false; !isLast;) {
+    const batch = await idsEndingIn(db, list, end, { edge, isBack: page.before !== undefined, limit });
+    found.push(...batch.ids);
+    lookedAt += batch.count;
+    edge = batch.edge;
+    isLast = batch.count < limit || lookedAt >= most || found.length > page.limit;
+    if (!isLast) await nextTurn();
+  }
+  if (found.length === 0 && lookedAt >= most) {
+    throw refuse('invalid_parameter', {
+      say: `None of the newest ${most} ${list.noun} has an id that ends in ${end}; name an older one by its whole id.`,
+    });
+  }
+  const kept = found.slice(0, page.limit);
+  if (kept.length === 0) return { rows: [], hasMore: false };
+  const among = (list.form === 'uuid' ? uuidsIn : textsIn)(db.dialect, list.id, kept);
+  const sql = `select ${list.columns} from ${list.table} where ${list.where.sql} and ${among.sql} order by ${list.id} desc`;
+  return { rows: await db.all<T>(sql, [...list.where.values, among.value]), hasMore: found.length > page.limit };
+}
+
+/** Those of the next batch, in the order of the page. */
+async function idsEndingIn(
+  db: Executor,
+  { table, id, where, form }: EndingList,
+  end: string,
+  { edge, isBack, limit }: { edge: string | undefined; isBack: boolean; limit: number },
+): Promise<{ ids: string[]; count: number; edge: string | undefined }> {
+  const text = 'cast(id as text)';
+  const joined = db.dialect === 'pg' ? 'string_agg' : 'group_concat';
+  const beyond = edge === undefined ? '' : `and ${id} ${isBack ? '>' : '<'} ?`;
+  const sql = `select count(*) as n, ${isBack ? 'max' : 'min'}(${text}) as edge,
+      ${joined}(case when ${text} like ? then ${text} end, ',') as found
+    from (select ${id} as id from ${table} where ${where.sql} ${beyond} order by ${id} ${isBack ? 'asc' : 'desc'} limit ?) as newest`;
+  const pattern = `%${form === 'uuid' ? endOfUuid(end) : end}`;
+  const values = [pattern, ...where.values, ...(edge === undefined ? [] : [edge]), limit];
+  const row = await db.get<{ n: number; edge: string | null; found: string | null }>(sql, values);
+  const ids = (row?.found ?? '').split(',').filter((one) => one !== '');
+  // Neither database promises the order in which they are joined.
+  ids.sort((a, b) => (a < b === isBack ? -1 : 1));
+  return { ids, count: Number(row?.n ?? 0), edge: row?.edge ?? undefined };
+}
+
+/** Hexadecimal digits as they stand at the end of a UUID: 8-4-4-4-12. */
+export function endOfUuid(end: string): string {
+  const whole = end.toLowerCase().padStart(32, '_');
+  const parts = [whole.slice(0, 8), whole.slice(8, 12), whole.slice(12, 16), whole.slice(16, 20), whole.slice(20)];
+  return parts.join('-').replace(/^[_-]+/, '');
+}
+
+interface PrefixList {
+  table: string;
+  columns?: string;
+  teamId: string;
+  /** What else narrows the list; with the team it has an index in the order of ids. */
+  where: { sql: string; values: readonly Value[] };
+  /** With the team it has an index, which PostgreSQL keeps in the order of code points. */
+  column: string;
+  prefix: string;
+}
+
+/** A page of the rows whose column begins with a prefix: few are read by their ids, many on the way of the list. */
+export async function prefixPage<T>(
+  db: Executor,
+  list: PrefixList,
+  page: Page,
+): Promise<{ rows: T[]; hasMore: boolean }> {
+  const { table, columns, teamId, column, prefix } = list;
+  const where = `team_id = ? and ${list.where.sql}`;
+  const values = [teamId, ...list.where.values];
+  const range = beginsWith(db.dialect, column, prefix);
+  const ids = { sql: `select id from ${table} where team_id = ? and ${range.sql}`, values: [teamId, ...range.values] };
+  const read = async (found: { sql: string; values: readonly Value[] }) => {
+    const sql = pageSql(table, `${where} and ${found.sql}`, page, columns);
+    return pageOf(await db.all<T>(sql, [...values, ...found.values, ...pageValues(page)]), page);
+  };
+  if (await findsFew(db, ids)) {
+    // Of an array, PostgreSQL looks each id up; a subquery it rather joins with all rows of the team.
+    return read({
+      sql: db.dialect === 'pg' ? `id = any(array(${ids.sql}))` : `id in (${ids.sql})`,
+      values: ids.values,
+    });
+  }
+  // The `+` keeps SQLite on the way of the list; along the column's index it would sort all that it finds.
+  const match = beginsWith(db.dialect, db.dialect === 'pg' ? column : `+${column}`, prefix);
+  return pageInBatches<T>(db, { table, columns, where: { sql: where, values }, match }, page);
 }

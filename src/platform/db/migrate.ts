@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { namesIn } from '../../program-files/index.ts';
-import type { Db } from './types.ts';
+import type { Db } from './db.ts';
 
 const TABLE = 'schema_migrations';
 

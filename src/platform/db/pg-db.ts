@@ -1,15 +1,12 @@
 import pg from 'pg';
 import type { Knex } from 'knex';
 import { tableWrittenBy } from './memo.ts';
-import { isPlanOfOldSchema } from './faults.ts';
-import { pgAddress } from './pg-address.ts';
-import { createPgMemo } from './pg-changes.ts';
-import { createPgHearing } from './pg-hearing.ts';
-import { createPgInsert, type PgInsert } from './pg-insert.ts';
-import { prepareMigration, prepareSession } from './pg-session.ts';
-import { createPgStatements, type PgStatements } from './pg-statements.ts';
-import type { DriverDb } from './fault-notices.ts';
-import type { Executor, OpenDbOptions, Value } from './types.ts';
+import { isPlanOfOldSchema, type DriverDb } from './faults.ts';
+import { pgAddress, prepareMigration, prepareSession } from './pg-session.ts';
+import { createPgMemo } from './pg-memo.ts';
+import { createPgHearing } from './pg-listener.ts';
+import { createPgInsert, createPgStatements, type PgInsert, type PgStatements } from './pg-statements.ts';
+import type { Executor, OpenDbOptions, Value } from './db.ts';
 
 /** PostgreSQL sends bigint as text; every bigint of ours is a millisecond or a count, which a number holds exactly. */
 const INT8 = 20;

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { systemClock } from '../clock/index.ts';
-import { pgAddress } from './pg-address.ts';
-import { endWhenGone } from './pg-session.ts';
+import { pgAddress, endWhenGone } from './pg-session.ts';
+import { createCommitListeners } from './memo.ts';
+import type { Db } from './db.ts';
 
-export interface ListenerOptions {
+interface ListenerOptions {
   /** Reaches PostgreSQL itself: a pooler that lends its connections for a transaction passes nothing on. */
   url: string;
   /** What this process waits for; asked before each time that others are told. */
@@ -17,7 +18,7 @@ export interface ListenerOptions {
   random(): number;
 }
 
-export interface PgListener {
+interface PgListener {
   /** Tells those who wait for it, together with all else of the next few milliseconds. While not connected, no process is told. */
   tell(names: Iterable<string>): void;
   /** What is wanted has changed. */
@@ -55,7 +56,7 @@ const PAYLOAD_CHARS_MAX = 7000;
  * Processes on one PostgreSQL tell each other what they have committed, by NOTIFY on a connection of their own, outside every
  * transaction. It makes them quick and is never relied on: a loop that waits also polls.
  */
-export function openPgListener(options: ListenerOptions): PgListener {
+function openPgListener(options: ListenerOptions): PgListener {
   return new Listener(options);
 }
 
@@ -233,3 +234,34 @@ const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string');
 
 function ignore(): void {}
+
+interface PgHearing extends Pick<Db, 'onCommit' | 'announce' | 'onAnnounced' | 'hear'> {
+  /** Tells those who listen here, and the other processes. */
+  committed(tables: Iterable<string>): void;
+  close(): Promise<void>;
+}
+
+/** Who listens to commits: those of this process, and once it hears them, of others. */
+export function createPgHearing(databaseUrl: string): PgHearing {
+  let listener: PgListener | undefined;
+  const listeners = createCommitListeners(() => listener?.wantsElse());
+  return {
+    onCommit: listeners.add,
+    onAnnounced: listeners.add,
+    announce: (name) => listener?.tell([name]),
+    committed(tables) {
+      listeners.tell(tables);
+      listener?.tell(tables);
+    },
+    hear({ url, onFault, random }) {
+      listener = openPgListener({
+        ...{ url: url || databaseUrl, onFault, random },
+        wanted: listeners.tables,
+        heard: listeners.tell,
+        heardAnew: listeners.tellAll,
+      });
+      return listener;
+    },
+    close: async () => listener?.close(),
+  };
+}

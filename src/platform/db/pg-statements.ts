@@ -1,5 +1,5 @@
 import type { QueryConfig } from 'pg';
-import type { Value } from './types.ts';
+import type { Value, Executor } from './db.ts';
 
 export interface PgStatements {
   /** A statement with `?` for its values, as `pg` runs it. */
@@ -55,4 +55,95 @@ export function createPgStatements(): PgStatements {
 function numbered(sql: string): string {
   let n = 0;
   return sql.replaceAll('?', () => `$${++n}`);
+}
+
+interface Insert {
+  table: string;
+  columns: readonly string[];
+  rows: readonly (readonly Value[])[];
+  /** The text of an ON CONFLICT clause. */
+  conflict: string;
+}
+
+export type PgInsert = (on: Executor, insert: Insert) => Promise<number>;
+
+const ROWS_MAX = 500;
+/** PostgreSQL counts parameters in 16 bits. */
+const PARAMETERS_MAX = 60_000;
+
+/**
+ * Inserts rows as one parameter of JSON, so that the statement is the same for any number of them and stays prepared. What JSON
+ * cannot carry, bytes and texts that are none, goes as a parameter for each value.
+ */
+export function createPgInsert(): PgInsert {
+  const texts = new Map<string, Promise<string>>();
+
+  function textOf(on: Executor, { table, columns, conflict }: Insert): Promise<string> {
+    const key = `${table} ${columns.join(',')} ${conflict}`;
+    let text = texts.get(key);
+    if (!text) {
+      text = insertOfJson(on, { table, columns, conflict });
+      texts.set(key, text);
+      text.catch(() => texts.delete(key));
+    }
+    return text;
+  }
+
+  async function part(on: Executor, insert: Insert): Promise<number> {
+    const { table, columns, rows, conflict } = insert;
+    const json = rows.length > 1 ? jsonOf(rows) : undefined;
+    if (json !== undefined) return on.run(await textOf(on, insert), [json]);
+    const mark = `(${columns.map(() => '?').join(',')})`;
+    const marks = rows.map(() => mark).join(',');
+    return on.run(`insert into ${table} (${columns.join(',')}) values ${marks} ${conflict}`, rows.flat());
+  }
+
+  return async (on, insert) => {
+    const size = Math.min(ROWS_MAX, Math.floor(PARAMETERS_MAX / insert.columns.length));
+    let changes = 0;
+    for (let from = 0; from < insert.rows.length; from += size) {
+      changes += await part(on, { ...insert, rows: insert.rows.slice(from, from + size) });
+    }
+    return changes;
+  };
+}
+
+const nameOf = (column: number): string => `c${column}`;
+
+/** NUL and half a surrogate pair, which PostgreSQL refuses in JSON in words of its own. */
+const NOT_IN_TEXT = /\\u(?:0000|d[89a-f])/;
+
+/** undefined where a value cannot stand in it. */
+function jsonOf(rows: readonly (readonly Value[])[]): string | undefined {
+  const records: Record<string, Value>[] = [];
+  for (const row of rows) {
+    const record: Record<string, Value> = {};
+    for (const [i, value] of row.entries()) {
+      if (Buffer.isBuffer(value)) return undefined;
+      record[nameOf(i)] = value;
+    }
+    records.push(record);
+  }
+  const json = JSON.stringify(records);
+  return NOT_IN_TEXT.test(json) ? undefined : json;
+}
+
+/** Every value is a text to JSON, and gets the type of its column behind it. */
+async function insertOfJson(
+  on: Executor,
+  { table, columns, conflict }: Pick<Insert, 'table' | 'columns' | 'conflict'>,
+): Promise<string> {
+  const found = await on.all<{ name: string; type: string }>(
+    `select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
+      where attrelid = to_regclass(?) and attnum > 0 and not attisdropped`,
+    [table],
+  );
+  const types = new Map(found.map(({ name, type }) => [name, type]));
+  const casts = columns.map((column, i) => {
+    const type = types.get(column) ?? 'text';
+    // A cast to varchar(n) would cut a text that is too long, which the insert refuses.
+    return /^(?:text|character)/.test(type) ? nameOf(i) : `${nameOf(i)}::${type}`;
+  });
+  const fields = columns.map((_, i) => `${nameOf(i)} text`).join(',');
+  return `insert into ${table} (${columns.join(',')}) select ${casts.join(',')} from json_to_recordset(?::json) as rows(${fields}) ${conflict}`;
 }

@@ -1,4 +1,4 @@
-import type { Executor } from './types.ts';
+import type { Executor } from './db.ts';
 
 /**
  * A fence has every table refuse what would be written to it, by every client: a process with open connections, one that starts, another

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createFairBacklog } from './fair-backlog.ts';
+import { createFairBacklog } from './fair-queue.ts';
 
 it('takes one item of each party in turn, in the order of the party’s own items', () => {
   const backlog = createFairBacklog<string>();

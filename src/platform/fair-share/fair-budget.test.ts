@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createFairBudget, type GiveBack } from './fair-budget.ts';
+import { createFairBudget, type GiveBack } from './fair-share.ts';
 
 const turn = (): Promise<void> => new Promise((next) => setImmediate(next));
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { nextTurn } from '../clock/index.ts';
-import { createFairExecutor } from './fair-executor.ts';
+import { createFairExecutor } from './fair-queue.ts';
 
 it('tasks run one after the other, round robin by party', async () => {
   const executor = createFairExecutor(1, nextTurn);

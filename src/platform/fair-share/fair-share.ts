@@ -1,3 +1,153 @@
+/** Gives the amount back; calling it again changes nothing. */
+export type GiveBack = () => void;
+
+/** An amount, such as bytes of memory, that parties share and wait for. */
+export interface FairBudget {
+  readonly used: number;
+  /** Waits until the amount is free. More than a quarter of the capacity counts as a quarter. */
+  take(party: string, amount: number): Promise<GiveBack>;
+  /** Undefined where it would have to wait. */
+  tryTake(party: string, amount: number): GiveBack | undefined;
+}
+
+interface Waiting {
+  amount: number;
+  /** How many later requests were served before this one. */
+  overtaken: number;
+  go(giveBack: GiveBack): void;
+}
+
+const OVERTAKEN_MAX = 32;
+
+/**
+ * A party that asks for more than its share waits until it gives back some of its own, never for what others hold.
+ *
+ * No request waits for ever: that of a party which holds nothing may be overtaken by smaller ones `OVERTAKEN_MAX` times at
+ * most, and no request is for more than a quarter of the capacity.
+ */
+export function createFairBudget(capacity: number): FairBudget {
+  const portionMax = capacity / 4;
+  const share = createFairShare(capacity);
+  /** Waiting requests by party, in the order in which the parties began to wait. */
+  const lines = new Map<string, Waiting[]>();
+
+  function give(party: string, amount: number): GiveBack {
+    share.enter(party, amount);
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      share.leave(party, amount);
+      serve();
+    };
+  }
+
+  function serve(): void {
+    let passed: Waiting[] = [];
+    for (const [party, line] of lines) {
+      for (let next = line[0]; next && share.fits(party, next.amount); next = line[0]) {
+        if (passed.some((one) => one.overtaken >= OVERTAKEN_MAX)) return;
+        for (const one of passed) one.overtaken++;
+        line.shift();
+        next.go(give(party, next.amount));
+      }
+      const [first] = line;
+      if (!first) lines.delete(party);
+      else if (share.held(party) === 0) passed = [...passed, first];
+    }
+  }
+
+  return {
+    get used() {
+      return share.used;
+    },
+    take(party, wanted) {
+      // Whole numbers, because rounding errors of fractions would count as held for ever.
+      const amount = Math.ceil(Math.min(wanted, portionMax));
+      return new Promise((go) => {
+        const line = lines.get(party) ?? [];
+        line.push({ amount, overtaken: 0, go });
+        lines.set(party, line);
+        serve();
+      });
+    },
+    tryTake(party, wanted) {
+      const amount = Math.ceil(wanted);
+      if (lines.size > 0 || amount > portionMax || !share.fits(party, amount)) return undefined;
+      return give(party, amount);
+    },
+  };
+}
+
+/** Slots for members of teams. Each member has one slot of its own, whatever the others hold; teams share the others. */
+export interface SlotPool {
+  /** Resolves when the member has one more slot. A member asks for one at a time. */
+  acquire(teamId: string, memberId: string): Promise<void>;
+  release(memberId: string): void;
+}
+
+interface Member {
+  teamId: string;
+  slots: number;
+  /** Grants the slot that the member waits for. */
+  go: (() => void) | undefined;
+}
+
+export const createSlotPool = (shared: number): SlotPool => new Pool(shared);
+
+class Pool implements SlotPool {
+  /** Slots beyond each member's own one. */
+  readonly #shared: FairShare;
+  readonly #members = new Map<string, Member>();
+  /** In the order of asking. */
+  readonly #waiting = new Set<Member>();
+
+  constructor(shared: number) {
+    this.#shared = createFairShare(shared);
+  }
+
+  acquire(teamId: string, memberId: string): Promise<void> {
+    const member = this.#members.get(memberId) ?? { teamId, slots: 0, go: undefined };
+    this.#members.set(memberId, member);
+    return new Promise((go) => {
+      member.go = go;
+      this.#waiting.add(member);
+      if (this.#mayHaveOne(member)) this.#grant(member);
+    });
+  }
+
+  release(memberId: string): void {
+    const member = this.#members.get(memberId);
+    if (!member) return;
+    if (--member.slots > 0) this.#shared.leave(member.teamId);
+    else if (member.go) this.#grant(member);
+    else this.#members.delete(memberId);
+    for (let next = this.#next(); next && this.#mayHaveOne(next); next = this.#next()) this.#grant(next);
+  }
+
+  #mayHaveOne({ teamId, slots }: Member): boolean {
+    return slots === 0 || this.#shared.fits(teamId);
+  }
+
+  #grant(member: Member): void {
+    if (++member.slots > 1) this.#shared.enter(member.teamId);
+    this.#waiting.delete(member);
+    member.go?.();
+    member.go = undefined;
+  }
+
+  /** The waiting member of the team with the fewest slots; in the team, the one with the fewest, then the longest waiting. */
+  #next(): Member | undefined {
+    let best: Member | undefined;
+    for (const member of this.#waiting) {
+      best ??= member;
+      const fewer = this.#shared.held(member.teamId) - this.#shared.held(best.teamId) || member.slots - best.slots;
+      if (fewer < 0) best = member;
+    }
+    return best;
+  }
+}
+
 /**
  * A quantity that holders share: connections, slots, bytes. Each may hold as much as is free: one holder alone ends up with a
  * half, two with a third each, and however many hold some, and for however long, something stays free for the next one. Where

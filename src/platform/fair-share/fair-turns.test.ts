@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createFairTurns } from './fair-turns.ts';
+import { createFairTurns } from './fair-queue.ts';
 
 it('as many go together as fit, round robin by party, and one larger than all goes alone', async () => {
   const turns = createFairTurns(10);

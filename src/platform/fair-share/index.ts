@@ -5,11 +5,25 @@
  * `FairExecutor`, `FairBacklog` (many items at a time, by weight), `FairTurns` (tasks of different sizes) and `LoopTurns` (turns of
  * the event loop) go round robin by party.
  */
-export { createFairBudget, type FairBudget, type GiveBack } from './fair-budget.ts';
-export { createSlotPool, type SlotPool } from './slot-pool.ts';
-export { createFairShare, type FairShare } from './fair-share.ts';
-export { createFairQueue, type FairQueue } from './fair-queue.ts';
-export { createFairExecutor, type FairExecutor } from './fair-executor.ts';
-export { createFairBacklog, type FairBacklog, type Place } from './fair-backlog.ts';
-export { createFairTurns, type FairTurns } from './fair-turns.ts';
-export { createLoopTurns, type LoopTurns } from './loop-turns.ts';
+export {
+  createFairBudget,
+  type FairBudget,
+  type GiveBack,
+  createSlotPool,
+  type SlotPool,
+  createFairShare,
+  type FairShare,
+} from './fair-share.ts';
+export {
+  createFairQueue,
+  type FairQueue,
+  createFairExecutor,
+  type FairExecutor,
+  createFairBacklog,
+  type FairBacklog,
+  type Place,
+  createFairTurns,
+  type FairTurns,
+  createLoopTurns,
+  type LoopTurns,
+} from './fair-queue.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createSlotPool } from './slot-pool.ts';
+import { createSlotPool } from './fair-share.ts';
 
 /** Endpoints named by team and number, such as `a1`: what each asked for and was given. */
 function stage(shared: number) {

@@ -1,13 +1,194 @@
-import { isIPv6 } from 'node:net';
+import { isIPv6, createConnection, isIP, type LookupFunction, type Socket, type NetConnectOpts } from 'node:net';
 import { createAddressGuard, type AddressGuard } from '../network/index.ts';
 import type { Resolver } from '../resolver/index.ts';
-import type { FetchAnswer, FetchLimits } from './fetch-answer.ts';
-import { getOnce, type Hop } from './get-once.ts';
+import {
+  faultOfPeer,
+  type FetchAnswer,
+  type FetchLimits,
+  type PostPool,
+  type FetchFault,
+} from './guarded-connector.ts';
 import { readHttpsUrl } from '../../protocol/https-url/index.ts';
-import type { PostPool } from './post-answer.ts';
 import { createPostPools, type PoolWishes } from './post-pool.ts';
-import { probeOnce, type FetchFailure } from './probe.ts';
-import { sendOnce, type Send, type SendAnswer } from './send-once.ts';
+import http from 'node:http';
+import type { ClientRequest, IncomingMessage, IncomingHttpHeaders } from 'node:http';
+import https from 'node:https';
+import type { RequestOptions } from 'node:https';
+import { connect, type ConnectionOptions } from 'node:tls';
+
+interface Hop {
+  url: URL;
+  /** Where the host is; every one of them has passed the guard. */
+  addresses: readonly string[];
+  mayReach: AddressGuard;
+  userAgent: string;
+  ca: readonly string[] | undefined;
+}
+
+type HopAnswer = FetchAnswer | { kind: 'redirected'; location: string };
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+/** Node's own 250 ms between two addresses are less than some round trips. */
+const NEXT_ADDRESS_MS = 1500;
+
+/** One request over a connection of its own, to one of the addresses given and to no other. Never rejects. */
+function getOnce(hop: Hop, limits: FetchLimits): Promise<HopAnswer> {
+  return new Promise((resolve) => {
+    let stage: 'unreachable' | 'tls' | 'interrupted' = 'unreachable';
+    const request = open(hop, limits.signal);
+    const finish = (answer: HopAnswer): void => {
+      resolve(answer);
+      request.destroy();
+    };
+    const fail = (fault: FetchFault, because?: unknown): void => finish({ kind: 'failed', fault, because });
+    request.once('socket', (socket: Socket) => {
+      socket.once('connect', () => {
+        stage = 'tls';
+        // The second lock on the same door: whatever led the connection here, it goes no further.
+        const fault = faultOfPeer(socket, hop.mayReach);
+        if (fault) fail(fault, `connected to ${socket.remoteAddress}`);
+      });
+      socket.once('secureConnect', () => (stage = 'interrupted'));
+    });
+    request.on('error', (error) => {
+      if (limits.signal.aborted) fail({ kind: 'timeout' });
+      else fail(stage === 'tls' ? { kind: 'tls', code: readErrorCode(error) } : { kind: stage }, error);
+    });
+    request.once('response', (response) => readResponse(response, limits, finish));
+    // An answer that is none, such as a change of protocol, ends without an error.
+    request.once('close', () => fail({ kind: 'interrupted' }));
+    request.end();
+  });
+}
+
+function open({ url, addresses, userAgent, ca }: Hop, signal: AbortSignal): ClientRequest {
+  return https.request({
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? 443 : url.port,
+    path: url.pathname + url.search,
+    // Of our own: the shared one may be told by the environment to go through a proxy, which no guard would see.
+    agent: new https.Agent({
+      keepAlive: false,
+      lookup: answerWith(addresses),
+      autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
+    }),
+    headers: { host: url.host, 'user-agent': userAgent, accept: '*/*', 'accept-encoding': 'identity' },
+    ...(ca ? { ca: [...ca] } : {}),
+    signal,
+  });
+}
+
+/** The look-up has been made and checked; a second one could answer something else. */
+function answerWith(addresses: readonly string[]): LookupFunction {
+  const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+  return (_host, options, done) => {
+    if (options.all) done(null, all);
+    else done(null, all[0]?.address ?? '', all[0]?.family);
+  };
+}
+
+function readResponse(
+  response: IncomingMessage,
+  { signal, mayTake }: FetchLimits,
+  finish: (answer: HopAnswer) => void,
+): void {
+  const fail = (fault: FetchFault, because?: unknown): void => finish({ kind: 'failed', fault, because });
+  const { statusCode: status = 0, headers } = response;
+  response.on('error', (error) => fail({ kind: signal.aborted ? 'timeout' : 'interrupted' }, error));
+  if (REDIRECTS.has(status) && headers.location !== undefined) {
+    return finish({ kind: 'redirected', location: utf8Of(headers.location) });
+  }
+  if (status !== 200) return fail({ kind: 'status', status });
+  const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
+  if (encoding !== 'identity') return fail({ kind: 'encoded', encoding: encoding.slice(0, 40) });
+  // Node's parser holds the body to the announced length, so that what was granted once need not be asked again.
+  const announced = headers['content-length'];
+  if (announced !== undefined && !mayTake(Number(announced))) return fail({ kind: 'too_large' });
+  const chunks: Buffer[] = [];
+  response.on('data', (chunk: Buffer) => {
+    if (announced === undefined && !mayTake(chunk.length)) return fail({ kind: 'too_large' });
+    chunks.push(chunk);
+  });
+  // Node says "end" only of a body that came whole.
+  response.on('end', () => finish({ kind: 'fetched', content: Buffer.concat(chunks) }));
+}
+
+/** Node reads header bytes as Latin-1; a server that writes a letter beyond ASCII into a URL means UTF-8. */
+const utf8Of = (text: string): string => Buffer.from(text, 'latin1').toString('utf8');
+
+function readErrorCode(error: unknown): string {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : 'handshake failed';
+}
+
+export interface FetchFailure {
+  fault: FetchFault;
+  /** For the log alone. */
+  because?: unknown;
+  /** The name has no address. Only in development may a caller learn of it. */
+  hasNoAddress?: boolean;
+}
+
+/** Node's own 250 ms between two addresses are less than some round trips. */
+const NEXT_PROBED_ADDRESS_MS = 1500;
+
+/**
+ * Connects to one of the addresses given and to no other, finishes the TLS handshake of an https URL as a request would, and
+ * sends not a byte more. Answers what is in the way of a request, if anything is. Never rejects.
+ */
+function probeOnce(hop: Omit<Hop, 'userAgent'>, signal: AbortSignal): Promise<FetchFailure | undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve({ fault: { kind: 'timeout' } });
+    let stage: 'unreachable' | 'tls' = 'unreachable';
+    const isTls = hop.url.protocol === 'https:';
+    const options = optionsOf(hop, isTls ? 443 : 80);
+    const socket = isTls ? connect(options) : createConnection(options as NetConnectOpts);
+    const finish = (failure?: FetchFailure): void => {
+      signal.removeEventListener('abort', late);
+      resolve(failure);
+      socket.destroy();
+    };
+    const late = (): void => finish({ fault: { kind: 'timeout' } });
+    signal.addEventListener('abort', late, { once: true });
+    socket.once('connect', () => {
+      stage = 'tls';
+      // The second lock on the same door: whatever led the connection here, it goes no further.
+      const fault = faultOfPeer(socket, hop.mayReach);
+      if (fault) finish({ fault, because: `connected to ${socket.remoteAddress}` });
+      else if (!isTls) finish();
+    });
+    socket.once('secureConnect', () => finish());
+    const failed = (error?: Error & { code?: unknown }): void =>
+      finish({ fault: stage === 'tls' ? { kind: 'tls', code: codeOf(error) } : { kind: stage }, because: error });
+    socket.on('error', failed);
+    socket.once('close', () => failed());
+  });
+}
+
+function optionsOf({ url, addresses, ca }: Omit<Hop, 'userAgent'>, defaultPort: number): ConnectionOptions {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+  const options = {
+    host,
+    port: url.port === '' ? defaultPort : Number(url.port),
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ALPNProtocols: ['http/1.1'],
+    ...(ca ? { ca: [...ca] } : {}),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: NEXT_PROBED_ADDRESS_MS,
+    // The look-up has been made and checked; a second one could answer something else.
+    lookup(_host: string, wish: { all?: boolean }, done: (...answer: unknown[]) => void): void {
+      if (wish.all) done(null, all);
+      else done(null, all[0]?.address ?? '', all[0]?.family);
+    },
+  };
+  return options as ConnectionOptions;
+}
+
+function codeOf(error: { code?: unknown } | undefined): string {
+  const code = error?.code;
+  return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : 'handshake failed';
+}
 
 export interface GuardedFetchOptions {
   resolver: Pick<Resolver, 'addresses'>;
@@ -112,4 +293,84 @@ async function publicAddresses(
   if (found.length === 0) return blocked(`${host} has the address ${all.join(', ')}`);
   // IPv4 first: a host without IPv6 of its own would lose time on addresses it cannot reach.
   return { found: found.sort((a, b) => Number(isIPv6(a)) - Number(isIPv6(b))) };
+}
+
+export interface Send {
+  method: 'GET' | 'POST';
+  url: URL;
+  headers: Record<string, string>;
+  body?: string | undefined;
+}
+
+export type SendAnswer =
+  /** Any status at all; redirects are never followed, so that a credential goes nowhere else. */
+  { kind: 'answered'; status: number; headers: IncomingHttpHeaders; body: Buffer } | (FetchAnswer & { kind: 'failed' });
+
+/**
+ * One request over a connection of its own, to one of the addresses given and to no other. http is spoken where the URL says
+ * so: the caller has made sure that it may be. Never rejects.
+ */
+function sendOnce(hop: Omit<Hop, 'url'>, send: Send, limits: FetchLimits): Promise<SendAnswer> {
+  return new Promise((resolve) => {
+    const isTls = send.url.protocol === 'https:';
+    let stage: 'unreachable' | 'tls' | 'interrupted' = 'unreachable';
+    const request = openSend(hop, send, limits.signal);
+    const finish = (answer: SendAnswer): void => {
+      resolve(answer);
+      request.destroy();
+    };
+    const fail = (fault: FetchFault, because?: unknown): void => finish({ kind: 'failed', fault, because });
+    request.once('socket', (socket: Socket) => {
+      socket.once('connect', () => {
+        stage = isTls ? 'tls' : 'interrupted';
+        // The second lock on the same door: whatever led the connection here, it goes no further.
+        const fault = faultOfPeer(socket, hop.mayReach);
+        if (fault) fail(fault, `connected to ${socket.remoteAddress}`);
+      });
+      socket.once('secureConnect', () => (stage = 'interrupted'));
+    });
+    request.on('error', (error: Error & { code?: unknown }) => {
+      if (limits.signal.aborted) return fail({ kind: 'timeout' });
+      fail(stage === 'tls' ? { kind: 'tls', code: String(error.code ?? 'handshake failed') } : { kind: stage }, error);
+    });
+    request.once('response', (response) => read(response, limits, finish));
+    // An answer that is none, such as a change of protocol, ends without an error.
+    request.once('close', () => fail({ kind: 'interrupted' }));
+    request.end(send.body);
+  });
+}
+
+function openSend(
+  { addresses, userAgent, ca }: Omit<Hop, 'url'>,
+  { method, url, headers, body }: Send,
+  signal: AbortSignal,
+): ClientRequest {
+  const own = { keepAlive: false, lookup: answerWith(addresses), autoSelectFamilyAttemptTimeout: 1500 };
+  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+  const options: RequestOptions = {
+    method,
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    path: url.pathname + url.search,
+    headers: { 'user-agent': userAgent, ...headers, host: url.host, 'accept-encoding': 'identity', ...length },
+    signal,
+  };
+  // Of our own: the shared one may be told by the environment to go through a proxy, which no guard would see.
+  if (url.protocol !== 'https:') return http.request({ ...options, port: url.port || 80, agent: new http.Agent(own) });
+  const trusted = ca ? { ca: [...ca] } : {};
+  return https.request({ ...options, ...trusted, port: url.port || 443, agent: new https.Agent(own) });
+}
+
+function read(response: IncomingMessage, { signal, mayTake }: FetchLimits, finish: (answer: SendAnswer) => void): void {
+  const fail = (fault: FetchFault, because?: unknown): void => finish({ kind: 'failed', fault, because });
+  response.on('error', (error) => fail({ kind: signal.aborted ? 'timeout' : 'interrupted' }, error));
+  const { statusCode: status = 0, headers } = response;
+  const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
+  if (encoding !== 'identity') return fail({ kind: 'encoded', encoding: encoding.slice(0, 40) });
+  const chunks: Buffer[] = [];
+  response.on('data', (chunk: Buffer) => {
+    if (!mayTake(chunk.length)) return fail({ kind: 'too_large' });
+    chunks.push(chunk);
+  });
+  // Node says "end" only of a body that came whole.
+  response.on('end', () => finish({ kind: 'answered', status, headers, body: Buffer.concat(chunks) }));
 }

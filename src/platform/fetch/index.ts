@@ -3,8 +3,21 @@
  * at each redirect, over a connection to the very address that was checked. Nothing is remembered from one fetch to the
  * next but the open connections of a pool, no credential is sent but by `send`, and it never throws for what the other side does.
  */
-export { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts';
-export type { FetchAnswer, FetchFault, FetchLimits } from './fetch-answer.ts';
-export type { FetchFailure } from './probe.ts';
-export type { Send, SendAnswer } from './send-once.ts';
-export type { Post, PostAnswer, PostFault, Posted, PostPool } from './post-answer.ts';
+export {
+  createGuardedFetch,
+  type GuardedFetch,
+  type GuardedFetchOptions,
+  type FetchFailure,
+  type Send,
+  type SendAnswer,
+} from './guarded-fetch.ts';
+export type {
+  FetchAnswer,
+  FetchFault,
+  FetchLimits,
+  Post,
+  PostAnswer,
+  PostFault,
+  Posted,
+  PostPool,
+} from './guarded-connector.ts';

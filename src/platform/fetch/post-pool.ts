@@ -1,7 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher, Pool } from 'undici';
-import { codeOf, Faulted, guardedConnector, type ConnectorOptions } from './guarded-connector.ts';
-import type { PostAnswer, Posted, PostFault, PostPool } from './post-answer.ts';
+import {
+  codeOf,
+  Faulted,
+  guardedConnector,
+  type ConnectorOptions,
+  type PostAnswer,
+  type Posted,
+  type PostFault,
+  type PostPool,
+} from './guarded-connector.ts';
 import { undici } from './undici.ts';
 
 export interface PoolWishes {

@@ -2,11 +2,19 @@
  * The mark of an installation: a file that says whose a folder is. The data folder has one, and the folder of the blobs,
  * which nodes may share. Beside it stands the mark of a copy. Its owner alone can read it, and it is never overwritten by another installation's.
  */
-export { COPY_FILES, readCopyMark, removeCopyMark, RESTORING_KEY, writeCopyMark } from './copy-mark.ts';
-export { hasWitness, removeOldWitnesses, writeWitness } from './folder-witness.ts';
+export {
+  COPY_FILES,
+  readCopyMark,
+  removeCopyMark,
+  RESTORING_KEY,
+  writeCopyMark,
+  hasWitness,
+  removeOldWitnesses,
+  writeWitness,
+} from './mark-files.ts';
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { syncFolder, writeFile } from './mark-file.ts';
+import { syncFolder, writeFile } from './mark-files.ts';
 
 export const MARK_FILE = 'installation.id';
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLabelSlots } from './label-slots.ts';
-import { createMeter } from './meter.ts';
+import { createLabelSlots, createMeter } from './meter.ts';
 
 describe('labels of domains', () => {
   it('a domain has one of its own once it was met often enough, and for good', () => {

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import { BlockList, isIP, isIPv6 } from 'node:net';
 
 /** Answers whether we may connect to an address. */
 export type AddressGuard = (address: string) => boolean;
@@ -33,3 +34,41 @@ function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
 function wholeAddress(address: string): string {
   return `${address}/${address.includes(':') ? 128 : 32}`;
 }
+
+/** Suffixes that no public name has: RFC 6761, RFC 6762 and the one that ICANN reserved for private use. */
+const PRIVATE_SUFFIX = /\.(localhost|local|internal)$/;
+
+/**
+ * Whether the host of a URL is on this machine or a network of one's own as far as its text can say: a private address, a
+ * name of one word, or one that no public DNS has. Where it leads is for an address guard to check.
+ */
+export function isLocalHost(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
+  if (ipaddr.isValid(host)) return ipaddr.process(host).range() !== 'unicast';
+  return !host.includes('.') || PRIVATE_SUFFIX.test(host);
+}
+
+/** One customer's addresses: IPv6 is handed out by networks of 64 bits, so that a limit of single addresses would limit no client. */
+export function clientKey(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  if (parsed.kind() === 'ipv4') return parsed.toString();
+  return (parsed as ipaddr.IPv6).parts.slice(0, 4).join(':');
+}
+
+/** Whether an address stands in one of the CIDR ranges. */
+export function createRangeCheck(cidrs: readonly string[]): (address: string) => boolean {
+  const ranges = new BlockList();
+  for (const cidr of cidrs) {
+    const [network = '', bits = ''] = cidr.split('/');
+    ranges.addSubnet(network, Number(bits), isIPv6(network) ? 'ipv6' : 'ipv4');
+  }
+  return (text) => {
+    const address = plainAddress(text);
+    return isIP(address) !== 0 && ranges.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+  };
+}
+
+/** A listener on IPv6 sees IPv4 in its clothes. */
+export const plainAddress = (address: string): string =>
+  address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;

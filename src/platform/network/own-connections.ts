@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { plainAddress } from './range-check.ts';
+import { plainAddress } from './address-guard.ts';
 
 /** A connection as the side that accepted it sees it. */
 export interface AcceptedConnection {

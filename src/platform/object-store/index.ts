@@ -5,5 +5,4 @@
  */
 export { openObjectStore } from './object-store.ts';
 export type { ObjectBody, ObjectHead, ObjectStore, Stored } from './object-store.ts';
-export type { Asked, ObjectStoreOptions } from './requests.ts';
-export { ObjectStoreFault } from './fault.ts';
+export { type Asked, type ObjectStoreOptions, ObjectStoreFault } from './requests.ts';

@@ -1,8 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { encodedPath } from '../../protocol/aws-signature/index.ts';
-import { elementOf, ObjectStoreFault } from './fault.ts';
-import { openRequests, readText, type Answer, type ObjectStoreOptions, type Requests } from './requests.ts';
+import {
+  elementOf,
+  ObjectStoreFault,
+  openRequests,
+  readText,
+  type Answer,
+  type ObjectStoreOptions,
+  type Requests,
+} from './requests.ts';
 
 export interface ObjectBody {
   size: number;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createGate, createYieldBetween } from './gate.ts';
+import { createGate, createYieldBetween } from './inspector.ts';
 
 const never = new AbortController().signal;
 

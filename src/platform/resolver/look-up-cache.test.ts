@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createLookUpCache } from './look-up-cache.ts';
+import { createLookUpCache } from './resolver.ts';
 
 const answer = (chars: number) => ({ kind: 'found' as const, records: ['x'.repeat(chars)] });
 

@@ -1,9 +1,169 @@
-import type { Resolver as NodeResolver } from 'node:dns/promises';
+import { Resolver as NodeResolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import type { Addresses, CaaRecord, Lookup, MxRecord, SoaRecord } from './answers.ts';
-import { createLookUpCache } from './look-up-cache.ts';
-import { createPatientChannel } from './patient-channel.ts';
-import { weigh } from './weigh.ts';
+import type { Answer } from '../../protocol/dns-diagnosis/index.ts';
+import { reverseName } from '../../protocol/dnsbl/index.ts';
+import type { RecordTypeName } from '../../protocol/dns/index.ts';
+import { getServers } from 'node:dns';
+
+/** A list, an object or a string in memory, beside its characters. */
+const HEADER_BYTES = 40;
+
+/**
+ * About how many bytes a value of plain data takes. It stops counting above `max`, so that what is far too large costs no
+ * more than what is just too large.
+ */
+function weigh(value: unknown, max = Infinity): number {
+  if (typeof value === 'string') return HEADER_BYTES + value.length;
+  if (typeof value !== 'object' || value === null) return 8;
+  let bytes = HEADER_BYTES;
+  for (const part of Array.isArray(value) ? value : Object.values(value)) {
+    bytes += weigh(part, max - bytes);
+    if (bytes > max) break;
+  }
+  return bytes;
+}
+
+interface LookUpCacheOptions {
+  now: () => number;
+  /** Of all keys and answers together. */
+  bytesMax: number;
+}
+
+const POSITIVE_MS = 60_000;
+const NEGATIVE_MS = 30_000;
+const POSITIVE_MS_MAX = 300_000;
+/** Answers that people publish have some hundred bytes; what is larger than this is cheaper asked again than kept. */
+const ENTRY_BYTES_MAX = 16 * 1024;
+/** How often everything that has expired is dropped. */
+const TIDY_MS = 30_000;
+
+interface Entry {
+  answer: Lookup<unknown>;
+  until: number;
+  bytes: number;
+}
+
+interface LookUpCache {
+  readonly bytes: number;
+  get(key: string): Lookup<unknown> | undefined;
+  put(key: string, answer: Lookup<unknown>): void;
+  clear(): void;
+}
+
+/** Failures are not kept: a caller that asks again wants to know whether the name server has recovered. */
+export function createLookUpCache({ now, bytesMax }: LookUpCacheOptions): LookUpCache {
+  const entries = new Map<string, Entry>();
+  let bytes = 0;
+  let tidyAt = 0;
+  const drop = (key: string): void => {
+    bytes -= entries.get(key)?.bytes ?? 0;
+    entries.delete(key);
+  };
+  const tidy = (): void => {
+    if (now() < tidyAt) return;
+    tidyAt = now() + TIDY_MS;
+    for (const [key, { until }] of entries) if (until <= now()) drop(key);
+  };
+  return {
+    get bytes() {
+      return bytes;
+    },
+    get(key) {
+      const entry = entries.get(key);
+      if (!entry) return undefined;
+      if (entry.until > now()) return entry.answer;
+      drop(key);
+      return undefined;
+    },
+    put(key, answer) {
+      // What was kept before is older than this answer, even if that is not kept itself.
+      if (answer.kind !== 'failed') drop(key);
+      tidy();
+      const weight = weigh([key, answer], ENTRY_BYTES_MAX);
+      if (answer.kind === 'failed' || weight > ENTRY_BYTES_MAX) return;
+      entries.set(key, { answer, until: now() + lifetimeMs(answer), bytes: weight });
+      bytes += weight;
+      for (const oldest of entries.keys()) {
+        if (bytes <= bytesMax) return;
+        drop(oldest);
+      }
+    },
+    clear() {
+      entries.clear();
+      bytes = 0;
+    },
+  };
+}
+
+function lifetimeMs(answer: Lookup<unknown>): number {
+  if (answer.kind !== 'found') return NEGATIVE_MS;
+  if (answer.ttlSeconds === undefined) return POSITIVE_MS;
+  return Math.min(answer.ttlSeconds * 1000, POSITIVE_MS_MAX);
+}
+
+interface PatientChannelOptions {
+  servers: readonly string[];
+  timeoutMs: number;
+  tries: number;
+}
+
+/**
+ * Asks the name servers, and waits for them as long as it was told to. The library measures how fast each server is and
+ * soon waits but five times that, a quarter of a second for a fast one: an answer that its server has to fetch from far away
+ * would be given up. What is given up before its time is asked once more by a channel that has not measured anything.
+ */
+function createPatientChannel({ servers, timeoutMs, tries }: PatientChannelOptions) {
+  const open = (times: number): NodeResolver => {
+    const dns = new NodeResolver({ timeout: timeoutMs, tries: times });
+    if (servers.length > 0) dns.setServers(servers);
+    return dns;
+  };
+  const first = open(tries);
+  /** Each with the questions under way in it. */
+  const patient = new Map<NodeResolver, number>();
+  /** One that has had no answer yet, and so has measured nothing: thousands of questions to silent servers share it. */
+  let unmeasured: NodeResolver | undefined;
+  let isClosed = false;
+  const patientAsk = async <T>(query: (dns: NodeResolver) => Promise<T>): Promise<T> => {
+    const dns = (unmeasured ??= open(1));
+    patient.set(dns, (patient.get(dns) ?? 0) + 1);
+    let isSilent = false;
+    try {
+      return await query(dns);
+    } catch (error) {
+      isSilent = isTimeout(error);
+      throw error;
+    } finally {
+      const left = (patient.get(dns) ?? 1) - 1;
+      if (left > 0) patient.set(dns, left);
+      else patient.delete(dns);
+      if (unmeasured === dns && (!isSilent || left === 0)) unmeasured = undefined;
+    }
+  };
+  return {
+    async ask<T>(query: (dns: NodeResolver) => Promise<T>): Promise<T> {
+      const began = performance.now();
+      try {
+        return await query(first);
+      } catch (error) {
+        const isTooSoon = performance.now() - began < timeoutMs * tries - TIMER_MS;
+        if (isClosed || !isTooSoon || !isTimeout(error)) throw error;
+      }
+      return patientAsk(query);
+    },
+    /** Whatever is under way ends as cancelled. */
+    close(): void {
+      isClosed = true;
+      first.cancel();
+      for (const dns of patient.keys()) dns.cancel();
+    },
+  };
+}
+
+const isTimeout = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ETIMEOUT';
+
+/** Timers may fire a little early. */
+const TIMER_MS = 20;
 
 export interface LookupOptions {
   /** false asks the name servers again, and keeps the new answer. */
@@ -182,4 +342,69 @@ function explain(cause: unknown): Lookup<never> {
     default:
       return { kind: 'failed', reason: 'malformed' };
   }
+}
+
+const NAMES_MAX = 10;
+
+/** What reverse DNS says of an address, and whether one of its names leads back to it. */
+export type ReverseDns =
+  | { kind: 'confirmed'; name: string }
+  | { kind: 'none' }
+  | { kind: 'elsewhere'; names: string[] }
+  | { kind: 'unknown'; names: string[]; reason: string };
+
+/** Asks for the names of an address and for the addresses of these names. */
+export async function findReverseDns(
+  ask: (name: string, type: RecordTypeName) => Promise<Answer>,
+  address: string,
+): Promise<ReverseDns> {
+  const found = await ask(reverseName(address), 'PTR');
+  if (found.kind === 'failed') return { kind: 'unknown', names: [], reason: found.reason };
+  if (found.kind === 'none') return { kind: 'none' };
+  const names = found.records.slice(0, NAMES_MAX);
+  const answers = await Promise.all(names.map((name) => ask(name, address.includes(':') ? 'AAAA' : 'A')));
+  for (const [index, answer] of answers.entries()) {
+    const leadsBack = answer.kind === 'found' && answer.records.some((one) => isSameAddress(one, address));
+    if (leadsBack) return { kind: 'confirmed', name: names[index] ?? '' };
+  }
+  const failed = answers.find((answer) => answer.kind === 'failed');
+  if (failed?.kind === 'failed') return { kind: 'unknown', names, reason: failed.reason };
+  return { kind: 'elsewhere', names };
+}
+
+/** Compares addresses; one address of IPv6 has many spellings. */
+export const isSameAddress = (a: string, b: string): boolean => reverseName(a) === reverseName(b);
+
+/** The name servers that the system asks, as 'ip' or 'ip:port'. */
+export const systemServers = (): string[] => getServers();
+
+export type Lookup<T> =
+  | { kind: 'found'; records: T; ttlSeconds?: number }
+  /** nxdomain: nothing of that name exists. nodata: the name exists without such a record. */
+  | { kind: 'none'; why: 'nxdomain' | 'nodata' }
+  | { kind: 'failed'; reason: 'servfail' | 'refused' | 'timeout' | 'unreachable' | 'malformed' | 'stopped' };
+
+export interface MxRecord {
+  preference: number;
+  /** Lower case without the trailing dot; empty for a null MX (RFC 7505). */
+  host: string;
+}
+
+export interface Addresses {
+  v4: string[];
+  v6: string[];
+}
+
+export interface CaaRecord {
+  /** 128: an authority that does not know the tag must not issue (RFC 8659 §4.1). */
+  flags: number;
+  tag: string;
+  value: string;
+}
+
+export interface SoaRecord {
+  primary: string;
+  serial: number;
+  /** How long the absence of a name is remembered at most (RFC 2308 §4). */
+  minimumSeconds: number;
 }

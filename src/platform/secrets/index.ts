@@ -12,9 +12,12 @@ export {
   readInstanceKeys,
   writeInstanceKeys,
   type InstanceKeys,
-} from './instance-key.ts';
-export { keyIdIn, openSecrets, secretsFrom, type SealedColumn, type Secrets } from './secrets.ts';
+  keyIdIn,
+  openSecrets,
+  secretsFrom,
+  type SealedColumn,
+  type Secrets,
+  makeRsaKey,
+} from './secrets.ts';
 export { createPasswords, type PasswordCost, type Passwords } from './passwords.ts';
-export { hashToken, newToken, randomLetters, randomSecret } from './tokens.ts';
-export { mailedTokens, type MailedTokens } from './mailed-tokens.ts';
-export { makeRsaKey } from './rsa-key.ts';
+export { hashToken, newToken, randomLetters, randomSecret, mailedTokens, type MailedTokens } from './tokens.ts';

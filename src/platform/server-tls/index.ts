@@ -3,10 +3,13 @@
  * self-signed one that is made once and kept in the data folder. A certificate that cannot be read stops the start in one line; while running,
  * the one before stays in use and the log says why.
  */
-export { certificateFilesOf, examineCertificate, unreadable } from './certificate-files.ts';
-export { makeContext, type ShownContext } from './context.ts';
-export type { TlsKeys } from './self-signed-file.ts';
 export {
+  certificateFilesOf,
+  examineCertificate,
+  unreadable,
+  makeContext,
+  type ShownContext,
+  type TlsKeys,
   openServerTls,
   CertificateFault,
   type CertificateStanding,

@@ -1,9 +1,202 @@
-import { statSync } from 'node:fs';
+import {
+  statSync,
+  readFileSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { isoTime, repeat, type Clock } from '../clock/index.ts';
 import type { Config } from '../config/index.ts';
 import type { Log } from '../log/index.ts';
-import { certificateFilesOf, examineCertificate, type Files } from './certificate-files.ts';
-import { keepSelfSigned, type TlsKeys } from './self-signed-file.ts';
+import { createPrivateKey, X509Certificate, generateKeyPairSync, randomBytes, type KeyObject } from 'node:crypto';
+import path from 'node:path';
+import { createSecureContext, type SecureContext } from 'node:tls';
+import { selfSignedCertificate } from '../../protocol/x509/index.ts';
+
+/** Paths of the operator's files. */
+interface Files {
+  cert: string;
+  key: string;
+}
+
+/** One line about one file, and the setting that names it. */
+interface FileFault {
+  setting: 'tls.certificate_file' | 'tls.key_file';
+  text: string;
+  cause: unknown;
+}
+
+interface Examined {
+  /** Undefined where a fault was found. */
+  keys: TlsKeys | undefined;
+  /** When the certificate begins and ends, in milliseconds; undefined where there is none. */
+  startsAt: number | undefined;
+  endsAt: number | undefined;
+  faults: readonly FileFault[];
+}
+
+/** Undefined where no certificate is named. */
+export function certificateFilesOf({ tls }: Config, dataDir: string): Files | undefined {
+  const { certificate_file: cert, key_file: key } = tls;
+  if (cert === '') return undefined;
+  return { cert: path.resolve(dataDir, cert), key: path.resolve(dataDir, key === '' ? cert : key) };
+}
+
+/** Reads both files, and finds all that is wrong with them. */
+export function examineCertificate(files: Files): Examined {
+  const faults: FileFault[] = [];
+  const about = (setting: FileFault['setting'], says: string) => ({ setting, says, faults });
+  const [ofCert, ofKey] = [`${files.cert} (tls.certificate_file)`, `${files.key} (tls.key_file)`];
+  const cert = readText('tls.certificate_file', files.cert, faults);
+  // A key that stands in the file of the certificate is missed once.
+  const key = files.key === files.cert ? cert : readText('tls.key_file', files.key, faults);
+  const leaf = attempt(
+    () => (cert === undefined ? undefined : new X509Certificate(cert)),
+    about('tls.certificate_file', `${ofCert} holds no certificate in PEM; give the chain, our own certificate first`),
+  );
+  const privateKey = attempt<KeyObject | undefined>(
+    () => (key === undefined ? undefined : createPrivateKey(key)),
+    about('tls.key_file', `${ofKey} holds no private key in PEM without a passphrase`),
+  );
+  const [startsAt, endsAt] = [leaf?.validFromDate.getTime(), leaf?.validToDate.getTime()];
+  if (!leaf || !privateKey || cert === undefined || key === undefined)
+    return { keys: undefined, startsAt, endsAt, faults };
+  if (!leaf.checkPrivateKey(privateKey)) {
+    const says = `${ofKey} is not the key of the first certificate in ${files.cert}; our own stands first, those that signed it behind it`;
+    faults.push({ setting: 'tls.key_file', text: says, cause: undefined });
+  } else {
+    attempt(
+      () => createSecureContext({ cert, key }),
+      about('tls.certificate_file', `${ofCert} cannot be used for TLS`),
+    );
+  }
+  return { keys: faults.length === 0 ? { cert, key } : undefined, startsAt, endsAt, faults };
+}
+
+function readText(setting: FileFault['setting'], file: string, faults: FileFault[]): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    faults.push({ setting, text: unreadable(file, setting, error), cause: error });
+    return undefined;
+  }
+}
+
+/** Why a file that a setting names cannot be read, in one line. */
+export function unreadable(file: string, setting: string, error: unknown): string {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  return `${file} (${setting}) cannot be read (${code}); ${ADVICE[code] ?? 'look at the file'}`;
+}
+
+const ADVICE: Record<string, string> = {
+  ENOENT: 'there is no such file; paths are relative to the data folder',
+  EACCES: 'let the account that rasket runs as read it',
+  EISDIR: 'it is a folder; name the file in it',
+};
+
+function attempt<T>(
+  work: () => T,
+  { setting, says, faults }: { setting: FileFault['setting']; says: string; faults: FileFault[] },
+): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    faults.push({ setting, text: `${says} (${why})`, cause: error });
+    return undefined;
+  }
+}
+
+/** In PEM. */
+export interface TlsKeys {
+  cert: string;
+  key: string;
+}
+
+interface Wanted {
+  dataDir: string;
+  host: string;
+  /** Addresses that it is valid for, too. */
+  addresses: readonly string[];
+  now: number;
+}
+
+const FOLDER = 'tls';
+const FILE = 'self-signed.pem';
+const DAY_MS = 86_400_000;
+/** Who pins it must not be surprised; clients that do not pin it do not look at its date. */
+const LIFE_MS = 3650 * DAY_MS;
+/** Clocks of clients may be behind. */
+const BEFORE_MS = DAY_MS;
+
+/** Made once for a host name: programs that remember a certificate must meet the same after each start. */
+function keepSelfSigned(wanted: Wanted): TlsKeys {
+  const kept = read(wanted);
+  if (kept) return kept;
+  const made = make(wanted);
+  write(wanted.dataDir, `${made.key}${made.cert}`);
+  return made;
+}
+
+const fileOf = (dataDir: string): string => path.join(dataDir, FOLDER, FILE);
+
+/** What is there, if it is whole, for this name and not over. */
+function read({ dataDir, host, addresses, now }: Wanted): TlsKeys | undefined {
+  try {
+    const text = readFileSync(fileOf(dataDir), 'utf8');
+    const certificate = new X509Certificate(text);
+    if (certificate.checkHost(host) === undefined || certificate.validToDate.getTime() < now) return undefined;
+    if (addresses.some((address) => certificate.checkIP(address) === undefined)) return undefined;
+    const at = text.indexOf('-----BEGIN CERTIFICATE-----');
+    return { key: text.slice(0, at), cert: text.slice(at) };
+  } catch {
+    // Nothing depends on the old one but habit.
+    return undefined;
+  }
+}
+
+function make({ host, addresses, now }: Wanted): TlsKeys {
+  const keys = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  const [notBefore, notAfter] = [new Date(now - BEFORE_MS), new Date(now + LIFE_MS)];
+  const cert = selfSignedCertificate({
+    names: [host, ...addresses],
+    notBefore,
+    notAfter,
+    serial: randomBytes(15),
+    ...keys,
+  });
+  return { key: keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), cert };
+}
+
+/** Whole and synced under its name, or not there. */
+function write(dataDir: string, text: string): void {
+  const file = fileOf(dataDir);
+  const folder = path.dirname(file);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const part = `${file}.${process.pid}.part`;
+  try {
+    const handle = openSync(part, 'w', 0o600);
+    try {
+      writeSync(handle, text);
+      fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
+    renameSync(part, file);
+  } catch (error) {
+    rmSync(part, { force: true });
+    throw error;
+  }
+  for (const each of [folder, dataDir]) {
+    const handle = openSync(each, 'r');
+    fsyncSync(handle);
+    closeSync(handle);
+  }
+}
 
 /** A certificate that cannot be used: one line that says which file, why, and what to do. */
 export class CertificateFault extends Error {
@@ -36,7 +229,7 @@ export interface CertificateStanding {
   fault: string | undefined;
 }
 
-export interface ServerTlsOptions {
+interface ServerTlsOptions {
   config: Config;
   dataDir: string;
   clock: Clock;
@@ -163,3 +356,9 @@ function readFiles(files: Files): Read {
   if (keys) return { keys, startsAt, endsAt, isIssued: false };
   throw new CertificateFault(faults[0]?.text, { cause: faults[0]?.cause });
 }
+
+/** What one name is shown. */
+export type ShownContext = SecureContext;
+
+/** Throws where certificate and key are no use. */
+export const makeContext = ({ cert, key }: TlsKeys): ShownContext => createSecureContext({ cert, key });

@@ -2,7 +2,7 @@ import { keysOf, parseMerge, placesOf, type MergeText, type Place } from '../../
 import { textOfHtml } from '../../protocol/read-message/index.ts';
 import { disarmHtml, embedImages, escapeHtml, linksIn, mayLoadImages } from '../../protocol/safe-html/index.ts';
 import { findTargets, type Targets } from '../../protocol/track-links/index.ts';
-import { defineTextTask, type TextTask } from './text-task.ts';
+import { defineTextTask, type TextTask } from './text-thread.ts';
 
 /** Finds the keys of merge variables: all of them, and those that occur at least once without a default. */
 export const findKeys: TextTask<string, { all: ReadonlySet<string>; bare: ReadonlySet<string> }> = defineTextTask(

@@ -3,7 +3,13 @@
  * delay every other request. Large texts are processed in one thread, round robin by team, with a bounded queue and a
  * time limit. Small texts are processed in the caller's turn, because the transfer would cost more.
  */
-export { createTextThread, type TextThread, type TextThreadOptions } from './text-thread.ts';
-export { defineTextTask, type TextTask } from './text-task.ts';
-export { serveTextTasks, type TextTaskLoaders } from './serve-text-tasks.ts';
+export {
+  createTextThread,
+  type TextThread,
+  type TextThreadOptions,
+  defineTextTask,
+  type TextTask,
+  serveTextTasks,
+  type TextTaskLoaders,
+} from './text-thread.ts';
 export { findKeys, findLinkTargets, findPlaces, htmlTasks, makeText, parseVariables, showEmail } from './html-tasks.ts';

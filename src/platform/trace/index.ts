@@ -4,5 +4,4 @@
  * A span holds no address of a person; of recipients there is the domain.
  */
 export { createTracer, SPANS_MAX, type Tracer } from './tracer.ts';
-export { traceRequestOf } from './otlp.ts';
-export type { Span } from './span.ts';
+export { traceRequestOf, type Span } from './spans.ts';

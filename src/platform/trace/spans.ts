@@ -1,4 +1,38 @@
-import { rootSpanIdOf, traceIdOf, type Parent, type Span } from './span.ts';
+export interface Span {
+  /** 32 hexadecimal digits. */
+  traceId: string;
+  /** 16 hexadecimal digits. */
+  spanId: string;
+  parentSpanId?: string | undefined;
+  name: string;
+  kind: 'server' | 'client' | 'producer' | 'consumer';
+  startMs: number;
+  endMs: number;
+  /** undefined leaves an attribute out. */
+  attributes: Record<string, string | number | undefined>;
+  isFault: boolean;
+}
+
+/** A UUID has as many bits as a trace needs, so that the id of an email, which everybody has at hand, finds its trace. */
+const traceIdOf = (uuid: string): string => uuid.replaceAll('-', '');
+
+/** The first span of such a trace, which its others name as their parent without having seen it. */
+const rootSpanIdOf = (uuid: string): string => traceIdOf(uuid).slice(16);
+
+interface Parent {
+  traceId: string;
+  spanId: string;
+  isSampled: boolean;
+}
+
+/** What the caller of a request was doing, as its `traceparent` header says (W3C Trace Context); undefined without a valid one. */
+export function parentOf(header: string | undefined): Parent | undefined {
+  const [, version, traceId = '', spanId = '', flags = ''] = FORM.exec(header ?? '') ?? [];
+  if (version === undefined || version === 'ff' || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined;
+  return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 };
+}
+
+const FORM = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
 
 /** A request of the API that was answered. */
 export interface Answered {
@@ -109,3 +143,34 @@ export const spanOfReceived = ({ id, result, recipients, durationMs }: Received,
   ...{ startMs: endMs - durationMs, endMs, isFault: false },
   attributes: { 'rasket.received_id': id, 'rasket.result': result, 'rasket.recipients': recipients },
 });
+
+const KINDS = { server: 2, client: 3, producer: 4, consumer: 5 } as const;
+const STATUS_ERROR = 2;
+
+interface Attribute {
+  key: string;
+  value: { stringValue: string } | { intValue: string };
+}
+
+/** The body of an export, in the JSON of OTLP 1.x: ids are hexadecimal, 64-bit numbers are strings. */
+export function traceRequestOf(spans: readonly Span[], resource: Record<string, string>): string {
+  const scopeSpans = [{ scope: { name: 'rasket' }, spans: spans.map(spanOf) }];
+  return JSON.stringify({ resourceSpans: [{ resource: { attributes: attributesOf(resource) }, scopeSpans }] });
+}
+
+const spanOf = (span: Span) => ({
+  ...{ traceId: span.traceId, spanId: span.spanId, parentSpanId: span.parentSpanId },
+  ...{ name: span.name, kind: KINDS[span.kind] },
+  ...{ startTimeUnixNano: nanosOf(span.startMs), endTimeUnixNano: nanosOf(span.endMs) },
+  attributes: attributesOf(span.attributes),
+  ...(span.isFault && { status: { code: STATUS_ERROR } }),
+});
+
+const nanosOf = (ms: number): string => String(BigInt(Math.round(ms * 1000)) * 1000n);
+
+function attributesOf(attributes: Span['attributes']): Attribute[] {
+  return Object.entries(attributes).flatMap(([key, value]) => {
+    if (value === undefined) return [];
+    return [{ key, value: typeof value === 'number' ? { intValue: String(value) } : { stringValue: value } }];
+  });
+}

@@ -1,5 +1,5 @@
-import { parentOf, type Span } from './span.ts';
 import * as spans from './spans.ts';
+import { parentOf, type Span } from './spans.ts';
 
 export interface Tracer {
   answered(request: spans.Answered): void;

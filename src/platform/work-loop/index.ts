@@ -11,6 +11,8 @@ export {
   type LoopState,
   type WorkLoop,
   type WorkLoopOptions,
+  createTurns,
+  type Turns,
 } from './work-loop.ts';
 export {
   createLeasedLoop,
@@ -19,5 +21,4 @@ export {
   type LeasedLoop,
   type LeasedLoopOptions,
 } from './leased-loop.ts';
-export { createTurns, type Turns } from './turns.ts';
 export { leasesOf, type Leases } from './leases.store.ts';

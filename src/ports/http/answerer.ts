@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   accessOf,
   callerKindOf,
@@ -8,21 +8,73 @@ import {
   type OperationValidators,
   type Validators,
   type ValueId,
+  type RequestParameters,
 } from '../../contract/index.ts';
-import { Answered, operations, type OperationCtx, type OperationCtxFor } from '../../operations/index.ts';
-import { audited } from '../../tenancy/audit/index.ts';
-import type { Maker } from '../../features/identity/approvals/index.ts';
-import { notFound } from '../../platform/refusal/index.ts';
-import { mustReachNamed } from '../../tenancy/access/index.ts';
-import { noteOf } from './audit-note.ts';
-import { heldBack } from './held-back.ts';
-import { bearerOf } from './authenticators.ts';
-import { browserOf } from './browser.ts';
-import { whenCallerGone } from './caller-gone.ts';
-import { checkBody } from './check-request.ts';
-import type { CheckedRequest } from './checked-request.ts';
+import {
+  Answered,
+  operations,
+  checksItsOwnBody,
+  type OperationCtx,
+  type OperationCtxFor,
+} from '../../operations/index.ts';
+import { audited, whoActed, type AuditNote } from '../../tenancy/audit/index.ts';
+import { isOwnWork, mustLeaveWhatWaits, proposeCall, type Maker } from '../../features/identity/approvals/index.ts';
+import { notFound, refuse, Refusal } from '../../platform/refusal/index.ts';
+import {
+  mustReachNamed,
+  admissionOf,
+  asksForWriter,
+  effectOf,
+  type Actor,
+  type Ctx,
+} from '../../tenancy/access/index.ts';
+import { bearerOf, browserOf } from './authenticators.ts';
+import { checkBody, type ParsedBody } from './check-request.ts';
 import type { HttpServices, PageCall } from './page.ts';
 import { pages } from './pages.ts';
+import { fetchFilesOf, lookAt } from '../../features/identity/approval-review/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { redactBody, redactTokens } from '../../tenancy/logs/index.ts';
+import type { Caller } from './request-log.ts';
+
+const DETAILS_BYTES = 2000;
+const USER_AGENT_CHARS_MAX = 500;
+
+/** The audit log's entry for a request: who called, from where, what was changed, and with which fields. */
+function noteOf({ operation }: OperationValidators, { request, caller, body, parameters }: CheckedRequest): AuditNote {
+  if (!caller) throw new Error('an audited operation is never run without a caller');
+  // Where a path begins with the team, what the entry is about stands behind it.
+  const { team_id: inPath, ...below } = parameters.path;
+  const named = namedIn(operation.operationId, below);
+  // A switch is known to the team that is entered.
+  const teamId = operation.operationId === 'switchTeam' ? String(inPath) : caller.teamId;
+  const isOfTeam = operation.operationId === 'updateTeam' || operation.operationId === 'switchTeam';
+  return {
+    team_id: teamId,
+    action: operation['x-service-audit'] ?? '',
+    subject_id: typeof named === 'string' ? named : isOfTeam ? teamId : null,
+    ...whoActed(caller.actor),
+    address: request.ip,
+    user_agent: redactTokens(request.headers['user-agent'] ?? '').slice(0, USER_AGENT_CHARS_MAX),
+    request_id: request.id,
+    details: detailsOf(grantOf(caller), request.method === 'GET' ? parameters.query : body.value),
+  };
+}
+
+/** Where a path begins with an inbox, what the entry is about stands behind it, or is made by the call. */
+function namedIn(operationId: string, { inbox, ...below }: Record<string, unknown>): unknown {
+  const [named] = Object.values(below);
+  return named ?? (operationId === 'createInboxLabel' ? undefined : inbox);
+}
+
+/** An app acts as its person; under which permission, stands beside what it asked. */
+const grantOf = ({ actor }: Caller): object => (actor.kind === 'oauth_grant' ? { oauth_grant_id: actor.grantId } : {});
+
+function detailsOf(grant: object, asked: unknown): string | null {
+  const details = typeof asked === 'object' && asked !== null ? { ...grant, ...asked } : grant;
+  if (Object.keys(details).length === 0) return null;
+  return redactBody(details, { bytesMax: DETAILS_BYTES, bytes: JSON.stringify(details).length, isClipped: true });
+}
 
 export type Answerer = (checked: CheckedRequest) => unknown;
 
@@ -201,4 +253,61 @@ function senderOf(
     if (isText) reply.type('text/plain; charset=utf-8');
     return body;
   };
+}
+
+/** A request that has passed every check, in its parts. */
+interface CheckedRequest {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  /** Undefined where the operation needs no credential. */
+  caller: Caller | undefined;
+  body: ParsedBody;
+  parameters: RequestParameters;
+}
+
+/** A signal that aborts when the caller's connection ends before the answer. Made only on request. */
+export function whenCallerGone({ raw: { socket } }: FastifyRequest, reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
+  if (socket.destroyed) abort();
+  socket.once('close', abort);
+  reply.raw.once('finish', () => socket.off('close', abort));
+  return controller.signal;
+}
+
+/**
+ * Keeps an app to the limits of its grant, whichever port it comes through: refuses what is beyond one, and holds what a person
+ * has to approve. Undefined where it may go on.
+ */
+async function heldBack(
+  operation: OperationValidators,
+  { caller, body, parameters: { path, query, header } }: CheckedRequest,
+  ctxOf: () => OperationCtxFor[keyof OperationCtxFor],
+): Promise<{ answered: unknown } | undefined> {
+  if (caller?.actor.kind !== 'oauth_grant') return undefined;
+  const { actor } = caller;
+  const { operationId, method } = operation;
+  const checksItself = checksItsOwnBody.has(operationId);
+  if (checksItself) operation.variants.normalizeBody(body.value);
+  const call = { operationId, path, query, header, body: body.value };
+  const isOwn = asksForWriter(operation) && (await isOwnWork({ ...(ctxOf() as Ctx), actor }, call));
+  const admission = admissionOf(actor.limits, effectOf(operation, body.value, { isOwn }));
+  if (admission instanceof Refusal) throw admission;
+  // Nothing of such an app waits, or it changes nothing.
+  if (admission === 'may' && (actor.limits.approval === 'none' || method === 'get')) return undefined;
+  const ctx = { ...(ctxOf() as Ctx), actor: actor satisfies Actor };
+  if (admission === 'may') {
+    await mustLeaveWhatWaits(ctx, call);
+    return undefined;
+  }
+  if (Object.hasOwn(pages, operationId)) {
+    throw refuse('invalid_permission', {
+      say: 'This needs the approval of a person (approval of its grant), and a call with a file cannot wait for one.',
+    });
+  }
+  // A person sees a call that can be made: a batch that waits has no entry at fault, even where a permissive one would send the others.
+  if (checksItself) (ctx as Ctx & Pick<OperationCtx, 'checkBody'>).checkBody('sendBatch', body.value);
+  const inWorld = ctx as typeof ctx & Ctx<World>;
+  const { files } = await fetchFilesOf(inWorld, call);
+  return proposeCall(inWorld, call, { files, look: (one, held) => lookAt(inWorld, one, held) });
 }

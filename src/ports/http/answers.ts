@@ -4,7 +4,14 @@ import { refuse, Refusal } from '../../platform/refusal/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import { DamagedContent } from '../../mail/contents/index.ts';
 import { routeOf } from './find-operation.ts';
-import type { RateState } from './rate-limit.ts';
+import { addressBucket, type RateState, type RateLimit } from './rate-limit.ts';
+import { createRangeCheck, plainAddress } from '../../platform/network/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { OauthRefusal } from '../../features/identity/oauth/index.ts';
+import { challengeOf, refusedPage, sendOauthError } from './oauth/index.ts';
+import { UPLOAD_BYTES_PER_SECOND, type LingeringClose } from './slow-clients.ts';
+import type { UploadBudget } from './costly-work.ts';
+import type { Socket } from 'node:net';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -18,7 +25,7 @@ declare module 'fastify' {
 }
 
 /** The error body of every route. */
-export function errorBody(refusal: Refusal): Record<string, unknown> {
+function errorBody(refusal: Refusal): Record<string, unknown> {
   return {
     statusCode: refusal.status,
     name: refusal.errorName,
@@ -30,7 +37,7 @@ export function errorBody(refusal: Refusal): Record<string, unknown> {
   };
 }
 
-export const rateHeaders = (state: RateState) => ({
+const rateHeaders = (state: RateState) => ({
   'ratelimit-limit': state.limit,
   'ratelimit-remaining': state.remaining,
   'ratelimit-reset': state.resetSeconds,
@@ -122,3 +129,133 @@ export function rateLimited(state: RateState): Refusal {
     retryAfterSeconds: state.retryAfterSeconds,
   });
 }
+
+/** Answers whatever went wrong: as the API does, or where the route is a step of OAuth, as OAuth has it. */
+export function createRefusalAnswer(
+  world: World,
+  {
+    rateLimit,
+    lingeringClose,
+    letGo,
+  }: { rateLimit: RateLimit; lingeringClose: LingeringClose } & Pick<UploadBudget, 'letGo'>,
+): (request: FastifyRequest, reply: FastifyReply, error: unknown) => void {
+  const isTrusted = createRangeCheck(world.config.http.trusted_proxies);
+  return (request, reply, error) => {
+    const refusal = error instanceof OauthRefusal ? error : refusalFor(error, request, world.log);
+    if (!reply.hasHeader('ratelimit-limit')) setRateHeaders(reply, rateLimit.peek(addressBucket(request)));
+    if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', request.id);
+    // A refused page or file must not be cached, whatever its headers said before.
+    reply.header('cache-control', 'no-store');
+    if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);
+    if (![400, 413, 415, 503].includes(refusal.status) || request.raw.complete) return send(request, reply, refusal);
+    letGo(request.raw);
+    if (isTrusted(plainAddress(request.raw.socket.remoteAddress ?? ''))) {
+      return readRest(world, request, answer);
+    }
+    lingeringClose.begin(request.raw);
+    answer();
+
+    function answer(): void {
+      // The unread rest of the body would be taken for the next request.
+      if (!request.raw.complete) reply.header('connection', 'close');
+      send(request, reply, refusal);
+    }
+  };
+
+  function send(request: FastifyRequest, reply: FastifyReply, refusal: Refusal | OauthRefusal): void {
+    if (refusal instanceof OauthRefusal) return sendOauthError(reply, refusal);
+    const { oauthFlow, resourcePath } = request.routeOptions?.config ?? {};
+    // A missing User-Agent is refused alike everywhere.
+    if (oauthFlow === 'json' && refusal.code === undefined) return sendOauthError(reply, refusal);
+    if (oauthFlow === 'page' && refusal.code === undefined) {
+      return void refusedPage(reply, refusal.message, refusal.status);
+    }
+    if (refusal.status === 401) reply.header('www-authenticate', challengeOf(refusal, world.origin(), resourcePath));
+    reply.code(refusal.status).type('application/json; charset=utf-8').send(errorBody(refusal));
+  }
+}
+
+/** Longer than a proxy takes to pass on the largest body that it lets through. */
+const REST_MS_MAX = 60_000;
+/** So many of the largest bodies that are taken. */
+const REST_BODIES_MAX = 8;
+
+/**
+ * A proxy gives up a body that is answered in its midst: nginx answers 502 in our place, and Caddy cuts off a client that has not sent all
+ * of it yet. So the rest of a refused body is read and dropped before the answer. One that takes longer than a minute, or is larger than eight
+ * of the largest that are taken, is cut off all the same.
+ */
+function readRest({ clock, config }: World, { raw }: FastifyRequest, answer: () => void): void {
+  if (raw.destroyed) return answer();
+  const finish = (): void => {
+    cancel();
+    raw.off('end', finish).off('close', finish).off('data', count);
+    answer();
+  };
+  let left = REST_BODIES_MAX * config.http.email_body_limit_bytes;
+  const count = (chunk: Buffer): void => {
+    left -= chunk.length;
+    if (left < 0) finish();
+  };
+  const cancel = clock.timer(REST_MS_MAX, finish);
+  raw.once('end', finish).once('close', finish).on('data', count).resume();
+}
+
+export function answerPreflight(rateLimit: RateLimit, request: FastifyRequest, reply: FastifyReply): void {
+  setRateHeaders(reply, rateLimit.peek(addressBucket(request)));
+  reply.send();
+}
+
+/**
+ * Answers bytes that are not a complete HTTP request, in the form of every other answer, and closes the connection: it
+ * is unknown where such a request ends and the next begins.
+ */
+export function createBrokenRequests(
+  world: World,
+  { rateOf, isAnswered }: { rateOf(address: string): RateState; isAnswered(socket: Socket): boolean },
+): (error: Error, socket: Socket) => void {
+  return (error, socket) => {
+    const code = String((error as { code?: unknown }).code);
+    if (code === 'ECONNRESET' || !socket.writable || isBeingAnswered(socket) || isAnswered(socket)) {
+      socket.destroy();
+      return;
+    }
+    const requestId = world.ids.uuid();
+    world.log.info({ code, requestId }, 'request could not be read');
+    const refusal = refusalOf(code);
+    const body = JSON.stringify(errorBody(refusal));
+    const headers = {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
+      connection: 'close',
+      'x-content-type-options': 'nosniff',
+      'x-request-id': requestId,
+      ...rateHeaders(rateOf(socket.remoteAddress ?? '')),
+    };
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.end(`HTTP/1.1 ${refusal.status} Bad Request\r\n${lines.join('')}\r\n${body}`);
+  };
+}
+
+/** A second answer in the middle of the first would be read as part of it. */
+const isBeingAnswered = (socket: Socket): boolean =>
+  (socket as { _httpMessage?: { headersSent: boolean } | null })._httpMessage?.headersSent === true;
+
+function refusalOf(code: string): Refusal {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return badRequest('The request line and the headers may have at most 16 KB together.');
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return badRequest('The chunks of the request body carry too many extensions.');
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return badRequest('The headers of the request did not arrive in time.');
+    case 'UPLOAD_TOO_SLOW':
+      return badRequest(
+        `The body comes too slowly; at least ${UPLOAD_BYTES_PER_SECOND / 1024} KB a second are needed.`,
+      );
+    default:
+      return badRequest('The request is not valid HTTP/1.1.');
+  }
+}
+
+const badRequest = (say: string): Refusal => refuse('validation_error', { status: 400, say });

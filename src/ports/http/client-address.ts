@@ -1,6 +1,68 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { createRangeCheck, plainAddress } from '../../platform/network/index.ts';
+import { createRangeCheck, plainAddress, createAddressGuard } from '../../platform/network/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { findingOf, type Finding } from '../../features/operations/findings/index.ts';
+
+const HOUR_MS = 3_600_000;
+
+export interface UnknownProxy {
+  /** Looks at a request that has come in. */
+  note(request: IncomingMessage): void;
+  /** What forwarded a request within the last hour, and is not among `http.trusted_proxies`. */
+  findings(): Finding[];
+}
+
+/**
+ * Behind a proxy that is not named all callers have one address: its. The limits by address, those of signing in among them, then
+ * stop everybody at once. A public address is left alone: anybody may write the header.
+ */
+export function createUnknownProxy({ config, clock, log }: World): UnknownProxy {
+  const isTrusted = createRangeCheck(config.http.trusted_proxies);
+  const isPublic = createAddressGuard([]);
+  let last: { address: string; since: number; at: number } | undefined;
+  const isOfLate = (): boolean => last !== undefined && clock.now() - last.at < HOUR_MS;
+  return {
+    note({ headers, socket }) {
+      if (headers['x-forwarded-for'] === undefined) return;
+      const address = plainAddress(socket.remoteAddress ?? '');
+      if (address === '' || isTrusted(address) || isPublic(address)) return;
+      const isNew = !isOfLate();
+      last = { address, since: isNew || !last ? clock.now() : last.since, at: clock.now() };
+      if (!isNew) return;
+      const named = `name it in http.trusted_proxies, or the limits by address count all callers behind it as one`;
+      log.warn({ address }, `a proxy that is not trusted forwards requests: ${named}`);
+    },
+    findings() {
+      if (!last || !isOfLate()) return [];
+      const { address, since } = last;
+      const summary = `${address} forwards requests and is not among http.trusted_proxies: limits by address count all callers behind it as one.`;
+      return [findingOf('proxy_not_trusted', { summary, subjects: [address], since })];
+    },
+  };
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
+
+/**
+ * Reports whether a request comes under a name of this server. In the development profile, whose API key may be well known, a
+ * website could otherwise reach the API through a name of its own that leads to this machine (DNS rebinding).
+ */
+export function isOwnName({ config }: Pick<World, 'config'>, host: string | undefined): boolean {
+  if (config.profile !== 'development' || host === undefined || mayUsePlayground({ config }, host)) return true;
+  const { http, instance } = config;
+  const own = [instance.host, http.public_url === '' ? '' : new URL(http.public_url).hostname];
+  return own.includes(host.toLowerCase().replace(/:\d+$/, ''));
+}
+
+/**
+ * Whether a request may see what was caught. It needs no key, so that outside the development profile nobody may, and in it
+ * only who asks under a name of this machine: any website open in its browser may send requests under another name.
+ */
+export function mayUsePlayground({ config }: Pick<World, 'config'>, host: string | undefined): boolean {
+  if (config.profile !== 'development') return false;
+  return config.development.any_host || LOOPBACK.test(host ?? '');
+}
 
 /** The client's address behind the trusted proxies: the rule by which fastify finds the address of an API call. */
 export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { attachmentDisposition } from './content-disposition.ts';
+import { attachmentDisposition } from './downloads.ts';
 
 test.each([
   ['receipt.pdf', 'attachment; filename="receipt.pdf"'],

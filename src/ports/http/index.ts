@@ -5,4 +5,4 @@
 export { createAuthenticators, type Authenticator } from './authenticators.ts';
 export { startMetricsPort } from './metrics.ts';
 export { startHttp, type HttpParts, type HttpPort } from './server.ts';
-export { createUnknownProxy, type UnknownProxy } from './unknown-proxy.ts';
+export { createUnknownProxy, type UnknownProxy } from './client-address.ts';

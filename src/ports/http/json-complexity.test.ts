@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { complexityFault } from './json-complexity.ts';
+import { complexityFault } from './check-request.ts';
 
 const padding = `"${'x'.repeat(70_000)}"`;
 const body = (value: string): Buffer => Buffer.from(`{"a":${padding},"b":${value}}`);

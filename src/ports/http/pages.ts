@@ -1,17 +1,61 @@
-/** Answers that only HTTP gives: pages, files and streams. Every other operation is in operations/. */
-import { addressContract, formatContractYaml, type OpenApiDocument, type PageId } from '../../contract/index.ts';
-import { sendAttachmentFile } from './attachment-file.ts';
+import {
+  addressContract,
+  formatContractYaml,
+  type OpenApiDocument,
+  type PageId,
+  type Schema,
+} from '../../contract/index.ts';
+import {
+  sendAttachmentFile,
+  exportContacts,
+  sendInvoiceCsv,
+  sendInvoicePage,
+  sendReceivedAttachment,
+  sendReceivedRaw,
+} from './downloads.ts';
 import { docsPolicy, loadDocsScript, renderDocsPage } from './docs-page.ts';
-import { exportContacts } from './contact-export.ts';
-import { listenWebhooks } from './event-stream.ts';
-import { createImage } from './image-upload.ts';
-import { createContactImport } from './import-upload.ts';
-import { sendInvoiceCsv, sendInvoicePage } from './invoices.ts';
+import { createImage, createContactImport, receivePaymentEvent } from './uploads.ts';
 import { authorizeClient } from './oauth/authorize-client.ts';
 import type { HttpServices, Page } from './page.ts';
-import { receivePaymentEvent } from './payment-event.ts';
-import { sendReceivedAttachment, sendReceivedRaw } from './received-file.ts';
 import { getSharePage } from './share-page/index.ts';
+import { readPosition } from '../../features/webhooks/delivery/index.ts';
+import { refuse } from '../../platform/refusal/index.ts';
+
+const HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  // nginx would buffer frames until its buffer is full.
+  'x-accel-buffering': 'no',
+};
+
+/** Answers with a stream that stays open until one side ends it. */
+const listenWebhooks: Page<'listenWebhooks'> = async (ctx, { query, header }, { services, reply }) => {
+  const lastId = header?.['Last-Event-ID'];
+  const events = readTypes(query?.events, services.document);
+  reply.headers(HEADERS);
+  // RFC 9110 §9.3.2: HEAD answers the headers alone. A stream that is never read would never end.
+  if (reply.request.method === 'HEAD') return '';
+  const stream = await services.listeners.open(ctx, {
+    events,
+    position: lastId === undefined ? undefined : readPosition(lastId),
+  });
+  // If the caller closed the connection while the listener was being opened, no later event ends the stream.
+  if (reply.raw.destroyed) stream.destroy();
+  return stream;
+};
+
+function readTypes(text: string | undefined, document: OpenApiDocument): string[] {
+  const known = (document.components.schemas.WebhookEventType as Schema).enum as string[];
+  if (text === undefined) return known;
+  const types = [...new Set(text.split(',').map((type) => type.trim()))];
+  const unknown = types.find((type) => !known.includes(type));
+  if (unknown === undefined) return types;
+  throw refuse('invalid_parameter', {
+    say: `events has ${JSON.stringify(unknown)}, which is no event type; it takes these, separated by commas: ${known.join(', ')}.`,
+  });
+}
+
+/** Answers that only HTTP gives: pages, files and streams. Every other operation is in operations/. */
 
 export const pages: { [Id in PageId]: Page<Id> } = {
   getOpenapiJson(_ctx, _call, { services, reply }) {

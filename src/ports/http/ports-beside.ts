@@ -1,7 +1,6 @@
 import type { Server } from 'node:http';
 import type { World } from '../../platform/world/index.ts';
-import { openRedirectPorts } from './redirect-ports.ts';
-import { openSecurePorts, type SecureParts } from './secure-ports.ts';
+import { openRedirectPorts, openSecurePorts, type SecureParts } from './secure-ports.ts';
 
 export type { SecureParts };
 

@@ -1,12 +1,17 @@
-import type { Server } from 'node:http';
+import { createServer as createHttpServer, type Server, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer, type AddressInfo, type Server as NetServer, type Socket } from 'node:net';
 import { createServer as createTlsServer, type SecureContext, type TLSSocket, type TlsOptions } from 'node:tls';
-import { contextForProof, PROOF_PROTOCOL, type Issued } from '../../features/operations/certificate-renewal/index.ts';
+import {
+  contextForProof,
+  PROOF_PROTOCOL,
+  answerToToken,
+  type Issued,
+} from '../../features/operations/certificate-renewal/index.ts';
 import type { ServerTls } from '../../platform/server-tls/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import { readClientHello } from '../../protocol/acme/index.ts';
+import { readClientHello, isToken } from '../../protocol/acme/index.ts';
 
-export interface SecurePorts {
+interface SecurePorts {
   ports: readonly number[];
   /** Takes no new connections, and gives those there are `graceMs` to end. */
   close(graceMs: number): Promise<void>;
@@ -60,14 +65,14 @@ export async function openSecurePorts(world: World, server: Server, parts: Secur
   };
 }
 
-export interface Opening {
+interface Opening {
   port: number;
   host: string;
   /** Who is told that it cannot be opened is told what to change. */
   setting: string;
 }
 
-export function listenOn(server: NetServer, { port, host, setting }: Opening): Promise<number> {
+function listenOn(server: NetServer, { port, host, setting }: Opening): Promise<number> {
   return new Promise((resolve, rejectWith) => {
     const reject = (fault: Error): void => rejectWith(Object.assign(fault, { setting }));
     server.once('error', reject);
@@ -142,4 +147,82 @@ function tellApart(socket: Socket, { secure, proofs }: { secure: NetServer; proo
     socket.unshift(bytes);
     (hello?.protocols.includes(PROOF_PROTOCOL) ? proofs : secure).emit('connection', socket);
   }
+}
+
+const FOLDER = '/.well-known/acme-challenge/';
+
+/**
+ * Answers the authority that proves our names (RFC 8555 §8.3), on every port: a proxy in front passes it on. Nothing but a
+ * token of an order that waits is answered, so that no path leads anywhere.
+ */
+export function createChallengeRoute(world: World): (request: IncomingMessage, response: ServerResponse) => boolean {
+  return ({ url = '', method }, response) => {
+    if (!url.startsWith(FOLDER)) return false;
+    const token = url.slice(FOLDER.length);
+    const answer = (status: number, text: string): void => {
+      const type = status === 200 ? 'application/octet-stream' : 'text/plain; charset=utf-8';
+      const headers = { 'content-type': type, 'content-length': Buffer.byteLength(text) };
+      response.writeHead(status, { ...headers, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+      response.end(method === 'HEAD' ? undefined : text);
+    };
+    if ((method !== 'GET' && method !== 'HEAD') || !isToken(token)) answer(404, 'No order waits for this.\n');
+    else {
+      answerToToken(world, token).then(
+        (found) => (found === undefined ? answer(404, 'No order waits for this.\n') : answer(200, found)),
+        (error: unknown) => {
+          world.log.error({ err: error }, 'could not answer a challenge');
+          answer(503, 'Not just now.\n');
+        },
+      );
+    }
+    return true;
+  };
+}
+
+interface RedirectPorts {
+  ports: readonly number[];
+  close(): Promise<void>;
+}
+
+/** A name or an address, with or without a port. */
+const HOST = /^([a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(:\d{1,5})?$/i;
+
+/** Opens the ports that lead to https, and answer nothing but that and challenges: whatever else was sent there was sent in clear. */
+export async function openRedirectPorts(world: World): Promise<RedirectPorts> {
+  const { host, ports, redirect_ports: redirects } = world.config.https;
+  const answersChallenge = createChallengeRoute(world);
+  const port = ports[0] ?? 443;
+  const servers: Server[] = [];
+  const bound: number[] = [];
+  try {
+    for (const each of redirects) {
+      const server = createHttpServer({ requestTimeout: 10_000, maxHeaderSize: 8192 }, (request, response) => {
+        if (!answersChallenge(request, response)) redirect(request, response, port === 443 ? '' : `:${port}`);
+      });
+      servers.push(server);
+      bound.push(await listenOn(server, { port: each, host, setting: 'https.redirect_ports' }));
+    }
+  } catch (error) {
+    for (const server of servers) server.close();
+    throw error;
+  }
+  return {
+    ports: bound,
+    close: async () =>
+      void (await Promise.all(
+        servers.map((server) => {
+          server.closeAllConnections();
+          return new Promise((resolve) => server.close(resolve));
+        }),
+      )),
+  };
+}
+
+function redirect({ headers, method, url = '/' }: IncomingMessage, response: ServerResponse, port: string): void {
+  const [, name] = HOST.exec(headers.host ?? '') ?? [];
+  const mayFollow = (method === 'GET' || method === 'HEAD') && name !== undefined && url.startsWith('/');
+  const text = mayFollow ? '' : 'This port leads to https only; ask there.\n';
+  const location = mayFollow ? { location: `https://${name}${port}${url}` } : {};
+  const head = { 'content-type': 'text/plain; charset=utf-8', 'content-length': text.length, connection: 'close' };
+  response.writeHead(mayFollow ? 308 : 403, { ...head, ...location }).end(text);
 }

@@ -26,12 +26,12 @@ import {
 import { cutByteLists, mayHoldByteLists, placeByteLists, restoreByteLists, type CutText } from './byte-lists.ts';
 import { beginAnswer } from './costly-work.ts';
 import { createFindTarget, EVERY_PATH, findFor, targetOf, type FindTarget } from './find-operation.ts';
-import { readForms } from './import-upload.ts';
+import { readForms } from './uploads.ts';
 import { serveMcp, type McpParts } from './mcp/index.ts';
 import { isPeoplePage, PAGE } from './people-pages/index.ts';
 import { challengeForScope, readOauthFields } from './oauth/index.ts';
 import type { HttpServices } from './page.ts';
-import { mayUsePlayground } from './playground-access.ts';
+import { mayUsePlayground } from './client-address.ts';
 import { addressBucket, type RateState } from './rate-limit.ts';
 import type { Caller } from './request-log.ts';
 

@@ -1,6 +1,5 @@
 import { clientKey } from '../../platform/network/index.ts';
-import { whoMakesWay } from './make-way.ts';
-import { SmtpReply } from './smtp-reply.ts';
+import { SmtpReply } from './door.ts';
 
 /** Whether a port is open to the world, or only to programs that log in. */
 export type PortKind = 'world' | 'submission';
@@ -118,4 +117,77 @@ const MOST = 'Many wait for a connection, and your address holds the most; conne
 function placeOf({ party, occupant: { standing } }: Held): { party: string | undefined; rank: number | undefined } {
   const rank = MAKE_WAY.indexOf(standing);
   return { party: standing === 'logged in' ? undefined : party, rank: rank < 0 ? undefined : rank };
+}
+
+/** Connections in a TLS handshake, which are no connections of SMTP yet. */
+export interface Handshakes {
+  /** Whether one more from this address may begin; where all are under way, the oldest of the address with most makes way. */
+  admits(party: string): boolean;
+  /** Counts one, which `cut` ends; call what it answers when the handshake is over. */
+  begin(party: string, cut: () => void): () => void;
+}
+
+interface Handshake {
+  party: string;
+  cut: () => void;
+  end: () => void;
+}
+
+export function createHandshakes(max: { total: number; perAddress: number }): Handshakes {
+  /** The oldest first. */
+  const all = new Set<Handshake>();
+  return {
+    admits(party) {
+      let others = 0;
+      for (const one of all) if (one.party === party) others++;
+      if (others >= max.perAddress) return false;
+      if (all.size < max.total) return true;
+      const leaving = whoMakesWay(all, (one) => ({ party: one.party, rank: 0 }), party);
+      leaving?.cut();
+      leaving?.end();
+      return leaving !== undefined;
+    },
+    begin(party, cut) {
+      const one: Handshake = { party, cut, end: () => void all.delete(one) };
+      all.add(one);
+      return one.end;
+    },
+  };
+}
+
+/** A place that a party holds; parties are addresses of clients. */
+interface Place {
+  /** Undefined for what belongs to no stranger, which never makes way. */
+  party: string | undefined;
+  /** Lower ones make way first; undefined counts for its party, and stays. */
+  rank: number | undefined;
+}
+
+/**
+ * The place that makes way for a newcomer: of the party that holds most, if that is more than the newcomer holds, the lowest
+ * rank, and of those the first of `places`. So no party keeps out one that holds fewer, however many parties there are.
+ */
+function whoMakesWay<P>(places: Iterable<P>, look: (place: P) => Place, newcomer: string | undefined): P | undefined {
+  const parties = new Map<string, Party<P>>();
+  for (const place of places) {
+    const { party, rank = Infinity } = look(place);
+    if (party === undefined) continue;
+    const known = parties.get(party) ?? { count: 0, rank: Infinity, place: undefined };
+    known.count++;
+    if (rank < known.rank) Object.assign(known, { rank, place });
+    parties.set(party, known);
+  }
+  const held = newcomer === undefined ? 0 : (parties.get(newcomer)?.count ?? 0);
+  let most: Party<P> = { count: held + 1, rank: Infinity, place: undefined };
+  for (const party of parties.values()) {
+    if (party.place === undefined) continue;
+    if (party.count > most.count || (party.count === most.count && party.rank < most.rank)) most = party;
+  }
+  return most.place;
+}
+
+interface Party<P> {
+  count: number;
+  rank: number;
+  place: P | undefined;
 }

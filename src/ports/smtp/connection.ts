@@ -2,13 +2,142 @@ import type { Socket } from 'node:net';
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
 import type { SMTPServer, SMTPServerSession } from 'smtp-server';
 import type { Clock } from '../../platform/clock/index.ts';
-import { createCommandWait, type CommandWait, type CommandWaitOptions } from './command-wait.ts';
-import { inOurWords, type ReplyRules } from './library-replies.ts';
-import { parameterFault } from './path-parameters.ts';
-import { withoutQuotes } from './quoted-path.ts';
-import { SmtpParser } from './smtp-parser.ts';
+import { parameterFault, withoutQuotes, SmtpParser } from './smtp-parser.ts';
 import type { Occupant, Standing } from './connection-limits.ts';
-import type { SmtpReply } from './smtp-reply.ts';
+import { SmtpReply } from './door.ts';
+
+export interface CommandWaitOptions {
+  clock: Clock;
+  /** Time for a command to come, whole, whatever bytes of it come meanwhile. */
+  commandMs: number;
+  /** Whether connections are running short for others. */
+  isShort(): boolean;
+  /** Called once, with the reply to end the connection with. */
+  tooLong(reply: SmtpReply): void;
+}
+
+interface CommandWait {
+  /** The client is to speak from now on. */
+  begins(): void;
+  /** A command has come; the time to carry it out is not limited here. */
+  came(): void;
+  /** A message was accepted. */
+  brought(): void;
+  stop(): void;
+}
+
+/** Time for a command when connections are short; Postfix allows ten seconds then, which a far and busy server may miss. */
+const SHORT_COMMAND_MS = 20_000;
+/** Time for a message when connections are short: a connection without one, whatever its commands, keeps others out. */
+const SHORT_MESSAGE_MS = 120_000;
+
+/**
+ * Limits how long a connection may keep us waiting: counted from our last reply, so that a byte now and then does not
+ * extend it, and shorter while connections are short, so that one always comes free.
+ */
+function createCommandWait({ clock, commandMs, isShort, tooLong }: CommandWaitOptions): CommandWait {
+  const shortMs = Math.min(commandMs, SHORT_COMMAND_MS);
+  let since: number | undefined = clock.now();
+  let broughtAt = since;
+  let cancel = (): void => undefined;
+
+  function faultAt(now: number, waited: number): SmtpReply | undefined {
+    const again = 'connect again when there is mail';
+    if (waited >= commandMs) return new SmtpReply(421, '4.4.2', `No command came for ${commandMs / 1000} s; ${again}`);
+    if (!isShort()) return undefined;
+    if (waited >= shortMs)
+      return new SmtpReply(421, '4.3.2', `Many wait for a connection, and no command came; ${again}`);
+    if (now - broughtAt < SHORT_MESSAGE_MS) return undefined;
+    return new SmtpReply(421, '4.3.2', `Many wait for a connection, and nothing was brought; ${again}`);
+  }
+
+  const look = (): void => {
+    const now = clock.now();
+    const waited = since === undefined ? 0 : now - since;
+    const fault = since === undefined ? undefined : faultAt(now, waited);
+    if (fault) return tooLong(fault);
+    // Looks again when the answer to `isShort` matters next.
+    const next = waited < shortMs ? shortMs - waited : Math.min(shortMs, commandMs - waited);
+    cancel = clock.timer(next, look);
+  };
+  look();
+  return {
+    begins: () => void (since = clock.now()),
+    came: () => void (since = undefined),
+    brought: () => void (broughtAt = clock.now()),
+    stop: () => cancel(),
+  };
+}
+
+/** What the replies depend on. */
+interface ReplyRules {
+  mayLogInPlain: boolean;
+  messageBytesMax: number;
+}
+
+type Words = string | ((rules: ReplyRules) => string);
+
+const TOO_LARGE = ({ messageBytesMax }: Pick<ReplyRules, 'messageBytesMax'>): string =>
+  `5.3.4 The message is larger than the ${messageBytesMax} bytes that are taken; send less, or a link`;
+
+/** The library's replies name what is wrong; ours say what to do about it. A key is the beginning of a library reply. */
+const WORDS: readonly [says: string, ours: Words][] = [
+  ['Error: send HELO/EHLO first', '5.5.1 Say EHLO first'],
+  [
+    'Error: authentication Required',
+    ({ mayLogInPlain }) =>
+      mayLogInPlain
+        ? '5.7.0 Log in first: AUTH PLAIN or AUTH LOGIN, with an API key as the password'
+        : '5.7.0 Log in first: STARTTLS, then AUTH PLAIN or AUTH LOGIN, with an API key as the password',
+  ],
+  ['Error: Must issue a STARTTLS command first', '5.7.11 Encrypt first: say STARTTLS, then AUTH'],
+  ['Error: No identity changes permitted', '5.5.1 You are logged in; connect again to log in as somebody else'],
+  ['Error: Unrecognized authentication type', '5.5.4 Log in by AUTH PLAIN or AUTH LOGIN; there is no other way'],
+  ['Error: invalid userdata', '5.5.2 That is not the base64 of a user name and a password'],
+  ['Error: missing username', '5.5.2 The user name is missing; it is "rasket"'],
+  ['Authentication aborted', '5.7.0 The login was called off'],
+  ['Authentication successful', '2.7.0 Logged in'],
+  ['Error: too many unauthenticated commands', '4.7.0 Too many commands without a login; connect again and log in'],
+  ['Error: too many unrecognized commands', '4.7.0 Too many commands that nobody knows; this is an SMTP port'],
+  ['Error: command not recognized', '5.5.2 There is no such command here; HELP lists them'],
+  ['Error: Command line too long', '4.7.0 The line is too long for a command; is this content without DATA?'],
+  ['HTTP requests not allowed', '4.7.0 This is an SMTP port; HTTP has another'],
+  ['Timeout - closing connection', '4.4.2 Nothing was heard for too long; connect again'],
+  ['Server shutting down', '4.3.2 The server is shutting down; connect again in a minute'],
+  ['Error: TLS already active', '5.5.1 The connection is encrypted already'],
+  ['Error: syntax: STARTTLS', '5.5.4 STARTTLS takes no parameters'],
+  ['Error: Bad sender address syntax', '5.1.7 Write MAIL FROM:<local@example.com>'],
+  ['Error: Bad recipient address syntax', '5.1.3 Write RCPT TO:<local@example.com>'],
+  ['Error: nested MAIL command', '5.5.1 A transaction is under way; end it with DATA, or say RSET'],
+  ['Error: need MAIL command', '5.5.1 Say MAIL first'],
+  ['Error: need RCPT command', '5.5.1 No recipient was taken; say RCPT first'],
+  ['Error: message exceeds fixed maximum message size', TOO_LARGE],
+  ['Error: Bad message size syntax', '5.5.4 SIZE takes a number of bytes'],
+  ['Invalid BODY parameter value', '5.5.4 BODY is 7BIT or 8BITMIME; there is no BINARYMIME here'],
+  ['Invalid SMTPUTF8 parameter', '5.5.4 SMTPUTF8 takes no value'],
+  ['Invalid RET parameter value', '5.5.4 RET is FULL or HDRS'],
+  ['Error: NOTIFY', '5.5.4 NOTIFY is NEVER, or some of SUCCESS, FAILURE and DELAY with commas between'],
+  [
+    'Error: Bad ORCPT parameter syntax',
+    '5.5.4 ORCPT is a type, a semicolon and an address, as in rfc822;someone@example.com',
+  ],
+  ['Invalid REQUIRETLS parameter', '5.5.4 REQUIRETLS takes no value'],
+  ['REQUIRETLS not permitted on non-TLS', '5.7.11 Encrypt first: REQUIRETLS means this connection too'],
+  ['Error: internal server error', '4.3.0 Temporary local problem; try again later'],
+  ['Error: Syntax: HELO hostname', '5.5.4 Say HELO and the name of your host'],
+  ['Error: Bad hostname syntax', '5.5.4 Say HELO and the name of your host'],
+  ['Error: Syntax: VRFY address', '5.5.4 Say VRFY and an address'],
+  ['Try to send something', '2.0.0 Addresses are not looked up for you; send to them'],
+];
+
+function inOurWords(said: string, rules: ReplyRules): string {
+  if (said.endsWith('You talk too soon')) return '4.7.0 Wait for the greeting before you speak';
+  const found = WORDS.find(([start]) => said.startsWith(start))?.[1];
+  if (found === undefined) return said.replace(/^Error: /, '');
+  return typeof found === 'string' ? found : found(rules);
+}
+
+export const tooLarge = TOO_LARGE;
 
 export interface ListenerRules extends ReplyRules {
   clock: Clock;

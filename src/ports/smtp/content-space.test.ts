@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createContentSpace } from './content-space.ts';
+import { createContentSpace } from './intake.ts';
 
 const KB = 1024;
 const spaceOf = (memory: number, files: number) => createContentSpace({ memoryBytes: memory, fileBytes: files });

@@ -1,6 +1,28 @@
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import type { Actor } from '../../tenancy/access/index.ts';
 
+/** A reply that refuses a step of the dialogue: code, enhanced code (RFC 3463), and one clause with a way out. */
+export class SmtpReply extends Error {
+  readonly responseCode: number;
+
+  constructor(code: number, enhanced: string, text: string, because?: unknown) {
+    super(`${enhanced} ${text}`, because === undefined ? undefined : { cause: because });
+    this.responseCode = code;
+  }
+}
+
+/** For errors that the client must not see: the cause is in the log. */
+export const temporaryTrouble = (because?: unknown): SmtpReply =>
+  new SmtpReply(451, '4.3.0', 'Temporary local problem; nothing was accepted, send it again later', because);
+
+/** RFC 6531 §3.4: an address with a local part beyond ASCII needs SMTPUTF8 at MAIL; a domain can be written in ASCII. */
+export function mustFitCharset({ envelope }: Session, address: string): void {
+  if (address.includes('\ufffd')) throw new SmtpReply(501, '5.1.3', 'The address is not UTF-8');
+  const local = address.slice(0, address.lastIndexOf('@'));
+  if (envelope.smtpUtf8 || !/[^\0-\x7f]/.test(local)) return;
+  throw new SmtpReply(553, '5.6.7', 'An address beyond ASCII needs the parameter SMTPUTF8 at MAIL');
+}
+
 export type DoorName = 'submission' | 'receiving';
 
 /** The API key that a client has logged in with. */

@@ -1,21 +1,73 @@
-import { gatherContent, type MessageContent } from '../../mail/receive/index.ts';
-import { createFairTurns } from '../../platform/fair-share/index.ts';
+import { gatherContent, type MessageContent, type ContentGatherer } from '../../mail/receive/index.ts';
+import { createFairTurns, createFairShare } from '../../platform/fair-share/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import { contentLimitsOf } from './content-rate.ts';
-import { createContentSpace } from './content-space.ts';
-import type { Content } from './door.ts';
-import { readContent, tooMuch } from './inbound-content.ts';
-import { SmtpReply } from './smtp-reply.ts';
+import { SmtpReply, temporaryTrouble, type Content } from './door.ts';
+import { createBareLineEnds } from '../../protocol/line-ends/index.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+
+/** Where messages stand while they come in and wait to be read, over all connections. */
+interface ContentSpace {
+  /** Whether a message of so many bytes would find room now. */
+  fits(party: string, bytes: number): boolean;
+  /** The space of one message from `party`. */
+  begin(party: string): MessageSpace;
+}
+
+interface MessageSpace {
+  /** Where the next bytes go, in a file from the first that does on; undefined when there is no more room. */
+  take(bytes: number): 'memory' | 'file' | undefined;
+  giveBack(): void;
+}
+
+/** Larger messages, which are few, come into a file. */
+const IN_MEMORY_BYTES = 128 * 1024;
+
+/**
+ * Of the files each party may take as much as it leaves to others, so that a party that keeps large messages open blocks only
+ * its own. Where the memory is taken, ordinary messages go to files too.
+ */
+export function createContentSpace({ memoryBytes, fileBytes }: Record<'memoryBytes' | 'fileBytes', number>) {
+  const memory = { free: memoryBytes };
+  const files = createFairShare(fileBytes);
+  const space: ContentSpace = {
+    fits: (party, bytes) => bytes <= IN_MEMORY_BYTES || files.fits(party, bytes),
+    begin(party) {
+      let [held, filed] = [0, 0];
+      return {
+        take(bytes) {
+          if (filed === 0 && held + bytes <= IN_MEMORY_BYTES && bytes <= memory.free) {
+            memory.free -= bytes;
+            held += bytes;
+            return 'memory';
+          }
+          // What was held goes to the file with it.
+          if (!files.fits(party, held + bytes)) return undefined;
+          files.enter(party, held + bytes);
+          filed += held + bytes;
+          memory.free += held;
+          held = 0;
+          return 'file';
+        },
+        giveBack() {
+          memory.free += held;
+          if (filed > 0) files.leave(party, filed);
+          [held, filed] = [0, 0];
+        },
+      };
+    },
+  };
+  return space;
+}
 
 /** Takes messages in, of many clients at a time, within `receiving.memory_bytes` and `receiving.spool_bytes`. */
-export interface Intake {
+interface Intake {
   /** Throws the refusal of a message that is announced as larger than there is room for. */
   mustFit(party: string, bytes: number): void;
   /** Reads the content and has it carried out; a large one when its turn has come, unless the client `isGone` by then. */
   take<T>(from: Bringer, content: Content, carryOut: (message: MessageContent) => Promise<T>): Promise<T>;
 }
 
-export interface Bringer {
+interface Bringer {
   party: string;
   isGone(): boolean;
 }
@@ -48,5 +100,114 @@ export function createIntake(world: World): Intake {
         goal.space.giveBack();
       }
     },
+  };
+}
+
+/** Where a message goes as it comes in. */
+interface ContentGoal {
+  space: MessageSpace;
+  gathered: ContentGatherer;
+}
+
+/**
+ * Reads the content of a message to its end and returns it byte for byte; the caller discards what was gathered and gives its space back.
+ * Refused content is read to its end too, because the client does not listen before, and is not kept; content that stops
+ * coming is given up.
+ */
+async function readContent(
+  content: Content,
+  { bytesMax, ...pace }: ContentLimits,
+  { space, gathered }: ContentGoal,
+): Promise<MessageContent> {
+  const lineEnds = createBareLineEnds();
+  let size = 0;
+  let hasNul = false;
+  let refusal: SmtpReply | undefined;
+  const refuse = async (reply: SmtpReply): Promise<void> => {
+    refusal ??= reply;
+    await gathered.discard();
+    space.giveBack();
+  };
+  let fault: { error: unknown } | undefined;
+  const rate = watchRate(pace, () => content.destroy());
+  try {
+    for await (const piece of content as AsyncIterable<Buffer>) {
+      size += piece.length;
+      rate.came(piece.length);
+      lineEnds.see(piece);
+      hasNul ||= piece.includes(0);
+      if (refusal) continue;
+      const to = size > bytesMax ? undefined : space.take(piece.length);
+      if (to === undefined) await refuse(size > bytesMax ? tooLarge(bytesMax) : tooMuch());
+      else {
+        await gathered.add(piece, to).catch((error: unknown) => {
+          fault = { error };
+          return refuse(temporaryTrouble(error));
+        });
+      }
+    }
+  } catch {
+    await refuse(new SmtpReply(421, '4.4.2', 'The content came too slowly, or not to its end; send it again'));
+  } finally {
+    rate.stop();
+  }
+  if (fault) throw fault.error;
+  const bare = lineEnds.found();
+  if (!refusal && bare)
+    await refuse(
+      new SmtpReply(
+        550,
+        '5.6.11',
+        `The content has a ${bare} without its ${bare === 'LF' ? 'CR' : 'LF'}; end lines with CRLF`,
+      ),
+    );
+  if (!refusal && hasNul) {
+    await refuse(
+      new SmtpReply(550, '5.6.0', 'The content has a NUL byte, which mail cannot contain; encode it as base64'),
+    );
+  }
+  if (refusal) throw refusal;
+  return gathered.finish();
+}
+
+const tooMuch = (): SmtpReply => new SmtpReply(452, '4.3.1', 'Too much mail is coming in; try again in a minute');
+
+const tooLarge = (bytesMax: number): SmtpReply =>
+  new SmtpReply(552, '5.3.4', `The message is larger than the ${bytesMax} bytes that are taken; send less, or a link`);
+
+export interface ContentLimits {
+  clock: Clock;
+  /** Content must come at `bytesPerSecond`, and may fall behind by this much. */
+  timeoutMs: number;
+  bytesPerSecond: number;
+  bytesMax: number;
+}
+
+export const contentLimitsOf = ({ clock, config: { smtp } }: World): ContentLimits => ({
+  clock,
+  timeoutMs: smtp.content_timeout_seconds * 1000,
+  bytesPerSecond: smtp.content_bytes_per_second,
+  bytesMax: smtp.message_bytes,
+});
+
+/**
+ * Calls `tooSlow` once when fewer bytes have come than should have by then. Credit is at most `timeoutMs`: content that
+ * came fast at first does not pay for hours of silence.
+ */
+export function watchRate(
+  { clock, timeoutMs, bytesPerSecond }: Omit<ContentLimits, 'bytesMax'>,
+  tooSlow: () => void,
+): { came(bytes: number): void; stop(): void } {
+  let deadline = clock.now() + timeoutMs;
+  let cancel = (): void => undefined;
+  const look = (): void => {
+    const left = deadline - clock.now();
+    if (left <= 0) tooSlow();
+    else cancel = clock.timer(left, look);
+  };
+  look();
+  return {
+    came: (bytes) => void (deadline = Math.min(clock.now() + timeoutMs, deadline + (bytes / bytesPerSecond) * 1000)),
+    stop: () => cancel(),
   };
 }

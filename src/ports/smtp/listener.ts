@@ -12,13 +12,10 @@ import type { Clock } from '../../platform/clock/index.ts';
 import type { Log } from '../../platform/log/index.ts';
 import { clientKey, type OwnConnections } from '../../platform/network/index.ts';
 import type { TlsKeys } from '../../platform/server-tls/index.ts';
-import { SmtpConnection, type ListenerRules } from './connection.ts';
-import type { CommandWaitOptions } from './command-wait.ts';
-import type { ConnectionLimits, Slot } from './connection-limits.ts';
-import type { Door, Doors, Session } from './door.ts';
-import { createHandshakes, type Handshakes } from './handshakes.ts';
-import { takeProxyHeader } from './proxied.ts';
-import { SmtpReply, temporaryTrouble } from './smtp-reply.ts';
+import { SmtpConnection, type ListenerRules, type CommandWaitOptions } from './connection.ts';
+import { createHandshakes, type ConnectionLimits, type Slot, type Handshakes } from './connection-limits.ts';
+import { SmtpReply, temporaryTrouble, type Door, type Doors, type Session } from './door.ts';
+import { readProxyHeader } from '../../protocol/proxy-header/index.ts';
 
 export interface ListenerOptions {
   name: string;
@@ -282,4 +279,30 @@ function replyOf(error: unknown, log: Log): SmtpReply {
   if (error instanceof SmtpReply) return error;
   log.error({ err: error }, 'an SMTP step failed');
   return temporaryTrouble(error);
+}
+
+/** Takes the PROXY header off a connection and returns the client that it names; destroys a connection without one. */
+function takeProxyHeader(socket: Socket): Promise<{ address: string; port: number } | undefined> {
+  return new Promise((resolve, reject) => {
+    let held: Buffer = Buffer.alloc(0);
+    const settle = (error?: Error, source?: { address: string; port: number }): void => {
+      socket.off('readable', read).off('error', settle).off('close', gone).off('end', gone);
+      if (!error) return resolve(source);
+      socket.on('error', () => undefined);
+      socket.destroy();
+      reject(error);
+    };
+    const gone = (): void => settle(new Error('the connection ended before its PROXY header'));
+    const read = (): void => {
+      for (let chunk = socket.read() as Buffer | null; chunk !== null; chunk = socket.read() as Buffer | null) {
+        held = Buffer.concat([held, chunk]);
+        const header = readProxyHeader(held);
+        if (header.kind === 'bad') return settle(new Error(`no PROXY header: ${header.fault}`));
+        if (header.kind === 'more') continue;
+        if (header.length < held.length) socket.unshift(held.subarray(header.length));
+        return settle(undefined, header.source);
+      }
+    };
+    socket.on('readable', read).on('error', settle).on('close', gone).on('end', gone);
+  });
 }

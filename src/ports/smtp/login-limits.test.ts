@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Login } from './door.ts';
-import { createLoginLimits } from './login-limits.ts';
-import { createMessageRate } from './message-rate.ts';
+import { createLoginLimits } from './logins.ts';
+import { createMessageRate } from './receiving.ts';
 
 const clock = { now: () => 0, steady: () => 0, timer: () => () => undefined };
 

@@ -2,10 +2,78 @@ import type { World } from '../../platform/world/index.ts';
 import { Refusal } from '../../platform/refusal/index.ts';
 import { mustReach } from '../../tenancy/access/index.ts';
 import { createAuthentication } from '../../tenancy/api-keys/index.ts';
-import type { Credentials, Login, Session } from './door.ts';
-import { createFailedLogins } from './failed-logins.ts';
-import { replyTo } from './refusal-reply.ts';
-import { SmtpReply } from './smtp-reply.ts';
+import { SmtpReply, type Credentials, type Login, type Session } from './door.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import { createFairShare } from '../../platform/fair-share/index.ts';
+import { clientKey } from '../../platform/network/index.ts';
+import type { ErrorName } from '../../contract/index.ts';
+
+interface FailedLogins {
+  /** Throws the refusal of an address with too many failed logins. */
+  mayTry(address: string): void;
+  /** Counts a failure and resolves when it may be answered: later with each failure. */
+  note(address: string): Promise<void>;
+}
+
+const WINDOW_MS = 600_000;
+const DELAY_MS_MAX = 8000;
+const ADDRESSES_MAX = 50_000;
+
+/** Slows down guessing of keys, by address, and in the end refuses the address for a while. */
+function createFailedLogins(clock: Clock, max: number): FailedLogins {
+  const failures = new Map<string, { count: number; since: number }>();
+  const recent = (address: string): { count: number; since: number } => {
+    const known = failures.get(clientKey(address));
+    const now = clock.now();
+    return known && now - known.since < WINDOW_MS ? known : { count: 0, since: now };
+  };
+  return {
+    mayTry(address) {
+      const { count, since } = recent(address);
+      if (count < max) return;
+      const minutes = Math.max(1, Math.ceil((since + WINDOW_MS - clock.now()) / 60_000));
+      throw new SmtpReply(421, '4.7.0', `Too many failed logins from your address; try again in ${minutes} minutes`);
+    },
+    note(address) {
+      const { count, since } = recent(address);
+      const key = clientKey(address);
+      if (!failures.has(key) && failures.size >= ADDRESSES_MAX) {
+        const [oldest] = failures.keys();
+        if (oldest !== undefined) failures.delete(oldest);
+      }
+      failures.set(key, { count: count + 1, since });
+      // The first failure is taken for a slip, and answered at once.
+      if (count === 0) return Promise.resolve();
+      return new Promise((answer) => void clock.timer(Math.min(1000 * 2 ** (count - 1), DELAY_MS_MAX), answer));
+    },
+  };
+}
+
+type Code = readonly [code: number, enhanced: string];
+
+/** A limit that passes with time gets a 4yz, so that clients keep the message and try again. */
+const BY_NAME: Partial<Record<ErrorName, Code>> = {
+  invalid_api_key: [535, '5.7.8'],
+  restricted_api_key: [535, '5.7.8'],
+  suspended_api_key: [535, '5.7.13'],
+  daily_quota_exceeded: [452, '4.7.1'],
+  monthly_quota_exceeded: [550, '5.7.1'],
+  rate_limit_exceeded: [451, '4.7.1'],
+  concurrent_idempotent_requests: [451, '4.7.1'],
+  invalid_idempotent_request: [550, '5.7.1'],
+  service_unavailable: [451, '4.3.2'],
+};
+
+/** The only translation of refusals to replies. */
+export function replyTo(refusal: Refusal): SmtpReply {
+  const [code, enhanced] = BY_NAME[refusal.errorName] ?? byStatus(refusal.status);
+  return new SmtpReply(code, enhanced, refusal.message, refusal);
+}
+
+function byStatus(status: number): Code {
+  if (status >= 500) return [451, '4.3.0'];
+  return status === 403 ? [550, '5.7.1'] : [550, '5.6.0'];
+}
 
 const USER_NAMES = new Set(['rasket', 'resend']);
 /** Failed logins of one connection; a program that goes on has the wrong key. */
@@ -15,7 +83,7 @@ const FOR_ANOTHER =
 /** What POST /emails requires. */
 const SENDS = { permission: 'sending_access', scope: 'emails:send', role: 'member' } as const;
 
-export interface Logins {
+interface Logins {
   /** Throws the refusal, after a delay unless it is the first failure. */
   logIn(session: Session, credentials: Credentials): Promise<Login>;
   /** Checks the login again: a key may be revoked, or its team suspended, at any time. */
@@ -69,4 +137,111 @@ export function createLogins(world: World): Logins {
 function asReply(error: unknown): SmtpReply {
   if (error instanceof Refusal) return replyTo(error);
   throw error;
+}
+
+interface LoginLimits {
+  /** Counts a connection that has logged in; throws the refusal of one too many. */
+  enter(sessionId: string, login: Login): void;
+  leave(sessionId: string): void;
+  /** Counts a message; throws the refusal, which says how long to wait. */
+  take(login: Login): void;
+}
+
+interface LoginLimitsMax {
+  /** For all teams together: each may hold as many as are free, however many keys it has. */
+  connections: number;
+  connectionsPerKey: number;
+  messagesPerMinutePerKey: number;
+  messagesPerMinutePerTeam: number;
+}
+
+/** Limits of one process; nodes that share a database each have their own. */
+export function createLoginLimits(clock: Clock, max: LoginLimitsMax): LoginLimits {
+  const logins = new Map<string, Login>();
+  const ofKeys = new Map<string, number>();
+  const ofTeams = createFairShare(max.connections);
+  const messagesOfKeys = createBuckets(clock, max.messagesPerMinutePerKey);
+  const messagesOfTeams = createBuckets(clock, max.messagesPerMinutePerTeam);
+
+  function leave(sessionId: string): void {
+    const login = logins.get(sessionId);
+    if (!login) return;
+    logins.delete(sessionId);
+    ofTeams.leave(login.teamId);
+    const { keyId } = login.actor;
+    const left = (ofKeys.get(keyId) ?? 1) - 1;
+    if (left > 0) ofKeys.set(keyId, left);
+    else ofKeys.delete(keyId);
+  }
+
+  return {
+    leave,
+    enter(sessionId, login) {
+      // STARTTLS ends a login: the earlier one counts no more.
+      leave(sessionId);
+      const { keyId } = login.actor;
+      const open = ofKeys.get(keyId) ?? 0;
+      if (open >= max.connectionsPerKey) throw tooManyOpen(max.connectionsPerKey, 'with this API key');
+      if (!ofTeams.fits(login.teamId)) throw tooManyOpen(ofTeams.held(login.teamId), 'with API keys of your team');
+      logins.set(sessionId, login);
+      ofKeys.set(keyId, open + 1);
+      ofTeams.enter(login.teamId);
+    },
+    take({ teamId, actor: { keyId } }) {
+      const waitMs = messagesOfKeys.waitMs(keyId);
+      if (waitMs > 0) throw tooManyMessages(max.messagesPerMinutePerKey, 'with one API key', waitMs);
+      const teamWaitMs = messagesOfTeams.waitMs(teamId);
+      if (teamWaitMs > 0) throw tooManyMessages(max.messagesPerMinutePerTeam, 'by one team', teamWaitMs);
+      messagesOfKeys.take(keyId);
+      messagesOfTeams.take(teamId);
+    },
+  };
+}
+
+/** Of more holders than this the least recent are forgotten, which fills their buckets. */
+const HOLDERS_MAX = 10_000;
+
+interface Buckets {
+  /** Time until the holder may take one; 0 when it may now. */
+  waitMs(holder: string): number;
+  take(holder: string): void;
+}
+
+interface Bucket {
+  tokens: number;
+  at: number;
+}
+
+function createBuckets(clock: Clock, perMinute: number): Buckets {
+  /** In the order in which their holders last asked. */
+  const buckets = new Map<string, Bucket>();
+  const perMs = perMinute / 60_000;
+
+  function remember(holder: string, bucket: Bucket): void {
+    buckets.delete(holder);
+    const [leastRecent] = buckets.size >= HOLDERS_MAX ? buckets.keys() : [];
+    if (leastRecent !== undefined) buckets.delete(leastRecent);
+    buckets.set(holder, bucket);
+  }
+
+  /** A client that is refused counts as one that has asked, and is not forgotten for being refused. */
+  function tokensOf(holder: string): number {
+    const known = buckets.get(holder);
+    if (!known) return perMinute;
+    remember(holder, known);
+    return Math.min(perMinute, known.tokens + Math.max(0, clock.now() - known.at) * perMs);
+  }
+
+  return {
+    waitMs: (holder) => Math.max(0, (1 - tokensOf(holder)) / perMs),
+    take: (holder) => remember(holder, { tokens: tokensOf(holder) - 1, at: clock.now() }),
+  };
+}
+
+const tooManyOpen = (count: number, whose: string): SmtpReply =>
+  new SmtpReply(454, '4.7.0', `${count} connections ${whose} are open; use those, or end some`);
+
+function tooManyMessages(count: number, whose: string, waitMs: number): SmtpReply {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1000));
+  return new SmtpReply(451, '4.7.1', `${count} messages a minute may be sent ${whose}; try again in ${seconds} s`);
 }

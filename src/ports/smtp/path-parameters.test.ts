@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parameterFault } from './path-parameters.ts';
+import { parameterFault } from './smtp-parser.ts';
 
 const OTHERS = 'has other characters than printable ASCII';
 

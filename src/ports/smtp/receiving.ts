@@ -1,14 +1,56 @@
-import { type Arrival, type Receive, type ReceiveResult, type Route } from '../../mail/receive/index.ts';
+import type { Arrival, Receive, ReceiveResult, Route, Deferral } from '../../mail/receive/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import { stopwatch } from '../../platform/clock/index.ts';
+import { stopwatch, type Clock } from '../../platform/clock/index.ts';
 import { clientKey } from '../../platform/network/index.ts';
 import { parseAddress } from '../../protocol/address/index.ts';
-import { mustFitCharset } from './address-charset.ts';
-import { deferralReply } from './deferral-reply.ts';
-import { protocolOf, type PathCommand, type ReceivingDoor, type Session } from './door.ts';
+import { mustFitCharset, protocolOf, SmtpReply, type PathCommand, type ReceivingDoor, type Session } from './door.ts';
 import { createIntake } from './intake.ts';
-import { createMessageRate } from './message-rate.ts';
-import { SmtpReply } from './smtp-reply.ts';
+import type { ErrorName } from '../../contract/index.ts';
+
+type Words = readonly [enhanced: string, text: string];
+
+const UNLOOKED: Record<Exclude<Deferral['why'], 'not_forwarded'>, Words> = {
+  no_scanner: ['4.7.0', 'The message cannot be looked at for viruses at present; send it again later'],
+  unchecked: ['4.7.0', 'What SPF, DKIM and DMARC say of the message cannot be found out now; send it again later'],
+};
+
+/** Refusals are written for a team about its own sends; these words tell the client about the recipient's address. */
+const NOT_FORWARDED: Partial<Record<ErrorName, Words>> = {
+  service_unavailable: ['4.3.2', 'sending is switched off on this installation; send it again later'],
+  daily_quota_exceeded: ['4.7.1', 'its owner may send no more today; send it again tomorrow'],
+  rate_limit_exceeded: ['4.7.1', 'too much is being sent for its owner; send it again in a minute'],
+  concurrent_idempotent_requests: ['4.7.1', 'this very message is on its way just now; send it again in a minute'],
+};
+const TROUBLE: Words = ['4.3.0', 'that fails for a trouble of this server; send it again later'];
+
+/** The reply to a deferral: what is wrong, and when to try again. */
+function deferralReply(deferral: Deferral): SmtpReply {
+  if (deferral.why !== 'not_forwarded') return new SmtpReply(451, ...UNLOOKED[deferral.why]);
+  const [enhanced, because] = NOT_FORWARDED[deferral.refusal.errorName] ?? TROUBLE;
+  return new SmtpReply(451, enhanced, `Mail to this address is passed on, and ${because}`);
+}
+
+const MINUTE_MS = 60_000;
+/** More callers than there are within a minute at any installation of this size; beyond, the least recent are forgotten. */
+const CALLERS_MAX = 100_000;
+
+/** Counts the calls of each caller within a minute of the clock, or within `windowMs`; true while a caller is within `max`. */
+export function createMessageRate(clock: Clock, max: number, windowMs = MINUTE_MS): (caller: string) => boolean {
+  let window = -1;
+  /** In the order of the last calls. */
+  const counts = new Map<string, number>();
+  return (caller) => {
+    const now = Math.floor(clock.now() / windowMs);
+    if (now !== window) counts.clear();
+    window = now;
+    const count = (counts.get(caller) ?? 0) + 1;
+    counts.delete(caller);
+    const [leastRecent] = counts.size >= CALLERS_MAX ? counts.keys() : [];
+    if (leastRecent !== undefined) counts.delete(leastRecent);
+    counts.set(caller, count);
+    return count <= max;
+  };
+}
 
 type Taken = Exclude<Route, { kind: 'none' }>;
 

@@ -4,9 +4,8 @@ import type { World } from '../../platform/world/index.ts';
 import { createRangeCheck } from '../../platform/network/index.ts';
 import { createConnectionLimits } from './connection-limits.ts';
 import type { DoorName, Doors } from './door.ts';
-import { listenFault } from './listen-fault.ts';
 import { SmtpListener, type ListenerOptions } from './listener.ts';
-import { planPorts, type PortPlan } from './port-plan.ts';
+import type { Config } from '../../platform/config/index.ts';
 
 export interface SmtpListening {
   host: string;
@@ -16,7 +15,7 @@ export interface SmtpListening {
 }
 
 /** A port that is not open, and the reason in one line that says what to do. */
-export interface SmtpFault {
+interface SmtpFault {
   port: number;
   reason: string;
   /** Whether the process lacks the permission to open the port, so that only a new start helps. */
@@ -32,7 +31,7 @@ export interface SmtpPorts {
   close(graceMs: number): Promise<void>;
 }
 
-export interface SmtpOptions {
+interface SmtpOptions {
   world: World;
   doors: Doors;
   tls: ServerTls;
@@ -177,3 +176,51 @@ function optionsFor(
   };
   return { ...shared, isImplicit, doors, rules };
 }
+
+/** Why a port is not open, in one line that says what to do. */
+function listenFault(error: NodeJS.ErrnoException, plan: PortPlan, host: string): string {
+  const settings = settingsOf(plan);
+  const { port } = plan;
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return `port ${port} has another program, such as a Postfix or Exim; stop it, or take ${port} out of ${settings}`;
+    case 'EACCES':
+    case 'EPERM':
+      return `port ${port} needs root or CAP_NET_BIND_SERVICE, which the systemd unit gives; or name ports above 1023 as ${settings}`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `${host} is not an address of this machine; set smtp.host to one that is`;
+    default:
+      return `port ${port} cannot be opened (${error.code ?? error.message}); look at smtp.host and ${settings}`;
+  }
+}
+
+interface PortPlan {
+  port: number;
+  /** TLS from the first byte, instead of by STARTTLS. */
+  isImplicit: boolean;
+  doors: DoorName[];
+}
+
+/** The ports to open, and their doors. A port that two settings name is one listener for both. */
+function planPorts({ submission, receiving }: Config, open: readonly DoorName[]): PortPlan[] {
+  const wanted = [
+    { name: 'submission' as const, isImplicit: false, ports: submission.ports },
+    { name: 'submission' as const, isImplicit: true, ports: submission.tls_ports },
+    { name: 'receiving' as const, isImplicit: false, ports: receiving.ports },
+  ];
+  const plans: PortPlan[] = [];
+  for (const { name, isImplicit, ports } of wanted) {
+    if (!open.includes(name)) continue;
+    for (const port of new Set(ports)) {
+      const known = plans.find((plan) => plan.port === port && plan.isImplicit === isImplicit);
+      if (known) known.doors.push(name);
+      else plans.push({ port, isImplicit, doors: [name] });
+    }
+  }
+  return plans;
+}
+
+/** The settings that name the port, for error messages. */
+const settingsOf = ({ isImplicit, doors }: PortPlan): string =>
+  doors.map((door) => `${door}.${isImplicit ? 'tls_ports' : 'ports'}`).join(' and ');

@@ -5,15 +5,19 @@ import { normalizeAddress, parseAddress, type Mailbox } from '../../protocol/add
 import type { Asked, AskedOfRecipient, Notify } from '../../protocol/dsn/index.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import { createKeyUse } from '../../tenancy/api-keys/index.ts';
-import { mustFitCharset } from './address-charset.ts';
+import {
+  mustFitCharset,
+  protocolOf,
+  SmtpReply,
+  type PathCommand,
+  type Session,
+  type SubmissionDoor,
+  type Content,
+} from './door.ts';
 import { ofKindMax } from './connection-limits.ts';
-import { contentLimitsOf } from './content-rate.ts';
-import { protocolOf, type PathCommand, type Session, type SubmissionDoor } from './door.ts';
-import { createLoginLimits } from './login-limits.ts';
-import { createLogins } from './logins.ts';
-import { replyTo } from './refusal-reply.ts';
-import { SmtpReply } from './smtp-reply.ts';
-import { timedContent } from './timed-content.ts';
+import { contentLimitsOf, watchRate, type ContentLimits } from './intake.ts';
+import { createLoginLimits, createLogins, replyTo } from './logins.ts';
+import { tooLarge } from './connection.ts';
 
 /**
  * RFC 5321 §4.5.3.1.8 asks for 100 at least. Most client libraries do not send a message again to the recipients that were
@@ -164,3 +168,27 @@ function readRecipient(address: string): Mailbox {
   if (parsed.ok) return parsed.mailbox;
   throw new SmtpReply(553, '5.1.3', parsed.fault);
 }
+
+/**
+ * Passes the content on, as long as it comes fast enough. Content that is too large is read to its end, because clients
+ * do not listen before, but only up to twice the limit; then the connection is ended.
+ */
+export async function* timedContent(content: Content, { bytesMax, ...pace }: ContentLimits): AsyncGenerator<Buffer> {
+  const slow = new SmtpReply(421, '4.4.2', `Content comes too slowly; at least ${pace.bytesPerSecond} bytes a second`);
+  const rate = watchRate(pace, () => content.destroy(slow));
+  try {
+    for await (const piece of content as AsyncIterable<Buffer>) {
+      rate.came(piece.length);
+      if (content.byteLength > bytesMax * 2) throw new SmtpReply(421, '4.3.4', 'The message is far too large');
+      if (!content.sizeExceeded) yield piece;
+    }
+  } catch (error) {
+    throw hasHungUp(error) ? new SmtpReply(421, '4.4.2', 'The client hung up before the end of its message') : error;
+  } finally {
+    rate.stop();
+  }
+  if (content.sizeExceeded) throw new SmtpReply(552, '5.3.4', tooLarge({ messageBytesMax: bytesMax }).slice(6));
+}
+
+/** The error with which the library ends content when the client hangs up. */
+const hasHungUp = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ECONNECTION';

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import type { Content } from './door.ts';
-import { timedContent } from './timed-content.ts';
+import { timedContent } from './submission.ts';
 
 const turn = (): Promise<void> => new Promise((next) => setImmediate(next));
 

@@ -3,5 +3,12 @@
  * believe it although SPF fails there. It writes a set of three fields and changes nothing of the message; it never
  * verifies what others have sealed.
  */
-export { arcResults, arcState, type ArcChain, type ArcChecks, type ArcState } from './arc-results.ts';
-export { sealArc, type ArcMessage } from './seal-arc.ts';
+export {
+  arcResults,
+  arcState,
+  type ArcChain,
+  type ArcChecks,
+  type ArcState,
+  sealArc,
+  type ArcMessage,
+} from './seal-arc.ts';

@@ -1,4 +1,107 @@
-import type { PropertyType, PropertyValue } from './values.ts';
+/** What a contact may have under a key that its team declared. */
+export type PropertyType = 'string' | 'number' | 'boolean';
+export type PropertyValue = string | number | boolean;
+
+const TEXT_CHARS_MAX = 500;
+/** What an index of PostgreSQL takes as one value is a little more. */
+const TEXT_BYTES_MAX = 2000;
+/** Up to here every whole number and every 15 digits are kept as they are by both databases. */
+const NUMBER_MAX = 1e15;
+const DIGITS = 15;
+
+/** Texts are compared without letter case and in one Unicode form; accents count. */
+export const foldText = (text: string): string => text.toLowerCase().normalize('NFC');
+
+export type ValueResult<Value = PropertyValue> = { ok: true; value: Value } | { ok: false; fault: string };
+
+/** A value as it is kept, or what would be right, to be read behind the name of the field. */
+export function readValue(type: PropertyType, value: unknown): ValueResult {
+  if (type === 'string') return readText(value);
+  if (type === 'number') return readNumber(value);
+  return typeof value === 'boolean' ? { ok: true, value } : { ok: false, fault: 'must be true or false' };
+}
+
+function readText(value: unknown): ValueResult<string> {
+  if (typeof value !== 'string') return { ok: false, fault: 'must be a string' };
+  const isShort = value.length <= TEXT_CHARS_MAX && Buffer.byteLength(foldText(value)) <= TEXT_BYTES_MAX;
+  if (!isShort) return { ok: false, fault: `must have at most ${TEXT_CHARS_MAX} characters` };
+  return { ok: true, value };
+}
+
+export function readNumber(value: unknown): ValueResult<number> {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return { ok: false, fault: 'must be a number' };
+  if (Math.abs(value) > NUMBER_MAX) return { ok: false, fault: 'must be a number from -10^15 to 10^15' };
+  const kept = Number(value.toPrecision(DIGITS));
+  return { ok: true, value: Math.abs(kept) < 1 / NUMBER_MAX ? 0 : kept };
+}
+
+/** Whether a contact meets a filter. The answer is that of the SQL which `renderFilter` makes of it. */
+export function meetsFilter(filter: Filter, contact: FilteredContact): boolean {
+  switch (filter.kind) {
+    case 'all':
+      return filter.of.every((part) => meetsFilter(part, contact));
+    case 'any':
+      return filter.of.some((part) => meetsFilter(part, contact));
+    case 'none':
+      return !filter.of.some((part) => meetsFilter(part, contact));
+    case 'text':
+      return meetsText(filter.op, valueAt(filter.place, contact), filter.values);
+    case 'number':
+      return meetsNumber(filter.op, valueAt(filter.place, contact), filter.values);
+    case 'boolean': {
+      const value = filter.place.of === 'unsubscribed' ? contact.unsubscribed : valueAt(filter.place, contact);
+      return typeof value === 'boolean' && (value === filter.value) === (filter.op === 'eq');
+    }
+    case 'exists':
+      return (valueAt(filter.place, contact) !== null) === filter.wanted;
+    case 'created':
+      return compares(filter.op, contact.createdAt, filter.ms);
+    case 'topic': {
+      const chosen = contact.topics[filter.topicId];
+      return chosen === undefined ? filter.isDefault : chosen === filter.subscription;
+    }
+    case 'member':
+      return contact.memberOf.has(filter.segmentId);
+    case 'never':
+      return false;
+  }
+}
+
+function valueAt(place: Place, contact: FilteredContact): PropertyValue | null {
+  switch (place.of) {
+    case 'email':
+      return contact.emailKey;
+    case 'first_name':
+      return contact.firstNameKey;
+    case 'last_name':
+      return contact.lastNameKey;
+    case 'property':
+      return contact.values[String(place.slot)] ?? null;
+  }
+}
+
+function meetsText(
+  op: 'eq' | 'neq' | 'contains' | 'in',
+  value: PropertyValue | null,
+  wanted: readonly string[],
+): boolean {
+  if (typeof value !== 'string') return false;
+  if (op === 'contains') return wanted.some((part) => value.includes(part));
+  return wanted.includes(value) === (op !== 'neq');
+}
+
+function meetsNumber(op: Comparison, value: PropertyValue | null, wanted: readonly number[]): boolean {
+  if (typeof value !== 'number') return false;
+  if (op === 'in' || op === 'eq') return wanted.includes(value);
+  if (op === 'neq') return !wanted.includes(value);
+  return wanted.every((limit) => compares(op, value, limit));
+}
+
+function compares(op: 'gt' | 'gte' | 'lt' | 'lte', value: number, limit: number): boolean {
+  if (op === 'gt') return value > limit;
+  if (op === 'gte') return value >= limit;
+  return op === 'lt' ? value < limit : value <= limit;
+}
 
 export type Subscription = 'opt_in' | 'opt_out';
 export type Comparison = 'eq' | 'neq' | 'gt' | 'gte' | 'lt' | 'lte' | 'in';

@@ -3,9 +3,19 @@
  * both databases. Evaluator and SQL give the same answer for every filter and contact. Texts are compared without letter
  * case and with their accents, numbers by value, times as instants.
  */
-export { chooseIndex, type IndexUse } from './choose-index.ts';
-export { meetsFilter } from './evaluate-filter.ts';
-export type { Declared, DeclaredProperty, DeclaredTopic, Filter, FilteredContact, Subscription } from './filter.ts';
+export { chooseIndex, type IndexUse, renderFilter, type FilterDialect, type Rendered } from './render-filter.ts';
+export {
+  meetsFilter,
+  type Declared,
+  type DeclaredProperty,
+  type DeclaredTopic,
+  type Filter,
+  type FilteredContact,
+  type Subscription,
+  foldText,
+  readValue,
+  type PropertyType,
+  type PropertyValue,
+  type ValueResult,
+} from './filter.ts';
 export { listPropertyKeys, parseFilter, type FilterFault, type ParsedFilter } from './parse-filter.ts';
-export { renderFilter, type FilterDialect, type Rendered } from './render-filter.ts';
-export { foldText, readValue, type PropertyType, type PropertyValue, type ValueResult } from './values.ts';

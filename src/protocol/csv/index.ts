@@ -12,8 +12,11 @@ export {
   type ColumnMap,
   type IgnoredColumn,
   type ColumnsResult,
-} from './columns.ts';
-export { createSniffer, type Encoding, type Sniffed, type Sniffer } from './sniff.ts';
-export { defused, quoted } from './defuse.ts';
-export { allEnds, endsOutside } from './row-ends.ts';
-export { readRow, rowFault, type ReadRow, type RowFault } from './read-row.ts';
+  defused,
+  quoted,
+  readRow,
+  rowFault,
+  type ReadRow,
+  type RowFault,
+} from './read-row.ts';
+export { createSniffer, type Encoding, type Sniffed, type Sniffer, allEnds, endsOutside } from './sniff.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { allEnds, endsOutside } from './row-ends.ts';
+import { allEnds, endsOutside } from './sniff.ts';
 
 /** However the text is cut in two or comes letter by letter. */
 function everyCut(make: () => (piece: string) => string, text: string): Set<string> {

@@ -1,6 +1,4 @@
-import type { Judgement, Observations, Wanted } from './observations.ts';
-import { quoted, shown } from './shown.ts';
-import { shapeFault } from './text-shape.ts';
+import { quoted, shown, shapeFault, type Judgement, type Observations, type Wanted } from './observations.ts';
 
 /** RFC 6376 §3.6.1. White space inside the key is folding that panels add. */
 export function judgeDkim(wanted: Wanted, texts: readonly string[], siblings: Observations['siblings']): Judgement {

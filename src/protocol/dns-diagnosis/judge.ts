@@ -1,12 +1,75 @@
-import { judgeCaa } from './caa-rules.ts';
 import { judgeDkim } from './dkim-rules.ts';
-import { isDmarc, judgeDmarc } from './dmarc-rules.ts';
-import { judgeCname, judgeMx } from './host-rules.ts';
-import type { Answer, Judgement, Observations, Wanted } from './observations.ts';
-import { quoted, textOf } from './shown.ts';
-import { isSpf } from './spf-cost.ts';
-import { judgeSpf } from './spf-rules.ts';
-import { shapeFault } from './text-shape.ts';
+import {
+  quoted,
+  textOf,
+  shapeFault,
+  questionKey,
+  listed,
+  shown,
+  type Answer,
+  type Judgement,
+  type Observations,
+  type Wanted,
+} from './observations.ts';
+import { isSpf, judgeSpf } from './spf-rules.ts';
+
+interface Caa {
+  tag: string;
+  value: string;
+  isCritical: boolean;
+}
+
+/** `0 issue "ca.example; account=1"`, with or without the quotation marks. */
+export function caaOf(record: string): Caa {
+  const [, flags = '0', tag = '', value = ''] = /^(\d{1,3})\s+(\S+)\s+(.*)$/s.exec(record) ?? [];
+  return { tag: tag.toLowerCase(), value: value.replaceAll('"', '').trim(), isCritical: Number(flags) >= 128 };
+}
+
+/** RFC 8659 §4.2: the issuer's domain is what stands before the first semicolon; an empty one allows no authority. */
+const issuerOf = (value: string): string => (value.split(';', 1)[0] ?? '').trim().toLowerCase().replace(/\.$/, '');
+
+/** Whether a set of CAA records lets an issuer make a certificate for one name, or for all below it (RFC 8659 §4.3). */
+export function permitsIssuer(
+  records: readonly string[],
+  issuer: string,
+  { isWildcard = false }: { isWildcard?: boolean } = {},
+): boolean {
+  const all = records.map(caaOf);
+  if (all.some(({ tag, isCritical }) => isCritical && !KNOWN_TAGS.has(tag))) return false;
+  const wild = isWildcard ? all.filter(({ tag }) => tag === 'issuewild') : [];
+  const issue = wild.length > 0 ? wild : all.filter(({ tag }) => tag === 'issue');
+  return issue.length === 0 || issue.some(({ value }) => issuerOf(value) === issuer.toLowerCase());
+}
+
+const KNOWN_TAGS = new Set(['issue', 'issuewild', 'iodef', 'issuemail', 'contactemail', 'contactphone', 'issuevmc']);
+
+function judgeCaa(wanted: Wanted, records: readonly string[]): Judgement {
+  const issuer = issuerOf(caaOf(wanted.value).value);
+  const all = records.map(caaOf);
+  const odd = all.find(({ tag, isCritical }) => isCritical && !KNOWN_TAGS.has(tag));
+  if (odd) {
+    return wrongCaa(
+      `A CAA record at ${wanted.name} has the critical tag ${listed([odd.tag])}, which ${issuer} may not know and then refuses to issue (RFC 8659 §4.1).`,
+    );
+  }
+  const issue = all.filter(({ tag }) => tag === 'issue');
+  if (issue.some(({ value }) => issuerOf(value) === issuer)) return { verdict: 'right', sentence: null };
+  if (issue.length === 0) return { verdict: 'absent', sentence: null };
+  const others = issue.map(({ value }) => issuerOf(value)).filter(Boolean);
+  const who = others.length === 0 ? 'let nobody issue certificates' : `let only ${listed(others)} issue certificates`;
+  // RFC 8659 §3: the nearest set decides alone.
+  const isAbove = wanted.domain.endsWith(`.${wanted.name}`) && others.length > 0;
+  const notAlone = isAbove ? `, not alone at ${wanted.domain}, which would shut ${listed(others)} out there` : '';
+  return wrongCaa(
+    `The CAA records at ${wanted.name} ${who}, so ${issuer} makes none for tracked links; add ${wanted.value} beside them${notAlone}.`,
+  );
+}
+
+/** Where no CAA record is, every authority may issue: what our resolver still remembers ends by itself. */
+export const forbidsNothing = ({ name, value }: Wanted): string =>
+  `Nothing at ${name} forbids ${issuerOf(caaOf(value).value)} to issue certificates; nothing is left to do but wait until our resolver notices.`;
+
+const wrongCaa = (sentence: string): Judgement => ({ verdict: 'wrong', sentence });
 
 /** More than this is no record set of a person's, and its author is to read it all. */
 const RECORDS_MAX = 20;
@@ -87,4 +150,153 @@ function judgeProof(wanted: Wanted, texts: readonly string[]): Judgement {
     verdict: 'wrong',
     sentence: `The TXT record at ${wanted.name} says ${quoted(similar)}; it must be the value shown.`,
   };
+}
+
+const isIpAddress = (text: string): boolean =>
+  /^\d{1,3}(\.\d{1,3}){3}$/.test(text) || /^[0-9a-f:]*:[0-9a-f:.]*$/i.test(text);
+
+const sameHost = (a: string, b: string): boolean => plainHost(a) === plainHost(b);
+const plainHost = (host: string): string => host.toLowerCase().replace(/\.$/, '');
+
+interface Mx {
+  preference: number;
+  host: string;
+}
+
+export const mxOf = (record: string): Mx => {
+  const [, preference = '0', host = ''] = /^(\d{1,5})\s+(.*)$/s.exec(record) ?? ['', '0', record];
+  return { preference: Number(preference), host: plainHost(host) };
+};
+
+function judgeMx(wanted: Wanted, records: readonly string[], seen: Partial<Observations>): Judgement {
+  const found = records.map(mxOf);
+  const ours = found.find(({ host }) => sameHost(host, wanted.value));
+  if (ours) return beside(wanted, found, ours);
+  const hosts = found.map(({ host }) => host);
+  if (hosts.every((host) => host === '')) {
+    return wrong(
+      `The MX record at ${wanted.name} is a null MX (RFC 7505), which says that ${wanted.name} takes no mail; it must name ${wanted.value}.`,
+    );
+  }
+  const fault = longer(wanted, hosts, 'MX record', seen) ?? address(wanted, hosts) ?? alias(wanted, hosts, seen);
+  return wrong(
+    fault ??
+      `The MX record at ${wanted.name} names ${listed(hosts)}; it must name ${wanted.value} with priority ${wanted.priority ?? 10}.`,
+  );
+}
+
+function judgeCname(wanted: Wanted, targets: readonly string[], seen: Partial<Observations>): Judgement {
+  if (targets.some((target) => sameHost(target, wanted.value))) return { verdict: 'right', sentence: null };
+  const fault =
+    longer(wanted, targets, 'CNAME record', seen) ??
+    (targets.some((target) => /^https?\b|[:/]/i.test(target))
+      ? `The CNAME record at ${wanted.name} points to a web address, ${listed(targets)}; it takes only the host name ${wanted.value}.`
+      : undefined);
+  return wrong(
+    fault ?? `The CNAME record at ${wanted.name} points to ${listed(targets)}; it must point to ${wanted.value}.`,
+  );
+}
+
+const wrong = (sentence: string): Judgement => ({ verdict: 'wrong', sentence });
+
+/** Mail goes to the lowest number first (RFC 5321 §5.1). */
+function beside(wanted: Wanted, found: readonly Mx[], ours: Mx): Judgement {
+  const before = found.filter(({ host, preference }) => !sameHost(host, ours.host) && preference <= ours.preference);
+  if (before.length === 0) return { verdict: 'right', sentence: null };
+  const what = wanted.record === 'Receiving' ? 'mail' : 'its bounces';
+  const others = listed(before.map(({ host, preference }) => `${host} (${preference})`));
+  const us = shown(ours.host);
+  const place = before.every(({ preference }) => preference === ours.preference)
+    ? `has the same priority as ${us} (${ours.preference}), so ${what} may go there`
+    : `comes before ${us} (${ours.preference}), so ${what} will go there`;
+  const sentence = `At ${wanted.name}, ${others} ${place}; give ${us} the lowest number.`;
+  return { verdict: wanted.record === 'Receiving' ? 'wrong' : 'right', sentence };
+}
+
+/** A name without its final dot is taken as relative by many panels. */
+function longer(
+  wanted: Wanted,
+  hosts: readonly string[],
+  what: string,
+  seen: Partial<Observations>,
+): string | undefined {
+  const suffixes = [seen.zone?.name, wanted.domain, wanted.name].filter((name) => name !== undefined);
+  const host = hosts.find((candidate) => suffixes.some((suffix) => sameHost(candidate, `${wanted.value}.${suffix}`)));
+  if (host === undefined) return undefined;
+  return `The DNS host appended the zone's name to the target of the ${what} at ${wanted.name}, which is now ${shown(host, 100)}; enter ${wanted.value}. with a dot at its end.`;
+}
+
+function address(wanted: Wanted, hosts: readonly string[]): string | undefined {
+  const host = hosts.find(isIpAddress);
+  if (host === undefined) return undefined;
+  return `The MX record at ${wanted.name} names the address ${shown(host)}; an MX record names a host (RFC 1035 §3.3.9): ${wanted.value}.`;
+}
+
+function alias(wanted: Wanted, hosts: readonly string[], seen: Partial<Observations>): string | undefined {
+  const host = hosts.find((candidate) => {
+    const answer = seen.further?.get(questionKey({ name: candidate, type: 'CNAME' }));
+    return answer?.kind === 'found' && answer.records.some((target) => sameHost(target, wanted.value));
+  });
+  if (host === undefined) return undefined;
+  return `The MX record at ${wanted.name} names ${shown(host)}, which is an alias (CNAME) of ${wanted.value}; an MX record must name the host itself (RFC 2181 §10.3).`;
+}
+
+/** RFC 7489 §6.3: a record begins with its version, and says what to do with mail that fails. */
+function judgeDmarc(wanted: Wanted, texts: readonly string[], siblings: Observations['siblings']): Judgement {
+  const [policy, ...others] = texts.filter(isDmarc);
+  if (policy === undefined) return withoutDmarc(wanted, texts);
+  if (others.length > 0) {
+    return wrongDmarc(
+      `There are ${others.length + 1} DMARC records at ${wanted.name}, so receivers follow none of them; keep one.`,
+    );
+  }
+  const p = tagOf(policy, 'p');
+  if (p === undefined || !['none', 'quarantine', 'reject'].includes(p)) {
+    const what = p === undefined ? 'no p= tag' : `p=${quoted(p)}`;
+    return wrongDmarc(`The DMARC record at ${wanted.name} has ${what}; p must be none, quarantine or reject.`);
+  }
+  return { verdict: 'right', sentence: misaligned(wanted, policy, p, siblings ?? []) };
+}
+
+export const isDmarc = (text: string): boolean => /^v\s*=\s*DMARC1\s*(;|$)/.test(text);
+
+export const tagOf = (text: string, tag: string): string | undefined =>
+  text
+    .split(';')
+    .map((part) => part.split('=', 2).map((side) => side.trim().toLowerCase()))
+    .find(([name]) => name === tag)?.[1];
+
+const wrongDmarc = (sentence: string): Judgement => ({ verdict: 'wrong', sentence });
+
+function withoutDmarc(wanted: Wanted, texts: readonly string[]): Judgement {
+  for (const text of texts) {
+    const fault = shapeFault(text, isDmarc);
+    if (fault) return wrongDmarc(`The DMARC record at ${wanted.name} ${fault}.`);
+  }
+  const similar = texts.find((text) => /dmarc|(^|;)\s*p\s*=/i.test(text));
+  if (similar === undefined) return { verdict: 'absent', sentence: null };
+  return wrongDmarc(
+    `The TXT record at ${wanted.name} says ${quoted(similar)}, which is no DMARC record because it does not begin with "v=DMARC1;".`,
+  );
+}
+
+/**
+ * Our mail is signed for the domain itself, which is aligned in every mode; its return path is a subdomain, which is aligned
+ * in the relaxed mode only. One of the two must hold.
+ */
+function misaligned(
+  wanted: Wanted,
+  policy: string,
+  p: string,
+  siblings: NonNullable<Observations['siblings']>,
+): string | null {
+  const signing = siblings.filter(({ wanted: { record } }) => record === 'DKIM');
+  const returnPath = siblings.filter(({ wanted: { record } }) => record === 'SPF');
+  if (signing.length === 0 || signing.some(({ isRight }) => isRight)) return null;
+  const from = returnPath[0]?.wanted.name ?? 'the return path';
+  const isStrict = tagOf(policy, 'aspf') === 's';
+  if (!isStrict && returnPath.length > 0 && returnPath.every(({ isRight }) => isRight)) return null;
+  const spf = isStrict ? `aspf=s does not take SPF of ${from} for ${wanted.domain}` : `SPF of ${from} is not in place`;
+  const fate = p === 'none' ? 'fails DMARC' : `fails DMARC and meets p=${p}`;
+  return `Mail from ${wanted.domain} ${fate}, because the DKIM record is not in place and ${spf}; publish the DKIM record first.`;
 }

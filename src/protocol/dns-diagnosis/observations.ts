@@ -1,4 +1,109 @@
-export type RecordKind = 'DKIM' | 'SPF' | 'Receiving' | 'Tracking' | 'TrackingCAA' | 'Claim' | 'DMARC';
+const CHARS_MAX = 70;
+
+// Control characters, line separators, bidirectional overrides and other invisible format characters: what a stranger
+// wrote must not steer a terminal, a log or a page.
+const STEERING = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]/gu;
+
+/** What was found in DNS, made harmless and short. */
+export function shown(text: string, charsMax = CHARS_MAX): string {
+  const whole = detached(text.slice(0, charsMax * 4).toWellFormed()).replaceAll(STEERING, '\uFFFD');
+  const chars = Array.from(whole);
+  return chars.length <= charsMax ? whole : `${chars.slice(0, charsMax - 1).join('')}…`;
+}
+
+/** A copy: a part of a string keeps all of it in memory, and what is shown is kept longer than what was found. */
+const detached = (text: string): string => Buffer.from(text, 'utf8').toString('utf8');
+
+export const quoted = (text: string): string => `"${shown(text)}"`;
+
+/** `a`, `a and b`, or `a, b and 3 more`. */
+export function listed(items: readonly string[], max = 3): string {
+  const seen = items.slice(0, max).map((item) => shown(item));
+  const left = items.length - seen.length;
+  if (left > 0) return `${seen.join(', ')} and ${left} more`;
+  return seen.length < 2 ? (seen[0] ?? 'none') : `${seen.slice(0, -1).join(', ')} and ${seen.at(-1)}`;
+}
+
+/** To the second: name servers know nothing finer. */
+export function shownTime(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? 'an unknown time' : date.toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+/** TXT records are bytes, which come one a character; people write them in UTF-8. */
+export function textOf(bytes: string): string {
+  if (!/[\x80-\xff]/.test(bytes) || /[^\0-\xff]/.test(bytes)) return bytes;
+  const text = Buffer.from(bytes, 'latin1').toString('utf8');
+  return text.includes('\uFFFD') ? bytes : text;
+}
+
+const SMART_QUOTES = /[\u2018-\u201f\u00ab\u00bb\u2033]/;
+const ODD_BLANKS = /[\u00a0\u2000-\u200d\u202f\u2060\u3000\ufeff]/g;
+
+/**
+ * What a panel or a word processor did to a text that would be right without it, as the middle of a sentence; undefined
+ * if the text is wrong for another reason.
+ */
+export function shapeFault(text: string, isRight: (text: string) => boolean): string | undefined {
+  for (const { said, repair } of REPAIRS) {
+    const repaired = repair(text);
+    if (repaired !== text && isRight(repaired)) return said(text);
+  }
+  return undefined;
+}
+
+interface Repair {
+  said: (text: string) => string;
+  repair: (text: string) => string;
+}
+
+const straight = (text: string): string => text.replaceAll(new RegExp(SMART_QUOTES, 'g'), '"').replaceAll(/["'`]/g, '');
+const unescaped = (text: string): string => text.replaceAll(/\\([;"\s=])/g, '$1').replaceAll('\\', '');
+
+/** From the lightest to all at once: the first that helps names the mistake. */
+const REPAIRS: readonly Repair[] = [
+  {
+    said: (text) =>
+      `has a blank ${/^\s/.test(text) ? 'before its first' : 'after its last'} character; take the blank away`,
+    repair: (text) => text.trim(),
+  },
+  {
+    said: () => 'has typographic quotation marks in it, as word processors make them; enter the value without any',
+    repair: (text) => (SMART_QUOTES.test(text) ? straight(text).trim() : text),
+  },
+  {
+    said: () =>
+      'has quotation marks inside the text where the value was split; enter it in one piece without quotation marks, and the DNS host splits it',
+    repair: (text) =>
+      /["'`]\s*["'`]/.test(text.slice(1, -1)) ? straight(text.replaceAll(/["'`]\s+["'`]/g, '')).trim() : text,
+  },
+  {
+    said: () => 'has quotation marks that are part of the text; enter the value without them',
+    repair: (text) => straight(text).trim(),
+  },
+  {
+    said: () => 'has backslashes in it, which this DNS host does not take for escapes; enter the value without them',
+    repair: unescaped,
+  },
+  {
+    said: (text) => `is a whole line of a zone file (${shown(text, 30)}); enter only what stands behind TXT`,
+    repair: (text) => straight(text.replace(/^.{0,300}?\sTXT\s+/is, '')).trim(),
+  },
+  {
+    said: () =>
+      'has invisible or unusual blanks in it, as copying from a web page makes them; type or paste it as plain text',
+    repair: (text) => text.replaceAll(ODD_BLANKS, ' ').replaceAll(/\s+/g, ' ').trim(),
+  },
+  {
+    said: () => 'has quotation marks or backslashes in it that are part of the text; enter the value without them',
+    repair: (text) =>
+      unescaped(straight(text.replaceAll(ODD_BLANKS, ' ')))
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+  },
+];
+
+type RecordKind = 'DKIM' | 'SPF' | 'Receiving' | 'Tracking' | 'TrackingCAA' | 'Claim' | 'DMARC';
 
 /** A record that a domain's owner was asked to publish. */
 export interface Wanted {

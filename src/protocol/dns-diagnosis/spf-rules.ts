@@ -1,8 +1,130 @@
-import type { Judgement, SpfCost, Wanted } from './observations.ts';
-import { listed, quoted, shown } from './shown.ts';
-import { isSpf, SPF_LOOKUPS_MAX, termsOf } from './spf-cost.ts';
-import { termFault } from './spf-syntax.ts';
-import { shapeFault } from './text-shape.ts';
+import {
+  listed,
+  quoted,
+  shown,
+  shapeFault,
+  type Judgement,
+  type SpfCost,
+  type Wanted,
+  type Answer,
+} from './observations.ts';
+import { isIPv4, isIPv6 } from 'node:net';
+
+/** RFC 7208 §4.6.4. */
+const SPF_LOOKUPS_MAX = 10;
+
+/** Where counting ends: more than this says nothing new, and a record may include itself. */
+const COUNTED_MAX = 3 * SPF_LOOKUPS_MAX;
+
+export const isSpf = (text: string): boolean => /^v=spf1(?: |$)/i.test(text);
+
+/** The terms of an SPF record in lower case, without its version. Only blanks of ASCII are between terms. */
+const termsOf = (text: string): string[] =>
+  text
+    .toLowerCase()
+    .split(/[ \t\r\n]+/)
+    .slice(1, 200)
+    .filter(Boolean);
+
+/**
+ * Counts the look-ups that evaluating a record takes at most. `texts` holds the TXT answers known so far; a caller that asks for
+ * the `missing` ones and counts again comes to an end, because counting does.
+ */
+export function countSpfLookups(record: string, texts: ReadonlyMap<string, Answer>): SpfCost {
+  const missing = new Set<string>();
+  const broken = new Map<string, 'absent' | 'several'>();
+  let lookups = 0;
+  const count = (text: string, depth: number): void => {
+    for (const term of termsOf(text)) {
+      if (lookups >= COUNTED_MAX || depth >= COUNTED_MAX) return;
+      const { isAsking, next } = readTerm(term);
+      if (isAsking) lookups++;
+      if (next === undefined) continue;
+      const answer = texts.get(next);
+      if (answer === undefined) missing.add(next);
+      else if (answer.kind !== 'failed') {
+        const [spf, ...more] = answer.kind === 'found' ? answer.records.filter(isSpf) : [];
+        if (spf === undefined || more.length > 0) broken.set(next, spf === undefined ? 'absent' : 'several');
+        else count(spf, depth + 1);
+      }
+    }
+  };
+  count(record, 0);
+  return { lookups, missing: [...missing], broken: [...broken].map(([name, why]) => ({ name, why })) };
+}
+
+function readTerm(term: string): { isAsking: boolean; next?: string } {
+  const [, mechanism = '', argument = ''] =
+    /^[-+~?]?(include|a|mx|ptr|exists|redirect)(?:[:=]([^/]*))?(?:\/|$)/.exec(term) ?? [];
+  if (mechanism === '') return { isAsking: false };
+  const isFollowed = mechanism === 'include' || mechanism === 'redirect';
+  // A macro is known only when mail arrives (RFC 7208 §7).
+  if (!isFollowed || argument.includes('%') || argument === '') return { isAsking: true };
+  return { isAsking: true, next: argument.replace(/\.$/, '') };
+}
+
+/** Middles of sentences: the term goes before, and what becomes of the record behind. */
+const UNKNOWN = 'which does not exist and';
+const BAD_CHARACTER = 'which has a character that is not allowed there and';
+const BAD_ADDRESS = 'whose address or prefix length is not possible, which';
+const BAD_NAME = 'whose name cannot be read, which';
+const BAD_MACRO = 'in which a % begins no macro, which';
+
+/** What makes one term of an SPF record unreadable; undefined if nothing does (RFC 7208 §12). Terms come in lower case. */
+function termFault(term: string): string | undefined {
+  if (/[^\x21-\x7e]/.test(term)) return BAD_CHARACTER;
+  const [, name = '', value = ''] = /^([a-z][a-z0-9_.-]*)=(.*)$/.exec(term) ?? [];
+  if (name === 'redirect' || name === 'exp') return nameFault(value);
+  if (name !== '') return macroFault(value);
+  const [, mechanism = '', rest = ''] = /^[-+~?]?([a-z0-9]+)(.*)$/.exec(term) ?? [];
+  return MECHANISMS.get(mechanism)?.(rest) ?? (MECHANISMS.has(mechanism) ? undefined : UNKNOWN);
+}
+
+/** Each takes what stands behind the name of the mechanism. */
+const MECHANISMS = new Map<string, (rest: string) => string | undefined>([
+  ['all', (rest) => (rest === '' ? undefined : UNKNOWN)],
+  ['include', namedFault],
+  ['exists', namedFault],
+  ['ptr', (rest) => (rest === '' ? undefined : namedFault(rest))],
+  ['a', hostFault],
+  ['mx', hostFault],
+  ['ip4', (rest) => addressFault(rest, isIPv4, IP4_BITS)],
+  // A zone index is no part of an address of anybody else's.
+  ['ip6', (rest) => addressFault(rest, (address) => isIPv6(address) && !address.includes('%'), IP6_BITS)],
+]);
+
+const IP4_BITS = 32;
+const IP6_BITS = 128;
+
+function namedFault(rest: string): string | undefined {
+  return rest.startsWith(':') ? nameFault(rest.slice(1)) : rest === '' ? BAD_NAME : UNKNOWN;
+}
+
+/** `:host/24//64`, each part of which may be absent. */
+function hostFault(rest: string): string | undefined {
+  const [whole, colon, host = '', , v4, , v6] = /^(?:(:)(.*?))?(\/(\d*))?(\/\/(\d*))?$/.exec(rest) ?? [];
+  if (whole === undefined) return rest.startsWith('/') ? BAD_ADDRESS : UNKNOWN;
+  if (!isPrefix(v4, IP4_BITS) || !isPrefix(v6, IP6_BITS)) return BAD_ADDRESS;
+  return colon === undefined ? undefined : nameFault(host);
+}
+
+function addressFault(rest: string, isAddress: (text: string) => boolean, bitsMax: number): string | undefined {
+  if (!rest.startsWith(':')) return rest === '' ? BAD_ADDRESS : UNKNOWN;
+  const [address = '', bits, ...more] = rest.slice(1).split('/');
+  return isAddress(address) && isPrefix(bits, bitsMax) && more.length === 0 ? undefined : BAD_ADDRESS;
+}
+
+const isPrefix = (bits: string | undefined, max: number): boolean =>
+  bits === undefined || (/^(0|[1-9]\d{0,2})$/.test(bits) && Number(bits) <= max);
+
+/** A slash may stand in the middle of a name or in a macro; at the end of one it is a prefix length that went wrong. */
+const nameFault = (name: string): string | undefined =>
+  name === '' || /\/[^./{}]*$/.test(name) ? BAD_NAME : macroFault(name);
+
+const MACROS = /%(?:\{[slodiphcrtv]\d*r?[-.+,/_=]*\}|[%_-])/g;
+
+const macroFault = (text: string): string | undefined =>
+  text.replaceAll(MACROS, '').includes('%') ? BAD_MACRO : undefined;
 
 export function judgeSpf(wanted: Wanted, texts: readonly string[], cost: SpfCost | undefined): Judgement {
   const [spf, ...others] = texts.filter(isSpf);

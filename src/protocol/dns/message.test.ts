@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { DnsFormatError } from './dns-format-error.ts';
+import { DnsFormatError, nameFromBytes } from './wire.ts';
 import { decodeMessage, decodeWithPlaces, encodeMessage, questionMessage, type DnsMessage } from './message.ts';
-import { nameFromBytes } from './name.ts';
 import type { DnsRecord, RecordData } from './record.ts';
 
 const bytesOf = (min: number, max: number) =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { canonicalName, isWithin, nameFromBytes, nameLabels } from './name.ts';
+import { canonicalName, isWithin, nameFromBytes, nameLabels } from './wire.ts';
 
 const anyLabels = fc.array(
   fc.uint8Array({ minLength: 1, maxLength: 30 }).map((bytes) => Buffer.from(bytes).toString('latin1')),

@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isSamePlain, plainRecord, recordDataOf, type PlainRecord } from './plain-record.ts';
-import { textOfStrings } from './text-strings.ts';
-import { recordValue } from './zone-text.ts';
+import { isSamePlain, plainRecord, recordDataOf, textOfStrings, recordValue, type PlainRecord } from './record.ts';
 
 const through = (record: PlainRecord): PlainRecord =>
   plainRecord({ name: record.name, class: 1, ttl: 0, data: recordDataOf(record) });

@@ -1,8 +1,193 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import { DnsFormatError } from './dns-format-error.ts';
-import { RECORD_TYPES } from './record-types.ts';
-import type { WireReader } from './wire-reader.ts';
-import { latin1, type WireWriter } from './wire-writer.ts';
+import {
+  DnsFormatError,
+  latin1,
+  canonicalName,
+  nameFromBytes,
+  nameLabels,
+  type WireReader,
+  type WireWriter,
+} from './wire.ts';
+
+/** The numbers of RFC 1035 §3.2.2, RFC 3596, RFC 8659, RFC 6891, RFC 8945 and RFC 4034; what is missing here is opaque. */
+export const RECORD_TYPES = {
+  A: 1,
+  NS: 2,
+  CNAME: 5,
+  SOA: 6,
+  PTR: 12,
+  MX: 15,
+  TXT: 16,
+  AAAA: 28,
+  OPT: 41,
+  DS: 43,
+  DNSKEY: 48,
+  TSIG: 250,
+  AXFR: 252,
+  ANY: 255,
+  CAA: 257,
+} as const;
+
+export type RecordTypeName = keyof typeof RECORD_TYPES;
+
+export const CLASSES = { IN: 1, NONE: 254, ANY: 255 } as const;
+
+const NAMES = new Map<number, string>(Object.entries(RECORD_TYPES).map(([name, number]) => [number, name]));
+
+export const typeNumber = (type: RecordTypeName | number): number =>
+  typeof type === 'number' ? type : RECORD_TYPES[type];
+
+/** RFC 3597 §5: a type without a name is written TYPE and its number. */
+export const typeName = (number: number): string => NAMES.get(number) ?? `TYPE${number}`;
+
+const STRING_BYTES_MAX = 255;
+
+/** A text as the strings of a TXT record, 255 bytes each (RFC 1035 §3.3); readers put them together again without anything between them. */
+export function byteStrings(text: string): string[] {
+  const bytes = Buffer.from(text, 'utf8').toString('latin1');
+  if (bytes === '') return [''];
+  return bytes.match(new RegExp(`[^]{1,${STRING_BYTES_MAX}}`, 'g')) ?? [];
+}
+
+/**
+ * A record as it stands in a zone file (RFC 1035 §5.1), every name with its final dot, so that no $ORIGIN is needed. A text of
+ * several strings has parentheses around them and a line for each.
+ */
+export function zoneEntry({ name, ttl, data }: DnsRecord): string {
+  const head = `${absolute(name)} ${ttl} IN ${typeName(typeOf(data))}`;
+  if (data.type !== 'TXT' || data.strings.length < 2) return `${head} ${recordValue(data)}`;
+  return `${head} (\n${data.strings.map((string) => `  ${quoted(string)}`).join('\n')} )`;
+}
+
+/** A record's data as it stands in a zone file; equal data has equal text but for the case of names. */
+export function recordValue(data: RecordData): string {
+  switch (data.type) {
+    case 'A':
+    case 'AAAA':
+      return data.address;
+    case 'NS':
+    case 'CNAME':
+    case 'PTR':
+      return absolute(data.target);
+    case 'MX':
+      return `${data.priority} ${absolute(data.exchange)}`;
+    case 'TXT':
+      return data.strings.map(quoted).join(' ');
+    case 'CAA':
+      return `${data.flags} ${data.tag} ${quoted(data.value)}`;
+    case 'SOA':
+      return [
+        absolute(data.primary),
+        absolute(data.mailbox),
+        data.serial,
+        data.refresh,
+        data.retry,
+        data.expire,
+        data.minimum,
+      ].join(' ');
+    case 'opaque':
+      // RFC 3597 §5.
+      return `\\# ${data.bytes.length}${data.bytes.length > 0 ? ` ${data.bytes.toString('hex')}` : ''}`;
+  }
+}
+
+/** A line break inside quotes would end the record in some readers, so that everything unprintable is a number. */
+const quoted = (bytes: string): string =>
+  `"${bytes.replace(/[^\x20-\x7e]|["\\]/g, (char) =>
+    /["\\]/.test(char) ? `\\${char}` : `\\${String(char.charCodeAt(0)).padStart(3, '0')}`,
+  )}"`;
+
+function absolute(name: string): string {
+  const labels = nameLabels(name);
+  return labels.length === 0 ? '.' : `${nameFromBytes(labels)}.`;
+}
+
+/** The text of a TXT record that may stand in quoted strings, as in a zone file, or bare, as people type it. */
+export function textOfStrings(content: string): string {
+  if (!/^\s*"/.test(content)) return content;
+  const strings = [...content.matchAll(/"((?:[^"\\]|\\.)*)("|\\?$)/gs)].map(([, string = '', end]) =>
+    end === '"' ? string : '',
+  );
+  const bytes = strings
+    .join('')
+    .replaceAll(/\\(\d{3}|.)/gs, (_all, escaped: string) =>
+      /^\d{3}$/.test(escaped) ? String.fromCharCode(Number(escaped)) : escaped,
+    );
+  // What is beyond ASCII came as numbers of bytes, or as itself.
+  const isBytes = [...bytes].every((char) => char.charCodeAt(0) <= 0xff);
+  const text = isBytes ? Buffer.from(bytes, 'latin1').toString('utf8') : bytes;
+  return text.includes('\ufffd') ? bytes : text;
+}
+
+/** A record as people and the API write it: names without their final dot, the strings of a TXT record as one text. */
+export interface PlainRecord {
+  name: string;
+  type: string;
+  value: string;
+  /** MX only. */
+  priority: number | null;
+}
+
+/** Whether two records say the same, however their names are written. */
+export const isSamePlain = (a: PlainRecord, b: PlainRecord): boolean =>
+  a.type === b.type && a.priority === b.priority && comparable(a) === comparable(b) && sameNames(a.name, b.name);
+
+/** Names and the property of a CAA record have no letter case; texts have. */
+function comparable({ type, value }: PlainRecord): string {
+  return type === 'TXT' ? value : value.toLowerCase().replace(/\.$/, '');
+}
+
+/** What is no name at all is the same as nothing else. */
+export function sameNames(a: string, b: string): boolean {
+  try {
+    return canonicalName(a) === canonicalName(b);
+  } catch (error) {
+    if (error instanceof DnsFormatError) return false;
+    throw error;
+  }
+}
+
+/** What can be published; anything else is a defect of ours. */
+export function recordDataOf({ type, value, priority }: PlainRecord): RecordData {
+  switch (type) {
+    case 'TXT':
+      return { type: 'TXT', strings: byteStrings(value) };
+    case 'MX':
+      return { type: 'MX', priority: priority ?? 0, exchange: value };
+    case 'CNAME':
+      return { type: 'CNAME', target: value };
+    case 'CAA': {
+      const match = /^(\d{1,3}) ([A-Za-z0-9]+) "(.*)"$/.exec(value);
+      if (!match) throw new DnsFormatError(`A CAA record reads like 0 issue "ca.example"; got ${value.slice(0, 80)}.`);
+      return { type: 'CAA', flags: Number(match[1]), tag: match[2] ?? '', value: match[3] ?? '' };
+    }
+    default:
+      throw new DnsFormatError(`Records of the type ${type} are not published.`);
+  }
+}
+
+export function plainRecord({ name, data }: DnsRecord): PlainRecord {
+  switch (data.type) {
+    case 'TXT':
+      return { name, type: 'TXT', value: utf8Of(data.strings.join('')), priority: null };
+    case 'MX':
+      return { name, type: 'MX', value: data.exchange, priority: data.priority };
+    case 'CNAME':
+    case 'NS':
+    case 'PTR':
+      return { name, type: data.type, value: data.target, priority: null };
+    case 'opaque':
+      return { name, type: typeName(data.number), value: recordValue(data), priority: null };
+    default:
+      return { name, type: typeName(RECORD_TYPES[data.type]), value: recordValue(data), priority: null };
+  }
+}
+
+/** Bytes that are no UTF-8 stay as they are, one character each. */
+function utf8Of(bytes: string): string {
+  const text = Buffer.from(bytes, 'latin1').toString('utf8');
+  return text.includes('\ufffd') ? bytes : text;
+}
 
 /** Strings are bytes: one character each. Names are written without their final dot. */
 export type RecordData =
@@ -15,7 +200,7 @@ export type RecordData =
   /** Every other type, and every record without data, which updates have (RFC 2136 §2.4, §2.5). */
   | { type: 'opaque'; number: number; bytes: Buffer };
 
-export type SoaData = {
+type SoaData = {
   type: 'SOA';
   primary: string;
   mailbox: string;
@@ -33,7 +218,7 @@ export interface DnsRecord {
   data: RecordData;
 }
 
-export const typeOf = (data: RecordData): number => (data.type === 'opaque' ? data.number : RECORD_TYPES[data.type]);
+const typeOf = (data: RecordData): number => (data.type === 'opaque' ? data.number : RECORD_TYPES[data.type]);
 
 export function writeRecord(writer: WireWriter, record: DnsRecord): void {
   writer.name(record.name);

@@ -1,11 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { DnsFormatError } from './dns-format-error.ts';
+import { DnsFormatError, canonicalName, WireReader, WireWriter } from './wire.ts';
 import { decodeWithPlaces, encodeMessage, rcodeName, RCODES, type DnsMessage } from './message.ts';
-import { canonicalName } from './name.ts';
-import { CLASSES, RECORD_TYPES } from './record-types.ts';
-import type { DnsRecord } from './record.ts';
-import { WireReader } from './wire-reader.ts';
-import { WireWriter } from './wire-writer.ts';
+import { CLASSES, RECORD_TYPES, type DnsRecord } from './record.ts';
 
 /** RFC 8945 §6, without those that are not to be used any more (MD5, SHA-1) and without truncated ones. */
 export const TSIG_ALGORITHMS = ['hmac-sha256', 'hmac-sha384', 'hmac-sha512'] as const;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { byteStrings, recordValue, zoneEntry } from './zone-text.ts';
+import { byteStrings, recordValue, zoneEntry } from './record.ts';
 
 test('a long text is split into strings of 255 bytes, and nothing is lost', () => {
   fc.assert(

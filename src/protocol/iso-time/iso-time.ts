@@ -27,3 +27,58 @@ function offsetMs(offset: string | undefined): number {
   const [, sign, hours, minutes] = /^([+-])(\d{2}):?(\d{2})$/.exec(offset ?? '') ?? [];
   return (sign === '-' ? -1 : 1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60_000;
 }
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const DAY = 24 * 60 * MINUTE;
+
+const UNITS: readonly [pattern: RegExp, ms: number][] = [
+  [/^(?:s|secs?|seconds?)$/, SECOND],
+  [/^(?:m|mins?|minutes?)$/, MINUTE],
+  [/^(?:h|hrs?|hours?)$/, 60 * MINUTE],
+  [/^(?:d|days?)$/, DAY],
+  [/^(?:w|weeks?)$/, 7 * DAY],
+];
+
+const DISTANCE = /^in (an?|\d{1,6}) ?([a-z]{1,10})$/;
+const CLOCK = '(\\d{1,2})(?::(\\d{2}))? ?(am|pm)?';
+const DAY_AND_CLOCK = new RegExp(
+  `^(?:(today|tomorrow|(?:next )?(?:sun|mon|tues|wednes|thurs|fri|satur)day) )?(?:at )?${CLOCK}$`,
+);
+const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
+
+/**
+ * A moment in words, in UTC: `in 2 hours`, `tomorrow at 9:30`, `monday at 9am`. A weekday is the next one, never today.
+ * Undefined where it is no such phrase.
+ */
+export function parseTimePhrase(text: string, now: number): number | undefined {
+  const phrase = text.trim().toLowerCase().replaceAll(/\s+/g, ' ');
+  const distance = DISTANCE.exec(phrase);
+  if (distance) {
+    const [, count = '', unit = ''] = distance;
+    const ms = UNITS.find(([pattern]) => pattern.test(unit))?.[1];
+    return ms === undefined ? undefined : now + (/^an?$/.test(count) ? 1 : Number(count)) * ms;
+  }
+  const found = DAY_AND_CLOCK.exec(phrase);
+  const day = found?.[1];
+  const minutes = found && day !== undefined ? minutesOf(found[2] ?? '', found[3], found[4]) : undefined;
+  if (day === undefined || minutes === undefined) return undefined;
+  return midnight(now) + daysAhead(day, now) * DAY + minutes * MINUTE;
+}
+
+const midnight = (now: number): number => Math.floor(now / DAY) * DAY;
+
+function daysAhead(day: string, now: number): number {
+  if (day === 'today') return 0;
+  if (day === 'tomorrow') return 1;
+  const wanted = WEEKDAYS.indexOf(day.replace('next ', ''));
+  return ((wanted - new Date(now).getUTCDay() + 6) % 7) + 1;
+}
+
+/** Undefined for a time that no clock shows. */
+function minutesOf(hours: string, minutes = '0', half?: string): number | undefined {
+  const [hour, minute] = [Number(hours), Number(minutes)];
+  if (minute > 59 || hour > (half === undefined ? 23 : 12) || (half !== undefined && hour === 0)) return undefined;
+  const ofDay = half === undefined ? hour : (hour % 12) + (half === 'pm' ? 12 : 0);
+  return ofDay * 60 + minute;
+}

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { burstsAmong, BURST_LINKS, type TimedClick } from './bursts.ts';
+import { burstsAmong, BURST_LINKS, type TimedClick } from './machine-opens.ts';
 
 const WINDOW = 5000;
 const clicks = (...given: [at: number, link: string][]): TimedClick[] =>

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { isMachineFetch, isSoonAfterArrival } from './index.ts';
-import { MACHINE_AGENTS } from './machine-agents.ts';
+import { MACHINE_AGENTS } from './machine-opens.ts';
 
 interface Row {
   who: string;

@@ -3,6 +3,14 @@
  * the text alone: what a value contains is never looked at again. It knows no template, and refuses nothing; what does
  * not have the form of a variable stays as it stands.
  */
-export { keysOf, parseMerge, type MergeText } from './parse-merge.ts';
-export { notePlaces, placesOf, showsAny, type Place } from './html-places.ts';
-export { mergedChars, renderMerge } from './render-merge.ts';
+export {
+  keysOf,
+  parseMerge,
+  type MergeText,
+  notePlaces,
+  placesOf,
+  showsAny,
+  type Place,
+  mergedChars,
+  renderMerge,
+} from './merge.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { keysOf, mergedChars, parseMerge, renderMerge } from './index.ts';
-import type { MergeValues } from './render-merge.ts';
+import type { MergeValues } from './merge.ts';
 
 const values = (given: Record<string, string>, fallbacks: Record<string, string> = {}): MergeValues => ({
   given: new Map(Object.entries(given)),

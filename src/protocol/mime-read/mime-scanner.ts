@@ -1,5 +1,4 @@
-import { readFields } from './fields.ts';
-import { readStructured } from './structured.ts';
+import { readFields, readStructured } from './header-fields.ts';
 
 /** A text of the body that a reader sees: no attachment, and in no message within the message. */
 export interface TextPart {

@@ -1,11 +1,89 @@
 import { createHash } from 'node:crypto';
 import type { Mailbox } from '../address/index.ts';
-import { attachmentPart, inlinePart, multipart, textPart } from './body-part.ts';
-import type { Attachment, BodyPart } from './body-part.ts';
-import { formatDate } from './date.ts';
-import { addressField, extraField, mustBeOneLine, subjectField } from './header-field.ts';
-import type { HeaderField } from './header-field.ts';
-import { isStored, type Piece } from './piece.ts';
+import {
+  formatDate,
+  addressField,
+  extraField,
+  mustBeOneLine,
+  subjectField,
+  filenameParameters,
+  type HeaderField,
+} from './header-field.ts';
+import { base64Lines, base64LinesLength, base64Stream } from './base64-lines.ts';
+import { isSevenBit } from './seven-bit.ts';
+import { encodeText } from './text-body.ts';
+
+const types: Record<string, string> = {
+  '7z': 'application/x-7z-compressed',
+  aac: 'audio/aac',
+  avif: 'image/avif',
+  bmp: 'image/bmp',
+  css: 'text/css',
+  csv: 'text/csv',
+  doc: 'application/msword',
+  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  eml: 'message/rfc822',
+  epub: 'application/epub+zip',
+  gif: 'image/gif',
+  gz: 'application/gzip',
+  heic: 'image/heic',
+  htm: 'text/html',
+  html: 'text/html',
+  ico: 'image/vnd.microsoft.icon',
+  ics: 'text/calendar',
+  jpeg: 'image/jpeg',
+  jpg: 'image/jpeg',
+  js: 'text/javascript',
+  json: 'application/json',
+  m4a: 'audio/mp4',
+  md: 'text/markdown',
+  mov: 'video/quicktime',
+  mp3: 'audio/mpeg',
+  mp4: 'video/mp4',
+  odp: 'application/vnd.oasis.opendocument.presentation',
+  ods: 'application/vnd.oasis.opendocument.spreadsheet',
+  odt: 'application/vnd.oasis.opendocument.text',
+  ogg: 'audio/ogg',
+  pdf: 'application/pdf',
+  png: 'image/png',
+  ppt: 'application/vnd.ms-powerpoint',
+  pptx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  rtf: 'application/rtf',
+  svg: 'image/svg+xml',
+  tar: 'application/x-tar',
+  tif: 'image/tiff',
+  tiff: 'image/tiff',
+  tsv: 'text/tab-separated-values',
+  txt: 'text/plain',
+  vcf: 'text/vcard',
+  wav: 'audio/wav',
+  webm: 'video/webm',
+  webp: 'image/webp',
+  xls: 'application/vnd.ms-excel',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  xml: 'application/xml',
+  zip: 'application/zip',
+};
+
+const contentTypeShape =
+  /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:[ \t]*;[ \t]*[\w!#$&^.+*'%-]+=(?:[\w!#$&^.+*'%/:=?@-]+|"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"))*[ \t]*;?$/;
+const contentIdShape = /^<?[!-;=?-~]+>?$/;
+
+/** The media type a file name suggests; `application/octet-stream` when it suggests none. */
+export function guessContentType(filename: string): string {
+  const extension = filename.slice(filename.lastIndexOf('.') + 1).toLowerCase();
+  return Object.hasOwn(types, extension) ? (types[extension] ?? '') : 'application/octet-stream';
+}
+
+export function contentTypeFault(contentType: string): string | undefined {
+  if (contentType.length <= 255 && contentTypeShape.test(contentType)) return undefined;
+  return `The content type ${JSON.stringify(contentType.slice(0, 80))} is not a media type; write type/subtype such as application/pdf, in at most 255 characters.`;
+}
+
+export function contentIdFault(contentId: string): string | undefined {
+  if (contentId.length <= 255 && contentIdShape.test(contentId)) return undefined;
+  return `The content id ${JSON.stringify(contentId.slice(0, 80))} may hold 1 to 255 printable ASCII characters without spaces or angle brackets, such as logo@example.com.`;
+}
 
 export type MessageInput = {
   from: Mailbox;
@@ -144,3 +222,120 @@ function withFinalBreak(part: BodyPart): BodyPart {
     return part;
   return { ...part, chunks: [...part.chunks, Buffer.from('\r\n')] };
 }
+
+export type Attachment = {
+  filename: string;
+  contentType: string;
+  /** With an HTML body the part is shown inside it as `cid:<contentId>`. */
+  contentId?: string | undefined;
+  content: Buffer | StoredContent;
+};
+
+type BodyPart = {
+  fields: HeaderField[];
+  chunks: Piece[];
+  /** The content stands there as it was given. */
+  isSevenBit: boolean;
+  endsWithBreak: boolean;
+};
+
+function textPart(type: 'text/plain' | 'text/html', text: string): BodyPart {
+  const { encoding, content } = encodeText(text);
+  return {
+    fields: [
+      ['Content-Type', `${type}; charset=utf-8`],
+      ['Content-Transfer-Encoding', encoding],
+    ],
+    chunks: [content],
+    isSevenBit: encoding === '7bit',
+    endsWithBreak: encoding === 'base64',
+  };
+}
+
+function attachmentPart(attachment: Attachment): BodyPart {
+  return filePart(attachment, 'attachment');
+}
+
+function inlinePart(attachment: Attachment): BodyPart {
+  return filePart(attachment, 'inline');
+}
+
+function multipart(subtype: string, boundary: string, parts: readonly BodyPart[]): BodyPart {
+  const chunks: Piece[] = [];
+  let lead = '';
+  for (const part of parts) {
+    let head = `${lead}--${boundary}\r\n`;
+    for (const [name, value] of part.fields) head += `${name}: ${value}\r\n`;
+    chunks.push(Buffer.from(`${head}\r\n`, 'latin1'), ...part.chunks);
+    // The break before a boundary belongs to the boundary (RFC 2046 §5.1.1): text needs one of its own, base64 brings it.
+    lead = part.endsWithBreak ? '' : '\r\n';
+  }
+  chunks.push(Buffer.from(`${lead}--${boundary}--\r\n`, 'latin1'));
+  return {
+    fields: [['Content-Type', `multipart/${subtype};\r\n boundary="${boundary}"`]],
+    chunks,
+    isSevenBit: false,
+    endsWithBreak: true,
+  };
+}
+
+function filePart(attachment: Attachment, disposition: 'attachment' | 'inline'): BodyPart {
+  const { type, isSevenBit: asIs } = transferType(attachment);
+  const parameters = attachment.filename === '' ? [] : filenameParameters(attachment.filename);
+  const fields: HeaderField[] = [
+    ['Content-Type', type],
+    ['Content-Transfer-Encoding', asIs ? '7bit' : 'base64'],
+    ['Content-Disposition', [disposition, ...parameters].join(';\r\n ')],
+  ];
+  if (attachment.contentId !== undefined) {
+    const fault = contentIdFault(attachment.contentId);
+    if (fault !== undefined) throw new Error(`callers refuse a bad content id: ${fault}`);
+    fields.push(['Content-ID', `<${attachment.contentId.replace(/^<|>$/g, '')}>`]);
+  }
+  return { fields, chunks: [encoded(attachment.content, asIs)], isSevenBit: asIs, endsWithBreak: !asIs };
+}
+
+function encoded(content: Attachment['content'], asIs: boolean): Piece {
+  if (isStored(content)) return storedPiece(content, asIs ? '7bit' : 'base64');
+  return asIs ? content : base64Lines(content);
+}
+
+/** Whether it matters for content of this type that it is seven-bit. */
+export const isComposite = (contentType: string): boolean => /^(?:message|multipart)\//i.test(contentType);
+
+/** Composite types may not be base64 (RFC 2045 §6.4): they travel as they are, or as bytes without a type. */
+function transferType(attachment: Attachment): { type: string; isSevenBit: boolean } {
+  const fault = contentTypeFault(attachment.contentType);
+  if (fault !== undefined) throw new Error(`callers refuse a bad content type: ${fault}`);
+  const type = attachment.contentType
+    .replace(/[ \t]*;[ \t]*$/, '')
+    .replace(/[ \t]*;[ \t]*(?=[^"]*(?:"[^"]*"[^"]*)*$)/g, ';\r\n ');
+  if (!isComposite(type)) return { type, isSevenBit: false };
+  const { content } = attachment;
+  if (isStored(content) ? content.isSevenBit : isSevenBit(content)) return { type, isSevenBit: true };
+  return { type: 'application/octet-stream', isSevenBit: false };
+}
+
+/** Content that does not stand in memory; every reading gives the same bytes. */
+export interface StoredContent {
+  size: number;
+  /** What `surveySevenBit` says of it; asked for where the content may not be encoded. */
+  isSevenBit: boolean;
+  read(): AsyncIterable<Buffer>;
+}
+
+/** A part of a body that is read and encoded when the message is read. */
+interface StoredPiece {
+  length: number;
+  read(): AsyncIterable<Buffer>;
+}
+
+/** What bodies are put together of. */
+export type Piece = Buffer | StoredPiece;
+
+function storedPiece(content: StoredContent, encoding: '7bit' | 'base64'): StoredPiece {
+  if (encoding === '7bit') return { length: content.size, read: () => content.read() };
+  return { length: base64LinesLength(content.size), read: () => base64Stream(content.read()) };
+}
+
+const isStored = <T>(content: Buffer | T): content is T => !Buffer.isBuffer(content);

@@ -1,12 +1,127 @@
-import { formatMailbox, parseMailbox, quoteString } from '../address/index.ts';
-import type { Mailbox } from '../address/index.ts';
-import { encodeWords } from './encoded-word.ts';
-import { FieldLine, pieces } from './field-line.ts';
+import { formatMailbox, parseMailbox, quoteString, type Mailbox } from '../address/index.ts';
+
+const encodedWordCharsMax = 75;
+// "=?UTF-8?B?" and "?=".
+const frameChars = 12;
+const frameQ = '=?UTF-8?Q?';
+const frameB = '=?UTF-8?B?';
+
+// RFC 2047 §5 (3): what may stand unencoded in a phrase, the strictest place.
+const bareInQ = /[A-Za-z0-9!*+/-]/;
+
+/**
+ * Cuts text into encoded-words (RFC 2047), Q or B, whichever is shorter. The first may have `firstMax` characters,
+ * the others 75. A code point is never split: each word must decode on its own (§5).
+ */
+function encodeWords(text: string, firstMax: number = encodedWordCharsMax): string[] {
+  const wellFormed = text.toWellFormed();
+  const bytes = Buffer.byteLength(wellFormed);
+  let bare = 0;
+  for (const char of wellFormed) if (char === ' ' || bareInQ.test(char)) bare += 1;
+  const charsInQ = bare + (bytes - bare) * 3;
+  const charsInB = Math.ceil(bytes / 3) * 4;
+  return charsInQ <= charsInB ? encodeQ(wellFormed, firstMax) : encodeB(wellFormed, firstMax);
+}
+
+function encodeQ(text: string, firstMax: number): string[] {
+  const words: string[] = [];
+  let room = firstMax - frameChars;
+  let word = '';
+  for (const char of text) {
+    const written = encodeCharQ(char);
+    if (word.length + written.length > room) {
+      words.push(`${frameQ}${word}?=`);
+      word = '';
+      room = encodedWordCharsMax - frameChars;
+    }
+    word += written;
+  }
+  words.push(`${frameQ}${word}?=`);
+  return words;
+}
+
+function encodeCharQ(char: string): string {
+  if (char === ' ') return '_';
+  if (char.length === 1 && bareInQ.test(char)) return char;
+  let written = '';
+  for (const byte of Buffer.from(char)) written += `=${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+  return written;
+}
+
+function encodeB(text: string, firstMax: number): string[] {
+  const words: string[] = [];
+  let bytesMax = Math.floor((firstMax - frameChars) / 4) * 3;
+  let part = '';
+  let bytes = 0;
+  for (const char of text) {
+    const size = Buffer.byteLength(char);
+    if (bytes + size > bytesMax) {
+      words.push(`${frameB}${Buffer.from(part).toString('base64')}?=`);
+      part = '';
+      bytes = 0;
+      bytesMax = Math.floor((encodedWordCharsMax - frameChars) / 4) * 3;
+    }
+    part += char;
+    bytes += size;
+  }
+  words.push(`${frameB}${Buffer.from(part).toString('base64')}?=`);
+  return words;
+}
+
+const columnsMax = 78;
+// RFC 2047 §2: a line that holds an encoded-word has at most 76 characters.
+const columnsWithWordMax = 76;
+const wordCharsMax = 75;
+
+/** Collects the value of one header field and breaks the line before a piece that would not fit. */
+class FieldLine {
+  text = '';
+  private column: number;
+
+  constructor(name: string) {
+    this.column = name.length + 2;
+  }
+
+  /** Whether a piece of that length can stay in one line, here or after a break. */
+  takesWhole(chars: number): boolean {
+    return chars + (this.text === '' ? this.column : 1) <= columnsMax;
+  }
+
+  /** How long an encoded-word may be to stand on the current line; a full line's worth when that is too little to be useful. */
+  roomForWord(): number {
+    const room = columnsWithWordMax - this.column - (this.text === '' ? 0 : 1);
+    return room < 24 ? wordCharsMax : Math.min(room, wordCharsMax);
+  }
+
+  /** Adds a piece that brings its own white space, or is set apart by one space. */
+  add(piece: string, columns = columnsMax): void {
+    const spaced = this.text === '' || piece.startsWith(' ') || piece.startsWith('\t') ? piece : ` ${piece}`;
+    if (this.text !== '' && this.column + spaced.length > columns) {
+      this.text += '\r\n';
+      this.column = 0;
+    }
+    this.text += spaced;
+    this.column += spaced.length;
+  }
+
+  addWord(word: string): void {
+    // A field name so long that no word fits beside it is left alone on its line.
+    if (this.text === '' && this.column + word.length > columnsWithWordMax) {
+      this.text = `\r\n ${word}`;
+      this.column = word.length + 1;
+    } else this.add(word, columnsWithWordMax);
+  }
+}
+
+/** Cuts before each run of white space; a run stays with what follows it, so no folded line is ever blank. */
+function pieces(text: string): string[] {
+  return text.split(/(?<=[^ \t])(?=[ \t]+[^ \t])/);
+}
 
 /** A field name and its value as it stands after `name: `, folded. */
 export type HeaderField = [name: string, value: string];
 
-export const addressHeaders: ReadonlySet<string> = new Set(['sender', 'reply-to']);
+const addressHeaders: ReadonlySet<string> = new Set(['sender', 'reply-to']);
 
 const plain = /^[\t\x20-\x7e]*$/;
 const lineCharsMax = 998;
@@ -66,7 +181,7 @@ export function mustBeOneLine(what: string, text: string): void {
 }
 
 /** Folds ASCII text before its white space (RFC 5322 §2.2.3), so that unfolding gives back exactly the same text. */
-export function fold(name: string, text: string): string {
+function fold(name: string, text: string): string {
   if (name.length + 2 + text.length <= 78) return text;
   const line = new FieldLine(name);
   for (const piece of pieces(text)) line.add(piece);
@@ -90,3 +205,176 @@ function plainMailbox(mailbox: Mailbox): string | undefined {
 function formatQuotedName(name: string): string {
   return /^[\w ]+$/.test(name) ? name : quoteString(name);
 }
+
+const nameCharsMax = 76;
+const valueBytesMax = 998;
+
+// RFC 5322 §2.2: printable ASCII without the colon.
+const fieldName = /^[!-9;-~]+$/;
+// Tab is the one control character that may stand in a value.
+const forbiddenInValue = /[\0-\x08\n-\x1f\x7f-\x9f\u2028\u2029]|\p{Cs}/u;
+
+const reserved = new Set([
+  'from',
+  'to',
+  'cc',
+  'bcc',
+  // Those whom it names got it unseen by the others.
+  'resent-bcc',
+  'subject',
+  'date',
+  'message-id',
+  'mime-version',
+  'dkim-signature',
+  'domainkey-signature',
+  // Trace fields (RFC 5322 §3.6.7, RFC 8601, RFC 7208 §9.1, RFC 9228): only a server that handled the mail may add them.
+  'return-path',
+  'received',
+  'received-spf',
+  'authentication-results',
+  'delivered-to',
+]);
+const reservedFamilies = ['content-', 'arc-', 'list-unsubscribe'];
+
+/** Headers that the composer, the signer or a receiving server writes; a caller may not. Reply-To and Sender are free. */
+export function isReservedHeader(name: string): boolean {
+  const lower = name.toLowerCase();
+  return reserved.has(lower) || reservedFamilies.some((family) => lower.startsWith(family));
+}
+
+const INSTEAD_OF_LIST_UNSUBSCRIBE =
+  ' The service writes it in broadcasts and in automation emails with a topic_id; for a link of your own send the message by SMTP, which keeps the header.';
+
+/** What is wrong with a header that a caller wants to add; undefined when it may be written. */
+export function headerFault(name: string, value: string): string | undefined {
+  const shown = JSON.stringify(name.slice(0, 80));
+  if (name === '') return 'A header has an empty name; write one such as X-Entity-Ref-ID.';
+  if (name.length > nameCharsMax) {
+    return `The header name ${shown} has ${name.length} characters; at most ${nameCharsMax} are possible.`;
+  }
+  if (!fieldName.test(name))
+    return `The header name ${shown} may hold only printable ASCII characters other than the colon and the space.`;
+  if (isReservedHeader(name)) {
+    const instead = name.toLowerCase().startsWith('list-unsubscribe') ? INSTEAD_OF_LIST_UNSUBSCRIBE : '';
+    return `The header ${shown} is written by the service and cannot be set; remove it.${instead}`;
+  }
+  const bytes = Buffer.byteLength(value);
+  if (bytes > valueBytesMax)
+    return `The value of the header ${shown} has ${bytes} bytes; at most ${valueBytesMax} are possible.`;
+  if (forbiddenInValue.test(value)) {
+    return `The value of the header ${shown} contains a line break or another control character; write it on one line.`;
+  }
+  if (addressHeaders.has(name.toLowerCase()) && /[^\0-\x7f]/.test(value) && !parseMailbox(value).ok) {
+    return `The value of the header ${shown} is not one mailbox; write Name <local@example.com>.`;
+  }
+  return undefined;
+}
+
+// Many readers decode an encoded word (RFC 2047) wherever it stands, and would show another name than was written.
+const plainFilename = /^(?!.*=\?)[\x20-\x7e]{1,60}$/;
+const unreserved = /[A-Za-z0-9._~-]/;
+const segmentCharsMax = 60;
+
+/**
+ * The `filename` parameters of a Content-Disposition, each to stand on its own line. A name that is not short ASCII
+ * is written twice: whole by RFC 2231, and as an ASCII likeness for readers that know only the plain parameter.
+ */
+export function filenameParameters(filename: string): string[] {
+  mustBeOneLine('Content-Disposition', filename);
+  const name = filename.toWellFormed();
+  if (plainFilename.test(name)) return [`filename=${quote(name)}`];
+  return [`filename=${quote(asciiLikeness(name))}`, ...extendedParameters(name)];
+}
+
+function extendedParameters(name: string): string[] {
+  const segments: string[] = [];
+  let segment = "UTF-8''";
+  for (const char of name) {
+    const written = percentEncode(char);
+    if (segment.length + written.length > segmentCharsMax) {
+      segments.push(segment);
+      segment = '';
+    }
+    segment += written;
+  }
+  segments.push(segment);
+  if (segments.length === 1) return [`filename*=${segment}`];
+  return segments.map((part, index) => `filename*${index}*=${part}`);
+}
+
+function percentEncode(char: string): string {
+  if (char.length === 1 && unreserved.test(char)) return char;
+  let written = '';
+  for (const byte of Buffer.from(char)) written += `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+  return written;
+}
+
+function asciiLikeness(name: string): string {
+  const ascii = name
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .replace(/[^\x20-\x7e]|(?<==)\?/gu, '_');
+  if (ascii.length <= segmentCharsMax) return ascii;
+  const dot = ascii.lastIndexOf('.');
+  const extension = dot > 0 && ascii.length - dot <= 12 ? ascii.slice(dot) : '';
+  return ascii.slice(0, segmentCharsMax - extension.length) + extension;
+}
+
+function quote(text: string): string {
+  return `"${text.replace(/["\\]/g, '\\$&')}"`;
+}
+
+const days = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** An RFC 5322 §3.3 date-time, always in UTC: the sender's zone is private. */
+export function formatDate(date: Date): string {
+  if (Number.isNaN(date.getTime())) throw new Error('a message has a valid date');
+  const time = `${pad(date.getUTCHours())}:${pad(date.getUTCMinutes())}:${pad(date.getUTCSeconds())}`;
+  const day = `${days[date.getUTCDay()]}, ${pad(date.getUTCDate())} ${months[date.getUTCMonth()]}`;
+  return `${day} ${String(date.getUTCFullYear()).padStart(4, '0')} ${time} +0000`;
+}
+
+function pad(value: number): string {
+  return value < 10 ? `0${value}` : String(value);
+}
+
+/** RFC 2919 §2. */
+const LIST_ID_CHARS_MAX = 255;
+
+/**
+ * Formats the value of List-Id for a list that has an id of its own at a domain (RFC 2919); undefined if the domain's name
+ * leaves no room for it.
+ */
+export function formatListId(id: string, domain: string): string | undefined {
+  const value = `${id.toLowerCase()}.${domain}`;
+  return value.length > LIST_ID_CHARS_MAX ? undefined : `<${value}>`;
+}
+
+/** One hop, as the field Received tells it (RFC 5321 §4.4). */
+export interface Hop {
+  /** What the client called itself; left out where it is private. */
+  from?: { helo: string; address: string };
+  by: string;
+  /** A protocol of RFC 3848: ESMTP, ESMTPS, ESMTPSA … */
+  protocol: string;
+  id: string;
+  /** The only recipient; left out where there are more, who would learn of each other. */
+  recipient?: string | undefined;
+  at: Date;
+}
+
+/** The field with its CRLF. */
+export function receivedField({ from, by, protocol, id, recipient, at }: Hop): string {
+  const parts = [
+    ...(from ? [`from ${nameIn(from.helo)} (${literal(from.address)})`] : []),
+    `by ${by} with ${protocol} id ${id}`,
+    ...(recipient === undefined ? [] : [`for <${recipient}>`]),
+  ];
+  return `Received: ${parts.join('\r\n ')};\r\n ${formatDate(at)}\r\n`;
+}
+
+/** A client may call itself anything. */
+const nameIn = (helo: string): string => (/^\[?[\w.:-]{1,253}\]?$/.test(helo) ? helo : 'unknown');
+
+const literal = (address: string): string => (address.includes(':') ? `[IPv6:${address}]` : `[${address}]`);

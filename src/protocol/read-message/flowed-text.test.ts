@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { decodeFlowedText } from './flowed-text.ts';
+import { decodeFlowedText } from './message-parser.ts';
 import { readMessage } from './index.ts';
 
 const flowed = (...lines: string[]): string => decodeFlowedText(lines.join('\n'), false);

@@ -1,11 +1,107 @@
-import PostalMime, { decodeWords, type Attachment, type Email } from 'postal-mime';
-import { plainLines } from './body-lines.ts';
-import { countParts } from './count-parts.ts';
-import { fileNameLine, oneLine } from '../mime-read/index.ts';
-import { headOf } from './head-of.ts';
+import PostalMime, { decodeWords, type Attachment, type Email, type Address, type Mailbox } from 'postal-mime';
+import { plainLines, MessageParser } from './message-parser.ts';
+import { fileNameLine, oneLine, shortLine } from '../mime-read/index.ts';
 import { withoutLargeFiles } from './large-files.ts';
-import { mailboxesOf } from './mailboxes.ts';
-import { MessageParser } from './message-parser.ts';
+import { formatMailbox, formatPhrase, parseAddress, quoteString, splitAddress } from '../address/index.ts';
+
+const BOUNDARY = /boundary\s*=\s*(?:"((?:[^"\\]|\\.){1,256})"|([^\s;"]{1,256}))/gi;
+const LF = 10;
+const LINE_CHARS_MAX = 300;
+/** As a text the whole of a large message would take as much memory again. */
+const WINDOW_BYTES = 1024 * 1024;
+/** Windows overlap by more than a parameter has. */
+const OVERLAP_BYTES = 4096;
+
+/**
+ * How many delimiters of parts there are, up to `max`: a parser has built the parts by the time it can count them. A text
+ * with lines of hyphens has none.
+ */
+function countParts(raw: Uint8Array, max: number): number {
+  const all = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
+  const boundaries = boundariesIn(all);
+  if (boundaries.size === 0) return 0;
+  let count = 0;
+  for (let at = all.indexOf('\n--'); at >= 0 && count <= max; at = all.indexOf('\n--', at + 3)) {
+    const lf = all.indexOf(LF, at + 3);
+    const end = Math.min(lf < 0 ? all.length : lf, at + 3 + LINE_CHARS_MAX);
+    const line = all.toString('latin1', at + 3, end);
+    if (boundaries.has(line.trimEnd())) count++;
+  }
+  return count;
+}
+
+function boundariesIn(all: Buffer): Set<string> {
+  const boundaries = new Set<string>();
+  for (let from = 0; from < all.length; from += WINDOW_BYTES) {
+    const text = all.toString('latin1', from, from + WINDOW_BYTES + OVERLAP_BYTES);
+    for (const [, quoted, bare = ''] of text.matchAll(BOUNDARY)) {
+      boundaries.add((quoted === undefined ? bare : quoted.replaceAll(/\\(.)/g, '$1')).trimEnd());
+    }
+  }
+  return boundaries;
+}
+
+const HEAD_BYTES_MAX = 64 * 1024;
+const FIELDS = new Set(['from', 'to', 'cc', 'bcc', 'reply-to', 'subject', 'message-id']);
+
+/** The first field of each kind that says who wrote what to whom, and nothing that says how to read the rest. */
+function headOf(raw: Uint8Array): string {
+  const top = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, HEAD_BYTES_MAX)).toString('utf8');
+  const kept: string[] = [];
+  const seen = new Set<string>();
+  let isKept = false;
+  for (const line of top.split(/\r?\n/)) {
+    if (line === '') break;
+    if (/^[ \t]/.test(line)) {
+      if (isKept) kept.push(line);
+      continue;
+    }
+    const name = line.slice(0, Math.max(0, line.indexOf(':'))).toLowerCase();
+    isKept = FIELDS.has(name) && !seen.has(name);
+    if (!isKept) continue;
+    seen.add(name);
+    kept.push(line);
+  }
+  return `${kept.join('\r\n')}\r\n\r\n`;
+}
+
+/** Of one header field; who writes to more has them in the source. */
+const ADDRESSES_MAX = 1000;
+/** With every character escaped and an address behind it, one line of a header (RFC 5322 §2.1.1). */
+const NAME_BYTES_MAX = 350;
+
+/** Each as RFC 5322 writes it, so that everybody reads one mailbox, and the same. Groups (§3.4) are their members. */
+function mailboxesOf(addresses: readonly Address[] = []): string[] {
+  const mailboxes = addresses.flatMap((entry) => (entry.group === undefined ? [entry] : entry.group));
+  return mailboxes
+    .filter(({ name, address }) => name !== '' || address !== '')
+    .slice(0, ADDRESSES_MAX)
+    .map(written)
+    .filter((text) => text !== '');
+}
+
+function written(mailbox: Mailbox): string {
+  const name = shortLine(mailbox.name, NAME_BYTES_MAX);
+  const line = oneLine(mailbox.address);
+  const address = addressOf(line);
+  if (address !== undefined) return formatMailbox({ name, address });
+  // What is no address is shown as no part of one.
+  const words = shortLine([name, line].filter((text) => text !== '').join(' '), NAME_BYTES_MAX);
+  return words === '' ? '' : formatPhrase(words);
+}
+
+/** The parser takes the quotes off a local part. */
+function addressOf(text: string): string | undefined {
+  if (parseAddress(text, { allowSingleLabel: true }).ok) return text;
+  const split = splitAddress(text);
+  if (!split) return undefined;
+  const quoted = `${quoteString(split.local)}@${split.domain}`;
+  if (parseAddress(quoted, { allowSingleLabel: true }).ok) return quoted;
+  // Not what we could send to, as an address literal is, but nothing in it ends it either.
+  return PLAIN_ADDRESS.test(text) ? text : undefined;
+}
+
+const PLAIN_ADDRESS = /^[^\s"(),:;<>@[\\\]]+@(?:[^\s"(),:;<>@[\\\]]+|\[[\w.:-]+\])$/;
 
 export interface ReadLimits {
   /** Parts within parts. */

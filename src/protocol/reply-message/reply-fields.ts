@@ -1,8 +1,128 @@
 import type { HeaderField } from '../mime/index.ts';
 import { shortLine } from '../mime-read/index.ts';
 import { SUBJECT_PREFIXES } from './base-subject.ts';
-import { messageIdsIn } from './message-ids.ts';
-import { childThreadIndex, readThreadIndex } from './thread-index.ts';
+import {
+  formatMailbox,
+  normalizeAddress,
+  parseMailbox,
+  base32hex,
+  fromBase32hex,
+  splitAddress,
+  uuidOfBytes,
+  type Mailbox,
+  type Mac,
+} from '../address/index.ts';
+import { timingSafeEqual } from 'node:crypto';
+import { decodeWords } from 'postal-mime';
+
+/** What is read of a field from its front: a sender who writes more ids than fit in it wants to cost us work. */
+const FRONT_CHARS = 4 * 1024;
+/** What is read from its end, where RFC 5322 §3.6.4 puts the messages that are closest to the answer. */
+const END_CHARS = 32 * 1024;
+const ID_CHARS_MAX = 500;
+
+/**
+ * A quoted string, a comment without another inside, or an id, of several brackets in the innermost. White space goes later: told
+ * apart here, a thousand blanks could be shared out in a million ways.
+ */
+const PIECE = /<([^<>]{1,1000})>|"(?:[^"\\]|\\[^]){0,1000}"|\((?:[^()\\]|\\[^]){0,1000}\)/g;
+const BARE_ID = /^[^\s<>(),;:"@]+@[^\s<>(),;:"@]+$/;
+const ID = /^[!-~\u{80}-\u{10ffff}]+$/u;
+
+/** How many ids of a field are taken, of its front and of its end. */
+export interface IdsTaken {
+  first: number;
+  last: number;
+}
+
+/**
+ * The ids that stand in Message-ID, In-Reply-To or References (RFC 5322 §3.6.4), without brackets, each once, in their
+ * order. It reads what programs make of them: ids without brackets or in two pairs of them, folded in the middle, between
+ * comments and phrases, as encoded words, as HTML. Of a field of a megabyte it reads the front and the end.
+ */
+export function messageIdsIn(field: string, { first, last }: IdsTaken): string[] {
+  const isWhole = field.length <= FRONT_CHARS + END_CHARS;
+  if (isWhole) return ends(idsOf(field), first, last);
+  // An id that the cut goes through is left out on both sides.
+  const front = idsOf(field.slice(0, FRONT_CHARS).replace(/\S+$/, ''));
+  const end = idsOf(field.slice(-END_CHARS).replace(/^\S+/, ''));
+  return [...new Set([...front.slice(0, first), ...(last === 0 ? [] : end.slice(-last))])];
+}
+
+/** The last of the ids is asked for more often than the first, so where they meet nothing is taken twice. */
+const ends = (ids: readonly string[], first: number, last: number): string[] =>
+  ids.length <= first + last ? [...ids] : [...ids.slice(0, first), ...ids.slice(ids.length - last)];
+
+function idsOf(text: string): string[] {
+  const plain = text.includes('=?') ? decodeWords(text) : text;
+  const readable = plain.replaceAll(/&lt;/gi, '<').replaceAll(/&gt;/gi, '>').replaceAll(/<+/g, '<');
+  const found: string[] = [];
+  for (const [, inside] of readable.matchAll(PIECE)) if (inside !== undefined) found.push(inside);
+  if (found.length === 0) found.push(...bareIds(readable));
+  return [...new Set(found.map(trimmed).filter((id) => id !== undefined))];
+}
+
+/** An id has no white space: what stands inside of one came from folding. */
+function trimmed(inside: string): string | undefined {
+  const id = inside.replaceAll(/\s+/g, '');
+  return id.length <= ID_CHARS_MAX && ID.test(id) && /[^.@]/.test(id) ? id : undefined;
+}
+
+/** Without brackets only what looks like an id is one: a word alone names nothing. */
+const bareIds = (text: string): string[] =>
+  text
+    .replaceAll(/\((?:[^()\\]|\\[^]){0,1000}\)/g, ' ')
+    .split(/[\s,;<>]+/)
+    .filter((word) => BARE_ID.test(word));
+
+/** [MS-OXOMSG] 2.2.1.3: one reserved byte, five of the time, sixteen of the conversation; then five for each answer. */
+const ROOT_BYTES = 22;
+const GUID_AT = 6;
+const CHILD_BYTES = 5;
+/** An answer of an answer, two hundred times; Outlook itself stops where the field gets too long. */
+const CHILDREN_MAX = 200;
+const FIELD_CHARS_MAX = 2000;
+const BASE64 = /^[A-Za-z0-9+/]{28,}={0,2}$/;
+
+/** Ticks of 100 ns between 1601, where Windows begins to count, and 1970. */
+const EPOCH_TICKS = 116_444_736_000_000_000n;
+const TICKS_PER_MS = 10_000n;
+/** The difference of two answers is written without its lowest bits: 18 of them below 1.7 years, 23 above. */
+const [SHORT_SHIFT, LONG_SHIFT] = [18n, 23n];
+const DELTA_BITS = 31n;
+const LONG_FLAG = 0x8000_0000n;
+
+export interface ThreadIndex {
+  bytes: Buffer;
+  /** What all messages of a conversation have in common, in hexadecimal. */
+  conversation: string;
+}
+
+/** Outlook's Thread-Index; undefined where the field holds none. */
+export function readThreadIndex(field: string): ThreadIndex | undefined {
+  const text = field.slice(0, FIELD_CHARS_MAX).replaceAll(/\s+/g, '');
+  if (!BASE64.test(text)) return undefined;
+  const bytes = Buffer.from(text, 'base64');
+  const children = (bytes.length - ROOT_BYTES) / CHILD_BYTES;
+  if (!Number.isInteger(children) || children < 0 || children > CHILDREN_MAX || bytes[0] !== 1) return undefined;
+  const guid = bytes.subarray(GUID_AT, ROOT_BYTES);
+  return guid.every((byte) => byte === 0) ? undefined : { bytes, conversation: guid.toString('hex') };
+}
+
+/** The Thread-Index of an answer: that of the message it answers, and a block that says how much later it was written. */
+export function childThreadIndex({ bytes }: ThreadIndex, { now, random }: { now: number; random: number }): string {
+  if (bytes.length >= ROOT_BYTES + CHILDREN_MAX * CHILD_BYTES) return bytes.toString('base64');
+  const root = bytes.readUIntBE(0, GUID_AT);
+  const begun = BigInt(root) << 16n;
+  const later = BigInt(Math.trunc(now)) * TICKS_PER_MS + EPOCH_TICKS - begun;
+  const ticks = later < 0n ? 0n : later;
+  const isLong = ticks >> (SHORT_SHIFT + DELTA_BITS) !== 0n;
+  const delta = (ticks >> (isLong ? LONG_SHIFT : SHORT_SHIFT)) & (LONG_FLAG - 1n);
+  const child = Buffer.alloc(CHILD_BYTES);
+  child.writeUInt32BE(Number(delta | (isLong ? LONG_FLAG : 0n)), 0);
+  child[CHILD_BYTES - 1] = random & 0xff;
+  return Buffer.concat([bytes, child]).toString('base64');
+}
 
 /** Of a received message; the headers by name in lower case. */
 export interface AnsweredMessage {
@@ -80,4 +200,118 @@ function withoutPrefixes(subject: string, prefixes: readonly RegExp[]): string {
     for (const prefix of prefixes) rest = rest.replace(prefix, '').trimStart();
   }
   return rest;
+}
+
+/** An answer that comes later than that begins a new thread. */
+export const REPLY_ADDRESS_DAYS = 400;
+
+/** Whose answers an address of ours takes. Both ids are UUIDs. */
+export interface ReplyTarget {
+  inboxId: string;
+  threadId: string;
+}
+
+const ID_CHARS = 26;
+const DAY_CHARS = 2;
+/** 70 bits, tried one mail at a time. */
+const MAC_CHARS = 14;
+const LOCAL_CHARS_MAX = 64;
+const DAY_MS = 86_400_000;
+const DAYS_ROUND = 1024;
+const TOKEN = new RegExp(`^r([0-9a-v]{${ID_CHARS}})([0-9a-v]{${DAY_CHARS}})([0-9a-v]{${MAC_CHARS}})$`);
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/**
+ * `support+r….@example.com`: the address of the inbox with a signed thread in it, to which answers come back when a program
+ * leaves In-Reply-To and References out. Undefined where the local part would be longer than RFC 5321 allows.
+ */
+export function replyAddress(
+  address: string,
+  target: ReplyTarget,
+  { now, mac }: { now: number; mac: Mac },
+): string | undefined {
+  const parts = splitAddress(address);
+  if (!parts || !UUID.test(target.threadId)) return undefined;
+  const thread = base32hex(Buffer.from(target.threadId.replaceAll('-', ''), 'hex'), ID_CHARS);
+  const day = dayText(dayOf(now));
+  const local = `${parts.local}+r${thread}${day}${macOf(target.inboxId, thread, day, mac)}`;
+  const isFit = Buffer.byteLength(local) <= LOCAL_CHARS_MAX && !parts.local.includes('"');
+  return isFit ? `${local}@${parts.domain}` : undefined;
+}
+
+/** The thread that an address names, if we made it for this inbox and it has not run out. The domain is the router's to check. */
+export function threadOfReplyAddress(
+  address: string,
+  inboxId: string,
+  { now, macs }: { now: number; macs: readonly Mac[] },
+): string | undefined {
+  const local = splitAddress(address)?.local.toLowerCase() ?? '';
+  const [, thread, day, given] = TOKEN.exec(local.slice(local.lastIndexOf('+') + 1)) ?? [];
+  if (thread === undefined || day === undefined || given === undefined || !local.includes('+')) return undefined;
+  const expected = macs.map((mac) => Buffer.from(macOf(inboxId, thread, day, mac)));
+  if (!expected.some((one) => timingSafeEqual(one, Buffer.from(given)))) return undefined;
+  const age = (dayOf(now) - dayNumber(day) + DAYS_ROUND) % DAYS_ROUND;
+  return age > REPLY_ADDRESS_DAYS ? undefined : uuidOfBytes(fromBase32hex(thread));
+}
+
+/** The address of the inbox that a reply address stands for; any other address as it is. */
+export function withoutReplyToken(address: string): string {
+  const parts = splitAddress(address);
+  const plus = parts?.local.lastIndexOf('+') ?? -1;
+  if (!parts || plus < 1 || !TOKEN.test(parts.local.slice(plus + 1).toLowerCase())) return address;
+  return `${parts.local.slice(0, plus)}@${parts.domain}`;
+}
+
+function macOf(inboxId: string, thread: string, day: string, mac: Mac): string {
+  return base32hex(mac(Buffer.from(`${inboxId} ${thread} ${day}`)), MAC_CHARS);
+}
+
+const dayOf = (now: number): number => Math.floor(now / DAY_MS) % DAYS_ROUND;
+/** Ten bits: two characters. */
+const dayText = (day: number): string => base32hex(Buffer.of(day >> 2, (day & 3) << 6), DAY_CHARS);
+const dayNumber = (text: string): number => {
+  // Padded to whole bytes.
+  const [high = 0, low = 0] = fromBase32hex(`${text}00`);
+  return (high << 2) | (low >> 6);
+};
+
+/** Mailboxes as they are shown, of a message that is answered. */
+export interface Correspondents {
+  from: string;
+  replyTo: readonly string[];
+  to: readonly string[];
+  cc: readonly string[];
+}
+
+/**
+ * Whom an answer goes to: Reply-To, or else From; of a message of our own, those it went to. To all, the others get a copy.
+ * The addresses of the inbox (normalised) are left out, also with a reply token in them, so that it does not write to itself,
+ * as it would where a stranger names it in Reply-To. Mail-Followup-To is not looked at: it is no standard, nobody sees it, and
+ * with it a stranger chooses to whom a company writes.
+ */
+export function replyRecipients(
+  answered: Correspondents,
+  { own, all }: { own: ReadonlySet<string>; all: boolean },
+): { to: string[]; cc: string[] } {
+  const seen = new Set<string>();
+  const take = (written: readonly string[]): string[] => written.flatMap((one) => taken(one, own, seen));
+  const candidates = [answered.replyTo, [answered.from], answered.to];
+  let to: string[] = [];
+  for (const written of candidates) if (to.length === 0) to = take(written);
+  return { to, cc: all ? take([...answered.to, ...answered.cc]) : [] };
+}
+
+function taken(written: string, own: ReadonlySet<string>, seen: Set<string>): string[] {
+  const parsed = parseMailbox(written);
+  if (!parsed.ok) return [];
+  const key = normalizeAddress(parsed.mailbox.address);
+  if (seen.has(key) || own.has(key) || own.has(withoutReplyToken(key))) return [];
+  seen.add(key);
+  return [formatMailbox(plainName(parsed.mailbox))];
+}
+
+/** A name that is an address would show another recipient than the one who gets it; marks of direction turn names around. */
+function plainName(mailbox: Mailbox): Mailbox {
+  const name = mailbox.name.replaceAll(/\p{Bidi_Control}+/gu, '').trim();
+  return { ...mailbox, name: name.includes('@') ? '' : name };
 }

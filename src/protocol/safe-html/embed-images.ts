@@ -1,4 +1,4 @@
-import { firstMatches } from './first-matches.ts';
+import { decodeAttribute } from '../html-references/index.ts';
 
 const QUOTE = String.raw`(?:["']|&(?:amp;)?(?:quot|#39);)`;
 const SPACE = String.raw`\s{0,20}`;
@@ -62,5 +62,40 @@ function decoded(id: string): string {
     return decodeURIComponent(id);
   } catch {
     return id;
+  }
+}
+
+const ELEMENT = /<(?:img|source)[\t\n\f\r /]/i;
+const ATTRIBUTE = /(?:background|srcset)[\t\n\f\r ]*=/i;
+const STYLE = /(?:url|image-set)\(/i;
+const ADDRESS = /https?:|\/\//i;
+
+/** Whether it is worth offering to load remote images: a guess that would rather offer once too often. */
+export const mayLoadImages = (html: string): boolean =>
+  ADDRESS.test(html) && (ELEMENT.test(html) || ATTRIBUTE.test(html) || STYLE.test(html));
+
+const LINK = /href[\t\n\f\r ]*=[\t\n\f\r ]*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
+const SHOWN = /^(?:https?:\/\/|mailto:|tel:)/i;
+const CHARS_MAX = 2048;
+/** Most links of a hostile text are none, or the same one again. */
+const LOOKED_AT_MAX = 5000;
+
+/** The addresses that a text links to, each once and in order, to be read and not to be followed. */
+export function linksIn(html: string, countMax: number): string[] {
+  const links = new Set<string>();
+  for (const [, double, single, bare] of firstMatches(html, LINK, LOOKED_AT_MAX)) {
+    if (links.size >= countMax) break;
+    const address = decodeAttribute(double ?? single ?? bare ?? '').trim();
+    if (SHOWN.test(address) && address.length <= CHARS_MAX) links.add(address);
+  }
+  return [...links];
+}
+
+/** The first `max` places where a pattern with the flag `g` matches. */
+function* firstMatches(text: string, pattern: RegExp, max: number): Generator<RegExpExecArray> {
+  let count = 0;
+  for (const match of text.matchAll(pattern)) {
+    if (++count > max) return;
+    yield match;
   }
 }

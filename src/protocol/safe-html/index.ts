@@ -5,9 +5,6 @@
  * frame without scripts, under a policy that loads nothing. What `plainHtml` answers needs no other wall: it may stand in
  * HTML of ours.
  */
-export { disarmHtml } from './disarm-html.ts';
-export { contentIdsIn, embedImages, imageDataUrl } from './embed-images.ts';
+export { disarmHtml, plainHtml } from './disarm-html.ts';
+export { contentIdsIn, embedImages, imageDataUrl, linksIn, mayLoadImages } from './embed-images.ts';
 export { escapeHtml } from './escape-html.ts';
-export { linksIn } from './links-in.ts';
-export { plainHtml } from './plain-html.ts';
-export { mayLoadImages } from './may-load-images.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { linksIn } from './links-in.ts';
+import { linksIn } from './embed-images.ts';
 
 it('finds each address once, and gives up on a text that has only ever the same', () => {
   const same = '<a href="https://a.example">'.repeat(100);

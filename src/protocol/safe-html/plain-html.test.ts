@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { disarmHtml } from './disarm-html.ts';
-import { plainHtml } from './plain-html.ts';
+import { disarmHtml, plainHtml } from './disarm-html.ts';
 
 const MAX = 100_000;
 

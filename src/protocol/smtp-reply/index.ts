@@ -21,7 +21,12 @@ export {
   type ReplyRules,
   type ReplyStage,
 } from './reply-cause.ts';
-export { dotStuff } from './dot-stuffing.ts';
-export { MalformedReply, replyText } from './reply.ts';
-export type { Reply, ReplyFaultKind, ReplyLine } from './reply.ts';
-export { ReplyParser } from './reply-parser.ts';
+export {
+  dotStuff,
+  MalformedReply,
+  replyText,
+  type Reply,
+  type ReplyFaultKind,
+  type ReplyLine,
+  ReplyParser,
+} from './reply.ts';

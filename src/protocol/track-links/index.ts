@@ -14,9 +14,10 @@ export {
   type MailOfDomain,
   type TrackedMail,
 } from './token.ts';
-export { endOfBody, startTagsOf } from './elements.ts';
-export type { StartTag } from './scan-html.ts';
 export {
+  endOfBody,
+  startTagsOf,
+  type StartTag,
   findTargets,
   HTML_CHARS_MAX,
   isWebAddress,

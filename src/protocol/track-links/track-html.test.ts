@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { scanHtml } from './scan-html.ts';
-import { trackHtml } from './track-html.ts';
+import { scanHtml, trackHtml } from './track-html.ts';
 
 const PIXEL = 'http://t.test/o/p.gif';
 

@@ -3,6 +3,11 @@
  * body, and the headers that carry one signature per secret. Promises the same bytes for the same input; never reads
  * a clock, never makes randomness and never keeps a secret.
  */
-export { newWebhookSecret, webhookKey, webhookSecretBytes } from './secret.ts';
-export { webhookHeaders } from './sign-webhook.ts';
-export type { WebhookHeaders, WebhookMessage } from './sign-webhook.ts';
+export {
+  newWebhookSecret,
+  webhookKey,
+  webhookSecretBytes,
+  webhookHeaders,
+  type WebhookHeaders,
+  type WebhookMessage,
+} from './sign-webhook.ts';

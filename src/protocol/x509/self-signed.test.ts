@@ -1,7 +1,7 @@
 import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { expect, test } from 'vitest';
-import { selfSignedCertificate } from './self-signed.ts';
+import { selfSignedCertificate } from './certificate.ts';
 
 test.each([
   { why: 'one name', names: ['mail.example.com'], until: '2040-01-01T00:00:00.000Z' },

@@ -5,5 +5,4 @@
  */
 export { audited, type Audited, type AuditNote } from './audited-store.ts';
 export { removeAuditBefore } from './audit.store.ts';
-export { whoActed } from './who-acted.ts';
-export { listAudit, listOperatorAudit } from './read-audit.ts';
+export { whoActed, listAudit, listOperatorAudit } from './audit-log.ts';

@@ -16,14 +16,17 @@ export {
   mustBelongTogether,
   mustHaveDatabase,
   mustTakeAnyText,
+  InstallationMismatch,
+  leaveWitness,
+  mustHaveBlobsHere,
+  noteBlobsMove,
+  readBlobsMove,
+  type BlobsMove,
+  sealAnew,
+  type SealedAnew,
 } from './installation.ts';
-export { InstallationMismatch } from './installation-mismatch.ts';
-export { leaveWitness } from './shared-folder.ts';
-export { mustHaveBlobsHere, noteBlobsMove, readBlobsMove, type BlobsMove } from './blobs-place.ts';
-export { sealAnew, type SealedAnew } from './seal-anew.ts';
 export { tryCommit } from './try-commit.ts';
-export { isAway, settleHere } from './home.ts';
-export { createCopyCheck, isUnconfirmedCopy, keptByCopies } from './shared-blobs.ts';
+export { isAway, settleHere, createCopyCheck, isUnconfirmedCopy, keptByCopies } from './restored-copy.ts';
 export {
   DatabaseMoved,
   fenceMoved,

@@ -1,23 +1,111 @@
 import path from 'node:path';
 import { readPostgresUrl, type Config } from '../../platform/config/index.ts';
-import { hasTable, putBack, rescuedCopy, schemaState, serverFacts, type Executor } from '../../platform/db/index.ts';
-import { MARK_FILE, readMark, writeMark } from '../../platform/installation-mark/index.ts';
+import {
+  hasTable,
+  putBack,
+  rescuedCopy,
+  schemaState,
+  serverFacts,
+  type Executor,
+  type Db,
+} from '../../platform/db/index.ts';
+import {
+  MARK_FILE,
+  readMark,
+  writeMark,
+  hasWitness,
+  removeOldWitnesses,
+  writeWitness,
+} from '../../platform/installation-mark/index.ts';
 import { ObjectStoreFault } from '../../platform/object-store/index.ts';
 import { instanceKeyPath, keyIdIn, type SealedColumn } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { listTeams } from '../teams/index.ts';
-import { InstallationMismatch } from './installation-mismatch.ts';
-import { addSetting, readSetting, sealedSamples, writeSetting } from './instance.store.ts';
-import { mustFindWitness } from './shared-folder.ts';
+import {
+  addSetting,
+  readSetting,
+  sealedSamples,
+  writeSetting,
+  removeSetting,
+  replaceSetting,
+  replaceSealed,
+  sealedByOthers,
+} from './instance.store.ts';
+import os from 'node:os';
+import { isoTime } from '../../platform/clock/index.ts';
+import { nodeIdOf } from '../../platform/process-mark/index.ts';
+
+/**
+ * Database, data folder, blobs and key belong to one installation: its id stands sealed in the database and plainly in
+ * both folders, or in the bucket of the blobs. On a database of another installation, or an empty one, every blob would look as if no row named it.
+ */
+export class InstallationMismatch extends Error {
+  override readonly name: string = 'InstallationMismatch';
+}
+
+/** A file in the folder of blobs, and the node that has put it there. */
+interface Witness {
+  name: string;
+  node: string;
+  host: string;
+  at: number;
+}
+
+const WITNESS_SETTING = 'blobs_witness';
+
+type Place = Pick<Store, 'config' | 'blobs'> & { db: Executor };
+
+/**
+ * Nodes that keep blobs as files share one folder, or content that one of them has stored is lost for the others. Each node that starts
+ * puts a file of its own into it and says its name in the database, and every other one has to find that: a folder that only looks the
+ * same has none.
+ */
+async function mustFindWitness({ db, config, blobs }: Place): Promise<void> {
+  if (db.dialect !== 'pg' || config.blobs.store !== 'files' || !(await hasTable(db, 'instance_settings'))) return;
+  const last = await readSetting<Witness>(db, WITNESS_SETTING);
+  if (last && !hasWitness(blobs.place, last.name)) throw notShared(blobs.place, last);
+}
+
+/** Asked once at the start of a node, before it stores anything. */
+export async function leaveWitness(store: Pick<Store, 'config' | 'blobs' | 'db' | 'dataDir' | 'clock'>): Promise<void> {
+  const { db, config, blobs, clock, dataDir } = store;
+  if (db.dialect !== 'pg' || config.blobs.store !== 'files') return;
+  const [node, host] = [nodeIdOf(dataDir), os.hostname()];
+  let name: string | undefined;
+  for (;;) {
+    await mustFindWitness(store);
+    const last = await readSetting<Witness>(db, WITNESS_SETTING);
+    if (last?.node === node && last.host === host) return;
+    // Before its name is known: a crash in between leaves a file that nobody asks for.
+    name ??= writeWitness(blobs.place);
+    const at = clock.now();
+    const own = { name, node, host, at } satisfies Witness;
+    const isSaid = last
+      ? await replaceSetting(db, WITNESS_SETTING, { from: last, to: own, at })
+      : await addSetting(db, WITNESS_SETTING, own, at);
+    if (!isSaid) continue;
+    removeOldWitnesses(blobs.place, name, at);
+    return;
+  }
+}
+
+/** Where all blobs were taken to another place. */
+const forgetWitness = (db: Executor): Promise<void> => removeSetting(db, WITNESS_SETTING);
+
+const notShared = (place: string, { name, host, at }: Witness): InstallationMismatch =>
+  new InstallationMismatch(
+    `${place} is not the folder that the other nodes of this installation keep blobs in (blobs.store is "files"): the file ${name} is missing, which the node on ${host} put into its own (${isoTime(at)}). ` +
+      `Mount that folder here, or take the blobs to a store that all nodes reach: rasket blobs move --to s3. If it was lost, or this is the right one, make the file, and the node goes on with what is here: touch ${path.join(place, name)}. Nothing was changed`,
+  );
 
 const SETTING = 'installation';
 const PURPOSE = 'installation id';
 const SAMPLES = 20;
 
-type Place = Pick<Store, 'config' | 'dataDir' | 'blobs'>;
-type Opened = Place & Pick<Store, 'secrets'> & { db: Executor };
+type InstallationPlaces = Pick<Store, 'config' | 'dataDir' | 'blobs'>;
+type Opened = InstallationPlaces & Pick<Store, 'secrets'> & { db: Executor };
 
-export interface BelongingOptions {
+interface BelongingOptions {
   /** Where this version keeps sealed texts: what shows whether the key fits a database that has no id yet. */
   sealed: () => Promise<readonly SealedColumn[]>;
   /** Whether an installation may be made where there is none: by `init`, `migrate` and the development profile. */
@@ -25,7 +113,7 @@ export interface BelongingOptions {
 }
 
 /** Refuses to go on without a database where mail is kept already, or where nothing was ever made. */
-export async function mustHaveDatabase(place: Place, mayFound: boolean): Promise<void> {
+export async function mustHaveDatabase(place: InstallationPlaces, mayFound: boolean): Promise<void> {
   const { dataDir, blobs } = place;
   const empty = `${databaseName(place.config, dataDir)} is empty`;
   const id = readMark(dataDir) ?? (await blobs.readMark());
@@ -57,7 +145,7 @@ class UnfitDatabase extends Error {
 }
 
 /** Of a database that is to be filled: in another encoding it refuses the first mail with a letter that it has not. */
-export async function mustTakeAnyText(store: Place & { db: Executor }): Promise<void> {
+export async function mustTakeAnyText(store: InstallationPlaces & { db: Executor }): Promise<void> {
   if (store.db.dialect !== 'pg') return;
   const { encoding } = await serverFacts(store.db);
   if (encoding === 'UTF8') return;
@@ -104,7 +192,7 @@ export async function installationOf(store: Opened): Promise<string> {
 }
 
 /** The id is a sealed text too; answers whether another key had sealed it. */
-export async function sealIdAnew(store: Store): Promise<boolean> {
+async function sealIdAnew(store: Store): Promise<boolean> {
   const id = await installationOf(store);
   const { db, secrets, clock } = store;
   const sealed = secrets.seal(id, PURPOSE, SETTING);
@@ -206,10 +294,97 @@ const wrongKey = (store: Opened, cause: unknown) =>
     { cause },
   );
 
-const nameOf = ({ config, dataDir }: Place): string => databaseName(config, dataDir);
+const nameOf = ({ config, dataDir }: InstallationPlaces): string => databaseName(config, dataDir);
 
 function databaseName({ database }: Config, dataDir: string): string {
   if (database.driver !== 'pg') return `the database ${path.resolve(dataDir, database.path)}`;
   const { host = '', port = '', database: name = '' } = readPostgresUrl(database.url) ?? {};
   return `the PostgreSQL database ${name} at ${host}${port === '' ? '' : `:${port}`}`;
+}
+
+type PlaceOfBlobs = Store['config']['blobs']['store'];
+
+/** The last move of all blobs from one place to the other. */
+export interface BlobsMove {
+  /** `copying`: they are in force where they were. `moved`: they are where they were taken to, and nowhere else. */
+  state: 'copying' | 'moved';
+  from: PlaceOfBlobs;
+  to: PlaceOfBlobs;
+}
+
+const BLOBS_MOVE_SETTING = 'blobs_move';
+
+/** Also of a database that is not migrated yet. */
+export const readBlobsMove = async (db: Db): Promise<BlobsMove | undefined> =>
+  (await hasTable(db, 'instance_settings')) ? readSetting<BlobsMove>(db, BLOBS_MOVE_SETTING) : undefined;
+
+/** One commit decides which place is in force: a kill before it leaves the one of before, a kill behind it the other one. */
+export const noteBlobsMove = ({ db, clock }: Pick<Store, 'db' | 'clock'>, move: BlobsMove): Promise<void> =>
+  db.tx(async (tx) => {
+    await writeSetting(tx, BLOBS_MOVE_SETTING, move, clock.now());
+    if (move.state === 'moved') await forgetWitness(tx);
+  });
+
+/** Also where the store is away and its mark cannot be read: whatever was stored at the wrong place would be looked for in vain. */
+export async function mustHaveBlobsHere({ db, config }: Pick<Store, 'db' | 'config'>): Promise<void> {
+  const move = await readBlobsMove(db);
+  if (!move) return;
+  const { state, from, to } = move;
+  const here = config.blobs.store;
+  if (state === 'moved' && here === from)
+    throw new InstallationMismatch(
+      `the blobs of this installation were moved to "${to}"; set blobs.store to that, or bring them back with: rasket blobs move --to ${from}`,
+    );
+  if (state === 'copying' && here === to)
+    throw new InstallationMismatch(
+      `the blobs of this installation were not moved to "${to}" to the end; call again: rasket blobs move --to ${to}. Until then they are in force where they were: blobs.store = "${from}"`,
+    );
+}
+
+const BATCH = 200;
+
+export interface SealedAnew {
+  sealed: number;
+  /** What no key of the file opens: damaged, or sealed with a key that is lost. */
+  unreadable: number;
+}
+
+/**
+ * Seals everything with the key in force that another one has sealed, or the format of before. May be killed at any
+ * moment and begun again, beside servers that go on: a value that is changed meanwhile is not overwritten.
+ */
+export async function sealAnew(store: Store, columns: readonly SealedColumn[]): Promise<SealedAnew> {
+  // First: a process that meets it knows from it which key is in force.
+  const total: SealedAnew = { sealed: (await sealIdAnew(store)) ? 1 : 0, unreadable: 0 };
+  for (let isChanging = true; isChanging;) {
+    isChanging = false;
+    total.unreadable = 0;
+    for (const column of columns) {
+      const { sealed, unreadable } = await sealColumnAnew(store, column);
+      total.sealed += sealed;
+      total.unreadable += unreadable;
+      // What was written by the key before meanwhile is found by another pass.
+      isChanging ||= sealed > 0;
+    }
+  }
+  return total;
+}
+
+async function sealColumnAnew({ db, secrets }: Store, column: SealedColumn): Promise<SealedAnew> {
+  const total: SealedAnew = { sealed: 0, unreadable: 0 };
+  let after: string | undefined;
+  for (;;) {
+    const rows = await sealedByOthers(db, column, { keyId: secrets.currentKeyId(), after, limit: BATCH });
+    const changes = rows.flatMap(({ id, sealed }) => {
+      try {
+        return [{ id, from: sealed, to: secrets.seal(secrets.open(sealed, column.purpose, id), column.purpose, id) }];
+      } catch {
+        total.unreadable++;
+        return [];
+      }
+    });
+    total.sealed += await replaceSealed(db, column, changes);
+    after = rows.at(-1)?.id;
+    if (rows.length < BATCH) return total;
+  }
 }

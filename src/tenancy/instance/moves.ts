@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { isoTime } from '../../platform/clock/index.ts';
 import { hasMoveSession, lowerFence, raiseFence, type Db, type Executor } from '../../platform/db/index.ts';
-import { InstallationMismatch } from './installation-mismatch.ts';
-import { readMoveText, removeMove, removeMoveText, replaceMoveText, writeMoveText } from './moves.store.ts';
+import { InstallationMismatch } from './installation.ts';
+import { readMoveText, removeMove, removeMoveText, replaceMoveText, writeMoveText } from './instance.store.ts';
 
 /** What a database says of its own move to another one, or from another one. */
 export interface MoveMark {

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { redactBody } from './redact.ts';
-import { redactPath, redactTokens, redactUrl } from './secret-texts.ts';
+import { redactBody, redactPath, redactTokens, redactUrl } from './redact.ts';
 
 const TOKEN = 'rk_4fGh2kLmN8pQrStUvWxYz0-_4fGh2kLm';
 

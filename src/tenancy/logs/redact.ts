@@ -1,8 +1,77 @@
-import { REDACTED, redactTokens, redactUrl } from './secret-texts.ts';
-import { kindOfKey, type KeyKind } from './secret-keys.ts';
+const REDACTED = '[redacted]';
+
+/** Shorter than every token of ours, longer than the prefix of a key that people are shown. */
+const TOKEN_CHARS_MIN = 19;
+/** Of keys, sessions, challenges, device logins, OAuth, webhooks, share links and of mails to people; many a word ends in a prefix of the last two. */
+const TOKENS =
+  /(?:rk|rks|rmc|rkd|rko|rkop|rkor|rkoc|rkc|rkr|whsec|(?:(?<![A-Za-z0-9])|(?<=%2[Ff]))r[si])_[A-Za-z0-9_+/=-]{16,}/g;
+
+/** Tokens of ours wherever they stand in a text: one may be pasted into a subject as well as into a template. */
+export function redactTokens(text: string): string {
+  // Most texts are short or without an underscore, and finding that out costs a fraction of the search.
+  return text.length >= TOKEN_CHARS_MIN && text.includes('_') ? text.replaceAll(TOKENS, REDACTED) : text;
+}
+
+/** The path as it was called; a token is one in percent-encoding too. */
+export function redactPath(path: string): string {
+  if (!path.includes('%')) return redactTokens(path);
+  return path.split('/').map(redactSegment).join('/');
+}
+
+function redactSegment(segment: string): string {
+  const decoded = decodedOr(segment);
+  return redactTokens(decoded) === decoded ? segment : REDACTED;
+}
+
+function decodedOr(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+/** A reader of the log may see where a file came from, and may not fetch it: a signature stands in the query, a password before the host. */
+export function redactUrl(text: string): string {
+  if (!/[?#@]|^\s*data:/i.test(text)) return redactTokens(text);
+  if (!URL.canParse(text)) return REDACTED;
+  const url = new URL(text);
+  // A scheme without a host keeps everything in its path: data:, mailto:.
+  if (url.host === '') return `${url.protocol}${REDACTED}`;
+  const isCut = url.search !== '' || url.hash !== '' || url.username !== '' || url.password !== '';
+  return redactTokens(`${url.protocol}//${url.host}${url.pathname}`) + (isCut ? `?${REDACTED}` : '');
+}
+
+/** What the name of a field says about its value. */
+type KeyKind = 'plain' | 'secret' | 'link' | 'url' | 'attachments';
+
+const ENDS_LIKE_A_SECRET =
+  /(?:token|secret|password|passwd|passphrase|privatekey|apikey|authorization|cookie|recoverycodes?|otpauthurl|codeverifier)$/;
+const URLS = new Set(['path', 'url', 'endpoint']);
+
+const KEYS_REMEMBERED_MAX = 1000;
+const KEY_CHARS_REMEMBERED_MAX = 64;
+const remembered = new Map<string, KeyKind>();
+
+/** However it is written: `signing_secret`, `signingSecret` and `Signing-Secret` are one name. */
+function kindOfKey(key: string): KeyKind {
+  const known = remembered.get(key);
+  if (known !== undefined) return known;
+  const kind = classify(key.toLowerCase().replaceAll(/[^a-z0-9]/g, ''));
+  // Names are the caller's to choose; there are no more of ours than this.
+  if (remembered.size < KEYS_REMEMBERED_MAX && key.length <= KEY_CHARS_REMEMBERED_MAX) remembered.set(key, kind);
+  return kind;
+}
+
+function classify(name: string): KeyKind {
+  if (ENDS_LIKE_A_SECRET.test(name)) return 'secret';
+  if (name === 'downloadurl') return 'link';
+  if (name === 'attachments') return 'attachments';
+  return URLS.has(name) ? 'url' : 'plain';
+}
 
 /** What stays of a body that is too large, or of which nothing may be kept. */
-export interface BodyMarker {
+interface BodyMarker {
   truncated?: true;
   redacted?: true;
   unreadable?: true;
@@ -11,7 +80,7 @@ export interface BodyMarker {
   preview?: unknown;
 }
 
-export interface RedactOptions {
+interface RedactOptions {
   /** Bytes of JSON that are kept; what is larger is kept as a marker with a preview. */
   bytesMax: number;
   bytes: number;

@@ -2,8 +2,7 @@
  * The rows of sessions: who is signed in, and in which team. A session is in one team at a time, and ends when the person loses
  * what it was opened with there. Sessions begin in `sessions`; members and teams end and move them.
  */
-export { mustHaveUsedPassword } from './by-password.ts';
-export { mustBeBrowser } from './must-be-browser.ts';
+export { mustHaveUsedPassword, mustBeBrowser } from './session-requirements.ts';
 export {
   copySession,
   endAllSessions,

@@ -19,8 +19,6 @@ export {
   stopEnforcing,
   type ConnectionRow,
   type ProviderStep,
-} from './connections.store.ts';
-export {
   connectionOfDomain,
   findSsoDomain,
   insertSsoDomain,
@@ -33,8 +31,6 @@ export {
   saveDomainCheck,
   ssoDomainsOf,
   type SsoDomainRow,
-} from './domains.store.ts';
-export {
   identityOfSubject,
   identityOfUser,
   insertIdentity,
@@ -42,9 +38,10 @@ export {
   removeIdentity,
   setSubject,
   type IdentityRow,
-} from './identities.store.ts';
+  noteAnswer,
+  removeAnswersBefore,
+} from './sso.store.ts';
 export { statusOf, type SsoStatus } from './status.ts';
-export { noteAnswer, removeAnswersBefore } from './answers.store.ts';
 
 export const SEALED_SSO_SECRETS: SealedColumn = {
   table: 'sso_connections',

@@ -1,4 +1,4 @@
-import type { ConnectionRow } from './connections.store.ts';
+import type { ConnectionRow } from './sso.store.ts';
 
 export type SsoStatus = 'no_domain' | 'untested' | 'active';
 

@@ -1,11 +1,9 @@
-import { isPlan } from '../../platform/config/index.ts';
-import { notFound, refuse } from '../../platform/refusal/index.ts';
-import type { Executor } from '../../platform/db/index.ts';
+import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
+import { refuse, notFound } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import { lockTeam } from '../access/index.ts';
-import { readAdminEmails } from './admin-emails.ts';
-import { readTeamName } from './team-name.ts';
+import { issueApiKey } from '../api-keys/index.ts';
 import {
+  insertTeam,
   changeTeam,
   findNamedTeam,
   insertTeamPlan,
@@ -13,6 +11,79 @@ import {
   type TeamColumns,
   type TeamRow,
 } from './teams.store.ts';
+import { isPlan } from '../../platform/config/index.ts';
+import { lockTeam } from '../access/index.ts';
+import { normalizeAddress, parseMailbox } from '../../protocol/address/index.ts';
+import { isUuid } from '../../platform/ids/index.ts';
+
+const ADMINS_MAX = 20;
+
+/** Who is told of what concerns the team: bare addresses, each once. None is possible: then only the log is told. */
+function readAdminEmails(texts: readonly string[]): string[] {
+  const addresses = new Map<string, string>();
+  for (const text of texts) {
+    const parsed = parseMailbox(text);
+    if (!parsed.ok) throw unusable(`The admin address ${JSON.stringify(text.slice(0, 320))}: ${parsed.fault}`);
+    const { address, name } = parsed.mailbox;
+    if (name !== '') throw unusable(`The admin address ${JSON.stringify(text.slice(0, 320))} must be without a name.`);
+    const key = normalizeAddress(address);
+    if (!addresses.has(key)) addresses.set(key, address);
+  }
+  if (addresses.size <= ADMINS_MAX) return [...addresses.values()];
+  throw unusable(`A team has at most ${ADMINS_MAX} admin addresses; got ${addresses.size}.`);
+}
+
+const unusable = (say: string) => refuse('validation_error', { status: 422, say });
+
+const NAME_CHARS_MAX = 200;
+
+/**
+ * Invisible characters that make a name look like another one: controls, line breaks, bidirectional and zero-width
+ * characters.
+ */
+const UNSEEN = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u;
+
+const SEEN = /[\p{L}\p{N}\p{P}\p{S}]/u;
+
+/**
+ * Returns the trimmed name: one line of 1 to 200 visible characters. Throws if its slug would have the form of an id.
+ */
+export function readTeamName(text: string): string {
+  const name = text.trim();
+  if (UNSEEN.test(name)) {
+    throw refuse('validation_error', {
+      status: 422,
+      say: "A team's name is one line without control, bidirectional and zero-width characters; remove them.",
+    });
+  }
+  if (isUuid(slugOf(name))) {
+    throw refuse('validation_error', {
+      status: 422,
+      say: "A team's name must not have the form of an id, because teams are also named by their ids; choose another.",
+    });
+  }
+  if (!SEEN.test(name) || name.length > NAME_CHARS_MAX) {
+    throw refuse('validation_error', {
+      status: 422,
+      say: `A team's name has 1 to ${NAME_CHARS_MAX} characters; got ${name.length}.`,
+    });
+  }
+  return name;
+}
+
+/**
+ * Makes the slug of a name. Letters of every script are kept; otherwise all names in another script would share a slug.
+ */
+export function slugOf(name: string): string {
+  const slug = name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .normalize('NFC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/^-+|-+$/g, '');
+  return [...slug].slice(0, 60).join('') || 'team';
+}
 
 export interface TeamChange {
   /** The slug stays: it stands in commands and notes. */
@@ -54,4 +125,48 @@ export function knownPlan({ config }: Store, code: string): string {
     status: 422,
     say: `There is no plan ${JSON.stringify(code)} in the configuration; there are ${known}.`,
   });
+}
+
+export interface NewTeam {
+  teamId: string;
+  slug: string;
+  /** Shown once; only its hash is kept. */
+  apiKey: string;
+}
+
+/** Makes a team and its first full-access key in one transaction. */
+export async function createTeam(
+  store: Store,
+  input: { name: string; adminEmails?: readonly string[] | undefined },
+): Promise<NewTeam> {
+  const name = readTeamName(input.name);
+  const admins = readAdminEmails(input.adminEmails ?? []);
+  const teamId = store.ids.uuid();
+  const slug = slugOf(name);
+  try {
+    return await store.db.tx(async (tx) => {
+      await insertTeam(tx, {
+        id: teamId,
+        name,
+        slug,
+        risk_state: 'normal',
+        plan_code: store.config.team.default_plan,
+        created_at: store.clock.now(),
+        admin_emails: admins.length === 0 ? null : JSON.stringify(admins),
+      });
+      const key = await issueApiKey(store, tx, {
+        teamId,
+        name: 'First key',
+        permission: 'full_access',
+        domainId: null,
+      });
+      return { teamId, slug, apiKey: key.token };
+    });
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    throw refuse('validation_error', {
+      status: 422,
+      say: `There is a team called ${slug} already; choose another name.`,
+    });
+  }
 }

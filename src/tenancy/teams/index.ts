@@ -2,14 +2,17 @@
  * Teams: everything belongs to exactly one. A team reads itself and says who sends for it; renaming, suspending it and
  * choosing its plan are its operator's, never the API's. Its operator makes it with a key, or a person who is signed in.
  */
-export { createTeam, type NewTeam } from './create-team.ts';
-export { getTeam } from './get-team.ts';
+export {
+  createTeam,
+  type NewTeam,
+  readTeamName,
+  administerTeam,
+  changePlan,
+  knownPlan,
+  type TeamChange,
+} from './administer-team.ts';
+export { getTeam, presentTeam, presentTeams, foundTeam, listOwnTeams, switchTeam, updateTeam } from './own-teams.ts';
 export { keepPlaceholderAddress } from './keep-placeholder-address.ts';
-export { presentTeam, presentTeams } from './present.ts';
-export { foundTeam, listOwnTeams, switchTeam } from './own-teams.ts';
-export { readTeamName } from './team-name.ts';
-export { updateTeam } from './update-team.ts';
-export { administerTeam, changePlan, knownPlan, type TeamChange } from './administer-team.ts';
 export {
   findNamedTeam,
   findTeam,

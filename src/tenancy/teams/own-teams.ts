@@ -1,13 +1,14 @@
-import type { TeamObject } from '../../contract/index.ts';
-import { isUniqueViolation, type Page } from '../../platform/db/index.ts';
+import type { TeamObject, PostalAddress, UpdateTeamRequest } from '../../contract/index.ts';
+import { isUniqueViolation, type Page, type Executor } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
-import type { UserCtx } from '../access/index.ts';
+import type { UserCtx, Ctx } from '../access/index.ts';
 import { countOwned, findMemberByUser, insertMember, leadsSuspended, lockAccount } from '../members/index.ts';
 import { moveSession, mustHaveUsedPassword, ssoTeamOfSession } from '../session-rows/index.ts';
-import { isEnforced } from '../sso-rows/index.ts';
-import { presentTeam, presentTeams } from './present.ts';
-import { readTeamName, slugOf } from './team-name.ts';
-import { findTeam, insertTeam, teamsOf } from './teams.store.ts';
+import { isEnforced, connectionsOf, provenDomainsOf, statusOf } from '../sso-rows/index.ts';
+import { readTeamName, slugOf } from './administer-team.ts';
+import { findTeam, insertTeam, teamsOf, changeTeam, type TeamColumns, type TeamRow } from './teams.store.ts';
+import { planNamed, type Config } from '../../platform/config/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 
 const OWNED_MAX = 20;
 
@@ -79,3 +80,111 @@ const demandsSso = (origin: string) =>
   refuse('invalid_permission', {
     say: `This team enforces single sign-on; sign in through its provider: ${origin}/auth/sso/start`,
   });
+
+/** Marketing mail has to say by whom and from where it comes, so a sender's name is nothing without an address. */
+export async function updateTeam(ctx: Ctx, input: UpdateTeamRequest): Promise<TeamObject> {
+  const { sender_name: name, postal_address: address, ai_assist_enabled: assist } = input;
+  const change: TeamColumns = {};
+  if (name !== undefined) change.sender_name = name.trim();
+  if (address !== undefined) change.postal_address = JSON.stringify(readAddress(address));
+  if (assist !== undefined) change.ai_assist_enabled = assist ? 1 : 0;
+  const onlyWithAddress = name !== undefined && address === undefined;
+  const isChanged = await changeTeam(ctx.store.db, ctx.teamId, change, { onlyWithAddress });
+  if (!isChanged && onlyWithAddress) {
+    throw refuse('validation_error', {
+      status: 422,
+      say: 'This team has no postal address yet; send postal_address together with sender_name.',
+    });
+  }
+  return getTeam(ctx);
+}
+
+function readAddress(input: NonNullable<UpdateTeamRequest['postal_address']>): PostalAddress {
+  return {
+    line1: input.line1.trim(),
+    line2: input.line2?.trim() ?? null,
+    city: input.city.trim(),
+    state: input.state?.trim() ?? null,
+    postal_code: input.postal_code?.trim() ?? null,
+    country: input.country,
+  };
+}
+
+export async function getTeam(ctx: Ctx): Promise<TeamObject> {
+  const row = await findTeam(ctx.store.db, ctx.teamId);
+  if (!row) throw notFound('Team');
+  return presentTeam(ctx.store, row);
+}
+
+/** In their order. */
+export async function presentTeams({ config, db }: Presenting, rows: readonly TeamRow[]): Promise<TeamObject[]> {
+  const sso = await ssoOf(
+    db,
+    rows.map(({ id }) => id),
+  );
+  return rows.map((row) => present(config, row, sso.get(row.id) ?? null));
+}
+
+export async function presentTeam(store: Presenting, row: TeamRow): Promise<TeamObject> {
+  const [team] = await presentTeams(store, [row]);
+  if (!team) throw new Error('each team is presented');
+  return team;
+}
+
+/** The database may be a transaction. */
+type Presenting = Pick<Store, 'config'> & { db: Executor };
+
+async function ssoOf(db: Executor, teamIds: readonly string[]): Promise<Map<string, TeamObject['sso']>> {
+  const connections = await connectionsOf(db, teamIds);
+  if (connections.length === 0) return new Map();
+  const proven = await provenDomainsOf(
+    db,
+    connections.map(({ team_id: id }) => id),
+  );
+  return new Map(
+    connections.map((row) => {
+      const domains = proven.filter(({ team_id: id }) => id === row.team_id).map(({ domain }) => domain);
+      const { issuer, client_id } = row;
+      const sso = { status: statusOf(row, domains.length), issuer, client_id, enforced: row.enforced === 1, domains };
+      return [row.team_id, sso];
+    }),
+  );
+}
+
+function present(config: Config, row: TeamRow, sso: TeamObject['sso']): TeamObject {
+  return {
+    object: 'team',
+    id: row.id,
+    name: row.name,
+    slug: row.slug,
+    risk_state: row.risk_state,
+    created_at: new Date(row.created_at).toISOString(),
+    plan: presentPlan(config, row.plan_code),
+    sender_identity: {
+      sender_name: row.sender_name,
+      postal_address: row.postal_address === null ? null : (JSON.parse(row.postal_address) as PostalAddress),
+    },
+    ai_assist_enabled: row.ai_assist_enabled === 1,
+    sso,
+    sending: {
+      sandbox_regions: Object.keys(config.regions).filter((name) => config.regions[name]?.sandbox),
+    },
+  };
+}
+
+/** A plan that is not in the config is shown as what it counts as. */
+function presentPlan(config: Config, planCode: string): TeamObject['plan'] {
+  const { code, plan } = planNamed(config, planCode);
+  return {
+    code,
+    name: plan.name,
+    limits: {
+      included_emails: plan.included_emails,
+      daily_cap: plan.daily_cap,
+      domain_limit: plan.domain_limit,
+      webhook_endpoint_limit: plan.webhook_endpoint_limit,
+      contact_limit: plan.contact_limit,
+      retention_days: plan.retention_days,
+    },
+  };
+}

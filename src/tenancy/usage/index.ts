@@ -2,8 +2,15 @@
  * Usage: what a team has used of its plan, by day and by month in UTC. Counted in the transaction that accepts the mail,
  * so the counters are never behind and never ahead of it.
  */
-export { contactCount, addToContactCount, countUsage, dailyEmails, usageOf, type UsageKind } from './usage.store.ts';
-export { isAboveQuota, mayShowContent, mustBeWithinQuota } from './within-quota.ts';
-export { getUsage } from './get-usage.ts';
-export { addStorage, lockStorage, storageOf } from './received-storage.store.ts';
-export { planOf } from './plan-of.ts';
+export {
+  contactCount,
+  addToContactCount,
+  countUsage,
+  dailyEmails,
+  usageOf,
+  type UsageKind,
+  addStorage,
+  lockStorage,
+  storageOf,
+} from './usage.store.ts';
+export { isAboveQuota, mayShowContent, mustBeWithinQuota, getUsage, planOf } from './usage.ts';

@@ -3,13 +3,13 @@ import type { Executor } from '../../platform/db/index.ts';
 export type UsageKind = 'transactional' | 'marketing' | 'received' | 'automation_run' | 'ai_answer';
 export type Counts = Record<UsageKind, number>;
 
-export interface Usage {
+interface Usage {
   daily: Counts;
   monthly: Counts;
 }
 
 /** Days and months are UTC, so that a quota resets at the same moment for everybody. */
-export function periodsOf(at: number): { day: string; month: string } {
+function periodsOf(at: number): { day: string; month: string } {
   const day = new Date(at).toISOString().slice(0, 10);
   return { day, month: day.slice(0, 7) };
 }
@@ -66,4 +66,19 @@ export async function dailyEmails(db: Executor, teamId: string, month: string): 
     where team_id = ? and kind = 'transactional' and period >= ? and period <= ?`;
   const rows = await db.all<{ period: string; used: number }>(sql, [teamId, `${month}-01`, `${month}-31`]);
   return new Map(rows.map(({ period, used }) => [period, Number(used)]));
+}
+
+/** Locks a team's count of received bytes until the end of the transaction, and answers it. */
+export async function lockStorage(tx: Executor, teamId: string): Promise<number> {
+  const sql = `insert into received_storage (team_id, bytes) values (?, 0)
+    on conflict (team_id) do update set bytes = received_storage.bytes returning bytes`;
+  return Number((await tx.get<{ bytes: number }>(sql, [teamId]))?.bytes ?? 0);
+}
+
+export const addStorage = (tx: Executor, teamId: string, bytes: number): Promise<number> =>
+  tx.run('update received_storage set bytes = bytes + ? where team_id = ?', [bytes, teamId]);
+
+export async function storageOf(db: Executor, teamId: string): Promise<number> {
+  const row = await db.get<{ bytes: number }>('select bytes from received_storage where team_id = ?', [teamId]);
+  return Number(row?.bytes ?? 0);
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { emailKeyOf } from './email-key.ts';
+import { emailKeyOf } from './users.ts';
 
 it.each([
   ['Ada@Example.COM', 'ada@example.com'],

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { insertContacts } from '../../../src/features/audience/contacts/contacts.store.ts';
-import { newContact } from '../../../src/features/audience/contacts/new-contact.ts';
+import { newContact } from '../../../src/features/audience/contacts/write-contact.ts';
 import { addMembers } from '../../../src/features/audience/segments/segments.store.ts';
 import { driver } from '../../rig/database.ts';
 import { plansOf, rowsRead } from '../../rig/plans.ts';

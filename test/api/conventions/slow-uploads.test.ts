@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { endSlowUploads } from '../../../src/ports/http/slow-uploads.ts';
+import { endSlowUploads } from '../../../src/ports/http/slow-clients.ts';
 import { formOf } from '../../rig/forms.ts';
 import { connectRaw, type RawConnection } from '../../rig/raw-http.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';

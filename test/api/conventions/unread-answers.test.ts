@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createUnreadAnswers } from '../../../src/ports/http/unread-answers.ts';
+import { createUnreadAnswers } from '../../../src/ports/http/slow-clients.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { sendOne, share } from '../shares/shared.ts';
 

@@ -3,7 +3,7 @@ import { fromJsonSchema } from '@modelcontextprotocol/client';
 import { ToolSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accessOf, SCOPE_NAMES } from '../../../src/contract/index.ts';
-import { isOfOthers } from '../../../src/ports/http/mcp/answer-text.ts';
+import { isOfOthers } from '../../../src/ports/http/mcp/tools.ts';
 import { contractOperations } from '../../rig/api.ts';
 import { inboxOf } from '../../rig/inboxes.ts';
 import { assistantsOf, CLIENTS, type McpClient } from '../../rig/mcp.ts';

@@ -3,6 +3,5 @@
  * as data, keeps its answers to a schema, and executes, sends and saves nothing of them but a diagnosis. Where no answer comes, the
  * credit is given back and the caller hears 503.
  */
-export { diagnoseEmail } from './diagnose-email.ts';
-export { createModelHealth, type ModelHealth } from './model-health.ts';
-export { draftEmailBody, suggestSubjectLines } from './write.ts';
+export { diagnoseEmail, draftEmailBody, suggestSubjectLines } from './email-assistant.ts';
+export { createModelHealth, type ModelHealth } from './ask-model.ts';

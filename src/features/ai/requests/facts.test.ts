@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { diagnose } from './diagnose.ts';
-import { factsOf, type EmailHistory } from './facts.ts';
+import { diagnose, factsOf, type EmailHistory } from './email-diagnosis.ts';
 
 const AT = '2026-11-20T09:30:00.000Z';
 const SECRET = 'PLANTED';

@@ -3,9 +3,15 @@
  * without a model. A credit is held from the moment a request is let in, and spent in the transaction that keeps its answer.
  * It calls no model itself.
  */
-export { admit, creditsOf, giveUp, mustBeSwitchedOn, settle, type Admitted, type Credits } from './admit.ts';
+export { admit, creditsOf, giveUp, mustBeSwitchedOn, settle, type Admitted, type Credits } from './credits.ts';
 export { removeDiagnosesOf } from './ai.store.ts';
-export { diagnose, type Diagnosis } from './diagnose.ts';
-export { factsOf, type EmailFacts } from './facts.ts';
+export {
+  diagnose,
+  type Diagnosis,
+  factsOf,
+  type EmailFacts,
+  hashOfState,
+  keepDiagnosis,
+  storedDiagnosis,
+} from './email-diagnosis.ts';
 export { newLinks } from './new-links.ts';
-export { hashOfState, keepDiagnosis, storedDiagnosis } from './stored-diagnosis.ts';

@@ -19,5 +19,7 @@ export {
   mustBeWithinImportLimit,
   type ImportForm,
   type ImportOptions,
-} from './queue-import.ts';
-export { getContactImport, getContactImportFailures, listContactImports } from './read-imports.ts';
+  getContactImport,
+  getContactImportFailures,
+  listContactImports,
+} from './contact-imports.ts';

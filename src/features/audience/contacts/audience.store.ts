@@ -1,14 +1,15 @@
-import { findsFew, type Dialect, type Executor, type Page } from '../../../platform/db/index.ts';
+import { findsFew, beginsWith, type Dialect, type Executor, type Page } from '../../../platform/db/index.ts';
 import { mustBeBelowReaderLimit, readAudienceBatch } from './audience-reads.ts';
 import {
   chooseIndex,
   renderFilter,
+  foldText,
   type Filter,
   type IndexUse,
   type Rendered,
 } from '../../../protocol/contact-filter/index.ts';
 import { LISTED, type ListedRow } from './contacts.store.ts';
-import { foundIds, isFound } from './search-contacts.store.ts';
+import { normalizeAddressStart } from '../../../protocol/address/index.ts';
 
 /**
  * A statement on SQLite holds up the process, so that it looks at so many contacts at most, and at fewer where that takes
@@ -37,7 +38,7 @@ interface Source {
   ids: Rendered;
 }
 
-export interface Sought {
+interface Sought {
   filter: Filter;
   /** What the address or a name begins with. */
   search?: string | undefined;
@@ -79,7 +80,7 @@ export async function audienceRows<Row>(
   return isBack ? found.reverse() : found;
 }
 
-export interface AudienceCount {
+interface AudienceCount {
   contacts: number;
   unsubscribed: number;
 }
@@ -261,5 +262,34 @@ function inOrder(dialect: Dialect, teamId: string, use: Extract<IndexUse, { kind
       sql: `select id from (select contact_id as id from ${table} where ${where.sql}) as i where 1 = 1`,
       values: where.values,
     },
+  };
+}
+
+/** Where a contact is searched by what it begins with: each of them has an index. */
+function rangesOf(dialect: Dialect, search: string): Rendered[] {
+  const name = foldText(search);
+  const address = normalizeAddressStart(search);
+  return [
+    beginsWith(dialect, 'c.email_key', address),
+    beginsWith(dialect, 'c.first_name_key', name),
+    beginsWith(dialect, 'c.last_name_key', name),
+  ] as Rendered[];
+}
+
+/** The ids of the contacts that a search finds, in no order, each of them once or more often. */
+function foundIds(dialect: Dialect, teamId: string, search: string): Rendered {
+  const ranges = rangesOf(dialect, search);
+  return {
+    sql: ranges.map(({ sql }) => `select c.id from contacts c where c.team_id = ? and ${sql}`).join(' union all '),
+    values: ranges.flatMap(({ values }) => [teamId, ...values]),
+  };
+}
+
+/** Whether a search finds the row `c`. */
+function isFound(dialect: Dialect, search: string): Rendered {
+  const ranges = rangesOf(dialect, search);
+  return {
+    sql: `(${ranges.map(({ sql }) => sql).join(' or ')})`,
+    values: ranges.flatMap(({ values }) => values),
   };
 }

@@ -1,6 +1,6 @@
-import { isoTime } from '../../../platform/clock/index.ts';
-import type { Executor } from '../../../platform/db/index.ts';
-import { invalidField } from '../../../platform/refusal/index.ts';
+import { isoTime, nextTurn, rest } from '../../../platform/clock/index.ts';
+import { databaseBehind, type Executor } from '../../../platform/db/index.ts';
+import { invalidField, refuse } from '../../../platform/refusal/index.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
 import { defused, unclaimedIdLists, OWN_COLUMNS, quoted, type IdList } from '../../../protocol/csv/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
@@ -10,8 +10,65 @@ import { choicesOf, liveTopics } from '../topics/index.ts';
 import { audienceRows } from './audience.store.ts';
 import { mustBeBelowReaderLimit } from './audience-reads.ts';
 import type { ContactRow } from './contacts.store.ts';
-import { beginExport, makeExportPage } from './export-slots.ts';
-import { presentValues, valuesOf } from './property-values.ts';
+import { presentValues, valuesOf } from './find-contact.ts';
+import { createFairExecutor, type FairExecutor } from '../../../platform/fair-share/index.ts';
+
+/** Limit of exports by team, because each export may format the whole audience. */
+const EXPORTS_OF_TEAM_MAX = 2;
+const RETRY_AFTER_SECONDS = 5;
+
+const RESTS_PER_WORK = 2;
+/** Shorter work would end before a pause does. */
+const WORTH_A_REST_MS = 2;
+
+interface Exports {
+  /** Number of running exports by team. */
+  running: Map<string, number>;
+  pages: FairExecutor;
+}
+
+const exportsByDb = new WeakMap<Executor, Exports>();
+
+function findExports(db: Executor): Exports {
+  const database = databaseBehind(db);
+  let exports = exportsByDb.get(database);
+  if (!exports) {
+    const pages = createFairExecutor(1, ({ tookMs }) =>
+      tookMs < WORTH_A_REST_MS ? nextTurn() : rest(tookMs * RESTS_PER_WORK),
+    );
+    exportsByDb.set(database, (exports = { running: new Map(), pages }));
+  }
+  return exports;
+}
+
+/**
+ * Takes one of the team's slots for exports, or refuses. The returned function releases it, however often it is called.
+ */
+function beginExport(db: Executor, teamId: string): () => void {
+  const { running } = findExports(db);
+  const before = running.get(teamId) ?? 0;
+  if (before >= EXPORTS_OF_TEAM_MAX) {
+    throw refuse('rate_limit_exceeded', {
+      say: `At most ${EXPORTS_OF_TEAM_MAX} exports of a team run at a time; wait until one has ended, or try again in ${RETRY_AFTER_SECONDS} seconds.`,
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+    });
+  }
+  running.set(teamId, before + 1);
+  let isOver = false;
+  return () => {
+    if (isOver) return;
+    isOver = true;
+    const left = (running.get(teamId) ?? 1) - 1;
+    if (left > 0) running.set(teamId, left);
+    else running.delete(teamId);
+  };
+}
+
+/**
+ * Makes a page of an export: one at a time in this process, round robin by team, and for at most a third of the time.
+ */
+const makeExportPage = <Page>(db: Executor, teamId: string, make: () => Promise<Page>): Promise<Page> =>
+  findExports(db).pages.run(teamId, make);
 
 export type ExportFormat = 'csv' | 'ndjson';
 
@@ -20,7 +77,7 @@ const PAGE = 200;
 const EVERYBODY: Filter = { kind: 'all', of: [] };
 
 /** An export that is being read. */
-export interface ContactExport {
+interface ContactExport {
   /** The text, made page by page as it is read. */
   lines: AsyncIterable<string>;
   /** Releases the team's slot for another export; call it when the reader has read everything or has disconnected. */

@@ -1,6 +1,13 @@
 import type { Executor } from '../../../platform/db/index.ts';
-import { notFound } from '../../../platform/refusal/index.ts';
-import { meetsFilter, type Declared, type FilteredContact } from '../../../protocol/contact-filter/index.ts';
+import { notFound, invalidField, invalidFields, refuse } from '../../../platform/refusal/index.ts';
+import {
+  meetsFilter,
+  foldText,
+  readValue,
+  type Declared,
+  type FilteredContact,
+  type PropertyValue,
+} from '../../../protocol/contact-filter/index.ts';
 import {
   declaredFor,
   filterOf,
@@ -12,8 +19,29 @@ import {
 } from '../segments/index.ts';
 import { choicesOf } from '../topics/index.ts';
 import { findContact, type ContactRow } from './contacts.store.ts';
-import { foldedValuesOf } from './property-values.ts';
-import { readContactName } from './read-input.ts';
+import type { PropertyRow } from '../contact-properties/index.ts';
+import type { IndexedValue } from './values.store.ts';
+import { normalizeAddress, parseMailbox } from '../../../protocol/address/index.ts';
+
+/** A bare address of a body. */
+export function readEmail(text: string): string {
+  const parsed = parseMailbox(text);
+  if (!parsed.ok) throw invalidFields([{ path: 'email', message: `email: ${parsed.fault}` }]);
+  if (parsed.mailbox.name !== '') {
+    throw invalidFields([{ path: 'email', message: 'email must be an address without a name.' }]);
+  }
+  return parsed.mailbox.address;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** The path of a contact is its id or its address. */
+export function readContactName(text: string): { id: string } | { emailKey: string } {
+  if (UUID.test(text)) return { id: text.toLowerCase() };
+  const parsed = parseMailbox(text);
+  if (parsed.ok && parsed.mailbox.name === '') return { emailKey: normalizeAddress(parsed.mailbox.address) };
+  throw refuse('invalid_parameter', { say: 'A contact is named by its id or by its address.' });
+}
 
 export async function contactNamed(db: Executor, teamId: string, name: string, isHeld = false): Promise<ContactRow> {
   const row = await findContact(db, teamId, readContactName(name), isHeld);
@@ -111,4 +139,80 @@ function seenBy(
     topics: Object.fromEntries(choices.map((choice) => [choice.topic_id, choice.subscription])),
     memberOf,
   };
+}
+
+/** By the slots of properties. */
+export type Values = Record<string, PropertyValue | undefined>;
+
+export function valuesOf({ properties }: Pick<ContactRow, 'properties'>): Values {
+  if (properties === null) return {};
+  return (typeof properties === 'string' ? JSON.parse(properties) : properties) as Values;
+}
+
+/** As filters see them. */
+function foldedValuesOf(row: Pick<ContactRow, 'properties' | 'folded'>): Values {
+  return { ...valuesOf(row), ...(row.folded === null ? {} : valuesOf({ properties: row.folded })) };
+}
+
+/** The two columns that hold values. What is folded stands apart only where it differs. */
+export function storedValues(values: Values): { properties: string | null; folded: string | null } {
+  const kept = Object.entries(values).filter(([, value]) => value !== undefined && value !== null);
+  if (kept.length === 0) return { properties: null, folded: null };
+  let isSame = true;
+  const folded: Record<string, string> = {};
+  for (const [slot, value] of kept) {
+    if (typeof value !== 'string') continue;
+    const text = foldText(value);
+    folded[slot] = text;
+    isSame &&= text === value;
+  }
+  return { properties: JSON.stringify(Object.fromEntries(kept)), folded: isSame ? null : JSON.stringify(folded) };
+}
+
+/** What the index of contacts by property holds of these values. */
+export function indexedValues(contactId: string, values: Values, declared: readonly PropertyRow[]): IndexedValue[] {
+  const entries: IndexedValue[] = [];
+  for (const { id: propertyId, slot } of declared) {
+    const value = values[slot];
+    if (value === undefined || value === null) continue;
+    entries.push({ propertyId, contactId, value: typeof value === 'string' ? foldText(value) : Number(value) });
+  }
+  return entries;
+}
+
+export function presentValues(values: Values, declared: readonly PropertyRow[]): Record<string, PropertyValue> {
+  const shown: Record<string, PropertyValue> = {};
+  for (const { key, slot } of declared.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
+    const value = values[slot];
+    if (value !== undefined && value !== null) shown[key] = value;
+  }
+  return shown;
+}
+
+/** Values of a body merged into those that stand; null takes one away. */
+export function mergeValues(
+  before: Values,
+  given: Readonly<Record<string, unknown>>,
+  declared: readonly PropertyRow[],
+): Values {
+  const after: Values = { ...before };
+  for (const [key, value] of Object.entries(given)) {
+    const property = declared.find((one) => one.key === key);
+    if (!property) throw invalidField('properties', unknownKey(key, declared));
+    if (value === null) {
+      delete after[property.slot];
+      continue;
+    }
+    const read = readValue(property.type, value);
+    if (!read.ok) throw invalidField(`properties.${key}`, `properties.${key} ${read.fault}.`);
+    after[property.slot] = read.value;
+  }
+  return after;
+}
+
+function unknownKey(key: string, declared: readonly PropertyRow[]): string {
+  const near = declared.find((one) => one.key_folded === key.toLowerCase());
+  const shown = JSON.stringify(key.slice(0, 60));
+  if (near) return `properties has the key ${shown}, which is declared as ${near.key}; letter case counts.`;
+  return `properties has the key ${shown}, which is not declared; declare it first.`;
 }

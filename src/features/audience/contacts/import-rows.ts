@@ -8,12 +8,18 @@ import { liveTopics, type Choice } from '../topics/index.ts';
 import { contactCount, addToContactCount, planOf } from '../../../tenancy/usage/index.ts';
 import { recordConsent } from './consent.store.ts';
 import { findContactsByKeys, insertContacts, type ContactRow } from './contacts.store.ts';
-import { newContact } from './new-contact.ts';
-import { carryOptOuts } from './opt-outs.ts';
-import { indexedValues, valuesOf } from './property-values.ts';
-import { contactsData } from './tell.ts';
+import {
+  newContact,
+  contactsData,
+  chooseTopics,
+  decisionsFor,
+  writeChange,
+  type ContactChange,
+  type Decision,
+} from './write-contact.ts';
+import { carryOptOuts } from './consent.ts';
+import { indexedValues, valuesOf } from './find-contact.ts';
 import { addValues } from './values.store.ts';
-import { chooseTopics, decisionsFor, writeChange, type ContactChange, type Decision } from './write-change.ts';
 
 export interface RowsToImport {
   teamId: string;

@@ -3,23 +3,39 @@
  * an unsubscribed contact is subscribed again only by an explicit word, that a decision leaves a consent record, and that
  * a deletion leaves nothing personal. Who is in a segment is evaluated here, whenever it is asked.
  */
-export { addContactToSegment, removeContactFromSegment } from './change-membership.ts';
+export {
+  addContactToSegment,
+  removeContactFromSegment,
+  countFilter,
+  getSegmentMetrics,
+  listSegmentsWith,
+  joinSegments,
+  countMembers,
+  membersPage,
+} from './segment-members.ts';
 export { exportContacts, type ExportFormat } from './export-contacts.ts';
-export { clearDeleted } from './clear-deleted.ts';
-export { createAudienceContact, createContact } from './create-contact.ts';
-export { deleteContact } from './delete-contact.ts';
+export { clearDeleted, createAudienceContact, createContact, deleteContact, updateContact } from './change-contact.ts';
 export {
   getAudienceContact,
   getContact,
   listContacts,
   listContactSegments,
   listSegmentContacts,
+  listContactActivity,
 } from './read-contacts.ts';
-export { countFilter, getSegmentMetrics, listSegmentsWith } from './count-audience.ts';
 export { importRows, ImportRaced, type ImportedRows } from './import-rows.ts';
-export { listContactTopics, updateContactTopics } from './contact-topics.ts';
-export { listContactActivity } from './contact-activity.ts';
-export { mayMail, type Exclusion } from './may-mail.ts';
+export {
+  listContactTopics,
+  updateContactTopics,
+  mayMail,
+  type Exclusion,
+  changePreferences,
+  readPreferences,
+  type PreferenceChange,
+  type Preferences,
+  type TopicPreference,
+  chooseByApi,
+} from './consent.ts';
 export {
   choiceToken,
   confirmationUrl,
@@ -32,22 +48,9 @@ export {
   type LinkedMail,
   type WayOut,
 } from './preference-links.ts';
-export {
-  changePreferences,
-  readPreferences,
-  type PreferenceChange,
-  type Preferences,
-  type TopicPreference,
-} from './preferences.ts';
 export { hashOfEmail } from './consent.store.ts';
 export { findContactsByIds, type ContactRow } from './contacts.store.ts';
-export { contactNamed } from './find-contact.ts';
-export { joinSegments } from './join-segments.ts';
-export { chooseByApi } from './contact-topics.ts';
-export { tellOf } from './tell.ts';
-export { writeChange } from './write-change.ts';
-export { updateContact } from './update-contact.ts';
-export { valuesOf } from './property-values.ts';
+export { contactNamed, valuesOf } from './find-contact.ts';
+export { tellOf, writeChange } from './write-contact.ts';
 export { countAudience } from './audience.store.ts';
-export { countMembers, membersPage } from './members.ts';
 export { textsBehind } from './values.store.ts';

@@ -1,21 +1,27 @@
-import { nextTurn } from '../../../platform/clock/index.ts';
+import { stopwatch, nextTurn } from '../../../platform/clock/index.ts';
 import type { World } from '../../../platform/world/index.ts';
-import type { PropertyType } from '../../../protocol/contact-filter/index.ts';
-import { readRow, type ReadRow } from '../../../protocol/csv/index.ts';
+import { createLeasedLoop, createTurns, leasesOf, type LeasedLoop } from '../../../platform/work-loop/index.ts';
 import {
+  claimImports,
+  oldestWaitingOfEachTeam,
   finishImport,
   writeProgress,
-  type ImportOptions,
+  importsWithOldFile,
+  noteFileRemoved,
   type ImportRow,
+  type ImportOptions,
   type Progress,
 } from '../contact-imports/index.ts';
+import type { PropertyType } from '../../../protocol/contact-filter/index.ts';
+import { readRow, type ReadRow } from '../../../protocol/csv/index.ts';
 import { declaredProperties } from '../contact-properties/index.ts';
-import { openContent } from '../../../mail/contents/index.ts';
+import { openContent, removeFileRows } from '../../../mail/contents/index.ts';
 import { importRows, ImportRaced, type ImportedRows } from '../contacts/index.ts';
 import { liveSegments } from '../segments/index.ts';
 import { liveTopics } from '../topics/index.ts';
-import { importBlob } from './import-blob.ts';
+import { importBlob } from './receive-import.ts';
 import { readRows, UnreadableRow, type FileRow } from './read-rows.ts';
+import { isUnconfirmedCopy } from '../../../tenancy/instance/index.ts';
 
 /** Short enough that requests, which take several turns of the loop, hardly notice the batches between them. */
 const BATCH_ROWS = 200;
@@ -35,7 +41,7 @@ interface Carrying {
 class TakenOver extends Error {}
 
 /** Reads the file of an import from the row it has reached to its end, or until the loop stops or its turn is over. */
-export async function carryImport(world: World, { item, owner, signal, mustYield }: Carrying): Promise<void> {
+async function carryImport(world: World, { item, owner, signal, mustYield }: Carrying): Promise<void> {
   const end = (failure?: Progress['failures'][number]) =>
     world.db.tx((tx) => finishImport(tx, { id: item.id, owner, at: world.clock.now(), failure }));
   try {
@@ -161,4 +167,65 @@ function progressOf({
   const all = [...failures, ...done.failures].toSorted((a, b) => a.row - b.row);
   const counts = { total: rows.length, created, updated, skipped, failed: all.length };
   return { id: item.id, owner, rowsRead: rows.at(-1)?.row ?? 0, counts, failures: all };
+}
+
+const KEPT_MS = 7 * 24 * 3_600_000;
+const BATCH = 100;
+
+/** Seven days after its end the file of an import goes, and what its failed rows said; counts and reasons stay. */
+export async function removeImportFiles(world: World): Promise<void> {
+  // They are the files of the original as well, and go once the copy is confirmed.
+  if (await isUnconfirmedCopy(world)) return;
+  for (;;) {
+    const ids = await importsWithOldFile(world.db, world.clock.now() - KEPT_MS, BATCH);
+    for (const id of ids) {
+      await world.blobs.remove(id);
+      await world.db.tx(async (tx) => {
+        await removeFileRows(tx, [id]);
+        await noteFileRemoved(tx, id, world.clock.now());
+      });
+    }
+    if (ids.length < BATCH) return;
+  }
+}
+
+export type Imports = LeasedLoop;
+
+/**
+ * The work loop of imports, woken by the commit that inserts one: each is claimed with a lease and carried batch by batch
+ * from where it stands, one of a team at a time, and the teams take turns: one that takes long is put back for the next
+ * team's, and goes on later.
+ */
+export function createImportLoop(world: World): Imports {
+  const { db, config } = world;
+  const { max_at_once: atOnceMax, lease_seconds: leaseSeconds, poll_ms: pollMs } = config.imports;
+  const sliceMs = config.imports.slice_seconds * 1000;
+  const owner = world.ids.uuid();
+  const teams = createTurns();
+  const loop: LeasedLoop<ImportRow> = createLeasedLoop<ImportRow>(world, {
+    ...{ name: 'imports', wakeOn: ['contact_imports'], pollMs, atOnceMax },
+    describe: ({ id }) => ({ importId: id }),
+    lease: { owner, ms: leaseSeconds * 1000, leases: leasesOf(db, 'contact_imports') },
+    async claim({ limit }, lease) {
+      const waiting = await oldestWaitingOfEachTeam(db, lease.now);
+      const ids = teams.inTurn(waiting, (one) => one.team_id).map(({ id }) => id);
+      const items = await claimImports(db, lease, ids.slice(0, limit));
+      teams.took(items.map((one) => one.team_id));
+      // A team's next import waits for its one under way.
+      return { items, left: items.length + loop.inFlight() > 0 ? 'blocked' : 'nothing' };
+    },
+    carry: (item, signal) => carryImport(world, { item, owner, signal, mustYield: createYieldCheck(world, sliceMs) }),
+  });
+  return loop;
+}
+
+/** Whether an import has had its time while another team waits. The time begins at its first batch, not at rows read before. */
+function createYieldCheck({ db, clock }: World, sliceMs: number): () => Promise<boolean> {
+  let elapsedMs: (() => number) | undefined;
+  return async () => {
+    elapsedMs ??= stopwatch();
+    if (elapsedMs() < sliceMs) return false;
+    elapsedMs = stopwatch();
+    return (await oldestWaitingOfEachTeam(db, clock.now())).length > 0;
+  };
 }

@@ -4,6 +4,5 @@
  * memory. Contacts whose topic waits for their word are asked by mail, once for each asking.
  */
 export { createConfirmations, forgetConfirmationMails } from './confirmations.ts';
-export { FIELD_BYTES_MAX, FIELDS, importContacts, type ImportPart } from './import-contacts.ts';
-export { createImportLoop, type Imports } from './imports.ts';
-export { removeImportFiles } from './remove-import-files.ts';
+export { FIELD_BYTES_MAX, FIELDS, importContacts, type ImportPart } from './receive-import.ts';
+export { createImportLoop, type Imports, removeImportFiles } from './carry-import.ts';

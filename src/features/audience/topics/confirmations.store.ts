@@ -60,3 +60,48 @@ export async function removeConfirmationsOf(tx: Executor, contactId: string): Pr
 export async function removeConfirmationsFor(tx: Executor, topicId: string): Promise<void> {
   await tx.run('delete from topic_confirmations where topic_id = ?', [topicId]);
 }
+
+const DAY_MS = 24 * 3_600_000;
+/** What is older limits nothing: an address is mailed about a topic once a day and three times in this while. */
+const COUNTED_MS = 30 * DAY_MS;
+
+/** A mail that asks an address whether it wants a topic. */
+interface ConfirmationMail {
+  topicId: string;
+  emailHash: string;
+  /** Of the row that asks for it: `id` of `topic_confirmations`. */
+  askingId: string;
+}
+
+/** Counts a mail, and answers false where it would be one too many. Asked for again it is counted once. */
+export async function countConfirmationMail(tx: Executor, mail: ConfirmationMail, now: number): Promise<boolean> {
+  const { topicId, emailHash, askingId } = mail;
+  // One statement, so that of several nodes that ask at the same time one counts.
+  const counted = await tx.run(
+    `insert into topic_confirmation_mails (topic_id, email_hash, asking_id, last_at) values (?, ?, ?, ?)
+     on conflict (topic_id, email_hash) do update set asking_id = excluded.asking_id, last_at = excluded.last_at,
+       second_last_at = topic_confirmation_mails.last_at, third_last_at = topic_confirmation_mails.second_last_at
+     where topic_confirmation_mails.asking_id <> excluded.asking_id and topic_confirmation_mails.last_at <= ?
+       and coalesce(topic_confirmation_mails.third_last_at, 0) <= ?`,
+    [topicId, emailHash, askingId, now, now - DAY_MS, now - COUNTED_MS],
+  );
+  if (counted > 0) return true;
+  const sql = 'select asking_id from topic_confirmation_mails where topic_id = ? and email_hash = ?';
+  return (await tx.get<{ asking_id: string }>(sql, [topicId, emailHash]))?.asking_id === askingId;
+}
+
+/** Takes back a mail that was counted and could not be sent. */
+export async function uncountConfirmationMail(tx: Executor, mail: ConfirmationMail): Promise<void> {
+  const { topicId, emailHash, askingId } = mail;
+  const own = [topicId, emailHash, askingId];
+  const which = 'where topic_id = ? and email_hash = ? and asking_id = ?';
+  await tx.run(`delete from topic_confirmation_mails ${which} and second_last_at is null`, own);
+  // A fourth was old enough not to count, or this one had not been counted.
+  await tx.run(
+    `update topic_confirmation_mails set last_at = second_last_at, second_last_at = third_last_at, third_last_at = null ${which}`,
+    own,
+  );
+}
+
+export const removeOldConfirmationMails = (db: Executor, now: number): Promise<number> =>
+  db.run('delete from topic_confirmation_mails where last_at <= ?', [now - COUNTED_MS]);

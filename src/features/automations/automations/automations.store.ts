@@ -1,7 +1,7 @@
 import type { Reentry } from '../../../mail/events/index.ts';
 import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
 import { foldText } from '../../../protocol/contact-filter/index.ts';
-import type { Trigger } from './check-names.ts';
+import type { Trigger } from './check-steps.ts';
 
 export type AutomationStatus = 'enabled' | 'disabled';
 

@@ -8,9 +8,12 @@ export {
   duplicateAutomation,
   stopAutomation,
   updateAutomation,
-} from './change-automations.ts';
-export { durationMs, isVariable } from './check-configs.ts';
+  getAutomation,
+  getAutomationRun,
+  listAutomationRuns,
+  listAutomations,
+} from './automations.ts';
+export { durationMs, isVariable } from './check-steps.ts';
 export { findGraph } from './automations.store.ts';
 export type { Connection, ConnectionType, Graph, Step } from './graph.ts';
-export { listRuleFields, meetsRule, type RuleContact } from './meets-rule.ts';
-export { getAutomation, getAutomationRun, listAutomationRuns, listAutomations } from './read-automations.ts';
+export { listRuleFields, meetsRule, type RuleContact } from './rules.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { meetsRule } from './meets-rule.ts';
+import { meetsRule } from './rules.ts';
 
 const ada: Record<string, string | number | boolean | null> = {
   ...{ email: 'Ada@Example.org', first_name: 'Ädä', last_name: null, unsubscribed: false },

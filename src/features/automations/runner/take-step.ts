@@ -3,8 +3,16 @@ import type { Executor } from '../../../platform/db/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { parseIsoTime } from '../../../protocol/iso-time/index.ts';
 import { stepsOfRun, type RunRow } from '../automation-runs/index.ts';
-import { durationMs, listRuleFields, meetsRule, type Step } from '../automations/index.ts';
-import { declaredProperties } from '../../audience/contact-properties/index.ts';
+import {
+  durationMs,
+  listRuleFields,
+  meetsRule,
+  isVariable,
+  type Step,
+  type ConnectionType,
+  type RuleContact,
+} from '../automations/index.ts';
+import { declaredProperties, type PropertyRow } from '../../audience/contact-properties/index.ts';
 import {
   chooseByApi,
   contactNamed,
@@ -12,12 +20,311 @@ import {
   tellOf,
   valuesOf,
   writeChange,
+  mayMail,
+  preferenceOrigin,
+  wayOutOf,
   type ContactRow,
+  type WayOut,
 } from '../../audience/contacts/index.ts';
 import { findSegment } from '../../audience/segments/index.ts';
 import { liveTopics } from '../../audience/topics/index.ts';
-import { sendStep } from './send-step.ts';
-import { fieldsOf, gone, type Taken } from './taken.ts';
+import { invalidField, Refusal, invalidFields, refuse } from '../../../platform/refusal/index.ts';
+import { parseMailbox } from '../../../protocol/address/index.ts';
+import type { Ctx } from '../../../tenancy/access/index.ts';
+import { findDomainByName, findSendingDomain, maySend, type DomainRow } from '../../../mail/domains/index.ts';
+import { readEmail } from '../../../mail/emails/index.ts';
+import { createSendSwitch } from '../../../tenancy/instance/index.ts';
+import {
+  findPublishedTemplate,
+  readValues,
+  type PublishedVersion,
+  type PublishedTemplate,
+} from '../../templates/templates/index.ts';
+import { acceptWithin, logAccepted, mustBeAllowedBySandbox, type Prepared } from '../../../mail/accept/index.ts';
+import {
+  CHARS_MAX,
+  composeStepBodies,
+  countChars,
+  fallbacksIn,
+  isTooLarge,
+  mailFor,
+  mergedMail,
+  propertyNamed,
+  type MergedMail,
+} from '../../campaigns/broadcasts/index.ts';
+import { readBody, renderBody } from '../../../mail/shared-bodies/index.ts';
+import { findTeam } from '../../../tenancy/teams/index.ts';
+
+/** What a step comes to: what it writes in the transaction that moves the run on, or until when the run waits. */
+export interface Taken {
+  waitsUntil?: number;
+  /** The branch of a condition. */
+  way?: ConnectionType;
+  output?: object;
+  /** Answers the output, where only writing says it. */
+  work?(tx: Executor): Promise<object | undefined>;
+  /** Behind the commit. */
+  afterwards?(): void;
+  hasMail?: true;
+}
+
+/** What keeps a step from being taken passes by itself: it is tried again. */
+export class Postponed extends Error {
+  readonly until: number;
+  /** For the step of the run, where its team reads why nothing moves. */
+  readonly reason: string;
+
+  constructor(until: number, reason: string) {
+    super('the step is tried again later');
+    this.until = until;
+    this.reason = reason;
+  }
+}
+
+function fieldsOf(contact: ContactRow, declared: readonly PropertyRow[]): RuleContact {
+  const values = valuesOf(contact);
+  const own: Record<string, string | boolean | null> = {
+    ...{ email: contact.email, first_name: contact.first_name, last_name: contact.last_name },
+    unsubscribed: contact.unsubscribed === 1,
+  };
+  return (field) => {
+    if (Object.hasOwn(own, field)) return own[field] ?? null;
+    const property = declared.find(({ key }) => `properties.${key}` === field || key === field);
+    return property && (values[property.slot] ?? null);
+  };
+}
+
+const gone = (what: string): Refusal =>
+  refuse('validation_error', { status: 422, say: `The ${what} does not exist any more.` });
+
+interface StepTexts {
+  teamId: string;
+  template: PublishedTemplate;
+  /** The subject of the step, in place of the template's. */
+  subject: string | undefined;
+  topicId: string | null;
+  properties: readonly PropertyRow[];
+}
+
+/** A template as one step sends it, before the values of a contact are filled in. */
+interface StepMail {
+  mail: MergedMail;
+  /** Whether it has a topic or an unsubscribe link; if so, the footer, quota and switch of marketing mail apply. */
+  isMarketing: boolean;
+}
+
+interface Composed extends StepMail {
+  /** Everything that it was made from, except the version, which never changes. */
+  madeFrom: string;
+}
+
+/** Finding the places of variables in HTML costs more than rendering it, and many runs send the same few templates. */
+const CACHED_MAX = 50;
+const CACHED_CHARS_MAX = 256 * 1024;
+const caches = new WeakMap<World, Map<string, Composed>>();
+
+/** Composes the bodies of a step like those of a broadcast. */
+async function composeStep(world: World, step: StepTexts): Promise<StepMail> {
+  const { template, topicId, properties } = step;
+  const team = await findTeam(world.db, step.teamId);
+  if (!team) throw gone('team');
+  const subject = step.subject ?? template.content.subject ?? '';
+  const { name, sender_name, postal_address } = team;
+  const madeFrom = JSON.stringify([step.teamId, subject, topicId, name, sender_name, postal_address, properties]);
+  const cache = caches.get(world) ?? new Map<string, Composed>();
+  caches.set(world, cache);
+  const { versionId, html, text } = template.content;
+  const known = cache.get(versionId);
+  if (known?.madeFrom === madeFrom) return known;
+  const fallbacks = fallbacksIn(properties, team);
+  const { bodies, isMarketing } = await world.texts.run(
+    { teamId: step.teamId, chars: countChars({ html, text }), task: composeStepBodies, isPatient: true },
+    [{ html, text, template: template.content }, { team, properties, fallbacks }, topicId],
+  );
+  const body = await readBody(world, { team_id: step.teamId, ...bodies });
+  const made = { madeFrom, mail: mergedMail(subject, body, { properties, fallbacks }), isMarketing };
+  cache.delete(versionId);
+  if (html.length + (text?.length ?? 0) <= CACHED_CHARS_MAX) cache.set(versionId, made);
+  const [oldest] = cache.keys();
+  if (oldest !== undefined && cache.size > CACHED_MAX) cache.delete(oldest);
+  return made;
+}
+
+/** Checks the values that a step gives; a value that a property of the contact fills may be omitted. */
+function readStepValues(
+  { template, subject, properties }: StepTexts,
+  given: Readonly<Record<string, unknown>>,
+): Map<string, string> {
+  return readValues(template.version, given, {
+    rendersSubject: subject === undefined,
+    isFilled: (key) => propertyNamed(properties, key) !== undefined,
+  });
+}
+
+/**
+ * Renders the mail of one contact. Values of the step come first, then the contact's own, then defaults and fallbacks.
+ */
+function renderStep(
+  { mail }: StepMail,
+  contact: ContactRow,
+  { given, links }: { given: ReadonlyMap<string, string>; links: WayOut['variables'] },
+): { subject: string; html: string | null; text: string | null } {
+  const { subject, values } = mailFor(mail, contact, { ...Object.fromEntries(given), ...links });
+  if (isTooLarge(mail.body, values)) {
+    const message = `template.variables: with these values, html and text would have more than ${CHARS_MAX} characters, which no mail may have.`;
+    throw invalidFields([{ path: 'template.variables', message }]);
+  }
+  return { subject, ...renderBody(mail.body, values) };
+}
+
+const MINUTE_MS = 60_000;
+/** How long it is put back when something keeps mail from being accepted that passes by itself. */
+const PUT_BACK_MS = {
+  quota: 15 * MINUTE_MS,
+  domain: 5 * MINUTE_MS,
+  marketing: 5 * MINUTE_MS,
+  service: MINUTE_MS,
+};
+
+interface SendConfig {
+  template: { id: string; variables?: Readonly<Record<string, unknown>> };
+  subject?: string;
+  from?: string;
+  reply_to?: string | string[];
+  topic_id?: string | null;
+}
+
+/**
+ * Sends the template to the contact through accept, in the transaction that moves the run on: it is sent once, whatever dies.
+ * A contact that may not be mailed is passed over, and the run goes on.
+ */
+async function sendStep(world: World, run: RunRow, config: object): Promise<Taken> {
+  const { db } = world;
+  const { team_id: teamId, contact_id: contactId } = run;
+  const use = config as SendConfig;
+  const topicId = use.topic_id?.toLowerCase() ?? null;
+  const contact = await contactNamed(db, teamId, contactId);
+  const requestId = world.ids.prefixed('req_');
+  const ctx: Ctx = { store: world, teamId, actor: { kind: 'job', name: 'automations' }, requestId };
+  const { send, isMarketing } = await prepare(ctx, world, { run, use, contact, topicId });
+  const kind = isMarketing ? 'marketing' : 'transactional';
+  let accepted: Awaited<ReturnType<typeof acceptWithin>> = [];
+  return {
+    hasMail: true,
+    async work(tx) {
+      const excluded = (await mayMail(tx, teamId, { contactIds: [contactId], topicId })).get(contactId);
+      if (excluded !== undefined) return { skipped: excluded };
+      try {
+        accepted = await acceptWithin(world, tx, ctx, [send], { kind, run });
+      } catch (error) {
+        throw laterOr(error, world.clock.now());
+      }
+      return { email_id: send.id };
+    },
+    afterwards: () => logAccepted(world, ctx, accepted),
+  };
+}
+
+/** A quota that is used up, and a service that is not there, pass. */
+function laterOr(error: unknown, now: number): unknown {
+  if (!(error instanceof Refusal)) return error;
+  if (error.errorName.endsWith('_quota_exceeded')) return new Postponed(now + PUT_BACK_MS.quota, error.message);
+  return error.errorName === 'service_unavailable' ? new Postponed(now + PUT_BACK_MS.service, error.message) : error;
+}
+
+interface Mail {
+  run: RunRow;
+  use: SendConfig;
+  contact: ContactRow;
+  topicId: string | null;
+}
+
+interface PreparedStep {
+  send: Prepared & { id: string };
+  isMarketing: boolean;
+}
+
+async function prepare(ctx: Ctx, world: World, { run, use, contact, topicId }: Mail): Promise<PreparedStep> {
+  const { db, clock, ids } = world;
+  const { teamId } = ctx;
+  const template = await findPublishedTemplate(db, teamId, use.template.id);
+  if (!template) throw gone(`template ${use.template.id}`);
+  const { version } = template;
+  const properties = await declaredProperties(db, teamId);
+  const step = { teamId, template, subject: use.subject, topicId, properties };
+  const given = readStepValues(step, valuesFor(version, properties, { run, use, contact }));
+  const from = use.from ?? version.from ?? '';
+  const sender = parseMailbox(from);
+  if (!sender.ok) throw invalidField('from', `from: ${sender.fault}`);
+  const find = (name: string): Promise<DomainRow | undefined> => findDomainByName(db, teamId, name);
+  const domain = await findSendingDomain(world, teamId, sender.mailbox.domain);
+  if (!domain) throw gone(`domain ${sender.mailbox.domain}`);
+  if (!maySend(domain)) {
+    throw new Postponed(clock.now() + PUT_BACK_MS.domain, `The domain ${domain.name} is not verified for sending.`);
+  }
+  const composed = await composeStep(world, step);
+  if (composed.isMarketing) await mustBeSwitchedOn(world);
+  const id = ids.uuid();
+  const origin = await preferenceOrigin(world, domain.id);
+  const { headers, variables: links } = wayOutOf(world, origin, { contact, topicId, emailId: id });
+  const { subject, html, text } = renderStep(composed, contact, { given, links });
+  const draft = readEmail(
+    {
+      from,
+      to: contact.email,
+      subject,
+      html: html === null && text === null ? '' : html,
+      text,
+      reply_to: use.reply_to ?? (version.replyTo.length === 0 ? null : version.replyTo),
+      topic_id: topicId,
+    },
+    clock.now(),
+  );
+  await mustBeAllowedBySandbox(ctx, { draft, domain, find });
+  const send = { id, domain, templateId: template.id, draft: { ...draft, headers: [...draft.headers, ...headers] } };
+  return { send, isMarketing: composed.isMarketing };
+}
+
+/** Postpones marketing mail of automations while it is switched off, as broadcasts are. */
+async function mustBeSwitchedOn(world: World): Promise<void> {
+  const { isOn, reason } = await createSendSwitch(world, 'sending.marketing')();
+  if (isOn) return;
+  const because = reason === null ? '' : ` (${reason})`;
+  const until = world.clock.now() + PUT_BACK_MS.marketing;
+  throw new Postponed(until, `Marketing mail is switched off on this installation${because}.`);
+}
+
+/** What the event or the contact does not have is left out, so that the template's fallback stands. */
+function valuesFor(
+  version: PublishedVersion,
+  properties: readonly PropertyRow[],
+  { run, use, contact }: Omit<Mail, 'topicId'>,
+): Record<string, string | number> {
+  const payload = JSON.parse(run.payload ?? '{}') as Record<string, unknown>;
+  const fieldOf = fieldsOf(contact, properties);
+  const read = (value: unknown): unknown => {
+    if (!isVariable(value)) return value;
+    const [, root, field = ''] = /^(event|contact)\.(.+)$/s.exec(value.var) ?? [];
+    if (root === 'contact') return fieldOf(field);
+    return Object.hasOwn(payload, field) ? payload[field] : undefined;
+  };
+  const values: Record<string, string | number> = {};
+  for (const [key, given] of Object.entries(use.template.variables ?? {})) {
+    const value = read(given);
+    if (value === undefined || value === null) continue;
+    const isNumber = version.variables.get(key)?.type === 'number' && isNumeric(value);
+    values[key] = isNumber
+      ? Number(value)
+      : typeof value === 'object'
+        ? JSON.stringify(value)
+        : String(value as string);
+  }
+  return values;
+}
+
+/** An empty text and a truth value are no numbers, whatever `Number` makes of them. */
+const isNumeric = (value: unknown): boolean =>
+  typeof value === 'number' || (typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)));
 
 type Config = Readonly<Record<string, unknown>>;
 

@@ -9,7 +9,8 @@ export {
   type PaymentProvider,
   type ProviderEvent,
   type ProviderSubscription,
-} from './payment-provider.ts';
-export { readSubscription } from './read-subscription.ts';
-export { recheckSubscriptions } from './recheck-subscriptions.ts';
-export { forgetPaymentEvents, takeEvent } from './take-event.ts';
+  readSubscription,
+  recheckSubscriptions,
+  forgetPaymentEvents,
+  takeEvent,
+} from './subscriptions.ts';

@@ -15,8 +15,10 @@ export {
   type RecipientRow,
   type RecipientType,
   type VariantCount,
+  eraseRecipient,
+  removeLinks,
+  removeRecipients,
 } from './broadcast-recipients.store.ts';
-export { eraseRecipient, removeLinks, removeRecipients } from './erasure.store.ts';
 export { clicksOf, linksPage, type LinkClicks, type LinkRow } from './links.store.ts';
 export { countClicks } from './links.store.ts';
 export { countOutcomes, countsOf, judgedCountsOf, type BroadcastCounts, type JudgedCounts } from './outcomes.store.ts';

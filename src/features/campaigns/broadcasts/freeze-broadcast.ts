@@ -5,10 +5,10 @@ import { textOfHtml } from '../../../protocol/read-message/index.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { endOfBody } from '../../../protocol/track-links/index.ts';
 import { declaredProperties, type PropertyRow } from '../../audience/contact-properties/index.ts';
-import { insertSharedBodies } from '../../../mail/shared-bodies/index.ts';
+import { insertSharedBodies, parseBody, renderBody, type MergedBody } from '../../../mail/shared-bodies/index.ts';
 import { findTeam } from '../../../tenancy/teams/index.ts';
 import { findPublishedContent, type PublishedContent } from '../../templates/templates/index.ts';
-import type { BroadcastRow, Pinned } from './broadcasts.store.ts';
+import type { BroadcastRow, Pinned, BroadcastContent } from './broadcasts.store.ts';
 import {
   builtInKey,
   fallbacksIn,
@@ -17,9 +17,261 @@ import {
   listSenderLines,
   teamValue,
   withoutBraces,
+  isTooLarge,
+  mailFor,
+  mergedMail,
+  mergeValuesOf,
+  propertyNamed,
   type Fallbacks,
   type Sender,
+  type MergedContact,
 } from './merge-values.ts';
+import { refuse, type Refusal } from '../../../platform/refusal/index.ts';
+import { VARIABLES_MAX, checkContent, type ContentCheck } from '../../../protocol/content-checks/index.ts';
+import { imagesShownIn, lookUpImages, type ImagesShown } from '../../templates/images/index.ts';
+import { defineTextTask, type TextTask } from '../../../platform/text-thread/index.ts';
+import type { WayOut } from '../../audience/contacts/index.ts';
+import type { PostalAddress } from '../../../contract/index.ts';
+import { subjectsOf } from './ab-test.ts';
+
+interface Checked {
+  written: Pick<BroadcastContent, 'subject' | 'preview_text' | 'ab_test'>;
+  source: Source | undefined;
+  properties: readonly PropertyRow[];
+  team: Sender;
+  /** The pictures of the body that are our own. */
+  shown: ImagesShown;
+}
+
+/** The content checks, on what would go out now. */
+function runChecks({ written, source, properties, team, shown }: Checked): ContentCheck[] {
+  const images = lookUpImages(shown);
+  const checkOf = (subject: string): ContentCheck[] =>
+    checkContent({
+      ...images,
+      gone: shown.gone,
+      subject,
+      previewText: written.preview_text,
+      html: source?.html ?? null,
+      text: source?.text ?? null,
+      address: team.postal_address === null ? null : (JSON.parse(team.postal_address) as PostalAddress),
+      addressKeys: isTeamKey('POSTAL_ADDRESS', properties) ? ['POSTAL_ADDRESS'] : [],
+      isKnown: (key) =>
+        builtInKey(key) !== undefined ||
+        isTeamKey(key, properties) ||
+        propertyNamed(properties, key) !== undefined ||
+        source?.template?.fallbacks.has(key) === true,
+    });
+  const [first = [], ...others] = subjectsOf(written).map(checkOf);
+  // Of several subjects the one is told that does worst.
+  return first.map((check, i) => others.reduce((worst, checks) => worseOf(worst, checks[i] ?? worst), check));
+}
+
+const RANK = { pass: 0, warn: 1, fail: 2 } as const;
+const worseOf = (a: ContentCheck, b: ContentCheck): ContentCheck => (RANK[b.status] > RANK[a.status] ? b : a);
+
+export function mustPass(checks: readonly ContentCheck[]): void {
+  const failing = checks.filter(({ status }) => status === 'fail');
+  const [first] = failing;
+  if (!first) return;
+  const more = failing.length > 1 ? ` (and ${failing.length - 1} more)` : '';
+  throw refuse('validation_error', {
+    status: 422,
+    say: `${first.message}${more} Mend it, or send it all the same with acknowledge_checks.`,
+    details: { checks: failing },
+  });
+}
+
+/** Returns the number of characters of a body, for `store.texts`. */
+export const countChars = (body: { html: string | null; text: string | null } | undefined): number =>
+  (body?.html?.length ?? 0) + (body?.text?.length ?? 0);
+
+export const checkBodies: TextTask<Checked, ContentCheck[]> = defineTextTask('broadcasts.checkBodies', runChecks);
+
+interface Unprepared {
+  written: Omit<Checked['written'], 'preview_text'>;
+  source: Source;
+  around: Around;
+  shown: Checked['shown'];
+}
+
+/** The result of preparing a body for a send. */
+interface PreparedBodies {
+  checks: ContentCheck[];
+  bodies: Bodies;
+  /**
+   * The body that uses more merge variables than allowed: each of its mails would cost as much as thousands of others.
+   */
+  tooMany: { path: 'html' | 'text'; variables: number } | undefined;
+}
+
+const prepareBodies: TextTask<Unprepared, PreparedBodies> = defineTextTask(
+  'broadcasts.prepareBodies',
+  ({ written, source, around, shown }) => {
+    const checked = { ...written, preview_text: around.previewText };
+    const { properties, team } = around;
+    const checks = runChecks({ written: checked, source, properties, team, shown });
+    const bodies = composeBodies(source, around);
+    const counts = (['html', 'text'] as const).map((path) => ({
+      path,
+      variables: parseMerge(bodies[path] ?? '').filter((part) => typeof part !== 'string').length,
+    }));
+    return { checks, bodies, tooMany: counts.find(({ variables }) => variables > VARIABLES_MAX) };
+  },
+);
+
+/** The input of a preview. */
+interface Previewed {
+  subject: string;
+  /** Values that are fixed already; undefined if a send would fix them now. */
+  bodies: Bodies | undefined;
+  source: Source | undefined;
+  template: PublishedContent | undefined;
+  around: Around;
+  contact: MergedContact;
+  links: WayOut['variables'];
+}
+
+interface Preview extends Bodies {
+  subject: string;
+  previewText: string;
+  /** Keys without any value. */
+  missing: string[];
+}
+
+const NO_BODY: MergedBody = { html: null, text: null };
+
+/** Renders the mail of one contact, or returns that its values would make it larger than allowed. */
+export const previewMail: TextTask<Previewed, Preview | 'too large'> = defineTextTask(
+  'broadcasts.previewMail',
+  ({ subject: written, source, template, around, contact, links, ...fixed }) => {
+    const composed = source ? composeBodies(source, around) : { html: null, text: null };
+    const body = parseBody(fixed.bodies ?? composed);
+    const mail = mergedMail(written, body, around);
+    const { subject, values } = mailFor(mail, contact, links);
+    if (isTooLarge(body, values)) return 'too large';
+    const preview = mergedMail(settledPreview(template, around), NO_BODY, around);
+    const texts = [mail.subject, preview.subject, body.html ?? [], body.text ?? []];
+    return {
+      subject,
+      previewText: mailFor(preview, contact, links).subject,
+      ...renderBody(body, values),
+      missing: missingIn(texts, mergeValuesOf(contact, around, [...mail.keys, ...preview.keys])),
+    };
+  },
+);
+
+function missingIn(texts: readonly MergeText[], { given, fallbacks }: ReturnType<typeof mergeValuesOf>): string[] {
+  const bare = texts
+    .flat()
+    .flatMap((part) => (typeof part === 'string' || part.inlineDefault !== undefined ? [] : part.key));
+  return [...new Set(bare)].filter((key) => !(key in given) && !(key in fallbacks) && !LINK_KEYS.includes(key));
+}
+
+/** Composes the mail of a step of an automation. */
+export const composeStepBodies: TextTask<
+  Parameters<typeof composeStepMail>,
+  ReturnType<typeof composeStepMail>
+> = defineTextTask('broadcasts.composeStepBodies', (parts) => composeStepMail(...parts));
+
+export const textTasks: readonly TextTask<never, unknown>[] = [
+  checkBodies,
+  composeStepBodies,
+  prepareBodies,
+  previewMail,
+];
+
+type Written = Pick<BroadcastContent, 'subject' | 'preview_text' | 'ab_test' | 'html' | 'text' | 'template_id'> &
+  Pick<BroadcastRow, 'id' | 'team_id'>;
+
+/** All that checks and bodies are made from. */
+type Inputs = Awaited<ReturnType<typeof inputsOf>>;
+
+/** The prepared content of a send, and the inputs it was made from. */
+export interface PreparedContent extends PreparedBodies {
+  inputs: Inputs;
+}
+
+/** Undefined where there is no body. */
+export async function prepareContent(store: Store, row: Written): Promise<PreparedContent | undefined> {
+  const source = await sourceOf(store.db, row);
+  return source && prepareFrom(store, row, await inputsOf(store, store.db, row, source));
+}
+
+/** Thrown in the transaction of a send if the content was changed after it was prepared. */
+class ContentChanged extends Error {}
+
+const ATTEMPTS_MAX = 5;
+
+/**
+ * Prepares and sends again if the content was changed in between. Nothing is prepared within a transaction, because
+ * others wait for it.
+ */
+export async function repeatWhileChanged<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof ContentChanged)) throw error;
+      if (attempts < ATTEMPTS_MAX) continue;
+      throw refuse('service_unavailable', {
+        say: 'The content of the broadcast was changed again and again while it was read; send it when it is ready.',
+        because: error,
+      });
+    }
+  }
+}
+
+/**
+ * Returns the prepared content if its inputs are unchanged in the transaction; otherwise `repeatWhileChanged` starts
+ * over.
+ */
+export async function mustStillHold(
+  store: Store,
+  tx: Executor,
+  { row, source, before }: { row: Written; source: Source; before: PreparedContent | undefined },
+): Promise<PreparedContent> {
+  const now = await inputsOf(store, tx, row, source);
+  if (!before || !isSame(before.inputs, now)) throw new ContentChanged('content changed after it was prepared');
+  return before;
+}
+
+async function prepareFrom(store: Store, row: Written, inputs: Inputs): Promise<PreparedContent> {
+  const { source, around, subject, ab_test, shown } = inputs;
+  const prepared = await store.texts.run(
+    { teamId: row.team_id, chars: countChars(source), task: prepareBodies },
+    { written: { subject, ab_test }, source, around, shown },
+  );
+  return { inputs, ...prepared };
+}
+
+export function refuseTooMany({ path, variables }: NonNullable<PreparedBodies['tooMany']>): Refusal {
+  const message = `${path} holds ${variables} merge variables; at most ${VARIABLES_MAX} are possible.`;
+  return refuse('validation_error', { status: 422, say: message, errors: [{ path, message }] });
+}
+
+async function inputsOf(store: Store, db: Executor, row: Written, source: Source) {
+  const around = await aroundOf(db, row);
+  const shown = await imagesShownIn(store, db, row.team_id, source.html ?? '');
+  return { subject: row.subject, ab_test: row.ab_test, source, around, shown };
+}
+
+/** A published version never changes, and is known by its id. */
+function isSame(a: Inputs, b: Inputs): boolean {
+  return (
+    a.subject === b.subject &&
+    a.ab_test === b.ab_test &&
+    a.source.template?.versionId === b.source.template?.versionId &&
+    a.source.html === b.source.html &&
+    a.source.text === b.source.text &&
+    JSON.stringify(partsOf(a)) === JSON.stringify(partsOf(b))
+  );
+}
+
+function partsOf({ around: { previewText, team, properties }, shown }: Inputs) {
+  const { name, sender_name, postal_address } = team;
+  return { previewText, name, sender_name, postal_address, properties, images: shown.known };
+}
 
 /** What its recipients get, before the values of the merge variables are put in. */
 export interface Bodies {
@@ -67,7 +319,7 @@ export async function freezeBroadcast(
   };
 }
 
-export interface Around {
+interface Around {
   previewText: string | null;
   team: Sender;
   properties: readonly PropertyRow[];
@@ -95,7 +347,7 @@ export const fallbacksOf = (
  * Makes the text from the HTML if none was given, except if it was given as empty. Adds a footer to each body without
  * an unsubscribe link.
  */
-export function composeBodies(source: Source, around: Around): Bodies {
+function composeBodies(source: Source, around: Around): Bodies {
   const { html, text } = settleBodies(source, around);
   const written = text ?? (html === null ? null : textOfHtml(html));
   const withWayOut = addWayOut({ html, text: written }, around.team);
@@ -143,7 +395,7 @@ const hasWayOut = (text: string): boolean => {
 };
 
 /** What mail programs show behind the subject, as it stands in the HTML. */
-export const settledPreview = (template: PublishedContent | undefined, { previewText, ...around }: Around): string =>
+const settledPreview = (template: PublishedContent | undefined, { previewText, ...around }: Around): string =>
   settled(previewText ?? '', template, around);
 
 /**

@@ -3,15 +3,15 @@
  * the moment of the send, whatever changes after, and that of several sends, cancels and pages at once each sees the others.
  * Creating the emails is flow's, by the functions of `leases.store.ts`.
  */
-export { createBroadcast } from './create-broadcast.ts';
 export {
+  createBroadcast,
   cancelBroadcast,
   deleteBroadcast,
   duplicateBroadcast,
   resumeBroadcast,
   updateBroadcast,
 } from './change-broadcast.ts';
-export { sendBroadcast } from './send-broadcast.ts';
+export { sendBroadcast, mustBeTestable, inOtherStatus } from './send-broadcast.ts';
 export {
   getBroadcast,
   getBroadcastChecklist,
@@ -19,51 +19,12 @@ export {
   listBroadcastLinks,
   listBroadcastRecipients,
   listBroadcasts,
+  listPropertyUsers,
 } from './read-broadcasts.ts';
 export { abTestOf, decide, decisionOf, subjectsOf, variantFor } from './ab-test.ts';
-export { saveDecision, waitForDecision } from './ab-test.store.ts';
-export { contactZones, type ContactZones } from './contact-zones.ts';
-export { composeStepMail, fallbacksOf, freezeBroadcast } from './freeze-broadcast.ts';
 export {
-  CHARS_MAX,
-  fallbacksIn,
-  isTeamKey,
-  isTooLarge,
-  mailFor,
-  mergedMail,
-  propertyNamed,
-  type Fallbacks,
-  type MergedMail,
-} from './merge-values.ts';
-export { previewBroadcast, renderMail, type RenderedMail } from './preview-broadcast.ts';
-export { listPropertyUsers } from './property-users.ts';
-export { mustBeTestable } from './gate.ts';
-export { inOtherStatus } from './status-faults.ts';
-export {
-  broadcastNames,
-  countBroadcasts,
-  findBroadcast,
-  type BroadcastRow,
-  type BroadcastStatus,
-  type Obstacle,
-  type WaitingReason,
-} from './broadcasts.store.ts';
-export { composeStepBodies, countChars, textTasks } from './text-tasks.ts';
-export { endedReport, forgetReport } from './reports.store.ts';
-export {
-  AUDIENCE_GROWN,
-  COVER_MAIL,
-  countRestored,
-  holdForOutcome,
-  holdRestored,
-  judgeable,
-  mailHoldsAmong,
-  resumeRestored,
-  type HeldForOutcome,
-  type JudgedRow,
-  type MailHold,
-} from './holds.store.ts';
-export {
+  saveDecision,
+  waitForDecision,
   beginBroadcast,
   beginPass,
   claimDueBroadcasts,
@@ -78,3 +39,46 @@ export {
   waitForStart,
   type PageDone,
 } from './leases.store.ts';
+export { contactZones, type ContactZones } from './send-time.ts';
+export {
+  composeStepMail,
+  fallbacksOf,
+  freezeBroadcast,
+  composeStepBodies,
+  countChars,
+  textTasks,
+} from './freeze-broadcast.ts';
+export {
+  CHARS_MAX,
+  fallbacksIn,
+  isTeamKey,
+  isTooLarge,
+  mailFor,
+  mergedMail,
+  propertyNamed,
+  type Fallbacks,
+  type MergedMail,
+} from './merge-values.ts';
+export { previewBroadcast, renderMail, type RenderedMail } from './preview-broadcast.ts';
+export {
+  broadcastNames,
+  countBroadcasts,
+  findBroadcast,
+  type BroadcastRow,
+  type BroadcastStatus,
+  type Obstacle,
+  type WaitingReason,
+  endedReport,
+  forgetReport,
+  AUDIENCE_GROWN,
+  COVER_MAIL,
+  countRestored,
+  holdForOutcome,
+  holdRestored,
+  judgeable,
+  mailHoldsAmong,
+  resumeRestored,
+  type HeldForOutcome,
+  type JudgedRow,
+  type MailHold,
+} from './broadcasts.store.ts';

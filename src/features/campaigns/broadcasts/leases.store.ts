@@ -1,7 +1,7 @@
 import { withoutCommitNotice, type Executor } from '../../../platform/db/index.ts';
 import type { BroadcastRow, WaitingReason } from './broadcasts.store.ts';
 
-export interface ClaimOfBroadcasts {
+interface ClaimOfBroadcasts {
   owner: string;
   now: number;
   until: number;
@@ -58,7 +58,7 @@ export async function nextBroadcastAt(db: Executor, now: number): Promise<number
 }
 
 /** A broadcast, and the process that has claimed it. */
-export interface Held {
+interface Held {
   id: string;
   owner: string;
 }
@@ -144,4 +144,24 @@ async function end(
   const sql = `update broadcasts set ${sets}, waiting_reason = null, lease_owner = null, lease_until = null
     where id = ? and lease_owner = ? and ${OPEN}`;
   return (await tx.run(sql, [...values, id, owner])) === 1;
+}
+
+/** All who try a subject have it: gives the broadcast back until it is decided which one the others get. */
+export async function waitForDecision(
+  tx: Executor,
+  { id, owner, decidesAt }: Held & { decidesAt: number },
+): Promise<boolean> {
+  const sql = `update broadcasts set ab_decides_at = ?, next_at = ?, cursor_id = null, waiting_reason = 'ab_test',
+    lease_owner = null, lease_until = null where id = ? and lease_owner = ? and status = 'sending'`;
+  return (await tx.run(sql, [decidesAt, decidesAt, id, owner])) === 1;
+}
+
+/** Once: answers false where it was decided before, canceled or taken over. */
+export async function saveDecision(
+  tx: Executor,
+  { id, owner, decision }: Held & { decision: string },
+): Promise<boolean> {
+  const sql = `update broadcasts set ab_decision = ?, next_at = null, waiting_reason = null
+    where id = ? and lease_owner = ? and status = 'sending' and ab_decision is null`;
+  return (await tx.run(sql, [decision, id, owner])) === 1;
 }

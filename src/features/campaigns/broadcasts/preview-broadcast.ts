@@ -8,9 +8,8 @@ import { findSendingDomain, type DomainRow } from '../../../mail/domains/index.t
 import { findSharedBody } from '../../../mail/shared-bodies/index.ts';
 import { findVersionContent, type PublishedContent } from '../../templates/templates/index.ts';
 import { findBroadcast, type BroadcastRow } from './broadcasts.store.ts';
-import { aroundOf, sourceOf, type Bodies, type Source } from './freeze-broadcast.ts';
+import { aroundOf, sourceOf, countChars, previewMail, type Bodies, type Source } from './freeze-broadcast.ts';
 import { CHARS_MAX, type MergedContact } from './merge-values.ts';
-import { countChars, previewMail } from './text-tasks.ts';
 
 export interface RenderedMail extends Bodies {
   from: string;

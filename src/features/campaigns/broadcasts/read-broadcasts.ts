@@ -1,18 +1,165 @@
 import type { QueryOf } from '../../../contract/index.ts';
-import type { Page } from '../../../platform/db/index.ts';
+import type { Page, Executor } from '../../../platform/db/index.ts';
 import { notFound, refuse } from '../../../platform/refusal/index.ts';
-import { foldText } from '../../../protocol/contact-filter/index.ts';
+import { foldText, listPropertyKeys, type Filter } from '../../../protocol/contact-filter/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
-import { clicksOf, countsOf, exclusionsPage, linksPage, recipientsPage } from '../broadcast-recipients/index.ts';
+import {
+  clicksOf,
+  countsOf,
+  exclusionsPage,
+  linksPage,
+  recipientsPage,
+  type BroadcastCounts,
+  type LinkClicks,
+  type RecipientRow,
+  type RecipientType,
+} from '../broadcast-recipients/index.ts';
 import { imagesShownIn } from '../../templates/images/index.ts';
-import { findContactsByIds } from '../../audience/contacts/index.ts';
-import { findBroadcast, listBroadcastRows, type BroadcastRow } from './broadcasts.store.ts';
-import { checkZones } from './check-zones.ts';
+import { findContactsByIds, countMembers, membersPage, valuesOf } from '../../audience/contacts/index.ts';
+import {
+  findBroadcast,
+  listBroadcastRows,
+  broadcastsWaitingOn,
+  type BroadcastRow,
+  type ListedBroadcast,
+  type BroadcastContent,
+} from './broadcasts.store.ts';
 import { checkAbTest, presentAbTest } from './ab-test.ts';
-import { aroundOf } from './freeze-broadcast.ts';
-import { checkBodies, countChars } from './text-tasks.ts';
-import { lookAround, runGate } from './gate.ts';
-import { emailIn, presentBroadcast, presentBroadcastItem, presentRecipient } from './present.ts';
+import { aroundOf, checkBodies, countChars } from './freeze-broadcast.ts';
+import { lookAround, runGate } from './send-broadcast.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { ContentCheck } from '../../../protocol/content-checks/index.ts';
+import { declaredFor, filterOf, findSegment, liveSegments } from '../../audience/segments/index.ts';
+import { contactZones } from './send-time.ts';
+import { getContactProperty } from '../../audience/contact-properties/index.ts';
+
+type ZoneCheck = Omit<ContentCheck, 'name'> & { name: 'local_time' };
+
+const SHOWN_MAX = 20;
+
+/** Of one that goes at the local hour: how many members name a time zone that there is not. It never fails. */
+async function checkZones(
+  db: Executor,
+  teamId: string,
+  { local_time: localTime, segment_id: segmentId }: Pick<BroadcastContent, 'local_time' | 'segment_id'>,
+): Promise<ZoneCheck[]> {
+  const segment = segmentId === null ? undefined : await findSegment(db, teamId, segmentId);
+  if (localTime === 0 || !segment) return [];
+  const { property, zones, hasUnknown, fallback } = await contactZones(db, teamId);
+  const otherwise = fallback
+    ? `by the fallback of the property, ${fallback.name}`
+    : 'at the time of scheduled_at itself';
+  const said = (status: ZoneCheck['status'], message: string, details: string[] = []): ZoneCheck[] => [
+    { name: 'local_time', status, message, details },
+  ];
+  if (!property) return said('warn', `Contacts have no property timezone of the type string; all get it ${otherwise}.`);
+  const place = { of: 'property', propertyId: property.id, slot: property.slot } as const;
+  const filter: Filter = {
+    kind: 'all',
+    of: [
+      await filterOf(db, segment, await declaredFor(db, teamId)),
+      { kind: 'exists', place, type: 'string', wanted: true },
+      { kind: 'none', of: zones.size > 0 ? [{ kind: 'text', place, op: 'in', values: [...zones.keys()] }] : [] },
+    ],
+  };
+  const wrong = hasUnknown ? await countMembers(db, teamId, filter) : 0;
+  const without = `members without a time zone get it ${otherwise}`;
+  if (wrong === 0) return said('pass', `Every time zone of a member is known; ${without}.`);
+  const members = wrong === 1 ? '1 member has' : `${wrong} members have`;
+  const some = await membersPage(db, teamId, filter, { limit: SHOWN_MAX, after: undefined });
+  const texts = new Set(some.map((contact) => String(valuesOf(contact)[property.slot])));
+  return said('warn', `${members} a timezone that is none of IANA; they and ${without}.`, [...texts]);
+}
+
+function presentBroadcastItem(row: ListedBroadcast) {
+  return {
+    id: row.id,
+    name: row.name,
+    segment_id: row.segment_id,
+    audience_id: row.segment_id,
+    topic_id: row.topic_id,
+    status: row.status,
+    created_at: isoTime(row.created_at),
+    // Absent until they are set, never null.
+    ...(row.scheduled_at !== null && { scheduled_at: isoTime(row.scheduled_at) }),
+    ...(row.sent_at !== null && { sent_at: isoTime(row.sent_at) }),
+    recipients: row.recipients,
+    excluded: row.excluded,
+    total: row.total,
+    held:
+      row.held_reason === null || row.held_since === null || row.status === 'canceled'
+        ? null
+        : { reason: row.held_reason, since: isoTime(row.held_since), detail: row.held_detail },
+  };
+}
+
+function presentBroadcast(row: BroadcastRow, counts: BroadcastCounts = NOTHING_CAME) {
+  return {
+    object: 'broadcast' as const,
+    ...presentBroadcastItem(row),
+    from: row.sender,
+    subject: row.subject,
+    reply_to: JSON.parse(row.reply_to_list) as string[],
+    preview_text: row.preview_text,
+    html: row.html,
+    text: row.text,
+    template_id: row.template_id,
+    rate_per_minute: row.rate_per_minute,
+    local_time: row.local_time === 1,
+    waiting_reason: row.waiting_reason,
+    next_at:
+      ['local_hour', 'ab_test'].includes(row.waiting_reason ?? '') && row.next_at !== null
+        ? isoTime(row.next_at)
+        : null,
+    failed_reason: row.failed_reason,
+    counts,
+  };
+}
+
+const NOTHING_CAME: BroadcastCounts = {
+  ...{ sent: 0, delivered: 0, opened: 0, clicked: 0, bounced: 0, complained: 0, unsubscribed: 0, suppressed: 0 },
+};
+
+/** Null once its contact was erased. */
+const emailIn = ({ email }: Pick<RecipientRow, 'email'>): string | null => (email === '' ? null : email);
+
+interface Shown {
+  type: RecipientType;
+  /** Contacts that were not deleted since. */
+  live: ReadonlySet<string>;
+  clicks: readonly LinkClicks[];
+}
+
+/** Each type shows what it counts. */
+function presentRecipient(row: RecipientRow, { type, live, clicks }: Shown) {
+  return {
+    id: row.id,
+    contact_id: row.contact_id !== null && live.has(row.contact_id) ? row.contact_id : null,
+    email: emailIn(row),
+    ...(type === 'opened' && { count: row.opened, machine_count: row.machine_opened }),
+    ...(type === 'clicked' && {
+      count: row.clicked,
+      machine_count: row.machine_clicked,
+      clicked_links: clicks.map((one) => ({ url: one.url, clicks: one.clicks })),
+    }),
+    ...(type === 'bounced' && row.bounced !== null && { bounce_type: row.bounced }),
+  };
+}
+
+/** Lists the segments whose filter names a property, and their broadcasts that are waiting or being sent. */
+export async function listPropertyUsers(ctx: Ctx, propertyId: string) {
+  const { store, teamId } = ctx;
+  const { key } = await getContactProperty(ctx, propertyId);
+  const naming = (await liveSegments(store.db, teamId)).filter(
+    ({ filter }) => filter !== null && listPropertyKeys(JSON.parse(filter)).has(key),
+  );
+  const ids = naming.map(({ id }) => id);
+  return {
+    key,
+    segments: naming.map(({ id, name }) => ({ id, name })),
+    broadcasts: ids.length === 0 ? [] : await broadcastsWaitingOn(store.db, teamId, ids),
+  };
+}
 
 export async function getBroadcast(ctx: Ctx, id: string) {
   const row = await broadcastOf(ctx, id);

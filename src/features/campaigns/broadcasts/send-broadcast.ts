@@ -1,22 +1,52 @@
 import type { SendBroadcastRequest } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
-import { notFound, refuse } from '../../../platform/refusal/index.ts';
+import { notFound, refuse, type Refusal } from '../../../platform/refusal/index.ts';
 import { readApprovedContacts, type Ctx } from '../../../tenancy/access/index.ts';
 import { noteImagesOf } from '../../templates/images/index.ts';
 import { notTogether } from './ab-test.ts';
-import { findBroadcast, lockBroadcast, markSent, type BroadcastRow } from './broadcasts.store.ts';
-import { mustPass } from './checks.ts';
-import { freezeBroadcast } from './freeze-broadcast.ts';
-import { lookAround, refusalOf, runGate, type Surroundings } from './gate.ts';
 import {
+  findBroadcast,
+  lockBroadcast,
+  markSent,
+  type BroadcastRow,
+  type BroadcastContent,
+  type BroadcastStatus,
+} from './broadcasts.store.ts';
+import {
+  mustPass,
+  freezeBroadcast,
   prepareContent,
   refuseTooMany,
   mustStillHold,
   repeatWhileChanged,
+  sourceOf,
   type PreparedContent,
-} from './prepare-content.ts';
-import { readWhen, type When } from './read-when.ts';
-import { inOtherStatus } from './status-faults.ts';
+  type Source,
+} from './freeze-broadcast.ts';
+import { readWhen, type When } from './send-time.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import { parseMailbox } from '../../../protocol/address/index.ts';
+import { countAudience } from '../../audience/contacts/index.ts';
+import { findDomainByName, findSendingDomain, maySend, type DomainRow } from '../../../mail/domains/index.ts';
+import { createSendSwitch, type SendSwitch } from '../../../tenancy/instance/index.ts';
+import { declaredFor, filterOf, findSegment } from '../../audience/segments/index.ts';
+import { findTeam } from '../../../tenancy/teams/index.ts';
+import { findTopic } from '../../audience/topics/index.ts';
+import { planOf, usageOf } from '../../../tenancy/usage/index.ts';
+
+const IN_WORDS: Record<BroadcastStatus, string> = {
+  draft: 'a draft',
+  scheduled: 'scheduled',
+  queued: 'queued',
+  sending: 'being sent',
+  sent: 'sent',
+  canceled: 'canceled',
+  failed: 'one that failed',
+};
+
+/** The refusal of a change that another status asks for. */
+export const inOtherStatus = ({ status }: Pick<BroadcastRow, 'status'>, rule: string, code: 400 | 403): Refusal =>
+  refuse('validation_error', { status: code, say: `This broadcast is ${IN_WORDS[status]}; ${rule}.` });
 
 /** A change of state: the mail itself is created behind it, page by page. */
 export async function sendBroadcast({ store, teamId, actor }: Ctx, id: string, input: SendBroadcastRequest = {}) {
@@ -80,4 +110,148 @@ export async function sendDraft(
 function localTimeOfNow() {
   const message = 'local_time goes with scheduled_at: the time that the clocks of each contact have to show.';
   return refuse('validation_error', { status: 422, say: message, errors: [{ path: 'local_time', message }] });
+}
+
+type GateName = 'domain' | 'postal_address' | 'segment' | 'marketing' | 'team' | 'body' | 'quota';
+
+interface GateItem {
+  name: GateName;
+  ok: boolean;
+  message: string;
+}
+
+/** What a send asks for, in its order, and what it found on the way. */
+interface Gate {
+  items: GateItem[];
+  /** Not mail to many alone is switched off. */
+  isAllOff: boolean;
+  domain: DomainRow | undefined;
+  source: Source | undefined;
+}
+
+/** What is asked outside of the transaction of a send. */
+interface Surroundings {
+  sending: SendSwitch;
+  marketing: SendSwitch;
+  /** Subscribed members of the segment; undefined where there is no segment. */
+  members: number | undefined;
+}
+
+type Sent = Pick<BroadcastContent, 'sender' | 'segment_id' | 'topic_id' | 'template_id' | 'html' | 'text'>;
+
+/** The count takes long for a large segment, and is an estimate: who is a member is evaluated again when it is sent. */
+export async function lookAround(
+  store: Store,
+  teamId: string,
+  { segment_id: segmentId, sender }: Sent,
+): Promise<Surroundings> {
+  const parsed = parseMailbox(sender);
+  // With `development.any_sender` this makes the domain, which the transaction of the send then finds.
+  if (parsed.ok) await findSendingDomain(store, teamId, parsed.mailbox.domain);
+  const segment = segmentId === null ? undefined : await findSegment(store.db, teamId, segmentId);
+  const filter = segment && (await filterOf(store.db, segment, await declaredFor(store.db, teamId)));
+  const count = filter && (await countAudience(store.db, teamId, filter));
+  return {
+    sending: await createSendSwitch(store)(),
+    marketing: await createSendSwitch(store, 'sending.marketing')(),
+    members: count && count.contacts - count.unsubscribed,
+  };
+}
+
+export async function runGate(
+  store: Store,
+  tx: Executor,
+  { teamId, row, around }: { teamId: string; row: Sent; around: Surroundings },
+): Promise<Gate> {
+  const parsed = parseMailbox(row.sender);
+  const domainName = parsed.ok ? parsed.mailbox.domain : '';
+  const domain = await findDomainByName(tx, teamId, domainName);
+  const team = await findTeam(tx, teamId);
+  const source = await sourceOf(tx, { ...row, team_id: teamId });
+  const off = [around.sending, around.marketing].find(({ isOn }) => !isOn);
+  const items: GateItem[] = [
+    domainItem(domain, domainName),
+    team?.postal_address
+      ? good('postal_address', 'The team has a postal address.')
+      : bad(
+          'postal_address',
+          'The team has no postal address, which mail to many has to name; set it with PATCH /team.',
+        ),
+    await audienceItem(tx, teamId, row),
+    off
+      ? bad('marketing', `Marketing mail is switched off on this installation${off.reason ? ` (${off.reason})` : ''}.`)
+      : good('marketing', 'Marketing mail is switched on.'),
+    team?.risk_state === 'suspended'
+      ? bad('team', 'The team is suspended and cannot send.')
+      : good('team', 'The team may send.'),
+    bodyItem(source),
+    await quotaItem(store, tx, teamId, around.members),
+  ];
+  return { items, isAllOff: !around.sending.isOn, domain, source };
+}
+
+const domainItem = (domain: DomainRow | undefined, name: string): GateItem =>
+  domain && maySend(domain)
+    ? good('domain', `${name} is verified.`)
+    : bad('domain', `from: the domain ${name} is not verified for this team, or its sending is disabled.`);
+
+/** A deleted topic leaves out every contact, as one that none is opted in to. */
+async function audienceItem(
+  tx: Executor,
+  teamId: string,
+  { segment_id: segmentId, topic_id: topicId }: Sent,
+): Promise<GateItem> {
+  const segment = segmentId === null ? undefined : await findSegment(tx, teamId, segmentId);
+  if (!segment) {
+    return bad('segment', 'segment_id names no segment of this team; name one whose members are to receive it.');
+  }
+  if (topicId !== null && !(await findTopic(tx, teamId, topicId))) {
+    return bad(
+      'segment',
+      'topic_id names no topic of this team, so that nobody is opted in to it; name another or null.',
+    );
+  }
+  return good('segment', `The segment is ${segment.name}.`);
+}
+
+const bodyItem = (body: Source | string | undefined): GateItem =>
+  body ? good('body', 'There is a body.') : bad('body', 'There is no body; give html, text or a published template.');
+
+/** What a test asks for, of what a send does: neither a segment nor a postal address, for it goes to no list. */
+export function mustBeTestable(
+  domain: DomainRow | undefined,
+  domainName: string,
+  body: Source | string | undefined,
+): void {
+  const refusal = refusalOf({ items: [domainItem(domain, domainName), bodyItem(body)], isAllOff: false });
+  if (refusal) throw refusal;
+}
+
+async function quotaItem(store: Store, tx: Executor, teamId: string, members = 0): Promise<GateItem> {
+  const { marketing_emails: max } = await planOf(store, tx, teamId);
+  const used = (await usageOf(tx, teamId, store.clock.now())).monthly.marketing;
+  if (used + members <= max) return good('quota', 'The plan has marketing mail left for the segment.');
+  return bad(
+    'quota',
+    `The plan of this team includes ${max} marketing emails a month and ${used} are used; this broadcast has ${members}.`,
+  );
+}
+
+const good = (name: GateName, message: string): GateItem => ({ name, ok: true, message });
+const bad = (name: GateName, message: string): GateItem => ({ name, ok: false, message });
+
+/** The refusal for the first item that is not met; undefined where all are. */
+function refusalOf({ items, isAllOff }: Pick<Gate, 'items' | 'isAllOff'>): Refusal | undefined {
+  const first = items.find(({ ok }) => !ok);
+  if (!first) return undefined;
+  if (first.name === 'quota') return refuse('marketing_quota_exceeded', { say: first.message });
+  const status = first.name === 'marketing' || first.name === 'team' ? 403 : 422;
+  const reason = reasonOf(first.name, isAllOff);
+  return refuse('validation_error', { status, say: first.message, ...(reason && { details: { reason } }) });
+}
+
+function reasonOf(name: GateName, isAllOff: boolean): string | undefined {
+  if (name === 'postal_address') return 'no_postal_address';
+  if (name !== 'marketing') return undefined;
+  return isAllOff ? 'sending_off' : 'marketing_off';
 }

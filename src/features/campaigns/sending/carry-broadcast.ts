@@ -1,20 +1,29 @@
-import { nextTurn } from '../../../platform/clock/index.ts';
-import { Refusal } from '../../../platform/refusal/index.ts';
+import { createLeasedLoop, leasesOf, type LeasedLoop } from '../../../platform/work-loop/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import {
+  claimDueBroadcasts,
+  nextBroadcastAt,
   AUDIENCE_GROWN,
   failBroadcast,
   holdBroadcast,
   pauseBroadcast,
+  holdForOutcome,
+  judgeable,
   type BroadcastRow,
   type Obstacle,
+  type HeldForOutcome,
+  type JudgedRow,
 } from '../broadcasts/index.ts';
-import { judgeBroadcasts } from './judge-broadcasts.ts';
-import type { Pass } from './pass.ts';
-import { endPass, readPass, startPass } from './passes.ts';
-import { readRoute, type Route } from './read-route.ts';
-import { AudienceGrown, PAGE_MAX, sendPage, TakenOver, TopicGone } from './send-page.ts';
-import { createWhyWaits } from './why-waits.ts';
+import { broadcastsInQueue, isTeamHeld, waitingOfBroadcast } from '../../../mail/queue/index.ts';
+import { nextTurn } from '../../../platform/clock/index.ts';
+import { Refusal } from '../../../platform/refusal/index.ts';
+import { endPass, readPass, startPass, type Pass } from './passes.ts';
+import { readRoute, AudienceGrown, PAGE_MAX, sendPage, TakenOver, TopicGone, type Route } from './send-page.ts';
+import { judgedCountsOf, type JudgedCounts } from '../broadcast-recipients/index.ts';
+import { readRateLimits, sumStream, type RateLimits } from '../../../mail/stream-rates/index.ts';
+import { maySend } from '../../../mail/domains/index.ts';
+import { createSendSwitch } from '../../../tenancy/instance/index.ts';
+import { suspendedAmong } from '../../../tenancy/teams/index.ts';
 
 const HOUR_MS = 3_600_000;
 /** After so many pages others have their turn. */
@@ -36,7 +45,7 @@ interface Parts {
 }
 
 /** Carries a broadcast for a turn: from where it stands, page by page, until it is done, waits, is held, or others have their turn. */
-export function createCarryBroadcast(
+function createCarryBroadcast(
   world: World,
   { owner, wakeQueue }: Parts,
 ): (broadcast: BroadcastRow, signal: AbortSignal) => Promise<void> {
@@ -133,3 +142,151 @@ const isLongAgo = ({ config, clock }: World, at: number): boolean =>
 /** Small pages make a rate even: some five seconds' worth. */
 const pageSize = (perMinute: number | null): number =>
   perMinute === null ? PAGE_MAX : Math.max(1, Math.min(PAGE_MAX, Math.round(perMinute / 12)));
+
+export type Broadcasts = LeasedLoop;
+
+/**
+ * The work loop of broadcasts, woken by the commit that sends or resumes one: each is claimed with a lease, carried for some
+ * pages from where it stands, and put back, so that broadcasts take turns. `wakeQueue` is called when mail was accepted.
+ */
+export function createBroadcastLoop(world: World, wakeQueue: () => void): Broadcasts {
+  const { db, config, ids } = world;
+  const { max_at_once: atOnceMax, lease_seconds: leaseSeconds, poll_ms: pollMs } = config.broadcasts;
+  const owner = ids.uuid();
+  return createLeasedLoop<BroadcastRow>(world, {
+    ...{ name: 'broadcasts', wakeOn: ['broadcasts'], pollMs, atOnceMax },
+    describe: ({ id }) => ({ broadcastId: id }),
+    lease: { owner, ms: leaseSeconds * 1000, leases: leasesOf(db, 'broadcasts') },
+    async claim({ limit }, lease) {
+      // Before the claim, and once a look: most broadcasts have all their emails in the queue before the first of them bounces.
+      await judgeBroadcasts(world, await broadcastsInQueue(db));
+      const items = await db.tx((tx) => claimDueBroadcasts(tx, { ...lease, limit }));
+      const nextAt = (): Promise<number | undefined> => nextBroadcastAt(db, lease.now);
+      return { items, left: items.length === limit ? 'more' : 'nothing', nextAt };
+    },
+    carry: createCarryBroadcast(world, { owner, wakeQueue }),
+  });
+}
+
+/** Asked before each page: what keeps a broadcast from moving, and passes by itself or by an operator's hand. */
+function createWhyWaits(world: World): (broadcast: BroadcastRow, route: Route) => Promise<Obstacle | undefined> {
+  const { db, config } = world;
+  // A few pages: a cancel, a hold and a full disk cost little, and the queue never runs dry.
+  const queuedMax = config.broadcasts.queued_max;
+  const sending = createSendSwitch(world);
+  const marketing = createSendSwitch(world, 'sending.marketing');
+  return async ({ id, team_id: teamId }, { domain }) => {
+    if (!(await sending()).isOn) return 'sending_off';
+    if (!(await marketing()).isOn) return 'marketing_off';
+    if ((await suspendedAmong(db, [teamId])).length > 0) return 'team_suspended';
+    if (await isTeamHeld(db, teamId)) return 'hold';
+    if (!maySend(domain)) return 'domain_unverified';
+    return (await waitingOfBroadcast(db, id, queuedMax)) < queuedMax ? undefined : 'queue';
+  };
+}
+
+type Fault = Omit<HeldForOutcome, 'at'>;
+
+/** One of the two rates that a broadcast is held for. */
+interface Rate {
+  reason: Fault['reason'];
+  bad: number;
+  of: number;
+  floor: number;
+  max: number;
+  what: string;
+}
+
+/** Lists the rates of what came of mail, complaints first. */
+function listRates({ delivered, bounced, complained }: JudgedCounts, limits: RateLimits): Rate[] {
+  return [
+    {
+      reason: 'complaints',
+      bad: complained,
+      of: delivered,
+      floor: limits.complaintFloor,
+      max: limits.complaintPercent,
+      what: 'were reported as spam',
+    },
+    {
+      reason: 'bounces',
+      bad: bounced,
+      of: delivered + bounced,
+      floor: limits.bounceFloor,
+      max: limits.bouncePercent,
+      what: 'bounced',
+    },
+  ];
+}
+
+/** The broadcast's own share is too high, however few emails it is of. */
+const isSuspect = ({ bad, of, max }: Rate, { several }: RateLimits): boolean => bad >= several && bad * 100 > max * of;
+
+const describe = ({ bad, of, what }: Rate): string => `${bad} of ${of} emails ${what} (${formatShare(bad, of)} %)`;
+
+const formatShare = (bad: number, of: number): string => `${Math.min(100, Math.round((bad * 10_000) / of) / 100)}`;
+
+/** Finds the rate at which the broadcast's own emails are enough to judge it. */
+function findOwnFault(own: readonly Rate[], limits: RateLimits): Fault | undefined {
+  const rate = own.find((one) => isSuspect(one, limits) && one.of >= one.floor);
+  return rate && { reason: rate.reason, detail: `${describe(rate)}; the limit is ${rate.max} %` };
+}
+
+/**
+ * Finds a rate that is too high in the broadcast itself and in all broadcasts of its team within 24 hours. Neither a clean
+ * broadcast after a bad one is held for it, nor a small one by itself.
+ */
+function findSharedFault(own: readonly Rate[], stream: readonly Rate[], limits: RateLimits): Fault | undefined {
+  for (const rate of own) {
+    const all = stream.find(({ reason }) => reason === rate.reason);
+    if (!all || !isSuspect(rate, limits) || !isSuspect(all, limits) || all.of < all.floor) continue;
+    const shared = `of all broadcasts of the team within 24 hours ${all.bad} of ${all.of} (${formatShare(all.bad, all.of)} %)`;
+    return { reason: rate.reason, detail: `${describe(rate)}, ${shared}; the limit is ${rate.max} %` };
+  }
+  return undefined;
+}
+
+/**
+ * Holds those of these broadcasts whose mail bounces or is reported as spam: by their own figures since somebody resumed
+ * them where these reach the floor, and otherwise with the figures of all broadcasts of their team within 24 hours. Returns
+ * the ids of those it held.
+ */
+async function judgeBroadcasts({ db, clock, config, log }: World, ids: readonly string[]): Promise<Set<string>> {
+  const held = new Set<string>();
+  if (ids.length === 0) return held;
+  const limits = readRateLimits(config);
+  const counts = await judgedCountsOf(db, ids);
+  const suspect = [...counts].filter(([, seen]) => Math.max(seen.bounced, seen.complained) >= limits.several);
+  if (suspect.length === 0) return held;
+  const rows = await judgeable(
+    db,
+    suspect.map(([id]) => id),
+  );
+  const streams = new Map<string, readonly Rate[]>();
+  for (const row of rows) {
+    const seen = counts.get(row.id);
+    if (!seen) continue;
+    const own = listRates(subtractResumed(seen, row), limits);
+    if (!own.some((rate) => isSuspect(rate, limits))) continue;
+    const fault = findOwnFault(own, limits) ?? (await findWithStream(row, own));
+    if (!fault || !(await db.tx((tx) => holdForOutcome(tx, row.id, { ...fault, at: clock.now() })))) continue;
+    held.add(row.id);
+    log.warn({ broadcastId: row.id, reason: fault.reason, detail: fault.detail }, 'a broadcast is held');
+  }
+  return held;
+
+  /** Somebody who resumed it knew the figures of the day: from then on its own alone count. */
+  async function findWithStream(row: JudgedRow, own: readonly Rate[]): Promise<Fault | undefined> {
+    if (row.resumed_bounced > 0 || row.resumed_complained > 0) return undefined;
+    const stream =
+      streams.get(row.team_id) ?? listRates(await sumStream(db, row.team_id, 'broadcast', clock.now()), limits);
+    streams.set(row.team_id, stream);
+    return findSharedFault(own, stream, limits);
+  }
+}
+
+const subtractResumed = (seen: JudgedCounts, row: JudgedRow): JudgedCounts => ({
+  delivered: seen.delivered - row.resumed_delivered,
+  bounced: seen.bounced - row.resumed_bounced,
+  complained: seen.complained - row.resumed_complained,
+});

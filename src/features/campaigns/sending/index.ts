@@ -4,4 +4,4 @@
  * the contact in between, and that each one who is left out is recorded with the reason.
  */
 export { testBroadcast } from './test-broadcast.ts';
-export { createBroadcastLoop, type Broadcasts } from './broadcast-loop.ts';
+export { createBroadcastLoop, type Broadcasts } from './carry-broadcast.ts';

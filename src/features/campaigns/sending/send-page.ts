@@ -1,22 +1,81 @@
 import { Refusal } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
-import { parseAddress } from '../../../protocol/address/index.ts';
+import { parseAddress, parseMailbox, type Mailbox } from '../../../protocol/address/index.ts';
 import { formatListId } from '../../../protocol/mime/index.ts';
 import { hasGrown } from '../../identity/approvals/index.ts';
 import {
   insertRecipients,
   recipientsAmong,
   walkedAmong,
+  variantCounts,
   type ExclusionReason,
   type NewRecipientRow,
 } from '../broadcast-recipients/index.ts';
-import { isTooLarge, mailFor, saveProgress, type BroadcastRow, type MergedMail } from '../broadcasts/index.ts';
-import { mayMail, membersPage, wayOutOf, type ContactRow } from '../../audience/contacts/index.ts';
+import {
+  isTooLarge,
+  mailFor,
+  saveProgress,
+  abTestOf,
+  decide,
+  decisionOf,
+  saveDecision,
+  subjectsOf,
+  variantFor,
+  waitForDecision,
+  fallbacksOf,
+  mergedMail,
+  type BroadcastRow,
+  type MergedMail,
+} from '../broadcasts/index.ts';
+import { mayMail, membersPage, wayOutOf, preferenceOrigin, type ContactRow } from '../../audience/contacts/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
-import { findDomainByName, type DomainRow } from '../../../mail/domains/index.ts';
+import { findDomainByName, findDomain, type DomainRow } from '../../../mail/domains/index.ts';
 import { acceptWithin, logAccepted, mustBeAllowedBySandbox, type Prepared } from '../../../mail/accept/index.ts';
-import { isTopicGone, type Route } from './read-route.ts';
-import { isTesting, subjectFor } from './subjects.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import type { Filter } from '../../../protocol/contact-filter/index.ts';
+import { declaredProperties } from '../../audience/contact-properties/index.ts';
+import { declaredFor, filterOf, findSegment } from '../../audience/segments/index.ts';
+import { findSharedBody, readBody } from '../../../mail/shared-bodies/index.ts';
+import { findTeam } from '../../../tenancy/teams/index.ts';
+import { findTopic } from '../../audience/topics/index.ts';
+
+const MINUTE_MS = 60_000;
+
+/**
+ * A broadcast that tries its subjects goes through its segment twice: first to a share of it, chosen by address, evenly among
+ * the subjects; then to the rest, with the one that was clicked by most. Answers the subject of an address, undefined for who
+ * is not due yet.
+ */
+function subjectFor(broadcast: BroadcastRow): (emailKey: string) => number | undefined {
+  const test = abTestOf(broadcast);
+  if (!test) return () => 0;
+  const decision = decisionOf(broadcast);
+  return decision ? () => decision.winner : (emailKey) => variantFor(broadcast.id, emailKey, test);
+}
+
+/** Whether it tries its subjects at the moment. */
+export const isTesting = (broadcast: BroadcastRow): boolean =>
+  broadcast.ab_test !== null && broadcast.ab_decision === null;
+
+/** The test is out; it goes on when there was time to click. */
+export async function endTest({ db, clock }: World, broadcast: BroadcastRow, owner: string): Promise<void> {
+  const decidesAt = clock.now() + (abTestOf(broadcast)?.wait_minutes ?? 0) * MINUTE_MS;
+  await db.tx((tx) => waitForDecision(tx, { id: broadcast.id, owner, decidesAt }));
+}
+
+/** Written once, with what it was decided by: what is clicked after it changes nothing. Undefined where it was canceled. */
+export function decideSubject(
+  { db }: World,
+  broadcast: BroadcastRow,
+  owner: string,
+): Promise<BroadcastRow | undefined> {
+  return db.tx(async (tx) => {
+    const counts = await variantCounts(tx, broadcast.id, subjectsOf(broadcast).length);
+    const decision = JSON.stringify(decide(counts));
+    const isSaved = await saveDecision(tx, { id: broadcast.id, owner, decision });
+    return isSaved ? { ...broadcast, ab_decision: decision, next_at: null } : undefined;
+  });
+}
 
 export const PAGE_MAX = 500;
 
@@ -193,4 +252,53 @@ function segmentListId(
   if (!config.delivery.list_id || segmentId === null || topicId !== null) return [];
   const listId = formatListId(segmentId, domain);
   return listId === undefined ? [] : [['List-Id', listId]];
+}
+
+/** What all emails of a broadcast have in common, read anew for each turn. */
+export interface Route {
+  filter: Filter;
+  domain: DomainRow;
+  from: Mailbox;
+  replyTo: Mailbox[];
+  /** By the subjects that it tries; the first is its own. */
+  mails: readonly MergedMail[];
+  /** Where the links to leave stand. */
+  origin: string;
+}
+
+/** Or why the broadcast fails: what it needs is gone for good. */
+export async function readRoute(world: World, broadcast: BroadcastRow): Promise<Route | { failed: string }> {
+  const { db } = world;
+  if (await isTopicGone(db, broadcast)) return { failed: 'topic_deleted' };
+  const { team_id: teamId, segment_id: segmentId, domain_id: domainId, body_id: bodyId } = broadcast;
+  const segment = segmentId === null ? undefined : await findSegment(db, teamId, segmentId);
+  if (!segment) return { failed: 'segment_deleted' };
+  const domain = domainId === null ? undefined : await findDomain(db, teamId, domainId);
+  if (!domain) return { failed: 'domain_deleted' };
+  const body = bodyId === null ? undefined : await findSharedBody(db, bodyId);
+  if (!body) throw new Error(`the body of the broadcast ${broadcast.id} is missing`);
+  const parsed = await readBody(world, body);
+  const properties = await declaredProperties(db, teamId);
+  const team = await findTeam(db, teamId);
+  if (!team) throw new Error(`team row of the broadcast ${broadcast.id} missing`);
+  const fallbacks = fallbacksOf(broadcast, { properties, team });
+  return {
+    filter: await filterOf(db, segment, await declaredFor(db, teamId)),
+    domain,
+    from: mailboxOf(broadcast.sender),
+    replyTo: (JSON.parse(broadcast.reply_to_list) as string[]).map(mailboxOf),
+    mails: subjectsOf(broadcast).map((subject) => mergedMail(subject, parsed, { properties, fallbacks })),
+    origin: await preferenceOrigin(world, domain.id),
+  };
+}
+
+/** No contact is opted in to a topic that is deleted: all would be left out as if they had left it. */
+async function isTopicGone(db: Executor, { team_id: teamId, topic_id: topicId }: BroadcastRow): Promise<boolean> {
+  return topicId !== null && (await findTopic(db, teamId, topicId)) === undefined;
+}
+
+export function mailboxOf(text: string): Mailbox {
+  const parsed = parseMailbox(text);
+  if (!parsed.ok) throw new Error(`a broadcast holds an address that cannot be read: ${parsed.fault}`);
+  return parsed.mailbox;
 }

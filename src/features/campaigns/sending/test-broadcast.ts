@@ -5,7 +5,7 @@ import type { Ctx } from '../../../tenancy/access/index.ts';
 import { findBroadcast, inOtherStatus, mustBeTestable, renderMail, type BroadcastRow } from '../broadcasts/index.ts';
 import type { EmailDraft } from '../../../mail/emails/index.ts';
 import type { Accept } from '../../../mail/accept/index.ts';
-import { mailboxOf } from './read-route.ts';
+import { mailboxOf } from './send-page.ts';
 
 /** Mails a draft, or one that is scheduled, as it looks: ordinary mail, which no report counts. */
 export async function testBroadcast(

@@ -11,14 +11,54 @@ import {
   verificationTokens,
   whatToTell,
   whoseReset,
+  accountSender,
   type AccountNoticeRow,
   type PasswordResetRow,
   type SignUpRow,
 } from '../accounts/index.ts';
 import { findUser } from '../../../tenancy/users/index.ts';
-import type { Accept } from '../../../mail/accept/index.ts';
+import { mailOnce, type Accept } from '../../../mail/accept/index.ts';
 import { composeAccountMail, type AccountMail } from './account-mail-texts.ts';
-import { sendAccountMail } from './send-account-mail.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import { noticeDomain } from '../../../mail/domains/index.ts';
+import {
+  BY_OPERATOR,
+  noteInvitationMailed,
+  tokenOf,
+  unmailedInvitations,
+  type InvitationRow,
+} from '../invitations/index.ts';
+import { findAccount } from '../../../tenancy/members/index.ts';
+import { findTeam } from '../../../tenancy/teams/index.ts';
+import { failedSignIns, settleFailedSignIn, type FailedSignInRow } from '../sessions/index.ts';
+
+export interface OutgoingAccountMail {
+  /** What is sent, and for which occasion: one mail goes out for both. */
+  kind: string;
+  occasion: string;
+  to: string;
+  subject: string;
+  text: string;
+}
+
+/** So that no out-of-office answer quotes a link to the team whose domain the mail comes from. */
+const UNANSWERED = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' };
+
+/**
+ * A mail to a person about their account, from the domain that the settings name. It counts towards no quota: what a team sends
+ * must not keep anybody from a new password. Answers why it was not sent.
+ */
+export async function sendAccountMail(
+  world: World,
+  accept: Pick<Accept, 'acceptEmail'>,
+  { kind, occasion, to, subject, text }: OutgoingAccountMail,
+): Promise<string | undefined> {
+  const sender = await accountSender(world);
+  if (!sender) return 'there is no verified domain that such mail can be sent from';
+  const input = { from: `rasket <${sender.address}>`, to, subject, text, headers: UNANSWERED };
+  const as = { kind: 'notice' as const, isAccountMail: true };
+  return mailOnce(world, accept, { teamId: sender.teamId, job: 'accounts', kind, occasion, input, as });
+}
 
 /** No commit wakes it: what it does for a known address would be felt in the time of the answer. */
 const POLL_MS = 2000;
@@ -80,7 +120,7 @@ async function mailSignUp(world: World, accept: Accepts, row: SignUpRow): Promis
   const fault =
     token === undefined
       ? KEY_IS_GONE
-      : await mail(world, accept, {
+      : await mailAccount(world, accept, {
           id: row.id,
           to: told.to,
           said: { kind: told.kind, token, address: row.address, at: row.created_at },
@@ -96,7 +136,7 @@ async function mailReset(world: World, accept: Accepts, row: PasswordResetRow): 
   const fault =
     token === undefined
       ? KEY_IS_GONE
-      : await mail(world, accept, {
+      : await mailAccount(world, accept, {
           id: row.id,
           to: user.email,
           said: { kind: 'reset', token, address: row.address, at: row.created_at },
@@ -107,7 +147,7 @@ async function mailReset(world: World, accept: Accepts, row: PasswordResetRow): 
 async function mailNotice(world: World, accept: Accepts, row: AccountNoticeRow): Promise<void> {
   const user = await findUser(world.db, row.user_id);
   const fault = user
-    ? await mail(world, accept, {
+    ? await mailAccount(world, accept, {
         id: row.id,
         to: user.email,
         said: { kind: row.kind, address: row.address, at: row.created_at },
@@ -117,7 +157,7 @@ async function mailNotice(world: World, accept: Accepts, row: AccountNoticeRow):
 }
 
 /** Answers why there was no mail, or null. */
-async function mail(
+async function mailAccount(
   world: World,
   accept: Accepts,
   { id, to, said }: { id: string; to: string; said: AccountMail },
@@ -130,3 +170,80 @@ async function mail(
 }
 
 const KEY_IS_GONE = 'the instance key that its token was made with is gone';
+
+/** Another process's requests do not wake us. */
+const INVITATIONS_POLL_MS = 10_000;
+const INVITATIONS_AT_ONCE = 10;
+
+/** Mails invitations, through accept like all mail and once each, from a domain of the team that invites. */
+export function createInvitationMails(world: World, accept: Pick<Accept, 'acceptEmail'>): WorkLoop {
+  const { db, clock, log } = world;
+  return createUnleasedLoop<InvitationRow>({
+    ...{ name: 'invitations', db, clock, log, pollMs: INVITATIONS_POLL_MS, atOnceMax: INVITATIONS_AT_ONCE },
+    wakeOn: ['team_invitations'],
+    due: (limit) => unmailedInvitations(db, world.clock.now(), limit),
+    carry: (invitation) => mailInvitation(world, accept, invitation),
+    describe: ({ id, team_id: teamId }) => ({ invitationId: id, teamId }),
+  });
+}
+
+async function mailInvitation(
+  world: World,
+  accept: Pick<Accept, 'acceptEmail'>,
+  invitation: InvitationRow,
+): Promise<void> {
+  const fault = await send(world, accept, invitation);
+  if (fault !== undefined) {
+    const { id: invitationId, team_id: teamId } = invitation;
+    world.log.warn({ invitationId, teamId }, `an invitation could not be mailed: ${fault}`);
+  }
+  await noteInvitationMailed(world.db, invitation.id, { at: world.clock.now(), fault: fault ?? null });
+}
+
+/** Answers why there was no mail. */
+async function send(
+  world: World,
+  accept: Pick<Accept, 'acceptEmail'>,
+  invitation: InvitationRow,
+): Promise<string | undefined> {
+  const { id, team_id: teamId, email } = invitation;
+  const token = tokenOf(world, invitation);
+  if (token === undefined) return 'the instance key that its token was made with is gone; withdraw it and invite anew';
+  const [team, inviter, domain] = [
+    await findTeam(world.db, teamId),
+    await findAccount(world.db, invitation.invited_by),
+    await noticeDomain(world.db, teamId),
+  ];
+  if (!team || domain === undefined) return 'the team has no verified domain to send from';
+  const by = invitation.invited_by === BY_OPERATOR ? 'The operator of this service' : (inviter?.email ?? 'Somebody');
+  const text = [
+    `${by} invites ${email} to the team "${team.name}", with the role ${invitation.role}.`,
+    '',
+    'To accept, with an account that you have or a new one, open this link:',
+    '',
+    `${world.origin()}/invitation?token=${token}`,
+    '',
+    `It works once, until ${isoTime(invitation.expires_at)}. If you did not expect it, ignore this mail.`,
+  ].join('\n');
+  const input = { from: `rasket <notifications@${domain}>`, to: email, subject: `Invitation to ${team.name}`, text };
+  // A person with the token is taken for the owner of the address: the team that invites does not read it.
+  const as = { kind: 'transactional' as const, isAccountMail: true };
+  const mail = { ...input, headers: UNANSWERED };
+  return mailOnce(world, accept, { teamId, job: 'invitations', kind: 'invitation', occasion: id, input: mail, as });
+}
+
+/** No commit wakes it, as with the mails of accounts. */
+const FAILED_SIGN_INS_POLL_MS = 2000;
+const FAILED_SIGN_INS_AT_ONCE = 10;
+
+/** Enters into the audit log which attempts to sign in failed that concern an account. */
+export function createFailedSignIns(world: World): WorkLoop {
+  const { db, clock, log } = world;
+  return createUnleasedLoop<FailedSignInRow>({
+    ...{ name: 'failed sign-ins', db, clock, log, pollMs: FAILED_SIGN_INS_POLL_MS, atOnceMax: FAILED_SIGN_INS_AT_ONCE },
+    wakeOn: [],
+    due: (limit) => failedSignIns(db, limit),
+    carry: (row) => settleFailedSignIn(world, row),
+    describe: ({ id }) => ({ id }),
+  });
+}

@@ -4,11 +4,9 @@
  */
 import type { World } from '../../../platform/world/index.ts';
 import type { Accept } from '../../../mail/accept/index.ts';
-import { createAccountMails } from './account-mails.ts';
-import { createFailedSignIns } from './failed-sign-ins.ts';
-import { createInvitationMails } from './invitation-mails.ts';
+import { createAccountMails, createFailedSignIns, createInvitationMails } from './account-mails.ts';
 
-export { sendAccountMail, type OutgoingAccountMail } from './send-account-mail.ts';
+export { sendAccountMail, type OutgoingAccountMail } from './account-mails.ts';
 
 export interface People {
   start(): void;

@@ -3,5 +3,4 @@
  * is held, and again when it is approved. Objects that it names by id are read when it is held, on each view, and again
  * when it is approved.
  */
-export { fetchFilesOf } from './fetch-files.ts';
-export { lookAt } from './look-at.ts';
+export { fetchFilesOf, lookAt } from './review-call.ts';

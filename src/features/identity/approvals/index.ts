@@ -6,12 +6,29 @@ import type { Executor } from '../../../platform/db/index.ts';
 import type { Store } from '../../../platform/store/index.ts';
 import { expireAll, removeApprovalsBefore } from './approvals.store.ts';
 
-export { approveCall, rejectCall, type Fill, type Maker } from './decide.ts';
-export { isOwnWork } from './is-own-work.ts';
-export { mustLeaveWhatWaits, proposeCall } from './propose-call.ts';
-export { ANY_CONTACTS, BROADCAST_TEXTS, FILTERED, hasGrown, type Content, type Look, type Looked } from './looked.ts';
-export type { FilledCall, HeldFile, ProposedCall } from './proposed-call.ts';
-export { getApproval, listApprovals } from './read-approvals.ts';
+export {
+  approveCall,
+  rejectCall,
+  type Fill,
+  type Maker,
+  mustLeaveWhatWaits,
+  proposeCall,
+  getApproval,
+  listApprovals,
+} from './approvals.ts';
+export {
+  isOwnWork,
+  ANY_CONTACTS,
+  BROADCAST_TEXTS,
+  FILTERED,
+  hasGrown,
+  type Content,
+  type Look,
+  type Looked,
+  type FilledCall,
+  type HeldFile,
+  type ProposedCall,
+} from './proposed-call.ts';
 
 const KEPT_MS = 90 * 24 * 3_600_000;
 

@@ -1,4 +1,12 @@
 import { createHash } from 'node:crypto';
+import type { ApprovalContent } from '../../../contract/index.ts';
+import { Refusal } from '../../../platform/refusal/index.ts';
+import type { Ctx, Actor } from '../../../tenancy/access/index.ts';
+import { getBroadcast, findBroadcast } from '../../campaigns/broadcasts/index.ts';
+import { listContactSegments } from '../../audience/contacts/index.ts';
+import { getDraft, mustFindDraft } from '../../inbox/inbox-drafts/index.ts';
+import { inboxNamed } from '../../inbox/inboxes/index.ts';
+import { getTemplate } from '../../templates/templates/index.ts';
 
 /** A call that was checked against the contract. */
 export interface ProposedCall {
@@ -52,3 +60,160 @@ export function readCall(operationId: string, text: string): { call: ProposedCal
 
 export const hashCall = (operationId: string, text: string): string =>
   createHash('sha256').update(`${operationId} ${text}`).digest('base64url');
+
+export type Content = Omit<ApprovalContent, 'is_changed'>;
+
+/** Content that a call names and does not contain, at one moment. */
+export interface Looked {
+  content: Content;
+  /** Size of the content as JSON. */
+  bytes: number;
+  /** Covers everything that is shown and must be the same when the call is made. */
+  hash: string;
+  /** The ids of what is shown, and of what decides who gets it. */
+  ids: string[];
+}
+
+/** Reads what a person sees of a call before the decision. */
+export type Look = (call: ProposedCall, files: readonly HeldFile[]) => Promise<Looked>;
+
+/** A call with more content cannot wait, because what is not shown cannot be approved. */
+export const CONTENT_BYTES_MAX = 8 * 1024 * 1024;
+
+/**
+ * Used instead of an id: a file of contacts may be for any segment, and any change of a contact may add it to a
+ * filtered segment.
+ */
+export const ANY_CONTACTS = 'any contacts';
+export const FILTERED = 'contacts of a filter';
+/**
+ * Used instead of an id: fallbacks, sender name and postal address, which every broadcast contains until it is sent or
+ * scheduled.
+ */
+export const BROADCAST_TEXTS = 'texts of broadcasts';
+
+/**
+ * Returns whether a broadcast would reach more contacts than the person was shown. Contacts sign up all the time, so a
+ * growth by a tenth, rounded up, is accepted.
+ */
+export const hasGrown = (before: number | null, now: number | undefined): boolean =>
+  before !== null && now !== undefined && now > before + Math.ceil(before / 10);
+
+const ofTemplate = (ctx: Ctx, path: ProposedCall['path']) => getTemplate(ctx, String(path['template']));
+const ofBroadcast = (ctx: Ctx, path: ProposedCall['path']) => getBroadcast(ctx, String(path['broadcast_id']));
+const ofInbox = (ctx: Ctx, path: ProposedCall['path']) => inboxNamed(ctx, String(path['inbox']));
+const ofDraft = (ctx: Ctx, path: ProposedCall['path']) =>
+  getDraft(ctx, String(path['inbox']), String(path['draft_id']));
+
+type Named = { id: string };
+
+/** Operations that change what another call may name. */
+const NAMED_BY_OPERATION: Readonly<Record<string, (ctx: Ctx, path: ProposedCall['path']) => Promise<Named>>> = {
+  updateTemplate: ofTemplate,
+  publishTemplate: ofTemplate,
+  deleteTemplate: ofTemplate,
+  updateBroadcast: ofBroadcast,
+  deleteBroadcast: ofBroadcast,
+  updateInbox: ofInbox,
+  deleteInbox: ofInbox,
+  updateInboxDraft: ofDraft,
+  deleteInboxDraft: ofDraft,
+};
+
+type Filled = (ctx: Ctx, call: ProposedCall) => Promise<string[]>;
+
+const ofPath: Filled = async (_, { path }) => [String(path['segment']).toLowerCase()];
+const ofNew: Filled = async (_, { path, body }) => {
+  const { segments } = (body ?? {}) as { segments?: unknown };
+  const named = (Array.isArray(segments) ? (segments as unknown[]) : []).map((one) =>
+    typeof one === 'object' && one !== null ? (one as { id?: unknown }).id : one,
+  );
+  return [
+    FILTERED,
+    ...[...named, path['segment']].flatMap((one) => (typeof one === 'string' ? [one.toLowerCase()] : [])),
+  ];
+};
+const SEGMENTS_MAX = 1000;
+/** A changed address or a renewed subscription adds a recipient to every segment of the contact. */
+const ofContact: Filled = async (ctx, { path }) => {
+  const name = String(path['contact']);
+  const found = await there(listContactSegments(ctx, name, { limit: SEGMENTS_MAX }));
+  return [FILTERED, ...(found?.data ?? []).map(({ id }) => id)];
+};
+
+const ofAutomation: Filled = async () => [ANY_CONTACTS, FILTERED];
+const ofTopic: Filled = async (_, { path }) => [FILTERED, String(path['topic_id']).toLowerCase()];
+
+/** Operations that change who gets a broadcast, or text that all broadcasts contain. */
+const FILLS: Readonly<Record<string, Filled>> = {
+  addContactToSegment: ofPath,
+  removeContactFromSegment: ofPath,
+  deleteSegment: ofPath,
+  createContact: ofNew,
+  createAudienceContact: ofNew,
+  updateContact: ofContact,
+  updateAudienceContact: ofContact,
+  updateContactTopics: ofContact,
+  createContactImport: async () => [ANY_CONTACTS],
+  // A run of an automation may put its contact into any segment.
+  sendEvent: ofAutomation,
+  createAutomation: ofAutomation,
+  updateAutomation: ofAutomation,
+  // A condition that names a property or a topic matches other contacts once that is created or deleted.
+  createContactProperty: async () => [FILTERED, BROADCAST_TEXTS],
+  deleteContactProperty: async () => [FILTERED, BROADCAST_TEXTS],
+  updateContactProperty: async () => [BROADCAST_TEXTS],
+  createTopic: async () => [FILTERED],
+  updateTopic: ofTopic,
+  deleteTopic: ofTopic,
+  updateTeam: async (_, { body }) =>
+    ['sender_name', 'postal_address'].some((field) => Object.hasOwn((body ?? {}) as object, field))
+      ? [BROADCAST_TEXTS]
+      : [],
+};
+
+/** Returns the ids of what the call changes, if a waiting call may name it or be sent to it. */
+export async function changedBy(ctx: Ctx, call: ProposedCall): Promise<string[]> {
+  const { operationId, path } = call;
+  const read = Object.hasOwn(NAMED_BY_OPERATION, operationId) ? NAMED_BY_OPERATION[operationId] : undefined;
+  const changed = read && (await there(read(ctx, path)));
+  const fills = Object.hasOwn(FILLS, operationId) ? await FILLS[operationId]?.(ctx, call) : undefined;
+  return [...(changed ? [changed.id] : []), ...(fills ?? [])];
+}
+
+/** Returns null if the object does not exist; the call itself will report that. */
+async function there<T>(read: Promise<T>): Promise<T | null> {
+  try {
+    return await read;
+  } catch (error) {
+    if (error instanceof Refusal) return null;
+    throw error;
+  }
+}
+
+type Author = { author_grant_id: string | null } | undefined;
+
+/** Finds what a call would change, for the operations whose effect depends on the writer. */
+const AUTHOR_BY_OPERATION: Readonly<Record<string, (ctx: Ctx, path: ProposedCall['path']) => Promise<Author>>> = {
+  updateBroadcast: ({ store, teamId }, path) => findBroadcast(store.db, teamId, String(path['broadcast_id'])),
+  updateInboxDraft: async (ctx, path) =>
+    (await mustFindDraft(ctx, String(path['inbox']), String(path['draft_id']))).row,
+};
+
+/**
+ * Returns whether the app is the only writer of what its call changes. A missing object has no writer, and the call
+ * itself reports it.
+ */
+export async function isOwnWork(
+  ctx: Ctx & { actor: Extract<Actor, { kind: 'oauth_grant' }> },
+  { operationId, path }: ProposedCall,
+): Promise<boolean> {
+  const find = Object.hasOwn(AUTHOR_BY_OPERATION, operationId) ? AUTHOR_BY_OPERATION[operationId] : undefined;
+  if (!find) return false;
+  try {
+    return (await find(ctx, path))?.author_grant_id === ctx.actor.grantId;
+  } catch (error) {
+    if (error instanceof Refusal) return false;
+    throw error;
+  }
+}

@@ -6,10 +6,15 @@
 import type { Store } from '../../../platform/store/index.ts';
 import { removeDeviceLoginsBefore } from './device-logins.store.ts';
 
-export { beginDeviceLogin, DEVICE_PATH } from './begin-device-login.ts';
-export { approveDeviceLogin, denyDeviceLogin, getDeviceLogin } from './decide-device-login.ts';
+export {
+  beginDeviceLogin,
+  DEVICE_PATH,
+  approveDeviceLogin,
+  denyDeviceLogin,
+  getDeviceLogin,
+  pollDeviceLogin,
+} from './device-logins.ts';
 export { removeAllDeviceLogins } from './device-logins.store.ts';
-export { pollDeviceLogin } from './poll-device-login.ts';
 
 /** Answers how many. */
 export const removeExpiredDeviceLogins = ({ db, clock }: Store): Promise<number> =>

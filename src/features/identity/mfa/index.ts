@@ -3,12 +3,15 @@
  * instance key, and of recovery codes only hashes are kept. A code is taken once, however many ask at the same time on whichever
  * node. What is entered wrong is counted before it is looked at. Signing in with it stands in `sessions`.
  */
-export { confirmMfa } from './confirm-mfa.ts';
-export { disableMfa, resetMfa } from './disable-mfa.ts';
-export { enrolMfa } from './enrol-mfa.ts';
-export { countEntry, mustSpend, readAppCode, readRecoveryCode, settleEntries, type Entry } from './entries.ts';
+export {
+  confirmMfa,
+  disableMfa,
+  resetMfa,
+  enrolMfa,
+  type Tell,
+  getMfa,
+  replaceRecoveryCodes,
+  removeOldEnrolments,
+} from './mfa.ts';
+export { countEntry, mustSpend, readAppCode, readRecoveryCode, settleEntries, type Entry } from './code-entries.ts';
 export { SEALED_MFA_SECRETS, secretOf, type SecretRow } from './mfa.store.ts';
-export type { Tell } from './own-mfa.ts';
-export { getMfa } from './read-mfa.ts';
-export { replaceRecoveryCodes } from './recovery-codes.ts';
-export { removeOldEnrolments } from './remove-old-enrolments.ts';

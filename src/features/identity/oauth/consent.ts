@@ -1,15 +1,142 @@
-import { refuse, type Refusal } from '../../../platform/refusal/index.ts';
+import { refuse, notFound, type Refusal } from '../../../platform/refusal/index.ts';
 import { hashToken, newToken } from '../../../platform/secrets/index.ts';
 import type { Store } from '../../../platform/store/index.ts';
 import type { Actor, Browser } from '../../../tenancy/access/index.ts';
 import { audited, whoActed } from '../../../tenancy/audit/index.ts';
-import { teamOfSession } from '../../../tenancy/session-rows/index.ts';
+import { teamOfSession, ssoTeamOfSession } from '../../../tenancy/session-rows/index.ts';
 import { findTeam, type TeamRow } from '../../../tenancy/teams/index.ts';
-import { insertCode, insertConsent, removeOldConsents, takeConsent } from './asks.store.ts';
-import { allowedTo, CLIENT_DISABLED, refusedTo, type AuthorizationRequest } from './authorization.ts';
+import { insertCode, insertConsent, removeOldConsents, takeConsent } from './tokens.store.ts';
 import { findClient, holdClient, type ClientRow } from './clients.store.ts';
-import { holdMembershipOf, latestLiveGrant, lockPerson } from './grants.store.ts';
-import { changedLimits, presentLimits, readStored, UNLIMITED, type Limited, type LimitsAsked } from './limits.ts';
+import {
+  holdMembershipOf,
+  latestLiveGrant,
+  lockPerson,
+  findGrantOfUser,
+  liveGrantPageOfUser,
+  lockGrant,
+  revokeGrantRow,
+  type GrantRow,
+  type OwnGrant,
+} from './grants.store.ts';
+import {
+  changedLimits,
+  presentLimits,
+  readStored,
+  UNLIMITED,
+  limitLocked,
+  type Limited,
+  type LimitsAsked,
+} from './grants.ts';
+import { READING_SCOPES, type Scope } from '../../../contract/index.ts';
+import {
+  oauthRefusal,
+  OauthRefusal,
+  neededText,
+  readScopes,
+  textOf,
+  redirectTo,
+  readResource,
+  type Fields,
+  type Resource,
+} from './parameters.ts';
+import type { Executor, Page } from '../../../platform/db/index.ts';
+
+/** What an app asks of a person. */
+interface AuthorizationRequest {
+  redirectUri: string;
+  state: string;
+  challenge: string;
+  scopes: Scope[];
+  resource: Resource;
+  /** What the app called itself on the page that asked. */
+  client: { name: string; logoUri: string | null };
+}
+
+export interface Asked {
+  kind: 'asked';
+  client: ClientRow;
+  request: AuthorizationRequest;
+}
+
+type Authorization =
+  | Asked
+  /** The app is told, by way of the browser. */
+  | { kind: 'refused'; to: string }
+  /** It is not known where a browser might be sent. */
+  | { kind: 'unknown'; say: string };
+
+export const CLIENT_DISABLED = 'The operator of this service has disabled this app.';
+
+const STATE_CHARS_MAX = 512;
+const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
+
+/** Reads what `/oauth/authorize` was asked. No browser is sent to an address that the client has not registered. */
+export async function readAuthorization(store: Store, query: Fields): Promise<Authorization> {
+  const clientId = query['client_id'];
+  const client = typeof clientId === 'string' && isPlain(clientId) ? await findClient(store.db, clientId) : undefined;
+  if (!client) return { kind: 'unknown', say: 'The app that sent you here is not known to this service.' };
+  if (client.disabled_at !== null) return { kind: 'unknown', say: CLIENT_DISABLED };
+  const redirectUri = query['redirect_uri'];
+  const known = JSON.parse(client.redirect_uris) as string[];
+  if (typeof redirectUri !== 'string' || !known.includes(redirectUri)) {
+    const say = 'The app that sent you here wants you to be sent on to an address that it has not registered.';
+    return { kind: 'unknown', say };
+  }
+  try {
+    return { kind: 'asked', client, request: readRequest(store, client, redirectUri, query) };
+  } catch (error) {
+    if (!(error instanceof OauthRefusal)) throw error;
+    return { kind: 'refused', to: refusedTo(store, { redirectUri, state: query['state'] }, error) };
+  }
+}
+
+/** RFC 9207: `iss` tells an app that talks to several services which of them answers. */
+const refusedTo = (
+  store: Store,
+  { redirectUri, state }: { redirectUri: string; state: unknown },
+  { error, message }: { error: string; message: string },
+): string =>
+  redirectTo(redirectUri, {
+    ...{ error, error_description: message },
+    state: typeof state === 'string' && state !== '' ? state : undefined,
+    iss: store.origin(),
+  });
+
+const allowedTo = (store: Store, { redirectUri, state }: AuthorizationRequest, code: string): string =>
+  redirectTo(redirectUri, { code, state, iss: store.origin() });
+
+const isPlain = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+
+function readRequest(store: Store, client: ClientRow, redirectUri: string, query: Fields): AuthorizationRequest {
+  const type = neededText(query, 'response_type');
+  if (type !== 'code') throw oauthRefusal('unsupported_response_type', 'response_type must be code.');
+  const challenge = neededText(query, 'code_challenge');
+  const method = neededText(query, 'code_challenge_method');
+  if (method !== 'S256') throw oauthRefusal('invalid_request', 'code_challenge_method must be S256.');
+  if (!CHALLENGE.test(challenge)) {
+    throw oauthRefusal('invalid_request', 'code_challenge must have 43 characters of BASE64URL.');
+  }
+  const state = neededText(query, 'state');
+  if ([...state].length > STATE_CHARS_MAX) {
+    throw oauthRefusal('invalid_request', `state may have at most ${STATE_CHARS_MAX} characters.`);
+  }
+  const resource = textOf(query, 'resource');
+  return {
+    ...{ redirectUri, state, challenge, scopes: scopesFor(client, textOf(query, 'scope')) },
+    resource: resource === undefined ? 'api' : readResource(store.origin(), resource),
+    client: { name: client.name, logoUri: client.logo_uri },
+  };
+}
+
+/** What the client has registered is the most that it may ask for, and what it asks for where it names nothing. */
+function scopesFor(client: ClientRow, text: string | undefined): Scope[] {
+  const registered = client.scope === null ? undefined : readScopes(client.scope);
+  const asked = text === undefined ? [] : readScopes(text);
+  if (asked.length === 0) return registered ?? READING_SCOPES;
+  const more = registered && asked.find((scope) => !registered.includes(scope));
+  if (more !== undefined) throw oauthRefusal('invalid_scope', `This client is not registered for the scope ${more}.`);
+  return asked;
+}
 
 const CONSENT_MS = 10 * 60_000;
 const CODE_MS = 5 * 60_000;
@@ -17,7 +144,7 @@ const CODE_MS = 5 * 60_000;
 const CONSENTS_MAX = 20;
 const USER_AGENT_CHARS_MAX = 500;
 
-export interface ConsentCtx {
+interface ConsentCtx {
   store: Store;
   browser: Pick<Browser, 'address' | 'userAgent'>;
   requestId: string;
@@ -55,7 +182,7 @@ export async function askForConsent(
 }
 
 /** `false`, or what the person keeps the app to. */
-export type Decision = false | LimitsAsked;
+type Decision = false | LimitsAsked;
 
 /** What was asked, as the person has allowed it. */
 export type AllowedRequest = AuthorizationRequest & { limited?: Limited };
@@ -121,3 +248,57 @@ const answered = (): Refusal =>
     status: 422,
     say: 'This question was answered already, or it is too old. Go back to the app and begin again.',
   });
+
+const ORIGIN_USER_AGENT_CHARS_MAX = 500;
+const IS_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** What a person has let in that may still act, in every team; by the single sign-on of a team, in that one. */
+export async function listOwnGrants(
+  { store, actor }: Pick<ConsentCtx, 'store' | 'actor'>,
+  after: string | undefined,
+): Promise<{ rows: OwnGrant[]; hasMore: boolean }> {
+  const teamId = await ssoTeamOfSession(store.db, actor.sessionId);
+  const page: Page = { limit: 50, after: after !== undefined && IS_ID.test(after) ? after : undefined };
+  return liveGrantPageOfUser(store.db, { userId: actor.userId, teamId, now: store.clock.now() }, page);
+}
+
+/** Of this person alone, in whatever team the session reaches; the audit log of that team says so. One that has ended stays as it is. */
+export const revokeOwnGrant = (ctx: ConsentCtx, id: string): Promise<void> =>
+  changeOwn(ctx, id, { action: 'oauth_grant.revoked', details: null }, async (tx) => {
+    await lockGrant(tx, id);
+    await revokeGrantRow(tx, id, { at: ctx.store.clock.now(), reason: 'user' });
+  });
+
+/** As by `revokeOwnGrant`. */
+export const limitOwnGrant = (ctx: ConsentCtx, id: string, asked: LimitsAsked): Promise<void> =>
+  changeOwn(ctx, id, { action: 'oauth_grant.limited', details: JSON.stringify(asked) }, async (tx) => {
+    await limitLocked(tx, await lockGrant(tx, id), { asked, now: ctx.store.clock.now() });
+  });
+
+export async function findOwnGrant(
+  { store, actor }: Pick<ConsentCtx, 'store' | 'actor'>,
+  id: string,
+): Promise<GrantRow> {
+  const found = IS_ID.test(id) ? await findGrantOfUser(store.db, actor.userId, id.toLowerCase()) : undefined;
+  const only = await ssoTeamOfSession(store.db, actor.sessionId);
+  if (!found || (only !== null && found.team_id !== only)) throw noGrant();
+  return found;
+}
+
+async function changeOwn(
+  ctx: ConsentCtx,
+  id: string,
+  { action, details }: { action: string; details: string | null },
+  change: (tx: Executor) => Promise<void>,
+): Promise<void> {
+  const { store, actor, browser, requestId } = ctx;
+  const found = await findOwnGrant(ctx, id);
+  const audit = audited(store, {
+    ...{ team_id: found.team_id, action, subject_id: found.id, ...whoActed(actor) },
+    ...{ address: browser.address, user_agent: browser.userAgent.slice(0, ORIGIN_USER_AGENT_CHARS_MAX) },
+    ...{ request_id: requestId, details },
+  });
+  await audit.store.db.tx(change);
+}
+
+const noGrant = (): Refusal => notFound('Grant');

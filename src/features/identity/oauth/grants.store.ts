@@ -1,7 +1,7 @@
 import type { Role } from '../../../contract/index.ts';
 import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
 import { PERSON_MAY_REACH } from '../../../tenancy/session-rows/index.ts';
-import type { Resource } from './resource.ts';
+import type { Resource } from './parameters.ts';
 
 export type RevokedReason = 'user' | 'client' | 'code_reuse' | 'refresh_reuse' | 'operator' | 'membership';
 

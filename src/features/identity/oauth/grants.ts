@@ -1,11 +1,11 @@
 import { ROLES } from '../../../contract/index.ts';
 import type { Executor, Page } from '../../../platform/db/index.ts';
-import { notFound, refuse } from '../../../platform/refusal/index.ts';
+import { notFound, refuse, invalidField } from '../../../platform/refusal/index.ts';
 import type { Store } from '../../../platform/store/index.ts';
-import { NO_LIMITS, type Actor, type Ctx, type OperatorCtx } from '../../../tenancy/access/index.ts';
+import { NO_LIMITS, type Actor, type Ctx, type OperatorCtx, type GrantLimits } from '../../../tenancy/access/index.ts';
 import { audited, whoActed } from '../../../tenancy/audit/index.ts';
-import { findClient } from './clients.store.ts';
-import { removeAllAsks, removeCodesInTeam, removeCodesOfUser } from './asks.store.ts';
+import { findClient, type ListedClient, type NewClient } from './clients.store.ts';
+import { removeAllAsks, removeCodesInTeam, removeCodesOfUser, removeAllTokens } from './tokens.store.ts';
 import {
   findGrant,
   findGrantById,
@@ -20,9 +20,70 @@ import {
   type GrantRow,
   type RevokedReason,
 } from './grants.store.ts';
-import { changedLimits, readStored, storedLimits, type LimitsAsked } from './limits.ts';
-import { presentGrant, presentRevoked } from './present.ts';
-import { removeAllTokens } from './tokens.store.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import { parseIsoTime } from '../../../protocol/iso-time/index.ts';
+import type { GrantType } from './client-metadata.ts';
+
+/** As callers name them. */
+export interface LimitsAsked {
+  read_only?: boolean;
+  emails_per_day?: number | null;
+  recipients?: GrantLimits['recipients'];
+  approval?: GrantLimits['approval'];
+  expires_at?: string | null;
+}
+
+/** What an app is kept to, and when that ends with the grant itself. */
+export interface Limited {
+  limits: GrantLimits;
+  expiresAt: number | null;
+}
+
+export const UNLIMITED: Limited = { limits: NO_LIMITS, expiresAt: null };
+
+export const EMAILS_MAX = 1_000_000;
+
+/** What is left out stays as it was. */
+export function changedLimits({ limits, expiresAt }: Limited, asked: LimitsAsked, now: number): Limited {
+  const { emails_per_day: emailsPerDay = limits.emailsPerDay } = asked;
+  if (emailsPerDay !== null && (!Number.isInteger(emailsPerDay) || emailsPerDay < 1 || emailsPerDay > EMAILS_MAX)) {
+    throw invalidField('emails_per_day', `emails_per_day must be a whole number from 1 to ${EMAILS_MAX}.`);
+  }
+  return {
+    limits: {
+      readOnly: asked.read_only ?? limits.readOnly,
+      emailsPerDay,
+      recipients: asked.recipients ?? limits.recipients,
+      approval: asked.approval ?? limits.approval,
+    },
+    expiresAt: asked.expires_at === undefined ? expiresAt : readEnd(asked.expires_at, now),
+  };
+}
+
+function readEnd(text: string | null, now: number): number | null {
+  if (text === null) return null;
+  const time = parseIsoTime(text);
+  if (time?.hasOffset && time.ms > now) return time.ms;
+  const example = isoTime(now + 7 * 24 * 3_600_000);
+  throw invalidField('expires_at', `expires_at must be an ISO 8601 time to come, with an offset, such as ${example}.`);
+}
+
+/** For the column `limits`; null where there is none. */
+export const storedLimits = (limits: GrantLimits): string | null => {
+  const text = JSON.stringify(limits);
+  return text === JSON.stringify(NO_LIMITS) ? null : text;
+};
+
+export const readStored = (text: string | null): GrantLimits =>
+  text === null ? NO_LIMITS : { ...NO_LIMITS, ...(JSON.parse(text) as Partial<GrantLimits>) };
+
+export const presentLimits = ({ limits, expiresAt }: Limited) => ({
+  read_only: limits.readOnly,
+  emails_per_day: limits.emailsPerDay,
+  recipients: limits.recipients,
+  approval: limits.approval,
+  expires_at: expiresAt === null ? null : isoTime(expiresAt),
+});
 
 export async function listOauthGrants({ store, teamId }: Ctx, page: Page) {
   const { rows, hasMore } = await grantPage(store.db, teamId, page);
@@ -113,7 +174,7 @@ export type Tell = (
 ) => Promise<unknown>;
 
 /** From where a step of OAuth came, for the audit log. */
-export interface Origin {
+interface Origin {
   browser: { address: string; userAgent: string };
   requestId: string;
 }
@@ -189,3 +250,54 @@ export async function endAllTokens(tx: Executor): Promise<void> {
   await removeAllTokens(tx);
   await forgetAllRefresh(tx);
 }
+
+/** As RFC 7591 §3.2.1 has it: what was left out is left out. */
+export const presentClient = (store: Store, row: NewClient) => ({
+  client_id: row.client_id,
+  client_id_issued_at: Math.floor(row.created_at / 1000),
+  registration_client_uri: `${store.origin()}/oauth/register/${row.client_id}`,
+  client_name: row.name,
+  redirect_uris: JSON.parse(row.redirect_uris) as string[],
+  grant_types: JSON.parse(row.grant_types) as GrantType[],
+  response_types: ['code' as const],
+  token_endpoint_auth_method: 'none' as const,
+  ...(row.scope !== null && { scope: row.scope }),
+  ...(row.client_uri !== null && { client_uri: row.client_uri }),
+  ...(row.logo_uri !== null && { logo_uri: row.logo_uri }),
+  ...(row.software_id !== null && { software_id: row.software_id }),
+  ...(row.software_version !== null && { software_version: row.software_version }),
+});
+
+/** For the operator. */
+export const presentListedClient = (row: ListedClient) => ({
+  object: 'oauth_client' as const,
+  id: row.id,
+  client_id: row.client_id,
+  client_name: row.name,
+  redirect_uris: JSON.parse(row.redirect_uris) as string[],
+  client_uri: row.client_uri,
+  live_grants: row.live_grants,
+  created_at: isoTime(row.created_at),
+  used_at: row.used_at === null ? null : isoTime(row.used_at),
+  disabled_at: row.disabled_at === null ? null : isoTime(row.disabled_at),
+  disabled_reason: row.disabled_reason,
+  disabled_by: row.disabled_by,
+});
+
+const presentGrant = (row: GrantRow) => ({
+  id: row.id,
+  client_id: row.client_id,
+  scopes: row.scopes.split(' '),
+  created_at: isoTime(row.created_at),
+  revoked_at: row.revoked_at === null ? null : isoTime(row.revoked_at),
+  revoked_reason: row.revoked_reason,
+  client: { name: row.client_name, logo_uri: row.client_logo_uri },
+  limits: presentLimits({ limits: readStored(row.limits), expiresAt: row.expires_at }),
+});
+
+const presentRevoked = (id: string, revoked: { at: number; reason: RevokedReason }) => ({
+  object: 'oauth_grant' as const,
+  id,
+  revoked_at: isoTime(revoked.at),
+  revoked_reason: revoked.reason,
+});

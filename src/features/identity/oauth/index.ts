@@ -3,10 +3,25 @@
  * acts for its person in one membership: what an access token rests on is read with every use. A code and a refresh token
  * work once; one that is shown again ends the grant. Only hashes of tokens are kept.
  */
-export { ACCESS_PREFIX, createGrantAuthentication } from './authenticate-grant.ts';
-export { readAuthorization, type Asked } from './authorization.ts';
-export { answerConsent, askForConsent, type Ask } from './consent.ts';
-export { exchangeToken } from './exchange-token.ts';
+export {
+  ACCESS_PREFIX,
+  createGrantAuthentication,
+  exchangeToken,
+  removeExpiredOauth,
+  removeUnusedOauth,
+  revokeToken,
+} from './tokens.ts';
+export {
+  readAuthorization,
+  type Asked,
+  answerConsent,
+  askForConsent,
+  type Ask,
+  findOwnGrant,
+  limitOwnGrant,
+  listOwnGrants,
+  revokeOwnGrant,
+} from './consent.ts';
 export {
   actorOfGrant,
   endAllTokens,
@@ -17,14 +32,22 @@ export {
   revokeGrantsOfMember,
   revokeGrantsOfUser,
   revokeOauthGrant,
+  changedLimits,
+  EMAILS_MAX,
+  readStored,
+  UNLIMITED,
+  type Limited,
+  type LimitsAsked,
 } from './grants.ts';
-export { deleteClient, getClient, replaceClient } from './manage-client.ts';
-export { authorizationServer, protectedResource } from './metadata.ts';
-export { describable, OauthRefusal } from './oauth-refusal.ts';
+export {
+  deleteClient,
+  getClient,
+  replaceClient,
+  disableOauthClient,
+  enableOauthClient,
+  listOauthClients,
+  registerClient,
+} from './clients.ts';
+export { authorizationServer, protectedResource } from './client-metadata.ts';
+export { describable, OauthRefusal } from './parameters.ts';
 export { countSends } from './grants.store.ts';
-export { changedLimits, EMAILS_MAX, readStored, UNLIMITED, type Limited, type LimitsAsked } from './limits.ts';
-export { findOwnGrant, limitOwnGrant, listOwnGrants, revokeOwnGrant } from './own-grants.ts';
-export { disableOauthClient, enableOauthClient, listOauthClients } from './operator-clients.ts';
-export { registerClient } from './register-client.ts';
-export { removeExpiredOauth, removeUnusedOauth } from './remove-expired.ts';
-export { revokeToken } from './revoke-token.ts';

@@ -1,5 +1,76 @@
-import { isScope, type Scope } from '../../../contract/index.ts';
-import { oauthRefusal } from './oauth-refusal.ts';
+import { isScope, type Scope, type OauthErrorCode } from '../../../contract/index.ts';
+
+/** The second is said to an app by way of the browser alone. */
+type RefusalCode = OauthErrorCode | 'unsupported_response_type';
+
+const STATUS: Partial<Record<RefusalCode, number>> = { invalid_client: 401, invalid_token: 401 };
+
+/** The fault of an app in a step of OAuth, in the words of RFC 6749 and RFC 7591. */
+export class OauthRefusal extends Error {
+  override readonly name = 'OauthRefusal';
+  readonly error: RefusalCode;
+  readonly status: number;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(error: RefusalCode, say: string, retryAfterSeconds?: number) {
+    super(describable(say));
+    this.error = error;
+    this.status = retryAfterSeconds === undefined ? (STATUS[error] ?? 400) : 429;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+export const oauthRefusal = (error: RefusalCode, say: string): OauthRefusal => new OauthRefusal(error, say);
+
+/** RFC 6749 §5.2: a description has no quotation marks, no backslashes, and ASCII alone. */
+export const describable = (say: string): string => say.replace(/["\\]/g, "'").replace(/[^\x20-\x7e]/g, '?');
+
+const CHARS_MAX = 2048;
+const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
+/** As a parser leaves it; parsers take more, such as ; and * which would mean something in the policy of the consent page. */
+const HOST = /^(?:[a-z0-9._-]*|\[[0-9a-f:.]+\])$/;
+
+/** What is wrong with an address that a browser would be sent to with an answer; undefined when it may be registered. */
+export function redirectFault(text: string, listed: readonly string[]): string | undefined {
+  if (text.length > CHARS_MAX) return `may have at most ${CHARS_MAX} characters`;
+  if (!/^[\x21-\x7e]+$/.test(text) || text.includes('\\')) return 'must be an absolute address in plain ASCII';
+  if (text.includes('#')) return 'must have no fragment';
+  if (listed.includes(text)) return undefined;
+  const url = URL.parse(text);
+  if (!url) return 'must be an absolute address';
+  if (url.username !== '' || url.password !== '') return 'must have no user name and no password';
+  if (!HOST.test(url.hostname)) return 'must have a host of letters, digits, dots and hyphens alone';
+  if (url.protocol === 'https:') return /^https:\/\/[^/]/i.test(text) ? undefined : 'must be an absolute address';
+  // The host as it was written: a parser makes 127.0.0.1 of 2130706433 too.
+  const host = /^http:\/\/(\[[^\]]*\]|[^/:?#]*)(?::\d{1,5})?(?:[/?]|$)/i.exec(text)?.[1]?.toLowerCase();
+  if (host !== undefined && LOOPBACK.has(host)) return undefined;
+  return 'must be an https address, or an http address on 127.0.0.1, [::1] or localhost; others have to be listed in oauth.private_scheme_redirects by the operator of this service';
+}
+
+/** The address with what is answered; its own query stays as it was registered. */
+export function redirectTo(uri: string, answer: Record<string, string | undefined>): string {
+  const given = Object.entries(answer).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  const query = new URLSearchParams(given).toString();
+  const joint = !uri.includes('?') ? '?' : /[?&]$/.test(uri) ? '' : '&';
+  return `${uri}${joint}${query}`;
+}
+
+/** What a token is for: the whole service, or its /mcp alone. */
+export type Resource = 'api' | 'mcp';
+
+/** RFC 8707. Clients write the address with and without a slash at its end. */
+export function readResource(origin: string, text: string): Resource {
+  const named = text.endsWith('/') ? text.slice(0, -1) : text;
+  if ([origin, `${origin}/api/v1`].includes(named)) return 'api';
+  if ([`${origin}/mcp`, `${origin}/api/v1/mcp`].includes(named)) return 'mcp';
+  throw oauthRefusal('invalid_target', `resource must be ${origin} or ${origin}/mcp.`);
+}
+
+/** A grant for everything also gives tokens for a part. */
+export function narrowed(granted: Resource, asked: Resource | undefined): Resource {
+  if (asked === undefined || asked === granted || granted === 'api') return asked ?? granted;
+  throw oauthRefusal('invalid_target', 'resource must be what the person was asked for, which is /mcp alone.');
+}
 
 /** What a form, a query or a JSON body holds; a parameter that is there twice is a list. */
 export type Fields = Readonly<Record<string, unknown>>;

@@ -1,13 +1,50 @@
-import { createHash } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Executor } from '../../../platform/db/index.ts';
 import { clientKey } from '../../../platform/network/index.ts';
 import { refuse } from '../../../platform/refusal/index.ts';
 import type { Store } from '../../../platform/store/index.ts';
 import type { Browser } from '../../../tenancy/access/index.ts';
-import { countAttempt, forgetAttempts, removeAttemptsBefore, uncountAttempt } from './attempts.store.ts';
-import { knownBrowser } from './known-browser.ts';
+import {
+  countAttempt,
+  forgetAttempts,
+  removeAttemptsBefore,
+  uncountAttempt,
+  insertFailedSignIn,
+  removeFailedSignIn,
+  type FailedSignInRow,
+} from './sign-ins.store.ts';
+import { newToken } from '../../../platform/secrets/index.ts';
+import { audited } from '../../../tenancy/audit/index.ts';
+import { findUserByEmailKey } from '../../../tenancy/users/index.ts';
+import { allTeamsOf } from './own-teams.store.ts';
 
-export const ATTEMPTS_MS = 15 * 60_000;
+/** Outlives the session: it says that somebody has signed in to an account from this browser, and is no credential. */
+const BROWSER_COOKIE = 'rasket_browser';
+
+const PURPOSE = 'known browser';
+const SECONDS = 365 * 24 * 3600;
+const FORM = /^([A-Za-z0-9_-]{32})\.([A-Za-z0-9_-]{43})$/;
+
+/** Keeps in the browser that this account was signed in to from it. */
+export function rememberBrowser(store: Store, browser: Browser, emailKey: string): void {
+  const id = knownBrowser(store, browser, emailKey) ?? newToken('');
+  const mac = store.secrets.mac(PURPOSE, signed(id, emailKey)).toString('base64url');
+  browser.keep(BROWSER_COOKIE, `${id}.${mac}`, SECONDS);
+}
+
+/** What tells this browser from others, where the account was signed in to from it. */
+function knownBrowser({ secrets }: Store, browser: Pick<Browser, 'cookie'>, emailKey: string): string | undefined {
+  const [, id, mac] = FORM.exec(browser.cookie(BROWSER_COOKIE) ?? '') ?? [];
+  if (id === undefined || mac === undefined) return undefined;
+  const given = Buffer.from(mac, 'base64url');
+  const data = signed(id, emailKey);
+  const made = [secrets.mac(PURPOSE, data), ...secrets.otherMacs(PURPOSE).map((macOf) => macOf(data))];
+  return made.some((one) => one.length === given.length && timingSafeEqual(one, given)) ? id : undefined;
+}
+
+const signed = (id: string, emailKey: string): Buffer => Buffer.from(`${id} ${emailKey}`);
+
+const ATTEMPTS_MS = 15 * 60_000;
 /**
  * The first is the narrowest: a stranger who guesses at one account is stopped by it before the account's own limit is used up, so
  * that its owner can still sign in from elsewhere.
@@ -18,7 +55,7 @@ const KINDS: readonly Kind[] = ['browser', 'both', 'address', 'account'];
 /** Those that success ends. */
 const OWN: ReadonlySet<Kind> = new Set(['browser', 'both']);
 
-export interface Attempt {
+interface Attempt {
   /** By which kinds of party it was counted, as hashes. */
   parties: Partial<Record<Kind, string>>;
 }
@@ -138,4 +175,69 @@ export async function forgiveAttempt(tx: Executor, { parties }: Attempt): Promis
   }
 }
 
-export const hashOf = (party: string): string => createHash('sha256').update(party).digest('base64url');
+const hashOf = (party: string): string => createHash('sha256').update(party).digest('base64url');
+
+const USER_AGENT_CHARS_MAX = 500;
+
+/** Written for every address alike: whether there is an account is found out later, where no caller waits for the answer. */
+export async function noteFailedSignIn(
+  { db, ids }: Store,
+  { emailKey, browser, requestId }: { emailKey: string; browser: Browser; requestId: string },
+): Promise<void> {
+  await db.txUnsynced((tx) =>
+    insertFailedSignIn(tx, {
+      ...{ id: ids.uuid(), email_key: emailKey, address: browser.address, request_id: requestId },
+      user_agent: browser.userAgent.slice(0, USER_AGENT_CHARS_MAX),
+    }),
+  );
+}
+
+/** The entry in the audit log of the person's first team; nothing of an address without an account is kept. */
+export async function settleFailedSignIn(store: Store, row: FailedSignInRow): Promise<void> {
+  const user = await findUserByEmailKey(store.db, row.email_key);
+  if (!user) return void (await removeFailedSignIn(store.db, row.id));
+  const [team] = await allTeamsOf(store.db, user.id);
+  const { address, user_agent, request_id } = row;
+  const audit = audited(store, {
+    ...{ action: 'session.refused', team_id: team?.id ?? null, subject_id: user.id },
+    ...{ actor_kind: 'system', actor_id: null, actor_name: null },
+    ...{ address, user_agent, request_id, details: JSON.stringify({ email: user.email }) },
+  });
+  await audit.store.db.tx((tx) => removeFailedSignIn(tx, row.id));
+}
+
+export interface Guess {
+  /** Continues "Too many ". */
+  of: string;
+  /** Who guesses, each counted alone. */
+  by: readonly string[];
+  max: number;
+}
+
+/**
+ * Counts what may be tried a few times only, before it is looked at; throws where that was too often. Answers how to take it
+ * back, for what was no guess.
+ */
+export async function countGuess(
+  { db, clock }: Store,
+  { of, by, max }: Guess,
+): Promise<(tx: Executor) => Promise<void>> {
+  const parties = by.map((party) => hashOf(`${of} ${party}`));
+  const now = clock.now();
+  // The same order everywhere, so that no two transactions wait for each other.
+  const over = await db.txUnsynced(async (tx) => {
+    for (const party of parties) {
+      const { failures, since } = await countAttempt(tx, party, { now, from: now - ATTEMPTS_MS });
+      if (failures > max) return since;
+    }
+    return undefined;
+  });
+  if (over !== undefined) {
+    const retryAfterSeconds = Math.max(1, Math.ceil((over + ATTEMPTS_MS - now) / 1000));
+    const say = `Too many ${of}. Try again in ${retryAfterSeconds} s.`;
+    throw refuse('rate_limit_exceeded', { say, retryAfterSeconds });
+  }
+  return async (tx) => {
+    for (const party of parties) await uncountAttempt(tx, party);
+  };
+}

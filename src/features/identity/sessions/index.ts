@@ -3,14 +3,22 @@
  * role is read with every request, so that what a member has lost is gone at once. Attempts to sign in are counted before
  * the password is looked at. A person with a second factor is asked for a code first, which the same browser has to answer.
  */
-export { recoverMfa, verifyMfa } from './answer-challenge.ts';
+export { recoverMfa, verifyMfa, logIn } from './log-in.ts';
 export {
   createSessionAuthentication,
   HOST_SESSION_COOKIE,
   SESSION_COOKIE,
   SESSION_PREFIX,
   sessionCookiesIn,
-} from './authenticate-session.ts';
+  beginSession,
+  beginProgramSession,
+  listSessions,
+  endOneSession,
+  logOut,
+  getMe,
+  getSession,
+  removeExpiredSessions,
+} from './sessions.ts';
 export {
   beginAttempt,
   countInvitation,
@@ -18,16 +26,9 @@ export {
   forgetAttemptsAt,
   forgiveAttempt,
   settleAttempt,
+  settleFailedSignIn,
+  countGuess,
+  type Guess,
 } from './attempts.ts';
-export { beginSession } from './begin-session.ts';
-export { settleFailedSignIn } from './failed-sign-ins.ts';
-export { failedSignIns, type FailedSignInRow } from './failed-sign-ins.store.ts';
-export { endAllChallenges } from './challenges.store.ts';
-export { beginProgramSession } from './begin-program-session.ts';
-export { countGuess, type Guess } from './guesses.ts';
-export { listSessions } from './list-sessions.ts';
-export { logIn } from './log-in.ts';
-export { endOneSession, logOut } from './log-out.ts';
-export { getMe, getSession } from './read-session.ts';
+export { failedSignIns, type FailedSignInRow, endAllChallenges } from './sign-ins.store.ts';
 export { allTeamsOf } from './own-teams.store.ts';
-export { removeExpiredSessions } from './remove-expired-sessions.ts';

@@ -1,11 +1,114 @@
 import { refuse } from '../../../platform/refusal/index.ts';
 import type { Store } from '../../../platform/store/index.ts';
 import type { NobodyCtx } from '../../../tenancy/access/index.ts';
-import { emailKeyOf, findUserByEmailKey } from '../../../tenancy/users/index.ts';
-import { beginAttempt, forgiveAttempt, settleAttempt } from './attempts.ts';
-import { beginChallenge } from './begin-challenge.ts';
-import { beginSession } from './begin-session.ts';
-import { noteFailedSignIn } from './failed-sign-ins.ts';
+import { emailKeyOf, findUserByEmailKey, lockUser, findUser, type UserRow } from '../../../tenancy/users/index.ts';
+import { beginAttempt, forgiveAttempt, settleAttempt, noteFailedSignIn } from './attempts.ts';
+import { beginSession, mustBeUnchanged } from './sessions.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import { hashToken, newToken } from '../../../platform/secrets/index.ts';
+import {
+  secretOf,
+  countEntry,
+  mustSpend,
+  readAppCode,
+  readRecoveryCode,
+  settleEntries,
+  type Entry,
+  type Tell,
+} from '../mfa/index.ts';
+import { insertChallenge, countChallenge, endChallenge } from './sign-ins.store.ts';
+
+const CHALLENGE_COOKIE = 'rasket_challenge';
+
+const CHALLENGE_SECONDS = 600;
+
+/**
+ * For a person who has shown the password and has a second factor. The browser is known again by a cookie of its own, which is
+ * made here: one that somebody else has planted is worth nothing.
+ */
+async function beginChallenge(
+  { store, browser }: NobodyCtx,
+  user: UserRow,
+  within: (tx: Executor) => Promise<unknown>,
+) {
+  const { db, clock, ids } = store;
+  const [token, cookie] = [newToken('rmc_'), newToken('')];
+  const expiresAt = clock.now() + CHALLENGE_SECONDS * 1000;
+  await db.tx(async (tx) => {
+    mustBeUnchanged(await lockUser(tx, user.id), user);
+    const secret = await secretOf(tx, user.id);
+    if (!secret) throw new Error('a person with a second factor has a secret');
+    await insertChallenge(tx, {
+      ...{ id: ids.uuid(), token_hash: hashToken(token), browser_hash: hashToken(cookie), user_id: user.id },
+      ...{ password_hash: markOfPassword(user), secret_id: secret.id, failures: 0, expires_at: expiresAt },
+    });
+    await within(tx);
+  });
+  browser.keep(CHALLENGE_COOKIE, cookie, CHALLENGE_SECONDS);
+  return { object: 'mfa_challenge' as const, challenge_token: token, expires_at: isoTime(expiresAt) };
+}
+
+/** Changes with the password. */
+const markOfPassword = ({ password_hash: hash }: UserRow): string => hashToken(hash ?? '');
+
+const FAILURES_MAX = 5;
+
+export const verifyMfa = (
+  ctx: NobodyCtx,
+  { challenge_token: token, code }: { challenge_token: string; code: string },
+) => answerChallenge(ctx, token, readAppCode(code));
+
+export const recoverMfa = (
+  ctx: NobodyCtx,
+  { challenge_token: token, recovery_code: code }: { challenge_token: string; recovery_code: string },
+  tell: Tell,
+) => answerChallenge(ctx, token, readRecoveryCode(code), tell);
+
+async function answerChallenge(ctx: NobodyCtx, token: string, entry: Entry, tell?: Tell) {
+  const { store, browser } = ctx;
+  const { challenge, user, secret } = await takeAttempt(ctx, token, entry);
+  const session = await beginSession(
+    ctx,
+    user,
+    async (tx) => {
+      await mustSpend(store, tx, secret, entry);
+      if (!(await endChallenge(tx, challenge.id))) throw ended();
+      await settleEntries(tx, user.id, entry.kind);
+      await tell?.(tx, store, { userId: user.id, kind: 'recovery_code_used', address: browser.address });
+    },
+    { details: { second_factor: entry.kind } },
+  );
+  browser.forget(CHALLENGE_COOKIE);
+  return session;
+}
+
+/** Counts the answer as wrong before it is looked at, for the challenge and for the account. */
+async function takeAttempt({ store, browser }: NobodyCtx, token: string, { kind }: Entry) {
+  const { db, clock } = store;
+  const now = clock.now();
+  const cookie = browser.cookie(CHALLENGE_COOKIE);
+  if (cookie === undefined) throw ended();
+  const hashes = { tokenHash: hashToken(token), browserHash: hashToken(cookie) };
+  const taken = await db.tx(async (tx) => {
+    const challenge = await countChallenge(tx, hashes, { now, max: FAILURES_MAX });
+    if (!challenge) return undefined;
+    const [user, secret] = [await findUser(tx, challenge.user_id), await secretOf(tx, challenge.user_id)];
+    if (!user || user.disabled_at !== null || markOfPassword(user) !== challenge.password_hash) return undefined;
+    if (secret?.id !== challenge.secret_id) return undefined;
+    await countEntry(tx, user.id, kind, now);
+    return { challenge, user, secret };
+  });
+  if (!taken) throw ended();
+  return taken;
+}
+
+/** Answered alike, whatever is the matter with it. */
+const ended = () =>
+  refuse('validation_error', {
+    status: 422,
+    say: 'This challenge is not valid, or has ended; sign in with the password again.',
+  });
 
 /**
  * Begins a session, or a challenge for a person with a second factor. Answers alike, and works as hard, whether the address is

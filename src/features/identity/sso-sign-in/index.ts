@@ -3,5 +3,5 @@
  * them. The address of a provider is chosen by a team, so that it is asked through the guard. Begins sessions; stores no attempt.
  */
 export { finishSignIn, startSignIn, type NotSignedIn, type SignInFault } from './sign-in.ts';
-export { recheckSsoProviders } from './recheck-providers.ts';
+export { recheckSsoProviders } from './providers.ts';
 export { recheckSsoDomains, verifySsoDomain } from './verify-domain.ts';

@@ -1,10 +1,86 @@
 import type { JWKS, ServerMetadata } from 'openid-client';
 import type { World } from '../../../platform/world/index.ts';
 import { readProviderUrl } from '../sso/index.ts';
-import { clearProviderFault, type ConnectionRow } from '../../../tenancy/sso-rows/index.ts';
-import { askProvider } from './ask-provider.ts';
-import { noted } from './note-fault.ts';
-import { ProviderFault } from './provider-fault.ts';
+import {
+  clearProviderFault,
+  connectionsInUse,
+  noteProviderFault,
+  type ConnectionRow,
+  type ProviderStep,
+} from '../../../tenancy/sso-rows/index.ts';
+
+/** What a provider did that ends a sign-in. */
+export class ProviderFault extends Error {
+  /** `down`: it did not answer, or not in time; `wrong`: it answered what cannot be believed, or not be understood. */
+  readonly kind: 'down' | 'wrong';
+  /** What a browser brought may be at fault, which anybody can send: it tells nothing of the provider. */
+  isOfAnswer = false;
+  constructor(kind: 'down' | 'wrong', says: string, because?: unknown) {
+    super(says, because === undefined ? undefined : { cause: because });
+    this.kind = kind;
+  }
+}
+
+/** Of one answer; the keys of large providers are a tenth of it. */
+const ANSWER_BYTES_MAX = 256 * 1024;
+/** Statuses whose answer has no body (RFC 9110 §6.4.1). */
+const BODILESS = new Set([204, 205, 304]);
+
+interface ProviderRequest {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string | undefined;
+}
+
+/**
+ * One request to a provider, wherever its documents say that its endpoints are: to addresses that the guard lets through, with
+ * bounds on time and size, without following redirects.
+ */
+export async function askProvider(world: World, text: string, request: ProviderRequest = {}): Promise<Response> {
+  const url = readProviderUrl(text);
+  if (typeof url === 'string') throw new ProviderFault('wrong', `the address ${text.slice(0, 200)} ${url}`);
+  const stop = new AbortController();
+  const cancel = world.clock.timer(world.config.sso.answer_seconds * 1000, () => stop.abort());
+  let left = ANSWER_BYTES_MAX;
+  const mayTake = (bytes: number): boolean => (left -= bytes) >= 0;
+  try {
+    const method = request.method === 'POST' ? 'POST' : 'GET';
+    const headers = { accept: 'application/json', ...request.headers };
+    const send = { method, url, headers, body: request.body } as const;
+    const answer = await world.providers.send(send, { signal: stop.signal, mayTake });
+    if (answer.kind === 'failed') {
+      const { kind } = answer.fault;
+      const isWrong = kind === 'too_large' || kind === 'encoded';
+      throw new ProviderFault(isWrong ? 'wrong' : 'down', `${url.host}: ${kind}`, answer.because);
+    }
+    const { status, headers: got, body } = answer;
+    if (status < 200 || status > 599) throw new ProviderFault('wrong', `${url.host} answered ${status}`);
+    const kept = Object.entries(got).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+    return new Response(BODILESS.has(status) ? null : new Uint8Array(body), { status, headers: kept });
+  } finally {
+    cancel();
+  }
+}
+
+/** Of what a provider said, which is shown in terminals. */
+const SAID_CHARS_MAX = 300;
+
+/** Writes down what of the provider fails, for the findings of the team, and throws it on. */
+export async function noted<T>(
+  { db, clock }: World,
+  { id }: ConnectionRow,
+  { step, work }: { step: ProviderStep; work: Promise<T> },
+): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof ProviderFault && !error.isOfAnswer) {
+      const says = error.message.replaceAll(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, SAID_CHARS_MAX);
+      await noteProviderFault(db, id, { kind: error.kind, step, says, at: clock.now() });
+    }
+    throw error;
+  }
+}
 
 /** What is kept of a provider between sign-ins, by the clock of this process. */
 interface Known {
@@ -56,7 +132,7 @@ export function metadataOf(world: World, connection: ConnectionRow): Promise<Ser
 }
 
 /** Asks anew, whatever is kept. */
-export function askAgain(world: World, connection: ConnectionRow): Promise<ServerMetadata> {
+function askAgain(world: World, connection: ConnectionRow): Promise<ServerMetadata> {
   knownFor(world, connection).metadata = undefined;
   return metadataOf(world, connection);
 }
@@ -138,4 +214,26 @@ export async function askForKeys(world: World, connection: ConnectionRow, url: s
   const keys = (jwks as { keys?: unknown } | undefined)?.keys;
   if (Array.isArray(keys)) known.keys = { jwks: jwks as JWKS, at: world.clock.now() };
   return response;
+}
+
+/** Asked at once: those that are down take as long as an answer may. */
+const AT_ONCE = 20;
+
+/** Asks every provider what it says of itself, so that a team hears that it fails before its people stand in front of it. */
+export async function recheckSsoProviders(world: World): Promise<void> {
+  for (let after: string | null = null; ;) {
+    const rows: ConnectionRow[] = await connectionsInUse(world.db, after, AT_ONCE);
+    await Promise.all(rows.map((row) => ask(world, row)));
+    after = rows.at(-1)?.id ?? null;
+    if (rows.length < AT_ONCE) return;
+  }
+}
+
+async function ask(world: World, connection: ConnectionRow): Promise<void> {
+  try {
+    await askAgain(world, connection);
+  } catch (error) {
+    // It is noted with the connection.
+    if (!(error instanceof ProviderFault)) throw error;
+  }
 }

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
-import { hashToken } from '../../../platform/secrets/index.ts';
+import { hashToken, newToken } from '../../../platform/secrets/index.ts';
 import type { World } from '../../../platform/world/index.ts';
-import type { NobodyCtx } from '../../../tenancy/access/index.ts';
+import type { NobodyCtx, Browser } from '../../../tenancy/access/index.ts';
 import { audited } from '../../../tenancy/audit/index.ts';
 import { beginSession } from '../sessions/index.ts';
 import {
@@ -13,10 +13,283 @@ import {
   type ProviderClaims,
   type Unadmitted,
 } from '../sso/index.ts';
-import { connectionById, connectionOfDomain, noteAnswer, type ConnectionRow } from '../../../tenancy/sso-rows/index.ts';
-import { keepAttempt, newAttempt, takeAttempt, type Attempt } from './attempt.ts';
-import { ProviderFault } from './provider-fault.ts';
-import { authorizationUrl, redeem } from './redeem.ts';
+import {
+  connectionById,
+  connectionOfDomain,
+  noteAnswer,
+  clearProviderFault,
+  SEALED_SSO_SECRETS,
+  type ConnectionRow,
+} from '../../../tenancy/sso-rows/index.ts';
+import { ProviderFault, askProvider, noted, askForKeys, keysOf, KEYS_AGAIN_MS, metadataOf } from './providers.ts';
+import type { Configuration, ServerMetadata } from 'openid-client';
+import { systemClock } from '../../../platform/clock/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+
+/** A sign-in under way. The browser keeps it, sealed, so that nobody else's browser can finish it and nothing is stored. */
+interface Attempt {
+  /** Which provider was asked: an answer is taken to no other. */
+  connectionId: string;
+  state: string;
+  nonce: string;
+  verifier: string;
+  /** A path of ours. */
+  next: string | undefined;
+  startedAt: number;
+}
+
+const ATTEMPT_SECONDS = 600;
+const PURPOSE = 'sso attempt';
+const ROW = 'cookie';
+
+/** RFC 7636 §4.1: a verifier has 43 to 128 characters. */
+const random = (): string => newToken(newToken(''));
+
+/** The prefix makes browsers refuse it from a host beside ours, which could plant an attempt of its own. */
+const cookieName = ({ config }: Store): string => `${config.sessions.secure_cookie ? '__Host-' : ''}rasket_sso`;
+
+const newAttempt = ({ clock }: Store, connectionId: string, next: string | undefined): Attempt => ({
+  ...{ connectionId, next, startedAt: clock.now() },
+  ...{ state: random(), nonce: random(), verifier: random() },
+});
+
+const keepAttempt = (store: Store, browser: Browser, attempt: Attempt): void =>
+  browser.keep(cookieName(store), store.secrets.seal(JSON.stringify(attempt), PURPOSE, ROW), ATTEMPT_SECONDS);
+
+/** The attempt that this browser began, which is over with it; undefined where it began none, or too long ago. */
+function takeAttempt(store: Store, browser: Browser): Attempt | undefined {
+  const name = cookieName(store);
+  const sealed = browser.cookie(name);
+  if (sealed === undefined) return undefined;
+  browser.forget(name);
+  const attempt = open(store, sealed);
+  const isLive = attempt && store.clock.now() - attempt.startedAt < ATTEMPT_SECONDS * 1000;
+  return isLive ? attempt : undefined;
+}
+
+function open({ secrets }: Store, sealed: string): Attempt | undefined {
+  try {
+    return JSON.parse(secrets.open(sealed, PURPOSE, ROW)) as Attempt;
+  } catch {
+    // Not ours, or sealed with a key that is gone.
+    return undefined;
+  }
+}
+
+/** Clocks of two machines may differ by so much. */
+const TOLERANCE_SECONDS = 60;
+/** A token that was issued longer ago is no answer to this sign-in. */
+const ISSUED_SECONDS_MAX = 600;
+
+type Library = typeof import('openid-client');
+type Tokens = Awaited<ReturnType<Library['authorizationCodeGrant']>>;
+
+const AUTHS = ['client_secret_basic', 'client_secret_post'] as const;
+type Auth = (typeof AUTHS)[number];
+
+/** Loaded by the first sign-in: many an installation has none. */
+const library = (): Promise<Library> => import('openid-client');
+
+/** Where to send a person to. */
+async function authorizationUrl(
+  world: World,
+  connection: ConnectionRow,
+  { attempt, redirectUri, email }: { attempt: Attempt; redirectUri: string; email: string },
+): Promise<string> {
+  const oidc = await library();
+  const metadata = await metadataOf(world, connection);
+  const config = configurationFor(oidc, world, { connection, metadata });
+  const url = oidc.buildAuthorizationUrl(config, {
+    redirect_uri: redirectUri,
+    scope: 'openid email profile',
+    response_type: 'code',
+    // A cookie with SameSite=Lax does not come along with a form of the provider's page.
+    response_mode: 'query',
+    state: attempt.state,
+    nonce: attempt.nonce,
+    code_challenge: await oidc.calculatePKCECodeChallenge(attempt.verifier),
+    code_challenge_method: 'S256',
+    login_hint: email,
+  });
+  return url.href;
+}
+
+/**
+ * Exchanges the code of an answer for what the provider says of the person. The answer must be this provider's, and the token
+ * signed by one of its keys, for our client, for this sign-in and of this moment. Throws a `ProviderFault`.
+ */
+async function redeem(
+  world: World,
+  connection: ConnectionRow,
+  { attempt, answer }: { attempt: Attempt; answer: URL },
+): Promise<ProviderClaims> {
+  const oidc = await library();
+  const metadata = await metadataOf(world, connection);
+  const work = redeemAt(oidc, world, { connection, metadata, attempt, answer });
+  const claims = await noted(world, connection, { step: 'exchange', work });
+  if (connection.failing_since !== null) await clearProviderFault(world.db, connection.id);
+  return claims;
+}
+
+interface Redeemed {
+  connection: ConnectionRow;
+  metadata: ServerMetadata;
+  attempt: Attempt;
+  answer: URL;
+}
+
+async function redeemAt(
+  oidc: Library,
+  world: World,
+  { connection, metadata, attempt, answer }: Redeemed,
+): Promise<ProviderClaims> {
+  let isAsked = false;
+  const exchange = (auth: Auth): Promise<Tokens> => {
+    const config = configurationFor(oidc, world, { connection, metadata, auth, onAsk: () => (isAsked = true) });
+    oidc.enableNonRepudiationChecks(config);
+    giveKeys(oidc, world, { connection, config });
+    return oidc.authorizationCodeGrant(config, answer, {
+      expectedState: attempt.state,
+      expectedNonce: attempt.nonce,
+      pkceCodeVerifier: attempt.verifier,
+      idTokenExpected: true,
+    });
+  };
+  const tokens = await believed(inEachWay(oidc, metadata, exchange)).catch((error: unknown) => {
+    if (error instanceof ProviderFault) error.isOfAnswer = !isAsked || isOfCode(oidc, error.cause);
+    throw error;
+  });
+  const claims = tokens.claims();
+  if (!claims) throw new ProviderFault('wrong', 'the provider answered no ID token');
+  mustBeOfNow(claims.iat, world.clock.now());
+  if (claims.azp !== undefined && claims.azp !== connection.client_id) {
+    throw new ProviderFault('wrong', 'the token was issued to another client');
+  }
+  const isWhole = claims.email !== undefined && claims.email_verified !== undefined;
+  const asked = !isWhole && metadata.userinfo_endpoint !== undefined;
+  const config = configurationFor(oidc, world, { connection, metadata });
+  const told = asked ? await believed(oidc.fetchUserInfo(config, tokens.access_token, claims.sub)) : claims;
+  return {
+    subject: claims.sub,
+    email: textOf(told.email),
+    // Some providers write it as a text.
+    isVerified: told.email_verified === true || (told.email_verified as unknown) === 'true',
+    name: textOf(told.name) ?? textOf(claims.name),
+  };
+}
+
+/** The library's own clock is the machine's: it is told how old the keys are, as far as that decides whether it asks again. */
+function giveKeys(
+  oidc: Library,
+  world: World,
+  { connection, config }: { connection: ConnectionRow; config: Configuration },
+) {
+  const keys = keysOf(world, connection);
+  if (!keys) return;
+  const mayAskAgain = world.clock.now() - keys.at >= KEYS_AGAIN_MS;
+  const uat = Math.floor(systemClock.now() / 1000) - (mayAskAgain ? KEYS_AGAIN_MS / 1000 : 0);
+  oidc.setJwksCache(config, { jwks: keys.jwks, uat });
+}
+
+/**
+ * A client says who it is in a header or in the form, as it is registered, which the provider tells nobody: after the one is
+ * refused, the other is tried. The code is not used up by that.
+ */
+async function inEachWay(
+  oidc: Library,
+  { token_endpoint_auth_methods_supported: listed }: ServerMetadata,
+  exchange: (auth: Auth) => Promise<Tokens>,
+): Promise<Tokens> {
+  const ways = AUTHS.filter((one) => (listed ?? [AUTHS[0]]).includes(one));
+  const [first, second] = ways;
+  if (!first) {
+    throw new ProviderFault('wrong', 'the provider takes a client’s secret neither in a header nor in a form');
+  }
+  return exchange(first).catch((error: unknown) => {
+    const isUnknown =
+      error instanceof oidc.WWWAuthenticateChallengeError ||
+      (error instanceof oidc.ResponseBodyError && error.error === 'invalid_client');
+    if (second && isUnknown) return exchange(second);
+    throw error;
+  });
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+
+function mustBeOfNow(issuedAt: number, now: number): void {
+  const age = now / 1000 - issuedAt;
+  if (age > -TOLERANCE_SECONDS && age < ISSUED_SECONDS_MAX + TOLERANCE_SECONDS) return;
+  throw new ProviderFault('wrong', `the token was issued ${Math.round(age)} seconds ago`);
+}
+
+interface Client {
+  connection: ConnectionRow;
+  metadata: ServerMetadata;
+  auth?: Auth;
+  /** Before each request. */
+  onAsk?: () => void;
+}
+
+function configurationFor(oidc: Library, world: World, { connection, metadata, auth, onAsk }: Client): Configuration {
+  const secret = world.secrets.open(connection.client_secret, SEALED_SSO_SECRETS.purpose, connection.id);
+  const by = auth === 'client_secret_post' ? oidc.ClientSecretPost : oidc.ClientSecretBasic;
+  const client = {
+    [oidc.clockSkew]: Math.round((world.clock.now() - systemClock.now()) / 1000),
+    [oidc.clockTolerance]: TOLERANCE_SECONDS,
+  };
+  const config = new oidc.Configuration(metadata, connection.client_id, client, by(secret));
+  // An issuer is http on this machine alone; what is asked is checked again, each address by itself.
+  if (metadata.issuer.startsWith('http:')) oidc.allowInsecureRequests(config);
+  config[oidc.customFetch] = (url, { method, headers, body }) => {
+    onAsk?.();
+    const text = body instanceof URLSearchParams ? body.toString() : typeof body === 'string' ? body : undefined;
+    if (url === metadata.jwks_uri) return askForKeys(world, connection, url);
+    return askProvider(world, url, { method, headers, body: text });
+  };
+  return config;
+}
+
+/** What the library finds wrong is the provider's fault. What was thrown by the request itself is known already. */
+async function believed<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const fault = causeOf(error);
+    if (fault) throw fault;
+    throw new ProviderFault('wrong', saidBy(error), error);
+  }
+}
+
+function saidBy(error: unknown): string {
+  if (!(error instanceof Error)) return 'an answer that cannot be read';
+  const { error: code, error_description: more } = error as { error?: unknown; error_description?: unknown };
+  const claim = claimOf(error);
+  if (claim !== undefined) return `${error.message} (${claim})`;
+  if (typeof code !== 'string') return error.message;
+  return `it said ${code}${typeof more === 'string' ? `: ${more}` : ''}`;
+}
+
+/** Which claim of a token is not as it should be, which the library's message leaves out. */
+function claimOf(error: Error): string | undefined {
+  for (let one: unknown = error, depth = 0; typeof one === 'object' && one !== null && depth < 4; depth++) {
+    const { claim, cause } = one as { claim?: unknown; cause?: unknown };
+    if (typeof claim === 'string') return claim;
+    one = cause;
+  }
+  return undefined;
+}
+
+/** Codes by which a provider refuses us (RFC 6749 §5.2), not what a browser brought: anybody can bring a code that is none. */
+const REFUSES_US = new Set(['invalid_client', 'unauthorized_client', 'unsupported_grant_type', 'server_error']);
+
+const isOfCode = (oidc: Library, cause: unknown): boolean =>
+  cause instanceof oidc.ResponseBodyError && !REFUSES_US.has(cause.error);
+
+function causeOf(error: unknown): ProviderFault | undefined {
+  for (let one = error, depth = 0; one instanceof Error && depth < 5; one = one.cause, depth++)
+    if (one instanceof ProviderFault) return one;
+  return undefined;
+}
 
 /** Why a person is not signed in. */
 export type SignInFault =

@@ -5,8 +5,7 @@ import type { Ctx } from '../../../tenancy/access/index.ts';
 import { readAttachments } from '../../../mail/emails/index.ts';
 import { inboxNamed } from '../inboxes/index.ts';
 import type { Accept, Idempotency } from '../../../mail/accept/index.ts';
-import { composeAnswer, composeForward } from './compose.ts';
-import type { ComposedMail, WrittenMail } from './composed-mail.ts';
+import { composeAnswer, composeForward, type ComposedMail, type WrittenMail } from './compose.ts';
 import { mustFindOriginal, writtenFiles } from './original.ts';
 
 type Reply = BodyOf<'replyToInboxEmail'>;

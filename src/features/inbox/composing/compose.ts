@@ -1,7 +1,7 @@
-import { invalidField, invalidFields, refuse } from '../../../platform/refusal/index.ts';
+import { invalidField, invalidFields, refuse, notFound } from '../../../platform/refusal/index.ts';
 import { makeText } from '../../../platform/text-thread/index.ts';
 import type { World } from '../../../platform/world/index.ts';
-import { normalizeAddress } from '../../../protocol/address/index.ts';
+import { normalizeAddress, formatMailbox, parseMailbox, splitAddress } from '../../../protocol/address/index.ts';
 import {
   forwardBelow,
   forwardSubject,
@@ -11,17 +11,218 @@ import {
   replyRecipients,
   replySubject,
   signBelow,
+  replyAddress,
+  withoutReplyToken,
   type QuotedMessage,
 } from '../../../protocol/reply-message/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
-import { readEmail, RECIPIENTS_MAX, type DraftAttachment } from '../../../mail/emails/index.ts';
-import type { InboxRow, ThreadRow } from '../inbox-rows/index.ts';
-import { idsToKeepOfSent, subjectToKeep } from '../threads/index.ts';
-import type { ComposedMail, WrittenMail } from './composed-mail.ts';
+import {
+  readEmail,
+  RECIPIENTS_MAX,
+  attachmentsOf,
+  type DraftAttachment,
+  type EmailRow,
+  type EmailDraft,
+} from '../../../mail/emails/index.ts';
+import {
+  addToThread,
+  insertThread,
+  labelsOfThreads,
+  lockThread,
+  shownFolder,
+  sourceOf,
+  threadData,
+  automaticAnswersTo,
+  isAnsweredByMachine,
+  isInboxHere,
+  type InboxRow,
+  type ThreadRow,
+  type InboxMail,
+  type StoredFolder,
+} from '../inbox-rows/index.ts';
+import {
+  idsToKeepOfSent,
+  subjectToKeep,
+  senderProofOf,
+  whyNoAutomaticAnswer,
+  type AnswerLoop,
+  type NoAutomaticAnswer,
+} from '../threads/index.ts';
 import { filesOf, type Original } from './original.ts';
-import { answeredByMachine, isAutomatic, unlessInLoop } from './robots.ts';
-import { putSent } from './put-sent.ts';
-import { senderOf, type InboxSender } from './sender.ts';
+import { recordEvents, type InboxEmailData, type NewEvent } from '../../../mail/events/index.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import { readList } from '../../../mail/received-emails/index.ts';
+import { firstIdAt } from '../../../platform/ids/index.ts';
+import { headersOfAutomaticAnswer, machineSigns, type MachineSign } from '../../../protocol/automatic-mail/index.ts';
+import { answerLoopIn } from '../inbox-threads/index.ts';
+import { inboxKeysOf } from '../inboxes/index.ts';
+
+/** To one address, by all inboxes of a team, within 24 hours. */
+const PER_SENDER_AND_DAY = 4;
+const DAY_MS = 86_400_000;
+
+/** RFC 3834 §5: a program that answers says so in this header. */
+const isAutomatic = (headers: Record<string, string> | null): boolean =>
+  Object.entries(headers ?? {}).some(
+    ([name, value]) => name.toLowerCase() === 'auto-submitted' && !/^no(?:$|[\s;(])/i.test(value.trim()),
+  );
+
+interface Answered {
+  inbox: InboxRow;
+  thread: ThreadRow;
+  original: Original;
+  sender: InboxSender;
+}
+
+/** An answer that a machine wrote is sent only where it makes no loop; that is decided where two of them cannot both be the last. */
+function answeredByMachine(ctx: Ctx<World>, mail: ComposedMail, answered: Answered): ComposedMail {
+  const named = new Set(mail.draft.headers.map(([name]) => name.toLowerCase()));
+  const marks = headersOfAutomaticAnswer(mail.draft.from.address).filter(([name]) => !named.has(name.toLowerCase()));
+  return {
+    ...mail,
+    draft: { ...mail.draft, headers: [...mail.draft.headers, ...marks] },
+    async beside(tx, email) {
+      const to = mail.draft.recipients.map(({ address }) => normalizeAddress(address));
+      for (const address of to) await mustMakeNoLoop(ctx, tx, { ...answered, to: address });
+      return mail.beside(tx, email);
+    },
+  };
+}
+
+/**
+ * What is not marked as a program's may still be one's. A signed-in person is never stopped: people read what they answer.
+ * Counted where the counters of the team are locked, so that two at once cannot both be the last.
+ */
+function unlessInLoop(ctx: Ctx<World>, mail: ComposedMail, { id }: Pick<ThreadRow, 'id'>): ComposedMail {
+  if (ctx.actor.kind === 'session') return mail;
+  return {
+    ...mail,
+    async beside(tx, email) {
+      const loop = await answerLoopIn(tx, id, ctx.store.clock.now());
+      if (loop) throw inLoop(loop);
+      return mail.beside(tx, email);
+    },
+  };
+}
+
+const inLoop = ({ address, until, rounds, within }: AnswerLoop) =>
+  refuse('validation_error', {
+    status: 422,
+    say: `${address} was answered ${rounds} times within ${within} in this thread, each time after new mail: two programs may be answering each other. A program can send here again after ${isoTime(until)}; a person who is signed in can at any time.`,
+  });
+
+async function mustMakeNoLoop(
+  ctx: Ctx<World>,
+  tx: Executor,
+  { thread, original, sender, to }: Answered & { to: string },
+): Promise<void> {
+  const { teamId, store } = ctx;
+  const sinceId = firstIdAt(store.clock.now() - DAY_MS);
+  const answers = await automaticAnswersTo(tx, teamId, { address: to, sinceId });
+  const isOurs = original.direction === 'outbound';
+  const isHere = await isInboxHere(tx, splitAddress(to)?.domain ?? '', inboxKeysOf(to));
+  const why = whyNoAutomaticAnswer({
+    mail: { proof: senderProofOf(original.authentication), ownAddresses: sender.own },
+    to,
+    named: isOurs ? [...sender.own] : [...original.to, ...original.cc].map(bare),
+    signs: isOurs ? [] : signsOf(original, sender),
+    isSpam: thread.folder === 'spam',
+    isInboxHere: () => isHere,
+    counts: {
+      toSenderOfDay: answers.length,
+      toMessage: answers.filter((headers) => original.messageId !== '' && headers.includes(original.messageId)).length,
+      inThread: (await isAnsweredByMachine(tx, thread.id)) ? 1 : 0,
+    },
+    limits: { perSenderAndDay: PER_SENDER_AND_DAY },
+  });
+  if (why === undefined) return;
+  throw refuse('validation_error', { status: 422, say: `No automatic answer goes to ${to}: ${REASONS[why]}` });
+}
+
+function signsOf(original: Original, { own }: InboxSender): MachineSign[] {
+  const { from, to, cc, replyTo, subject, messageId, headers, mailFrom = '' } = original;
+  const read = { isRead: true as const, headers: { ...headers }, html: null, text: null, parts: [] };
+  const reading = { from, to, cc, bcc: [], replyTo, subject, messageId, ...read };
+  return machineSigns(reading, { mailFrom, ownAddresses: own });
+}
+
+function bare(written: string): string {
+  const parsed = parseMailbox(written, { allowSingleLabel: true });
+  return parsed.ok ? normalizeAddress(withoutReplyToken(parsed.mailbox.address)) : '';
+}
+
+const REASONS: Record<NoAutomaticAnswer, string> = {
+  'auto-submitted': 'the email says that a program wrote it.',
+  'answer-header': 'the email is an automatic answer itself.',
+  'null-sender': 'the email has no envelope sender, as notices have none.',
+  subject: 'the subject of the email is that of an automatic answer.',
+  bulk: 'the email was sent to many.',
+  list: 'the email came by a mailing list.',
+  suppressed: 'the email asks for no automatic answers.',
+  'no-reply': 'nobody reads what is sent to its sender.',
+  loop: 'the email has been answered from this inbox before.',
+  'no-sender': 'the email has no sender.',
+  'own-inbox': 'it is an inbox itself.',
+  spam: 'the thread is spam.',
+  'forged-sender': 'the sender of the email is forged.',
+  'not-addressed': 'the email does not name the inbox as a recipient.',
+  answered: 'this email was answered automatically before.',
+  'answered-thread': 'the thread was answered automatically, and nobody has written in it since.',
+  limit: `it had ${PER_SENDER_AND_DAY} of them within 24 hours.`,
+};
+
+const EVERY = '*@';
+
+/** Under which names mail goes out from an inbox, and to where it is answered. */
+interface InboxSender {
+  from: string;
+  replyTo: string | undefined;
+  /** Of the inbox, in the form in which addresses are compared. */
+  own: ReadonlySet<string>;
+}
+
+/** The inbox of a whole domain writes from the address that was written to, so that it can only answer. */
+function senderOf(
+  world: World,
+  inbox: InboxRow,
+  { threadId, original }: { threadId: string; original: Original | undefined },
+): InboxSender {
+  const address = inbox.address.startsWith(EVERY) ? addressedIn(inbox, original) : inbox.address;
+  if (address === undefined) {
+    const say = `${inbox.address} stands for every address of its domain; mail can be sent from it only in answer to mail that came to one of them.`;
+    throw invalidField('inbox', say);
+  }
+  const name = inbox.from_name ?? inbox.name ?? '';
+  // Where mail arrives at another server first, that may know no addresses with a tag.
+  const token =
+    inbox.receiving_address === null
+      ? replyAddress(address, { inboxId: inbox.id, threadId }, { now: world.clock.now(), mac: macOf(world) })
+      : undefined;
+  const own = [address, inbox.address, inbox.receiving_address ?? address].map(normalizeAddress);
+  return {
+    from: formatMailbox({ name, address }),
+    replyTo: token === undefined ? undefined : formatMailbox({ name, address: token }),
+    own: new Set(own),
+  };
+}
+
+const macOf =
+  ({ secrets }: World) =>
+  (bytes: Uint8Array): Buffer =>
+    secrets.mac('inbox reply address', bytes);
+
+function addressedIn(inbox: InboxRow, original: Original | undefined): string | undefined {
+  const domain = inbox.address.slice(EVERY.length).toLowerCase();
+  const among =
+    original?.direction === 'outbound' ? [original.from] : [...(original?.receivedFor ?? []), ...(original?.to ?? [])];
+  return among
+    .flatMap((written) => {
+      const parsed = parseMailbox(written);
+      return parsed.ok ? [withoutReplyToken(parsed.mailbox.address)] : [];
+    })
+    .find((address) => splitAddress(address)?.domain.toLowerCase() === domain);
+}
 
 /** Everything that one mail is made of, with what it quotes in its texts. */
 interface Parts {
@@ -195,3 +396,99 @@ const nobodyToAnswer = () =>
     status: 422,
     say: 'The email names nobody but the inbox to whom an answer could go; forward it instead, or write a draft with to.',
   });
+
+/** What somebody wrote; the rest is made. */
+export interface WrittenMail {
+  to: string[] | undefined;
+  cc: string[];
+  bcc: string[];
+  subject: string | null;
+  html: string | null;
+  text: string | null;
+  headers: Record<string, string> | null;
+  files: DraftAttachment[];
+}
+
+export interface ComposedMail {
+  id: string;
+  draft: EmailDraft;
+  beside(tx: Executor, email: EmailRow): Promise<InboxEmailData>;
+}
+
+/** A mail that an inbox sends, as its thread keeps it. */
+interface Sending {
+  inboxId: string;
+  /** Of a new thread, the id that the mail names already. */
+  threadId: string;
+  isNewThread: boolean;
+  /** What is new in its text, without what it quotes. */
+  text: string;
+  keys: InboxMail['keys'];
+  participants: readonly string[];
+  subjectKey: string;
+}
+
+/**
+ * Puts a mail that was accepted into its thread, in the same transaction. The thread is locked behind the counters of its
+ * team, as where mail is received. Answers what every event of the mail says.
+ */
+async function putSent(ctx: Ctx<World>, tx: Executor, email: EmailRow, sending: Sending): Promise<InboxEmailData> {
+  const { inboxId, threadId, isNewThread } = sending;
+  const mail = mailOf(email, sending);
+  const before = isNewThread ? undefined : await lockThread(tx, inboxId, threadId);
+  if (!isNewThread && !before) throw notFound('Thread');
+  const thread = before
+    ? await addToThread(tx, before, mail, folderAfter(before.folder))
+    : await insertThread(tx, { id: threadId, folder: 'sent' }, mail);
+  const files = email.attachment_count > 0 ? await attachmentsOf(tx, [email.id]) : [];
+  const about = threadData(sourceOf(ctx.actor), thread, await labelsOfThreads(tx, [thread.id]));
+  const data: InboxEmailData = {
+    ...about,
+    email_id: email.id,
+    email: {
+      ...{ id: email.id, direction: 'outbound', from: mail.from, to: mail.to, cc: mail.cc, bcc: mail.bcc },
+      reply_to: readList(email.reply_to_list),
+      subject: email.subject === '' ? null : email.subject,
+      message_id: email.message_id,
+      attachments: files.map(({ id, filename, size }) => ({ id, filename, size: Number(size) })),
+      ...{ read: true, received_at: isoTime(mail.at) },
+    },
+  };
+  await recordEvents(tx, ctx.store.ids, eventsOf({ before, thread, data, at: mail.at }));
+  return data;
+}
+
+function eventsOf({
+  before,
+  thread,
+  data,
+  at,
+}: {
+  before: ThreadRow | undefined;
+  thread: ThreadRow;
+  data: InboxEmailData;
+  at: number;
+}): NewEvent[] {
+  // By the email, so that they are erased with it.
+  const about = { teamId: thread.team_id, subjectId: data.email_id, at };
+  const events: NewEvent[] = [];
+  if (!before) events.push({ ...about, type: 'inbox.thread.created', data });
+  const [from, to] = [before && shownFolder(before.folder), shownFolder(thread.folder)];
+  if (from === 'trash' && to === 'inbox') {
+    const { source, inbox_id, thread_id, thread: shown } = data;
+    const moved = { source, inbox_id, thread_id, thread: shown, from, to };
+    events.push({ ...about, type: 'inbox.thread.folder.updated', data: moved });
+  }
+  events.push({ ...about, type: 'inbox.email.sent', data });
+  return events;
+}
+
+/** The person who answers wants to see what comes back: what is snoozed wakes, and what was thrown away is wanted again. */
+const folderAfter = (folder: StoredFolder): StoredFolder =>
+  folder === 'snoozed' || folder === 'trash' ? 'inbox' : folder;
+
+const mailOf = (email: EmailRow, { inboxId, text, keys, participants, subjectKey }: Sending): InboxMail => ({
+  ...{ inboxId, teamId: email.team_id, emailId: email.id, direction: 'outbound', at: Number(email.created_at) },
+  ...{ from: email.sender, to: readList(email.to_list), cc: readList(email.cc_list), bcc: readList(email.bcc_list) },
+  ...{ subject: email.subject, text, hasAttachment: email.attachment_count > 0, keys, participants, subjectKey },
+});

@@ -3,6 +3,5 @@
  * which their thread takes them up.
  */
 export { forwardEmail, previewForward, previewReply, replyToEmail } from './answer.ts';
-export type { ComposedMail } from './composed-mail.ts';
-export { previewDraft, sendDraft } from './send-draft.ts';
-export { createDraft, updateDraft } from './write-drafts.ts';
+export type { ComposedMail } from './compose.ts';
+export { previewDraft, sendDraft, createDraft, updateDraft } from './drafts.ts';

@@ -18,7 +18,17 @@ export {
   type DraftFileRow,
   type DraftRow,
 } from './drafts.store.ts';
-export { sourceOf, threadData } from './event-data.ts';
+export {
+  sourceOf,
+  threadData,
+  presentInbox,
+  presentInboxItem,
+  presentThread,
+  presentThreadItem,
+  presentThreadLabel,
+  shownFolder,
+  type ThreadSurroundings,
+} from './present.ts';
 export {
   channelRows,
   countInboxes,
@@ -40,16 +50,7 @@ export {
   type InboxChange,
   type NewInbox,
 } from './inboxes.store.ts';
-export { automaticAnswersTo, isAnsweredByMachine, isInboxHere, passedSince } from './machines.store.ts';
-export {
-  presentInbox,
-  presentInboxItem,
-  presentThread,
-  presentThreadItem,
-  presentThreadLabel,
-  shownFolder,
-  type ThreadSurroundings,
-} from './present.ts';
+export { automaticAnswersTo, isAnsweredByMachine, isInboxHere, passedSince } from './automatic-answers.store.ts';
 export {
   inboxDraftsAmong,
   removeDeletedRows,
@@ -97,8 +98,6 @@ export {
   type ThreadEmail,
   type ThreadFilter,
   type ThreadLabelRow,
-} from './thread-lists.store.ts';
-export {
   addToThread,
   candidateAddressed,
   candidatesByIds,

@@ -1,6 +1,8 @@
 import { isoTime } from '../../../platform/clock/index.ts';
 import type { Direction, InboxRow, StoredFolder, ThreadRow } from './rows.ts';
-import type { ThreadLabelRow } from './thread-lists.store.ts';
+import type { ThreadLabelRow } from './threads.store.ts';
+import type { InboxEventSource, InboxThreadData } from '../../../mail/events/index.ts';
+import type { Actor } from '../../../tenancy/access/index.ts';
 
 const timeOrNull = (at: number | string | null): string | null => (at === null ? null : isoTime(Number(at)));
 
@@ -83,4 +85,27 @@ export const presentThread = (
   snoozed_until: timeOrNull(row.snoozed_until),
   notes: row.notes,
   answers_paused: loop === undefined ? null : { address: loop.address, until: isoTime(loop.until) },
+});
+
+/** Whom an event names as its source. */
+export function sourceOf(actor: Actor): InboxEventSource {
+  if (actor.kind === 'session') return 'dashboard';
+  return actor.kind === 'job' ? 'system' : 'api';
+}
+
+/** What every event of a thread says. */
+export const threadData = (
+  source: InboxEventSource,
+  thread: ThreadRow,
+  labels: readonly Omit<ThreadLabelRow, 'thread_id'>[],
+): InboxThreadData => ({
+  ...{ source, inbox_id: thread.inbox_id, thread_id: thread.id },
+  thread: {
+    object: 'inbox_thread',
+    id: thread.id,
+    subject: thread.subject === '' ? null : thread.subject,
+    folder: shownFolder(thread.folder),
+    labels: labels.map(presentThreadLabel),
+    read: thread.is_read === 1,
+  },
 });

@@ -12,12 +12,36 @@ import {
   sentLast,
   threadRowsEnding,
   withDrafts,
+  findThreadEmail,
+  listThreadEmailRows,
+  passedSince,
   type StoredFolder,
   type ThreadRow,
   type ThreadSurroundings,
+  type ThreadEmail,
 } from '../inbox-rows/index.ts';
 import { inboxNamed } from '../inboxes/index.ts';
-import { answerLoopIn } from './answers-paused.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import {
+  attachmentsOf,
+  emailRowsByIds,
+  isWithheld,
+  loadBodies,
+  type EmailBody,
+  type EmailRow,
+} from '../../../mail/emails/index.ts';
+import {
+  loadReceivedBodies,
+  readList,
+  receivedAttachmentsOf,
+  receivedByIds,
+  type Authentication,
+  type ReceivedEmailRow,
+} from '../../../mail/received-emails/index.ts';
+import { mustBeWithinQuota } from '../../../tenancy/usage/index.ts';
+import { firstIdAt, timeOfId } from '../../../platform/ids/index.ts';
+import { answerLoopOf, LOOP_WINDOW_MS, type AnswerLoop } from '../threads/index.ts';
 
 /** Without a filter: all but junk and trash. */
 const WITHOUT_FOLDERS: readonly StoredFolder[] = ['inbox', 'archive', 'sent'];
@@ -101,4 +125,123 @@ async function surroundingsOf(
     labels: labels.get(id) ?? [],
     assignee: assigneeId === null ? null : (assignees.get(assigneeId) ?? null),
   });
+}
+
+/** A hundred bodies of 2 MB would be a page that no client can hold. */
+const PAGE_CHARS_MAX = 4 * 1024 * 1024;
+
+export async function listInboxThreadEmails(ctx: Ctx, named: string, threadId: string, page: Page) {
+  const thread = await threadNamed(ctx, named, threadId);
+  await mustBeWithinQuota(ctx);
+  const { rows, hasMore } = await listThreadEmailRows(ctx.store.db, thread.id, page);
+  // Counted from the end of the page where the next one joins.
+  const inOrder = page.before === undefined ? rows : rows.toReversed();
+  const data = await presentEmails(ctx.store, inOrder, PAGE_CHARS_MAX);
+  if (page.before !== undefined) data.reverse();
+  return { object: 'list' as const, has_more: hasMore || data.length < rows.length, data };
+}
+
+export async function getInboxThreadEmail(ctx: Ctx, named: string, threadId: string, emailId: string) {
+  const thread = await threadNamed(ctx, named, threadId);
+  const row = await findThreadEmail(ctx.store.db, thread.id, emailId);
+  if (!row) throw notFound('Email');
+  await mustBeWithinQuota(ctx);
+  const [email] = await presentEmails(ctx.store, [row], Number.POSITIVE_INFINITY);
+  if (!email) throw notFound('Email');
+  return email;
+}
+
+/** In the given order, as many as their bodies allow. One that is being removed at this moment is left out. */
+async function presentEmails(store: Store, rows: readonly ThreadEmail[], charsMax: number) {
+  const idsOf = (direction: ThreadEmail['direction']): string[] =>
+    rows.filter((row) => row.direction === direction).map((row) => row.email_id);
+  const received = await readReceived(store, idsOf('inbound'), charsMax);
+  const sent = await readSent(store, idsOf('outbound'), charsMax);
+  const emails: (NonNullable<ReturnType<typeof received>> | NonNullable<ReturnType<typeof sent>>)[] = [];
+  let chars = 0;
+  for (const row of rows) {
+    const email = row.direction === 'inbound' ? received(row) : sent(row);
+    if (email === 'left out') break;
+    if (email === undefined) continue;
+    chars += (email.html?.length ?? 0) + (email.text?.length ?? 0);
+    if (chars > charsMax && emails.length > 0) break;
+    emails.push(email);
+  }
+  return emails.filter((email) => email !== 'left out');
+}
+
+async function readReceived(store: Store, ids: readonly string[], charsMax: number) {
+  const rows = new Map((await receivedByIds(store.db, ids)).map((row) => [row.id, row]));
+  const files = Map.groupBy(await receivedAttachmentsOf(store.db, ids), (file) => file.received_id);
+  const bodies = await loadReceivedBodies(store, ids, charsMax);
+  return ({ email_id: id, is_read: isRead }: ThreadEmail) => {
+    const row = rows.get(id);
+    if (!row) return undefined;
+    const body = bodies.get(id);
+    if (!body) return 'left out' as const;
+    return {
+      ...headOf(row),
+      direction: 'inbound' as const,
+      ...{ html: body.html, text: body.text },
+      attachments: (files.get(id) ?? []).map((file) => fileOf(file)),
+      read: isRead === 1,
+      last_event: null,
+      verdict: verdictOf(row),
+    };
+  };
+}
+
+async function readSent(store: Store, ids: readonly string[], charsMax: number) {
+  const rows = new Map((await emailRowsByIds(store.db, ids)).map((row) => [row.id, row]));
+  const files = Map.groupBy(await attachmentsOf(store.db, ids), (file) => file.email_id);
+  const bodies = await loadBodies(store, store.db, ids, charsMax);
+  return ({ email_id: id, is_read: isRead }: ThreadEmail) => {
+    const row = rows.get(id);
+    if (!row) return undefined;
+    const stored = bodies.get(id);
+    if (!stored) return 'left out' as const;
+    const body: EmailBody = isWithheld(store, row) ? { html: null, text: null } : stored;
+    return {
+      ...headOf(row),
+      direction: 'outbound' as const,
+      ...{ html: body.html, text: body.text },
+      attachments: (files.get(id) ?? []).map((file) => fileOf(file)),
+      read: isRead === 1,
+      last_event: row.last_event as string | null,
+      verdict: null,
+    };
+  };
+}
+
+const headOf = (row: ReceivedEmailRow | EmailRow) => ({
+  id: row.id,
+  from: row.sender,
+  to: readList(row.to_list),
+  cc: readList(row.cc_list),
+  bcc: readList(row.bcc_list),
+  reply_to: readList(row.reply_to_list),
+  subject: row.subject === '' ? null : row.subject,
+  message_id: row.message_id === '' ? null : row.message_id,
+  received_at: isoTime(Number(row.created_at)),
+});
+
+const fileOf = ({ id, filename, size }: { id: string; filename: string | null; size: number | string }) => ({
+  id,
+  filename,
+  size: Number(size),
+});
+
+const verdictOf = ({ authentication }: ReceivedEmailRow): Authentication['verdict'] | null =>
+  authentication === null ? null : (JSON.parse(authentication) as Authentication).verdict;
+
+/** Whether programs may not answer in a thread for now, because two of them may be answering each other. */
+export async function answerLoopIn(db: Executor, threadId: string, now: number): Promise<AnswerLoop | undefined> {
+  const rows = await passedSince(db, threadId, firstIdAt(now - LOOP_WINDOW_MS));
+  const passed = rows.map(({ email_id: id, direction, to_list: to, created_at: createdAt }) => ({
+    direction,
+    // An email past retention has only its id, which may run ahead of the clock.
+    at: Number(createdAt ?? Math.min(timeOfId(id), now)),
+    to: to === null ? [] : readList(to),
+  }));
+  return answerLoopOf(passed, now);
 }

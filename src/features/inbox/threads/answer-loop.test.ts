@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { answerLoopOf, type Passed } from './answer-loop.ts';
+import { answerLoopOf, type Passed } from './automatic-answers.ts';
 
 const MINUTE = 60_000;
 const rounds = (count: number, everyMs: number, to = ['Ada <Ada@example.org>']): Passed[] =>

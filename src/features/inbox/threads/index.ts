@@ -2,7 +2,16 @@
  * Pure rules of an inbox's conversations: to which thread a received message belongs, with what evidence. The rows are read
  * and written by the families that have them; the work is bounded whatever a stranger writes.
  */
-export { answerLoopOf, LOOP_WINDOW_MS, type AnswerLoop, type Passed } from './answer-loop.ts';
+export {
+  answerLoopOf,
+  LOOP_WINDOW_MS,
+  type AnswerLoop,
+  type Passed,
+  whyNoAutomaticAnswer,
+  type AutomaticAnswerAsk,
+  type AutomaticAnswerCounts,
+  type NoAutomaticAnswer,
+} from './automatic-answers.ts';
 export {
   participantsOf,
   readIncomingMail,
@@ -10,8 +19,6 @@ export {
   type InboxOfMail,
   type IncomingMail,
   type SenderProof,
-} from './incoming-mail.ts';
-export {
   BY_SUBJECT_DAYS,
   idsToKeep,
   idsToKeepOfSent,
@@ -25,9 +32,3 @@ export {
   type ThreadEvidence,
   type ThreadingRules,
 } from './which-thread.ts';
-export {
-  whyNoAutomaticAnswer,
-  type AutomaticAnswerAsk,
-  type AutomaticAnswerCounts,
-  type NoAutomaticAnswer,
-} from './may-answer.ts';

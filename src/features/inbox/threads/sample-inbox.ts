@@ -2,13 +2,15 @@ import { createHmac } from 'node:crypto';
 import { readMessage } from '../../../protocol/read-message/index.ts';
 import { replyAddress } from '../../../protocol/reply-message/index.ts';
 import type { Authentication } from '../../../mail/received-emails/index.ts';
-import { participantsOf, readIncomingMail, type IncomingMail } from './incoming-mail.ts';
 import {
+  participantsOf,
+  readIncomingMail,
   idsToKeep,
   idsToKeepOfSent,
   idsToLookUp,
   subjectToLookUp,
   whichThread,
+  type IncomingMail,
   type ThreadCandidate,
   type ThreadChoice,
 } from './which-thread.ts';

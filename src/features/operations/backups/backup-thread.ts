@@ -3,7 +3,7 @@ import path from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../../platform/clock/index.ts';
 import { openDb } from '../../../platform/db/index.ts';
-import { removeHalfMade } from './kept-backups.ts';
+import { removeHalfMade } from './backup-folder.ts';
 import { makeBackup } from './make-backup.ts';
 import type { ThreadAnswer, ThreadOrder } from './take-backup.ts';
 import { verifyBackup } from './verify-backup.ts';

@@ -9,9 +9,8 @@ import type { SealedColumn } from '../../../platform/secrets/index.ts';
 import type { Store } from '../../../platform/store/index.ts';
 import { runningNodes } from '../findings/index.ts';
 import { isDatedAhead, readBackupNotes } from '../../../tenancy/instance/index.ts';
-import { readFacts } from './backup-folder.ts';
-import { directUrl, whyNoDump } from './dump-copy.ts';
-import { backupsFolder } from './kept-backups.ts';
+import { readFacts, backupsFolder } from './backup-folder.ts';
+import { directUrl, whyNoDump } from './database-copy.ts';
 import { contentInOf } from './make-backup.ts';
 import { takeBackup } from './take-backup.ts';
 

@@ -1,4 +1,158 @@
-import type { BackupFacts } from './backup-folder.ts';
+import { BackupFault, type BackupFacts } from './backup-folder.ts';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import type { Config } from '../../../platform/config/index.ts';
+import {
+  openSnapshot,
+  writeSnapshot,
+  countRows,
+  openPgSnapshot,
+  schemaState,
+  serverFacts,
+  tableShapes,
+  type Db,
+  type Executor,
+  type PgSnapshot,
+} from '../../../platform/db/index.ts';
+import { blobsFolder, openFileBlobs, type Blobs } from '../../../platform/blobs/index.ts';
+import { dumpDatabase, dumpVersion } from '../../../platform/pg-programs/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import { keysInRows, namedContents } from '../moves/index.ts';
+
+const DUMP_FILE = 'rasket.dump';
+
+interface DumpSource {
+  config: Pick<Config, 'database'>;
+  db: Db;
+  programs: string;
+}
+
+/** PostgreSQL itself, where `url` leads to a pooler that keeps no connection for us. */
+export const directUrl = ({ database }: Pick<Config, 'database'>): string => database.listen_url || database.url;
+
+/** Why the backup that is planned would fail, seen before its time; undefined where nothing stands in its way. */
+export const whyNotDumped = async (store: Pick<Store, 'config' | 'db'>): Promise<string | undefined> =>
+  store.config.backup.schedule === '' ? undefined : whyNoDump(store);
+
+/** Why none can be made here at all: pg_dump is not there, or older than the server. */
+export async function whyNoDump({ config, db }: Pick<Store, 'config' | 'db'>): Promise<string | undefined> {
+  if (db.dialect !== 'pg') return undefined;
+  const { version } = await serverFacts(db);
+  try {
+    await mustReadServer(config.backup.pg_programs, { major: Number.parseInt(version, 10), version });
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** Answers the version of pg_dump. */
+async function mustReadServer(
+  programs: string,
+  { major, version }: Pick<PgSnapshot, 'major' | 'version'>,
+): Promise<string> {
+  const found = await dumpVersion(programs);
+  if (found.major >= major) return found.version;
+  throw new BackupFault(
+    `pg_dump is of version ${found.version} and the server of ${version}, which it cannot read; install the client programs of version ${major} (Debian: postgresql-client-${major}), or name their folder in backup.pg_programs`,
+  );
+}
+
+/** PostgreSQL: what pg_dump writes of one snapshot, which is kept until the content is copied and the rows are counted. */
+export async function withDump<T>(
+  { config, db, programs }: DumpSource,
+  { isAlone, signal }: { isAlone: boolean; signal: AbortSignal | undefined },
+  work: (copy: DatabaseCopy) => Promise<T>,
+): Promise<T> {
+  const url = directUrl(config);
+  const snapshot = await openPgSnapshot(url, { isAlone });
+  try {
+    const program = await mustReadServer(programs, snapshot);
+    const { version: server, namespace } = snapshot;
+    return await work({
+      name: DUMP_FILE,
+      write: (part) => dumpDatabase({ programs, url, snapshot: snapshot.id, file: path.join(part, DUMP_FILE), signal }),
+      mustHaveContent: (part) => mustHaveContent({ snapshot, db }, openFileBlobs(blobsFolder(part))),
+      describe: async () => ({
+        schema: (await schemaState(snapshot)).done.at(-1) ?? null,
+        rows: await countAll(snapshot),
+        dump: { program, server, namespace },
+      }),
+    });
+  } finally {
+    await snapshot.close();
+  }
+}
+
+async function countAll(snapshot: Executor): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { name } of await tableShapes(snapshot)) counts[name] = await countRows(snapshot, name);
+  return counts;
+}
+
+const TOLD_MAX = 5;
+
+/** What was removed since the snapshot no row names any more: a restored copy removes those rows as well, because their time is over. */
+async function mustHaveContent({ snapshot, db }: { snapshot: Executor; db: Db }, blobs: Blobs): Promise<void> {
+  // The rows of a version before name it otherwise.
+  if ((await schemaState(snapshot)).pending.length > 0) return;
+  const missing = await absentContents(snapshot, blobs, () => true);
+  if (missing.size === 0) return;
+  const lost = await absentContents(db, blobs, (key) => missing.has(key));
+  if (lost.size === 0) return;
+  const named = [...lost].slice(0, TOLD_MAX).map(([key, table]) => `${key} (${table})`);
+  throw new BackupFault(`rows name content that is not there: ${named.join(', ')}; ${lost.size} in all`);
+}
+
+async function absentContents(
+  db: Executor,
+  blobs: Blobs,
+  isAsked: (key: string) => boolean,
+): Promise<Map<string, string>> {
+  const absent = new Map<string, string>();
+  for await (const { table, named } of namedContents(db)) {
+    const inRows = await keysInRows(db, [...new Set(named.map(({ owner }) => owner))]);
+    for (const { owner, name } of named) {
+      const key = `${owner}/${name}`;
+      if (isAsked(key) && !inRows.has(key) && !(await isThere(blobs, key))) absent.set(key, table);
+    }
+  }
+  return absent;
+}
+
+const isThere = (blobs: Blobs, key: string): Promise<boolean> =>
+  blobs.size(key).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return false;
+      throw error;
+    },
+  );
+
+/** SQLite: the file as it stands at one moment. */
+export function fileCopy({ config, db }: { config: Pick<Config, 'database'>; db: Db }): DatabaseCopy {
+  const name = databaseName(config);
+  return {
+    name,
+    async write(part) {
+      await mkdir(path.dirname(path.join(part, name)), { recursive: true, mode: 0o700 });
+      await writeSnapshot(db, path.join(part, name));
+    },
+    mustHaveContent: () => Promise.resolve(),
+    async describe(part) {
+      const snapshot = openSnapshot(path.join(part, name));
+      const described = { schema: snapshot.lastMigration() ?? null, rows: snapshot.rowCounts() };
+      snapshot.close();
+      return described;
+    },
+  };
+}
+
+/** Where the restored folder looks for it with the same settings; a file elsewhere is put into the folder. */
+function databaseName({ database }: Pick<Config, 'database'>): string {
+  const isInside = !path.isAbsolute(database.path) && !path.normalize(database.path).startsWith('..');
+  return isInside ? database.path : path.basename(database.path);
+}
 
 /** How the database comes into a backup, whichever it is. */
 export interface DatabaseCopy {

@@ -3,13 +3,19 @@
  * every file, and is read again before it counts. It never removes one before a newer one was found whole. With PostgreSQL
  * the database in it is a dump, which `restoreBackup` writes into an empty one.
  */
-export { type BackupFacts, type BackupReason, type Verification } from './backup-folder.ts';
+export {
+  type BackupFacts,
+  type BackupReason,
+  type Verification,
+  backupsFolder,
+  listBackups,
+  type KeptBackup,
+  explainDamaged,
+  readFacts,
+} from './backup-folder.ts';
 export { beforeUpgrade, takeTurn, UpgradeRefused, type UpgradeWishes } from './before-upgrade.ts';
-export { backupsFolder, listBackups, type KeptBackup } from './kept-backups.ts';
-export { explainDamaged, readFacts } from './backup-folder.ts';
-export { contentInOf, isVacant, makeBackup } from './make-backup.ts';
+export { contentInOf, isVacant, makeBackup, filesOfSettings } from './make-backup.ts';
 export { backUpOnSchedule, takeBackup, watchBackups } from './take-backup.ts';
-export { whyNotDumped } from './dump-copy.ts';
-export { filesOfSettings } from './other-files.ts';
+export { whyNotDumped } from './database-copy.ts';
 export { restoreBackup, RestoreRefused, type RestoreOrder } from './restore-backup.ts';
 export { verifyBackup } from './verify-backup.ts';

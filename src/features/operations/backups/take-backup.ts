@@ -8,10 +8,17 @@ import type { SealedColumn } from '../../../platform/secrets/index.ts';
 import type { Store } from '../../../platform/store/index.ts';
 import { isWhole } from '../../../mail/contents/index.ts';
 import { backupsTooOldSince, noteBackup, noteBackupFailure, readBackupNotes } from '../../../tenancy/instance/index.ts';
-import { BackupFault, type BackupFacts, type BackupReason, type Verification } from './backup-folder.ts';
-import { contentInOf } from './make-backup.ts';
-import { backupName, backupsFolder, halfMade, removeOlder } from './kept-backups.ts';
-import { filesOfSettings, type OtherFile } from './other-files.ts';
+import {
+  BackupFault,
+  backupName,
+  backupsFolder,
+  halfMade,
+  removeOlder,
+  type BackupFacts,
+  type BackupReason,
+  type Verification,
+} from './backup-folder.ts';
+import { contentInOf, filesOfSettings, type OtherFile } from './make-backup.ts';
 
 /** What the thread is told, and what it answers. */
 export interface ThreadOrder {

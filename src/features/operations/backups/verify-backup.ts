@@ -3,9 +3,9 @@ import path from 'node:path';
 import { shardOf } from '../../../platform/blobs/index.ts';
 import { isoTime } from '../../../platform/clock/index.ts';
 import { openSnapshot, type Snapshot } from '../../../platform/db/index.ts';
-import { COPY_FILES } from '../../../platform/installation-mark/index.ts';
+import { COPY_FILES, readMark } from '../../../platform/installation-mark/index.ts';
 import { readDump } from '../../../platform/pg-programs/index.ts';
-import type { SealedColumn } from '../../../platform/secrets/index.ts';
+import { openSecrets, type SealedColumn, type Secrets } from '../../../platform/secrets/index.ts';
 import {
   checkedFiles,
   readFacts,
@@ -15,7 +15,60 @@ import {
   type BackupFacts,
   type Verification,
 } from './backup-folder.ts';
-import { createSecretsCheck, type SecretsCheck } from './secrets-check.ts';
+
+/** Whether the key of a backup opens what its database has sealed. */
+interface SecretsCheck {
+  /** The sealed columns of each table. */
+  columns: ReadonlyMap<string, readonly string[]>;
+  /** The value of the setting, as it is stored. */
+  installation(value: string): void;
+  sealedText(text: { table: string; column: string; id: string; sealed: string }): void;
+  faults(): readonly string[];
+}
+
+const INSTALLATION = { purpose: 'installation id', row: 'installation' };
+
+function createSecretsCheck(folder: string, sealed: readonly SealedColumn[]): SecretsCheck {
+  const faults: string[] = [];
+  const secrets = secretsIn(folder, faults);
+  const purposes = new Map(sealed.map(({ table, column, purpose }) => [`${table}.${column}`, purpose]));
+  const tables = Map.groupBy(sealed, ({ table }) => table);
+
+  function opened(text: { sealed: string; purpose: string; row: string }): string | undefined {
+    try {
+      return secrets?.open(text.sealed, text.purpose, text.row);
+    } catch {
+      return undefined;
+    }
+  }
+
+  return {
+    columns: new Map([...tables].map(([table, columns]) => [table, columns.map(({ column }) => column)])),
+    installation(value) {
+      if (!secrets) return;
+      const id = opened({ ...INSTALLATION, sealed: JSON.parse(value) as string });
+      const mark = readMark(folder);
+      if (id === undefined) faults.push('instance.key does not open the id of the installation in the database');
+      else if (mark !== undefined && mark !== id) faults.push('installation.id is that of another installation');
+    },
+    sealedText({ table, column, id, sealed: text }) {
+      const purpose = purposes.get(`${table}.${column}`);
+      if (!secrets || purpose === undefined) return;
+      if (opened({ sealed: text, purpose, row: id }) === undefined)
+        faults.push(`instance.key does not open ${table}.${column} of ${id}`);
+    },
+    faults: () => faults,
+  };
+}
+
+function secretsIn(folder: string, faults: string[]): Secrets | undefined {
+  try {
+    return openSecrets(folder);
+  } catch (error) {
+    faults.push(`instance.key cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    return undefined;
+  }
+}
 
 /** Of the same kind no more are told. */
 const TOLD_MAX = 20;
@@ -46,7 +99,7 @@ class ContentsCheck {
   }
 }
 
-export interface VerifyOptions {
+interface VerifyOptions {
   sealed: readonly SealedColumn[];
   /** The folder of PostgreSQL's own programs; empty for those that the system has. */
   programs: string;

@@ -4,5 +4,4 @@
  * once the authority was told to issue; and that what is shown stays until its successor is whole.
  */
 export { answerToToken, contextForProof, createIssued, PROOF_PROTOCOL, type Issued } from './issued.ts';
-export { askRenewalTimes } from './renewal-time.ts';
-export { renewCertificates } from './renew-certificates.ts';
+export { askRenewalTimes, renewCertificates } from './renew-certificates.ts';

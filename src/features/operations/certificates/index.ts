@@ -3,8 +3,12 @@
  * one is there. Keys are sealed at rest; a certificate itself is public, and stands as it is. Asking the authority is the
  * work of flow/certificates.
  */
-export { countOrder, findAccount, insertAccount, noteAccountUrl, type AccountRow } from './accounts.store.ts';
 export {
+  countOrder,
+  findAccount,
+  insertAccount,
+  noteAccountUrl,
+  type AccountRow,
   certificateById,
   certificatesAtRest,
   certificatesInTrouble,
@@ -33,7 +37,11 @@ export {
   openAccountKey,
   openCertificateKey,
   SEALED_CERTIFICATE_KEYS,
-} from './keys.ts';
-export { listCertificates, renewCertificates } from './operator.ts';
-export { readShown, type ShownCertificate } from './shown.ts';
-export { asksForCertificates, hostNames, keepWanted } from './wanted.ts';
+  listCertificates,
+  renewCertificates,
+  readShown,
+  type ShownCertificate,
+  asksForCertificates,
+  hostNames,
+  keepWanted,
+} from './certificates.ts';

@@ -12,21 +12,24 @@ import {
   type Finding,
   type Look,
 } from '../findings/index.ts';
-import type { Check, CheckName, CheckResult, Examination, Self } from './check.ts';
-import { checkBackups } from './checks/backups.ts';
-import { checkCaa } from './checks/caa.ts';
-import { checkCertificates } from './checks/certificates.ts';
-import { checkClock } from './checks/clock.ts';
-import { checkDisk, freeBytes } from './checks/disk.ts';
-import { checkDnsbl } from './checks/dnsbl.ts';
-import { checkFiles } from './checks/files.ts';
-import { checkHelo } from './checks/helo.ts';
+import {
+  directRegions,
+  isIPv6,
+  type Check,
+  type CheckName,
+  type CheckResult,
+  type Examination,
+  type Self,
+  type OwnAddresses,
+} from './check.ts';
+import { checkBackups, checkClock, checkDisk, freeBytes, checkFiles } from './checks/machine.ts';
+import { checkCaa, checkCertificates } from './checks/certificates.ts';
+import { checkDnsbl, checkHelo, checkResolver, checkReverseDns } from './checks/dns-names.ts';
 import { examinePort25 } from './checks/port25.ts';
 import { checkRelays } from './checks/relays.ts';
-import { checkResolver } from './checks/resolver.ts';
-import { checkReverseDns } from './checks/reverse-dns.ts';
-import { findOwnAddresses } from './own-addresses.ts';
 import { tellNotices } from './tell-notices.ts';
+import { createAddressGuard } from '../../../platform/network/index.ts';
+import { localAddress } from '../../../platform/probe/index.ts';
 
 const CHECKS: Record<CheckName, Check> = {
   port25: examinePort25,
@@ -107,11 +110,7 @@ async function noteInLog(world: World, findings: readonly Finding[]): Promise<bo
 }
 
 /** All checks at once, for as long as `doctor.seconds`; what has not ended by then is not known. */
-export async function examineMachine(
-  world: World,
-  self: Self,
-  names: readonly CheckName[] = NAMES,
-): Promise<CheckResult[]> {
+async function examineMachine(world: World, self: Self, names: readonly CheckName[] = NAMES): Promise<CheckResult[]> {
   const { dns, doctor } = world.config;
   const limitMs = doctor.seconds * 1000;
   const signal = AbortSignal.timeout(limitMs);
@@ -188,4 +187,32 @@ export async function examineHere(world: World, self: Omit<Self, 'machine'>): Pr
   const machine = os.hostname();
   const at = world.clock.now();
   return (await examineMachine(world, { ...self, machine })).map((result) => checkedOf(result, machine, at));
+}
+
+/**
+ * Those of the settings; where the system chooses, those that instance.host leads to, as behind a NAT, and the one that the
+ * system would choose, where that is public.
+ */
+async function findOwnAddresses(world: World, ask: Inspection['resolve']): Promise<OwnAddresses> {
+  const { config } = world;
+  const regions = directRegions(world);
+  const isPublic = createAddressGuard([...config.network.mail_allow_private]);
+  const named = regions.flatMap(({ source_v4: v4, source_v6: v6 }) => [v4, v6]).filter((address) => address !== '');
+  const chosen = await Promise.all([
+    regions.some(({ source_v4: v4 }) => v4 === '') ? localAddress(4) : undefined,
+    regions.some(({ source_v6: v6 }) => v6 === '') ? localAddress(6) : undefined,
+  ]);
+  const isChosen = regions.some(({ source_v4: v4, source_v6: v6 }) => v4 === '' || v6 === '');
+  const [a, aaaa] = await Promise.all([ask(config.instance.host, 'A'), ask(config.instance.host, 'AAAA')]);
+  const ofHost = [a, aaaa].flatMap((answer) => (answer.kind === 'found' ? answer.records : []));
+  const free = (address: string): boolean =>
+    regions.some(({ source_v4: v4, source_v6: v6 }) => (isIPv6(address) ? v6 : v4) === '');
+  const all = [...named, ...ofHost.filter(free), ...chosen.filter((address) => address !== undefined)];
+  const addresses = [...new Set(all.filter(isPublic))];
+  const failed = [a, aaaa].find((answer) => answer.kind === 'failed');
+  if (isChosen && failed?.kind === 'failed')
+    return { addresses, unknown: `the addresses of ${config.instance.host}: ${failed.reason}` };
+  if (addresses.length > 0) return { addresses, unknown: undefined };
+  const where = `${config.instance.host} leads to no public address, and the system has none`;
+  return { addresses, unknown: `which addresses mail is sent from: ${where}` };
 }

@@ -5,5 +5,4 @@
  */
 export { examinePort25 } from './checks/port25.ts';
 export { createDoctor, examineHere, type Doctor } from './doctor.ts';
-export { tellNotices } from './tell-notices.ts';
-export { tellOfLoss } from './tell-of-loss.ts';
+export { tellNotices, tellOfLoss } from './tell-notices.ts';

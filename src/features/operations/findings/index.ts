@@ -3,8 +3,7 @@
  * for what a process knows of itself alone: it reports that to all others through the database. A look costs the same
  * however much mail, and however many webhooks and domains, there are beside those in trouble.
  */
-export { certificateFindings } from './certificate-findings.ts';
-export { relayFindings } from './relay-findings.ts';
+export { certificateFindings, relayFindings } from './installation-findings.ts';
 export { isReported, refusalFindings } from './refusal-findings.ts';
 export { findingOf, gravestFirst, severityOf, type Finding, type Refusals } from './finding.ts';
 export {

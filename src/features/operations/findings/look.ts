@@ -5,14 +5,32 @@ import { asksForCertificates, certificatesInTrouble } from '../certificates/inde
 import { createSendSwitch, sendSwitchMovedAt } from '../../../tenancy/instance/index.ts';
 import { listDamaged } from '../../../mail/contents/index.ts';
 import { hasUsers } from '../../../tenancy/users/index.ts';
-import { backupFindings } from './backup-findings.ts';
+import { backupFindings } from './installation-findings.ts';
 import { lastExaminations, type Checked } from './examinations.ts';
 import { COUNTED_MAX, findingOf, gravestFirst, KNOWN, type Finding } from './finding.ts';
 import { missedPayments, oldestDue } from './findings.store.ts';
 import { liveNodes, type NodeReport } from './node-report.ts';
-import { withWayToOperator } from './operator-advice.ts';
 import { findRefusedDomains } from './refusal-findings.ts';
 import { teamFindings } from './team-findings.ts';
+import { listOperators } from '../../../tenancy/operators/index.ts';
+
+const AS_OPERATOR = 'As an operator, ';
+
+/** What an operator is told to do takes a token, of which a new installation has none: the command that makes one comes first. */
+async function withWayToOperator({ db }: Pick<Store, 'db'>, findings: readonly Finding[]): Promise<Finding[]> {
+  const isMeant = ({ advice }: Finding): boolean => advice.words.startsWith(AS_OPERATOR);
+  if (!findings.some(isMeant)) return [...findings];
+  if ((await listOperators(db)).some(({ revoked_at: revokedAt }) => revokedAt === null)) return [...findings];
+  return findings.map((finding) => (isMeant(finding) ? { ...finding, advice: firstToken(finding.advice) } : finding));
+}
+
+function firstToken({ words, command }: Finding['advice']): Finding['advice'] {
+  const then = command === null ? '' : ` (${command})`;
+  return {
+    words: `There is no operator yet, who could ${words.slice(AS_OPERATOR.length)}${then}. On the server’s machine, make the token of one first`,
+    command: 'rasket operators create NAME',
+  };
+}
 
 export interface Look {
   at: number;
@@ -47,7 +65,7 @@ export async function lookAtTeam(store: Store, teamId: string, own?: NodeReport)
 const inGeneral = ({ code, since }: Finding): Finding => findingOf(code, { since });
 
 /** Several nodes may have the same to report. */
-export const eachOnce = (findings: readonly Finding[]): Finding[] => [
+const eachOnce = (findings: readonly Finding[]): Finding[] => [
   ...new Map(findings.map((finding) => [finding.code, finding])).values(),
 ];
 

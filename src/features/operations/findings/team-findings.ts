@@ -14,16 +14,46 @@ import {
   holdsInForce,
   holdsOverTeam,
   webhooksInTrouble,
+  ssoDomainsLost,
+  ssoProvidersInTrouble,
   type DomainInTrouble,
   type Hold,
   type WaitingBroadcast,
 } from './findings.store.ts';
 import { readRateLimits, streamsBeyond, type StreamRate } from '../../../mail/stream-rates/index.ts';
-import { ssoFindings } from './sso-findings.ts';
-import { together, type Trouble } from './together.ts';
+
+/** A provider that is being restarted is no trouble. */
+const PROVIDER_FAILING_MS = 60_000;
+
+/** What of single sign-on does not work, of one team, or where none is given of all. */
+async function ssoFindings({ db, clock }: Store, teamId: string | undefined): Promise<Finding[]> {
+  const rows = await ssoProvidersInTrouble(db, { teamId }, clock.now() - PROVIDER_FAILING_MS);
+  const [down, wrong] = (['down', 'wrong'] as const).map((kind) =>
+    rows
+      .filter((row) => row.fault_kind === kind)
+      .map(({ issuer, fault, failing_since: since }) => ({ name: URL.parse(issuer)?.host ?? issuer, since, fault })),
+  );
+  const lost = await ssoDomainsLost(db, { teamId });
+  return [
+    ...together('sso_provider_down', down ?? [], (host) => ({
+      summary: `The identity provider ${host} does not answer, so that nobody signs in by it: ${down?.[0]?.fault}.`,
+    })),
+    ...together('sso_provider_wrong', wrong ?? [], (host) => ({
+      summary: `The identity provider ${host} answers what cannot be trusted, so that nobody signs in by it: ${wrong?.[0]?.fault}.`,
+    })),
+    ...together(
+      'sso_domain_lost',
+      lost.map(({ domain, lost_at: since }) => ({ name: domain, since })),
+      (domain) => ({
+        summary: `The domain ${domain} is proven no more, and its addresses do not sign in by single sign-on: ${lost[0]?.diagnosis ?? 'its record is gone.'}`,
+        advice: { words: 'Publish its record again, then', command: `rasket sso verify-domain ${domain}` },
+      }),
+    ),
+  ];
+}
 
 /** One attempt that failed is tried again within seconds, and is not worth waking anybody. */
-const FAILING_MS = 60_000;
+const WEBHOOK_FAILING_MS = 60_000;
 
 /** What is wrong with the domains, webhooks and mail of one team, or where none is given of all of them. */
 export async function teamFindings(store: Store, teamId?: string): Promise<Finding[]> {
@@ -74,7 +104,7 @@ function losingSince(row: DomainInTrouble): number | null {
 }
 
 async function ofWebhooks({ db, clock }: Store, teamId: string | undefined): Promise<Finding[]> {
-  const rows = await webhooksInTrouble(db, { teamId }, clock.now() - FAILING_MS);
+  const rows = await webhooksInTrouble(db, { teamId }, clock.now() - WEBHOOK_FAILING_MS);
   const [disabled, failing] = (['disabled', 'enabled'] as const).map((status) =>
     rows
       .filter((row) => row.status === status)
@@ -268,3 +298,24 @@ async function findHighRates({ db, clock, config }: Store, teamId: string | unde
 }
 
 const formatPercent = (bad: number, of: number): string => `${Math.min(100, Math.round((bad * 10_000) / of) / 100)}`;
+
+interface Trouble {
+  name: string;
+  since: number;
+}
+
+type Said = Partial<Pick<Finding, 'summary' | 'advice'>>;
+
+/** One finding for all that are in the same trouble; a single one is named. */
+function together(
+  code: Finding['code'],
+  those: readonly Trouble[],
+  ofOne: (name: string) => Said,
+  ofMany: (count: number) => Said = () => ({}),
+): Finding[] {
+  const [first] = those;
+  if (!first) return [];
+  const since = Math.min(...those.map((one) => one.since));
+  const said = those.length === 1 ? ofOne(first.name) : ofMany(those.length);
+  return [findingOf(code, { ...said, since, subjects: those.map(({ name }) => name) })];
+}

@@ -2,8 +2,7 @@
  * Moves an installation to another database: every row is copied, compared and hashed, the service stands still meanwhile. It promises
  * that at no moment both databases can be started on, and that whatever is interrupted is made anew, never taken for whole.
  */
-export { APART } from './apart.ts';
-export { megabytes, MoveDone, MoveRefused, type MoveEnd } from './ends.ts';
+export { APART, megabytes, MoveDone, MoveRefused, type MoveEnd } from './move-ends.ts';
 export {
   moveDatabase,
   planMove,
@@ -12,6 +11,6 @@ export {
   type MovePhase,
   type MovePlan,
   type MoveWatch,
+  undoMove,
 } from './move-database.ts';
 export { keysInRows, namedContents } from './named-contents.store.ts';
-export { undoMove } from './undo-move.ts';

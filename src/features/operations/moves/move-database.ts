@@ -13,6 +13,9 @@ import {
   schemaState,
   tableShapes,
   verifyTable,
+  openDb,
+  isLockTimeout,
+  openPgPresence,
   type CopiedTable,
   type CopyWatch,
   type ReadOnlyDb,
@@ -28,10 +31,16 @@ import {
   noteMove,
   readMove,
   settleHere,
+  forgetMove,
+  noteUnfinished,
+  fenceMoved,
+  noteLeaving,
+  noteMoved,
+  stayHere,
+  type MoveMark,
 } from '../../../tenancy/instance/index.ts';
-import { APART } from './apart.ts';
-import { checkContents, type ContentsCheck } from './check-contents.ts';
 import {
+  APART,
   MoveDone,
   MoveRefused,
   mustBeAlone,
@@ -40,9 +49,106 @@ import {
   mustTakeEverything,
   named,
   targetState,
-} from './ends.ts';
-import type { MoveEnd } from './ends.ts';
-import { leaveSource } from './leave-source.ts';
+  CONNECTION,
+  type MoveEnd,
+} from './move-ends.ts';
+import { createHash } from 'node:crypto';
+import { filesOfOwners } from '../../../mail/contents/index.ts';
+import { keysInRows, namedContents } from './named-contents.store.ts';
+
+interface ContentsCheck {
+  /** How many contents rows name, and how many of them are files. */
+  named: number;
+  files: number;
+  /** The first of those that are not there, or not as their row says. */
+  faults: string[];
+  missing: number;
+}
+
+const TOLD_MAX = 20;
+
+/** Every row that names a content finds it, where it stands: files stay where they are and are not copied. */
+async function checkContents(store: Pick<Store, 'db' | 'blobs'>): Promise<ContentsCheck> {
+  const check: ContentsCheck = { named: 0, files: 0, faults: [], missing: 0 };
+  for await (const { table, named } of namedContents(store.db)) {
+    check.named += named.length;
+    const owners = [...new Set(named.map(({ owner }) => owner))];
+    const inRows = await keysInRows(store.db, owners);
+    const files = await filesOfOwners(store.db, owners);
+    const hashes = new Map(files.map(({ owner_id: owner, name, sha256 }) => [`${owner}/${name}`, sha256]));
+    for (const content of named) {
+      const key = `${content.owner}/${content.name}`;
+      // The rows themselves were compared one by one.
+      if (inRows.has(key)) continue;
+      check.files++;
+      const fault = await faultOfFile(store, content.sha256 ?? hashes.get(key) ?? null, key);
+      if (fault === undefined) continue;
+      check.missing++;
+      if (check.faults.length < TOLD_MAX) check.faults.push(`${table} ${content.id}: the content ${key} ${fault}`);
+    }
+  }
+  return check;
+}
+
+async function faultOfFile(
+  { blobs }: Pick<Store, 'blobs'>,
+  sha256: string | null,
+  key: string,
+): Promise<string | undefined> {
+  const found = await blobs.open(key);
+  if (!found) return 'is missing';
+  const hash = createHash('sha256');
+  try {
+    // Read as a whole: a disk that cannot is found now.
+    for await (const piece of found.content as AsyncIterable<Buffer>) hash.update(piece);
+  } catch (error) {
+    return `cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`;
+  }
+  return sha256 !== null && hash.digest('hex') !== sha256 ? 'has another hash than its row says' : undefined;
+}
+
+/**
+ * Makes the database that was moved the one in force again, as long as no server has used the copy, which is an unfinished one from then
+ * on. What was sent from the copy would be sent again.
+ */
+export async function undoMove(order: Pick<MoveOrder, 'from' | 'to' | 'dataDir' | 'clock'>): Promise<void> {
+  mkdirSync(path.join(order.dataDir, 'run'), { recursive: true, mode: 0o700 });
+  const letGo = lockDataFolder(order.dataDir);
+  try {
+    await undo(named(order.from), named(order.to), order.clock.now());
+  } finally {
+    letGo();
+  }
+}
+
+async function undo(from: MoveEnd, to: MoveEnd, at: number): Promise<void> {
+  for (const { options, says } of [from, to])
+    if (options.driver !== 'pg' && !existsSync(options.file)) throw new MoveRefused(`there is no database ${says}`);
+  const source = await openDb(from.options);
+  try {
+    const mark = await readMove(source);
+    if (mark?.state !== 'moved') throw new MoveRefused(`${from.says} was not moved: there is nothing to undo`);
+    const target = await openDb(to.options);
+    try {
+      const copy = await readMove(target);
+      const isCopy = copy?.state === 'copying' || copy?.state === 'copied';
+      if (!isCopy || copy.installation !== mark.installation) throw wasUsed(from, to);
+      await mustBeAlone(target, to.says);
+      // First: a crash in between leaves a move that can be finished or undone once more.
+      if (!(await noteUnfinished(target, copy, at))) throw wasUsed(from, to);
+    } finally {
+      await target.close();
+    }
+    await forgetMove(source);
+  } finally {
+    await source.close();
+  }
+}
+
+const wasUsed = (from: MoveEnd, to: MoveEnd): MoveRefused =>
+  new MoveRefused(
+    `${to.says} is not an unused copy of ${from.says}: once it was used, what came since is brought back only by another move. Nothing was changed`,
+  );
 
 export type MovePhase = 'counting' | 'copying' | 'verifying' | 'reading contents' | 'indexing' | 'finishing';
 
@@ -268,4 +374,77 @@ async function settle(
     await settleHere(tx, { nodeId: nodeIdOf(dataDir), at });
     await noteMove(tx, { state: 'copied', installation, other: from.says, at });
   });
+}
+
+export interface Leaving {
+  /** Does the rest of the move; where that fails, the source takes writes again. */
+  orStay<T>(rest: () => Promise<T>): Promise<T>;
+  /** Says of the source that it was moved: it is not written to any more. */
+  giveUp(): Promise<void>;
+}
+
+interface SourceLeft {
+  from: MoveEnd;
+  to: MoveEnd;
+  installation: string;
+  /** It says already that it was moved: a move that was interrupted behind that goes on. */
+  isMoved: boolean;
+  isUnchanged: () => Promise<boolean>;
+}
+
+/**
+ * From here on the source refuses every write: a node that was cut off or suspended, and comes back while the move is under
+ * way or behind it, cannot accept mail that would never be sent, nor send what the target sends.
+ */
+export async function leaveSource(
+  { clock, config }: Pick<Store, 'clock' | 'config'>,
+  { from, to, installation, isMoved, isUnchanged }: SourceLeft,
+): Promise<Leaving> {
+  const mark = { state: 'leaving' as const, installation, other: to.says, at: clock.now() } satisfies MoveMark;
+  const onSource = async <T>(work: (db: Awaited<ReturnType<typeof openDb>>) => Promise<T>): Promise<T> => {
+    const db = await openDb(from.options);
+    try {
+      return await work(db);
+    } finally {
+      await db.close();
+    }
+  };
+  const wasChanged = (): MoveRefused =>
+    new MoveRefused(`${from.says} was changed while it was copied; stop whatever writes to it and begin again`);
+  async function mustBeUnchanged(): Promise<void> {
+    if (!(await isUnchanged())) throw wasChanged();
+  }
+  const end = await showMove(from, config);
+  await onSource((db) => (isMoved ? fenceMoved(db) : noteLeaving(db, mark, mustBeUnchanged))).catch(
+    async (error: unknown) => {
+      await end();
+      throw isLockTimeout(error)
+        ? new MoveRefused(
+            `a node or a command is writing to ${from.says}; stop all nodes and commands first, and begin again`,
+          )
+        : error;
+    },
+  );
+  return {
+    async orStay(rest) {
+      try {
+        return await rest();
+      } catch (error) {
+        // A kill does as much: the next start on the source does it then.
+        await onSource(stayHere).catch(() => undefined);
+        throw error;
+      } finally {
+        await end();
+      }
+    },
+    async giveUp() {
+      if (!isMoved && !(await onSource((db) => noteMoved(db, mark, clock.now())))) throw wasChanged();
+    },
+  };
+}
+
+/** By this nodes know that the fence is that of a command that runs, and wait; without it they take the fence off. */
+async function showMove({ options }: MoveEnd, { database }: Store['config']): Promise<() => Promise<void>> {
+  if (options.driver !== 'pg') return async () => undefined;
+  return openPgPresence(database.listen_url || options.url, CONNECTION);
 }

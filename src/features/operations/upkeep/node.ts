@@ -9,10 +9,74 @@ import {
   lookAtInstallation,
   REPORT_MS,
   reportNode,
+  severityOf,
   type Finding,
   type Look,
   type NodeReport,
 } from '../findings/index.ts';
+import { statfs } from 'node:fs/promises';
+import { createShared } from '../../../platform/meter/index.ts';
+import { readQueue } from '../../../mail/queue-admin/index.ts';
+
+/** A restart of the database, or a fail-over, is over by then. */
+const DEAF_MS_MAX = 5 * 60_000;
+
+/**
+ * Hears what other processes commit, so that this one looks at once; it works as well by polling alone, only later. Answers
+ * what ends it.
+ */
+export function hearOtherNodes(world: World, node: Pick<Node, 'watch'>): () => Promise<void> {
+  const { db, log, config, random, clock, meter } = world;
+  const hearing = db.hear({
+    ...{ url: config.database.listen_url, random },
+    onFault: (err) =>
+      log.warn({ err }, 'does not hear other nodes, and finds what they commit by polling until it does'),
+  });
+  let outage: { of: number; since: number } | undefined;
+  node.watch(() => {
+    const deafSince = hearing.deafSince();
+    if (deafSince === undefined) outage = undefined;
+    else if (outage?.of !== deafSince) outage = { of: deafSince, since: clock.now() };
+    const isLong = outage !== undefined && clock.now() - outage.since >= DEAF_MS_MAX;
+    return isLong && outage ? [findingOf('nodes_not_heard', { since: outage.since })] : [];
+  });
+  meter.watch('rasket_nodes_heard', () => [{ value: hearing.deafSince() === undefined ? 1 : 0 }]);
+  return () => hearing.close();
+}
+
+/** What a Prometheus reads of the whole installation: each process that it asks says the same. */
+export function watchInstallation(world: World, { node, version }: { node: Node; version: string }): void {
+  const { meter, clock } = world;
+  const queue = createShared(clock.now, () => readQueue(world));
+  const disk = createShared(clock.now, () => statfs(world.dataDir));
+  meter.watch('rasket_build_info', () => [{ value: 1, labels: { version } }]);
+  meter.watch('rasket_sending_on', async () => [{ value: (await queue()).sending.is_on ? 1 : 0 }]);
+  meter.watch('rasket_queue_deliveries', async () =>
+    Object.entries((await queue()).states).map(([state, value]) => ({ value, labels: { state } })),
+  );
+  meter.watch('rasket_queue_domain_deliveries', async () =>
+    (await queue()).destinations
+      .slice(0, world.config.metrics.domains)
+      .map(({ destination: domain, deliveries: value }) => ({ value, labels: { domain } })),
+  );
+  meter.watch('rasket_queue_oldest_seconds', async () => {
+    const { oldest_at: oldestAt } = await queue();
+    return [{ value: oldestAt === null ? 0 : Math.max(0, (clock.now() - Date.parse(oldestAt)) / 1000) }];
+  });
+  meter.watch('rasket_findings', async () => {
+    const counts = Map.groupBy((await node.look()).findings, ({ code }) => code);
+    return [...counts].map(([code, { length: value }]) => ({ value, labels: { code, severity: severityOf(code) } }));
+  });
+  meter.watch('rasket_nodes', async () => [{ value: (await node.look()).nodes.length }]);
+  meter.watch('rasket_disk_free_bytes', async () => {
+    const { bavail, bsize } = await disk();
+    return [{ value: bavail * bsize }];
+  });
+  meter.watch('rasket_disk_size_bytes', async () => {
+    const { blocks, bsize } = await disk();
+    return [{ value: blocks * bsize }];
+  });
+}
 
 /** This process, as one node of the installation: what it knows of itself alone, and what it tells the others. */
 export interface Node {

@@ -1,5 +1,5 @@
 import { removeEventsOf, removeOtherEvents } from '../../../mail/events/index.ts';
-import { nextTurn } from '../../../platform/clock/index.ts';
+import { nextTurn, rest, stopwatch } from '../../../platform/clock/index.ts';
 import { firstIdAt } from '../../../platform/ids/index.ts';
 import type { Store } from '../../../platform/store/index.ts';
 import { removeDiagnosesOf } from '../../ai/requests/index.ts';
@@ -8,13 +8,76 @@ import { removeAttemptsOf, removeEmailRows } from '../../../mail/emails/index.ts
 import { removeInboxEmails } from '../../inbox/inbox-rows/index.ts';
 import { expiredReceivedIds, removeReceivedRows } from '../../../mail/received-emails/index.ts';
 import { createCopyCheck } from '../../../tenancy/instance/index.ts';
-import { removeUnusedBodies } from '../../../mail/shared-bodies/index.ts';
+import { removeUnusedBodies, removeSharedBody } from '../../../mail/shared-bodies/index.ts';
 import { removeSharesOf } from '../../sharing/index.ts';
 import { expiredEmailIds, teamsWithExpired } from './expired.store.ts';
 import { removeCaptured } from '../../../mail/capture/index.ts';
 import { expiriesOf, type Expiry } from './expiries.ts';
-import { removeReport } from './remove-reports.ts';
-import { createRoundRobin, pickTeams } from './round-robin.ts';
+import { removeLinks, removeRecipients } from '../../campaigns/broadcast-recipients/index.ts';
+import { endedReport, forgetReport } from '../../campaigns/broadcasts/index.ts';
+import {
+  deletedWebhooks,
+  halfParkedWebhooks,
+  parkWhatIsDue,
+  removeEmptyWebhook,
+  removePayloads,
+  removeWebhookEvents,
+  teamsWithOldWebhookEvents,
+  webhooksOf,
+} from '../../webhooks/endpoints/index.ts';
+import { planNamed } from '../../../platform/config/index.ts';
+import { deleteLogsBefore, teamsWithLogsBefore } from '../../../tenancy/logs/index.ts';
+import { listTeams } from '../../../tenancy/teams/index.ts';
+import { removeAuditBefore } from '../../../tenancy/audit/index.ts';
+import { deleteExpiredAnswers } from '../../../mail/accept/index.ts';
+
+/** Removes a batch of one team's; answers whether there is more. */
+type RemoveBatch<Team> = (team: Team) => Promise<boolean>;
+
+/**
+ * Runs one batch of each team after the other, round after round, until no team has more, `batchesMax` batches ran or, after
+ * the first, `isOver` says so. The next call begins behind the team that this one ended with, also if it ended with a
+ * failure: neither a long backlog nor a failing batch of one team keeps the others waiting.
+ */
+function createRoundRobin(batchesMax: number) {
+  // A new process begins with the first team again, and nothing is lost.
+  let lastId = '';
+  return async <Team extends { teamId: string }>(
+    teams: readonly Team[],
+    batch: RemoveBatch<Team>,
+    isOver = (): boolean => false,
+  ): Promise<void> => {
+    const begin = Math.max(
+      0,
+      teams.findIndex(({ teamId }) => teamId > lastId),
+    );
+    const waiting = [...teams.slice(begin), ...teams.slice(0, begin)];
+    for (let batches = 0; batches < batchesMax; batches++) {
+      const team = waiting.shift();
+      if (!team || (batches > 0 && isOver())) return;
+      lastId = team.teamId;
+      if (await batch(team)) waiting.push(team);
+      await nextTurn();
+    }
+  };
+}
+
+const TEAMS_A_LOOK = 500;
+
+/** The teams that have something to remove, as `look` finds them: one statement for hundreds of teams. */
+async function pickTeams<Team extends { teamId: string }>(
+  teams: readonly Team[],
+  look: (some: readonly Team[]) => Promise<string[]>,
+): Promise<Team[]> {
+  const found: Team[] = [];
+  for (let from = 0; from < teams.length; from += TEAMS_A_LOOK) {
+    const some = teams.slice(from, from + TEAMS_A_LOOK);
+    const ids = new Set(await look(some));
+    found.push(...some.filter((team) => ids.has(team.teamId)));
+    await nextTurn();
+  }
+  return found;
+}
 
 export interface Removed {
   emails: number;
@@ -157,4 +220,151 @@ async function giveBack({ db }: Store): Promise<number> {
     await nextTurn();
   }
   return cut;
+}
+
+export interface WebhooksRemoved {
+  /** Endpoints that were deleted and are empty now. */
+  webhooks: number;
+  events: number;
+  payloads: number;
+}
+
+/** Rows a transaction takes: events that are recorded meanwhile wait for one of these, which is a few milliseconds. */
+const WEBHOOK_EVENTS_BATCH = 200;
+/** How long a run, which begins every minute, goes on while there is something to remove. */
+const BUDGETS = { deletedMs: 10_000, expiredMs: 40_000 };
+/** A transaction that saw the endpoint before it was deleted may still add an event, and ends within seconds. */
+const LATE_MS = 3_600_000;
+
+/**
+ * Removes webhook events, their attempts and their bodies when they are older than the plan of their team keeps them, and
+ * everything of endpoints that were deleted. Never what is still due. A run removes what there is within its time, at
+ * half speed, so that what is recorded meanwhile gets its turns; it may be interrupted anywhere, and the next one goes on.
+ */
+export function createWebhookRemoval(
+  store: Store,
+  budgets = BUDGETS,
+): (stopping?: AbortSignal) => Promise<WebhooksRemoved> {
+  const roundRobinTeams = createRoundRobin(Infinity);
+  const roundRobinDeleted = createRoundRobin(Infinity);
+
+  return async (stopping) => {
+    const removed: WebhooksRemoved = { webhooks: 0, events: 0, payloads: 0 };
+    for (const id of await halfParkedWebhooks(store.db)) await parkWhatIsDue(store, id);
+    const deleted = (await deletedWebhooks(store.db)).map((id) => ({ teamId: id }));
+    await roundRobinDeleted(
+      deleted,
+      ({ teamId: id }) => restingAfter(() => removeDeleted(id, removed)),
+      within(budgets.deletedMs, stopping),
+    );
+    const teams = await pickTeams(await expiriesOf(store), (some) => teamsWithOldWebhookEvents(store.db, some));
+    await roundRobinTeams(
+      teams,
+      (team) => restingAfter(() => removeExpired(team, removed)),
+      within(budgets.expiredMs, stopping),
+    );
+    return removed;
+  };
+
+  /** Answers whether there may be more of it. */
+  async function removeDeleted(id: string, removed: WebhooksRemoved): Promise<boolean> {
+    const events = await removeBatch(id, undefined);
+    removed.events += events;
+    if (events === WEBHOOK_EVENTS_BATCH) return true;
+    if (await removeEmptyWebhook(store.db, id, store.clock.now() - LATE_MS)) removed.webhooks++;
+    return false;
+  }
+
+  async function removeExpired(team: Expiry, removed: WebhooksRemoved): Promise<boolean> {
+    for (const id of await webhooksOf(store.db, team.teamId)) {
+      const events = await removeBatch(id, team.beforeId);
+      removed.events += events;
+      if (events === WEBHOOK_EVENTS_BATCH) return true;
+    }
+    const payloads = await removePayloads(store.db, team, WEBHOOK_EVENTS_BATCH);
+    removed.payloads += payloads;
+    return payloads === WEBHOOK_EVENTS_BATCH;
+  }
+
+  function removeBatch(id: string, beforeId: string | undefined): Promise<number> {
+    return store.db.tx((tx) => removeWebhookEvents(tx, id, { beforeId, limit: WEBHOOK_EVENTS_BATCH }));
+  }
+}
+
+/** Answers whether the time that begins now is over, or the process is about to end. */
+function within(budgetMs: number, stopping: AbortSignal | undefined): () => boolean {
+  const elapsedMs = stopwatch();
+  return () => stopping?.aborted === true || elapsedMs() >= budgetMs;
+}
+
+/** A batch, and as much time for everybody else. */
+async function restingAfter(batch: () => Promise<boolean>): Promise<boolean> {
+  const elapsedMs = stopwatch();
+  const isMore = await batch();
+  if (isMore) await rest(elapsedMs());
+  return isMore;
+}
+
+const LOG_BATCH_ROWS = 200;
+/** Batches a run takes, and it runs every minute: ten thousand logs a minute are ten times what a million a day need. */
+const LOG_BATCHES_MAX = 50;
+const DAY_MS = 24 * 3_600_000;
+
+/**
+ * Removes the logs of requests: a plan may promise less than the setting keeps, and a log is content too. A run answers
+ * how many it removed, which may be a part of them; the next one goes on.
+ */
+export function createLogRemoval(store: Store): () => Promise<number> {
+  const roundRobin = createRoundRobin(LOG_BATCHES_MAX);
+
+  return async () => {
+    const { config, clock, db } = store;
+    const now = clock.now();
+    const all = (await listTeams(db)).map(({ id: teamId, plan_code: code }) => {
+      const days = Math.min(config.logs.retention_days, planNamed(config, code).plan.retention_days);
+      return { teamId, before: now - days * DAY_MS };
+    });
+    let removed = 0;
+    await roundRobin(await pickTeams(all, (some) => teamsWithLogsBefore(db, some)), async ({ teamId, before }) => {
+      const gone = await deleteLogsBefore(db, teamId, before, LOG_BATCH_ROWS);
+      removed += gone;
+      return gone === LOG_BATCH_ROWS;
+    });
+    return removed;
+  };
+}
+
+const AUDIT_BATCH_ROWS = 500;
+const ONE_DAY_MS = 24 * 3_600_000;
+
+/** Removes what the audit log has kept for as long as the settings say; answers how many entries. */
+export async function removeOldAudit({ config, clock, db }: Store): Promise<number> {
+  const before = clock.now() - config.audit.retention_days * ONE_DAY_MS;
+  for (let removed = 0; ;) {
+    const gone = await removeAuditBefore(db, before, AUDIT_BATCH_ROWS);
+    removed += gone;
+    if (gone < AUDIT_BATCH_ROWS) return removed;
+  }
+}
+
+/** A key is remembered for 24 hours; answers how many were forgotten. */
+export const forgetIdempotencyKeys = (store: Store): Promise<number> =>
+  deleteExpiredAnswers(store.db, store.clock.now());
+
+/**
+ * Removes part of the report of one broadcast whose emails are all gone, and with its last row the links and the shared body; the
+ * sums of it stay. Answers how many rows went, and whether there may be more.
+ */
+async function removeReport({ db }: Store, team: Expiry, limit: number): Promise<{ rows: number; isMore: boolean }> {
+  const report = await endedReport(db, team);
+  if (!report) return { rows: 0, isMore: false };
+  const rows = await db.tx(async (tx) => {
+    const gone = await removeRecipients(tx, report.id, limit);
+    if (gone === limit) return gone;
+    await removeLinks(tx, report.id);
+    await removeSharedBody(tx, report.body_id);
+    await forgetReport(tx, report.id);
+    return gone;
+  });
+  return { rows, isMore: true };
 }

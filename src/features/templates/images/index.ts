@@ -3,9 +3,9 @@
  * address is never guessed and never leads to another picture, and that nothing but a PNG, JPEG, GIF or WebP is served. What
  * the bytes draw is never looked at.
  */
-export { createImage } from './create-image.ts';
-export { deleteImage } from './delete-image.ts';
 export {
+  createImage,
+  deleteImage,
   getImage,
   imageOfToken,
   imagesShownIn,
@@ -14,6 +14,6 @@ export {
   noteImagesOf,
   openImage,
   type ImagesShown,
-} from './read-images.ts';
-export { tokenInPath } from './image-address.ts';
+  tokenInPath,
+} from './images.ts';
 export { imagesAmong, type ImageRow } from './images.store.ts';

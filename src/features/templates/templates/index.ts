@@ -2,12 +2,16 @@
  * Templates: stored messages with variables. Changes go to a draft; sends use the version that was published last, which never
  * changes again. Rendering inserts each value once, escaped in HTML. Nothing here sends mail or knows recipients.
  */
-export { messageFaults, readList } from './content.ts';
-export { createTemplate } from './create-template.ts';
-export { deleteTemplate } from './delete-template.ts';
-export { duplicateTemplate } from './duplicate-template.ts';
-export { publishTemplate } from './publish-template.ts';
-export { getTemplate, listTemplates } from './read-templates.ts';
+export { messageFaults, readList } from './template-content.ts';
+export {
+  createTemplate,
+  deleteTemplate,
+  duplicateTemplate,
+  publishTemplate,
+  getTemplate,
+  listTemplates,
+  updateTemplate,
+} from './templates.ts';
 export {
   findNamedContent,
   findPublishedContent,
@@ -16,7 +20,8 @@ export {
   findVersionContent,
   type PublishedContent,
   type PublishedTemplate,
-} from './find-published-version.ts';
+  type PublishedVersion,
+} from './published-versions.ts';
 export { findTemplate } from './templates.store.ts';
 export {
   resolveTemplate,
@@ -24,7 +29,6 @@ export {
   type MergedTemplate,
   type ResolvedTemplate,
   type TemplateUse,
+  readValues,
+  valueFaults,
 } from './resolve-template.ts';
-export { readValues, valueFaults } from './read-values.ts';
-export type { PublishedVersion } from './published-versions.ts';
-export { updateTemplate } from './update-template.ts';

@@ -1,9 +1,103 @@
-import { stopwatch } from '../../../platform/clock/index.ts';
+import { stopwatch, pause } from '../../../platform/clock/index.ts';
 import { publicEventId } from '../../../mail/events/index.ts';
 import type { World } from '../../../platform/world/index.ts';
-import { webhookHeaders } from '../../../protocol/webhook-signature/index.ts';
-import { sentenceOf } from './fault-sentences.ts';
-import { TIMEOUT_MS, type OpenEndpoint } from './open-endpoint.ts';
+import { webhookHeaders, webhookKey } from '../../../protocol/webhook-signature/index.ts';
+import type { GroupCommit } from '../../../platform/db/index.ts';
+import { recordAttempts, recordHealth, signingSecretsOf, type Attempt } from '../endpoints/index.ts';
+import type { KeyObject } from 'node:crypto';
+import type { PostPool, PostFault } from '../../../platform/fetch/index.ts';
+import type { EndpointRow } from './endpoints.store.ts';
+
+/**
+ * The text for the team. A name that does not exist and one that leads into a private network read alike, or that
+ * network could be mapped.
+ */
+function sentenceOf(fault: PostFault, timeoutMs: number): string {
+  switch (fault.kind) {
+    case 'blocked':
+      return 'The host of the endpoint has no public address.';
+    case 'unreachable':
+      return 'The endpoint could not be reached.';
+    case 'tls':
+      return `The TLS handshake failed: ${fault.code}.`;
+    case 'timeout':
+      return `The endpoint did not answer within ${timeoutMs / 1000} seconds.`;
+    case 'interrupted':
+      return 'The endpoint closed the connection before its answer was complete.';
+    case 'unreadable':
+      return fault.wrong === 'syntax' ? `The answer is not HTTP/1.1: ${fault.reason}.` : UNREADABLE[fault.wrong];
+  }
+}
+
+const UNREADABLE = {
+  upgrade: 'The endpoint answered 101 Switching Protocols, which it was not asked for.',
+  interim: 'The endpoint sent more than 16 interim answers (1xx), or one of more than 8 KB, and no final one.',
+  endless: 'The endpoint sent more than 128 KB that did not make an answer.',
+  headers: 'The headers of the answer are longer than 16 KB.',
+  length: 'The Content-Length of the answer contradicts itself or does not fit its body.',
+};
+
+/** The time of one attempt, from the connection to the end of the answer. */
+const TIMEOUT_MS = 10_000;
+
+/** An endpoint with its connections and keys. */
+export interface OpenEndpoint {
+  row: EndpointRow;
+  path: string;
+  pool: PostPool;
+  /** The keys that sign now, the endpoint's present one first. */
+  keys: readonly KeyObject[];
+}
+
+export interface Endpoints {
+  /** Opens the endpoint of a row; connections are kept as long as its URL is the same. */
+  open(row: EndpointRow): OpenEndpoint;
+  /** Closes the connections of all other endpoints. */
+  closeAllBut(ids: ReadonlySet<string>): void;
+  close(): Promise<void>;
+}
+
+/** The endpoint cannot be used because of an internal error, such as a secret that was sealed with another key. */
+export class UnusableEndpoint extends Error {}
+
+/** Keeps the connections of each endpoint, so that successive events share one. */
+export function createEndpoints(world: World): Endpoints {
+  const pools = new Map<string, { url: URL; pool: PostPool }>();
+
+  function poolOf({ id, endpoint }: EndpointRow): { url: URL; pool: PostPool } {
+    const known = pools.get(id);
+    const url = new URL(endpoint);
+    if (known?.url.href === url.href) return known;
+    const connectionsMax = world.config.webhooks.max_in_flight_per_endpoint;
+    const opened = { url, pool: world.fetch.pool(url, { connectionsMax, closeMs: TIMEOUT_MS }) };
+    // Requests under way on the old connections still end.
+    void known?.pool.close();
+    pools.set(id, opened);
+    return opened;
+  }
+
+  return {
+    open(row) {
+      try {
+        const keys = signingSecretsOf(world, row, world.clock.now()).map(webhookKey);
+        const { url, pool } = poolOf(row);
+        return { row, path: url.pathname + url.search, pool, keys };
+      } catch (error) {
+        throw new UnusableEndpoint(String(error), { cause: error });
+      }
+    },
+    closeAllBut(ids) {
+      for (const [id, { pool }] of pools) {
+        if (ids.has(id)) continue;
+        pools.delete(id);
+        void pool.close();
+      }
+    },
+    async close() {
+      await Promise.all([...pools.values()].map(({ pool }) => pool.cut()));
+    },
+  };
+}
 
 const ANSWER_BYTES_MAX = 8192;
 /** As the contract promises, in every version. */
@@ -46,4 +140,47 @@ export async function makeAttempt(
   world.log.debug({ eventId: event.id, fault: got.fault, err: got.because }, 'a webhook was not answered');
   const error = sentenceOf(got.fault, TIMEOUT_MS);
   return { isSuccess: false, isCut: false, status: null, response: null, error, ...measured };
+}
+
+/** Records an attempt, however long that takes; false when it cannot be written and `signal` has fired. */
+export type WriteAttempt = (attempt: Attempt, signal: AbortSignal) => Promise<boolean>;
+
+const TRY_AGAIN_MS = 1000;
+const LOG_MS = 60_000;
+
+/**
+ * Records the attempts of all endpoints together. An attempt is not repeated because the database is away for a while:
+ * it is recorded when the database is back.
+ */
+export function createAttemptWriter({ clock, log, meter, tracer }: World, commits: GroupCommit): WriteAttempt {
+  const write = commits.lane<Attempt, void>(async (tx, attempts) => {
+    await recordAttempts(tx, attempts);
+    await recordHealth(tx, attempts);
+    return attempts.map(() => undefined);
+  });
+  let saidAt = -Infinity;
+
+  /** Logs at most once a minute, because a full disk fails hundreds of writes. */
+  function say(error: unknown, { webhookId, eventId }: Attempt): void {
+    if (Math.abs(clock.now() - saidAt) < LOG_MS) return;
+    saidAt = clock.now();
+    log.error({ err: error, webhookId, eventId }, 'could not write down attempts to send webhooks');
+  }
+
+  return async (attempt, signal) => {
+    for (;;) {
+      const isLastTry = signal.aborted;
+      try {
+        await write(attempt);
+        meter.count('rasket_webhook_attempts_total', { result: attempt.isSuccess ? 'success' : 'failure' });
+        const { id, eventId, webhookId, sentAt, durationMs, status, isSuccess } = attempt;
+        tracer.notified({ id, eventId, webhookId, startMs: sentAt, durationMs, status, isSuccess });
+        return true;
+      } catch (error) {
+        say(error, attempt);
+      }
+      if (isLastTry) return false;
+      await pause(clock, TRY_AGAIN_MS, signal);
+    }
+  };
 }

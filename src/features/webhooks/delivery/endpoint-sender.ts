@@ -1,14 +1,124 @@
 import type { SlotPool } from '../../../platform/fair-share/index.ts';
 import type { World } from '../../../platform/world/index.ts';
-import { parkWhatIsDue, type Attempt } from '../endpoints/index.ts';
-import { makeAttempt, type Outcome } from './attempt.ts';
-import type { WriteAttempt } from './attempt-writer.ts';
-import { FAILING_MS_MAX, type DisableFailing } from './disable-failing.ts';
-import { dueEvents, ownedEndpoint, type DueEvent, type EndpointRow } from './endpoints.store.ts';
-import { UnusableEndpoint, type OpenEndpoint } from './open-endpoint.ts';
-import type { Payloads } from './payloads.ts';
-import { nextTryAt } from './retry-schedule.ts';
-import { createSendWindow } from './send-window.ts';
+import {
+  parkWhatIsDue,
+  insertPayloads,
+  payloadsOf,
+  disableWebhook,
+  type Attempt,
+  type PayloadRow,
+} from '../endpoints/index.ts';
+import { makeAttempt, UnusableEndpoint, type Outcome, type WriteAttempt, type OpenEndpoint } from './attempt.ts';
+import { dueEvents, ownedEndpoint, failingSinceBefore, type DueEvent, type EndpointRow } from './endpoints.store.ts';
+import type { GroupCommit } from '../../../platform/db/index.ts';
+
+/** How long an endpoint may be tried without a success. */
+const FAILING_MS_MAX = 5 * 24 * 3_600_000;
+
+/** Time after which a lasting fault is logged again: every failed attempt of every such endpoint meets it. */
+const LOG_MS = 60_000;
+
+/** Disables the endpoints that have failed for too long: all of them, or the one given. Never rejects. */
+type DisableFailing = (only?: string) => Promise<void>;
+
+export function createDisableFailing(world: World, onDisabled: () => void): DisableFailing {
+  const { db, clock, log } = world;
+  let loggedAt = -Infinity;
+
+  async function disable(id: string): Promise<void> {
+    if (!(await disableWebhook(world, id, 'failing'))) return;
+    log.warn({ webhookId: id }, 'a webhook was disabled after five days without success');
+    onDisabled();
+  }
+
+  /** Logs a fault; the endpoint is tried again with the next renewal of leases. */
+  function noteFault(error: unknown, webhookId: string | undefined): void {
+    const now = clock.now();
+    if (Math.abs(now - loggedAt) < LOG_MS) return;
+    loggedAt = now;
+    log.error({ err: error, webhookId }, 'could not disable a webhook that fails');
+  }
+
+  return async (only) => {
+    try {
+      const ids = await failingSinceBefore(db, clock.now() - FAILING_MS_MAX, only);
+      // An endpoint that cannot be disabled must not prevent the others.
+      for (const id of ids) await disable(id).catch((error: unknown) => noteFault(error, id));
+    } catch (error) {
+      noteFault(error, only);
+    }
+  };
+}
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** The waits after the first failed try, the second, and so on; the first try is made at once. */
+export const WAITS_MS: readonly number[] = [
+  5 * SECOND_MS,
+  30 * SECOND_MS,
+  2 * MINUTE_MS,
+  10 * MINUTE_MS,
+  30 * MINUTE_MS,
+  HOUR_MS,
+  2 * HOUR_MS,
+  4 * HOUR_MS,
+  8 * HOUR_MS,
+];
+
+export const TRIES_MAX = WAITS_MS.length + 1;
+
+/** Jitter in both directions: events that failed together are not retried together. */
+const JITTER = 0.1;
+
+/** The time of the next try after `tries` failed ones, the last of them at `now`; undefined when none is left. */
+export function nextTryAt(tries: number, now: number, random: () => number): number | undefined {
+  const waitMs = WAITS_MS[tries - 1];
+  return waitMs === undefined ? undefined : now + Math.round(waitMs * (1 - JITTER + 2 * JITTER * random()));
+}
+
+/** One endpoint's limit of requests under way. It begins with one: an endpoint that keeps up gets events in order. */
+interface SendWindow {
+  readonly size: number;
+  /** A success after `tookMs`; `isBehind` says that more events are waiting than are read ahead. */
+  succeeded(tookMs: number, isBehind: boolean): void;
+  failed(): void;
+}
+
+/** An endpoint that takes this long is busy; more requests at once would only hold places that others could use. */
+const SLOW_MS = 1000;
+/** Answers this much slower than the quickest one are queued somewhere, and a larger window makes the queue longer. */
+const LINE_FACTOR = 2;
+const LINE_MS = 10;
+
+/**
+ * Additive increase, multiplicative decrease, as in RFC 5681 §3.1: the window doubles with each round until the first
+ * failure, and grows by one a round after that. It grows only as long as answers come about as quickly as they did one
+ * by one. Any failure halves it, and so does any slow success: an answer after a second or more holds a slot as long
+ * as a failure would, however quick the endpoint was before.
+ */
+export function createSendWindow(max: number): SendWindow {
+  let size = 1;
+  let threshold = max;
+  let quickestMs = Infinity;
+  const shrink = (): void => {
+    threshold = Math.max(1, size / 2);
+    size = threshold;
+  };
+  return {
+    get size() {
+      return Math.floor(size);
+    },
+    succeeded(tookMs, isBehind) {
+      quickestMs = Math.min(quickestMs, tookMs);
+      if (tookMs > SLOW_MS) return shrink();
+      if (!isBehind || tookMs > quickestMs * LINE_FACTOR + LINE_MS) return;
+      size = Math.min(max, size + (size < threshold ? 1 : 1 / size));
+    },
+    failed: shrink,
+  };
+}
 
 /** What all senders of a process share. */
 export interface SenderParts {
@@ -210,5 +320,24 @@ function attemptOf(world: World, webhookId: string, event: DueEvent, outcome: Ou
     eventId: event.event_id,
     read: { dueAt: event.due_at, tries: event.tries },
     nextAt: nextAt ?? null,
+  };
+}
+
+/** The exact bodies of a team's events, by event; they are stored before they are returned. */
+type Payloads = (teamId: string, events: readonly DueEvent[]) => Promise<Map<string, string>>;
+
+export function createPayloads(world: World, commits: GroupCommit): Payloads {
+  const write = commits.lane<readonly PayloadRow[], number>(
+    async (tx, items) => {
+      // Two endpoints may have rendered the same event: each gets the number of its own that are new.
+      const counts: number[] = [];
+      for (const rows of items) counts.push(await insertPayloads(tx, rows));
+      return counts;
+    },
+    (rows) => ({ weight: rows.length }),
+  );
+  return (teamId, events) => {
+    const orders = events.map(({ event_id: eventId, type, created_at: at }) => ({ eventId, type, at }));
+    return payloadsOf(world, teamId, orders, write);
   };
 }

@@ -4,11 +4,8 @@
  * address. Listeners stream a team's events to clients without a public address: all that are recorded meanwhile, with
  * few of them in memory.
  */
-export { createWebhook } from './create-webhook.ts';
-export { createListeners, type Listeners } from './listeners.ts';
+export { createWebhook, updateWebhook } from './write-webhook.ts';
+export { createListeners, type Listeners, forgetListeners, SEALED_LISTENER_SECRETS } from './listeners.ts';
 export { createWebhookSender, type WebhookSender } from './webhook-sender.ts';
 export { readPosition, type StreamPosition } from './listener-frames.ts';
-export { WAITS_MS } from './retry-schedule.ts';
-export { forgetListeners } from './forget-listeners.ts';
-export { SEALED_LISTENER_SECRETS } from './open-listener.ts';
-export { updateWebhook } from './update-webhook.ts';
+export { WAITS_MS } from './endpoint-sender.ts';

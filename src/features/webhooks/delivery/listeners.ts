@@ -1,12 +1,216 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { refuse } from '../../../platform/refusal/index.ts';
 import { createWorkLoop } from '../../../platform/work-loop/index.ts';
 import type { World } from '../../../platform/world/index.ts';
-import type { Ctx } from '../../../tenancy/access/index.ts';
-import { whyEnded } from './caller-lives.ts';
-import { openListener, type ListenInput } from './open-listener.ts';
-import { createStream, type ListenerStream } from './listener-stream.ts';
-import { keepAlive, releaseListener, withEvents } from './listeners.store.ts';
+import { lockTeam, type Ctx } from '../../../tenancy/access/index.ts';
+import {
+  keepAlive,
+  releaseListener,
+  withEvents,
+  countOpen,
+  findListener,
+  resumeListener,
+  insertListener,
+  listIdle,
+  olderTransactionsOver,
+  removeListeners,
+  takeNext,
+  listAbandoned,
+  listOverfull,
+  removeEventsOfNobody,
+  removeSent,
+} from './listeners.store.ts';
+import type { KeyObject } from 'node:crypto';
+import type { SealedColumn } from '../../../platform/secrets/index.ts';
+import { newWebhookSecret, webhookKey, webhookSecretBytes } from '../../../protocol/webhook-signature/index.ts';
+import {
+  NO_EVENT,
+  closedFrame,
+  eventFrame,
+  HEARTBEAT,
+  listeningFrame,
+  type StreamPosition,
+  type ClosedReason,
+} from './listener-frames.ts';
+import { stopwatch } from '../../../platform/clock/index.ts';
+import { publicEventId } from '../../../mail/events/index.ts';
+import { payloadsOf } from '../endpoints/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import { keyLives } from '../../../tenancy/api-keys/index.ts';
+import { teamOfSession } from '../../../tenancy/session-rows/index.ts';
+
+/** Each stream costs a connection, and a row for each event of the team. */
+const STREAMS_PER_TEAM_MAX = 10;
+/** A stream whose process died counts no more after this: three signs of life were missed. */
+const SILENCE_MS_MAX = 45_000;
+/** Limit for waiting for transactions that began before the listener existed: one might never end. */
+const OLDER_MS_MAX = 5000;
+const PURPOSE = 'webhook listener secret';
+
+export const SEALED_LISTENER_SECRETS: SealedColumn = {
+  table: 'webhook_listeners',
+  column: 'secret_sealed',
+  purpose: PURPOSE,
+};
+
+interface ListenInput {
+  events: readonly string[];
+  /** Where an earlier stream of this listener broke off. */
+  position?: StreamPosition | undefined;
+}
+
+/** A listener that one stream holds. */
+interface OpenListener {
+  id: string;
+  holder: string;
+  events: readonly string[];
+  key: KeyObject;
+  /** Null if it was shown before. */
+  secret: string | null;
+  position: StreamPosition;
+  resumed: boolean;
+}
+
+/**
+ * Resumes a listener where its client left it, or makes a new one. From then on each event of the team is recorded for
+ * it, in the event's own transaction.
+ */
+async function openListener(ctx: Ctx, input: ListenInput): Promise<OpenListener> {
+  const { store, teamId } = ctx;
+  const at = store.clock.now();
+  const holder = store.ids.uuid();
+  const events = JSON.stringify(input.events);
+  const opened = await store.db.tx(async (tx): Promise<OpenListener> => {
+    await lockTeam(tx, teamId);
+    const position = input.position;
+    const found = position && (await findListener(tx, teamId, position.listenerId));
+    const open = await countOpen(tx, teamId, at - SILENCE_MS_MAX, found?.id ?? '');
+    if (open >= STREAMS_PER_TEAM_MAX) throw tooMany();
+    if (found) {
+      await resumeListener(tx, found.id, position, { events, holder, at });
+      const key = webhookKey(store.secrets.open(found.secret_sealed, PURPOSE, found.id));
+      return { id: found.id, holder, events: input.events, key, secret: null, position, resumed: true };
+    }
+    await removeListeners(tx, (await listIdle(tx, teamId)).slice(STREAMS_PER_TEAM_MAX));
+    const id = store.ids.prefixed('lsn_');
+    const secret = newWebhookSecret(Buffer.from(store.ids.hex(webhookSecretBytes), 'hex'));
+    const sealed = store.secrets.seal(secret, PURPOSE, id);
+    const row = { id, team_id: teamId, events, secret_sealed: sealed, last_batch: 0 };
+    await insertListener(tx, row, holder, at);
+    const start = { listenerId: id, batch: 0, eventId: NO_EVENT };
+    return { id, holder, events: input.events, key: webhookKey(secret), secret, position: start, resumed: false };
+  });
+  const elapsedMs = stopwatch();
+  await olderTransactionsOver(store.db, () => elapsedMs() > OLDER_MS_MAX);
+  return opened;
+}
+
+const tooMany = () =>
+  refuse('validation_error', {
+    status: 422,
+    say: `A team may have ${STREAMS_PER_TEAM_MAX} listeners open at once; end one of them first.`,
+  });
+
+/** What one stream keeps in memory: these events, and what Node has taken of them and the client has not. */
+const EVENTS_PER_BATCH = 20;
+const BUFFER_BYTES = 64 * 1024;
+
+interface ListenerStream {
+  listenerId: string;
+  holder: string;
+  readable: Readable;
+  /** Says that events are waiting. */
+  wake(): void;
+  /** Writes a heartbeat if nothing else is being written. */
+  beat(): void;
+  end(reason: ClosedReason): void;
+  /** Since when the client has taken nothing of what is waiting; undefined while nothing is. */
+  stuckSince(): number | undefined;
+}
+
+/**
+ * The bytes of one stream, made only as fast as they are read: waiting events stay in the database. Each event is
+ * signed when it leaves, so that its timestamp is fresh.
+ */
+function createStream(ctx: Ctx, listener: OpenListener): ListenerStream {
+  const { store } = ctx;
+  let isAwake = true;
+  let isBeatDue = false;
+  let ending: ClosedReason | undefined;
+  let readAt: number | undefined = store.clock.now();
+  let stir: (() => void) | undefined;
+
+  async function* frames(): AsyncGenerator<string> {
+    yield listeningFrame(listener);
+    while (!ending && !readable.destroyed) {
+      if (isAwake) yield* waiting();
+      else if (isBeatDue) yield beatOnce();
+      else await idle();
+      readAt = store.clock.now();
+    }
+    if (ending) yield closedFrame(ending);
+  }
+
+  async function* waiting(): AsyncGenerator<string> {
+    isAwake = false;
+    // Checked for each batch: no event is sent to a key that has been revoked, or to a person who has left.
+    const ended = await whyEnded(store, ctx);
+    if (ended) return void (ending = ended);
+    const taken = await takeNext(store.db, listener, EVENTS_PER_BATCH, store.clock.now());
+    if (!taken) return void (ending ??= 'lost');
+    if (taken.events.length === EVENTS_PER_BATCH) isAwake = true;
+    const payloads = await payloadsOf(store, ctx.teamId, taken.events);
+    for (const { eventId, type } of taken.events) {
+      const event = { id: publicEventId(eventId), type, payload: payloads.get(eventId) ?? '' };
+      const position = { listenerId: listener.id, batch: taken.batch, eventId };
+      readAt = store.clock.now();
+      yield eventFrame(position, event, listener.key, Math.floor(store.clock.now() / 1000));
+      if (ending) return;
+    }
+  }
+
+  function beatOnce(): string {
+    isBeatDue = false;
+    return HEARTBEAT;
+  }
+
+  async function idle(): Promise<void> {
+    readAt = undefined;
+    await new Promise<void>((resolve) => (stir = resolve));
+    stir = undefined;
+  }
+
+  const rouse = (note: () => void) => (): void => {
+    note();
+    stir?.();
+  };
+  const readable = readableOf(frames(), () => stir?.());
+  return {
+    listenerId: listener.id,
+    holder: listener.holder,
+    readable,
+    wake: rouse(() => (isAwake = true)),
+    beat: rouse(() => (isBeatDue = true)),
+    end(reason) {
+      ending ??= reason;
+      stir?.();
+    },
+    stuckSince: () => readAt,
+  };
+}
+
+/** Asks for the next frame when there is room for it; closing the stream wakes a generator that waits for events. */
+function readableOf(frames: AsyncGenerator<string>, onClose: () => void): Readable {
+  const iterator: AsyncIterableIterator<string> = {
+    next: () => frames.next(),
+    return() {
+      onClose();
+      return frames.return(undefined);
+    },
+    [Symbol.asyncIterator]: () => iterator,
+  };
+  return Readable.from(iterator, { objectMode: false, highWaterMark: BUFFER_BYTES });
+}
 
 /** Less than the silence after which proxies commonly close a connection. */
 const BEAT_MS = 15_000;
@@ -115,4 +319,31 @@ async function tend(world: World, streams: ReadonlyMap<string, OpenStream>): Pro
     const ended = mine.has(holder) ? await whyEnded(world, ctx) : 'lost';
     if (ended) stream.end(ended);
   }
+}
+
+/** How long a listener waits for its client to come back, and goes on collecting events. */
+const RESUME_MS_MAX = 300_000;
+/** Longer than a stream can be stuck and a client be away, together. */
+const SENT_KEPT_MS = 600_000;
+/** Events that may wait for one listener, however slow its client is. */
+const WAITING_MAX = 100_000;
+const ROWS_AT_ONCE = 1000;
+
+/** Removes abandoned listeners, those with too many events waiting, and sent events that need not be sent again. */
+export async function forgetListeners(world: World): Promise<void> {
+  const { db, clock } = world;
+  const abandoned = await listAbandoned(db, clock.now() - RESUME_MS_MAX, ROWS_AT_ONCE);
+  await removeListeners(db, [...abandoned, ...(await listOverfull(db, WAITING_MAX))]);
+  while ((await removeSent(db, clock.now() - SENT_KEPT_MS, ROWS_AT_ONCE)) === ROWS_AT_ONCE);
+  while ((await removeEventsOfNobody(db, ROWS_AT_ONCE)) === ROWS_AT_ONCE);
+}
+
+/** Why a caller whose stream is open could not open it again; undefined while that is possible. */
+async function whyEnded(
+  store: Store,
+  { actor, teamId }: Pick<Ctx, 'actor' | 'teamId'>,
+): Promise<ClosedReason | undefined> {
+  if (actor.kind !== 'session') return (await keyLives(store, actor)) ? undefined : 'key_revoked';
+  const current = await teamOfSession(store.db, actor.sessionId, store.clock.now());
+  return current === teamId ? undefined : 'session_ended';
 }

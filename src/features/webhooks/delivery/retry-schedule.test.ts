@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { nextTryAt, TRIES_MAX, WAITS_MS } from './retry-schedule.ts';
+import { nextTryAt, TRIES_MAX, WAITS_MS } from './endpoint-sender.ts';
 
 test('nine waits stand between ten tries, and none after the tenth', () => {
   const seconds = WAITS_MS.map((_, i) => (nextTryAt(i + 1, 0, () => 0.5) ?? 0) / 1000);

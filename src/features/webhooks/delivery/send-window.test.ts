@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createSendWindow } from './send-window.ts';
+import { createSendWindow } from './endpoint-sender.ts';
 
 const grown = (answers: number, tookMs = 5) => {
   const window = createSendWindow(32);

@@ -1,4 +1,4 @@
-import type { Executor } from '../../../platform/db/index.ts';
+import { uuidsIn, type Executor } from '../../../platform/db/index.ts';
 
 /** Old enough, and nothing is to come of it: a replay may have made an old event due again. */
 const EXPIRED = 'event_id < t.before_id and due_at is null';
@@ -38,4 +38,50 @@ export async function halfParkedWebhooks(db: Executor): Promise<string[]> {
   const sql = `select id from webhooks where status = 'disabled' and deleted_at is null
     and exists (select 1 from webhook_events where webhook_id = webhooks.id and due_at is not null)`;
   return (await db.all<{ id: string }>(sql)).map((row) => row.id);
+}
+
+/** Those of an endpoint that are older than `beforeId`, or all of them, oldest first; answers how many went. */
+export async function removeWebhookEvents(
+  tx: Executor,
+  webhookId: string,
+  { beforeId, limit }: { beforeId: string | undefined; limit: number },
+): Promise<number> {
+  // What is due is looked at again by the statement that removes it: a replay may come in between.
+  const isOver = beforeId === undefined ? '' : 'and event_id < ? and due_at is null';
+  const values = beforeId === undefined ? [webhookId] : [webhookId, beforeId];
+  const rows = await tx.all<{ event_id: string }>(
+    `delete from webhook_events where webhook_id = ? ${isOver} and event_id in
+      (select event_id from webhook_events where webhook_id = ? ${isOver} order by event_id limit ?)
+      returning event_id`,
+    [...values, ...values, limit],
+  );
+  if (rows.length === 0) return 0;
+  const theirs = uuidsIn(
+    tx.dialect,
+    'event_id',
+    rows.map((row) => row.event_id),
+  );
+  await tx.run(`delete from webhook_attempts where webhook_id = ? and ${theirs.sql}`, [webhookId, theirs.value]);
+  return rows.length;
+}
+
+/** Bodies that no endpoint of the team has an event for any more. */
+export function removePayloads(
+  db: Executor,
+  { teamId, beforeId }: { teamId: string; beforeId: string },
+  limit: number,
+): Promise<number> {
+  const unused = `select event_id from webhook_payloads as p where team_id = ? and event_id < ?
+    and not exists (select 1 from webhooks join webhook_events as e
+      on e.webhook_id = webhooks.id and e.event_id = p.event_id where webhooks.team_id = p.team_id)
+    order by event_id limit ?`;
+  const sql = `delete from webhook_payloads where team_id = ? and event_id in (${unused})`;
+  return db.run(sql, [teamId, teamId, beforeId, limit]);
+}
+
+/** The endpoint itself goes last, and not before `deletedBefore`. */
+export async function removeEmptyWebhook(db: Executor, id: string, deletedBefore: number): Promise<boolean> {
+  const sql = `delete from webhooks where id = ? and deleted_at < ?
+    and not exists (select 1 from webhook_events where webhook_id = webhooks.id)`;
+  return (await db.run(sql, [id, deletedBefore])) === 1;
 }

@@ -1,4 +1,14 @@
-import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
+import {
+  pageOf,
+  pageSql,
+  pageValues,
+  withoutCommitNotice,
+  textsIn,
+  type Executor,
+  type Page,
+  type Db,
+} from '../../../platform/db/index.ts';
+import type { Leases } from '../../../platform/work-loop/index.ts';
 
 export interface WebhookRow {
   id: string;
@@ -65,7 +75,7 @@ export const findWebhook = (db: Executor, teamId: string, id: string): Promise<W
 export const lockWebhook = (tx: Executor, teamId: string, id: string): Promise<WebhookRow | undefined> =>
   tx.get<WebhookRow>(tx.dialect === 'pg' ? `${OWN} for no key update` : OWN, [teamId, id]);
 
-export interface WebhookChange {
+interface WebhookChange {
   endpoint: string;
   events: string;
 }
@@ -113,3 +123,33 @@ export async function markDeleted(db: Executor, teamId: string, id: string, now:
 /** The admins of its team have been told that it was disabled, or there were none to tell. */
 export const noteTold = (db: Executor, id: string, now: number): Promise<number> =>
   db.run('update webhooks set admins_told_at = ? where id = ?', [now, id]);
+
+/** Takes endpoints for `owner`, or keeps them; answers those that it owns now. A lease that a power cut takes back is no loss. */
+export async function leaseEndpoints(
+  db: Db,
+  ids: readonly string[],
+  lease: { owner: string; now: number; until: number },
+): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const among = textsIn(db.dialect, 'id', ids);
+  // In one order for everybody who changes several of them, or they would wait for each other.
+  const inOrder = db.dialect === 'pg' ? 'order by id for no key update' : '';
+  const sql = withoutCommitNotice(`update webhooks set lease_owner = ?, lease_until = ? where id in
+    (select id from webhooks where ${among.sql} and deleted_at is null
+      and (lease_owner is null or lease_owner = ? or lease_until <= ?) ${inOrder}) returning id`);
+  const values = [lease.owner, lease.until, among.value, lease.owner, lease.now];
+  const rows = await db.txUnsynced((tx) => tx.all<{ id: string }>(sql, values));
+  return new Set(rows.map((row) => row.id));
+}
+
+export const endpointLeases = (db: Db): Leases => ({
+  renew: (ids, lease) => leaseEndpoints(db, ids, lease),
+  release: (id, owner) =>
+    db.run(
+      withoutCommitNotice(
+        'update webhooks set lease_owner = null, lease_until = null where id = ? and lease_owner = ?',
+      ),
+      [id, owner],
+    ),
+  releaseAll: () => db.run('update webhooks set lease_owner = null, lease_until = null where lease_owner is not null'),
+});

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Lookup } from '../../../platform/resolver/index.ts';
 import { proofText } from '../../domain-claims/index.ts';
-import { judgeProof } from './judge-proof.ts';
+import { judgeProof } from './check-claims.ts';
 
 const wanted = proofText('4b1c9be0f6a94d6c8f0f1b7f0c2a5d3e');
 const judge = (answer: Lookup<string[]>) => judgeProof('example.com', wanted, answer);

@@ -1,4 +1,3 @@
-import { judgeOthers, judgeRivals } from './in-the-way.ts';
 import { isSamePlain, sameNames, type PlainRecord } from '../../../protocol/dns/index.ts';
 import type { RecordQuery, NewRecord, ZoneRecord } from './provider.ts';
 
@@ -88,3 +87,89 @@ function changesOf(deletes: readonly ZoneRecord[], creates: readonly NewRecord[]
   }));
   return [...made, ...gone];
 }
+
+type Compatibility =
+  | { kind: 'free' }
+  /** Somebody else's record serves as well; ours would only break it. */
+  | { kind: 'served' }
+  | { kind: 'in_the_way'; say: string };
+
+/** Whether a record can be added beside those of others, which stay as they are. */
+function judgeOthers(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibility {
+  const here = others.filter((other) => sameNames(other.name, wanted.name));
+  const alias = here.find((other) => other.type === 'CNAME');
+  // RFC 1034 §3.6.2: where a CNAME stands no other record can.
+  if (alias) return inTheWay(wanted, alias, 'a CNAME leaves no room for other records at its name');
+  const [first] = here;
+  if (wanted.type === 'CNAME' && first) return inTheWay(wanted, first, 'a CNAME needs a name for itself');
+  const likes = here.filter((other) => other.type === wanted.type);
+  if (wanted.type === 'MX') return judgeMx(wanted, likes);
+  return wanted.type === 'TXT' ? judgeText(wanted, likes) : { kind: 'free' };
+}
+
+function judgeMx(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibility {
+  const [first] = others;
+  if (!first) return { kind: 'free' };
+  const isServed = others.every((other) => sameNames(other.value, wanted.value));
+  return isServed ? { kind: 'served' } : inTheWay(wanted, first, 'mail would go to both servers');
+}
+
+/** A text of another kind does not matter; two SPF, DMARC or DKIM records at one name make both void. */
+function judgeText(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibility {
+  const kind = textKind(wanted.value);
+  const rival = others.find((other) => textKind(other.value) === kind);
+  if (kind === 'other' || !rival) return { kind: 'free' };
+  switch (kind) {
+    case 'dmarc':
+      // A policy of the team's own goes before the one we advise.
+      return { kind: 'served' };
+    case 'spf':
+      if (others.filter((other) => textKind(other.value) === 'spf').length === 1 && includesTerms(rival, wanted)) {
+        return { kind: 'served' };
+      }
+      return inTheWay(
+        wanted,
+        rival,
+        `a name has one SPF record at most; add ${spfTerms(wanted.value).join(' ')} to it`,
+      );
+    case 'dkim':
+      return inTheWay(wanted, rival, 'a selector has one key');
+  }
+}
+
+function textKind(text: string): 'spf' | 'dmarc' | 'dkim' | 'other' {
+  if (/^v=spf1(?: |$)/i.test(text)) return 'spf';
+  if (/^v\s*=\s*DMARC1\s*(?:;|$)/i.test(text)) return 'dmarc';
+  // RFC 6376 §3.6.1: the version may be left out.
+  return /^v\s*=\s*DKIM1\s*;/.test(text) || /(?:^|;)\s*p\s*=/.test(text) ? 'dkim' : 'other';
+}
+
+const includesTerms = (other: PlainRecord, wanted: PlainRecord): boolean =>
+  spfTerms(wanted.value).every((term) => spfTerms(other.value).includes(term));
+
+const spfTerms = (text: string): string[] =>
+  text
+    .toLowerCase()
+    .split(/\s+/)
+    .slice(1)
+    .filter((term) => term !== '' && !/^[-~?+]?all$/.test(term));
+
+/**
+ * RFC 7208 §4.5: two SPF records of one name permit nothing, so that a foreign one is in the way even where the one that is
+ * wanted stands already.
+ */
+function judgeRivals(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibility {
+  if (wanted.type !== 'TXT' || textKind(wanted.value) !== 'spf') return { kind: 'free' };
+  const rival = others.find(
+    (other) => other.type === 'TXT' && sameNames(other.name, wanted.name) && textKind(other.value) === 'spf',
+  );
+  return rival ? inTheWay(wanted, rival, 'a name with two SPF records has none that counts') : { kind: 'free' };
+}
+
+function inTheWay(wanted: PlainRecord, other: PlainRecord, why: string): Compatibility {
+  const shown = other.value.length > 120 ? `${other.value.slice(0, 120)}…` : other.value;
+  const say = `${other.name} has the ${other.type} record ${JSON.stringify(shown)}, which is not ours and in the way of ${article(wanted.type)} ${wanted.type} record: ${why}. Remove or change it, then try again.`;
+  return { kind: 'in_the_way', say };
+}
+
+const article = (type: string): string => (type === 'MX' ? 'an' : 'a');

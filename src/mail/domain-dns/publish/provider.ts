@@ -1,4 +1,4 @@
-import type { PlainRecord } from '../../../protocol/dns/index.ts';
+import { isWithin, nameLabels, type PlainRecord } from '../../../protocol/dns/index.ts';
 
 /** A record that stands in the zone, and what its provider needs to remove exactly this one. */
 export interface ZoneRecord extends PlainRecord {
@@ -38,7 +38,7 @@ export interface DnsProvider {
  * `refused`: the provider says no, and asking again is no use. `changed`: another client was faster. `unavailable`: no server
  * can tell, and it may be tried again.
  */
-export type ProviderFaultKind = 'refused' | 'changed' | 'unavailable';
+type ProviderFaultKind = 'refused' | 'changed' | 'unavailable';
 
 export class ProviderFault extends Error {
   override readonly name = 'ProviderFault';
@@ -51,4 +51,18 @@ export class ProviderFault extends Error {
     this.kind = kind;
     this.nothingChanged = options.nothingChanged;
   }
+}
+
+const LISTED_MAX = 20;
+
+/** The innermost of a provider's zones that holds a domain; without one, the fault names those there are. */
+export function zoneAmong(provider: string, zones: readonly string[], domain: string): string {
+  const [zone] = zones
+    .filter((each) => isWithin(domain, each))
+    .toSorted((a, b) => nameLabels(b).length - nameLabels(a).length);
+  if (zone !== undefined) return zone.toLowerCase();
+  const more = zones.length > LISTED_MAX ? ` and ${zones.length - LISTED_MAX} more` : '';
+  const listed = zones.length === 0 ? 'it has none' : `it has ${zones.slice(0, LISTED_MAX).join(', ')}${more}`;
+  const say = `The DNS provider ${provider} has no zone for ${domain}; ${listed}.`;
+  throw new ProviderFault('refused', say, { nothingChanged: true });
 }

@@ -1,27 +1,62 @@
-import type { Executor } from '../../../platform/db/index.ts';
+import type { ConfigureDomainDnsRequest, DnsChange } from '../../../contract/index.ts';
+import { notFound, refuse } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
-import { isSamePlain } from '../../../protocol/dns/index.ts';
+import type { Ctx } from '../../../tenancy/access/index.ts';
 import {
+  findSetup,
+  LEAVING,
+  publishedFor,
+  fingerprintOf,
+  forgetStrandedRecords,
+  noteSetupFault,
+  setupsAfter,
+  wantedRecords,
   addPublished,
   beginSetup,
   endSetup,
-  findSetup,
   forgetPublished,
   lockSetups,
-  LEAVING,
-  publishedFor,
   saveSetup,
   yieldPublished,
+  findHeirs,
+  inheritanceOf,
+  type SetupRow,
   type PublishedRow,
+  type Inheritance,
 } from '../../dns/index.ts';
-import type { Prepared } from './prepare.ts';
-import { ProviderFault } from './provider.ts';
+import { hasLostName, openProof } from '../../domain-claims/index.ts';
+import { findDomain, isOwnedElsewhere, type DomainRow } from '../../domains/index.ts';
+import { findTeam } from '../../../tenancy/teams/index.ts';
+import { chooseProvider, mayKnow, providerFor } from './choose-provider.ts';
+import { queriesFor, planChanges, type Change, type Plan } from './plan-changes.ts';
+import { ProviderFault, type DnsProvider, type RecordQuery, type ZoneRecord } from './provider.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import { isSamePlain, type PlainRecord } from '../../../protocol/dns/index.ts';
+
+/** By what a node has one of: the store of a request may be one that adds an entry to the audit log. */
+const underWay = new WeakMap<World['commits'], Set<string>>();
+/** Each may wait for a provider that does not answer, and holds a socket for every question. */
+const AT_ONCE_MAX = 16;
+
+/** Runs `work` unless the same domain is being worked on, or too many are; the word says which. */
+async function oneAtATime<T>(world: World, domainId: string, work: () => Promise<T>): Promise<T | 'busy' | 'full'> {
+  const ids = underWay.get(world.commits) ?? new Set();
+  underWay.set(world.commits, ids);
+  if (ids.has(domainId)) return 'busy';
+  if (ids.size >= AT_ONCE_MAX) return 'full';
+  ids.add(domainId);
+  try {
+    return await work();
+  } finally {
+    ids.delete(domainId);
+  }
+}
 
 /**
  * What becomes of publishing by itself: a caller has it begin, or end; the job goes on with it, held up by something in
  * the way or not; what a caller's own token publishes is apart from it.
  */
-export type Afterwards = 'begins' | 'ends' | 'goes_on' | 'held_up' | 'apart';
+type Afterwards = 'begins' | 'ends' | 'goes_on' | 'held_up' | 'apart';
 
 /** Longer than any provider takes; until then no other process takes up what has been begun. */
 const BEGUN_MS = 10 * 60_000;
@@ -30,7 +65,7 @@ const BEGUN_MS = 10 * 60_000;
  * Makes the prepared change. What is to be published is written down first, and that somebody has to see to it: neither a
  * crash nor a removal of the domain in between may leave records in the zone that are not known to be ours.
  */
-export async function publish(world: World, prepared: Prepared, afterwards: Afterwards): Promise<void> {
+async function publish(world: World, prepared: Prepared, afterwards: Afterwards): Promise<void> {
   const { provider, zone, plan, queries, seen, domain } = prepared;
   const { deletes, creates, changes } = plan;
   // Also what is written down already: that may be another node's, which strikes it out again if it comes too late.
@@ -144,3 +179,244 @@ const setupOf = (world: World, { domain, provider, zone, fingerprint }: Prepared
   retry_at: null,
   created_at: world.clock.now(),
 });
+
+/** Publishes what a domain wants, or says what that would change. */
+export async function configureDomainDns(ctx: Ctx<World>, id: string, input: ConfigureDomainDnsRequest) {
+  const done = await oneAtATime(ctx.store, id, () => configure(ctx, id, input).catch(refusalOf));
+  if (done === 'busy') {
+    throw refuse('resource_locked', { say: 'The records of this domain are being published already; try again then.' });
+  }
+  if (done === 'full') {
+    const say = `The records of ${AT_ONCE_MAX} domains are being published already; try again in a moment.`;
+    throw refuse('service_unavailable', { say });
+  }
+  return done;
+}
+
+async function configure({ store: world, teamId }: Ctx<World>, id: string, input: ConfigureDomainDnsRequest) {
+  const { dry_run: isDryRun = false, remove: isRemoval = false, api_token: apiToken } = input;
+  const domain = await findDomain(world.db, teamId, id);
+  const team = await findTeam(world.db, teamId);
+  if (!domain || !team) throw notFound('Domain');
+  if (!isRemoval) await mustHaveName(world, domain);
+  const published = await publishedFor(world.db, id);
+  const setup = await findSetup(world.db, id);
+  const before = setup?.provider ?? published.find((row) => mayKnow(world, team, row.provider))?.provider;
+  const wish = { provider: input.provider, apiToken };
+  const { provider, isOperators } = chooseProvider(world, team, domain.name, wish, before);
+  mustBeTheSame(domain.name, provider.name, before, setup?.fingerprint === LEAVING);
+  const ttlSeconds = world.config.dns_providers[provider.name]?.ttl_seconds ?? 300;
+  const prepared = await prepare(world, domain, provider, { isRemoval, ttlSeconds });
+  mustBeFree(prepared.plan.inTheWay);
+  // Nothing is published by itself with a token that is not kept, unless it was before.
+  const byItself = isOperators || setup ? (isRemoval ? 'ends' : 'begins') : 'apart';
+  if (!isDryRun) await publish(world, prepared, byItself);
+  return {
+    object: 'dns_configuration' as const,
+    domain_id: id,
+    provider: provider.name,
+    zone: prepared.zone,
+    dry_run: isDryRun,
+    changes: prepared.plan.changes.map(presentChange),
+  };
+}
+
+/** An open claim of the name publishes its proof. */
+async function mustHaveName(world: World, domain: DomainRow): Promise<void> {
+  const { team_id: teamId, name } = domain;
+  if ((await isOwnedElsewhere(world.db, teamId, name)) && !(await openProof(world, domain))) {
+    const say = `The domain ${name} is verified by another team; claim it to move it to yours.`;
+    throw refuse('resource_locked', { say, claimable: true });
+  }
+  if (await hasLostName(world.db, domain)) {
+    const say = `The domain ${name} was moved to another team by a claim. To have it back, publish the records of its zone file by hand and verify it.`;
+    throw refuse('resource_locked', { say });
+  }
+}
+
+function presentChange({ action, name, type, value, ttl, priority }: Change): DnsChange {
+  if (!isPublished(type)) throw new Error(`only records of ours are changed, and none of them is a ${type}`);
+  return { action, name, type, value, ttl, ...(priority === null ? {} : { priority }) };
+}
+
+const PUBLISHED: readonly string[] = ['TXT', 'MX', 'CNAME', 'CAA'] satisfies DnsChange['type'][];
+const isPublished = (type: string): type is DnsChange['type'] => PUBLISHED.includes(type);
+
+function mustBeTheSame(domain: string, provider: string, before: string | undefined, isLeaving: boolean): void {
+  if (before === undefined || before === provider) return;
+  const say = isLeaving
+    ? `A record of ${domain} that was published with the provider ${before} stays while another domain needs it; until that one publishes by itself or is removed, publish with ${before}.`
+    : `The records of ${domain} were published with the provider ${before}; take them back with it first (remove), then publish them with ${provider}.`;
+  throw refuse('validation_error', { status: 422, say });
+}
+
+function mustBeFree(inTheWay: readonly string[]): void {
+  const [first, ...others] = inTheWay;
+  if (first === undefined) return;
+  const more = others.length > 0 ? ` (and ${others.length} more)` : '';
+  throw refuse('validation_error', {
+    status: 422,
+    say: first + more,
+    errors: inTheWay.map((message) => ({ path: 'records', message })),
+  });
+}
+
+function refusalOf(error: unknown): never {
+  if (!(error instanceof ProviderFault)) throw error;
+  const { kind, message: say, cause: because } = error;
+  switch (kind) {
+    case 'refused':
+      throw refuse('validation_error', { status: 422, say, because });
+    case 'changed':
+      throw refuse('resource_locked', { say, because });
+    case 'unavailable':
+      throw refuse('service_unavailable', { say, because });
+  }
+}
+
+const BATCH = 50;
+const RETRY_MS = 60_000;
+const RETRY_MS_MAX = 6 * 3_600_000;
+
+/**
+ * Publishes what the domains that were configured want by now, such as a new DKIM key, and removes what belongs to domains
+ * that are gone or have become another team's. Only domains whose records changed are asked about.
+ */
+export async function publishConfigured(world: World): Promise<number> {
+  let published = 0;
+  // A server that does not answer is not waited for once more for each of its domains.
+  const down = new Set<string>();
+  let after: string | undefined;
+  for (;;) {
+    const setups = await setupsAfter(world.db, after, world.clock.now(), BATCH);
+    for (const setup of setups) {
+      if (down.has(setup.provider)) continue;
+      const outcome = await oneAtATime(world, setup.domain_id, () => publishOne(world, setup));
+      if (outcome === 'published') published++;
+      if (outcome === 'unavailable') down.add(setup.provider);
+    }
+    after = setups.at(-1)?.domain_id;
+    if (setups.length < BATCH) break;
+  }
+  await forgetStrandedRecords(world.db);
+  return published;
+}
+
+async function publishOne(world: World, setup: SetupRow): Promise<'published' | 'unchanged' | ProviderFault['kind']> {
+  const domain = { id: setup.domain_id, team_id: setup.team_id, name: setup.domain_name };
+  const isRemoval = setup.fingerprint === LEAVING;
+  const wanted = isRemoval ? [] : await wantedRecords(world, domain);
+  if (wanted.length > 0 && fingerprintOf(wanted) === setup.fingerprint) return 'unchanged';
+  // Somebody may have ended or finished it since the list was read.
+  if ((await findSetup(world.db, domain.id))?.fingerprint !== setup.fingerprint) return 'unchanged';
+  try {
+    // A team that may not use the provider any more may still have taken out of it what was put there.
+    const team = wanted.length > 0 ? await findTeam(world.db, domain.team_id) : undefined;
+    const provider = providerFor(world, team?.slug, setup.provider);
+    const ttlSeconds = world.config.dns_providers[setup.provider]?.ttl_seconds ?? 300;
+    const prepared = await prepare(world, domain, provider, { zone: setup.zone, isRemoval, ttlSeconds });
+    const [inTheWay] = prepared.plan.inTheWay;
+    // What can be published is: a new key must not wait for a tracking host that is taken.
+    await publish(world, prepared, inTheWay !== undefined ? 'held_up' : wanted.length === 0 ? 'ends' : 'goes_on');
+    if (inTheWay !== undefined) throw new ProviderFault('refused', inTheWay, { nothingChanged: true });
+    return 'published';
+  } catch (error) {
+    if (!(error instanceof ProviderFault)) throw error;
+    const waitMs = Math.min(RETRY_MS * 2 ** Math.min(setup.failures, 10), RETRY_MS_MAX);
+    await noteSetupFault(world.db, domain.id, error.message, world.clock.now() + waitMs);
+    const about = { domainId: domain.id, provider: setup.provider, zone: setup.zone, why: error.message, waitMs };
+    world.log.warn(about, 'dns records could not be published');
+    return error.kind;
+  }
+}
+
+interface SetupDomain {
+  id: string;
+  team_id: string;
+  name: string;
+}
+
+interface Heirloom {
+  row: PublishedRow;
+  /** The domain that publishes there by itself; without one, the record stays where it is and this domain's to remove. */
+  heirId: string | undefined;
+}
+
+interface Prepared {
+  domain: SetupDomain;
+  provider: DnsProvider;
+  zone: string;
+  plan: Plan;
+  queries: RecordQuery[];
+  seen: ZoneRecord[];
+  ours: PublishedRow[];
+  /** Ours, not wanted by this domain any more, but by another. */
+  heirlooms: Heirloom[];
+  /** What copies of the name that are gone, or another team's, have left behind: this one's to remove from now on. */
+  inheritance: Inheritance | undefined;
+  fingerprint: string;
+}
+
+/** Reads the zone and compares; it changes nothing there. */
+async function prepare(
+  world: World,
+  domain: SetupDomain,
+  provider: DnsProvider,
+  options: { zone?: string; isRemoval: boolean; ttlSeconds: number },
+): Promise<Prepared> {
+  const zone = options.zone ?? (await provider.zoneOf(domain.name));
+  const wanted = options.isRemoval ? [] : await wantedRecords(world, domain);
+  const isHere = (row: PublishedRow): boolean => row.provider === provider.name && row.zone === zone;
+  const inheritance = wanted.length === 0 ? undefined : await inheritanceOf(world, domain, provider.name);
+  const rows = [...(await publishedFor(world.db, domain.id)), ...(inheritance?.rows ?? [])].filter(isHere);
+  const heirlooms = await heirloomsAmong(world, domain, rows, wanted);
+  const ours = rows.filter((row) => !heirlooms.some((heirloom) => heirloom.row === row));
+  const queries = queriesFor(wanted, ours);
+  const seen = queries.length === 0 ? [] : await provider.recordsAt(zone, queries);
+  const plan = planChanges({ wanted, ours, seen, ttlSeconds: options.ttlSeconds });
+  return {
+    domain,
+    provider,
+    zone,
+    plan,
+    queries,
+    seen,
+    ours,
+    heirlooms,
+    inheritance,
+    fingerprint: fingerprintOf(wanted),
+  };
+}
+
+/**
+ * A record belongs to everybody who wants it: the MX record of a return path is also that of a domain of its name which
+ * receives. It goes with the last of them.
+ */
+async function heirloomsAmong(
+  world: World,
+  domain: SetupDomain,
+  rows: readonly PublishedRow[],
+  wanted: readonly PlainRecord[],
+): Promise<Heirloom[]> {
+  const left = rows.filter((row) => !wanted.some((record) => isSamePlain(record, row)));
+  if (left.length === 0) return [];
+  // What a domain wants stands at its name or below.
+  const names = [...new Set(left.flatMap((row) => namesAbove(row.name)))];
+  const heirs = await Promise.all(
+    (await findHeirs(world.db, names, domain.id)).map(async (heir) => ({
+      ...heir,
+      wants: await wantedRecords(world, heir),
+    })),
+  );
+  return left.flatMap((row) => {
+    const wanting = heirs.filter(({ wants }) => wants.some((record) => isSamePlain(record, row)));
+    const heir = wanting.find(({ provider, zone }) => provider === row.provider && zone === row.zone);
+    return wanting.length > 0 ? [{ row, heirId: heir?.id }] : [];
+  });
+}
+
+/** The name itself and every name above it. */
+function namesAbove(name: string): string[] {
+  const labels = name.toLowerCase().split('.');
+  return labels.map((_, i) => labels.slice(i).join('.'));
+}

@@ -18,8 +18,7 @@ import {
   type RecordCheck,
   type RecordRow,
 } from '../../domains/index.ts';
-import { explainRecords } from './explain-records.ts';
-import type { JudgedRecord } from './judged-record.ts';
+import { explainRecords, type JudgedRecord } from './explain-records.ts';
 
 export interface CheckOptions {
   cache: boolean;

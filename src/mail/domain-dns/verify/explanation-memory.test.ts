@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { rememberedCount, rememberShortly } from './explanation-memory.ts';
+import { rememberedCount, rememberShortly } from './explain-records.ts';
 
 const explained = (diagnosis: string) => () => Promise.resolve([{ diagnosis, found: null }]);
 

@@ -1,8 +1,184 @@
-import { notFound } from '../../../platform/refusal/index.ts';
+import { notFound, Refusal, refuse } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
-import { findDomain, isOwnedElsewhere, mustWaitItsTurn, nameTaken } from '../../domains/index.ts';
-import { checkDomain } from './check-domain.ts';
+import {
+  findDomain,
+  isOwnedElsewhere,
+  mustWaitItsTurn,
+  nameTaken,
+  beginRotation,
+  domainsToSweep,
+  isRotationDue,
+  noteChecked,
+  recordsToCheck,
+  saveChecks,
+  isDnsAsked,
+  mustBeAddable,
+  readDomainName,
+  registerDomain,
+  checkOf,
+  isVerifiedWithoutDns,
+  presentDomain,
+  recordStatusAfter,
+  recordsOf,
+  changeDomain,
+  planChange,
+  recordsAdded,
+  type DomainRow,
+  type DomainStatus,
+  type NewDomain,
+  type DomainPatch,
+} from '../../domains/index.ts';
+import { checkRecords } from './check-records.ts';
+import { mayBeRepeated } from './explain-records.ts';
+
+const BATCH = 50;
+/** Each asks some ten questions: enough at one time to be quick, few enough for a resolver and for other look-ups. */
+const AT_A_TIME = 8;
+
+/** Checks every domain that was not checked since the sweep began; what cannot be decided now waits for the next sweep. */
+export async function sweepDomains(world: World): Promise<number> {
+  if (world.config.delivery.capture) return 0;
+  const began = world.clock.now();
+  let swept = 0;
+  for (;;) {
+    const domains = await domainsToSweep(world.db, began, BATCH);
+    let passed = 0;
+    const next = domains.values();
+    const work = async (): Promise<void> => {
+      for (const domain of next) if (await sweepOne(world, domain)) passed++;
+    };
+    await Promise.all(Array.from({ length: AT_A_TIME }, work));
+    swept += passed;
+    // One that cannot even be passed over would be offered again at once.
+    if (domains.length < BATCH || passed === 0) return swept;
+  }
+}
+
+/** Whether it will not be offered again before the next sweep. */
+async function sweepOne(world: World, domain: DomainRow): Promise<boolean> {
+  try {
+    try {
+      await checkOne(world, domain);
+    } catch (error) {
+      // Another team has the name: theirs to delete or ours to claim.
+      if (!(error instanceof Refusal))
+        world.log.error({ err: error, domainId: domain.id }, 'a domain could not be swept');
+      await noteChecked(world.db, domain.id, world.clock.now());
+    }
+    return true;
+  } catch (error) {
+    world.log.error({ err: error, domainId: domain.id }, 'a domain could not be passed over');
+    return false;
+  }
+}
+
+async function checkOne(world: World, domain: DomainRow): Promise<void> {
+  if (domain.held_at === null && (await isOwnedElsewhere(world.db, domain.team_id, domain.name))) {
+    return void (await noteChecked(world.db, domain.id, world.clock.now()));
+  }
+  await checkDomain(world, domain);
+  if (await isRotationDue(world, domain)) await beginRotation(world, domain);
+}
+
+export async function createDomain(ctx: Ctx<World>, input: NewDomain) {
+  if (input.capabilities?.receiving === 'enabled') {
+    const { store: world, teamId } = ctx;
+    const name = readDomainName(input.name);
+    // DNS is asked last: what the team may not have at all is said first.
+    await mustBeAddable(world, world.db, teamId, name);
+    await mustFreeMx(world, name, false, CONFIRM_LATER);
+  }
+  const made = await registerDomain(ctx, input);
+  return isDnsAsked(ctx.store) ? made : verifyAtOnce(ctx, made);
+}
+
+/** For the development profile, where no check of records asks DNS. */
+async function verifyAtOnce(ctx: Ctx<World>, made: { id: string }) {
+  const { store: world, teamId } = ctx;
+  const domain = await findDomain(world.db, teamId, made.id);
+  if (domain) await checkDomain(world, domain);
+  return getDomain(ctx, made.id);
+}
+
+const CONFIRM_LATER =
+  'register the domain without receiving, then turn it on with confirm_replace_mx if that is meant.';
+
+export async function updateDomain(
+  ctx: Ctx<World>,
+  id: string,
+  input: DomainPatch,
+): Promise<{ object: 'domain'; id: string }> {
+  const { store: world } = ctx;
+  const planned = await planChange(ctx, id, input);
+  if (!planned) return { object: 'domain', id };
+  const { change, before, after } = planned;
+  if (change.receiving === 'enabled' && before.receiving !== 'enabled') {
+    await mustFreeMx(world, before.name, input.confirm_replace_mx ?? false, CONFIRM);
+  }
+  const added = await recordsAdded(world, after);
+  // Asked before anything is locked; a domain that is not verified waits for that.
+  const isAsked = after.checked_at !== null && added.length > 0;
+  const checks = isAsked ? await checkRecords(world, after, added, { cache: false }) : [];
+  await changeDomain(ctx, id, change, checks);
+  return { object: 'domain', id };
+}
+
+const CONFIRM = 'send confirm_replace_mx: true if it is to come here instead.';
+
+/**
+ * The domain with what DNS says of its records now, from the resolver's short memory. Reading changes nothing: the
+ * domain's own status moves only by verification and sweep.
+ */
+export async function getDomain(ctx: Ctx<World>, id: string) {
+  const { store: world } = ctx;
+  const domain = await findDomain(world.db, ctx.teamId, id);
+  if (!domain) throw notFound('Domain');
+  const records = await recordsOf(world.db, id);
+  // A look-up before anything is published makes resolvers remember that it does not exist: the first one is that of verify.
+  if (!isDnsAsked(world) || isVerifiedWithoutDns(world, domain) || domain.checked_at === null) {
+    return presentDomain(domain, records);
+  }
+  const checks = await checkRecords(world, domain, records, { cache: true, diagnose: true });
+  return presentDomain(
+    domain,
+    records.map((record) => {
+      const verdict = checkOf(checks, record)?.verdict ?? 'unknown';
+      return { ...record, status: recordStatusAfter(domain, record, verdict) };
+    }),
+    (record) => checkOf(checks, record),
+  );
+}
+
+/** Mail of the name that arrives elsewhere today would no longer: that must be meant. */
+async function mustFreeMx(world: World, name: string, confirmed: boolean, confirmBy: string): Promise<void> {
+  // What the development profile receives comes from this machine, not by DNS.
+  if (confirmed || world.config.delivery.capture) return;
+  const answer = await world.resolver.mx(name, { cache: false });
+  if (answer.kind === 'none') return;
+  const { host } = world.config.instance;
+  const ours = world.config.domains.receiving_mx.replaceAll('{host}', host).toLowerCase();
+  const because =
+    answer.kind === 'failed'
+      ? `The MX of ${name} cannot be looked up (${answer.reason}), so mail may be delivered elsewhere`
+      : await elsewhere(world, name, answer.records, ours);
+  if (because) throw refuse('receiving_mx_in_use', { say: `${because}; ${confirmBy}` });
+}
+
+async function elsewhere(
+  world: World,
+  name: string,
+  records: readonly { host: string }[],
+  ours: string,
+): Promise<string | undefined> {
+  // RFC 7505: a null MX delivers nowhere.
+  const others = records.map((mx) => mx.host).filter((host) => host !== '' && host !== ours);
+  if (others.length === 0) return undefined;
+  if (!(await mayBeRepeated(world, name, 'MX'))) return `Mail for ${name} is delivered to another server today`;
+  const [first = ''] = others;
+  const more = others.length === 1 ? '' : ` and ${others.length - 1} more`;
+  return `Mail for ${name} is delivered to ${first.slice(0, 253)}${more} today`;
+}
 
 export async function verifyDomain(ctx: Ctx<World>, id: string): Promise<{ object: 'domain'; id: string }> {
   const { store: world, teamId } = ctx;
@@ -12,4 +188,10 @@ export async function verifyDomain(ctx: Ctx<World>, id: string): Promise<{ objec
   await mustWaitItsTurn(world, domain);
   if ((await checkDomain(world, domain)) === undefined) throw notFound('Domain');
   return { object: 'domain', id };
+}
+
+/** Asks DNS for all records of a domain and writes what that means; undefined says that the domain is gone. */
+export async function checkDomain(world: World, domain: DomainRow): Promise<DomainStatus | undefined> {
+  const records = await recordsToCheck(world.db, domain.id);
+  return saveChecks(world, domain, await checkRecords(world, domain, records, { cache: false }));
 }

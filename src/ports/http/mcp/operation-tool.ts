@@ -6,10 +6,74 @@ import {
   type OrRef,
   type RequestParameters,
   type Schema,
+  type ValueId,
+  type Validators,
 } from '../../../contract/index.ts';
 import { refuse } from '../../../platform/refusal/index.ts';
-import { leastEffectOf } from '../../../tenancy/access/index.ts';
-import { IRREVOCABLE, REACHES_PEOPLE } from './curated.ts';
+import { leastEffectOf, type Actor } from '../../../tenancy/access/index.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Answered, checksItsOwnBody } from '../../../operations/index.ts';
+import { runnerOf } from '../answerer.ts';
+import { checkBody, checkIdempotencyKey, checkParameters } from '../check-request.ts';
+import type { HttpServices } from '../page.ts';
+import type { Caller } from '../request-log.ts';
+
+/**
+ * The operations that are tools by their own names. Editors take 40 tools in all, and models choose worse among many: with the two
+ * general tools, which reach everything else, this is as many as may be listed. What an assistant is asked for every day is here;
+ * what deletes, and what sets a team up, is looked up first.
+ */
+export const CURATED = [
+  // Send, and find out what became of it.
+  ...(['sendEmail', 'listEmails', 'getEmail', 'listEmailEvents', 'listEmailAttempts'] as const),
+  // A scheduled email is moved or called off while there is time: an agent should not have to search for how.
+  ...(['updateEmail', 'cancelEmail'] as const),
+  // Answers to what was sent.
+  ...(['listReceivedEmails', 'getReceivedEmail'] as const),
+  'getEmailMetrics',
+  // Text that is written with a person, and published once they like it.
+  ...(['listTemplates', 'getTemplate', 'createTemplate', 'updateTemplate', 'publishTemplate'] as const),
+  // Whom a person means, and what is known of them.
+  ...(['listContacts', 'getContact', 'createContact', 'updateContact'] as const),
+  // Whom a campaign goes to.
+  ...(['listSegments', 'createSegment', 'previewSegment', 'listTopics'] as const),
+  // A campaign from its draft to its report; each step shows more before anything is sent.
+  ...(['listBroadcasts', 'getBroadcast', 'createBroadcast', 'updateBroadcast', 'previewBroadcast'] as const),
+  ...(['getBroadcastChecklist', 'runBroadcastChecks', 'testBroadcast', 'sendBroadcast', 'cancelBroadcast'] as const),
+  'listBroadcastRecipients',
+  // What starts automations, and whether they run. To draw one up is work for a person with a graph before them.
+  ...(['sendEvent', 'listAutomations', 'getAutomation'] as const),
+  // Whose name and address the mail bears.
+  'getTeam',
+] as const satisfies readonly ValueId[];
+
+/** What cannot be taken back once it is done, although its method does not say so. */
+const IRREVOCABLE: ReadonlySet<string> = new Set<ValueId>([
+  'sendEmail',
+  'sendBatch',
+  'replyToInboxEmail',
+  'forwardInboxEmail',
+  'sendInboxDraft',
+  'sendBroadcast',
+  'resumeBroadcast',
+  'cancelEmail',
+  'cancelBroadcast',
+  'sendEvent',
+  'stopAutomation',
+]);
+
+/** What reaches people outside: mail is written to them, or an automation may write to them. */
+const REACHES_PEOPLE: ReadonlySet<string> = new Set<ValueId>([
+  'sendEmail',
+  'sendBatch',
+  'replyToInboxEmail',
+  'forwardInboxEmail',
+  'sendInboxDraft',
+  'sendBroadcast',
+  'resumeBroadcast',
+  'testBroadcast',
+  'sendEvent',
+]);
 
 /** The header Idempotency-Key, as an argument. */
 const KEY = 'idempotency_key';
@@ -104,13 +168,13 @@ function plainWord(document: OpenApiDocument, word: string, value: unknown): unk
   }
 }
 
-export interface OperationCall {
+interface OperationCall {
   parameters: RequestParameters;
   body: unknown;
 }
 
 /** Where each argument belongs. Unknown ones go where the contract's checks name it. */
-export function callOf(document: OpenApiDocument, operation: OperationValidators, given: unknown): OperationCall {
+function callOf(document: OpenApiDocument, operation: OperationValidators, given: unknown): OperationCall {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw refuse('validation_error', { status: 400, say: 'The arguments of a tool must be a JSON object.' });
   }
@@ -131,4 +195,40 @@ export function callOf(document: OpenApiDocument, operation: OperationValidators
     parameters: { path: Object.fromEntries(parts.path), query: Object.fromEntries(parts.query), header },
     body: isWhole ? fields[BODY] : fields,
   };
+}
+
+/** Who calls, and the request that they call in. */
+export interface Assistant {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  caller: Caller;
+  actor: Extract<Actor, { kind: 'oauth_grant' }>;
+}
+
+export type CallOperation = (assistant: Assistant, operation: OperationValidators, given: unknown) => Promise<unknown>;
+
+/** Calls an operation as its own route does: the same checks in the same order, the same entry in the audit log. */
+export function createCallOperation(validators: Validators, services: HttpServices): CallOperation {
+  const runners = new Map<string, ReturnType<typeof runnerOf>>();
+  const runnerFor = (operation: OperationValidators): ReturnType<typeof runnerOf> => {
+    const known = runners.get(operation.operationId) ?? runnerOf(operation, validators, services);
+    runners.set(operation.operationId, known);
+    return known;
+  };
+  return async ({ request, reply, caller }, operation, given) => {
+    const { parameters, body: value } = callOf(services.document, operation, given);
+    checkIdempotencyKey(keyIn(parameters.header['idempotency-key']));
+    checkParameters(operation, parameters);
+    // Any string of an argument may have come with an escape.
+    const body = { value, hasEscapes: true };
+    if (operation.method !== 'get' && !checksItsOwnBody.has(operation.operationId))
+      checkBody(operation, body, parameters.path);
+    const answer = await runnerFor(operation)({ request, reply, caller, body, parameters });
+    return answer instanceof Answered ? (answer as Answered<unknown>).body : answer;
+  };
+}
+
+function keyIn(given: unknown): string | undefined {
+  if (given === undefined || typeof given === 'string') return given;
+  throw refuse('invalid_idempotency_key', { say: 'idempotency_key must be a text.' });
 }

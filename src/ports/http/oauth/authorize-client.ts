@@ -2,9 +2,25 @@ import type { NobodyCtx } from '../../../tenancy/access/index.ts';
 import { Refusal } from '../../../platform/refusal/index.ts';
 import { readAuthorization } from '../../../features/identity/oauth/index.ts';
 import { createSessionAuthentication, sessionCookiesIn } from '../../../features/identity/sessions/index.ts';
-import type { Page } from '../page.ts';
-import { NEXT_CHARS_MAX } from '../next-chars.ts';
-import { refusedPage } from './refused-page.ts';
+import { NEXT_CHARS_MAX, privatePageHeaders, type Page } from '../page.ts';
+import type { FastifyReply } from 'fastify';
+import { bdi, formStyle, renderDocument, sourceOf } from '../layout/index.ts';
+
+const POLICY = `default-src 'none'; style-src ${sourceOf(formStyle)}; base-uri 'none'; form-action 'none'`;
+
+/** For a person whom an app has sent here with something that leads nowhere. */
+export const refusedPage = (reply: FastifyReply, say: string, status = 400): FastifyReply =>
+  reply
+    .code(status)
+    .headers(privatePageHeaders(POLICY))
+    .type('text/html; charset=utf-8')
+    .send(
+      renderDocument(
+        'This app cannot be let in – rasket',
+        `<main><h1>This app cannot be let in</h1>\n<p>${bdi(say)}</p>\n<p>Nothing was allowed. You can close this page; the app’s developer has to mend this.</p></main>`,
+        formStyle,
+      ),
+    );
 
 const CONSENT_PATH = '/oauth/consent';
 const ASKED = [

@@ -1,8 +1,7 @@
 import { Refusal } from '../../../platform/refusal/index.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
-import { NEXT_CHARS_MAX } from '../next-chars.ts';
+import { NEXT_CHARS_MAX } from '../page.ts';
 import type { LedTo, PageCtx, PageHandler, Shown, SignedIn, Visit } from './page.ts';
-import { withNext } from './own-path.ts';
 
 export interface Field {
   /** As the operation calls it, so that its faults are shown here. */
@@ -23,7 +22,7 @@ export interface Field {
   faultOf?: string;
 }
 
-export interface Form {
+interface Form {
   action: string;
   submit: string;
   /** What the button is called where it stands among others of the same words. */
@@ -165,7 +164,7 @@ export const forSignedIn =
   async (ctx, visit) =>
     ctx.session ? handler({ ...ctx, session: ctx.session }, visit) : toSignIn(visit);
 
-export const toSignIn = ({ target }: Visit): LedTo | Shown =>
+const toSignIn = ({ target }: Visit): LedTo | Shown =>
   target.length > NEXT_CHARS_MAX ? tooLongToComeBack() : { to: withNext('/sign-in', target) };
 
 /** Signing in would end elsewhere, for no visible reason. */
@@ -175,3 +174,21 @@ const tooLongToComeBack = (): Shown => ({
   status: 401,
   isFault: true,
 });
+
+/**
+ * Where a person goes on after signing in, as an address bar or a form brought it: a path of this service, or undefined for
+ * everything that a browser may take for another host. The text is passed on as it is, so that what was checked is what the
+ * browser gets.
+ */
+export function ownPath(text: string | undefined): string | undefined {
+  if (text === undefined || text.length > NEXT_CHARS_MAX || !/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(text))
+    return undefined;
+  const base = 'http://own.invalid';
+  const url = URL.canParse(text, base) ? new URL(text, base) : undefined;
+  // Dots are taken out of a path before it is used: `/.//host` must not end as `//host` in another place.
+  return url?.origin === base && !url.pathname.startsWith('//') ? text : undefined;
+}
+
+/** The address of a page with `next` in it, where there is one. */
+export const withNext = (path: string, next: string | undefined): string =>
+  next === undefined ? path : `${path}${path.includes('?') ? '&' : '?'}next=${encodeURIComponent(next)}`;

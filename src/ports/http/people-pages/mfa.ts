@@ -12,8 +12,7 @@ import {
   renderStatus,
   type Field,
 } from './elements.ts';
-import type { PageCtx, PeoplePage, Shown } from './page.ts';
-import type { Fields } from './read-fields.ts';
+import type { PageCtx, PeoplePage, Shown, Fields } from './page.ts';
 
 const back = renderLinks(renderLink('/account', 'Back to your account'));
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ownPath, withNext } from './own-path.ts';
+import { ownPath, withNext } from './elements.ts';
 
 const OWN = [
   '/',

@@ -1,7 +1,6 @@
 import { Refusal } from '../../../platform/refusal/index.ts';
 import { attempt, forSignedIn, renderLink, renderLinks, showForm } from './elements.ts';
-import { forgetToken, keptToken, takeToken } from './link-token.ts';
-import { deadLink, mailedPage, newPasswordField } from './mailed.ts';
+import { forgetToken, keptToken, takeToken, deadLink, mailedPage, newPasswordField } from './mailed-link.ts';
 import type { PeoplePage, Shown } from './page.ts';
 
 export const forgotPasswordPage: PeoplePage = {

@@ -1,16 +1,57 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { refuse, Refusal } from '../../../platform/refusal/index.ts';
 import { rateLimited, refusalFor } from '../answers.ts';
-import { browserOf, mustBeSameOrigin } from '../browser.ts';
+import { browserOf, mustBeSameOrigin, cookieOf, type Authenticator } from '../authenticators.ts';
 import { bdi, formStyle, renderDocument, sourceOf } from '../layout/index.ts';
 import { EVERY_PATH, notePage } from '../find-operation.ts';
-import { privatePageHeaders } from '../private-page-headers.ts';
-import { bucketOfAddress } from '../rate-limit.ts';
+import { privatePageHeaders, type HttpServices } from '../page.ts';
+import { bucketOfAddress, type RateLimit } from '../rate-limit.ts';
 import { renderLink, renderLinks } from './elements.ts';
-import type { LedTo, PageCtx, PeoplePage, Shown } from './page.ts';
-import { createCalls, createWhyNot, whoIsSignedIn, type PeoplePageParts } from './calls.ts';
-import { FORM_BYTES_MAX, readFields, readForm } from './read-fields.ts';
-import { peoplePages } from './table.ts';
+import {
+  FORM_BYTES_MAX,
+  readFields,
+  readForm,
+  type LedTo,
+  type PageCtx,
+  type PeoplePage,
+  type Shown,
+  type SignedIn,
+} from './page.ts';
+import {
+  accessOf,
+  type AnswerOf,
+  type CallOf,
+  type OperationValidators,
+  type Validators,
+  type ValueId,
+} from '../../../contract/index.ts';
+import { Answered } from '../../../operations/index.ts';
+import { mustReach } from '../../../tenancy/access/index.ts';
+import { runnerOf } from '../answerer.ts';
+import { checkBody, checkParameters } from '../check-request.ts';
+import { accountPage, sessionsPage, teamPage } from './account.ts';
+import { appLimitsPage, appsPage, consentPage, devicePage } from './apps.ts';
+import { approvalPage, approvalsPage } from './approvals.ts';
+import { invitationPage, signUpPage, verifyEmailPage } from './sign-up.ts';
+import { confirmPage, disablePage, enrolPage, mfaPage, recoveryCodesPage } from './mfa.ts';
+import { forgotPasswordPage, passwordPage, resetPasswordPage } from './password.ts';
+import { codePage, recoveryCodePage, signInPage, signOutPage, ssoCallbackPage, ssoStartPage } from './sign-in.ts';
+
+/** Where somebody comes who types the address of the service alone. */
+const frontPage: PeoplePage = {
+  path: '/',
+  get: async ({ store }) => ({ to: store.config.profile === 'development' ? '/playground' : '/account' }),
+};
+
+/** Every page, each by its path. */
+export const peoplePages: readonly PeoplePage[] = [
+  ...[frontPage, signInPage, codePage, recoveryCodePage, signOutPage, signUpPage, verifyEmailPage],
+  ...[ssoStartPage, ssoCallbackPage, consentPage],
+  ...[forgotPasswordPage, resetPasswordPage, invitationPage],
+  ...[accountPage, teamPage, passwordPage, sessionsPage, appsPage, appLimitsPage, devicePage],
+  ...[approvalsPage, approvalPage],
+  ...[mfaPage, enrolPage, confirmPage, recoveryCodesPage, disablePage],
+];
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -154,3 +195,72 @@ const pageHeaders = (formsLeadTo: readonly string[] = []): Record<string, string
   ),
   'referrer-policy': 'same-origin',
 });
+
+interface PeoplePageParts {
+  services: HttpServices;
+  validators: Validators;
+  authenticators: readonly Authenticator[];
+  rateLimit: RateLimit;
+}
+
+/** A session that has ended is none: its person signs in again. */
+async function whoIsSignedIn(
+  authenticators: readonly Authenticator[],
+  { headers }: FastifyRequest,
+): Promise<SignedIn | undefined> {
+  for (const one of authenticators) {
+    const secret = 'cookie' in one ? cookieOf(headers.cookie, one.cookie) : undefined;
+    if (secret === undefined) continue;
+    const identity = await one.identify(secret).catch((error: unknown) => {
+      if (error instanceof Refusal) return undefined;
+      throw error;
+    });
+    if (identity?.actor.kind === 'session') return { ...identity, actor: identity.actor };
+  }
+  return undefined;
+}
+
+/** Asked before a page offers what would be refused. */
+const createWhyNot =
+  ({ validators }: Pick<PeoplePageParts, 'validators'>) =>
+  (session: SignedIn | undefined): PageCtx['whyNot'] =>
+  (id) => {
+    const operation = validators.operations.get(id)?.operation;
+    if (!operation || !session) return undefined;
+    try {
+      mustReach(session.actor, accessOf(operation));
+      return undefined;
+    } catch (error) {
+      if (error instanceof Refusal) return error;
+      throw error;
+    }
+  };
+
+/** The operations of the API, as a page calls them. */
+function createCalls({ validators, services }: PeoplePageParts) {
+  const runners = new Map<string, ReturnType<typeof runnerOf>>();
+  const runnerFor = (operation: OperationValidators): ReturnType<typeof runnerOf> => {
+    const known = runners.get(operation.operationId) ?? runnerOf(operation, validators, services);
+    runners.set(operation.operationId, known);
+    return known;
+  };
+  return (request: FastifyRequest, reply: FastifyReply, session: SignedIn | undefined): PageCtx['call'] =>
+    async <Id extends ValueId>(id: Id, given: CallOf<Id>) => {
+      const call: { path?: object; query?: object; body?: unknown } = given as object;
+      const operation = validators.operations.get(id);
+      if (!operation) throw new Error(`the contract has no operation ${id}`);
+      if (request.method !== 'POST' && operation.method !== 'get') throw new Error(`a GET must not call ${id}`);
+      const access = accessOf(operation.operation);
+      const caller = access.permission === 'none' ? undefined : session;
+      if (access.permission !== 'none') {
+        if (!session) throw refuse('missing_api_key', { say: 'Sign in first.' });
+        mustReach(session.actor, access);
+      }
+      const parameters = { path: { ...(call.path ?? {}) }, query: { ...(call.query ?? {}) }, header: {} };
+      checkParameters(operation, parameters);
+      const body = { value: call.body ?? {}, hasEscapes: true };
+      if (operation.method !== 'get') checkBody(operation, body);
+      const answer = await runnerFor(operation)({ request, reply, caller, body, parameters });
+      return (answer instanceof Answered ? answer.body : answer) as AnswerOf<Id>;
+    };
+}

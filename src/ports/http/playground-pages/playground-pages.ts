@@ -1,12 +1,149 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { CAPTURED_LIMITS, checkCaptured, listCaptured, readCaptured } from '../../../mail/capture/index.ts';
+import {
+  CAPTURED_LIMITS,
+  checkCaptured,
+  listCaptured,
+  readCaptured,
+  type CapturedRow,
+  type Checks,
+} from '../../../mail/capture/index.ts';
 import type { World } from '../../../platform/world/index.ts';
-import { readMessage, textOfHtml } from '../../../protocol/read-message/index.ts';
-import { imageDataUrl } from '../../../protocol/safe-html/index.ts';
+import { readMessage, textOfHtml, type MessageReading } from '../../../protocol/read-message/index.ts';
+import { imageDataUrl, escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { emailRowsByIds } from '../../../mail/emails/index.ts';
-import { mayUsePlayground } from '../playground-access.ts';
-import { renderEmail, sharePageHeaders } from '../share-page/index.ts';
-import { renderInbox, renderMessage, renderNotHere, renderTrouble } from './render.ts';
+import { mayUsePlayground } from '../client-address.ts';
+import {
+  renderEmail,
+  sharePageHeaders,
+  bytesInWords,
+  renderContent,
+  stateInWords,
+  timeInWords,
+  type RenderedEmail,
+} from '../share-page/index.ts';
+import { bdi, readingStyle, renderDocument } from '../layout/index.ts';
+
+const listOf = (row: CapturedRow): string[] => JSON.parse(row.recipients) as string[];
+const subjectOf = (text: string): string => (text.trim() === '' ? '(no subject)' : text);
+
+function renderInbox(
+  rows: readonly CapturedRow[],
+  states: ReadonlyMap<string, string>,
+  { next, isFirst }: { next: string | undefined; isFirst: boolean },
+): string {
+  const items = rows.map(
+    (row) => `<li><a href="/playground/${row.id}"><bdi>${escapeHtml(subjectOf(row.subject))}</bdi></a><br>
+<span class="quiet">to ${listOf(row).map(bdi).join(', ')}, ${timeInWords(row.created_at)}: ${escapeHtml(stateInWords(states.get(row.email_id) ?? ''))}</span></li>`,
+  );
+  const list =
+    items.length === 0
+      ? '<p>Nothing was caught yet. Send an email to any address and load this page again.</p>'
+      : `<ol>${items.join('\n')}</ol>`;
+  const links = [
+    isFirst ? '' : '<a href="/playground">Newest</a>',
+    next === undefined ? '' : `<a href="/playground?before=${next}">Older</a>`,
+  ].filter((link) => link !== '');
+  return renderDocument(
+    'Playground',
+    `<main><h1>Playground</h1><p class="quiet">What the development server would have sent, the newest first. None of it left this machine.</p>
+${list}${links.length === 0 ? '' : `<nav aria-label="Pages">${links.join(' ')}</nav>`}</main>`,
+    readingStyle,
+  );
+}
+
+interface MessageView {
+  row: CapturedRow;
+  message: Buffer;
+  reading: MessageReading;
+  checks: Checks;
+  content: RenderedEmail;
+  withRemoteImages: boolean;
+  state: string | undefined;
+}
+
+function renderMessage({ row, message, reading, checks, content, ...rest }: MessageView): string {
+  const title = subjectOf(reading.subject);
+  const rows: [string, string][] = [
+    ['From', bdi(reading.from)],
+    ['To', reading.to.map(bdi).join(', ')],
+    ['Cc', reading.cc.map(bdi).join(', ')],
+    ['Reply to', reading.replyTo.map(bdi).join(', ')],
+    ['Caught', timeInWords(row.created_at)],
+    ['Envelope', `${bdi(row.mail_from === '' ? '(nobody)' : row.mail_from)} to ${listOf(row).map(bdi).join(', ')}`],
+    ['State', escapeHtml(stateInWords(rest.state ?? ''))],
+    ['Email', escapeHtml(row.email_id)],
+  ];
+  const body = reading.isRead
+    ? renderContent(content, rest.withRemoteImages).map(String).join('')
+    : `<p>It cannot be read: ${escapeHtml(reading.because)}.</p>`;
+  return renderDocument(
+    title,
+    `<header><p><a href="/playground">All messages</a></p><h1>${bdi(title)}</h1>${listed(rows)}${renderFiles(reading)}${renderChecks(checks)}
+<details><summary>Headers</summary><pre>${escapeHtml(headOf(message))}</pre></details></header>
+<main aria-label="Message">${body}</main>`,
+    readingStyle,
+  );
+}
+
+const listed = (rows: readonly [string, string][]): string =>
+  `<dl>${rows
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`)
+    .join('')}</dl>`;
+
+function renderFiles(reading: MessageReading): string {
+  const parts = reading.isRead ? reading.parts : [];
+  if (parts.length === 0) return '';
+  const items = parts.map(
+    ({ filename, contentType, content }) =>
+      `<li>${bdi(filename ?? 'without a name')} <span class="quiet">${escapeHtml(contentType)}, ${bytesInWords(content.byteLength)}</span></li>`,
+  );
+  return `<section aria-labelledby="files"><h2 id="files">Attachments</h2><ul>${items.join('')}</ul></section>`;
+}
+
+/** A mark and a word: never a colour alone. */
+const verdict = (result: string): string =>
+  `${result === 'pass' ? '✓' : result === 'none' ? '·' : '✗'} ${escapeHtml(result)}`;
+
+function renderChecks({ spf, dkim, dmarc }: Checks): string {
+  const of = (name: string | null): string => (name === null ? '' : ` for ${bdi(name)}`);
+  const rows: [string, string][] = [
+    ['SPF', `${verdict(spf.result)}${of(spf.domain)}`],
+    ...(dkim.length === 0
+      ? ([['DKIM', `${verdict('none')}: it is not signed`]] as [string, string][])
+      : dkim.map((one): [string, string] => [
+          'DKIM',
+          `${verdict(one.result)}${of(one.domain)}, key ${bdi(one.selector ?? '?')}`,
+        ])),
+    [
+      'DMARC',
+      `${verdict(dmarc.result)}${of(dmarc.domain)}${dmarc.policy === null ? '' : `, policy ${bdi(dmarc.policy)}`}`,
+    ],
+  ];
+  return `<section aria-labelledby="checks"><h2 id="checks">What a receiving server would find</h2>${listed(rows)}
+<p class="quiet">Once the records of its domain are published as <code>rasket domains get</code> lists them.</p></section>`;
+}
+
+const HEAD_CHARS_MAX = 64 * 1024;
+
+function headOf(message: Buffer): string {
+  const end = message.indexOf('\r\n\r\n');
+  return message.subarray(0, Math.min(end === -1 ? message.length : end, HEAD_CHARS_MAX)).toString('utf8');
+}
+
+const renderNotHere = (): string =>
+  renderDocument(
+    'Not here',
+    '<main><h1>This message is not here</h1><p>It may have been removed since. <a href="/playground">All messages</a></p></main>',
+    readingStyle,
+  );
+
+const renderTrouble = (): string =>
+  renderDocument(
+    'Something went wrong',
+    '<main><h1>Something went wrong</h1><p>The server’s log says what. <a href="/playground">All messages</a></p></main>',
+    readingStyle,
+  );
 
 const FORM = /^\/playground(?:\/([0-9a-f-]{36}))?\/?(?:\?(.*))?$/;
 const PAGE = 50;

@@ -1,13 +1,28 @@
 import type { PostalAddress } from '../../../contract/index.ts';
 import type { Preferences, TopicPreference } from '../../../features/audience/contacts/index.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
-import { bdi } from '../layout/index.ts';
-import { renderPage } from './document.ts';
+import { bdi, formStyle, renderDocument, sourceOf } from '../layout/index.ts';
+import { privatePageHeaders } from '../page.ts';
+
+/** `form-action` allows the page's own host alone, so a scanner that follows a form goes nowhere else. */
+export const preferencePageHeaders = {
+  ...privatePageHeaders(`default-src 'none'; style-src ${sourceOf(formStyle)}; base-uri 'none'; form-action 'self'`),
+  'content-type': 'text/html; charset=utf-8',
+};
+
+/** `main` and `footer` are HTML already. */
+const renderPage = (title: string, main: string, footer = ''): string =>
+  renderDocument(
+    title,
+    `<main><h1>${bdi(title)}</h1>
+${main}</main>${footer === '' ? '' : `\n<footer>${footer}</footer>`}`,
+    formStyle,
+  );
 
 /** The change that was just made, shown first; undefined for a GET. */
 export type Done = 'unsubscribed' | 'subscribed' | 'saved' | undefined;
 
-export interface Shown extends Preferences {
+interface Shown extends Preferences {
   /** The URL that the page's forms post to. */
   action: string;
   /** The URL of the preference page. */

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import type { World } from '../../../platform/world/index.ts';
-import type { RenderedEmail } from './rendered-email.ts';
-import { renderedOnce } from './rendered-emails.ts';
+import { renderedOnce, type RenderedEmail } from './share-page.ts';
 
 // Rendered emails are kept per world object, and nothing in it is used.
 const world = (): World => ({}) as World;

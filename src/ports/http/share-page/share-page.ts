@@ -1,11 +1,222 @@
-import type { SharedEmail } from '../../../features/sharing/index.ts';
+import { notFound, refuse } from '../../../platform/refusal/index.ts';
+import {
+  readSharedContent,
+  readSharedEmail,
+  type SharedEmail,
+  type SharedContent,
+} from '../../../features/sharing/index.ts';
+import { ANYBODY, arePagesOverloaded, COSTLY_BYTES } from '../costly-work.ts';
+import { privatePageHeaders, type Page } from '../page.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
-import { bdi, documentEnd, documentStart, readingStyle } from '../layout/index.ts';
-import { FRAME_END, frameStart } from './email-frame.ts';
-import type { RenderedEmail } from './rendered-email.ts';
-import { bytesInWords, stateInWords, timeInWords } from './words.ts';
+import { bdi, documentEnd, documentStart, readingStyle, renderDocument } from '../layout/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { showEmail, type TextThread } from '../../../platform/text-thread/index.ts';
 
-export interface SharePage {
+const INLINE_IMAGE_CHARS_MAX = 16 * 1024 * 1024;
+const LINKS_MAX = 100;
+
+/** The part of a page that is costly to make and never changes: the email's own content, escaped. */
+export interface RenderedEmail {
+  /** The HTML as written into the frame's `srcdoc`; undefined for an email without HTML. */
+  frame: Buffer | undefined;
+  mayLoadImages: boolean;
+  /** The URLs that the HTML links to, unchanged. */
+  links: string[];
+  text: Buffer | undefined;
+  bytes: number;
+}
+
+/** Renders the parts of a page; with `texts`, those of a large email in the text thread. */
+export async function renderEmail({ html, text, images }: SharedContent, texts?: TextThread): Promise<RenderedEmail> {
+  const shown = { html, text, images, imageCharsMax: INLINE_IMAGE_CHARS_MAX, linksMax: LINKS_MAX };
+  const chars = (html?.length ?? 0) + (text?.length ?? 0);
+  const order = { teamId: ANYBODY, chars, task: showEmail, isPatient: true };
+  const { frame, text: escaped, ...read } = await (texts ? texts.run(order, shown) : showEmail.work(shown));
+  return sized({ ...read, frame: bufferOver(frame), text: bufferOver(escaped) });
+}
+
+const bufferOver = (bytes: Uint8Array | undefined): Buffer | undefined =>
+  bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+const sized = (email: Omit<RenderedEmail, 'bytes'>): RenderedEmail => ({
+  ...email,
+  bytes: email.links.reduce((sum, link) => sum + link.length, (email.frame?.length ?? 0) + (email.text?.length ?? 0)),
+});
+
+/** Rendered emails that are kept: links are opened again and again, and a hostile body of 2 MB becomes one of twelve. */
+const EMAILS_MAX = 256;
+const BYTES_MAX = 64 * 1024 * 1024;
+/** Renderings that may wait for the one under way; further requests are refused, to be repeated later. */
+const WAITING_MAX = 16;
+
+interface Entry {
+  rendered: Promise<RenderedEmail>;
+  bytes: number;
+}
+
+interface Kept {
+  entries: Map<string, Entry>;
+  line: Promise<unknown>;
+  waiting: number;
+}
+
+const keptOf = new WeakMap<World, Kept>();
+
+/**
+ * The rendering of the email, whether done, under way or queued: large ones are rendered one after the other, since
+ * they can be requested without a key. Undefined when too many wait already.
+ */
+export function renderedOnce(
+  world: World,
+  email: { id: string; isLarge: boolean },
+  render: () => Promise<RenderedEmail>,
+): Promise<RenderedEmail> | undefined {
+  const kept = keptOf.get(world) ?? { entries: new Map<string, Entry>(), line: Promise.resolve(), waiting: 0 };
+  keptOf.set(world, kept);
+  const { entries } = kept;
+  const known = entries.get(email.id);
+  if (!known && email.isLarge && kept.waiting > WAITING_MAX) return undefined;
+  const entry = known ?? { rendered: email.isLarge ? inLine(kept, render) : render(), bytes: 0 };
+  // Keeps the map in the order of use, the latest last.
+  entries.delete(email.id);
+  entries.set(email.id, entry);
+  if (!known) {
+    entry.rendered.then(
+      ({ bytes }) => {
+        entry.bytes = bytes;
+        makeRoom(entries);
+      },
+      () => {
+        if (entries.get(email.id) === entry) entries.delete(email.id);
+      },
+    );
+  }
+  return entry.rendered;
+}
+
+/** `waiting` includes the rendering under way. */
+function inLine<T>(kept: Kept, work: () => Promise<T>): Promise<T> {
+  kept.waiting++;
+  const done = kept.line.then(work);
+  const leave = (): void => void kept.waiting--;
+  kept.line = done.then(leave, leave);
+  return done;
+}
+
+function makeRoom(entries: Map<string, Entry>): void {
+  let bytes = [...entries.values()].reduce((sum, entry) => sum + entry.bytes, 0);
+  for (const [oldest, entry] of entries) {
+    if (entries.size <= EMAILS_MAX && bytes <= BYTES_MAX) break;
+    entries.delete(oldest);
+    bytes -= entry.bytes;
+  }
+}
+
+/**
+ * The frame around the email's HTML, which cannot do anything. An empty `sandbox` takes away scripts, forms, popups,
+ * the page's origin and every way to leave the frame. `srcdoc` rather than a URL of its own, because a URL could be
+ * opened without the frame around it. The policy is repeated inside, in case a browser does not pass it on to the
+ * frame.
+ */
+function frameStart(withRemoteImages: boolean): string {
+  const policy = `<meta http-equiv="Content-Security-Policy" content="${framePolicy(withRemoteImages)}">`;
+  const head = `<!doctype html><meta charset="utf-8">${policy}<style>${frameStyle}</style>`;
+  return `<iframe title="Content of the email" sandbox="" referrerpolicy="no-referrer" credentialless srcdoc="${escapeHtml(head)}`;
+}
+
+const FRAME_END = '"></iframe>';
+
+// Elements that `disarmHtml` renamed, or that show nothing of their own in an email, are hidden.
+const NOT_SHOWN = 'applet audio iframe math noembed noframes object script svg template video'.split(' ');
+
+const frameStyle = `:root{color-scheme:light;color:#111}
+body{font:16px/1.5 system-ui,sans-serif;overflow-wrap:break-word}img{max-width:100%}
+a[data-href]{color:#0b57d0;text-decoration:underline;cursor:text}
+${NOT_SHOWN.map((name) => `x-${name}`).join(',')}{display:none}`;
+
+let format: Intl.DateTimeFormat | undefined;
+
+/** In UTC: without a script, the page cannot know the reader's time zone. */
+export function timeInWords(ms: number): string {
+  // Made with the first page: it takes longer to make than all modules of the pages take to load.
+  format ??= new Intl.DateTimeFormat('en-GB', {
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZone: 'UTC',
+  });
+  return `${format.format(ms)} UTC`;
+}
+
+const STATES: Record<string, string> = {
+  queued: 'Waiting to be sent',
+  scheduled: 'Scheduled',
+  sent: 'Sent',
+  delivery_delayed: 'Delivery delayed',
+  delivered: 'Delivered',
+  opened: 'Opened',
+  clicked: 'Clicked',
+  bounced: 'Bounced',
+  complained: 'Reported as spam',
+  failed: 'Failed',
+  suppressed: 'Not sent: the address is suppressed',
+  canceled: 'Canceled',
+};
+
+export const stateInWords = (state: string): string => STATES[state] ?? state;
+
+const UNITS = ['bytes', 'kB', 'MB', 'GB'];
+
+export function bytesInWords(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1000 && unit < UNITS.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  if (unit === 0) return bytes === 1 ? '1 byte' : `${bytes} bytes`;
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
+}
+
+export const getSharePage: Page<'getSharePage'> = async (
+  { store },
+  { path, query },
+  { services: { executor }, reply, accept },
+) => {
+  const withRemoteImages = query?.images === '1';
+  reply.headers(sharePageHeaders(withRemoteImages));
+  // A browser gets a page; a program gets the error body of every other route.
+  const isPerson = /\btext\/html\b/i.test(accept);
+  const answerBusy = (): string => {
+    if (!isPerson) throw refuse('service_unavailable', { say: TOO_MANY });
+    reply.code(503).type('text/html; charset=utf-8');
+    return renderBusyPage();
+  };
+  const email = await readSharedEmail(store, path.token);
+  if (!email) {
+    if (!isPerson) throw notFound('Share link');
+    reply.code(404).type('text/html; charset=utf-8');
+    return renderNoSharePage();
+  }
+  if (email.isLarge && arePagesOverloaded(executor)) return answerBusy();
+  const rendering = renderedOnce(store, email, async () =>
+    renderEmail(await readSharedContent(store, email), email.isLarge ? store.texts : undefined),
+  );
+  if (!rendering) return answerBusy();
+  const content = await rendering;
+  reply.type('text/html; charset=utf-8');
+  if (content.bytes <= COSTLY_BYTES) return renderSharePage({ email, content, withRemoteImages });
+  if (arePagesOverloaded(executor)) return answerBusy();
+  // Sent within the executor: to hand megabytes to the system takes as long as to put them together.
+  await executor.run(ANYBODY, () => void reply.send(renderSharePage({ email, content, withRemoteImages })));
+  return reply;
+};
+
+const TOO_MANY = 'Too many shared emails are being opened just now; try again in a few seconds.';
+
+interface SharePage {
   email: Omit<SharedEmail, 'isLarge'>;
   content: RenderedEmail;
   withRemoteImages: boolean;
@@ -78,3 +289,41 @@ function renderLinks(links: readonly string[]): string {
 }
 
 const renderTime = (ms: number): string => `<time datetime="${new Date(ms).toISOString()}">${timeInWords(ms)}</time>`;
+
+/** The same page for links that never existed, have expired, or were revoked. */
+const renderNoSharePage = (): string =>
+  renderDocument(
+    'Link not found',
+    `<main><h1>This link does not work</h1>
+<p>It may have expired, or somebody may have revoked it. Ask the person who gave it to you for a new one.</p></main>`,
+    readingStyle,
+  );
+
+/** For a valid link, while too many others are being opened. */
+const renderBusyPage = (): string =>
+  renderDocument(
+    'Try again soon',
+    `<main><h1>Too many shared emails are being opened just now</h1>
+<p>The link works. Open it again in a few seconds.</p></main>`,
+    readingStyle,
+  );
+
+/** The policy that the page and the frame inside it have in common. */
+const framePolicy = (withRemoteImages: boolean): string =>
+  [
+    "default-src 'none'",
+    "style-src 'unsafe-inline'",
+    `img-src data:${withRemoteImages ? ' https: http:' : ''}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ');
+
+/**
+ * A `srcdoc` document is under the policy of the page around it, so the page's own policy is what confines the email:
+ * that is why it allows inline styles, and why its `default-src` gives a frame nowhere to go. The reader can only allow
+ * images. The token is in the URL, so the URL must not be stored or passed on either.
+ */
+export const sharePageHeaders = (withRemoteImages: boolean): Record<string, string> => ({
+  ...privatePageHeaders(framePolicy(withRemoteImages)),
+  vary: 'accept',
+});

@@ -1,0 +1,237 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { hasTable, schemaState } from '../../src/platform/db/index.ts';
+import { createLog } from '../../src/platform/log/index.ts';
+import type { Config } from '../../src/platform/config/index.ts';
+import type { Store } from '../../src/platform/store/index.ts';
+import { closeStore, openStore } from '../../src/open-store.ts';
+import type { Ctx } from '../../src/tenancy/access/index.ts';
+import { issueApiKey, listApiKeys } from '../../src/tenancy/api-keys/index.ts';
+import { listCertificates } from '../../src/features/operations/certificates/index.ts';
+import {
+  findDomainByName,
+  listDomains,
+  presentDomain,
+  recordsOf,
+  registerDomain,
+  renewRecords,
+} from '../../src/mail/domains/index.ts';
+import { listTeams } from '../../src/tenancy/teams/index.ts';
+import { isInitialised } from '../commands/init.ts';
+import { withStore } from '../commands/open.ts';
+import { OperatorFault } from '../explain.ts';
+import { asOwnerOf } from '../installation.ts';
+import { closeWorld, openWorld } from '../../src/open-world.ts';
+import { configureDomainDns } from '../../src/mail/domain-dns/index.ts';
+import type { World } from '../../src/platform/world/index.ts';
+import type { DomainRecord } from '../../src/contract/index.ts';
+import { zoneEntry } from '../../cli/commands/domains/zone-entry.ts';
+import { sectionOf, settingLine, type Edit } from './settings-text.ts';
+import { canonicalAddress, familyOf, type LookUps } from './this-machine.ts';
+
+/** The first team with its key, and the first domain: made where they are not there yet. */
+
+interface Here {
+  config: Config;
+  dataDir: string;
+}
+
+export interface Known {
+  team: { id: string; slug: string; name: string } | undefined;
+  /** Of that team, the first one. */
+  domain: string | undefined;
+  /** Nobody has used a key of the team: whoever was shown it may have lost it. */
+  isKeyUnused: boolean;
+}
+
+const NOTHING: Known = { team: undefined, domain: undefined, isKeyUnused: false };
+
+const ctxOf = (store: Store, teamId: string): Ctx => ({
+  ...{ store, teamId, requestId: 'setup' },
+  actor: { kind: 'job', name: 'setup' },
+});
+
+/** Looks, and changes nothing: neither a schema of a version before nor an empty folder. */
+export async function lookAtInstallation({ config, dataDir }: Here): Promise<Known> {
+  if (!isInitialised(dataDir)) return NOTHING;
+  const { driver, path: file } = config.database;
+  // To open an SQLite file is to make it.
+  if (driver !== 'pg' && !existsSync(path.resolve(dataDir, file))) return NOTHING;
+  return asOwnerOf(dataDir, async () => {
+    const store = await openStore({
+      config,
+      dataDir,
+      log: createLog({ level: 'error', format: 'pretty' }),
+      mayFound: true,
+    });
+    try {
+      if (!(await hasTable(store.db, 'teams'))) return NOTHING;
+      if ((await schemaState(store.db)).pending.length === 0) return await known(store);
+      throw new OperatorFault(
+        `the database is of an older version of rasket; first run: rasket migrate --data ${dataDir}`,
+      );
+    } finally {
+      await closeStore(store);
+    }
+  });
+}
+
+async function known(store: Store): Promise<Known> {
+  // Newest first.
+  const team = (await listTeams(store.db)).toSorted((a, b) => a.created_at - b.created_at)[0];
+  if (!team) return NOTHING;
+  const ctx = ctxOf(store, team.id);
+  const domains = await listDomains(ctx, { limit: 100 });
+  const keys = await listApiKeys(ctx, {}, { limit: 100 });
+  return {
+    team: { id: team.id, slug: team.slug, name: team.name },
+    domain: domains.data.at(-1)?.name,
+    isKeyUnused: keys.data.every((key) => key.last_used_at === null),
+  };
+}
+
+/** Another key for whoever has none of the team any more. */
+export const makeKey = ({ config, dataDir }: Here, teamId: string): Promise<string> =>
+  asOwnerOf(dataDir, () =>
+    withStore(
+      config,
+      dataDir,
+      async (store) => {
+        const wish = { teamId, name: 'Made by setup', permission: 'full_access' as const, domainId: null };
+        return (await store.db.tx((tx) => issueApiKey(store, tx, wish))).token;
+      },
+      { audit: { action: 'api_key.created', about: async () => ({ teamId }), always: true } },
+    ),
+  );
+
+export type Domain = Awaited<ReturnType<typeof registerDomain>>;
+
+/** The domain of the team with what the settings ask to be published, made where it is not there. */
+export const haveDomain = (
+  { config, dataDir }: Here,
+  teamId: string,
+  name: string,
+): Promise<{ domain: Domain; isNew: boolean }> =>
+  asOwnerOf(dataDir, () =>
+    withStore(
+      config,
+      dataDir,
+      async (store) => {
+        const row = await findDomainByName(store.db, teamId, name);
+        const ctx = ctxOf(store, teamId);
+        if (!row) return { domain: await registerDomain(ctx, { name }), isNew: true };
+        await renewRecords(ctx, row);
+        return { domain: presentDomain(row, await recordsOf(store.db, row.id)), isNew: false };
+      },
+      { audit: { action: 'domain.created', details: { name }, about: async () => ({ teamId }) } },
+    ),
+  );
+
+type Certificate = Awaited<ReturnType<typeof listCertificates>>['certificates'][number];
+
+/** Looks once a second, for as long as that many; answers how it stands then. */
+export const awaitCertificate = (
+  { config, dataDir }: Here,
+  host: string,
+  seconds: number,
+): Promise<Certificate | undefined> =>
+  asOwnerOf(dataDir, () =>
+    withStore(config, dataDir, async (store) => {
+      for (let left = seconds; ; left--) {
+        const found = (await listCertificates(store)).certificates.find(({ names }) => names.includes(host));
+        if (left <= 0 || (found !== undefined && found.status !== 'awaited')) return found;
+        await new Promise((resolve) => setTimeout(resolve, 1000));
+      }
+    }),
+  );
+
+/** What is printed of records, settings and the first email. */
+
+/** With the sections that they stand in. */
+export function settingsInWords(edits: readonly Edit[]): string {
+  const sections = [...new Set(edits.map(({ key }) => sectionOf(key)))];
+  return sections
+    .map((section) =>
+      [
+        `  [${section}]`,
+        ...edits.filter(({ key }) => sectionOf(key) === section).map((one) => `  ${settingLine(one)}`),
+      ].join('\n'),
+    )
+    .join('\n');
+}
+
+interface HostRecords {
+  /** Lines of a zone file. */
+  zone: string;
+  /** What DNS lacks, in sentences. */
+  lacks: readonly string[];
+}
+
+/** A and AAAA of the host name, and the way back from each address. */
+export async function hostRecords(host: string, addresses: readonly string[], lookUps: LookUps): Promise<HostRecords> {
+  const zone = addresses.map((address) => `${host}.\tIN\t${familyOf(address)}\t${address}`).join('\n');
+  const published = await lookUps.addressesOf(host);
+  const lacks: string[] = [];
+  if (published === 'unknown')
+    lacks.push(`Nobody could say which addresses ${host} has: the resolver does not answer.`);
+  const has = (Array.isArray(published) ? published : []).map(canonicalAddress);
+  for (const address of addresses) {
+    if (published !== 'unknown' && !has.includes(address))
+      lacks.push(`${host} has no ${familyOf(address)} record with ${address}. Publish it.`);
+    const names = await lookUps.namesOf(address);
+    if (!names.includes(host))
+      lacks.push(
+        `Reverse DNS of ${address} is ${names.length === 0 ? 'absent or cannot be looked up' : names.join(', ')}. Ask whoever gave you the address to set it to ${host}.`,
+      );
+  }
+  const strange = has.filter((address) => !addresses.includes(address));
+  if (strange.length > 0) lacks.push(`${host} also leads to ${strange.join(', ')}, which is not this machine.`);
+  return { zone, lacks };
+}
+
+export const zoneSnippet = ({ records }: Pick<Domain, 'records'>): string =>
+  (records as readonly DomainRecord[]).map(zoneEntry).join('\n');
+
+/** As one word of a shell: an address may have an apostrophe. */
+const inQuotes = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
+interface FirstEmail {
+  url: string;
+  key: string | undefined;
+  domain: string;
+  to: string;
+}
+
+export function firstEmailLine({ url, key, domain, to }: FirstEmail): string {
+  const body = { from: `Hello <hello@${domain}>`, to, subject: 'Hello', text: 'It works.' };
+  return `curl ${url}/emails \\
+  -H ${key === undefined ? '"Authorization: Bearer $RASKET_API_KEY"' : `'Authorization: Bearer ${key}'`} \\
+  -H 'Content-Type: application/json' \\
+  -d ${inQuotes(JSON.stringify(body))}`;
+}
+
+/** Sets the records of a domain through a provider of the settings, or Cloudflare with a token of one's own. */
+
+interface Wish {
+  teamId: string;
+  domainId: string;
+  provider: string;
+  /** Used for this once, and kept nowhere. */
+  apiToken: string | undefined;
+  isDryRun: boolean;
+}
+
+export type Published = Awaited<ReturnType<typeof configureDomainDns>>;
+
+export const publishRecords = ({ config, dataDir }: Here, wish: Wish): Promise<Published> =>
+  asOwnerOf(dataDir, async () => {
+    const world = await openWorld({ config, dataDir, log: createLog({ level: 'error', format: 'pretty' }) });
+    try {
+      const { teamId, domainId, provider, apiToken, isDryRun } = wish;
+      const ctx: Ctx<World> = { store: world, teamId, requestId: 'setup', actor: { kind: 'job', name: 'setup' } };
+      const token = apiToken === undefined ? {} : { api_token: apiToken };
+      return await configureDomainDns(ctx, domainId, { provider, dry_run: isDryRun, ...token });
+    } finally {
+      await closeWorld(world);
+    }
+  });

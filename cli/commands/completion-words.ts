@@ -1,0 +1,77 @@
+import type { Command } from 'commander';
+import { NAMED, namedBy } from '../families/named.ts';
+import { everyFamily } from '../output/advice.ts';
+import { namesOf } from './command-options.ts';
+import {
+  loadContract,
+  listOperations,
+  resolveRef,
+  type OperationEntry,
+  type Schema,
+} from '../../src/contract/index.ts';
+import * as families from '../families/index.ts';
+
+/** What the words and the options of a command name, as `rasket names` lists it; '' where that is nothing to be listed. */
+interface NamedWords {
+  args: readonly string[];
+  flags: Readonly<Record<string, string>>;
+}
+
+/** What stands below something else is listed for nobody who has not named that. */
+const isListed = (kind: string): boolean =>
+  everyFamily.some(
+    ({ list }) => list?.operation === NAMED[kind]?.list && Object.keys(list?.path ?? { x: 0 }).length === 0,
+  );
+
+export function namedWords(command: Command): NamedWords {
+  const fields = Object.entries(namesOf(command));
+  const args = command.registeredArguments.map((argument) => {
+    const [parameter = ''] = fields.find(([, word]) => word === `<${argument.name()}>`) ?? [];
+    return parameter in NAMED && isListed(parameter) ? parameter : '';
+  });
+  const flags = fields.flatMap(([field, option]) => {
+    const kind = option.startsWith('--') ? namedBy(field) : undefined;
+    return kind !== undefined && isListed(kind) ? [[option, kind] as const] : [];
+  });
+  const profile = command.options.some(({ long }) => long === '--profile') ? [['--profile', 'profiles'] as const] : [];
+  return {
+    args: command.name() === 'use' ? ['profiles'] : args,
+    flags: Object.fromEntries([...flags, ...profile]),
+  };
+}
+
+/** The values that the contract lists for an option, by the words of its command: `emails list --status`. */
+export function flagValues(): ReadonlyMap<string, readonly string[]> {
+  const contract = loadContract();
+  const operations = new Map(listOperations(contract).map((entry) => [entry.operationId, entry]));
+  const valuesOf = (schema: unknown): readonly string[] | undefined => {
+    const { enum: values } = resolveRef(contract, (schema ?? {}) as Schema) as { enum?: readonly unknown[] };
+    return values?.every((value) => typeof value === 'string') ? (values as string[]) : undefined;
+  };
+  const values = new Map<string, readonly string[]>();
+  for (const family of Object.values(families)) {
+    if (typeof family !== 'object' || !('command' in family)) continue;
+    const { command, list, actions = [] } = family as families.Family;
+    for (const { operation, verb, ...one } of [...(list ? [list] : []), ...actions]) {
+      const fields = fieldsOf(contract, operations.get(operation));
+      for (const [field, { flag = field.replaceAll('_', '-'), choices }] of Object.entries(
+        'filters' in one ? one.filters : one.flags,
+      )) {
+        // Where several may be named with commas, the contract has a pattern and no list.
+        const known = valuesOf(fields[field]) ?? choices;
+        if (known) values.set(`${command} ${verb} --${flag}`, known);
+      }
+    }
+  }
+  return values;
+}
+
+function fieldsOf(
+  contract: ReturnType<typeof loadContract>,
+  entry: OperationEntry | undefined,
+): Record<string, unknown> {
+  const { parameters = [], requestBody } = entry?.operation ?? {};
+  const asked = parameters.map((one) => resolveRef(contract, one)).map(({ name, schema }) => [name, schema] as const);
+  const body = requestBody && resolveRef(contract, requestBody).content['application/json']?.schema;
+  return { ...(body && resolveRef(contract, body).properties), ...Object.fromEntries(asked) };
+}

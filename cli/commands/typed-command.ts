@@ -1,0 +1,119 @@
+import type { Command, Option } from 'commander';
+import { dataOf, quoted, type Target } from '../client/index.ts';
+import { keyOf, processOf, listFor, sayOnLine, type Chosen, type CommandProcess } from '../output/index.ts';
+import { collect, namesOf } from './command-options.ts';
+
+const rests = new WeakMap<Command, () => void>();
+
+/** What a command line did not need. */
+export const keepRest = (program: Command, declare: () => void): void => void rests.set(program, declare);
+
+/** For callers that look for any command of the program. */
+function declareRest(program: Command): void {
+  const declare = rests.get(program);
+  rests.delete(program);
+  declare?.();
+}
+
+/** Which page it was, or from which line on. */
+const PLACES: readonly string[] = ['after', 'before', 'fromLine', 'yes'];
+
+/** What variables say of the server is said by options: the line may be typed where they are not set. */
+const VARIABLES: Readonly<Record<string, (process: CommandProcess) => string | undefined>> = {
+  url: ({ env }) => env.RASKET_URL,
+  profile: ({ env }) => env.RASKET_PROFILE,
+  data: ({ env, cwd }) => dataOf(undefined, env, cwd()),
+};
+
+/** A command as it was typed, for a shell, with the server that was chosen and without its key, which is a secret. */
+export function typeAgain(command: Command, { keyFrom }: Target, more: readonly string[]): string {
+  const options = command.options.flatMap((option) => wordsOf(command, option));
+  const words = [...pathOf(command), ...command.args, ...options, ...more].map(quoted).join(' ');
+  return words + keyOf(keyFrom);
+}
+
+/** What was chosen by options or variables, for the commands that are advised. */
+export function chosenBy(command: Command): Chosen {
+  const options = command.options.flatMap((option) => {
+    const [flag, value] = SERVER.includes(option.long ?? '') ? wordsOf(command, option) : [];
+    return flag !== undefined && value !== undefined ? [[flag, value] as const] : [];
+  });
+  return { options, isKeyTyped: command.getOptionValueSource('apiKey') === 'cli' };
+}
+
+const SERVER: readonly string[] = ['--url', '--profile', '--data'];
+
+/** The command that words lead to, and how many of them. */
+export function commandAt(root: Command, words: readonly string[]): [command: Command, depth: number] {
+  declareRest(root);
+  let [command, depth] = [root, 0];
+  for (const word of words) {
+    const next = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
+    if (!next) break;
+    command = next;
+    depth++;
+  }
+  return [command, depth];
+}
+
+function wordsOf(command: Command, option: Option): string[] {
+  const name = option.attributeName();
+  const flag = option.long ?? '';
+  if (name === 'apiKey' || PLACES.includes(name)) return [];
+  const isTyped = command.getOptionValueSource(name) === 'cli';
+  const value: unknown = isTyped ? command.getOptionValue(name) : setFor(command, name);
+  if (value === undefined || value === option.negate) return [];
+  if (typeof value === 'boolean') return [flag];
+  if (!Array.isArray(value)) return [flag, String(value)];
+  return option.parseArg === collect ? value.flatMap((one) => [flag, String(one)]) : [flag, value.join(',')];
+}
+
+/** A server that is typed is the one, whatever is set for the shell. */
+function setFor(command: Command, name: string): string | undefined {
+  const isTyped = (option: string): boolean => command.getOptionValueSource(option) === 'cli';
+  return Object.keys(VARIABLES).some(isTyped) ? undefined : VARIABLES[name]?.(processOf(command)) || undefined;
+}
+
+const pathOf = (command: Command): string[] => [...(command.parent ? pathOf(command.parent) : []), command.name()];
+
+type Advise = (command: Command, path: string) => string | undefined;
+
+const nameVerbs: Advise = ({ commands }, path) => {
+  if (commands.length === 0) return undefined;
+  return path === 'rasket'
+    ? 'See what there is with: rasket --help'
+    : `${path} has: ${commands.map((one) => one.name()).join(', ')}`;
+};
+
+const nameList: Advise = (command) => {
+  const { registeredArguments: known, args } = command;
+  const wordOf = (at: number): string => `<${known[at]?.name()}>`;
+  const parameters = new Map(Object.entries(namesOf(command)).map(([name, word]) => [word, name]));
+  const path = Object.fromEntries(args.map((arg, at) => [parameters.get(wordOf(at)) ?? '', arg]));
+  const list = listFor(parameters.get(wordOf(args.length)) ?? '', path);
+  return list && sayOnLine(chosenBy(command))(list);
+};
+
+const nameHelp: Advise = (_, path) => `See how with: ${path} --help`;
+
+/** The advice for words that make no command, by what is wrong with them. */
+const ADVICE: Readonly<Record<string, Advise>> = {
+  'commander.unknownCommand': nameVerbs,
+  // The words behind a command that does something by itself.
+  'commander.excessArguments': (command, path) => nameVerbs(command, path) ?? nameHelp(command, path),
+  'commander.missingArgument': (command, path) => nameList(command, path) ?? nameHelp(command, path),
+  'commander.missingMandatoryOptionValue': nameHelp,
+  'commander.optionMissingArgument': nameHelp,
+  'commander.unknownOption': nameHelp,
+};
+
+export function adviceFor(
+  program: Command,
+  words: readonly string[],
+  { code, message }: { code: string; message: string },
+): string | undefined {
+  // What was meant, as commander guesses it, helps more.
+  if (code === 'commander.unknownOption' && message.includes('Did you mean')) return undefined;
+  const [command, depth] = commandAt(program, words);
+  return ADVICE[code]?.(command, ['rasket', ...words.slice(0, depth)].join(' '));
+}

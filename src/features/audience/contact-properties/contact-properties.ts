@@ -1,0 +1,152 @@
+import type { CreateContactPropertyRequest, UpdateContactPropertyRequest } from '../../../contract/index.ts';
+import { isUniqueViolation, type Executor, type Page } from '../../../platform/db/index.ts';
+import { refuse, notFound } from '../../../platform/refusal/index.ts';
+import { ID_LISTS } from '../../../protocol/csv/index.ts';
+import { lockTeam, type Ctx } from '../../../tenancy/access/index.ts';
+import {
+  countProperties,
+  insertProperty,
+  findProperty,
+  setFallback,
+  markDeleted,
+  listPropertyRows,
+  declaredProperties,
+  type PropertyRow,
+} from './contact-properties.store.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import { readValue, type PropertyType } from '../../../protocol/contact-filter/index.ts';
+
+/** Each of them is read with every contact and every segment of the team. */
+const PROPERTIES_MAX = 200;
+
+/** What a broadcast prints by itself, and the columns of an export: a property of that name could not be told from them. */
+const BUILT_IN: ReadonlySet<string> = new Set([
+  ...['first_name', 'last_name', 'email', 'unsubscribe_url', 'preferences_url', 'unsubscribed'],
+  ...ID_LISTS,
+]);
+
+export async function createContactProperty(ctx: Ctx, input: CreateContactPropertyRequest) {
+  const { store, teamId } = ctx;
+  const { key, type } = input;
+  mustBeOwnKey(key);
+  const fallback = readFallback(type, input.fallback_value ?? null);
+  const id = store.ids.uuid();
+  try {
+    await store.db.tx(async (tx) => {
+      await lockTeam(tx, teamId);
+      if ((await countProperties(tx, teamId)) >= PROPERTIES_MAX) throw tooMany();
+      const [key_folded, created_at] = [key.toLowerCase(), store.clock.now()];
+      await insertProperty(tx, { id, team_id: teamId, key, key_folded, type, fallback_value: fallback, created_at });
+    });
+  } catch (error) {
+    if (isUniqueViolation(error)) throw keyTaken(key);
+    throw error;
+  }
+  return { object: 'contact_property' as const, id };
+}
+
+const keyTaken = (key: string) =>
+  refuse('invalid_parameter', {
+    say: `key ${JSON.stringify(key)} is declared already, perhaps in another letter case; choose another one.`,
+  });
+
+const tooMany = () =>
+  refuse('validation_error', { status: 422, say: `A team may declare at most ${PROPERTIES_MAX} properties.` });
+
+function mustBeOwnKey(key: string): void {
+  // No object of JavaScript keeps a value under it, so that a reader would not find it there.
+  if (key.toLowerCase() === '__proto__') {
+    throw refuse('invalid_parameter', { say: `key ${JSON.stringify(key)} is reserved; choose another one.` });
+  }
+  if (!BUILT_IN.has(key.toLowerCase())) return;
+  throw refuse('invalid_parameter', {
+    say: `key ${JSON.stringify(key)} is a field of every contact, a merge variable or a column of exports; choose another one.`,
+  });
+}
+
+export interface WantedProperty {
+  key: string;
+  /** Where none is said, the type it was declared with, or a string. */
+  type: PropertyType | undefined;
+}
+
+/** Declares what a column map names and the team has not declared yet, in a transaction that has locked the team. */
+export async function declareFromImport(
+  store: Store,
+  tx: Executor,
+  teamId: string,
+  wanted: readonly WantedProperty[],
+): Promise<void> {
+  const known = new Map((await declaredProperties(tx, teamId)).map((row) => [row.key_folded, row]));
+  if (known.size + wanted.filter(({ key }) => !known.has(key.toLowerCase())).length > PROPERTIES_MAX) throw tooMany();
+  for (const { key, type = 'string' } of wanted) {
+    const before = known.get(key.toLowerCase());
+    if (before && before.key !== key) throw keyTaken(key);
+    if (before) continue;
+    mustBeOwnKey(key);
+    const row = { id: store.ids.uuid(), team_id: teamId, key, key_folded: key.toLowerCase(), type };
+    await insertProperty(tx, { ...row, fallback_value: null, created_at: store.clock.now() });
+  }
+  for (const { key, type } of wanted) {
+    const declared = known.get(key.toLowerCase())?.type ?? type;
+    if (type === undefined || declared === type) continue;
+    throw refuse('invalid_parameter', {
+      say: `column_map.properties.${key}.type is ${type}, and the property is a ${declared}.`,
+    });
+  }
+}
+
+export async function getContactProperty({ store, teamId }: Ctx, id: string) {
+  const row = await findProperty(store.db, teamId, id);
+  if (!row) throw notFound('Contact property');
+  return { object: 'contact_property' as const, ...present(row) };
+}
+
+export async function listContactProperties({ store, teamId }: Ctx, page: Page) {
+  const { rows, hasMore } = await listPropertyRows(store.db, teamId, page);
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
+}
+
+function present({ id, key, type, fallback_value: fallback, created_at: at }: PropertyRow) {
+  const value = fallback === null ? null : (JSON.parse(fallback) as string | number);
+  return { id, key, type, fallback_value: value, created_at: isoTime(at) };
+}
+
+/**
+ * Deletes a property. Its values are not read from here on: they stand under its slot, which no other property gets before they
+ * are gone. `onDeleted` runs in the same transaction.
+ */
+export async function deleteContactProperty(
+  { store, teamId }: Ctx,
+  id: string,
+  onDeleted: (tx: Executor) => Promise<void>,
+) {
+  const isDone = await store.db.tx(async (tx) => {
+    if (!(await markDeleted(tx, teamId, id, store.clock.now()))) return false;
+    await onDeleted(tx);
+    return true;
+  });
+  if (!isDone) throw notFound('Contact property');
+  return { object: 'contact_property' as const, id, deleted: true as const };
+}
+
+export async function updateContactProperty({ store, teamId }: Ctx, id: string, input: UpdateContactPropertyRequest) {
+  await store.db.tx(async (tx) => {
+    const row = await findProperty(tx, teamId, id);
+    if (!row) throw notFound('Contact property');
+    if (input.fallback_value === undefined) return;
+    await setFallback(tx, id, readFallback(row.type, input.fallback_value));
+  });
+  return { object: 'contact_property' as const, id };
+}
+
+/** A fallback as it is stored. */
+function readFallback(type: PropertyType, value: string | number | null): string | null {
+  if (value === null) return null;
+  const read = readValue(type, value);
+  if (!read.ok) {
+    throw refuse('invalid_parameter', { say: `fallback_value ${read.fault}, as the property is a ${type}.` });
+  }
+  return JSON.stringify(read.value);
+}

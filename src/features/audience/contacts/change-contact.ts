@@ -1,0 +1,194 @@
+import type { CreateContactRequest, UpdateContactRequest } from '../../../contract/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import { refuse, notFound } from '../../../platform/refusal/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import type { Ctx } from '../../../tenancy/access/index.ts';
+import {
+  declaredProperties,
+  forgetProperty,
+  nextDeletedProperty,
+  type PropertyRow,
+} from '../contact-properties/index.ts';
+import { readSegmentIds, removeMemberships, removeMembersOfDeleted } from '../segments/index.ts';
+import {
+  liveTopics,
+  readChoices,
+  removeChoicesOf,
+  removeConfirmationsOf,
+  type Choice,
+  type TopicRow,
+} from '../topics/index.ts';
+import { addToContactCount, planOf } from '../../../tenancy/usage/index.ts';
+import { chooseByApi, carryOptOuts, askAnew, carryToAddress } from './consent.ts';
+import { recordConsent } from './consent.store.ts';
+import { findContact, insertContacts, removeContactRow, type ContactRow } from './contacts.store.ts';
+import {
+  segmentNamed,
+  indexedValues,
+  mergeValues,
+  readEmail,
+  contactNamed,
+  contactOfSegment,
+  valuesOf,
+} from './find-contact.ts';
+import { joinSegments } from './segment-members.ts';
+import { newContact, tellOf, writeChange, contactData } from './write-contact.ts';
+import { addValues, removeValues, removeSomeValues } from './values.store.ts';
+import { eraseEventsOf, recordEvents } from '../../../mail/events/index.ts';
+import { eraseRunsOf } from '../../automations/automation-runs/index.ts';
+import { eraseRecipient } from '../../campaigns/broadcast-recipients/index.ts';
+import { erasePayloads } from '../../webhooks/endpoints/index.ts';
+import { nextTurn } from '../../../platform/clock/index.ts';
+
+/** Few enough that what stands in line behind a batch does not notice it. */
+const BATCH = 500;
+/** A million at a time is a quarter of an hour; everybody has been reading past them since the deletion. */
+const BATCHES_MAX = 150;
+
+/** Removes what is left of deleted properties and segments, in small batches. */
+export async function clearDeleted(store: Store): Promise<void> {
+  for (let batch = 0; batch < BATCHES_MAX; batch++) {
+    const isDone = await store.db.tx(async (tx) => {
+      const property = await nextDeletedProperty(tx);
+      if (!property) return (await removeMembersOfDeleted(tx, BATCH)) === 0;
+      if ((await removeSomeValues(tx, property, BATCH)) === 0) await forgetProperty(tx, property.id);
+      return false;
+    });
+    if (isDone) return;
+    await nextTurn();
+  }
+}
+
+/**
+ * Erases a contact: its row, its values, what it chose, what was recorded of it, and its address in the reports of
+ * broadcasts. Its consent records, its rows there, and when its address was asked about a topic, stay, as they know a hash alone; the last event shows it to the team's endpoints as it was.
+ */
+export async function deleteContact({ store, teamId }: Ctx, name: string, segment?: string) {
+  const id = await store.db.tx(async (tx) => {
+    if (segment !== undefined) await contactOfSegment(tx, teamId, { segment, contact: name });
+    const row = await contactNamed(tx, teamId, name, true);
+    const data = await contactData(tx, row);
+    if (!(await removeContactRow(tx, teamId, row.id))) throw notFound('Contact');
+    await removeValues(tx, indexedValues(row.id, valuesOf(row), await declaredProperties(tx, teamId)));
+    await removeMemberships(tx, row.id);
+    await removeChoicesOf(tx, row.id);
+    await removeConfirmationsOf(tx, row.id);
+    await eraseRunsOf(tx, row.id, store.clock.now());
+    await eraseRecipient(tx, teamId, row.email_key);
+    await erasePayloads(tx, teamId, await eraseEventsOf(tx, row.id));
+    await recordEvents(tx, store.ids, [
+      { teamId, type: 'contact.deleted', subjectId: row.id, data, at: store.clock.now() },
+    ]);
+    await addToContactCount(tx, teamId, -1);
+    return row.id;
+  });
+  return { object: 'contact' as const, id, contact: id, deleted: true as const };
+}
+
+/** Within `segment`, only a contact that is in it is found. */
+export async function updateContact(
+  { store, teamId }: Ctx,
+  name: string,
+  input: UpdateContactRequest,
+  segment?: string,
+) {
+  const { email, ...change } = input;
+  const address = email === undefined ? undefined : readEmail(email);
+  const id = await store.db.tx(async (tx) => {
+    if (segment !== undefined) await contactOfSegment(tx, teamId, { segment, contact: name });
+    const before = await contactNamed(tx, teamId, name, true);
+    if (Object.values(input).every((value) => value === undefined)) return before.id;
+    const declared = await declaredProperties(tx, teamId);
+    let after = await writeChange(store, tx, {
+      before,
+      change: { ...change, email: address },
+      declared,
+      source: 'api',
+    });
+    if (after.email_key !== before.email_key) {
+      after = await carryToAddress(store, tx, after, { hasConsent: input.unsubscribed === false });
+      await askAnew(store, tx, after);
+    }
+    await tellOf(store, tx, 'contact.updated', after);
+    return before.id;
+  });
+  return { object: 'contact' as const, id };
+}
+
+interface Wanted {
+  email: string;
+  input: CreateContactRequest;
+  declared: PropertyRow[];
+  segmentIds: string[];
+  choices: Choice[];
+  live: TopicRow[];
+}
+
+export function createContact(ctx: Ctx, input: CreateContactRequest) {
+  return createIn(ctx, input, undefined);
+}
+
+export function createAudienceContact(ctx: Ctx, segment: string, input: CreateContactRequest) {
+  return createIn(ctx, input, segment);
+}
+
+async function createIn({ store, teamId }: Ctx, input: CreateContactRequest, segment: string | undefined) {
+  const email = readEmail(input.email);
+  const id = await store.db.tx(async (tx) => {
+    if (segment !== undefined) await segmentNamed(tx, teamId, segment);
+    const live = input.topics ? await liveTopics(tx, teamId) : [];
+    const wanted: Wanted = {
+      email,
+      input,
+      declared: await declaredProperties(tx, teamId),
+      segmentIds: await readSegmentIds(tx, teamId, segment === undefined ? (input.segments ?? []) : [segment]),
+      choices: readChoices(input.topics ?? [], live),
+      live,
+    };
+    return createOrUpdate(store, tx, teamId, wanted);
+  });
+  return { object: 'contact' as const, id };
+}
+
+/** An address that is a contact already is updated, and never subscribed again. */
+async function createOrUpdate(store: Store, tx: Executor, teamId: string, wanted: Wanted): Promise<string> {
+  const { input, declared, email } = wanted;
+  const fresh = newContact(store, teamId, {
+    email,
+    first_name: input.first_name ?? null,
+    last_name: input.last_name ?? null,
+    unsubscribed: input.unsubscribed ?? false,
+    values: mergeValues({}, input.properties ?? {}, declared),
+  });
+  const isNew = (await insertContacts(tx, [fresh])) === 1;
+  const before = isNew ? undefined : await findContact(tx, teamId, { emailKey: fresh.email_key }, true);
+  const row = before ? await update(store, tx, before, wanted) : await begin(store, tx, fresh, wanted);
+  await joinSegments(store, tx, row, wanted.segmentIds);
+  await chooseByApi(store, tx, row, wanted);
+  await tellOf(store, tx, before ? 'contact.updated' : 'contact.created', row);
+  if (!before) await mustHaveRoom(store, tx, teamId);
+  return row.id;
+}
+
+async function begin(store: Store, tx: Executor, row: ContactRow, { input, declared }: Wanted): Promise<ContactRow> {
+  await addValues(tx, indexedValues(row.id, mergeValues({}, input.properties ?? {}, declared), declared));
+  if (row.unsubscribed === 1)
+    await recordConsent(store, tx, { source: 'api' }, [{ contact: row, action: 'unsubscribed' }]);
+  const [begun = row] = await carryOptOuts(store, tx, [row], { hasConsent: input.unsubscribed === false });
+  return begun;
+}
+
+function update(store: Store, tx: Executor, before: ContactRow, { input, declared }: Wanted): Promise<ContactRow> {
+  const { first_name, last_name, properties, unsubscribed } = input;
+  const change = { first_name, last_name, properties, ...(unsubscribed === true ? { unsubscribed } : {}) };
+  return writeChange(store, tx, { before, change, declared, source: 'api' });
+}
+
+async function mustHaveRoom(store: Store, tx: Executor, teamId: string): Promise<void> {
+  const { contact_limit: limit } = await planOf(store, tx, teamId);
+  if ((await addToContactCount(tx, teamId, 1)) <= limit) return;
+  throw refuse('validation_error', {
+    status: 422,
+    say: `The plan's limit of ${limit} contacts is reached; delete some or choose a larger plan.`,
+  });
+}

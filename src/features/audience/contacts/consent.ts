@@ -1,0 +1,442 @@
+import type { Executor, Page } from '../../../platform/db/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import type { Subscription } from '../../../protocol/contact-filter/index.ts';
+import type { PreferenceLink } from '../../../protocol/preference-links/index.ts';
+import { withoutEvent } from '../../../mail/events/index.ts';
+import { declaredProperties } from '../contact-properties/index.ts';
+import { emailRowsByIds, recordEmailEvents } from '../../../mail/emails/index.ts';
+import { findTeam, type TeamRow } from '../../../tenancy/teams/index.ts';
+import {
+  choicesOf,
+  forgetConfirmations,
+  liveTopics,
+  confirmationsOf,
+  listTopicRows,
+  readChoices,
+  writeConfirmations,
+  type Choice,
+  type TopicRow,
+} from '../topics/index.ts';
+import { optOutsAmong, recordConsent, type Consent, type ConsentOrigin, type ConsentSource } from './consent.store.ts';
+import { findContact, unsubscribeContactRows, findContactsByIds, type ContactRow } from './contacts.store.ts';
+import { chooseTopics, decisionsFor, writeChange } from './write-contact.ts';
+import type { Ctx } from '../../../tenancy/access/index.ts';
+import { contactNamed } from './find-contact.ts';
+import { suppressionsAmong } from '../../../mail/suppressions/index.ts';
+
+/**
+ * What an address is out of holds for the address, also when its contact is erased: the consent records know a hash of it.
+ * `hasConsent` is a team's own statement that an address wants its mail again.
+ */
+export async function carryOptOuts(
+  store: Store,
+  tx: Executor,
+  contacts: readonly ContactRow[],
+  { hasConsent }: { hasConsent: boolean },
+): Promise<ContactRow[]> {
+  const [first] = contacts;
+  if (!first) return [];
+  // Behind the insert: an opt-out from before it is found.
+  const keys = contacts.map((row) => row.email_key);
+  const found = await optOutsAmong(tx, first.team_id, keys);
+  if (found.size === 0) return [...contacts];
+  const isOut = ({ email_key: key }: ContactRow): boolean => found.get(key)?.all ?? false;
+  if (hasConsent)
+    await recordConsent(store, tx, { source: 'api' }, contacts.filter(isOut).map(decision('resubscribed')));
+  const leaving = hasConsent ? [] : contacts.filter((row) => isOut(row) && row.unsubscribed === 0);
+  if (leaving.length > 0) await unsubscribe(store, tx, first.team_id, leaving);
+  await leaveTopics(store, tx, contacts, found);
+  const left = new Set(leaving);
+  return contacts.map((row) => (left.has(row) ? { ...row, unsubscribed: 1 } : row));
+}
+
+const CARRIED: ConsentOrigin = { source: 'carried_over' };
+
+const decision =
+  (action: Consent['action']) =>
+  (contact: ContactRow): Consent => ({ contact, action });
+
+async function unsubscribe(store: Store, tx: Executor, teamId: string, rows: readonly ContactRow[]): Promise<void> {
+  const ids = rows.map(({ id }) => id);
+  await unsubscribeContactRows(tx, teamId, ids);
+  await recordConsent(store, tx, CARRIED, rows.map(decision('unsubscribed')));
+}
+
+async function leaveTopics(
+  store: Store,
+  tx: Executor,
+  contacts: readonly ContactRow[],
+  found: Awaited<ReturnType<typeof optOutsAmong>>,
+): Promise<void> {
+  const all = contacts.flatMap((contact) =>
+    (found.get(contact.email_key)?.topicIds ?? []).map((id) => ({ contact, id })),
+  );
+  const [first] = all;
+  if (!first) return;
+  const live = new Set((await liveTopics(tx, first.contact.team_id)).map(({ id }) => id));
+  const decisions = all
+    .filter(({ id }) => live.has(id))
+    .map(({ contact, id }) => ({ contact, choice: { id, subscription: 'opt_out' as const } }));
+  await chooseTopics(store, tx, decisions, CARRIED);
+}
+
+/** The contact has another address now: what it had left is noted for that one too, and it leaves what that one had left. */
+export async function carryToAddress(
+  store: Store,
+  tx: Executor,
+  contact: ContactRow,
+  { hasConsent }: { hasConsent: boolean },
+): Promise<ContactRow> {
+  const known = (await optOutsAmong(tx, contact.team_id, [contact.email_key])).get(contact.email_key);
+  const left = (await choicesOf(tx, [contact.id])).filter(({ subscription }) => subscription === 'opt_out');
+  await recordConsent(store, tx, CARRIED, [
+    ...(contact.unsubscribed === 1 && !known?.all ? [{ contact, action: 'unsubscribed' as const }] : []),
+    ...left
+      .filter(({ topic_id: id }) => !known?.topicIds.includes(id))
+      .map(({ topic_id: id }): Consent => ({ contact, action: 'opt_out', topicId: id })),
+  ]);
+  const [carried = contact] = await carryOptOuts(store, tx, [contact], { hasConsent });
+  return carried;
+}
+
+/** An opt-out of an address that is no contact's: the next contact of that address starts unsubscribed. */
+async function leaveWithoutContact(store: Store, tx: Executor, leaving: Consent, origin: ConsentOrigin): Promise<void> {
+  const { contact, topicId } = leaving;
+  const known = (await optOutsAmong(tx, contact.team_id, [contact.email_key])).get(contact.email_key);
+  if (topicId === undefined ? known?.all : known?.topicIds.includes(topicId)) return;
+  await recordConsent(store, tx, origin, [leaving]);
+}
+
+/** A contact that was mailed is not asked again before that; an address is counted where it is mailed. */
+const ASKED_AGAIN_MS = 24 * 3_600_000;
+
+/** Every topic of the team, with the contact's own choice where there is one. */
+export async function listContactTopics({ store, teamId }: Ctx, name: string, page: Page) {
+  const contact = await contactNamed(store.db, teamId, name);
+  const { rows, hasMore } = await listTopicRows(store.db, teamId, page);
+  const chosen = await chosenBy(store.db, contact.id);
+  const asked = new Map((await confirmationsOf(store.db, contact.id)).map((row) => [row.topic_id, row]));
+  const data = rows.map(({ id, name: called, description, default_subscription }) => {
+    const asking = asked.get(id);
+    const confirmation = asking ? ((asking.fault === null ? 'pending' : 'failed') as 'pending' | 'failed') : null;
+    return { id, name: called, description, subscription: chosen.get(id) ?? default_subscription, confirmation };
+  });
+  return { object: 'list' as const, has_more: hasMore, data };
+}
+
+export async function updateContactTopics({ store, teamId }: Ctx, name: string, given: readonly Choice[]) {
+  return store.db.tx(async (tx) => {
+    const contact = await contactNamed(tx, teamId, name, true);
+    const live = await liveTopics(tx, teamId);
+    const topics = await chooseByApi(store, tx, contact, { choices: readChoices(given, live), live });
+    return { object: 'contact_topics' as const, id: contact.id, contact_id: contact.id, topics };
+  });
+}
+
+/**
+ * Writes what the API says that a contact chooses, and answers what holds of it: whom a topic asks for confirmation is asked,
+ * and is not opted in before its own word.
+ */
+export async function chooseByApi(
+  store: Store,
+  tx: Executor,
+  contact: ContactRow,
+  { choices, live, depth = 0 }: { choices: readonly Choice[]; live: readonly TopicRow[]; depth?: number },
+): Promise<Choice[]> {
+  if (choices.length === 0) return [];
+  const asking = new Set(live.filter(({ confirmation }) => confirmation === 'required').map(({ id }) => id));
+  const chosen = asking.size === 0 ? new Map<string, string>() : await chosenBy(tx, contact.id);
+  const waits = ({ id, subscription }: Choice): boolean =>
+    subscription === 'opt_in' && asking.has(id) && chosen.get(id) !== 'opt_in';
+  const written = choices.filter((choice) => !waits(choice));
+  await chooseTopics(store, tx, decisionsFor([contact], written), { source: 'api', depth });
+  await forgetConfirmations(
+    tx,
+    contact.id,
+    written.map(({ id }) => id),
+  );
+  const asked = choices.filter(waits).map(({ id }) => id);
+  if (asked.length > 0) await ask(store, tx, contact, asked);
+  return choices.map((choice) => (waits(choice) ? { id: choice.id, subscription: 'opt_out' } : choice));
+}
+
+async function ask(store: Store, tx: Executor, contact: ContactRow, topicIds: readonly string[]): Promise<void> {
+  const now = store.clock.now();
+  const standing = (await confirmationsOf(tx, contact.id)).filter((row) => {
+    return row.fault === null && (row.mailed_at ?? row.asked_at) > now - ASKED_AGAIN_MS;
+  });
+  const known = new Set(standing.map((row) => row.topic_id));
+  const fresh = topicIds
+    .filter((id) => !known.has(id))
+    .map((id) => ({
+      ...{ contact_id: contact.id, topic_id: id, team_id: contact.team_id, id: store.ids.uuid() },
+      ...{ asked_at: now, mailed_at: null, fault: null },
+    }));
+  if (fresh.length > 0) await writeConfirmations(tx, fresh);
+}
+
+/**
+ * What the address before was asked, or had confirmed, is the word of that address: the new one is asked itself, when the day
+ * since the last asking is over.
+ */
+export async function askAnew(store: Store, tx: Executor, contact: ContactRow): Promise<void> {
+  const live = await liveTopics(tx, contact.team_id);
+  const chosen = await chosenBy(tx, contact.id);
+  const confirmed = live.filter(({ id, confirmation }) => confirmation === 'required' && chosen.get(id) === 'opt_in');
+  const taken = confirmed.map(({ id }) => ({ id, subscription: 'opt_out' as const }));
+  await chooseTopics(store, tx, decisionsFor([contact], taken), { source: 'api' });
+  const now = store.clock.now();
+  const standing = await confirmationsOf(tx, contact.id);
+  const again = standing.map((row) => {
+    const wasMailed = row.mailed_at !== null && row.fault === null;
+    const asked_at = wasMailed ? Math.max(now, row.asked_at + ASKED_AGAIN_MS) : row.asked_at;
+    return { ...row, id: store.ids.uuid(), asked_at, mailed_at: null, fault: null };
+  });
+  if (again.length > 0) await writeConfirmations(tx, again);
+  await ask(
+    store,
+    tx,
+    contact,
+    confirmed.map(({ id }) => id),
+  );
+}
+
+const chosenBy = async (db: Executor, contactId: string) =>
+  new Map((await choicesOf(db, [contactId])).map(({ topic_id, subscription }) => [topic_id, subscription]));
+
+/** Why a mail to many may not go to a contact. */
+export type Exclusion = 'deleted' | 'unsubscribed' | 'topic_opt_out' | 'suppressed';
+
+interface MailedContact {
+  isUnsubscribed: boolean;
+  /** To the topic of the mail: its own choice, else the topic's default; undefined where the mail has no topic. */
+  subscription: Subscription | undefined;
+  isSuppressed: boolean;
+}
+
+/** The one rule: the person's own word goes first, then what is known of the address. */
+function whyNotMailed(contact: MailedContact | undefined): Exclusion | undefined {
+  if (!contact) return 'deleted';
+  if (contact.isUnsubscribed) return 'unsubscribed';
+  if (contact.subscription === 'opt_out') return 'topic_opt_out';
+  return contact.isSuppressed ? 'suppressed' : undefined;
+}
+
+/**
+ * Which of these contacts a mail to many may not go to, and why; all others it may. A topic that is deleted is one that no contact
+ * chose.
+ */
+export async function mayMail(
+  db: Executor,
+  teamId: string,
+  { contactIds, topicId }: { contactIds: readonly string[]; topicId: string | null },
+): Promise<Map<string, Exclusion>> {
+  const contacts = new Map((await findContactsByIds(db, teamId, contactIds)).map((row) => [row.id, row]));
+  const pairs = [...contacts.values()].map((row) => [teamId, row.email_key] as const);
+  const suppressed = new Set((await suppressionsAmong(db, pairs)).map((row) => row.email_key));
+  const topic = topicId === null ? undefined : (await liveTopics(db, teamId)).find(({ id }) => id === topicId);
+  const choices = topic ? await choicesOf(db, contactIds) : [];
+  const chosen = new Map(
+    choices.filter((row) => row.topic_id === topicId).map((row) => [row.contact_id, row.subscription]),
+  );
+  const excluded = new Map<string, Exclusion>();
+  for (const id of contactIds) {
+    const row = contacts.get(id);
+    const why = whyNotMailed(
+      row && {
+        isUnsubscribed: row.unsubscribed === 1,
+        subscription: topicId === null ? undefined : (chosen.get(id) ?? topic?.default_subscription ?? 'opt_out'),
+        isSuppressed: suppressed.has(row.email_key),
+      },
+    );
+    if (why) excluded.set(id, why);
+  }
+  return excluded;
+}
+
+export interface TopicPreference {
+  id: string;
+  name: string;
+  description: string | null;
+  subscription: Subscription;
+}
+
+/** What the holder of a link may see and choose. */
+export interface Preferences {
+  team: TeamRow;
+  /** Undefined once it is erased. Its address is shown only by a link of mail that went to it. */
+  contact: Pick<ContactRow, 'email'> | undefined;
+  isUnsubscribed: boolean;
+  /** False for a suspended team; and only a link of mail to the address may say that it wants more. */
+  mayJoin: boolean;
+  /** What the mail was about; undefined for mail without a topic, and once the topic is deleted. */
+  topic: TopicPreference | undefined;
+  /** Public topics, and those that the contact takes part in. */
+  topics: TopicPreference[];
+}
+
+/** What a press of a button asks for. */
+export type PreferenceChange =
+  /** The topic of the mail, or everything where it has none. */
+  | { do: 'unsubscribe' }
+  | { do: 'subscribe' }
+  | { do: 'unsubscribe_all' }
+  | { do: 'subscribe_all' }
+  /** Of the topics that were shown, those that were chosen. */
+  | { do: 'save'; shown: ReadonlySet<string>; chosen: ReadonlySet<string> };
+
+/** Undefined where there is no such team. */
+export const readPreferences = (store: Store, link: PreferenceLink): Promise<Preferences | undefined> =>
+  look(store.db, link, undefined);
+
+/** Does what was asked, as often as it is asked, and answers what holds then. */
+export function changePreferences(
+  store: Store,
+  link: PreferenceLink,
+  change: PreferenceChange,
+  source: ConsentSource,
+): Promise<Preferences | undefined> {
+  return store.db.tx(async (tx) => {
+    const before = await look(tx, link, undefined);
+    const row = await contactOf(tx, link, true);
+    if (!before) return undefined;
+    const origin: ConsentOrigin = { source, emailId: link.emailId };
+    if (row) await apply(store, tx, { link, row, before, change, origin });
+    if (row?.email_key !== link.emailKey) await leaveByAddress(store, tx, { link, row, before, change, origin });
+    // A private topic that was just left stays in sight, so that there is a way back.
+    const after = await look(tx, link, new Set(before.topics.map(({ id }) => id)));
+    if (after && hasLeft(before, after)) await recordLeaving(store, tx, link);
+    return after;
+  });
+}
+
+/** What the mail was about, or everything. */
+const hasLeft = (before: Preferences, after: Preferences): boolean =>
+  (after.isUnsubscribed && !before.isUnsubscribed) ||
+  (after.topic?.subscription === 'opt_out' && before.topic?.subscription === 'opt_in');
+
+/** Of the email that the link stands in, once, however often its reader comes back and leaves; while the email is kept. */
+async function recordLeaving(store: Store, tx: Executor, { emailId, teamId }: PreferenceLink): Promise<void> {
+  if (emailId === null) return;
+  // A second press of the button at the same time waits for the contact's row.
+  const [isFirst] = await withoutEvent(tx, [emailId], 'email.unsubscribed');
+  const [email] = isFirst === undefined ? [] : await emailRowsByIds(tx, [emailId]);
+  if (email?.team_id !== teamId) return;
+  const at = store.clock.now();
+  await recordEmailEvents(tx, store.ids, [{ type: 'email.unsubscribed', email, at, isFirst: true }]);
+}
+
+/** The address that the mail went to is no contact's, or not this one's any more. */
+async function leaveByAddress(
+  store: Store,
+  tx: Executor,
+  { link, row, before: { topic }, change, origin }: Omit<Applying, 'row'> & { row: ContactRow | undefined },
+): Promise<void> {
+  if (change.do !== 'unsubscribe' && change.do !== 'unsubscribe_all') return;
+  // What is noted of the address is no act of a contact that has another one by now.
+  const contact = { team_id: link.teamId, id: row ? store.ids.uuid() : link.contactId, email_key: link.emailKey };
+  const isOfTopic = change.do === 'unsubscribe' && topic !== undefined;
+  const leaving: Consent = isOfTopic
+    ? { contact, action: 'opt_out', topicId: topic.id }
+    : { contact, action: 'unsubscribed' };
+  await leaveWithoutContact(store, tx, leaving, origin);
+}
+
+interface Applying {
+  link: PreferenceLink;
+  row: ContactRow;
+  before: Preferences;
+  change: PreferenceChange;
+  origin: ConsentOrigin;
+}
+
+async function apply(store: Store, tx: Executor, { link, row, before, change, origin }: Applying): Promise<void> {
+  const { topic } = before;
+  const setAll = async (unsubscribed: boolean): Promise<void> => {
+    if (unsubscribed === (row.unsubscribed === 1)) return;
+    const declared = await declaredProperties(tx, row.team_id);
+    await writeChange(store, tx, { before: row, change: { unsubscribed }, declared, ...origin });
+  };
+  const choose = async (choices: readonly Choice[]): Promise<void> => {
+    await chooseTopics(store, tx, decisionsFor([row], choices), origin);
+    await forgetConfirmations(
+      tx,
+      row.id,
+      choices.map(({ id }) => id),
+    );
+  };
+  const joins = change.do === 'subscribe' || change.do === 'subscribe_all' || change.do === 'save';
+  if (joins && !(before.mayJoin && row.email_key === link.emailKey)) return;
+  switch (change.do) {
+    case 'unsubscribe':
+      // What mail comes instead of a deleted topic is not known, so that leaving it leaves everything.
+      return topic ? choose([{ id: topic.id, subscription: 'opt_out' }]) : setAll(true);
+    case 'subscribe':
+      if (topic) return choose([{ id: topic.id, subscription: 'opt_in' }]);
+      // To confirm a topic says nothing of everything.
+      return link.kind === 'confirmation' ? undefined : setAll(false);
+    case 'unsubscribe_all':
+      return setAll(true);
+    case 'subscribe_all':
+      return setAll(false);
+    case 'save':
+      return choose(choicesIn(before.topics, change));
+  }
+}
+
+/** Only what differs: what was left as it was is no decision. */
+function choicesIn(
+  topics: readonly TopicPreference[],
+  { shown, chosen }: Extract<PreferenceChange, { do: 'save' }>,
+): Choice[] {
+  return topics
+    .filter(({ id }) => shown.has(id))
+    .map(({ id, subscription }) => ({ id, subscription, wanted: chosen.has(id) ? 'opt_in' : 'opt_out' }) as const)
+    .filter(({ subscription, wanted }) => subscription !== wanted)
+    .map(({ id, wanted }) => ({ id, subscription: wanted }));
+}
+
+/**
+ * Whose address the mail went to, also where it was erased and is back. By its id a contact is found that has another
+ * address by now: nothing goes to the one of the mail any more, and a wish to leave is obeyed.
+ */
+async function contactOf(
+  db: Executor,
+  { teamId, contactId, emailKey }: PreferenceLink,
+  isHeld: boolean,
+): Promise<ContactRow | undefined> {
+  const known = await findContact(db, teamId, { id: contactId }, isHeld);
+  if (known?.email_key === emailKey) return known;
+  return (await findContact(db, teamId, { emailKey }, isHeld)) ?? known;
+}
+
+async function look(
+  db: Executor,
+  link: PreferenceLink,
+  alsoShown: ReadonlySet<string> | undefined,
+): Promise<Preferences | undefined> {
+  const team = await findTeam(db, link.teamId);
+  if (!team) return undefined;
+  const contact = await contactOf(db, link, false);
+  const isOwn = contact?.email_key === link.emailKey;
+  const live = await liveTopics(db, team.id);
+  const left = contact ? undefined : (await optOutsAmong(db, team.id, [link.emailKey])).get(link.emailKey);
+  const chosen = contact
+    ? new Map((await choicesOf(db, [contact.id])).map((row) => [row.topic_id, row.subscription]))
+    : new Map(left?.topicIds.map((id) => [id, 'opt_out' as const]));
+  const seen = (row: TopicRow): TopicPreference => {
+    const { id, name, description, default_subscription } = row;
+    return { id, name, description, subscription: chosen.get(id) ?? default_subscription };
+  };
+  const topic = live.find(({ id }) => id === link.topicId);
+  const isListed = (row: TopicRow): boolean =>
+    row.visibility === 'public' || seen(row).subscription === 'opt_in' || (alsoShown?.has(row.id) ?? false);
+  return {
+    team,
+    contact: contact && { email: isOwn ? contact.email : link.emailKey },
+    isUnsubscribed: contact ? contact.unsubscribed === 1 : (left?.all ?? false),
+    mayJoin: isOwn && team.risk_state !== 'suspended',
+    topic: topic && seen(topic),
+    topics: contact ? live.filter(isListed).map(seen) : [],
+  };
+}

@@ -1,0 +1,109 @@
+import type { Ctx } from '../../../tenancy/access/index.ts';
+import {
+  removeMember,
+  addMembers,
+  checkedFilter,
+  declaredFor,
+  filterOf,
+  filtersOf,
+  listSegments,
+  liveSegments,
+} from '../segments/index.ts';
+import { contactNamed, segmentNamed, readContactName } from './find-contact.ts';
+import { enrol, type Enrolment } from '../../../mail/events/index.ts';
+import type { Executor, Page } from '../../../platform/db/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import type { ContactRow } from './contacts.store.ts';
+import type { Filter } from '../../../protocol/contact-filter/index.ts';
+import { audienceRows, countAudience, countAudiences } from './audience.store.ts';
+import type { QueryOf } from '../../../contract/index.ts';
+
+/** Makes a contact a member whatever the segment's filter says. */
+export async function addContactToSegment({ store, teamId }: Ctx, name: string, segment: string) {
+  readContactName(name);
+  const membership = await store.db.tx(async (tx) => {
+    const { id: segment_id } = await segmentNamed(tx, teamId, segment);
+    const contact = await contactNamed(tx, teamId, name, true);
+    await joinSegments(store, tx, contact, [segment_id]);
+    return { contact_id: contact.id, segment_id };
+  });
+  return { object: 'contact_segment' as const, id: membership.segment_id, ...membership };
+}
+
+/** What the filter matches stays. */
+export async function removeContactFromSegment({ store, teamId }: Ctx, name: string, segment: string) {
+  readContactName(name);
+  const membership = await store.db.tx(async (tx) => {
+    const { id: segment_id } = await segmentNamed(tx, teamId, segment);
+    const { id: contact_id } = await contactNamed(tx, teamId, name);
+    await removeMember(tx, { segment_id, contact_id });
+    return { contact_id, segment_id };
+  });
+  return { object: 'contact_segment' as const, id: membership.segment_id, ...membership, deleted: true as const };
+}
+
+/**
+ * Adds a contact to segments, and begins the runs that start at it for each that it had not been added to before; whether a
+ * filter matches the contact is not asked. `depth` is that of an automation's run whose effect it is.
+ */
+export async function joinSegments(
+  store: Store,
+  tx: Executor,
+  { id: contactId, team_id: teamId }: ContactRow,
+  segmentIds: readonly string[],
+  depth = 0,
+): Promise<void> {
+  const enrolments: Enrolment[] = [];
+  for (const segmentId of segmentIds) {
+    const isNew = (await addMembers(tx, [{ segment_id: segmentId, contact_id: contactId }])) === 1;
+    if (!isNew) continue;
+    const by = { type: 'contact.added_to_segment', segmentId } as const;
+    const payload = { segment_id: segmentId };
+    enrolments.push({ teamId, contactId, by, payload, at: store.clock.now(), depth });
+  }
+  await enrol(tx, store.ids, enrolments);
+}
+
+/** A page of those who meet a filter at this moment, whole, newest first. */
+export const membersPage = (
+  db: Executor,
+  teamId: string,
+  filter: Filter,
+  page: { limit: number; after: string | undefined },
+): Promise<ContactRow[]> => audienceRows<ContactRow>(db, teamId, { filter }, page, 'c.*');
+
+export const countMembers = async (db: Executor, teamId: string, filter: Filter): Promise<number> =>
+  (await countAudience(db, teamId, filter)).contacts;
+
+export async function getSegmentMetrics({ store, teamId }: Ctx, id: string) {
+  const segment = await segmentNamed(store.db, teamId, id);
+  const filter = await filterOf(store.db, segment, await declaredFor(store.db, teamId));
+  const { contacts, unsubscribed } = await countAudience(store.db, teamId, filter);
+  const subscribed = contacts - unsubscribed;
+  return { object: 'segment_metrics' as const, segment_id: id, contacts, subscribed, unsubscribed };
+}
+
+/** A page of segments, each with who is in it where that is asked for. */
+export async function listSegmentsWith(ctx: Ctx, query: QueryOf<'listSegments'>, page: Page) {
+  const list = await listSegments(ctx, query, page);
+  if (query.include !== 'counts') return list;
+  const { db } = ctx.store;
+  const ids = list.data.map(({ id }) => id);
+  const segments = await liveSegments(db, ctx.teamId, ids);
+  const filters = await filtersOf(db, segments, await declaredFor(db, ctx.teamId));
+  const counted = await countAudiences(db, ctx.teamId, filters);
+  const counts = new Map(segments.map(({ id }, at) => [id, counted[at]]));
+  // One that was deleted meanwhile counts as empty.
+  const data = list.data.map((segment) => {
+    const { contacts, unsubscribed } = counts.get(segment.id) ?? { contacts: 0, unsubscribed: 0 };
+    return { ...segment, counts: { contacts, subscribed: contacts - unsubscribed, unsubscribed } };
+  });
+  return { ...list, data };
+}
+
+/** Stores nothing. */
+export async function countFilter({ store, teamId }: Ctx, input: unknown) {
+  const filter = checkedFilter(input, await declaredFor(store.db, teamId));
+  const { contacts } = await countAudience(store.db, teamId, filter);
+  return { object: 'segment_preview' as const, contacts };
+}

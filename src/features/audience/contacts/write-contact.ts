@@ -1,0 +1,205 @@
+import { enrol, recordEvents, type ContactData } from '../../../mail/events/index.ts';
+import { isUniqueViolation, type Executor } from '../../../platform/db/index.ts';
+import { refuse } from '../../../platform/refusal/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import type { PropertyRow } from '../contact-properties/index.ts';
+import { choicesOf, writeChoices, type Choice } from '../topics/index.ts';
+import { recordConsent, type Consent, type ConsentOrigin } from './consent.store.ts';
+import { updateContactRows, type ContactRow } from './contacts.store.ts';
+import {
+  indexedValues,
+  mergeValues,
+  valuesOf,
+  storedValues,
+  segmentsOf,
+  segmentsOfEach,
+  type Values,
+} from './find-contact.ts';
+import { addValues, removeValues } from './values.store.ts';
+import { creationTime } from '../../../platform/ids/index.ts';
+import { normalizeAddress } from '../../../protocol/address/index.ts';
+import { foldText } from '../../../protocol/contact-filter/index.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+
+/** What is undefined stays as it is. */
+export interface ContactChange {
+  email?: string | undefined;
+  first_name?: string | null | undefined;
+  last_name?: string | null | undefined;
+  unsubscribed?: boolean | undefined;
+  properties?: Readonly<Record<string, unknown>> | undefined;
+}
+
+interface Changing extends ConsentOrigin {
+  before: ContactRow;
+  change: ContactChange;
+  declared: readonly PropertyRow[];
+}
+
+/** Writes a change with what follows from it: the index of its values, and the record of a decision. */
+export async function writeChange(
+  store: Store,
+  tx: Executor,
+  { before, change, declared, ...origin }: Changing,
+): Promise<ContactRow> {
+  const values = mergeValues(valuesOf(before), change.properties ?? {}, declared);
+  const fields = {
+    email: change.email ?? before.email,
+    first_name: change.first_name === undefined ? before.first_name : change.first_name,
+    last_name: change.last_name === undefined ? before.last_name : change.last_name,
+    unsubscribed: change.unsubscribed ?? before.unsubscribed === 1,
+    values,
+  };
+  const after: ContactRow = { ...before, ...columnsOf(fields), updated_at: store.clock.now() };
+  await updateContactRows(tx, [after]).catch((error: unknown) => {
+    throw isUniqueViolation(error) ? emailTaken() : error;
+  });
+  await reindex(tx, { before, after, declared });
+  if (after.unsubscribed !== before.unsubscribed) {
+    const action = after.unsubscribed === 1 ? 'unsubscribed' : 'resubscribed';
+    await recordConsent(store, tx, origin, [{ contact: after, action }]);
+  }
+  return after;
+}
+
+const emailTaken = () =>
+  refuse('validation_error', { status: 422, say: 'email belongs to another contact of this team.' });
+
+/** Only what differs: most changes leave most values as they are. */
+async function reindex(
+  tx: Executor,
+  { before, after, declared }: { before: ContactRow; after: ContactRow; declared: readonly PropertyRow[] },
+): Promise<void> {
+  const [former, latter] = [before, after].map((row) => indexedValues(row.id, valuesOf(row), declared));
+  const keyOf = (entry: { propertyId: string; value: string | number }) =>
+    JSON.stringify([entry.propertyId, entry.value]);
+  const [had, has] = [new Set(former?.map(keyOf)), new Set(latter?.map(keyOf))];
+  await removeValues(tx, former?.filter((entry) => !has.has(keyOf(entry))) ?? []);
+  await addValues(tx, latter?.filter((entry) => !had.has(keyOf(entry))) ?? []);
+}
+
+/** One contact's choice of one topic. */
+export interface Decision {
+  contact: ContactRow;
+  choice: Choice;
+}
+
+/** Writes what contacts choose of topics, and records what is new of it. */
+export async function chooseTopics(
+  store: Store,
+  tx: Executor,
+  decisions: readonly Decision[],
+  origin: ConsentOrigin,
+): Promise<void> {
+  if (decisions.length === 0) return;
+  // Of two choices of one contact and topic the later one holds.
+  const last = new Map(decisions.map((one) => [`${one.contact.id} ${one.choice.id}`, one]));
+  const standing = await choicesOf(tx, [...new Set(decisions.map(({ contact }) => contact.id))]);
+  const known = new Map(standing.map((row) => [`${row.contact_id} ${row.topic_id}`, row.subscription]));
+  const fresh = [...last].filter(([key, { choice }]) => known.get(key) !== choice.subscription).map(([, one]) => one);
+  await writeChoices(
+    tx,
+    fresh.map(({ contact, choice }) => ({
+      contact_id: contact.id,
+      topic_id: choice.id,
+      subscription: choice.subscription,
+    })),
+  );
+  const records = fresh.map(({ contact, choice }): Consent => ({
+    contact,
+    action: choice.subscription,
+    topicId: choice.id,
+  }));
+  await recordConsent(store, tx, origin, records);
+  // An import begins runs where it asks for it, and what is carried over was decided before.
+  if ((origin.source === 'import' && !origin.startsRuns) || origin.source === 'carried_over') return;
+  const at = store.clock.now();
+  const by = { type: 'contact.topic_changed' } as const;
+  const enrolments = fresh.map(({ contact: { id: contactId, team_id: teamId }, choice }) => {
+    const payload = { topic_id: choice.id, subscription: choice.subscription };
+    return { teamId, contactId, by, payload, at, depth: origin.depth };
+  });
+  await enrol(tx, store.ids, enrolments);
+}
+
+/** The same choices for each of them. */
+export const decisionsFor = (rows: readonly ContactRow[], choices: readonly Choice[]): Decision[] =>
+  rows.flatMap((contact) => choices.map((choice) => ({ contact, choice })));
+
+interface ContactFields {
+  email: string;
+  /** Where it is known already. */
+  email_key?: string;
+  first_name: string | null;
+  last_name: string | null;
+  unsubscribed: boolean;
+  values: Values;
+}
+
+const foldedName = (name: string | null): string | null => (name === null ? null : foldText(name));
+
+/** What follows from the fields. */
+function columnsOf({ email, email_key, first_name, last_name, unsubscribed, values }: ContactFields) {
+  return {
+    email,
+    email_key: email_key ?? normalizeAddress(email),
+    first_name,
+    last_name,
+    first_name_key: foldedName(first_name),
+    last_name_key: foldedName(last_name),
+    unsubscribed: unsubscribed ? 1 : 0,
+    ...storedValues(values),
+  };
+}
+
+/**
+ * Makes the row of a contact. Its time is that of the id, whose order lists and date filters follow; never later than
+ * now.
+ */
+export function newContact(store: Store, teamId: string, fields: ContactFields): ContactRow {
+  const id = store.ids.uuid();
+  const at = creationTime(id, store.clock);
+  return { team_id: teamId, id, ...columnsOf(fields), created_at: at, updated_at: at };
+}
+
+/** Records what became of a contact, with the contact as it stands; `depth` is that of an automation's run whose effect it is. */
+export async function tellOf(
+  store: Store,
+  tx: Executor,
+  type: 'contact.created' | 'contact.updated',
+  row: ContactRow,
+  depth = 0,
+): Promise<void> {
+  const data = await contactData(tx, row);
+  const at = store.clock.now();
+  await recordEvents(tx, store.ids, [{ teamId: row.team_id, type, subjectId: row.id, data, at, depth }]);
+}
+
+export async function contactData(tx: Executor, row: ContactRow): Promise<ContactData> {
+  return dataOf(row, await segmentsOf(tx, row));
+}
+
+/** The same for many of a team, by their ids, with as many statements as for a few. */
+export async function contactsData(
+  tx: Executor,
+  teamId: string,
+  rows: readonly ContactRow[],
+): Promise<Map<string, ContactData>> {
+  const inside = await segmentsOfEach(tx, teamId, rows);
+  return new Map(rows.map((row) => [row.id, dataOf(row, inside.get(row.id) ?? [])]));
+}
+
+function dataOf(row: ContactRow, segments: readonly { id: string }[]): ContactData {
+  const segmentIds = segments.map((segment) => segment.id).toReversed();
+  return {
+    id: row.id,
+    segment_ids: segmentIds,
+    audience_id: segmentIds[0] ?? null,
+    created_at: isoTime(row.created_at),
+    updated_at: isoTime(row.updated_at),
+    email: row.email,
+    first_name: row.first_name,
+    last_name: row.last_name,
+    unsubscribed: row.unsubscribed === 1,
+  };
+}

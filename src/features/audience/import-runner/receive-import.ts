@@ -1,0 +1,161 @@
+import { invalidFields, Refusal, refuse } from '../../../platform/refusal/index.ts';
+import type { Ctx } from '../../../tenancy/access/index.ts';
+import { checkImport, queueImport, mustBeWithinImportLimit, type ImportForm } from '../contact-imports/index.ts';
+import Papa from 'papaparse';
+import { createSniffer, type Encoding } from '../../../protocol/csv/index.ts';
+import { fileRow, type FileRow } from '../../../mail/contents/index.ts';
+import { isEmpty } from './read-rows.ts';
+
+interface ReceivedFile {
+  encoding: Encoding;
+  isDamaged: boolean;
+  delimiter: string;
+  quote: string;
+  header: string[];
+  content: FileRow;
+}
+
+const BYTES_MAX = 50 * 1024 * 1024;
+const DELIMITERS = [',', ';', '\t', '|'];
+
+const unfit = (says: string) => refuse('validation_error', { status: 422, say: `file: ${says}.` });
+
+/** Stores a file under an import's id while it comes in, and says how it is to be read; what is no CSV file is named. */
+async function receiveFile(
+  { store }: Pick<Ctx, 'store'>,
+  id: string,
+  content: AsyncIterable<Uint8Array>,
+): Promise<ReceivedFile> {
+  const sniffer = createSniffer();
+  let bytes = 0;
+  async function* watched(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of content) {
+      bytes += chunk.length;
+      if (bytes > BYTES_MAX) throw unfit('it is larger than 50 MB; split it');
+      sniffer.push(chunk);
+      yield chunk;
+    }
+  }
+  const digest = await store.blobs.putStream(importBlob(id), watched());
+  const sniffed = sniffer.end();
+  if (!sniffed.ok) throw unfit(sniffed.fault);
+  const { encoding, isDamaged, sample, isCut } = sniffed;
+  return { encoding, isDamaged, ...readHeader(sample, isCut), content: fileRow(importBlob(id), digest) };
+}
+
+/** Reads the first row in the sample. One that does not end within it is refused: its last columns would be missing. */
+function readHeader(sample: string, isCut: boolean): { delimiter: string; quote: string; header: string[] } {
+  const text = sample.replaceAll(/\r\n?/g, '\n').replace(/^\s*\n/, '');
+  const quote = quoteOf(text);
+  const delimiter = delimiterOf({ text, isCut, quote });
+  const [header] = firstRows({ text, isCut, quote }, delimiter);
+  if (!header && isCut) {
+    throw unfit('its first row, which names the columns, is longer than 64 KB, or a quote in it is never closed');
+  }
+  return { delimiter, quote, header: header ?? [] };
+}
+
+/** Single quotes, where whole cells stand in them and nothing in double ones. */
+function quoteOf(text: string): string {
+  const [first = ''] = text.split('\n', 1);
+  const [, behind] = /^\s*'[^']*'(.*)$/s.exec(first) ?? [];
+  return behind !== undefined && !first.includes('"') && NEXT_CELL.test(behind) ? "'" : '"';
+}
+
+/** A tab is white space too: in one pattern for both, a row of tabs takes time by the square of its length. */
+const NEXT_CELL = /^\s*[,;|]\s*'|^[^\S\t]*\t\s*'|^\s*$/;
+
+interface Beginning {
+  text: string;
+  isCut: boolean;
+  quote: string;
+}
+
+/** The delimiter that makes most rows as wide as the first one, and the first one wider than any other delimiter does. */
+function delimiterOf(beginning: Beginning): string {
+  let best = { delimiter: ',', width: 1 };
+  for (const delimiter of DELIMITERS) {
+    const rows = firstRows(beginning, delimiter);
+    const width = rows[0]?.length ?? 0;
+    const alike = rows.filter((row) => row.length === width).length;
+    if (width > best.width && alike * 2 >= rows.length) best = { delimiter, width };
+  }
+  return best.delimiter;
+}
+
+const ROWS_MAX = 20;
+
+/** The header and some of the rows behind it, without empty rows; where the text is cut, without its last row. */
+function firstRows({ text, isCut, quote }: Beginning, delimiter: string): string[][] {
+  const parser = new Papa.Parser({ delimiter, quoteChar: quote, newline: '\n', preview: ROWS_MAX });
+  const { data } = parser.parse(text, 0, isCut) as { data: string[][] };
+  return data.filter((row) => !isEmpty(row));
+}
+
+/** A part of the form in which an import is handed in, in the order in which the parts come: a text, or a file. */
+export type ImportPart = TextPart | { name: string; content: AsyncIterable<Uint8Array> };
+
+interface TextPart {
+  name: string;
+  text: string;
+  /** For a door that cuts texts at FIELD_BYTES_MAX: whether this one was cut. */
+  isCut?: boolean;
+}
+
+export const FIELDS = ['column_map', 'on_conflict', 'segments', 'topics', 'start_automations'] as const;
+export const FIELD_BYTES_MAX = 256 * 1024;
+
+/**
+ * Stores the file while it comes in and queues the import. A refused import leaves no file, and no part is read while the
+ * team has as many imports open as it may.
+ */
+export async function importContacts(ctx: Ctx, parts: AsyncIterable<ImportPart> | Iterable<ImportPart>) {
+  await mustBeWithinImportLimit(ctx.store.db, ctx.teamId);
+  const id = ctx.store.ids.uuid();
+  const form: ImportForm = {};
+  let file: ReceivedFile | undefined;
+  let mayBeQueued = false;
+  try {
+    for await (const part of parts) {
+      if ('text' in part) readField(form, part);
+      else if (part.name !== 'file') throw isField(part.name) ? asFile(part.name) : unknown(part.name);
+      else if (file) throw invalidFields([{ path: 'file', message: 'file stands twice in the form.' }]);
+      else file = await receiveFile(ctx, id, part.content);
+    }
+    if (!file) throw refuse('missing_required_field', { say: 'Missing required field: file.' });
+    mayBeQueued = true;
+    return await queueImport(ctx, id, file, form);
+  } catch (error) {
+    // After a commit whose answer was lost the import needs its file; the sweep of orphans removes what nothing needs. All blobs of this owner.
+    if (!mayBeQueued || error instanceof Refusal) await ctx.store.blobs.remove(id);
+    throw error;
+  }
+}
+
+function readField(form: ImportForm, { name: given, text, isCut }: TextPart): void {
+  if (given === 'file') throw invalidFields([{ path: 'file', message: NO_FILE }]);
+  const name = FIELDS.find((field) => field === given);
+  if (name === undefined) throw unknown(given);
+  const bad = (says: string) => invalidFields([{ path: name, message: `${name} ${says}.` }]);
+  if (form[name] !== undefined) throw bad('stands twice in the form');
+  if (isCut ?? Buffer.byteLength(text) > FIELD_BYTES_MAX) throw bad(`is larger than ${FIELD_BYTES_MAX / 1024} KB`);
+  form[name] = text;
+  // What is wrong with the form is said before a file of 50 MB has come in, where it stands before it.
+  checkImport(form);
+}
+
+const isField = (name: string): boolean => FIELDS.some((field) => field === name);
+const asFile = (name: string) =>
+  invalidFields([{ path: name, message: `${name} must be a text: leave out the filename of its part.` }]);
+const NO_FILE = 'file must be a file: give its part a filename, such as contacts.csv.';
+
+const unknown = (name: string) =>
+  invalidFields([
+    {
+      path: name.slice(0, 100),
+      message: `${name.slice(0, 100)} is not a field of this form; known are file, ${FIELDS.join(', ')}`,
+    },
+  ]);
+
+/** Where an import's file stands among the blobs. */
+export const importBlob = (id: string): string => `${id}/file.csv`;

@@ -1,0 +1,145 @@
+import type { CreateSegmentRequest, QueryOf } from '../../../contract/index.ts';
+import { isUniqueViolation, type Page, type Executor } from '../../../platform/db/index.ts';
+import { refuse, notFound, invalidField } from '../../../platform/refusal/index.ts';
+import type { Ctx } from '../../../tenancy/access/index.ts';
+import {
+  insertSegment,
+  renameSegment,
+  markSegmentDeleted,
+  findSegment,
+  listSegmentRows,
+  hasMembers,
+  liveSegments,
+  saveLostProperties,
+  segmentsWithMembers,
+  type ListedSegment,
+  type SegmentRow,
+} from './segments.store.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import { listPropertyKeys, parseFilter, type Declared, type Filter } from '../../../protocol/contact-filter/index.ts';
+import { declaredProperties } from '../contact-properties/index.ts';
+import { liveTopics } from '../topics/index.ts';
+
+export async function createSegment({ store, teamId }: Ctx, { name, filter = null }: CreateSegmentRequest) {
+  const id = store.ids.uuid();
+  try {
+    await store.db.tx(async (tx) => {
+      if (filter !== null) checkedFilter(filter, await declaredFor(tx, teamId));
+      const stored = filter === null ? null : JSON.stringify(filter);
+      await insertSegment(tx, {
+        id,
+        team_id: teamId,
+        name,
+        filter: stored,
+        lost_properties: null,
+        created_at: store.clock.now(),
+      });
+    });
+  } catch (error) {
+    throw isUniqueViolation(error) ? segmentNameTaken(name) : error;
+  }
+  return { object: 'segment' as const, id, name };
+}
+
+const segmentNameTaken = (name: string) =>
+  refuse('invalid_parameter', {
+    say: `name: there is a segment called ${JSON.stringify(name)} already; choose another.`,
+  });
+
+export async function updateSegment({ store, teamId }: Ctx, id: string, { name }: { name: string }) {
+  try {
+    if (!(await store.db.tx((tx) => renameSegment(tx, teamId, id, name)))) throw notFound('Segment');
+  } catch (error) {
+    throw isUniqueViolation(error) ? segmentNameTaken(name) : error;
+  }
+  return { object: 'segment' as const, id };
+}
+
+export async function deleteSegment({ store, teamId }: Ctx, id: string) {
+  const isDone = await store.db.tx((tx) => markSegmentDeleted(tx, teamId, id, store.clock.now()));
+  if (!isDone) throw notFound('Segment');
+  return { object: 'segment' as const, id, deleted: true as const };
+}
+
+export async function getSegment({ store, teamId }: Ctx, id: string) {
+  const row = await findSegment(store.db, teamId, id);
+  if (!row) throw notFound('Segment');
+  const filter = row.filter === null ? null : (JSON.parse(row.filter) as Record<string, unknown>);
+  return { object: 'segment' as const, ...presentSegment(row), filter };
+}
+
+export async function listSegments({ store, teamId }: Ctx, { search }: QueryOf<'listSegments'>, page: Page) {
+  const { rows, hasMore } = await listSegmentRows(store.db, teamId, search, page);
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(presentSegment) };
+}
+
+export const presentSegment = ({ id, name, created_at }: ListedSegment) => ({
+  id,
+  name,
+  created_at: isoTime(created_at),
+});
+
+/** A filter of a body; refused with one entry for each condition at fault. */
+export function checkedFilter(input: unknown, declared: Declared): Filter {
+  const { filter, faults } = parseFilter(input, declared);
+  const [first] = faults;
+  if (!first) return filter;
+  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
+  throw refuse('validation_error', { status: 422, say: first.message + more, errors: faults });
+}
+
+/** Who is in a segment now: what its filter matches, and who was added to it. */
+export const filterOf = async (db: Executor, segment: SegmentRow, declared: Declared): Promise<Filter> =>
+  whole(segment, declared, segment.filter !== null && (await hasMembers(db, segment.id)));
+
+/** The same of several, in their order. */
+export async function filtersOf(db: Executor, segments: readonly SegmentRow[], declared: Declared): Promise<Filter[]> {
+  const added = await segmentsWithMembers(
+    db,
+    segments.map(({ id }) => id),
+  );
+  return segments.map((segment) => whole(segment, declared, added.has(segment.id)));
+}
+
+/** Leaves out the properties that have taken the place of one that the segment was made with: nobody has a value of it yet. */
+export function withoutLost(
+  { lost_properties: lost }: Pick<SegmentRow, 'lost_properties'>,
+  declared: Declared,
+): Declared {
+  if (lost === null) return declared;
+  const keys = new Set(JSON.parse(lost) as string[]);
+  return { ...declared, properties: declared.properties.filter(({ key }) => !keys.has(key)) };
+}
+
+/** Notes in the segments whose filter names a property that it is being deleted. */
+export async function loseProperty(tx: Executor, teamId: string, key: string): Promise<void> {
+  for (const { id, filter, lost_properties: lost } of await liveSegments(tx, teamId)) {
+    if (filter === null || !listPropertyKeys(JSON.parse(filter)).has(key)) continue;
+    await saveLostProperties(tx, id, [...new Set([...(JSON.parse(lost ?? '[]') as string[]), key])]);
+  }
+}
+
+function whole(segment: SegmentRow, declared: Declared, hasAdded: boolean): Filter {
+  const member: Filter = { kind: 'member', segmentId: segment.id };
+  if (segment.filter === null) return member;
+  const { filter } = parseFilter(JSON.parse(segment.filter), withoutLost(segment, declared));
+  return hasAdded ? { kind: 'any', of: [filter, member] } : filter;
+}
+
+/** What the filters of a team may name at this moment. */
+export async function declaredFor(db: Executor, teamId: string): Promise<Declared> {
+  return { properties: await declaredProperties(db, teamId), topics: await liveTopics(db, teamId) };
+}
+
+/** A segment as a body names it. */
+export type NamedSegment = string | { id: string };
+
+/** The ids of a body's segments, each once, all of them the team's. */
+export async function readSegmentIds(db: Executor, teamId: string, given: readonly NamedSegment[]): Promise<string[]> {
+  if (given.length === 0) return [];
+  const ids = given.map((one) => (typeof one === 'string' ? one : one.id).toLowerCase());
+  const known = new Set((await liveSegments(db, teamId, ids)).map(({ id }) => id));
+  const stray = ids.findIndex((id) => !known.has(id));
+  if (stray >= 0) throw invalidField(`segments.${stray}`, `segments.${stray} names no segment of this team.`);
+  return [...new Set(ids)];
+}

@@ -1,0 +1,168 @@
+import type { CreateTopicRequest, UpdateTopicRequest } from '../../../contract/index.ts';
+import { isUniqueViolation, type Page, type Executor } from '../../../platform/db/index.ts';
+import { refuse, notFound, invalidField } from '../../../platform/refusal/index.ts';
+import { lockTeam, type Ctx } from '../../../tenancy/access/index.ts';
+import {
+  countTopics,
+  insertTopic,
+  findTopic,
+  updateTopicRow,
+  markTopicDeleted,
+  listTopicRows,
+  type TopicRow,
+} from './topics.store.ts';
+import { removeConfirmationsFor } from './confirmations.store.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import { findPublishedVersion } from '../../templates/templates/index.ts';
+import type { Subscription } from '../../../protocol/contact-filter/index.ts';
+
+/** The variable that a confirmation template declares for the link. */
+export const CONFIRMATION_URL = 'CONFIRMATION_URL';
+
+type Confirming = Pick<TopicRow, 'confirmation' | 'confirmation_template_id' | 'default_subscription'>;
+
+/** A topic that asks for confirmation needs a mail to ask with, and may not take silence for a yes. */
+async function mustBeConfirmable(tx: Executor, teamId: string, topic: Confirming): Promise<void> {
+  const { confirmation, confirmation_template_id: templateId, default_subscription } = topic;
+  if (templateId !== null) await mustAsk(tx, teamId, templateId);
+  if (confirmation === 'none') return;
+  if (templateId === null) {
+    throw badTemplate(
+      'confirmation_template_id names the published template to ask with; confirmation: required needs one.',
+    );
+  }
+  if (default_subscription === 'opt_in') {
+    throw bad('confirmation: required is for topics whose default_subscription is opt_out.');
+  }
+}
+
+async function mustAsk(tx: Executor, teamId: string, templateId: string): Promise<void> {
+  const version = await findPublishedVersion(tx, teamId, templateId);
+  if (!version) throw badTemplate('confirmation_template_id names no published template of this team.');
+  const lacks = [
+    ...(version.from === undefined ? ['from'] : []),
+    ...(version.subject === undefined ? ['subject'] : []),
+  ];
+  if (lacks.length > 0) {
+    throw badTemplate(`confirmation_template_id: the template has no ${lacks.join(' and no ')}; publish it with one.`);
+  }
+  if (!version.variables.has(CONFIRMATION_URL)) {
+    throw badTemplate(
+      `confirmation_template_id: the template does not declare the variable ${CONFIRMATION_URL}, which is the link.`,
+    );
+  }
+}
+
+const bad = (say: string) => invalidField('confirmation', say);
+const badTemplate = (say: string) => invalidField(TEMPLATE, say);
+const TEMPLATE = 'confirmation_template_id';
+
+/** Each of them is read with every segment and on every contact's preference page. */
+const TOPICS_MAX = 200;
+
+export async function createTopic({ store, teamId }: Ctx, input: CreateTopicRequest) {
+  const id = store.ids.uuid();
+  const { name, default_subscription, description = null, visibility = 'private', confirmation = 'none' } = input;
+  const row = {
+    ...{ id, team_id: teamId, name, description, default_subscription, visibility, confirmation },
+    confirmation_template_id: input.confirmation_template_id?.toLowerCase() ?? null,
+    created_at: store.clock.now(),
+  };
+  try {
+    await store.db.tx(async (tx) => {
+      await lockTeam(tx, teamId);
+      if ((await countTopics(tx, teamId)) >= TOPICS_MAX) throw tooMany();
+      await mustBeConfirmable(tx, teamId, row);
+      await insertTopic(tx, row);
+    });
+  } catch (error) {
+    throw isUniqueViolation(error) ? topicNameTaken(name) : error;
+  }
+  return { object: 'topic' as const, id };
+}
+
+const topicNameTaken = (name: string) =>
+  refuse('invalid_parameter', {
+    say: `name: there is a topic called ${JSON.stringify(name)} already; choose another.`,
+  });
+
+const tooMany = () =>
+  refuse('validation_error', { status: 422, say: `A team may have at most ${TOPICS_MAX} topics; delete one first.` });
+
+export interface Choice {
+  id: string;
+  subscription: Subscription;
+}
+
+/** Choices of a body, the last one of each topic, among the topics of the team. */
+export function readChoices(given: readonly Choice[], live: readonly { id: string }[]): Choice[] {
+  const known = new Set(live.map(({ id }) => id));
+  const chosen = new Map<string, Choice>();
+  for (const [i, { id, subscription }] of given.entries()) {
+    const topicId = id.toLowerCase();
+    if (!known.has(topicId)) {
+      throw invalidField(`topics.${i}.id`, `topics.${i}.id names no topic of this team.`);
+    }
+    chosen.set(topicId, { id: topicId, subscription });
+  }
+  return [...chosen.values()];
+}
+
+export async function getTopic({ store, teamId }: Ctx, id: string) {
+  const row = await findTopic(store.db, teamId, id);
+  if (!row) throw notFound('Topic');
+  return { object: 'topic' as const, ...present(row) };
+}
+
+export async function listTopics({ store, teamId }: Ctx, page: Page) {
+  const { rows, hasMore } = await listTopicRows(store.db, teamId, page);
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
+}
+
+const present = (row: TopicRow) => ({
+  id: row.id,
+  name: row.name,
+  description: row.description,
+  default_subscription: row.default_subscription,
+  visibility: row.visibility,
+  confirmation: row.confirmation,
+  confirmation_template_id: row.confirmation_template_id,
+  created_at: isoTime(row.created_at),
+});
+
+export async function deleteTopic({ store, teamId }: Ctx, id: string) {
+  const isDone = await store.db.tx(async (tx) => {
+    const isMarked = await markTopicDeleted(tx, teamId, id, store.clock.now());
+    if (isMarked) await removeConfirmationsFor(tx, id);
+    return isMarked;
+  });
+  if (!isDone) throw notFound('Topic');
+  return { object: 'topic' as const, id, deleted: true as const };
+}
+
+export async function updateTopic({ store, teamId }: Ctx, id: string, input: UpdateTopicRequest) {
+  try {
+    await store.db.tx(async (tx) => {
+      const row = await findTopic(tx, teamId, id);
+      if (!row) throw notFound('Topic');
+      const after = changed(row, input);
+      if (asksOtherwise(row, after)) await mustBeConfirmable(tx, teamId, after);
+      await updateTopicRow(tx, after);
+      if (after.confirmation === 'none') await removeConfirmationsFor(tx, id);
+    });
+  } catch (error) {
+    throw isUniqueViolation(error) ? topicNameTaken(input.name ?? '') : error;
+  }
+  return { object: 'topic' as const, id };
+}
+
+function changed(row: TopicRow, input: UpdateTopicRequest): TopicRow {
+  const { name = row.name, description = row.description, visibility = row.visibility } = input;
+  const { confirmation = row.confirmation, confirmation_template_id: template = row.confirmation_template_id } = input;
+  const confirmation_template_id = template?.toLowerCase() ?? null;
+  return { ...row, name, description, visibility, confirmation, confirmation_template_id };
+}
+
+/** A topic whose template was changed since may still get another name. */
+const asksOtherwise = (before: TopicRow, after: TopicRow): boolean =>
+  before.confirmation !== after.confirmation || before.confirmation_template_id !== after.confirmation_template_id;

@@ -1,0 +1,131 @@
+import type { Executor } from '../../../platform/db/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import { allTeamsOf } from '../sessions/index.ts';
+import { audited } from '../../../tenancy/audit/index.ts';
+import { findUserByEmailKey, type UserRow } from '../../../tenancy/users/index.ts';
+import {
+  countMailsAskedFor,
+  admitPasswordReset,
+  lockPasswordResetsOf,
+  notePasswordResetMailed,
+  removePasswordReset,
+  admitSignUp,
+  isInvited,
+  lockSignUpsOf,
+  removeSignUp,
+  oldestVerifiedDomain,
+  verifiedDomainNamed,
+  removeAccountNoticesBefore,
+  removePasswordResetsBefore,
+  removeSignUpsBefore,
+  type PasswordResetRow,
+  type Admission,
+  type SignUpRow,
+} from './accounts.store.ts';
+import { parseMailbox } from '../../../protocol/address/index.ts';
+
+const HOUR_MS = 3_600_000;
+const MAILS_PER_HOUR = 3;
+
+interface MailKind {
+  table: 'sign_ups' | 'password_resets';
+  lock(tx: Executor, emailKey: string): Promise<Admission[]>;
+  admit(tx: Executor, id: string, at: number): Promise<number>;
+}
+
+/**
+ * Each kind is counted for itself: a stranger who signs up in somebody's name uses up none of their new passwords. Asking for those
+ * too does not shut the owner out: each of the 3 mails has a link that works as long as the mail is counted, and it is the owner
+ * who reads them.
+ */
+const SIGN_UPS: MailKind = { table: 'sign_ups', lock: lockSignUpsOf, admit: admitSignUp };
+const RESETS: MailKind = { table: 'password_resets', lock: lockPasswordResetsOf, admit: admitPasswordReset };
+
+/** What the person who asked for an account is to be told; undefined for nothing, and then the request is gone. */
+export async function whatToTell(
+  store: Store,
+  row: SignUpRow,
+): Promise<{ kind: 'verify' | 'exists'; to: string } | undefined> {
+  const { config, db, clock } = store;
+  const user = await findUserByEmailKey(db, row.email_key);
+  const { sign_up: mode } = config.accounts;
+  const may = mode === 'open' || (mode === 'invitation' && (await isInvited(db, row.email_key, clock.now())));
+  if ((user ?? may) && (await isAdmitted(store, row, SIGN_UPS))) {
+    // To the mailbox of the account: the address may be written so that it is a stranger's.
+    return user ? { kind: 'exists', to: user.email } : { kind: 'verify', to: row.email };
+  }
+  await removeSignUp(db, row.id);
+  return undefined;
+}
+
+/** The account that a request for a new password is about; undefined where it gets no mail, and then the request is gone. */
+export async function whoseReset(store: Store, row: PasswordResetRow): Promise<UserRow | undefined> {
+  const user = await findUserByEmailKey(store.db, row.email_key);
+  if (user && (await isAdmitted(store, row, RESETS))) return user;
+  await removePasswordReset(store.db, row.id);
+  return undefined;
+}
+
+/** Whether an address may have one more mail of a kind. Its requests are looked at one after the other, also by several processes. */
+function isAdmitted(
+  { db, clock }: Store,
+  row: { id: string; email_key: string },
+  { table, lock, admit }: MailKind,
+): Promise<boolean> {
+  const now = clock.now();
+  return db.tx(async (tx) => {
+    const all = await lock(tx, row.email_key);
+    // Decided before, and not mailed yet; or by another process just now.
+    if ((all.find(({ id }) => id === row.id)?.admitted_at ?? null) !== null) return true;
+    const counted = await countMailsAskedFor(tx, table, { emailKey: row.email_key, since: now - HOUR_MS });
+    if (counted >= MAILS_PER_HOUR) return false;
+    return (await admit(tx, row.id, now)) === 1;
+  });
+}
+
+/** From here on the token works, and the audit log knows of it. */
+export async function noteResetMailed(
+  store: Store,
+  row: PasswordResetRow,
+  { user, fault }: { user: UserRow; fault: string | null },
+): Promise<void> {
+  const [team] = await allTeamsOf(store.db, user.id);
+  const { address, user_agent, request_id } = row;
+  const audit = audited(store, {
+    ...{ action: 'password.reset_requested', team_id: team?.id ?? null, subject_id: user.id },
+    ...{ actor_kind: 'system', actor_id: null, actor_name: null, address, user_agent, request_id },
+    details: JSON.stringify({ email: user.email }),
+  });
+  await audit.store.db.tx((tx) =>
+    notePasswordResetMailed(tx, row.id, { userId: user.id, at: store.clock.now(), fault }),
+  );
+}
+
+/** From where the mails of accounts are sent: an address, and the team whose domain it is on. */
+export interface AccountSender {
+  teamId: string;
+  address: string;
+}
+
+const LOCAL_PART = 'notifications';
+
+/** Undefined where no such mail can be sent. */
+export async function accountSender({ db, config }: Pick<Store, 'db' | 'config'>): Promise<AccountSender | undefined> {
+  const { mail_from: from } = config.accounts;
+  if (from === '') {
+    const oldest = await oldestVerifiedDomain(db);
+    return oldest && { teamId: oldest.team_id, address: `${LOCAL_PART}@${oldest.name}` };
+  }
+  const parsed = parseMailbox(from);
+  const domain = parsed.ok ? await verifiedDomainNamed(db, parsed.mailbox.domain) : undefined;
+  return domain && { teamId: domain.team_id, address: from };
+}
+
+const NOTICES_KEPT_MS = 30 * 24 * 3_600_000;
+
+/** Requests whose tokens have ended, and what was told long ago. Answers how many requests went. */
+export async function forgetAccountRequests({ db, clock }: Store): Promise<number> {
+  const now = clock.now();
+  await removeAccountNoticesBefore(db, now - NOTICES_KEPT_MS);
+  return (await removeSignUpsBefore(db, now)) + (await removePasswordResetsBefore(db, now));
+}

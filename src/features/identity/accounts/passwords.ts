@@ -1,0 +1,200 @@
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import { notFound, refuse } from '../../../platform/refusal/index.ts';
+import { hashToken, mailedTokens } from '../../../platform/secrets/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import type { NobodyCtx, UserCtx, Browser } from '../../../tenancy/access/index.ts';
+import { revokeGrantsOfUser } from '../oauth/index.ts';
+import { endSessionsOf, endOtherSessionsOf, mustBeBrowser } from '../../../tenancy/session-rows/index.ts';
+import {
+  allTeamsOf,
+  countRequest,
+  forgetAttemptsAt,
+  beginAttempt,
+  forgiveAttempt,
+  settleAttempt,
+} from '../sessions/index.ts';
+import {
+  emailKeyOf,
+  findUser,
+  findUserByEmailKey,
+  lockUser,
+  noteVerified,
+  readUserEmail,
+  setPassword,
+  type UserRow,
+} from '../../../tenancy/users/index.ts';
+import {
+  insertAccountNotice,
+  endPasswordResetsOf,
+  findPasswordResetByToken,
+  insertPasswordReset,
+  lockPasswordResetsOf,
+  usePasswordReset,
+  type AccountNoticeKind,
+  type PasswordResetRow,
+} from './accounts.store.ts';
+import { audited, type AuditNote } from '../../../tenancy/audit/index.ts';
+
+export const verificationTokens = mailedTokens('rv_', 'address verification');
+/** Stays in the browser in which an account was asked for, and in no mail. */
+export const signUpTokens = mailedTokens('rs_', 'browser of a sign-up');
+export const resetTokens = mailedTokens('rp_', 'password reset');
+
+const AUDITED_USER_AGENT_CHARS_MAX = 500;
+
+/** A store whose first change enters what a person did for their own account without being signed in. */
+export function auditedOf(
+  { store, browser, requestId }: { store: Store; browser: Pick<Browser, 'address' | 'userAgent'>; requestId: string },
+  {
+    action,
+    user,
+    team_id,
+    subject_id = user.id,
+  }: Pick<AuditNote, 'action' | 'team_id'> & { user: { id: string; email: string }; subject_id?: string | null },
+): Store {
+  return audited(store, {
+    ...{ action, team_id, subject_id, actor_kind: 'user', actor_id: user.id, actor_name: user.email },
+    ...{ address: browser.address, user_agent: browser.userAgent.slice(0, AUDITED_USER_AGENT_CHARS_MAX) },
+    ...{ request_id: requestId, details: null },
+  }).store;
+}
+
+const LIFE_MS = 3_600_000;
+const USER_AGENT_CHARS_MAX = 500;
+
+/** Notes the request and looks nothing up, so that neither the answer nor its time says whether there is an account. */
+export async function requestPasswordReset({ store, browser, requestId }: NobodyCtx, written: string) {
+  const emailKey = emailKeyOf(readUserEmail(written));
+  const { address } = browser;
+  await countRequest(store, 'password_reset', { emailKey, address });
+  const row: PasswordResetRow = {
+    ...newReset(store, emailKey),
+    ...{ address, user_agent: browser.userAgent.slice(0, USER_AGENT_CHARS_MAX), request_id: requestId },
+  };
+  await store.db.tx((tx) => insertPasswordReset(tx, row));
+  return { object: 'password_reset' as const, requested: true as const };
+}
+
+/** A link that is handed over in another way, of an account that there is; no mail is sent. */
+export async function makePasswordReset(
+  store: Store,
+  email: string,
+  why = 'handed over by the operator',
+): Promise<{ user: UserRow; token: string; expiresAt: string }> {
+  const user = await findUserByEmailKey(store.db, emailKeyOf(email));
+  if (!user) throw notFound('User');
+  const row = {
+    ...newReset(store, user.email_key),
+    user_id: user.id,
+    mailed_at: store.clock.now(),
+    fault: why,
+  };
+  await store.db.tx((tx) => insertPasswordReset(tx, row));
+  return { user, token: resetTokens.make(store.secrets, row.id), expiresAt: isoTime(row.expires_at) };
+}
+
+function newReset({ ids, clock, secrets }: Store, emailKey: string): PasswordResetRow {
+  const id = ids.uuid();
+  const now = clock.now();
+  return {
+    ...{ id, email_key: emailKey, user_id: null, token_hash: hashToken(resetTokens.make(secrets, id)) },
+    ...{ address: null, user_agent: null, request_id: null, created_at: now, expires_at: now + LIFE_MS },
+    ...{ admitted_at: null, mailed_at: null, fault: null, used_at: null },
+  };
+}
+
+export async function confirmPasswordReset(ctx: NobodyCtx, { token, password }: { token: string; password: string }) {
+  const { store } = ctx;
+  const hash = hashToken(token);
+  const now = store.clock.now();
+  const row = await findPasswordResetByToken(store.db, hash);
+  if (!row || row.user_id === null || row.used_at !== null || row.expires_at <= now) throw gone();
+  const found = await findUser(store.db, row.user_id);
+  if (!found) throw gone();
+  const passwordHash = await store.passwords.hash(password);
+  const [team] = await allTeamsOf(store.db, found.id);
+  const held = auditedOf(ctx, { action: 'password.reset', user: found, team_id: team?.id ?? null });
+  await held.db.tx(async (tx) => {
+    // Behind the same lock as a session that begins: none comes in between.
+    const user = await lockUser(tx, found.id);
+    await lockPasswordResetsOf(tx, found.email_key);
+    if (!user || !(await usePasswordReset(tx, row.id, now))) throw gone();
+    await setPassword(tx, user.id, passwordHash);
+    // The token came to the address by mail.
+    await noteVerified(tx, user.id, now);
+    await endSessionsOf(tx, user.id);
+    // A thief of the old password may have let an app in.
+    await revokeGrantsOfUser(tx, user.id, { at: now, reason: 'user' });
+    await endPasswordResetsOf(tx, user.email_key);
+    await forgetAttemptsAt(tx, user.email_key, ctx.browser.address);
+    await tell(tx, store, { userId: user.id, kind: 'password_reset', address: ctx.browser.address });
+  });
+  return { object: 'user' as const, id: found.id };
+}
+
+/** The mail that says what was done is part of what was done. */
+export const tell = (
+  tx: Executor,
+  { ids, clock }: Store,
+  { userId, kind, address }: { userId: string; kind: AccountNoticeKind; address: string | null },
+): Promise<number> =>
+  insertAccountNotice(tx, {
+    ...{ id: ids.uuid(), user_id: userId, kind, address },
+    ...{ created_at: clock.now(), mailed_at: null, fault: null },
+  });
+
+/** Unknown, expired and used are one answer. */
+const gone = () => notFound('Request for a new password');
+
+export async function changePassword(
+  ctx: UserCtx,
+  { current_password: current, password }: { current_password?: string; password: string },
+) {
+  const { store, actor, browser } = ctx;
+  await mustBeBrowser(store.db, actor.sessionId);
+  const user = await findUser(store.db, actor.userId);
+  if (!user) throw notFound('User');
+  await mustKnowPassword(ctx, user, current);
+  const passwordHash = await store.passwords.hash(password);
+  await store.db.tx(async (tx) => {
+    // A caller that was let in by a password which was replaced meanwhile changes nothing any more.
+    if ((await lockUser(tx, user.id))?.password_hash !== user.password_hash) throw replaced();
+    await setPassword(tx, user.id, passwordHash);
+    await endOtherSessionsOf(tx, { userId: user.id, sessionId: actor.sessionId });
+    // A thief of the old password may have let an app in.
+    await revokeGrantsOfUser(tx, user.id, { at: store.clock.now(), reason: 'user' });
+    await lockPasswordResetsOf(tx, user.email_key);
+    await endPasswordResetsOf(tx, user.email_key);
+    await tell(tx, store, { userId: user.id, kind: 'password_changed', address: browser.address });
+  });
+  return { object: 'user' as const, id: user.id };
+}
+
+/** Guesses are counted with those at signing in: a stranger at a signed-in browser has no more of them. */
+async function mustKnowPassword(
+  { store, browser }: UserCtx,
+  user: UserRow,
+  current: string | undefined,
+): Promise<void> {
+  if (user.password_hash === null) {
+    if (current === undefined) return;
+    throw refuse('validation_error', {
+      status: 422,
+      say: 'This account has no password yet; leave current_password out.',
+    });
+  }
+  if (current === undefined) {
+    throw refuse('missing_required_field', { say: 'Missing required field: current_password.' });
+  }
+  const attempt = await beginAttempt(store, user.email_key, browser.address);
+  const isRight = await store.passwords.matches(current, user.password_hash).catch(async (error: unknown) => {
+    await store.db.txUnsynced((tx) => forgiveAttempt(tx, attempt));
+    throw error;
+  });
+  if (!isRight) throw refuse('validation_error', { status: 422, say: 'The current password is wrong.' });
+  await store.db.txUnsynced((tx) => settleAttempt(tx, attempt));
+}
+
+const replaced = () =>
+  refuse('validation_error', { status: 422, say: 'The password was changed meanwhile; sign in with the new one.' });

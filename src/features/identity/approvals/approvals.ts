@@ -1,0 +1,370 @@
+import { isoTime } from '../../../platform/clock/index.ts';
+import { refuse, Refusal, notFound } from '../../../platform/refusal/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import { mustReach, type Actor, type Ctx } from '../../../tenancy/access/index.ts';
+import { tell } from '../accounts/index.ts';
+import { nameOfGrant, actorOfGrant } from '../oauth/index.ts';
+import {
+  countPending,
+  insertApproval,
+  newestOfCall,
+  subjectsThatLeave,
+  subjectsThatWait,
+  findApproval,
+  keyName,
+  lockApproval,
+  noteDecision,
+  noteEnd,
+  approvalPage,
+  type ApprovalRow,
+  type StoredStatus,
+} from './approvals.store.ts';
+import {
+  callText,
+  hashCall,
+  heldText,
+  keyOf,
+  changedBy,
+  BROADCAST_TEXTS,
+  CONTENT_BYTES_MAX,
+  hasGrown,
+  readCall,
+  type HeldFile,
+  type ProposedCall,
+  type Look,
+  type Looked,
+  type FilledCall,
+} from './proposed-call.ts';
+import type { Requirement, ApprovalContent, QueryOf } from '../../../contract/index.ts';
+import type { Page } from '../../../platform/db/index.ts';
+
+/** No call takes as long: the process that made it has ended. */
+const RUN_MS = 15 * 60_000;
+
+const brokenOffBefore = (now: number): number => now - RUN_MS;
+
+interface Around {
+  summaryOf: (operationId: string) => string;
+  now: number;
+}
+
+const isBrokenOff = ({ status, decided_at: at }: ApprovalRow, now: number): boolean =>
+  status === 'running' && (at ?? 0) <= brokenOffBefore(now);
+
+/** Returns the status to show: a waiting call expires without a write. */
+function statusAt(row: ApprovalRow, now: number): StoredStatus {
+  if (row.status === 'pending' && row.expires_at <= now) return 'expired';
+  return isBrokenOff(row, now) ? 'failed' : row.status;
+}
+
+const presentSummary = (row: ApprovalRow, { summaryOf, now }: Around) => ({
+  id: row.id,
+  status: statusAt(row, now),
+  operation_id: row.operation_id,
+  summary: summaryOf(row.operation_id),
+  grant: { id: row.grant_id, client_name: row.client_name },
+  created_at: isoTime(row.created_at),
+  expires_at: isoTime(row.expires_at),
+  decided_at: row.decided_at === null ? null : isoTime(row.decided_at),
+  decided_by: row.decided_by_kind === null ? null : { kind: row.decided_by_kind, name: row.decided_by_name },
+});
+
+interface Fault {
+  statusCode: number;
+  name: string;
+  message: string;
+}
+
+const BROKEN_OFF: Fault = {
+  ...{ statusCode: 500, name: 'application_error' },
+  message:
+    'The service stopped while the call was made, and it is not known whether it was: look first, before the app asks for it again.',
+};
+
+function presentApproval(row: ApprovalRow, around: Around & { content: ApprovalContent | null }) {
+  const { call, files } = readCall(row.operation_id, row.call);
+  const { path, query, body } = call;
+  const error = row.error === null ? null : (JSON.parse(row.error) as Fault);
+  return {
+    object: 'approval' as const,
+    ...presentSummary(row, around),
+    call: { path: { ...path }, query: { ...query }, body },
+    content: around.content,
+    files: files.map((file) => ({ ...file })),
+    reason: row.reason,
+    result: JSON.parse(row.result ?? 'null') as unknown,
+    error: isBrokenOff(row, around.now) ? BROKEN_OFF : error,
+  };
+}
+
+const WAITS_MS = 7 * 24 * 3_600_000;
+const CALL_BYTES_MAX = 1024 * 1024;
+const PENDING_MAX = 100;
+
+type AppCtx = Ctx & { actor: Extract<Actor, { kind: 'oauth_grant' }> };
+
+/**
+ * Holds a call until a person decides. The same call waits once, however often it comes. Throws that it waits, or answers what
+ * was answered to the same call with the same Idempotency-Key when it was approved.
+ */
+export async function proposeCall(
+  ctx: AppCtx,
+  call: ProposedCall,
+  { files, look }: { files: readonly HeldFile[]; look: Look },
+): Promise<{ answered: unknown }> {
+  const { store, teamId, actor } = ctx;
+  const text = callText(call);
+  if (Buffer.byteLength(text) > CALL_BYTES_MAX) {
+    throw refuse('invalid_permission', {
+      say: `This call waits for approval (approval of its grant), and one of more than ${CALL_BYTES_MAX} bytes cannot wait; send less.`,
+    });
+  }
+  const callHash = hashCall(call.operationId, text);
+  const looked = await look(call, files);
+  if (looked.bytes > CONTENT_BYTES_MAX) {
+    throw refuse('invalid_permission', {
+      say: `This call waits for approval (approval of its grant), and one that names more than ${CONTENT_BYTES_MAX} bytes of content cannot wait, because a person has to see all of it; name less in one call.`,
+    });
+  }
+  const now = store.clock.now();
+  const held = await store.db.tx(async (tx): Promise<ApprovalRow | NewOne> => {
+    // Locks the grant: of two calls at once, the second finds what the first has asked for.
+    const clientName = await nameOfGrant(tx, actor.grantId);
+    const before = await newestOfCall(tx, { grantId: actor.grantId, callHash });
+    if (before && isSame(before, { call, now, looked })) return before;
+    const pending = await countPending(tx, actor.grantId, now);
+    if (pending >= PENDING_MAX) throw tooMany();
+    const row: NewOne = {
+      ...{ id: store.ids.uuid(), team_id: teamId, grant_id: actor.grantId, client_name: clientName },
+      ...{ operation_id: call.operationId, call: heldText(text, files), call_hash: callHash, seen_hash: looked.hash },
+      subject_ids: JSON.stringify(looked.ids),
+      broadcast_id: broadcastIn(call),
+      seen_contacts: looked.content.audience?.subscribed ?? null,
+      ...{ status: 'pending', created_at: now, expires_at: now + WAITS_MS },
+    };
+    await insertApproval(tx, row);
+    // One mail says that something waits; the page shows all that does.
+    if (pending === 0) await tell(tx, store, { userId: actor.userId, kind: 'approval_waits', address: null });
+    return row;
+  });
+  if (held.status === 'done') return { answered: JSON.parse(held.result ?? 'null') as unknown };
+  throw waits(store, held);
+}
+
+/**
+ * Throws if an app would change something that one of its waiting calls names. A person approves what they see, so it
+ * must not change until the decision, and the recipients of a broadcast must not change until it has been sent. Changes
+ * by others are detected by the hash.
+ */
+export async function mustLeaveWhatWaits(ctx: AppCtx, call: ProposedCall): Promise<void> {
+  const { db, clock } = ctx.store;
+  const now = clock.now();
+  const { grantId } = ctx.actor;
+  const waiting = await subjectsThatWait(db, { grantId, now, brokenOff: brokenOffBefore(now) });
+  const leaving = await subjectsThatLeave(db, grantId);
+  // The text of a broadcast is fixed once it is sent or scheduled.
+  leaving.delete(BROADCAST_TEXTS);
+  if (waiting.size + leaving.size === 0) return;
+  const changed = await changedBy(ctx, call);
+  if (changed.some((id) => waiting.has(id))) throw untilDecided();
+  if (changed.some((id) => leaving.has(id))) throw untilItHasLeft();
+}
+
+const untilDecided = (): Refusal =>
+  refuse('invalid_permission', {
+    say: 'A call of this app that waits for approval (GET /approvals) names this, or is mail to it, so the app cannot change it until a person has decided.',
+  });
+
+const untilItHasLeft = (): Refusal =>
+  refuse('invalid_permission', {
+    say: 'An approved broadcast of this app is mailed to this and has not been sent yet, so the app cannot change its recipients. Cancel the broadcast first, or wait until it is sent.',
+  });
+
+/** Returns the broadcast that a call sends by id; one that the call creates is known once it exists. */
+const broadcastIn = ({ operationId, path }: ProposedCall): string | null =>
+  operationId === 'sendBroadcast' || operationId === 'resumeBroadcast' ? String(path['broadcast_id']) : null;
+
+type NewOne = Parameters<typeof insertApproval>[1] & { status: 'pending'; result?: undefined };
+
+/** One that waits for the same content, or one with a key of the app that was done: a repeated call is then the same call. */
+const isSame = (
+  row: ApprovalRow,
+  { call, now, looked }: { call: ProposedCall; now: number; looked: Looked },
+): boolean =>
+  (row.status === 'pending' &&
+    row.expires_at > now &&
+    row.seen_hash === looked.hash &&
+    !hasGrown(row.seen_contacts, looked.content.audience?.subscribed)) ||
+  (row.status === 'done' && keyOf(call) !== undefined) ||
+  row.status === 'running';
+
+function waits({ origin }: Store, { id, expires_at: expiresAt }: Pick<ApprovalRow, 'id' | 'expires_at'>): Refusal {
+  const until = isoTime(expiresAt);
+  return refuse('invalid_permission', {
+    say: `Nothing was done yet: this waits for a person to approve it (approval of its grant), at ${origin()}/account/approvals, until ${until}. What becomes of it: GET /approvals/${id}.`,
+    details: { approval_id: id, expires_at: until },
+  });
+}
+
+const tooMany = (): Refusal =>
+  refuse('invalid_permission', {
+    say: `${PENDING_MAX} calls of this app wait for approval already, and no more may wait; a person has to decide on them first.`,
+  });
+
+type Words = Pick<Maker, 'summaryOf'>;
+
+/** An app sees its own. */
+const grantIn = (actor: Actor): string | undefined => (actor.kind === 'oauth_grant' ? actor.grantId : undefined);
+
+export async function listApprovals(
+  { store, teamId, actor }: Ctx,
+  { status }: NonNullable<QueryOf<'listApprovals'>>,
+  page: Page,
+  { summaryOf }: Words,
+) {
+  const now = store.clock.now();
+  const filter = { teamId, grantId: grantIn(actor), status, now, brokenOff: brokenOffBefore(now) };
+  const { rows, hasMore } = await approvalPage(store.db, filter, page);
+  return {
+    ...{ object: 'list' as const, has_more: hasMore },
+    data: rows.map((row) => presentSummary(row, { summaryOf, now })),
+  };
+}
+
+/** Returns an approval. An app gets no content: its scopes may not cover it, and it is for the person who decides. */
+export async function getApproval({ store, teamId, actor }: Ctx, id: string, { summaryOf }: Words, look: Look) {
+  const row = await findApproval(store.db, teamId, id);
+  const only = grantIn(actor);
+  if (!row || (only !== undefined && row.grant_id !== only)) throw notFound('Approval');
+  const now = store.clock.now();
+  const isShown = only === undefined && statusAt(row, now) === 'pending';
+  return presentApproval(row, { summaryOf, now, content: isShown ? await readContent(row, look) : null });
+}
+
+async function readContent(row: ApprovalRow, look: Look): Promise<ApprovalContent> {
+  const { call, files } = readCall(row.operation_id, row.call);
+  const { content, bytes, hash } = await look(call, files);
+  const { audience } = content;
+  const isChanged = hash !== row.seen_hash || hasGrown(row.seen_contacts, audience?.subscribed);
+  // It had less when the app asked, so it cannot be approved; what is too large to show is omitted.
+  if (bytes > CONTENT_BYTES_MAX) return { is_changed: true, messages: [], sender: null, audience: null, changes: [] };
+  return {
+    is_changed: isChanged,
+    ...content,
+    audience: audience && { ...audience, subscribed_before: row.seen_contacts },
+  };
+}
+
+/** Makes a call for an app, without asking for approval again. */
+export interface Maker {
+  accessOf(operationId: string): Requirement;
+  summaryOf(operationId: string): string;
+  make(actor: Extract<Actor, { kind: 'oauth_grant' }>, call: ProposedCall): Promise<unknown>;
+}
+
+/** Fetches the files that a call names by URLs. */
+export type Fill = (call: ProposedCall) => Promise<FilledCall>;
+
+/** Answers once the call was made. What breaks off in between is never made again: how far it came is not known. */
+export async function approveCall(ctx: Ctx, id: string, maker: Maker, { fill, look }: { fill: Fill; look: Look }) {
+  const { store, teamId } = ctx;
+  const row = await findApproval(store.db, teamId, id);
+  if (!row) throw notFound('Approval');
+  const access = maker.accessOf(row.operation_id);
+  mustReach(ctx.actor, access);
+  const actor = await actorOfGrant(store, row.grant_id);
+  if (!actor) throw ended();
+  mustReach(actor, access);
+  const held = readCall(row.operation_id, row.call);
+  const key = keyOf(held.call) ?? `approval ${id}`;
+  const { call, files } = await fill(held.call);
+  const other = files.find(({ sha256 }, i) => sha256 !== held.files[i]?.sha256);
+  if (other) throw fileChanged(other);
+  const { hash, content } = await look(held.call, files);
+  if (hash !== row.seen_hash) throw changed();
+  const now = content.audience?.subscribed;
+  if (hasGrown(row.seen_contacts, now)) throw grown(Number(row.seen_contacts), Number(now));
+  await claim(ctx, id, { status: 'running', reason: null });
+  const approved = { ...actor, approvedContacts: now ?? null };
+  const end = await endOf(() => maker.make(approved, { ...call, header: { ...call.header, 'idempotency-key': key } }));
+  const broadcastId = row.operation_id === 'createBroadcast' ? idIn(end.result) : null;
+  await store.db.tx((tx) => noteEnd(tx, id, { ...end, broadcastId }));
+  return present(ctx, id, maker);
+}
+
+export async function rejectCall(ctx: Ctx, id: string, reason: string | undefined, maker: Pick<Maker, 'summaryOf'>) {
+  if (!(await findApproval(ctx.store.db, ctx.teamId, id))) throw notFound('Approval');
+  await claim(ctx, id, { status: 'rejected', reason: reason ?? null });
+  return present(ctx, id, maker);
+}
+
+/** Of two who decide at once, one has. */
+async function claim(
+  { store, teamId, actor }: Ctx,
+  id: string,
+  { status, reason }: { status: 'running' | 'rejected'; reason: string | null },
+): Promise<void> {
+  const by = await deciderOf(store, actor);
+  const at = store.clock.now();
+  await store.db.tx(async (tx) => {
+    const row = await lockApproval(tx, teamId, id);
+    if (!row) throw notFound('Approval');
+    if (row.status !== 'pending') throw decided(row);
+    if (row.expires_at <= at) throw tooLate();
+    await noteDecision(tx, id, { status, by, reason, at });
+  });
+}
+
+async function deciderOf(
+  { db }: Ctx['store'],
+  actor: Actor,
+): Promise<{ kind: 'user' | 'api_key'; name: string | null }> {
+  if (actor.kind === 'session') return { kind: 'user', name: actor.name };
+  return { kind: 'api_key', name: actor.kind === 'api_key' ? await keyName(db, actor.keyId) : null };
+}
+
+async function endOf(work: () => Promise<unknown>): Promise<{ result: string | null; error: string | null }> {
+  try {
+    return { result: JSON.stringify((await work()) ?? null), error: null };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const { status: statusCode, errorName: name, message } = error;
+    return { result: null, error: JSON.stringify({ statusCode, name, message }) };
+  }
+}
+
+function idIn(result: string | null): string | null {
+  const { id } = (JSON.parse(result ?? '{}') ?? {}) as { id?: unknown };
+  return typeof id === 'string' ? id : null;
+}
+
+async function present({ store, teamId }: Ctx, id: string, { summaryOf }: Pick<Maker, 'summaryOf'>) {
+  const row = await findApproval(store.db, teamId, id);
+  if (!row) throw notFound('Approval');
+  return presentApproval(row, { summaryOf, now: store.clock.now(), content: null });
+}
+
+const decided = ({ status }: ApprovalRow): Refusal =>
+  refuse('validation_error', { status: 422, say: `This was decided already: it is ${status}.` });
+const tooLate = (): Refusal =>
+  refuse('validation_error', { status: 422, say: 'This has expired; the app has to ask for it again.' });
+const ended = (): Refusal =>
+  refuse('validation_error', {
+    status: 422,
+    say: 'The grant of the app has ended, so nothing is done for it any more.',
+  });
+const fileChanged = ({ field, url }: HeldFile): Refusal =>
+  refuse('validation_error', {
+    status: 422,
+    say: `${field}.path: ${url} is another file now than when the app has asked. Reject it, and let the app ask again.`,
+  });
+const changed = (): Refusal =>
+  refuse('validation_error', {
+    status: 422,
+    say: 'What this names (a broadcast, a draft, an inbox or a template) was changed since the app has asked. Reject it, and let the app ask again.',
+  });
+const grown = (before: number, now: number): Refusal =>
+  refuse('validation_error', {
+    status: 422,
+    say: `This would go to ${now} contacts, and it was ${before} when the app asked, so the audience has grown by more than a tenth. Check the segment, reject this, and let the app ask again.`,
+  });

@@ -1,0 +1,334 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Scope } from '../../../contract/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import { hashToken, newToken } from '../../../platform/secrets/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import type { NobodyCtx, Actor, Identity } from '../../../tenancy/access/index.ts';
+import {
+  lockCode,
+  removeCode,
+  findToken,
+  insertTokens,
+  removeTokensOfGrant,
+  removeToken,
+  findLiveAccess,
+  removeAsksBefore,
+  removeTokensBefore,
+  type CodeRow,
+} from './tokens.store.ts';
+import { CLIENT_DISABLED, type AllowedRequest } from './consent.ts';
+import { GRANT_TYPES, type GrantType } from './client-metadata.ts';
+import { findClient, holdClient, markClientUsed, removeUnusedClients, type ClientRow } from './clients.store.ts';
+import {
+  countRefresh,
+  findStanding,
+  holdMembership,
+  insertGrant,
+  lockGrantOfCode,
+  lockGrantOfFamily,
+  setRefresh,
+  forgetRefresh,
+  lockGrant,
+  noteGrantUsed,
+  removeGrantsBefore,
+  type GrantRow,
+} from './grants.store.ts';
+import { revokeByItself, storedLimits, UNLIMITED, readStored, type Tell } from './grants.ts';
+import {
+  OauthRefusal,
+  oauthRefusal,
+  neededText,
+  readScopes,
+  textOf,
+  narrowed,
+  readResource,
+  type Fields,
+  type Resource,
+} from './parameters.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import { refuse } from '../../../platform/refusal/index.ts';
+
+const FORM = /^(rkr_[\w-]{32})[\w-]{32}$/;
+
+/**
+ * What all refresh tokens of a grant begin with, which tells one that came before from one that never was, without keeping
+ * any: the other half is the token's own. Undefined for what has not the form of one.
+ */
+const familyOf = (refreshToken: string): string | undefined => FORM.exec(refreshToken)?.[1];
+
+const ACCESS_SECONDS = 3600;
+const HOUR_MS = 3_600_000;
+const REFRESHES_MAX = 60;
+const DAY_MS = 24 * 3_600_000;
+const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
+
+interface TokenPair {
+  access_token: string;
+  token_type: 'Bearer';
+  expires_in: 3600;
+  refresh_token?: string;
+  scope: string;
+}
+
+/** `reused`: the code or token came before, and its grant is to end. */
+type Outcome = { pair: TokenPair } | { reused: GrantRow } | { refused: OauthRefusal };
+
+export async function exchangeToken(ctx: NobodyCtx, fields: Fields, tell: Tell): Promise<TokenPair> {
+  const type = neededText(fields, 'grant_type');
+  const clientId = neededText(fields, 'client_id');
+  if (!isGrantType(type)) {
+    throw oauthRefusal('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token.');
+  }
+  const client = await findClient(ctx.store.db, clientId);
+  if (!client) throw oauthRefusal('invalid_client', 'There is no such client; register it again.');
+  if (client.disabled_at !== null) throw oauthRefusal('unauthorized_client', CLIENT_DISABLED);
+  if (!typesOf(client).includes(type)) {
+    throw oauthRefusal('unauthorized_client', `This client is not registered for the grant type ${type}.`);
+  }
+  const isByCode = type === 'authorization_code';
+  const outcome = isByCode ? await byCode(ctx, client, fields) : await byRefresh(ctx, client, fields);
+  return settle(ctx, outcome, { reason: isByCode ? 'code_reuse' : 'refresh_reuse', tell });
+}
+
+const isGrantType = (type: string): type is GrantType => (GRANT_TYPES as readonly string[]).includes(type);
+const typesOf = (client: ClientRow): GrantType[] => JSON.parse(client.grant_types) as GrantType[];
+
+function readTarget({ origin }: Store, fields: Fields): Resource | undefined {
+  const resource = textOf(fields, 'resource');
+  return resource === undefined ? undefined : readResource(origin(), resource);
+}
+
+async function byCode({ store }: NobodyCtx, client: ClientRow, fields: Fields): Promise<Outcome> {
+  const codeHash = hashToken(neededText(fields, 'code'));
+  const redirectUri = neededText(fields, 'redirect_uri');
+  const verifier = neededText(fields, 'code_verifier');
+  if (!VERIFIER.test(verifier)) {
+    throw oauthRefusal('invalid_request', 'code_verifier must have 43 to 128 letters, digits and signs of - . _ ~');
+  }
+  const target = readTarget(store, fields);
+  return store.db.tx(async (tx): Promise<Outcome> => {
+    const code = await lockCode(tx, codeHash);
+    if (!code) {
+      const reused = await lockGrantOfCode(tx, codeHash);
+      return reused ? { reused } : { refused: noCode() };
+    }
+    const request = JSON.parse(code.request) as AllowedRequest;
+    const isRight =
+      code.client_id === client.client_id &&
+      request.redirectUri === redirectUri &&
+      isSame(request.challenge, createHash('sha256').update(verifier).digest('base64url'));
+    if (!isRight || code.expires_at <= store.clock.now()) return { refused: noCode() };
+    if (!(await holdClient(tx, client.client_id))) return { refused: noCode() };
+    const isMember = await holdMembership(tx, { ...code, id: code.member_id });
+    if (!isMember || (await findStanding(tx, code))?.risk_state !== 'normal') return { refused: noPerson() };
+    const resource = narrowed(request.resource, target);
+    const grant = await begin(tx, store, code, request);
+    await markClientUsed(tx, client.client_id, store.clock.now());
+    return { pair: await issue(tx, store, client, grant, { scopes: request.scopes, resource }) };
+  });
+}
+
+async function begin(tx: Executor, store: Store, code: CodeRow, request: AllowedRequest) {
+  const { limits, expiresAt } = request.limited ?? UNLIMITED;
+  const grant = {
+    ...{ id: code.grant_id, team_id: code.team_id, user_id: code.user_id, member_id: code.member_id },
+    ...{ client_id: code.client_id, client_name: request.client.name, client_logo_uri: request.client.logoUri },
+    ...{ scopes: request.scopes.join(' '), resource: request.resource },
+    ...{ code_hash: code.code_hash, created_at: store.clock.now() },
+    ...{ limits: storedLimits(limits), expires_at: expiresAt },
+  };
+  await removeCode(tx, code.code_hash);
+  await insertGrant(tx, grant);
+  return grant;
+}
+
+async function byRefresh({ store }: NobodyCtx, client: ClientRow, fields: Fields): Promise<Outcome> {
+  const shown = neededText(fields, 'refresh_token');
+  const family = familyOf(shown);
+  const tokenHash = hashToken(shown);
+  const scope = textOf(fields, 'scope');
+  const asked = scope === undefined ? [] : readScopes(scope);
+  const target = readTarget(store, fields);
+  return store.db.tx(async (tx): Promise<Outcome> => {
+    const grant = family === undefined ? undefined : await lockGrantOfFamily(tx, hashToken(family));
+    if (!grant || family === undefined || grant.revoked_at !== null) return { refused: noRefresh() };
+    if (grant.refresh_hash !== tokenHash) return { reused: grant };
+    // Behind the lock. It is gone where it was the newest and was not refreshed for too long.
+    const token = await findToken(tx, tokenHash);
+    if (!token) return { refused: noRefresh() };
+    const now = store.clock.now();
+    if (grant.client_id !== client.client_id || token.expires_at <= now) return { refused: noRefresh() };
+    if (grant.expires_at !== null && grant.expires_at <= now) return { refused: atItsEnd() };
+    if ((await findStanding(tx, grant))?.risk_state !== 'normal') return { refused: noPerson() };
+    const granted = readScopes(grant.scopes);
+    const wider = asked.find((one) => !granted.includes(one));
+    if (wider !== undefined) return { refused: oauthRefusal('invalid_scope', `The grant does not hold ${wider}.`) };
+    const resource = narrowed(grant.resource, target);
+    const limited = await countOne(tx, grant, now);
+    if (limited) return { refused: limited };
+    await removeTokensOfGrant(tx, grant.id);
+    const scopes = asked.length > 0 ? asked : granted;
+    return { pair: await issue(tx, store, client, grant, { family, scopes, resource }) };
+  });
+}
+
+/** Answers the refusal where this would be too many of an hour; the token is not used up then. */
+async function countOne(tx: Executor, grant: GrantRow, now: number): Promise<OauthRefusal | undefined> {
+  const { refreshes_since: since } = grant;
+  const isSame = since !== null && now - since < HOUR_MS;
+  if (isSame && grant.refreshes >= REFRESHES_MAX) {
+    const say = `This grant was refreshed ${REFRESHES_MAX} times within an hour; an access token lasts one.`;
+    return new OauthRefusal('invalid_request', say, Math.ceil((since + HOUR_MS - now) / 1000));
+  }
+  await countRefresh(tx, grant.id, isSame ? { count: grant.refreshes + 1, since } : { count: 1, since: now });
+  return undefined;
+}
+
+/** The refresh token is always for all that was granted (RFC 6749 §6). */
+async function issue(
+  tx: Executor,
+  { clock, config }: Store,
+  client: ClientRow,
+  grant: Pick<GrantRow, 'id' | 'scopes' | 'resource'>,
+  { scopes, resource, family = newToken('rkr_') }: { scopes: readonly Scope[]; resource: Resource; family?: string },
+): Promise<TokenPair> {
+  const now = clock.now();
+  const access = newToken('rko_');
+  const refresh = typesOf(client).includes('refresh_token') ? newToken(family) : undefined;
+  const scope = scopes.join(' ');
+  const rows = [
+    {
+      ...{ token_hash: hashToken(access), grant_id: grant.id, kind: 'access' as const, scopes: scope, resource },
+      expires_at: now + ACCESS_SECONDS * 1000,
+    },
+    ...(refresh === undefined
+      ? []
+      : [
+          {
+            ...{ token_hash: hashToken(refresh), grant_id: grant.id, kind: 'refresh' as const },
+            ...{ scopes: grant.scopes, resource: grant.resource, expires_at: now + config.oauth.refresh_days * DAY_MS },
+          },
+        ]),
+  ];
+  await insertTokens(tx, rows);
+  if (refresh !== undefined) await setRefresh(tx, grant.id, { family: hashToken(family), hash: hashToken(refresh) });
+  return {
+    ...{ access_token: access, token_type: 'Bearer', expires_in: ACCESS_SECONDS, scope },
+    ...(refresh !== undefined && { refresh_token: refresh }),
+  };
+}
+
+/**
+ * A token that was used before is stolen from or by the caller, and it cannot be known which: both lose
+ * it. What was answered to the first one ends too.
+ */
+async function settle(
+  ctx: NobodyCtx,
+  outcome: Outcome,
+  { reason, tell }: { reason: 'code_reuse' | 'refresh_reuse'; tell: Tell },
+): Promise<TokenPair> {
+  if ('pair' in outcome) return outcome.pair;
+  if ('refused' in outcome) throw outcome.refused;
+  await revokeByItself(ctx.store, outcome.reused, { reason, tell }, ctx);
+  throw reason === 'code_reuse'
+    ? oauthRefusal('invalid_grant', 'The code was used before; what it gave has been revoked.')
+    : oauthRefusal('invalid_grant', 'The refresh token was used before; its grant has been revoked.');
+}
+
+const isSame = (one: string, other: string): boolean =>
+  one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
+
+const noCode = (): OauthRefusal =>
+  oauthRefusal(
+    'invalid_grant',
+    'The code is not valid for this client, redirect_uri and code_verifier, or not any more.',
+  );
+const noRefresh = (): OauthRefusal =>
+  oauthRefusal('invalid_grant', 'The refresh token is not valid for this client, or not any more.');
+const atItsEnd = (): OauthRefusal =>
+  oauthRefusal('invalid_grant', 'The person let this app in for a time, which is over; it has to ask again.');
+const noPerson = (): OauthRefusal =>
+  oauthRefusal(
+    'invalid_grant',
+    'The person who allowed it is not in the team any more or has to sign in to it by single sign-on first, or the team is suspended.',
+  );
+
+export const ACCESS_PREFIX = 'rko_';
+
+const NOTED_MS = 60_000;
+
+/**
+ * Nothing is remembered between requests but when it was used: what a grant rests on is asked anew with each, on every node. `at` is where the
+ * token is shown; one for /mcp alone is taken there and nowhere else.
+ */
+export function createGrantAuthentication(
+  store: Store,
+  at: Resource = 'api',
+): (token: string) => Promise<Identity<Extract<Actor, { kind: 'oauth_grant' }>> & { teamId: string }> {
+  return async (token) => {
+    const now = store.clock.now();
+    const found = await findLiveAccess(store.db, hashToken(token), now);
+    if (!found) throw refuse('invalid_api_key', { say: 'This access token is not valid, or not any more.' });
+    if (found.resource === 'mcp' && at !== 'mcp') {
+      throw refuse('invalid_api_key', { say: `This access token is for ${store.origin()}/mcp alone.` });
+    }
+    if (found.ends_at !== null && found.ends_at <= now) {
+      throw refuse('invalid_api_key', {
+        say: `The person let this app in until ${isoTime(found.ends_at)} (expires_at of its grant); it has to ask again.`,
+      });
+    }
+    if (found.risk_state === 'suspended') throw refuse('suspended_api_key', { say: 'This team is suspended.' });
+    if (now - (found.last_used_at ?? 0) >= NOTED_MS) {
+      await store.db.txUnsynced((tx) => noteGrantUsed(tx, found.grant_id, now));
+    }
+    const { grant_id: grantId, client_id: clientId, user_id: userId, email: name, role } = found;
+    return {
+      teamId: found.team_id,
+      actor: {
+        ...{ kind: 'oauth_grant', grantId, clientId, userId, name, scopes: found.scopes.split(' '), role },
+        limits: readStored(found.limits),
+      },
+    };
+  };
+}
+
+const ONE_DAY_MS = 24 * 3_600_000;
+const GRANTS_KEPT_MS = 365 * ONE_DAY_MS;
+const CLIENTS_KEPT_MS = 30 * ONE_DAY_MS;
+
+/** What is not accepted any more. */
+export async function removeExpiredOauth({ db, clock }: Store): Promise<void> {
+  await removeAsksBefore(db, clock.now());
+  await removeTokensBefore(db, clock.now());
+}
+
+/** Grants that ended a year ago, and clients that no person has let in for a month. */
+export async function removeUnusedOauth({ db, clock }: Store): Promise<void> {
+  await removeGrantsBefore(db, clock.now() - GRANTS_KEPT_MS);
+  await removeUnusedClients(db, clock.now() - CLIENTS_KEPT_MS);
+}
+
+/** RFC 7009: whatever is not the caller's to give back is answered as if it had been. The answer has no body. */
+export async function revokeToken({ store }: NobodyCtx, fields: Fields): Promise<''> {
+  const shown = neededText(fields, 'token');
+  const tokenHash = hashToken(shown);
+  const clientId = neededText(fields, 'client_id');
+  textOf(fields, 'token_type_hint');
+  const found = await findToken(store.db, tokenHash);
+  const family = familyOf(shown);
+  if (!found && family === undefined) return '';
+  await store.db.tx(async (tx) => {
+    // The lock first, so that a refresh under way leaves no pair behind.
+    const isAccess = found?.kind === 'access';
+    const grant = isAccess
+      ? await lockGrant(tx, found.grant_id)
+      : family !== undefined && (await lockGrantOfFamily(tx, hashToken(family)));
+    if (!grant || grant.client_id !== clientId) return;
+    if (isAccess) await removeToken(tx, tokenHash);
+    else {
+      await removeTokensOfGrant(tx, grant.id);
+      await forgetRefresh(tx, grant.id);
+    }
+  });
+  return '';
+}

@@ -1,0 +1,294 @@
+import type { Executor, Page } from '../../../platform/db/index.ts';
+import { refuse, notFound } from '../../../platform/refusal/index.ts';
+import { hashToken, newToken } from '../../../platform/secrets/index.ts';
+import type { NobodyCtx, Actor, Browser, Identity, UserCtx } from '../../../tenancy/access/index.ts';
+import { audited, whoActed } from '../../../tenancy/audit/index.ts';
+import {
+  endSessionOfToken,
+  insertSession,
+  copySession,
+  ownerOfSession,
+  findLiveSession,
+  noteSessionUsed,
+  sessionPage,
+  ssoTeamOfSession,
+  endSession,
+  endSessionOf,
+  endSessionsOf,
+  endSsoSessions,
+  removeSessionsBefore,
+  type SessionKind,
+  type SessionRow,
+} from '../../../tenancy/session-rows/index.ts';
+import { presentTeam, presentTeams, type TeamRow } from '../../../tenancy/teams/index.ts';
+import { lockUser, mustNotBeDisabled, presentUser, findUser, type UserRow } from '../../../tenancy/users/index.ts';
+import { rememberBrowser, forgetOldAttempts } from './attempts.ts';
+import { allTeamsOf, closedAmong, currentTeamOf, teamsInSight } from './own-teams.store.ts';
+import { lockAccount } from '../../../tenancy/members/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import { revokeGrantsInTeam, revokeGrantsOfUser } from '../oauth/index.ts';
+import { removeOldEnrolments } from '../mfa/index.ts';
+import { removeChallengesBefore } from './sign-ins.store.ts';
+import { removeAnswersBefore } from '../../../tenancy/sso-rows/index.ts';
+
+export const SESSION_COOKIE = 'rasket_session';
+/** Browsers take this name from this very host alone, by https: no host beside ours plants a session of its own. */
+export const HOST_SESSION_COOKIE = `__Host-${SESSION_COOKIE}`;
+export const SESSION_PREFIX = 'rks_';
+
+const NOTED_MS = 60_000;
+
+/** What carries a token. A session that began by a cookie with the prefix is in none without it, which other hosts can plant. */
+type Carrier = 'device' | typeof SESSION_COOKIE | typeof HOST_SESSION_COOKIE;
+
+/** By which cookie a session begins here. */
+const newSessionCookie = ({ config, origin }: Pick<Store, 'config' | 'origin'>) =>
+  config.sessions.secure_cookie && origin().startsWith('https:') ? HOST_SESSION_COOKIE : SESSION_COOKIE;
+
+/** The cookies of sessions that a browser has, each by its name. */
+export const sessionCookiesIn = (browser: Pick<Browser, 'cookie'>) =>
+  ([HOST_SESSION_COOKIE, SESSION_COOKIE] as const).flatMap((name) => {
+    const token = browser.cookie(name);
+    return token === undefined ? [] : [{ name, token }];
+  });
+
+/**
+ * Nothing is remembered between requests: what has ended is refused by the very next one, on every node. The token of a cookie
+ * is worth nothing as a header, and the other way round.
+ */
+export function createSessionAuthentication(
+  store: Store,
+  carrier: Carrier,
+): (token: string) => Promise<Identity<Extract<Actor, { kind: 'session' }>>> {
+  const { db, clock } = store;
+  const kind: SessionKind = carrier === 'device' ? 'device' : 'browser';
+  const hasHostCookie = carrier === HOST_SESSION_COOKIE;
+  return async (token) => {
+    const now = clock.now();
+    const found = await findLiveSession(db, { tokenHash: hashToken(token), kind, hasHostCookie }, now);
+    if (!found) throw refuse('invalid_api_key', { say: 'This session has ended; sign in again.' });
+    const { id: sessionId, user_id: userId, email: name, team_id: teamId, role } = found;
+    if (now - found.last_used_at >= NOTED_MS) await db.txUnsynced((tx) => noteSessionUsed(tx, sessionId, now));
+    return { teamId, actor: { kind: 'session', sessionId, userId, name, role } };
+  };
+}
+
+const DAY_SECONDS = 24 * 3600;
+const USER_AGENT_CHARS_MAX = 500;
+
+interface SessionOrigin {
+  /** The team that the person joins within. */
+  joined?: TeamRow;
+  /** The team through whose provider the person came; the session begins in it. */
+  ssoTeamId?: string | null;
+  /** For the audit log. */
+  details?: object;
+}
+
+/**
+ * Signs in a person who has shown who they are, in their first team that is not suspended, and sets the cookie. `within` is
+ * part of the same transaction, and comes before the session. The session that the browser had before ends: a token that somebody
+ * else has planted is worth nothing afterwards.
+ */
+export async function beginSession(
+  { store, browser, requestId }: NobodyCtx,
+  user: UserRow,
+  within: (tx: Executor) => Promise<unknown>,
+  { joined, ssoTeamId = null, details }: SessionOrigin = {},
+) {
+  const teams = joined ? [joined] : await allTeamsOf(store.db, user.id);
+  const closed = await closedAmong(store.db, { userId: user.id, teams, ssoTeamId });
+  const open = teams.filter(({ id }) => !closed.has(id));
+  const team =
+    open.find(({ id }) => id === ssoTeamId) ?? open.find(({ risk_state: state }) => state === 'normal') ?? open[0];
+  const token = newToken(SESSION_PREFIX);
+  const now = store.clock.now();
+  const seconds = store.config.sessions.days * DAY_SECONDS;
+  const { address } = browser;
+  const [before, cookie] = [sessionCookiesIn(browser), newSessionCookie(store)];
+  const userAgent = browser.userAgent.slice(0, USER_AGENT_CHARS_MAX);
+  const session = {
+    ...{ id: store.ids.uuid(), token_hash: hashToken(token), user_id: user.id, current_team_id: team?.id ?? null },
+    ...{ created_at: now, last_used_at: now, expires_at: now + seconds * 1000, address, user_agent: userAgent },
+    ...{ sso_team_id: ssoTeamId, host_cookie: cookie === HOST_SESSION_COOKIE ? 1 : 0 },
+  };
+  const actor = { kind: 'session' as const, sessionId: session.id, userId: user.id, name: user.email, role: null };
+  const audit = audited(store, {
+    ...{ action: 'session.begun', team_id: team?.id ?? null, subject_id: session.id, ...whoActed(actor) },
+    ...{ address, user_agent: userAgent, request_id: requestId, details: details ? JSON.stringify(details) : null },
+  });
+  await audit.store.db.tx(async (tx) => {
+    if (!joined) mustBeUnchanged(await lockUser(tx, user.id), user);
+    await within(tx);
+    for (const one of before) await endSessionOfToken(tx, hashToken(one.token));
+    await insertSession(tx, session);
+  });
+  browser.keep(cookie, token, seconds);
+  for (const { name } of before) if (name !== cookie) browser.forget(name);
+  // A browser that is known has guesses at the password of its own, which no provider may hand out.
+  if (ssoTeamId === null) rememberBrowser(store, browser, user.email_key);
+  return {
+    object: 'session' as const,
+    user: presentUser(user),
+    current_team: team ? await presentTeam(store, team) : null,
+  };
+}
+
+/** What ends the sessions of a person ends the one that is about to begin with what was before it. */
+export function mustBeUnchanged(now: UserRow | undefined, shown: UserRow): asserts now is UserRow {
+  if (now) mustNotBeDisabled(now);
+  if (now?.password_hash === shown.password_hash && now.mfa_enabled_at === shown.mfa_enabled_at) return;
+  throw refuse('validation_error', { status: 422, say: 'Your account was changed at this moment; sign in again.' });
+}
+
+/** What was approved in a session of a browser. */
+interface Approved {
+  sessionId: string;
+  clientName: string;
+  address: string;
+  userAgent: string;
+}
+
+type Begun = { token: string; expiresAt: number } | 'ended' | 'taken';
+
+/**
+ * Begins the session of a program, as whom and in the team in which it was approved: `ended` where that session has ended
+ * since. `take` is part of the same transaction; it answers whether it is still to be begun.
+ */
+export async function beginProgramSession(
+  { store, requestId }: NobodyCtx,
+  { sessionId, clientName, address, userAgent }: Approved,
+  take: (tx: Executor) => Promise<boolean>,
+): Promise<Begun> {
+  const owner = await ownerOfSession(store.db, sessionId);
+  if (!owner) return 'ended';
+  const token = newToken(SESSION_PREFIX);
+  const now = store.clock.now();
+  const expiresAt = now + store.config.sessions.days * DAY_SECONDS * 1000;
+  const id = store.ids.uuid();
+  const row = {
+    ...{ id, token_hash: hashToken(token), client_name: clientName, address, user_agent: userAgent },
+    ...{ created_at: now, last_used_at: now, expires_at: expiresAt },
+  };
+  const actor = { kind: 'session' as const, sessionId: id, userId: owner.user_id, name: owner.email, role: null };
+  const audit = audited(store, {
+    ...{ action: 'session.begun', team_id: owner.team_id, subject_id: id, ...whoActed(actor) },
+    ...{ address, user_agent: userAgent, request_id: requestId },
+    details: JSON.stringify({ kind: 'device', client_name: clientName }),
+  });
+  const begin = audit.store.db.tx(async (tx) => {
+    // A request that ends all sessions of the person at this moment waits, and ends this one too.
+    await lockAccount(tx, owner.user_id);
+    if (!(await copySession(tx, sessionId, row))) return 'ended' as const;
+    if (!(await take(tx))) throw new Taken();
+    return { token, expiresAt };
+  });
+  return begin.catch((error: unknown) => {
+    if (error instanceof Taken) return 'taken' as const;
+    throw error;
+  });
+}
+
+/** Undoes what was begun: somebody else was first. */
+class Taken extends Error {}
+
+/** Longer than an answer of a provider is taken. */
+const SSO_ANSWERS_MS = 3_600_000;
+
+/** What is not accepted any more, of second factors too, and attempts that limit nothing any more; answers how many sessions. */
+export async function removeExpiredSessions(store: Store): Promise<number> {
+  const { db, clock } = store;
+  await forgetOldAttempts(db, clock.now());
+  await removeAnswersBefore(db, clock.now() - SSO_ANSWERS_MS);
+  await removeChallengesBefore(db, clock.now());
+  await removeOldEnrolments(store);
+  return removeSessionsBefore(db, clock.now());
+}
+
+export async function logOut({ store, actor, browser }: UserCtx, { all = false }: { all?: boolean }) {
+  await store.db.tx(async (tx) => {
+    if (!all) return void (await endSession(tx, actor.sessionId));
+    // A session that begins at the same moment, by what was approved in another one, is ended too.
+    await lockAccount(tx, actor.userId);
+    const revoked = { at: store.clock.now(), reason: 'user' as const };
+    const teamId = await ssoTeamOfSession(tx, actor.sessionId);
+    // Signing out everywhere ends the sessions of apps as well.
+    if (teamId === null) {
+      await endSessionsOf(tx, actor.userId);
+      return revokeGrantsOfUser(tx, actor.userId, revoked);
+    }
+    await endSsoSessions(tx, teamId, actor.userId);
+    return revokeGrantsInTeam(tx, { userId: actor.userId, teamId }, revoked);
+  });
+  const names = [newSessionCookie(store), ...sessionCookiesIn(browser).map(({ name }) => name)];
+  for (const name of new Set(names)) browser.forget(name);
+  return { object: 'session' as const, revoked: true as const };
+}
+
+/** Those of others are answered as those that do not exist. */
+export async function endOneSession({ store, actor }: UserCtx, named: string) {
+  const id = named.toLowerCase();
+  const ssoTeamId = await ssoTeamOfSession(store.db, actor.sessionId);
+  const isEnded = await store.db.tx((tx) => endSessionOf(tx, { id, userId: actor.userId, ssoTeamId }));
+  if (!isEnded) throw notFound('Session');
+  return { object: 'session' as const, id, deleted: true as const };
+}
+
+/** Where the person is signed in. */
+export async function listSessions({ store, actor }: UserCtx, page: Page) {
+  const { userId, sessionId } = actor;
+  const ssoTeamId = await ssoTeamOfSession(store.db, actor.sessionId);
+  const { rows, hasMore } = await sessionPage(store.db, { userId, ssoTeamId, now: store.clock.now() }, page);
+  // In a team that is suspended no session works.
+  const teams = (await allTeamsOf(store.db, userId)).filter(({ risk_state: state }) => state === 'normal');
+  const byId = new Map(teams.map((team) => [team.id, team]));
+  const present = (row: SessionRow) => {
+    const team = byId.get(row.current_team_id ?? '');
+    return {
+      ...presentSession(row),
+      team: team ? { id: team.id, name: team.name } : null,
+      role: team?.own_role ?? null,
+    };
+  };
+  const presentSession = (row: SessionRow) => ({
+    object: 'session' as const,
+    id: row.id,
+    kind: row.kind,
+    client_name: row.client_name,
+    is_current: row.id === sessionId,
+    address: row.address,
+    user_agent: row.user_agent,
+    created_at: isoTime(row.created_at),
+    last_used_at: isoTime(row.last_used_at),
+    expires_at: isoTime(row.expires_at),
+  });
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
+}
+
+export async function getSession(ctx: UserCtx) {
+  const { user, current } = await read(ctx);
+  return {
+    object: 'session' as const,
+    user: presentUser(user),
+    current_team: current ? await presentTeam(ctx.store, current) : null,
+  };
+}
+
+export async function getMe(ctx: UserCtx) {
+  const { user, current } = await read(ctx);
+  const { created_at: _, ...shown } = presentUser(user);
+  const teams = await teamsInSight(ctx.store.db, ctx.actor);
+  return {
+    ...shown,
+    mfa_enabled_at: user.mfa_enabled_at === null ? null : isoTime(user.mfa_enabled_at),
+    current_team_id: current?.id ?? null,
+    teams: await presentTeams(ctx.store, teams),
+  };
+}
+
+async function read({ store, actor }: UserCtx) {
+  const user = await findUser(store.db, actor.userId);
+  if (!user) throw notFound('User');
+  return { user, current: await currentTeamOf(store.db, actor.sessionId) };
+}

@@ -1,0 +1,256 @@
+import type { PutSsoRequest } from '../../../contract/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import { invalidField, notFound, refuse } from '../../../platform/refusal/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import type { Ctx } from '../../../tenancy/access/index.ts';
+import {
+  countExemptOwners,
+  lockPeople,
+  mustBeOwnTeam,
+  findMember,
+  mustRule,
+  presentMember,
+} from '../../../tenancy/members/index.ts';
+import { endSsoSessions } from '../../../tenancy/session-rows/index.ts';
+import {
+  changeConnection,
+  clearProviderFault,
+  findConnection,
+  insertConnection,
+  provenDomainsOf,
+  removeConnection,
+  removeSsoDomainsOf,
+  SEALED_SSO_SECRETS,
+  removeIdentity,
+  stopEnforcing,
+  peopleOfSso,
+  ssoDomainsOf,
+  statusOf,
+  type ConnectionRow,
+  type SsoDomainRow,
+} from '../../../tenancy/sso-rows/index.ts';
+import { findNamedTeam, type TeamRow } from '../../../tenancy/teams/index.ts';
+import { revokeGrantsInTeam } from '../oauth/index.ts';
+import { createAddressGuard, createRangeCheck } from '../../../platform/network/index.ts';
+import { readHttpsUrl } from '../../../protocol/https-url/index.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+
+const isLoopback = createRangeCheck(['127.0.0.0/8', '::1/128']);
+
+/** The parser of URLs has already written every spelling of an IPv4 address as four decimal numbers. */
+const isAddress = (host: string): boolean => host.includes(':') || /^\d+(\.\d+){3}$/.test(host);
+
+const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '');
+
+/** A URL of a provider, of whatever of its endpoints: https, or http on the machine itself; or what is wrong with it. */
+export function readProviderUrl(text: string): URL | string {
+  const url = URL.parse(text);
+  if (url?.protocol !== 'http:') return readHttpsUrl(text);
+  const host = hostOf(url);
+  if (!isAddress(host) || !isLoopback(host)) return 'must be an https URL; http is for 127.0.0.1 and [::1] alone.';
+  const asHttps = readHttpsUrl(text.replace(/^http:/i, 'https:'));
+  return typeof asHttps === 'string' ? asHttps : url;
+}
+
+/** Where a provider describes itself, and what many of them give out in place of their issuer. */
+const DISCOVERY = '/.well-known/openid-configuration';
+
+/** The text stays as it is: the provider's answers are compared with it letter by letter. */
+function readIssuer(text: string, allowPrivate: readonly string[]): string {
+  const url = readProviderUrl(text);
+  if (typeof url === 'string') throw invalidField('issuer', `issuer ${url}`);
+  if (url.search !== '' || text.includes('#')) {
+    throw invalidField('issuer', 'issuer must be a URL without a query and without a fragment.');
+  }
+  if (url.pathname.endsWith(DISCOVERY)) {
+    throw invalidField('issuer', `issuer is what stands before ${DISCOVERY}: ${text.slice(0, -DISCOVERY.length)}.`);
+  }
+  const host = hostOf(url);
+  if (isAddress(host) && !createAddressGuard([...allowPrivate])(host)) {
+    throw invalidField(
+      'issuer',
+      `issuer stands at ${host}, a private address, which the configuration (sso.allow_private) does not allow.`,
+    );
+  }
+  return text;
+}
+
+export const CALLBACK_PATH = '/auth/sso/callback';
+export const START_PATH = '/auth/sso/start';
+
+/** One address for all connections: an attempt knows which one it is of. */
+export const redirectUriOf = ({ origin }: Pick<Store, 'origin'>): string => origin() + CALLBACK_PATH;
+
+async function presentConnection(store: Store, db: Executor, row: ConnectionRow) {
+  const domains = await ssoDomainsOf(db, row.team_id);
+  const proven = domains.filter((domain) => domain.verified_at !== null).length;
+  return {
+    object: 'sso_connection' as const,
+    status: statusOf(row, proven),
+    issuer: row.issuer,
+    client_id: row.client_id,
+    enforced: row.enforced === 1,
+    default_role: row.default_role,
+    redirect_uri: redirectUriOf(store),
+    domains: domains.map(presentSsoDomain),
+    tested_at: row.tested_at === null ? null : isoTime(row.tested_at),
+    created_at: isoTime(row.created_at),
+  };
+}
+
+export const proofNameOf = (domain: string): string => `_rasket-sso.${domain}`;
+
+export const presentSsoDomain = (row: Omit<SsoDomainRow, 'lost_at'>) => ({
+  object: 'sso_domain' as const,
+  domain: row.domain,
+  status: row.verified_at === null ? ('pending' as const) : ('verified' as const),
+  record: { type: 'TXT' as const, name: proofNameOf(row.domain), value: row.proof },
+  diagnosis: row.diagnosis,
+  verified_at: row.verified_at === null ? null : isoTime(row.verified_at),
+  created_at: isoTime(row.created_at),
+});
+
+/** What the operator does on the machine when no member of a team can sign in any more. The connection stays. */
+export async function stopEnforcingSso(store: Store, slugOrId: string): Promise<TeamRow> {
+  const team = await findNamedTeam(store.db, slugOrId);
+  if (!team) throw notFound(`Team ${JSON.stringify(slugOrId)}`);
+  const count = await store.db.tx((tx) => stopEnforcing(tx, team.id, store.clock.now()));
+  if (count === 1) return team;
+  throw refuse('validation_error', { status: 422, say: `The team ${team.slug} does not enforce single sign-on.` });
+}
+
+/** The next sign-in through the provider links the person anew, by the address. */
+export async function unlinkTeamMember(ctx: Ctx, place: { teamId: string; memberId: string }) {
+  mustBeOwnTeam(ctx, place.teamId);
+  return ctx.store.db.tx(async (tx) => {
+    const caller = await lockPeople(tx, ctx);
+    const member = await findMember(tx, ctx.teamId, place.memberId);
+    if (!member) throw notFound('Member');
+    mustRule(caller.role, 'change', [member.role]);
+    const connection = await findConnection(tx, ctx.teamId);
+    if (!connection) throw noConnection();
+    await endSsoSessions(tx, ctx.teamId, member.user_id);
+    const isConcerned = ({ user_id: id }: { user_id: string }) => id === member.user_id;
+    await endWhatSsoBegan(tx, ctx.store, ctx.teamId, { isConcerned, by: 'user' });
+    await removeIdentity(tx, connection.id, member.user_id);
+    return presentMember(member);
+  });
+}
+
+export async function getSso(ctx: Ctx, named: string) {
+  mustBeOwnTeam(ctx, named);
+  const row = await findConnection(ctx.store.db, ctx.teamId);
+  if (!row) throw noConnection();
+  return presentConnection(ctx.store, ctx.store.db, row);
+}
+
+export async function putSso(ctx: Ctx, named: string, input: PutSsoRequest) {
+  mustBeOwnTeam(ctx, named);
+  const { store, teamId } = ctx;
+  const issuer = readIssuer(input.issuer, store.config.sso.allow_private);
+  return store.db.tx(async (tx) => {
+    await lockAsOwner(tx, ctx);
+    const before = await findConnection(tx, teamId);
+    const isSame = before?.issuer === issuer && before.client_id === input.client_id;
+    const row = isSame ? changed(store, before, input) : made(store, teamId, { ...input, issuer });
+    if (isSame) await changeConnection(tx, row.id, row);
+    // What failed may have been what is changed now.
+    if (isSame) await clearProviderFault(tx, row.id);
+    else await replace(tx, store, { before, row });
+    if (row.enforced === 1) await mustBeReady(tx, store, row);
+    return presentConnection(store, tx, row);
+  });
+}
+
+export async function deleteSso(ctx: Ctx, named: string) {
+  mustBeOwnTeam(ctx, named);
+  return ctx.store.db.tx(async (tx) => {
+    await lockAsOwner(tx, ctx);
+    const row = await findConnection(tx, ctx.teamId);
+    if (!row) throw noConnection();
+    await endWhatSsoBegan(tx, ctx.store, ctx.teamId, { by: 'user' });
+    await removeConnection(tx, row.id);
+    await removeSsoDomainsOf(tx, ctx.teamId);
+    await endSsoSessions(tx, ctx.teamId);
+    return { object: 'sso_connection' as const, deleted: true as const };
+  });
+}
+
+/** The role is asked again behind the lock: it may have been taken away meanwhile. */
+export async function lockAsOwner(tx: Executor, ctx: Ctx): Promise<void> {
+  const { role } = await lockPeople(tx, ctx);
+  if (role === 'owner') return;
+  throw refuse('invalid_permission', { say: 'Only an owner changes the single sign-on of a team.' });
+}
+
+export const noConnection = () => notFound('Single sign-on');
+
+function changed(store: Store, before: ConnectionRow, input: PutSsoRequest): ConnectionRow {
+  const { client_secret: secret, enforced = false, default_role = 'member' } = input;
+  return {
+    ...before,
+    client_secret: secret === undefined ? before.client_secret : sealed(store, secret, before.id),
+    ...{ enforced: enforced ? 1 : 0, default_role, updated_at: store.clock.now() },
+  };
+}
+
+function made(store: Store, teamId: string, input: PutSsoRequest): ConnectionRow {
+  const { issuer, client_id, client_secret: secret, enforced = false, default_role = 'member' } = input;
+  if (secret === undefined) {
+    throw invalidField('client_secret', 'client_secret is required for a connection to another issuer or client.');
+  }
+  const [id, now] = [store.ids.uuid(), store.clock.now()];
+  return {
+    ...{ id, team_id: teamId, issuer, client_id, client_secret: sealed(store, secret, id) },
+    ...{ enforced: enforced ? 1 : 0, default_role, tested_at: null, created_at: now, updated_at: now },
+    failing_since: null,
+  };
+}
+
+const sealed = ({ secrets }: Store, secret: string, id: string): string =>
+  secrets.seal(secret, SEALED_SSO_SECRETS.purpose, id);
+
+/** What another provider says of people is nothing that the former one has said. */
+async function replace(
+  tx: Executor,
+  store: Store,
+  { before, row }: { before: ConnectionRow | undefined; row: ConnectionRow },
+): Promise<void> {
+  if (before) await endWhatSsoBegan(tx, store, row.team_id, { by: 'user' });
+  if (before) await removeConnection(tx, before.id);
+  if (before) await endSsoSessions(tx, row.team_id);
+  await insertConnection(tx, row);
+}
+
+/** Asked behind the change. What is refused is rolled back. */
+async function mustBeReady(tx: Executor, store: Store, row: ConnectionRow): Promise<void> {
+  const proven = await provenDomainsOf(tx, [row.team_id]);
+  const missing = [
+    proven.length === 0 && 'no domain is proven; add one to it and verify it',
+    row.tested_at === null &&
+      `nobody has signed in through this connection; sign in once at ${store.origin()}${START_PATH}`,
+    (await countExemptOwners(tx, row.team_id)) === 0 &&
+      'no owner who has a password is exempt (sso_exempt), so that nobody could sign in when the provider does not answer',
+  ].filter((one) => one !== false);
+  if (missing.length === 0) return;
+  throw refuse('resource_locked', { say: `Single sign-on cannot be enforced yet: ${missing.join('; and ')}.` });
+}
+
+type Known = Awaited<ReturnType<typeof peopleOfSso>>[number];
+
+/**
+ * For those whom the provider does not vouch for any more: the sessions that began through it, and the apps that they let in for
+ * the team. Before whom it knows is forgotten.
+ */
+export async function endWhatSsoBegan(
+  tx: Executor,
+  { clock }: Pick<Store, 'clock'>,
+  teamId: string,
+  { isConcerned = () => true, by }: { isConcerned?: (person: Known) => boolean; by: 'user' | 'operator' },
+): Promise<void> {
+  for (const person of (await peopleOfSso(tx, teamId)).filter(isConcerned)) {
+    const userId = person.user_id;
+    await endSsoSessions(tx, teamId, userId);
+    await revokeGrantsInTeam(tx, { userId, teamId }, { at: clock.now(), reason: by });
+  }
+}

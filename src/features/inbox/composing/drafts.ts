@@ -1,0 +1,299 @@
+import type { BodyOf, SentEmail } from '../../../contract/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import { invalidField, notFound, refuse } from '../../../platform/refusal/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { grantIdOf, type Ctx } from '../../../tenancy/access/index.ts';
+import { contentsPlacer, putFiles } from '../../../mail/contents/index.ts';
+import type { DraftAttachment, EmailRow } from '../../../mail/emails/index.ts';
+import {
+  EMPTY_DRAFT,
+  mustFindDraft,
+  mustFit,
+  readDraftContent,
+  readDraftFiles,
+  recordDraftEvent,
+  addressesIn,
+  draftForEvent,
+} from '../inbox-drafts/index.ts';
+import {
+  filesOfDrafts,
+  findThread,
+  findThreadEmail,
+  insertDraft,
+  insertDraftFiles,
+  lockDraft,
+  removeDraftFiles,
+  updateDraftRow,
+  weighDrafts,
+  markDraftSent,
+  type DraftFileRow,
+  type InboxRow,
+  type DraftRow,
+} from '../inbox-rows/index.ts';
+import { inboxNamed } from '../inboxes/index.ts';
+import {
+  fetchAttachments,
+  Superseded,
+  type Accept,
+  type Idempotency,
+  type Composing,
+} from '../../../mail/accept/index.ts';
+import { recordEvents, type InboxEmailData } from '../../../mail/events/index.ts';
+import { NoSuchBlob } from '../../../platform/blobs/index.ts';
+import { composeAnswer, composeNew, type ComposedMail, type WrittenMail } from './compose.ts';
+import { filesOf, mustFindOriginal } from './original.ts';
+
+/** Of one inbox, unsent: a client that writes more has forgotten to send them. */
+const DRAFTS_MAX = 10_000;
+const DRAFT_FILES_BYTES_MAX = 1024 * 1024 * 1024;
+
+export async function createDraft(
+  ctx: Ctx<World>,
+  accept: Pick<Accept, 'writeIdempotently'>,
+  {
+    named,
+    body,
+    idempotency,
+  }: { named: string; body: BodyOf<'createInboxDraft'>; idempotency?: Idempotency | undefined },
+) {
+  const { store } = ctx;
+  return accept.writeIdempotently(ctx, { idempotency, isGrowing: hasUrl(body.attachments) }, async (keep) => {
+    const inbox = await inboxNamed(ctx, named);
+    const { thread_id, reply_to_email_id, attachments, ...written } = body;
+    const [threadId, emailId] = [thread_id?.toLowerCase(), reply_to_email_id?.toLowerCase()];
+    if (attachments === undefined && Object.keys(written).length === 0) throw nothingInIt();
+    if ((threadId === undefined) !== (emailId === undefined)) throw halfAnAnswer();
+    const content = readDraftContent(EMPTY_DRAFT, written);
+    const target = threadId === undefined ? undefined : await mustFindTarget(ctx, inbox, threadId, emailId ?? '');
+    const files = await readyFiles(ctx, attachments ?? []);
+    await mustHaveRoom(ctx, inbox, { isNew: true, files });
+    const [id, at] = [store.ids.uuid(), store.clock.now()];
+    const times = { created_at: at, updated_at: at };
+    const of = { team_id: ctx.teamId, inbox_id: inbox.id, ...(target ?? { thread_id: null, reply_to_email_id: null }) };
+    const row = { id, ...of, ...content, ...times, author_grant_id: grantIdOf(ctx.actor), email_id: null };
+    const answer = { object: 'inbox_draft' as const, id };
+    const placed = await placeFiles(ctx.store, id, files);
+    await store.db.tx(async (tx) => {
+      await insertDraft(tx, row);
+      await placed.insert(tx);
+      await recordDraftEvent(ctx, tx, 'inbox.draft.created', { row, files: placed.rows, at });
+      await keep(tx, answer);
+    });
+    return answer;
+  });
+}
+
+export async function updateDraft(
+  ctx: Ctx<World>,
+  accept: Pick<Accept, 'writeIdempotently'>,
+  { named, id, body }: { named: string; id: string; body: BodyOf<'updateInboxDraft'> },
+) {
+  const { store } = ctx;
+  const { attachments, ...written } = body;
+  return accept.writeIdempotently(ctx, { idempotency: undefined, isGrowing: hasUrl(attachments) }, async () => {
+    const { inbox, row: found } = await mustFindDraft(ctx, named, id);
+    // Also before the files are fetched.
+    readDraftContent(found, written);
+    const files = await readyFiles(ctx, attachments ?? []);
+    if (files.length > 0) await mustHaveRoom(ctx, inbox, { isNew: false, files });
+    const placed = attachments === undefined ? undefined : await placeFiles(store, found.id, files);
+    const old = await store.db.tx(async (tx) => {
+      const row = await lockDraft(tx, inbox.id, found.id);
+      if (!row) throw notFound('Draft');
+      if (row.email_id !== null) throw alreadySent();
+      const before = await filesOfDrafts(tx, [row.id]);
+      // Another change may have come in between: what this one does not name stays as that left it.
+      const now = { ...row, ...readDraftContent(row, written), updated_at: store.clock.now() };
+      if (row.author_grant_id !== grantIdOf(ctx.actor)) now.author_grant_id = null;
+      const { to_list, cc_list, bcc_list, subject, html, text, author_grant_id, updated_at } = now;
+      const change = { to_list, cc_list, bcc_list, subject, html, text, author_grant_id, updated_at };
+      await updateDraftRow(tx, row.id, change);
+      if (placed) await removeDraftFiles(tx, [row.id]);
+      await placed?.insert(tx);
+      const event = { row: now, files: placed?.rows ?? before, at: updated_at };
+      await recordDraftEvent(ctx, tx, 'inbox.draft.updated', event);
+      return placed ? before : [];
+    });
+    // Of those that stood in rows there is no file.
+    await store.blobs.removeKeys(old.map((file) => `${found.id}/${file.id}`));
+    return { object: 'inbox_draft' as const, id: found.id };
+  });
+}
+
+const nothingInIt = () =>
+  refuse('missing_required_field', {
+    say: 'A draft needs at least one of to, cc, bcc, subject, text, html and attachments.',
+  });
+
+const halfAnAnswer = () =>
+  invalidField('thread_id', 'thread_id and reply_to_email_id name what is answered together; give both or neither.');
+
+const alreadySent = () => invalidField('draft_id', 'The draft was sent, so that it cannot be changed.');
+
+const hasUrl = (files: BodyOf<'updateInboxDraft'>['attachments']): boolean =>
+  files?.some(({ path }) => path !== undefined) ?? false;
+
+/** Both have to stand in this inbox, together. */
+async function mustFindTarget({ store }: Ctx, inbox: InboxRow, threadId: string, emailId: string) {
+  const thread = await findThread(store.db, inbox.id, threadId);
+  if (!thread) throw invalidField('thread_id', 'thread_id must be the id of a thread of this inbox.');
+  const email = await findThreadEmail(store.db, thread.id, emailId);
+  if (!email) throw invalidField('reply_to_email_id', 'reply_to_email_id must be the id of an email of the thread.');
+  return { thread_id: thread.id, reply_to_email_id: email.email_id };
+}
+
+async function readyFiles(
+  { store, whenGone }: Ctx<World>,
+  written: NonNullable<BodyOf<'updateInboxDraft'>['attachments']>,
+): Promise<DraftAttachment[]> {
+  const attachments = readDraftFiles(written);
+  await fetchAttachments(store, [{ attachments }], whenGone);
+  mustFit(attachments);
+  return attachments;
+}
+
+async function mustHaveRoom(
+  { store }: Ctx<World>,
+  inbox: InboxRow,
+  { isNew, files }: { isNew: boolean; files: readonly DraftAttachment[] },
+): Promise<void> {
+  const { drafts, bytes } = await weighDrafts(store.db, inbox.id);
+  if (isNew && drafts >= DRAFTS_MAX) {
+    const say = `An inbox may have at most ${DRAFTS_MAX} drafts that are not sent; send or delete some first.`;
+    throw invalidField('inbox', say);
+  }
+  const more = files.reduce((sum, { content }) => sum + content.length, 0);
+  if (bytes + more <= DRAFT_FILES_BYTES_MAX) return;
+  const say = `The files of all drafts of an inbox may have at most ${DRAFT_FILES_BYTES_MAX} bytes; send or delete some first.`;
+  throw invalidField('attachments', say);
+}
+
+/** What is larger than a row is written, and synced, before the transaction that names it. */
+async function placeFiles(world: World, draftId: string, files: readonly DraftAttachment[]) {
+  const rows = files.map((file, position): DraftFileRow => ({
+    ...{ id: world.ids.prefixed('att_'), draft_id: draftId, position, filename: file.filename },
+    ...{ content_type: file.contentType, size: file.content.length },
+  }));
+  const placed = contentsPlacer(world)(
+    files.map(({ content }, i) => ({ key: `${draftId}/${rows[i]?.id ?? ''}`, content })),
+  );
+  const contents = [...placed.rows, ...(await putFiles(world, placed.files))];
+  return { rows, insert: (tx: Executor) => insertDraftFiles(tx, rows, contents) };
+}
+
+/** Sends a draft once: a second request, or one at the same time, is answered the id of the one email. */
+export async function sendDraft(
+  ctx: Ctx<World>,
+  accept: Pick<Accept, 'acceptBeside'>,
+  call: {
+    named: string;
+    id: string;
+    body: BodyOf<'sendInboxDraft'> | undefined;
+    idempotency?: Idempotency | undefined;
+  },
+): Promise<SentEmail> {
+  const { named, id, idempotency } = call;
+  let read: FoundDraft | undefined;
+  try {
+    const make = async () => composeDraft(ctx, (read = await mustFindDraft(ctx, named, id)), call.body);
+    return await accept.acceptBeside(ctx, make, { idempotency, isGrowing: false });
+  } catch (error) {
+    if (!(error instanceof Superseded || error instanceof NoSuchBlob)) throw error;
+    const now = await mustFindDraft(ctx, named, id);
+    if (now.row.email_id !== null) return { id: now.row.email_id };
+    // Files that were not removed are missing by our fault.
+    if (error instanceof NoSuchBlob && read && isSame(read, now)) throw error;
+    throw changedMeanwhile();
+  }
+}
+
+/** Composes the mail that a draft would be sent as now, with its files. */
+export async function previewDraft(
+  ctx: Ctx<World>,
+  { named, id }: { named: string; id: string },
+): Promise<{ mail: ComposedMail; files: readonly DraftFileRow[] }> {
+  const { inbox, row, files } = await mustFindDraft(ctx, named, id);
+  return { mail: await composed(ctx, inbox, { row, files, headers: null }), files };
+}
+
+type FoundDraft = Awaited<ReturnType<typeof mustFindDraft>>;
+
+/** The same content: the row, and the ids of its files. */
+const isSame = (one: Pick<FoundDraft, 'row' | 'files'>, other: Pick<FoundDraft, 'row' | 'files'>): boolean => {
+  const [was, is] = [one, other].map(({ row, files }) => JSON.stringify([row, files.map((file) => file.id)]));
+  return was === is;
+};
+
+const changedMeanwhile = () =>
+  refuse('resource_locked', { say: 'The draft was changed while it was being sent; nothing was sent. Send it again.' });
+
+async function composeDraft(
+  ctx: Ctx<World>,
+  { inbox, row, files }: FoundDraft,
+  body: BodyOf<'sendInboxDraft'> | undefined,
+): Promise<Composing> {
+  if (row.email_id !== null) throw new Superseded();
+  const mail = await composed(ctx, inbox, { row, files, headers: body?.headers ?? null });
+  return {
+    ...mail,
+    async beside(tx, email) {
+      const data = await mail.beside(tx, email);
+      await mustStillBe(tx, inbox, { row, files });
+      const at = ctx.store.clock.now();
+      if (!(await markDraftSent(tx, row.id, { emailId: email.id, at }))) throw new Superseded();
+      await recordSent(ctx, tx, { row, files, email, at, data });
+    },
+  };
+}
+
+async function composed(
+  ctx: Ctx<World>,
+  inbox: InboxRow,
+  { row, files, headers }: { row: DraftRow; files: DraftFileRow[]; headers: Record<string, string> | null },
+) {
+  const { thread_id: threadId, reply_to_email_id: emailId } = row;
+  const written: WrittenMail = {
+    ...{ to: row.to_list === null ? undefined : addressesIn(row.to_list), cc: addressesIn(row.cc_list) },
+    ...{ bcc: addressesIn(row.bcc_list), subject: row.subject, html: row.html, text: row.text, headers },
+    files: await filesOf(
+      ctx.store,
+      files.map((file) => ({
+        key: `${row.id}/${file.id}`,
+        ...{ filename: file.filename, contentType: file.content_type, contentId: null, size: file.size },
+      })),
+    ),
+  };
+  if (written.html === null && written.text === null) throw missing('html or text');
+  if (threadId === null || emailId === null) {
+    if (written.to === undefined) throw missing('to');
+    if (written.subject === null) throw missing('subject');
+    return composeNew(ctx, inbox, { ...written, to: written.to, subject: written.subject });
+  }
+  const { thread, original } = await mustFindOriginal(ctx, inbox, { threadId, emailId });
+  return composeAnswer(ctx, inbox, { thread, original, written, isToAll: false });
+}
+
+const missing = (field: string) =>
+  refuse('missing_required_field', { say: `The draft lacks ${field}; add it with PATCH before you send it.` });
+
+/** What was changed since it was read would be left out of what is sent. */
+async function mustStillBe(
+  tx: Executor,
+  inbox: InboxRow,
+  read: { row: DraftRow; files: DraftFileRow[] },
+): Promise<void> {
+  const row = await lockDraft(tx, inbox.id, read.row.id);
+  if (!row) throw notFound('Draft');
+  if (!isSame(read, { row, files: await filesOfDrafts(tx, [row.id]) })) throw new Superseded();
+}
+
+async function recordSent(
+  { store, teamId }: Ctx<World>,
+  tx: Executor,
+  sent: { row: DraftRow; files: readonly DraftFileRow[]; email: EmailRow; at: number; data: InboxEmailData },
+): Promise<void> {
+  const { row, files, email, at } = sent;
+  const draft = draftForEvent({ ...row, email_id: email.id, updated_at: at }, files);
+  const data = { ...sent.data, draft_id: row.id, draft };
+  await recordEvents(tx, store.ids, [{ teamId, type: 'inbox.draft.sent', subjectId: email.id, at, data }]);
+}

@@ -1,0 +1,235 @@
+import { findReverseDns, isSameAddress, systemServers } from '../../../../platform/resolver/index.ts';
+import { findingOf } from '../../findings/index.ts';
+import {
+  nothingSeen,
+  skipped,
+  whyNotSending,
+  directRegions,
+  listed,
+  type Check,
+  type Examination,
+  type Seen,
+} from '../check.ts';
+import { ABSENT_POINT, PRESENT_POINT, readListing, reversed } from '../../../../protocol/dnsbl/index.ts';
+import { stopwatch } from '../../../../platform/clock/index.ts';
+
+const REASON_CHARS_MAX = 200;
+
+interface Listed {
+  address: string;
+  zone: string;
+  says: string;
+}
+
+/**
+ * Asks each list whether it works before what it says is believed: many answer no public resolver, some ended and list the
+ * whole world, and a resolver may invent answers. One list that works and has the address is enough for a finding.
+ */
+export const checkDnsbl: Check = async (examination) => {
+  const why = whyNotSending(examination.world);
+  if (why !== undefined) return skipped(why);
+  const { dnsbl_zones: zones } = examination.world.config.doctor;
+  if (zones.length === 0) return skipped('doctor.dnsbl_zones names none');
+  const { addresses, unknown } = examination.own;
+  const seen = nothingSeen();
+  if (unknown !== undefined) seen.unknown.push({ says: unknown });
+  const found = (await Promise.all(zones.map((zone) => askZone(examination, zone, seen)))).flat();
+  if (found.length > 0) {
+    const summary = `${found.map(({ address, zone, says }) => `${address} is on ${zone}${says}`).join('; ')}.`;
+    const subjects = found.map(subjectOf);
+    const [first] = found;
+    const words = `Find out what was sent and end it, then ask for removal at ${first?.zone ?? 'the list'}; what is waiting, says`;
+    const advice = { words, command: 'rasket queue' };
+    seen.findings.push(findingOf('address_listed', { summary, subjects, advice }));
+  } else if (addresses.length > 0 && seen.unknown.length < zones.length * addresses.length) {
+    seen.says.push(`${addresses.join(', ')}: on none of the lists that answer`);
+  }
+  return seen;
+};
+
+const subjectOf = ({ address, zone }: Pick<Listed, 'address' | 'zone'>): string => `${address} ${zone}`;
+
+async function askZone(examination: Examination, zone: string, seen: Seen): Promise<Listed[]> {
+  const { addresses } = examination.own;
+  const cannot = (address: string, says: string): void =>
+    void seen.unknown.push({
+      subject: subjectOf({ address, zone }),
+      says: `whether ${address} is on ${zone}: ${says}`,
+    });
+  const fault = await faultOfZone(examination, zone);
+  if (fault !== undefined) {
+    for (const address of addresses) cannot(address, fault);
+    return [];
+  }
+  const found = await Promise.all(
+    addresses.map(async (address): Promise<Listed[]> => {
+      const name = `${reversed(address)}.${zone}`;
+      const answer = await examination.ask(name, 'A');
+      if (answer.kind === 'none') return [];
+      if (answer.kind === 'failed') {
+        cannot(address, answer.reason);
+        return [];
+      }
+      const listing = readListing(answer.records);
+      if (listing.kind === 'listed')
+        return [{ address, zone, says: ` (${listing.codes.join(', ')}${await reasonOf(examination, name)})` }];
+      cannot(address, listing.kind === 'refused' ? listing.why : `it answers ${listing.said}, as no list does`);
+      return [];
+    }),
+  );
+  return found.flat();
+}
+
+/** RFC 5782 §5. */
+async function faultOfZone({ ask }: Examination, zone: string): Promise<string | undefined> {
+  const [present, absent] = await Promise.all(
+    [PRESENT_POINT, ABSENT_POINT].map((point) => ask(`${reversed(point)}.${zone}`, 'A')),
+  );
+  for (const answer of [present, absent]) {
+    if (answer?.kind === 'failed') return `it does not answer (${answer.reason})`;
+    const listing = answer?.kind === 'found' ? readListing(answer.records) : undefined;
+    if (listing?.kind === 'refused') return listing.why;
+    if (listing?.kind === 'odd') return `the resolver answers ${listing.said} for it, as no list does`;
+  }
+  if (absent?.kind === 'found') return 'it lists every address';
+  return present?.kind === 'found'
+    ? undefined
+    : 'it lacks its test entry: it has ended, or answers this resolver nothing';
+}
+
+/** Where to read on, as the list says. */
+async function reasonOf({ ask }: Examination, name: string): Promise<string> {
+  const answer = await ask(name, 'TXT');
+  const text = answer.kind === 'found' ? (answer.records[0] ?? '') : '';
+  const plain = text.replaceAll(/[^\x20-\x7e]/g, '').slice(0, REASON_CHARS_MAX);
+  return plain === '' ? '' : `: ${plain}`;
+}
+
+/** Asks for names that exist, for how long it takes, and for one that cannot. */
+export const checkResolver: Check = async (examination) => {
+  const { config, ids } = examination.world;
+  if (config.delivery.capture) return skipped('No mail leaves this machine (delivery.capture)');
+  const servers = config.dns.servers.length > 0 ? [...config.dns.servers] : systemServers();
+  const who = `The resolver (${servers.join(', ') || 'none'})`;
+  const names = [config.instance.host, ...config.doctor.mail_servers];
+  const seen = nothingSeen();
+  // RFC 6761 §6.4: nothing below .invalid exists.
+  const [invented, ...answers] = await Promise.all([
+    examination.ask(`rasket-${ids.uuid().slice(-12)}.invalid`, 'A'),
+    ...names.map((name) => timed(examination, name)),
+  ]);
+  const times = answers.filter(({ isAnswer }) => isAnswer).map(({ ms }) => ms);
+  if (times.length === 0) {
+    const reasons = [...new Set(answers.map(({ reason }) => reason))].join(', ');
+    const summary = `${who} answers nothing (${reasons}): no mail can be delivered, and nothing that is in DNS can be known.`;
+    seen.findings.push(findingOf('resolver_failing', { summary, subjects: servers }));
+    return seen;
+  }
+  if (invented.kind === 'found') {
+    const summary = `${who} answers ${invented.records[0] ?? ''} for a name that does not exist: mail to mistyped domains goes there.`;
+    seen.findings.push(findingOf('resolver_failing', { summary, subjects: servers }));
+  }
+  const middle = times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
+  const took = `${Math.round(middle)} ms`;
+  if (middle > config.doctor.resolver_ms) {
+    const summary = `${who} takes ${took} for an answer, and each delivery waits for several.`;
+    seen.findings.push(findingOf('resolver_slow', { summary, subjects: servers }));
+  } else seen.says.push(`${who} answers in ${took}`);
+  if (times.length < answers.length) {
+    const silent = names.filter((_, at) => answers[at]?.isAnswer === false);
+    seen.says.push(`Without an answer: ${silent.join(', ')}`);
+  }
+  return seen;
+};
+
+async function timed({ ask }: Examination, name: string): Promise<{ isAnswer: boolean; ms: number; reason: string }> {
+  const elapsedMs = stopwatch();
+  const answer = await ask(name, 'MX');
+  return { isAnswer: answer.kind !== 'failed', ms: elapsedMs(), reason: answer.kind === 'failed' ? answer.reason : '' };
+}
+
+/** Each name that is said in EHLO has to be in DNS, and should lead to an address that mail is sent from. */
+export const checkHelo: Check = async (examination) => {
+  const { world } = examination;
+  const why = whyNotSending(world);
+  if (why !== undefined) return skipped(why);
+  const said = directRegions(world).map(({ helo_name: name }) => name || world.config.instance.host);
+  const seen = nothingSeen();
+  const wrong: { name: string; says: string }[] = [];
+  for (const [name, verdict] of await Promise.all(
+    [...new Set(said)].map(async (one) => [one, await judgeName(examination, one)] as const),
+  )) {
+    if (verdict.kind === 'right') seen.says.push(verdict.says);
+    else if (verdict.kind === 'unknown') seen.unknown.push({ subject: name, says: verdict.says });
+    else wrong.push({ name, says: verdict.says });
+  }
+  if (wrong.length > 0) {
+    const summary = `${wrong.map(({ says }) => says).join('; ')}.`;
+    seen.findings.push(findingOf('helo_name_wrong', { summary, subjects: wrong.map(({ name }) => name) }));
+  }
+  return seen;
+};
+
+async function judgeName({ ask, own, isResolverSane }: Examination, name: string) {
+  const answers = await Promise.all([ask(name, 'A'), ask(name, 'AAAA')]);
+  const addresses = answers.flatMap((answer) => (answer.kind === 'found' ? answer.records : []));
+  const failed = answers.find((answer) => answer.kind === 'failed');
+  const unknown = (what: string) => ({ kind: 'unknown' as const, says: `where ${name}, said in EHLO, leads: ${what}` });
+  const leadsHere = own.addresses.some((address) => addresses.some((one) => isSameAddress(one, address)));
+  if (leadsHere) return { kind: 'right' as const, says: `${name}, said in EHLO, leads here` };
+  if (failed?.kind === 'failed') return unknown(failed.reason);
+  if (addresses.length === 0) {
+    if (!(await isResolverSane())) return unknown('the resolver finds nothing at all');
+    return { kind: 'wrong' as const, says: `${name}, said in EHLO, has no address in DNS` };
+  }
+  if (own.addresses.length === 0 || own.unknown !== undefined) return unknown('which addresses are ours is not known');
+  const there = `${name}, said in EHLO, leads to ${listed(addresses)}`;
+  return { kind: 'wrong' as const, says: `${there}, and mail is sent from ${listed(own.addresses)}` };
+}
+
+type Reverse =
+  | { kind: 'confirmed'; name: string }
+  | { kind: 'wrong'; says: string }
+  | { kind: 'unknown'; says: string };
+
+/** Each address that mail is sent from has to have a name, and one of its names has to lead back to it. */
+export const checkReverseDns: Check = async (examination) => {
+  const why = whyNotSending(examination.world);
+  if (why !== undefined) return skipped(why);
+  const { addresses, unknown } = examination.own;
+  const seen = nothingSeen();
+  if (unknown !== undefined) seen.unknown.push({ says: unknown });
+  const wrong: { address: string; says: string }[] = [];
+  for (const [address, reverse] of await Promise.all(
+    addresses.map(async (one) => [one, await judgeAddress(examination, one)] as const),
+  )) {
+    if (reverse.kind === 'confirmed') seen.says.push(`${address} is ${reverse.name}, which leads back to it`);
+    else if (reverse.kind === 'unknown') seen.unknown.push({ subject: address, says: reverse.says });
+    else wrong.push({ address, says: reverse.says });
+  }
+  if (wrong.length > 0) {
+    const summary = `${wrong.map(({ says }) => says).join('; ')}.`;
+    seen.findings.push(findingOf('reverse_dns_wrong', { summary, subjects: wrong.map(({ address }) => address) }));
+  }
+  return seen;
+};
+
+async function judgeAddress({ ask, isResolverSane }: Examination, address: string): Promise<Reverse> {
+  const found = await findReverseDns(ask, address);
+  switch (found.kind) {
+    case 'confirmed':
+      return found;
+    case 'none':
+      if (await isResolverSane()) return { kind: 'wrong', says: `${address} has no name in reverse DNS` };
+      return { kind: 'unknown', says: `the name of ${address}: the resolver finds nothing at all` };
+    case 'elsewhere':
+      return {
+        kind: 'wrong',
+        says: `${address} is ${found.names.join(', ')} in reverse DNS, which does not lead back to it`,
+      };
+    case 'unknown': {
+      const what = found.names.length === 0 ? `the name of ${address}` : `where ${found.names.join(', ')} leads`;
+      return { kind: 'unknown', says: `${what}: ${found.reason}` };
+    }
+  }
+}

@@ -1,0 +1,188 @@
+import { statfs, readdir, readFile, stat } from 'node:fs/promises';
+import { findingOf, freeBytesOfLate, type DiskSample } from '../../findings/index.ts';
+import { nothingSeen, skipped, type Check, type Examination } from '../check.ts';
+import type { Config } from '../../../../platform/config/index.ts';
+import { askTime } from '../../../../platform/probe/index.ts';
+import { isoTime } from '../../../../platform/clock/index.ts';
+import { instanceKeyPath } from '../../../../platform/secrets/index.ts';
+import { whyNotDumped } from '../../backups/index.ts';
+import { readBackupNotes } from '../../../../tenancy/instance/index.ts';
+
+const MIB = 1024 * 1024;
+const DAY_MS = 86_400_000;
+/** A growth is judged by so many samples, over so long: an import of an hour is none. */
+const SAMPLES_MIN = 3;
+const SPAN_MIN_MS = DAY_MS;
+
+/** What is free for us on the disk of the data folder. */
+export async function freeBytes(dataDir: string): Promise<{ free: number; size: number }> {
+  const { bavail, blocks, bsize } = await statfs(dataDir);
+  return { free: bavail * bsize, size: blocks * bsize };
+}
+
+/** What is free, and until when, as it has shrunk within the week. */
+export const checkDisk: Check = async ({ world, self }) => {
+  const { config, clock, dataDir } = world;
+  const seen = nothingSeen();
+  const { free, size } = await freeBytes(dataDir);
+  const inWords = `${mib(free)} of ${mib(size)} are free on the disk of ${dataDir}`;
+  if (free < config.doctor.disk_free_mb * MIB) {
+    const summary = `${inWords}, less than doctor.disk_free_mb.`;
+    seen.findings.push(findingOf('disk_low', { summary }));
+  } else seen.says.push(inWords);
+  const samples = await freeBytesOfLate(world, self.machine);
+  const days = daysLeft([...samples, { at: clock.now(), free_bytes: free }]);
+  if (days !== undefined && days < config.doctor.disk_days) {
+    const when = days < 1 ? 'within a day' : `in about ${Math.round(days)} ${Math.round(days) === 1 ? 'day' : 'days'}`;
+    const summary = `The disk of ${dataDir} is full ${when}, as it has grown within the last week; ${mib(free)} are free.`;
+    seen.findings.push(findingOf('disk_filling', { summary }));
+  } else if (days !== undefined) seen.says.push(`As it grows, it is full in about ${Math.round(days)} days`);
+  return seen;
+};
+
+const mib = (bytes: number): string => {
+  const count = bytes / MIB;
+  return count >= 10_240 ? `${Math.round(count / 1024)} GiB` : `${Math.round(count)} MiB`;
+};
+
+/** By the line that lies nearest to all samples; undefined where nothing grows, or too little is known. */
+function daysLeft(samples: readonly DiskSample[]): number | undefined {
+  const [first, last] = [samples[0], samples.at(-1)];
+  if (!first || !last || samples.length < SAMPLES_MIN || last.at - first.at < SPAN_MIN_MS) return undefined;
+  const meanAt = samples.reduce((sum, { at }) => sum + (at - first.at), 0) / samples.length;
+  const meanFree = samples.reduce((sum, { free_bytes: free }) => sum + free, 0) / samples.length;
+  let [above, below] = [0, 0];
+  for (const { at, free_bytes: free } of samples) {
+    above += (at - first.at - meanAt) * (free - meanFree);
+    below += (at - first.at - meanAt) ** 2;
+  }
+  const perMs = above / below;
+  return perMs < 0 ? last.free_bytes / -perMs / DAY_MS : undefined;
+}
+
+/** The database, journals, blobs under way, connections of the API and of the resolver. */
+const REST = 300;
+/** Of the limit: beyond, an hour of more mail meets it. */
+const OPEN_SHARE_MAX = 0.8;
+
+/** How many files may be open at one time when all limits of the settings are used. */
+const wanted = ({ smtp, delivery, webhooks }: Config): number =>
+  smtp.max_connections + delivery.max_connections + webhooks.max_in_flight + REST;
+
+/** Of the process that serves, as the system counts. */
+export const checkFiles: Check = async ({ world, self: { pid } }) => {
+  const seen = nothingSeen();
+  if (pid === undefined) {
+    seen.unknown.push({ says: 'how many files the server may open: none runs' });
+    return seen;
+  }
+  const limit = await softLimit(pid);
+  if (limit === undefined) {
+    seen.unknown.push({ says: `how many files the process ${pid} may open: this system does not say` });
+    return seen;
+  }
+  const open = await readdir(`/proc/${pid}/fd`).then(
+    ({ length }) => length,
+    () => 0,
+  );
+  const needs = wanted(world.config);
+  if (limit < needs) {
+    const summary = `The server may open ${limit} files, and its settings need up to ${needs} (smtp.max_connections, delivery.max_connections, webhooks.max_in_flight).`;
+    seen.findings.push(findingOf('file_limit_low', { summary }));
+  } else if (open > limit * OPEN_SHARE_MAX) {
+    const summary = `The server has ${open} files open, and may open ${limit}.`;
+    seen.findings.push(findingOf('file_limit_low', { summary }));
+  } else
+    seen.says.push(`${open} files are open of ${limit === Infinity ? 'any number' : limit}, ${needs} may be needed`);
+  return seen;
+};
+
+async function softLimit(pid: number): Promise<number | undefined> {
+  const text = await readFile(`/proc/${pid}/limits`, 'utf8').catch(() => '');
+  const found = /^Max open files +(\d+|unlimited)/m.exec(text)?.[1];
+  if (found === undefined) return undefined;
+  return found === 'unlimited' ? Infinity : Number(found);
+}
+
+const SNTP_PORT = 123;
+const BODY_BYTES_MAX = 256 * 1024;
+/** A Date header has whole seconds. */
+const HALF_SECOND_MS = 500;
+
+/** Holds the clock against that of another machine, which the settings name. */
+export const checkClock: Check = async (examination) => {
+  const { config } = examination.world;
+  const source = config.doctor.clock_source || config.acme.directory;
+  if (source === '') return skipped('doctor.clock_source names nothing to hold the clock against');
+  const seen = nothingSeen();
+  const url = new URL(source);
+  const told = url.protocol === 'sntp:' ? await askServer(examination, url) : await askHeader(examination, url);
+  if (typeof told === 'string') {
+    seen.unknown.push({ says: `whether the clock is right: ${url.host} ${told}` });
+    return seen;
+  }
+  const offSeconds = Math.round(told.aheadMs / 1000);
+  const words = `${Math.abs(offSeconds)} seconds ${offSeconds > 0 ? 'ahead of' : 'behind'} that of ${url.host}`;
+  if (Math.abs(offSeconds) > config.doctor.clock_seconds) {
+    const summary = `The clock of this machine is ${words}: signatures and one-time passwords are refused.`;
+    seen.findings.push(findingOf('clock_wrong', { summary }));
+  } else seen.says.push(offSeconds === 0 ? `The clock is that of ${url.host}` : `The clock is ${words}`);
+  return seen;
+};
+
+type Told = { aheadMs: number } | string;
+
+async function askHeader({ world, signal }: Examination, url: URL): Promise<Told> {
+  const { clock, config } = world;
+  let left = BODY_BYTES_MAX;
+  const limits = { signal, mayTake: (bytes: number) => (left -= bytes) >= 0 };
+  const asker = config.doctor.clock_source === '' ? world.authority : world.fetch;
+  const before = clock.now();
+  const answer = await asker.send({ method: 'GET', url, headers: {} }, limits);
+  const middle = (before + clock.now()) / 2;
+  if (answer.kind === 'failed') {
+    const isOfTime = answer.fault.kind === 'tls' && /NOT_YET_VALID|EXPIRED/.test(answer.fault.code);
+    if (isOfTime) return 'shows a certificate that is not valid at the time of this machine';
+    return answer.fault.kind === 'tls'
+      ? `cannot be trusted (${answer.fault.code})`
+      : `does not answer (${answer.fault.kind})`;
+  }
+  const date = Date.parse(answer.headers.date ?? '');
+  return Number.isNaN(date) ? 'says no date' : { aheadMs: middle - (date + HALF_SECOND_MS) };
+}
+
+async function askServer({ world, signal }: Examination, url: URL): Promise<Told> {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const found = await world.resolver.addresses(host);
+  const [address] = found.kind === 'found' ? [...found.records.v4, ...found.records.v6] : [];
+  if (address === undefined) return 'has no address';
+  const before = world.clock.now();
+  const time = await askTime({ address, port: url.port === '' ? SNTP_PORT : Number(url.port) }, signal);
+  if (time === undefined) return 'does not tell the time';
+  return { aheadMs: (before + world.clock.now()) / 2 - time };
+}
+
+const HOUR_MS = 3_600_000;
+
+/** That the last backup is too old is a finding at any time; here is told that there never was one, and what the next one lacks. */
+export const checkBackups: Check = async ({ world }) => {
+  const { config, clock, dataDir, db } = world;
+  if (config.delivery.capture) return skipped('Nothing here is to be kept (delivery.capture)');
+  const seen = nothingSeen();
+  const { madeAt, failing } = await readBackupNotes(db);
+  const age = clock.now() - (await begunAt(dataDir));
+  if (madeAt !== null) seen.says.push(`The last backup is of ${isoTime(madeAt)}`);
+  else if (age <= config.backup.max_age_hours * HOUR_MS) seen.says.push('There is no backup yet');
+  else seen.findings.push(findingOf('backup_old', { summary: 'There is no backup of this installation.' }));
+  const why = failing === null ? await whyNotDumped(world) : undefined;
+  if (why !== undefined)
+    seen.findings.push(findingOf('backup_failed', { summary: `The next backup will fail: ${why}.` }));
+  return seen;
+};
+
+/** Since when there is something to lose. */
+const begunAt = (dataDir: string): Promise<number> =>
+  stat(instanceKeyPath(dataDir)).then(
+    ({ birthtimeMs, mtimeMs }) => Math.min(birthtimeMs || mtimeMs, mtimeMs),
+    () => 0,
+  );

@@ -1,0 +1,92 @@
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import { backupsTooOldSince, readBackupNotes } from '../../../tenancy/instance/index.ts';
+import { findingOf, type Finding } from './finding.ts';
+import type { CertificateStanding } from '../../../platform/server-tls/index.ts';
+
+const DAY_MS = 86_400_000;
+/** Renewals come weeks before the end; short-lived certificates are renewed at two thirds of their life. */
+const EXPIRING_MS = 14 * DAY_MS;
+const EXPIRING_SHARE = 1 / 5;
+
+const here = (words: string) => ({ words: `On the server’s machine, ${words}`, command: null });
+
+const STATUS = { words: 'As an operator, see why it was not renewed', command: 'rasket tls status' };
+
+/** What is wrong with the certificate that our ports show. */
+export function certificateFindings(
+  { file, isIssued, startsAt, endsAt, fault }: CertificateStanding,
+  { now, isCapturing }: { now: number; isCapturing: boolean },
+): Finding[] {
+  const subjects = file === '' ? [] : [file];
+  const named = file === '' ? '' : ` ${file}`;
+  if (fault !== undefined) {
+    const unusable = { summary: `${fault}.`, subjects, advice: here('mend its files') };
+    return [findingOf('certificate_unusable', unusable), ...expiry()];
+  }
+  return expiry();
+
+  function expiry(): Finding[] {
+    // Where no mail leaves the machine, no certificate is asked for.
+    if (endsAt === undefined) return file === '' && !isCapturing ? [findingOf('certificate_self_signed')] : [];
+    if (endsAt <= now) {
+      const summary = `The certificate${named} expired at ${isoTime(endsAt)}.`;
+      const advice = isIssued ? STATUS : here('put a renewed one in its place');
+      return [findingOf('certificate_expired', { summary, subjects, since: endsAt, advice })];
+    }
+    const lifeMs = startsAt === undefined ? Infinity : endsAt - startsAt;
+    if (endsAt - now > Math.min(EXPIRING_MS, lifeMs * EXPIRING_SHARE)) return [];
+    const summary = `The certificate${named} expires at ${isoTime(endsAt)}.`;
+    const advice = isIssued ? STATUS : here('renew it');
+    return [findingOf('certificate_expiring', { summary, subjects, advice })];
+  }
+}
+
+/** A relay that mail waits for, because the operator has to correct something. */
+interface RelayTrouble {
+  relay: string;
+  detail: string;
+  since: number;
+}
+
+/** What is wrong with the relays that a process sends through. */
+export function relayFindings(troubles: readonly RelayTrouble[]): Finding[] {
+  const [first] = troubles.toSorted((a, b) => a.since - b.since);
+  if (!first) return [];
+  const { relay, detail, since } = first;
+  const words =
+    'On the server’s machine, see what the relay says, then correct its section of the settings or its password';
+  return [
+    findingOf('relay_misconfigured', {
+      summary: `The relay ${relay} does not accept mail from this server: ${detail}`,
+      subjects: troubles.map((trouble) => trouble.relay),
+      since,
+      advice: { words, command: `rasket relays test ${relay}` },
+    }),
+  ];
+}
+
+/** Where none was ever made, there is nothing to say that is not known. */
+export async function backupFindings(store: Store): Promise<Finding[]> {
+  const { madeAt, failing } = await readBackupNotes(store.db);
+  const last = madeAt === null ? 'There is none.' : `The last one is of ${isoTime(madeAt)}.`;
+  const oldSince = backupsTooOldSince(store, madeAt);
+  return [
+    ...(failing
+      ? [
+          findingOf('backup_failed', {
+            summary: `A backup failed: ${failing.reason}. ${last}`,
+            since: failing.since,
+          }),
+        ]
+      : []),
+    ...(oldSince === undefined
+      ? []
+      : [findingOf('backup_old', { summary: `${summaryOf(oldSince)} ${last}`, since: oldSince })]),
+  ];
+}
+
+const summaryOf = (oldSince: number | null): string =>
+  oldSince === null
+    ? 'The last backup is dated in the future, by a clock that was ahead or one that is behind now: how old it is, is not known.'
+    : 'The last backup is too old.';

@@ -1,0 +1,171 @@
+import type { BodyOf } from '../../contract/index.ts';
+import { notFound, refuse, invalidFields } from '../../platform/refusal/index.ts';
+import { hashToken, newToken } from '../../platform/secrets/index.ts';
+import type { Ctx } from '../../tenancy/access/index.ts';
+import {
+  findEmail,
+  isWithheld,
+  attachmentsOf,
+  emailRowsByIds,
+  isLargeBody,
+  loadBodies,
+  openAttachment,
+  type AttachmentRow,
+} from '../../mail/emails/index.ts';
+import { mustBeWithinQuota, mayShowContent } from '../../tenancy/usage/index.ts';
+import { insertShare, findLiveShare, removeSharesOf, deleteExpiredShares } from './shares.store.ts';
+import type { Store } from '../../platform/store/index.ts';
+import { contentIdsIn, imageDataUrl } from '../../protocol/safe-html/index.ts';
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const HOURS_MAX = 48;
+export const SHARE_MS_MAX = HOURS_MAX * HOUR_MS;
+
+const UNIT_MS: Record<string, number> = { s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: 24 * HOUR_MS };
+
+const FORM = /^\s*(\d+)\s*(s|seconds?|m|minutes?|h|hours?|d|days?)\s*$/i;
+const SHOWN_CHARS_MAX = 60;
+
+/** How long a link works, in milliseconds: as long as one may when nothing is said. */
+export function readExpiresIn(text: string | undefined): number {
+  if (text === undefined) return SHARE_MS_MAX;
+  const [, count, unit] = FORM.exec(text) ?? [];
+  if (count === undefined || unit === undefined) {
+    throw refused(
+      `must be a whole number and a unit (s, m, h, d, or seconds, minutes, hours, days), such as 30 minutes, and at most ${HOURS_MAX} hours; got ${shown(text)}`,
+    );
+  }
+  const ms = Number(count) * (UNIT_MS[unit.charAt(0).toLowerCase()] ?? 0);
+  if (ms === 0) throw refused(`must be more than 0 and at most ${HOURS_MAX} hours; got ${shown(text)}`);
+  if (ms > SHARE_MS_MAX) throw refused(`must be at most ${HOURS_MAX} hours; got ${shown(text)}`);
+  return ms;
+}
+
+const shown = (text: string): string =>
+  text.length > SHOWN_CHARS_MAX
+    ? `${JSON.stringify(text.slice(0, SHOWN_CHARS_MAX))}… (${text.length} characters)`
+    : JSON.stringify(text);
+
+const refused = (rule: string) => invalidFields([{ path: 'expires_in', message: `expires_in ${rule}` }]);
+
+/** A prefix of its own lets scanners of logs and repositories recognise what they found. */
+const PREFIX = 'rs_';
+
+export async function createShare(ctx: Ctx, emailId: string, input: BodyOf<'createShare'>) {
+  const { clock, db, origin } = ctx.store;
+  const lifeMs = readExpiresIn(input.expires_in);
+  const token = newToken(PREFIX);
+  const now = clock.now();
+  await db.tx(async (tx) => {
+    const email = await findEmail(tx, ctx.teamId, emailId);
+    if (!email) throw notFound('Email');
+    if (isWithheld(ctx.store, email)) throw withheld();
+    await mustBeWithinQuota(ctx, tx);
+    const row = { token_hash: hashToken(token), email_id: emailId, created_at: now, expires_at: now + lifeMs };
+    await insertShare(tx, row);
+  });
+  return { object: 'email' as const, id: emailId, url: `${origin()}/share/${token}` };
+}
+
+const withheld = () =>
+  refuse('invalid_permission', { say: 'This email holds a link that is its recipient’s alone; it cannot be shared.' });
+
+/** The pictures that an email brings along and shows in place, as data URLs by their content id; `bytesMax` in all. */
+async function readInlineImages(
+  store: Store,
+  html: string,
+  email: { id: string; attachments: readonly AttachmentRow[] },
+  bytesMax: number,
+): Promise<Map<string, string>> {
+  const images = new Map<string, string>();
+  const wanted = contentIdsIn(html);
+  let left = bytesMax;
+  for (const attachment of wanted.size > 0 ? email.attachments : []) {
+    const { content_id: contentId, content_type: type, size } = attachment;
+    const key = contentId?.replace(/^<|>$/g, '');
+    const isReadable = key !== undefined && wanted.has(key) && imageDataUrl(type, NOTHING) !== undefined;
+    if (!isReadable || size > left) continue;
+    left -= size;
+    const content = await openAttachment(store, attachment);
+    const url = content && imageDataUrl(type, Buffer.concat((await content.toArray()) as Buffer[]));
+    if (url !== undefined) images.set(key, url);
+  }
+  return images;
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** What a link shows. The recipients in bcc are no part of it: the other recipients do not see them either. */
+export interface SharedEmail {
+  id: string;
+  from: string;
+  to: string[];
+  cc: string[];
+  replyTo: string[];
+  subject: string;
+  lastEvent: string;
+  createdAt: number;
+  scheduledAt: number | null;
+  attachments: AttachmentRow[];
+  expiresAt: number;
+  /** Its content is long to read and to show. */
+  isLarge: boolean;
+}
+
+/** What never changes of an email, and is long to read. */
+export interface SharedContent {
+  html: string | null;
+  text: string | null;
+  /** The pictures the email brings along, as data URLs by content id. */
+  images: ReadonlyMap<string, string>;
+}
+
+/** Pictures inside the email, as bytes; a page larger than this is of no use. */
+const INLINE_IMAGE_BYTES_MAX = 8 * 1024 * 1024;
+
+/** Undefined for a link that is unknown, expired or revoked, and for one whose email is gone. */
+export async function readSharedEmail(store: Store, token: string): Promise<SharedEmail | undefined> {
+  const { clock, db } = store;
+  const share = await findLiveShare(db, hashToken(token), clock.now());
+  if (!share) return undefined;
+  const ids = [share.email_id];
+  const [row] = await emailRowsByIds(db, ids);
+  if (!row || isWithheld(store, row) || !(await mayShowContent(store, row.team_id))) return undefined;
+  return {
+    id: row.id,
+    from: row.sender,
+    to: listOf(row.to_list),
+    cc: listOf(row.cc_list),
+    replyTo: listOf(row.reply_to_list),
+    subject: row.subject,
+    lastEvent: row.last_event,
+    createdAt: row.created_at,
+    scheduledAt: row.scheduled_at,
+    attachments: row.attachment_count > 0 ? await attachmentsOf(db, ids) : [],
+    expiresAt: share.expires_at,
+    isLarge: row.attachment_count > 0 || (await isLargeBody(db, row.id)),
+  };
+}
+
+export async function readSharedContent(store: Store, email: SharedEmail): Promise<SharedContent> {
+  const { html, text } = (await loadBodies(store, store.db, [email.id])).get(email.id) ?? { html: null, text: null };
+  return { html, text, images: await readInlineImages(store, html ?? '', email, INLINE_IMAGE_BYTES_MAX) };
+}
+
+const listOf = (json: string | null): string[] => (json === null ? [] : (JSON.parse(json) as string[]));
+
+/** An expired link shows nothing already; this only gives its row back. Answers how many went. */
+export const forgetExpiredShares = (store: Store): Promise<number> => deleteExpiredShares(store.db, store.clock.now());
+
+export async function revokeShares(ctx: Ctx, emailId: string) {
+  const { clock, db } = ctx.store;
+  const removed = await db.tx(async (tx) => {
+    if (!(await findEmail(tx, ctx.teamId, emailId))) throw notFound('Email');
+    return removeSharesOf(tx, [emailId]);
+  });
+  const now = clock.now();
+  const revoked = removed.filter((share) => share.expires_at > now).length;
+  return { object: 'email' as const, id: emailId, revoked };
+}

@@ -1,2 +1,0 @@
-/** Where the bytes of a picture stand among the contents. */
-export const contentKey = (id: string): string => `${id}/image`;

@@ -1,0 +1,180 @@
+import { nextTurn, stopwatch } from '../../platform/clock/index.ts';
+import { findLinkTargets } from '../../platform/text-thread/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import {
+  clickToken,
+  HTML_CHARS_MAX,
+  LINKS_MAX,
+  openToken,
+  readClickToken,
+  readOlderClickToken,
+  readOlderOpenToken,
+  readOpenToken,
+  writeTargets,
+  type Click,
+  type Mac,
+  type MailOfDomain,
+  type TrackedMail,
+} from '../../protocol/track-links/index.ts';
+import { isPreferenceLink } from '../audience/contacts/index.ts';
+import { trackingOwner, trackingOwnerAlone, type TrackingOwner } from '../../mail/domains/index.ts';
+import { emailRowsByIds } from '../../mail/emails/index.ts';
+
+/** What a domain wants to know of its mail, and the origin of the addresses that tell it. */
+export interface TrackingLinks {
+  origin: string;
+  opens: boolean;
+  clicks: boolean;
+}
+
+/** Number of links that are signed in one turn of the event loop; each costs a MAC. */
+const LINKS_A_TURN = 500;
+
+/**
+ * The same mail gives the same bytes each time. Links to leave by stay as they are: they work on when the domain is gone
+ * or the team suspended, as counted ones do not, and what opens somebody's choices stands in no event.
+ */
+export async function trackedHtml(
+  world: World,
+  { teamId, ...mail }: MailOfDomain & { teamId: string },
+  html: string,
+  links: TrackingLinks,
+): Promise<string> {
+  if (html.length > HTML_CHARS_MAX) return html;
+  const { origin, opens, clicks } = links;
+  const found = await world.texts.run({ teamId, chars: html.length, task: findLinkTargets, isPatient: true }, html);
+  const mac = macOf(world, CLICK);
+  const addresses: (string | undefined)[] = [];
+  let written = 0;
+  for (const { target } of clicks ? found.links : []) {
+    if (written >= LINKS_MAX) break;
+    if (addresses.length > 0 && addresses.length % LINKS_A_TURN === 0) await nextTurn();
+    const address = isPreferenceLink(world, target) ? undefined : `${origin}/c/${clickToken({ ...mail, target }, mac)}`;
+    addresses.push(address);
+    if (address !== undefined) written++;
+  }
+  const pixel = `${origin}/o/${openToken(mail, macOf(world, OPENING))}.gif`;
+  return writeTargets(html, found, { addresses, ...(opens && { pixel }) });
+}
+
+export const clickOf = (world: World, token: string): Click | undefined =>
+  byAnyKey(world, CLICK, (mac) => readClickToken(token, mac)) ??
+  byAnyKey(world, OLDER_CLICK, (mac) => readOlderClickToken(token, mac));
+
+/** The email whose pixel this is. */
+export const openingOf = (world: World, token: string): TrackedMail | undefined =>
+  byAnyKey(world, OPENING, (mac) => readOpenToken(token, mac)) ??
+  byAnyKey(world, OLDER_OPENING, (mac) => readOlderOpenToken(token, mac));
+
+/** Mail that was sent before the instance key was replaced is still read. */
+function byAnyKey<T>(world: World, purpose: string, read: (mac: Mac) => T | undefined): T | undefined {
+  const found = read(macOf(world, purpose));
+  if (found !== undefined) return found;
+  for (const mac of world.secrets.otherMacs(purpose)) {
+    const older = read(mac);
+    if (older !== undefined) return older;
+  }
+  return undefined;
+}
+
+// A token of one purpose is worth nothing for another.
+const CLICK = 'click of a domain';
+const OPENING = 'opening of a domain';
+/** Mail that went out before tokens named their domain is read and clicked for years. */
+const OLDER_CLICK = 'click';
+const OLDER_OPENING = 'open';
+
+const macOf =
+  (world: World, purpose: string): Mac =>
+  (bytes) =>
+    world.secrets.mac(purpose, bytes);
+
+export interface LinkHosts {
+  /** Whether an address of this mail works on this host; at once where it is known. Never rejects. */
+  works(mail: TrackedMail, host: string): boolean | Promise<boolean>;
+}
+
+/** What other processes write may go unheard, so that nothing is trusted longer than this. */
+const FRESH_MS = 1000;
+const REMEMBERED_MAX = 10_000;
+const WARNED_MAX = 100;
+
+interface Known {
+  owner: TrackingOwner | undefined;
+  ageMs: () => number;
+}
+
+/**
+ * A link works on the tracking host of the domain that sent it, while that domain is its team's and the team is not
+ * suspended: on any other host it would lead people astray under somebody else's name.
+ */
+export function createLinkHosts(world: World): LinkHosts {
+  const known = new Map<string, Known>();
+  const underWay = new Map<string, Promise<TrackingOwner | undefined>>();
+  const warned = new Set<string>();
+  // One for the life of the process.
+  for (const table of ['domains', 'teams']) world.db.onCommit(table, () => known.clear());
+  // What does not leave the machine is read on it, under whatever name it has.
+  if (world.config.delivery.capture) return { works: () => true };
+
+  return {
+    works(mail, rawHost) {
+      const host = hostNameOf(rawHost);
+      if (mail.domainId === undefined) return worksOlder(mail.emailId, host);
+      const found = known.get(mail.domainId);
+      if (found && found.ageMs() < FRESH_MS) return isAnswered(found.owner, host, mail);
+      // Readers are led on while the database is down, by what was known last or by the token alone.
+      return lookUp(mail.domainId).then(
+        (owner) => isAnswered(owner, host, mail),
+        () => !found || isAnswered(found.owner, host, mail),
+      );
+    },
+  };
+
+  async function worksOlder(emailId: string, host: string): Promise<boolean> {
+    try {
+      const [email] = await emailRowsByIds(world.db, [emailId]);
+      // Of an email that is removed it is not known whose it was; where there is one team, it was that one's.
+      const owner = email ? await lookUp(email.domain_id) : await trackingOwnerAlone(world.db, parentOf(host));
+      return isAnswered(owner, host, { emailId });
+    } catch {
+      return true;
+    }
+  }
+
+  function lookUp(domainId: string): Promise<TrackingOwner | undefined> {
+    let looking = underWay.get(domainId);
+    if (!looking) {
+      const ageMs = stopwatch();
+      looking = trackingOwner(world.db, domainId)
+        .then((owner) => {
+          if (known.size >= REMEMBERED_MAX) known.clear();
+          known.set(domainId, { owner, ageMs });
+          return owner;
+        })
+        .finally(() => underWay.delete(domainId));
+      underWay.set(domainId, looking);
+    }
+    return looking;
+  }
+
+  function isAnswered(owner: TrackingOwner | undefined, host: string, { emailId }: TrackedMail): boolean {
+    if (!owner?.isLive) return false;
+    if (owner.hosts.some(({ name, until }) => name === host && (until === null || world.clock.now() < until)))
+      return true;
+    // Each once: a recipient of a link may ask for it under a thousand names.
+    if (!warned.has(owner.domainId) && warned.size < WARNED_MAX) {
+      warned.add(owner.domainId);
+      world.log.warn(
+        { emailId, host: host.slice(0, 255), expected: owner.hosts[0]?.name },
+        'a tracked link was asked for on another host than its own; a proxy in front has to pass on the Host header',
+      );
+    }
+    return false;
+  }
+}
+
+/** As DNS knows it: without the port, in small letters. */
+export const hostNameOf = (host: string): string => host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
+
+const parentOf = (host: string): string => host.slice(host.indexOf('.') + 1);

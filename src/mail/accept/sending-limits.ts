@@ -1,0 +1,220 @@
+import { refuse, type Refusal } from '../../platform/refusal/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { createSendSwitch } from '../../tenancy/instance/index.ts';
+import { isSimulatorDomain, monthlyLimitOf } from '../../platform/config/index.ts';
+import { beyond, type Ctx, type Actor } from '../../tenancy/access/index.ts';
+import type { DomainRow } from '../domains/index.ts';
+import type { EmailDraft } from '../emails/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
+import { countUsage, planOf, usageOf, type UsageKind } from '../../tenancy/usage/index.ts';
+import { isoTime } from '../../platform/clock/index.ts';
+import { countSends } from '../../features/identity/oauth/index.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+/** An app that may only send so much a day. */
+export interface CountedGrant {
+  id: string;
+  max: number;
+}
+
+export const countedGrantOf = (actor: Actor): CountedGrant | undefined =>
+  actor.kind === 'oauth_grant' && actor.limits.emailsPerDay !== null
+    ? { id: actor.grantId, max: actor.limits.emailsPerDay }
+    : undefined;
+
+/** An app whose person lets it write to the team's own domains alone. */
+export async function mustBeWithinRecipients(
+  { actor, store }: Ctx,
+  draft: EmailDraft,
+  find: (name: string) => Promise<DomainRow | undefined>,
+): Promise<void> {
+  if (actor.kind !== 'oauth_grant' || actor.limits.recipients === 'any') return;
+  for (const { address, domain: name } of draft.recipients) {
+    if (isSimulatorDomain(store.config, name) || ((await find(name))?.verified_at ?? null) !== null) continue;
+    const why = `it sends to the verified domains of the team and the simulator alone, and not to ${address}`;
+    throw beyond('recipients', why);
+  }
+}
+
+interface Item {
+  grant?: CountedGrant | undefined;
+  emails: readonly { recipients: number }[];
+}
+
+const recipientsIn = ({ emails }: Item): number => emails.reduce((sum, { recipients }) => sum + recipients, 0);
+
+/**
+ * Counts what apps send, and refuses what is more than a day has. Counted first and given back after, as quotas are: counting
+ * locks the grant, so nodes that accept at the same time cannot exceed it together.
+ */
+export async function refuseBeyondGrants<One extends Item>(
+  tx: Executor,
+  items: readonly One[],
+  now: number,
+): Promise<Map<One, Refusal>> {
+  const refusals = new Map<One, Refusal>();
+  const day = Math.floor(now / DAY_MS);
+  // In one order everywhere, as teams are.
+  const groups = [...Map.groupBy(items, ({ grant }) => grant?.id)].sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
+  for (const [id, group] of groups) {
+    if (id === undefined) continue;
+    const count = group.reduce((sum, item) => sum + recipientsIn(item), 0);
+    const before = (await countSends(tx, id, { day, count })) - count;
+    let taken = 0;
+    for (const item of group) {
+      const wanted = recipientsIn(item);
+      const max = item.grant?.max ?? 0;
+      if (before + taken + wanted <= max) taken += wanted;
+      else refusals.set(item, tooMany({ max, used: before + taken, wanted, until: (day + 1) * DAY_MS }));
+    }
+    if (taken < count) await countSends(tx, id, { day, count: taken - count });
+  }
+  return refusals;
+}
+
+/** For requests that were counted and are refused for another reason. */
+export async function giveBack(tx: Executor, items: readonly Item[], now: number): Promise<void> {
+  const day = Math.floor(now / DAY_MS);
+  for (const item of items) {
+    if (item.grant) await countSends(tx, item.grant.id, { day, count: -recipientsIn(item) });
+  }
+}
+
+const tooMany = ({ max, used, wanted, until }: { max: number; used: number; wanted: number; until: number }): Refusal =>
+  refuse('daily_quota_exceeded', {
+    say: `This app is limited by emails_per_day of its grant: it may send to ${max} recipients a day, ${used} are used and this has ${wanted}. It may again from ${isoTime(until)}, or when the person who let it in, or an admin of the team, raises the limit.`,
+  });
+
+/** Emails that count towards a team's quota. */
+export interface Counted {
+  teamId: string;
+  kind: Exclude<UsageKind, 'received'> | 'notice';
+  emails: readonly unknown[];
+}
+
+/**
+ * Counts the emails that are being accepted, and refuses those beyond the quota. They are counted first and given back
+ * after: counting locks the counter's row, so nodes that accept at the same time cannot exceed a limit together.
+ */
+export async function refuseOverQuota<Item extends Counted>(
+  world: World,
+  tx: Executor,
+  items: readonly Item[],
+  now: number,
+): Promise<Map<Item, Refusal>> {
+  const refusals = new Map<Item, Refusal>();
+  // In one order everywhere: two nodes that locked two teams' counters in opposite orders would deadlock.
+  const groups = [...Map.groupBy(items, ({ teamId, kind }) => `${teamId} ${kind}`)].sort(([a], [b]) =>
+    a < b ? -1 : 1,
+  );
+  for (const [, group] of groups) {
+    const first = group[0];
+    const count = sizeOf(group);
+    if (!first || count === 0) continue;
+    const { teamId, kind } = first;
+    if (kind === 'notice') continue;
+    const limits = await limitsOf(world, tx, teamId, kind);
+    const used = await countUsage(tx, { teamId, kind, at: now, count });
+    const before = { daily: used.daily - count, monthly: used.monthly - count };
+    let taken = 0;
+    for (const item of group) {
+      const full = limits.find(({ period, max }) => before[period] + taken + item.emails.length > max);
+      if (!full) taken += item.emails.length;
+      else refusals.set(item, quotaUsedUp(full, before[full.period] + taken, item.emails.length));
+    }
+    if (taken < count) await countUsage(tx, { teamId, kind, at: now, count: taken - count });
+  }
+  return refusals;
+}
+
+/** Refuses a request that is beyond the quota already, before its expensive work. Counts nothing. */
+export async function mustBeWithinQuota(world: World, teamId: string, count: number): Promise<void> {
+  const used = await usageOf(world.db, teamId, world.clock.now());
+  for (const limit of await limitsOf(world, world.db, teamId, 'transactional')) {
+    const before = used[limit.period].transactional;
+    if (before + count > limit.max) throw quotaUsedUp(limit, before, count);
+  }
+}
+
+const sizeOf = (items: readonly Counted[]): number => items.reduce((sum, item) => sum + item.emails.length, 0);
+
+interface Limit {
+  name: 'daily_quota_exceeded' | 'monthly_quota_exceeded' | 'marketing_quota_exceeded';
+  period: 'daily' | 'monthly';
+  max: number;
+  what: string;
+}
+
+/** The month comes first: when both are used up, waiting until tomorrow would not help. */
+async function limitsOf(
+  world: World,
+  tx: Executor,
+  teamId: string,
+  kind: Exclude<Counted['kind'], 'notice'>,
+): Promise<Limit[]> {
+  const plan = await planOf(world, tx, teamId);
+  if (kind === 'marketing') {
+    return [
+      {
+        name: 'marketing_quota_exceeded',
+        period: 'monthly',
+        max: plan.marketing_emails,
+        what: 'marketing emails a month',
+      },
+    ];
+  }
+  const charged = plan.overage_emails > 0 ? ` (${plan.overage_emails} of them charged by 1,000)` : '';
+  const limits: Limit[] = [
+    {
+      name: 'monthly_quota_exceeded',
+      period: 'monthly',
+      max: monthlyLimitOf(plan),
+      what: `emails a month${charged}`,
+    },
+  ];
+  if (plan.daily_cap !== null) {
+    limits.push({ name: 'daily_quota_exceeded', period: 'daily', max: plan.daily_cap, what: 'emails a day' });
+  }
+  return limits;
+}
+
+function quotaUsedUp({ name, max, what }: Limit, used: number, wanted: number): Refusal {
+  const more = wanted === 1 ? '' : `; this request has ${wanted}`;
+  return refuse(name, { say: `The plan of this team includes ${max} ${what} and ${used} are used${more}.` });
+}
+
+/** A region in its sandbox sends only to the team's own verified domains and to the mailbox simulator. */
+export async function mustBeAllowedBySandbox(
+  { store: { config } }: Ctx,
+  send: { draft: EmailDraft; domain: DomainRow; find(name: string): Promise<DomainRow | undefined> },
+): Promise<void> {
+  const { draft, domain, find } = send;
+  if (!config.regions[domain.region]?.sandbox) return;
+  for (const { address, domain: name } of draft.recipients) {
+    if (isSimulatorDomain(config, name) || ((await find(name))?.verified_at ?? null) !== null) continue;
+    throw refuse('validation_error', {
+      status: 403,
+      say: `The region ${domain.region} is sandboxed and does not send to ${address} yet.`,
+      details: {
+        recipient: address,
+        region: domain.region,
+        allowed: ['verified_identity', 'verified_domain', 'simulator'],
+      },
+    });
+  }
+}
+
+/** Throws the refusal while the operator has switched sending off. */
+export function createSendingGate(world: World): () => Promise<void> {
+  const sendSwitch = createSendSwitch(world);
+  return async () => {
+    const { isOn, reason } = await sendSwitch();
+    if (isOn) return;
+    const why = reason === null ? '' : ` (${reason})`;
+    throw refuse('service_unavailable', {
+      say: `Sending is switched off on this installation${why}; try again later.`,
+      details: { reason: 'sending_off' },
+    });
+  };
+}

@@ -1,0 +1,281 @@
+import { databaseBehind, type Executor, type Page } from '../../platform/db/index.ts';
+import { refuse } from '../../platform/refusal/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import {
+  walkCaptured,
+  MESSAGE_BLOB,
+  removeAllCaptured,
+  insertCaptured,
+  isCaptured,
+  subjectOf,
+  type CapturedRow,
+} from './captured-messages.store.ts';
+import { isUtf8 } from 'node:buffer';
+import { NoSuchBlob } from '../../platform/blobs/index.ts';
+import { isoTime } from '../../platform/clock/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import { readMessage, signersOf, type MessagePart } from '../../protocol/read-message/index.ts';
+import { expectedRecords, findDomainByName, keysOf, type RecordRow } from '../domains/index.ts';
+import { authenticate, type Checks } from '../receive/index.ts';
+import type { DeliveryJob } from '../deliver/index.ts';
+
+/** Each is an open request. */
+const WAITS_MAX = 1000;
+
+interface Wait {
+  fits(row: CapturedRow): boolean;
+  end(): void;
+}
+
+/** Callers that wait for a message, by database. In memory of this process, which is the only one of its data folder. */
+const waitsByDatabase = new WeakMap<Executor, Set<Wait>>();
+
+function findWaits(db: Executor): Set<Wait> {
+  const key = databaseBehind(db);
+  const known = waitsByDatabase.get(key);
+  if (known) return known;
+  const waits = new Set<Wait>();
+  waitsByDatabase.set(key, waits);
+  return waits;
+}
+
+interface CaptureWait {
+  /** Resolves once a message that fits was caught, the time is over, the caller is gone or the server stops. */
+  over: Promise<void>;
+  /** Ends it; to be called in any case. */
+  close(): void;
+}
+
+/** Begins to wait; messages that were caught before are for the caller to look up afterwards, so that none is missed. */
+function waitForCapture(
+  { db, clock }: Pick<World, 'db' | 'clock'>,
+  fits: (row: CapturedRow) => boolean,
+  { waitMs, gone }: { waitMs: number; gone: AbortSignal | undefined },
+): CaptureWait {
+  const waits = findWaits(db);
+  if (waits.size >= WAITS_MAX) {
+    throw refuse('service_unavailable', {
+      say: `${WAITS_MAX} requests wait for a message already, which is the limit of this server; try again once some have ended.`,
+    });
+  }
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  const close = (): void => {
+    cancel();
+    gone?.removeEventListener('abort', close);
+    waits.delete(wait);
+    resolve();
+  };
+  const wait: Wait = { fits, end: close };
+  const cancel = clock.timer(waitMs, close);
+  waits.add(wait);
+  gone?.addEventListener('abort', close, { once: true });
+  if (gone?.aborted) close();
+  return { over, close };
+}
+
+/** Ends the waits that a message fits. Called once its row is committed. */
+function announceCaptured(db: Executor, row: CapturedRow): void {
+  for (const wait of [...findWaits(db)]) if (wait.fits(row)) wait.end();
+}
+
+/** Ends every wait, so that none delays a server that stops. */
+export function endCaptureWaits(db: Executor): void {
+  for (const wait of [...findWaits(db)]) wait.end();
+}
+
+export const countCaptureWaits = (db: Executor): number => findWaits(db).size;
+
+export interface CapturedFilter {
+  /** An address of the envelope. */
+  to?: string | undefined;
+  /** Part of the subject. */
+  subject?: string | undefined;
+  emailId?: string | undefined;
+}
+
+interface Found {
+  rows: CapturedRow[];
+  hasMore: boolean;
+}
+
+/** Rows that are read at a time while those that fit are looked for. */
+const STEP = 500;
+
+/**
+ * Returns a page of the messages that fit, newest first. With `waitMs` it waits for one where there is none, without
+ * reading the database meanwhile.
+ */
+export async function findCaptured(
+  world: World,
+  filter: CapturedFilter,
+  page: Page,
+  { waitMs, gone }: { waitMs: number; gone: AbortSignal | undefined },
+): Promise<Found> {
+  if (waitMs === 0) return readPage(world.db, filter, page);
+  if (page.after !== undefined) {
+    throw refuse('invalid_parameter', {
+      say: 'Give only one of wait and after: wait is for new messages, and after pages to older ones.',
+    });
+  }
+  const fits = createFits(filter);
+  // Begun before the first look, so that no message falls between the two.
+  const wait = waitForCapture(world, (row) => fits(row) && (page.before === undefined || row.id > page.before), {
+    waitMs,
+    gone,
+  });
+  try {
+    const found = await readPage(world.db, filter, page);
+    if (found.rows.length > 0) return found;
+    await wait.over;
+  } finally {
+    wait.close();
+  }
+  return gone?.aborted ? { rows: [], hasMore: false } : readPage(world.db, filter, page);
+}
+
+/** Letter case is folded here and not in SQL: SQLite folds ASCII alone. */
+async function readPage(db: Executor, filter: CapturedFilter, { limit, after, before }: Page): Promise<Found> {
+  const fits = createFits(filter);
+  const found: CapturedRow[] = [];
+  let from = before !== undefined ? { newerThan: before } : after !== undefined ? { olderThan: after } : undefined;
+  while (found.length <= limit) {
+    const rows = await walkCaptured(db, from, { emailId: filter.emailId, limit: STEP });
+    found.push(...rows.filter(fits));
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < STEP) break;
+    from = before !== undefined ? { newerThan: last.id } : { olderThan: last.id };
+  }
+  const rows = found.slice(0, limit);
+  return { rows: before === undefined ? rows : rows.reverse(), hasMore: found.length > limit };
+}
+
+function createFits({ to, subject, emailId }: CapturedFilter): (row: CapturedRow) => boolean {
+  const wantedTo = to === undefined ? undefined : fold(to);
+  const wantedSubject = subject === undefined ? undefined : fold(subject);
+  return (row) => {
+    if (emailId !== undefined && row.email_id !== emailId) return false;
+    if (wantedSubject !== undefined && !fold(row.subject).includes(wantedSubject)) return false;
+    return (
+      wantedTo === undefined || (JSON.parse(row.recipients) as string[]).some((address) => fold(address) === wantedTo)
+    );
+  };
+}
+
+const fold = (text: string): string => text.normalize('NFC').toLowerCase();
+
+/** An address of the ranges for documentation: where the mail would have come from. */
+const OUR_ADDRESS = '192.0.2.1';
+
+/**
+ * SPF, DKIM, DMARC and ARC of a captured message as a receiving server would find them, with the listed records of its domains
+ * published and the mail sent from the instance's host. No DNS server is asked.
+ */
+export async function checkCaptured(store: Store, row: CapturedRow, message: Buffer): Promise<Checks> {
+  const { host } = store.config.instance;
+  // The development profile's `localhost` is no name that SPF may speak of; a host of one word is judged as a full one.
+  const fullHost = host.includes('.') ? host : `${host}.example`;
+  const published = ({ value }: RecordRow): string =>
+    fullHost === host ? value : value.replaceAll(new RegExp(`:${host}(?= |$)`, 'g'), `:${fullHost}`);
+  const records = await recordsOf(store, row.team_id, [...new Set(signersOf(message).map(({ domain }) => domain))]);
+  const resolve = (name: string, type: string): Promise<unknown> => {
+    const asked = name.toLowerCase();
+    if (asked === fullHost.toLowerCase() && type === 'A') return Promise.resolve([OUR_ADDRESS]);
+    const found = records.filter((record) => record.type === type && record.name.toLowerCase() === asked);
+    if (found.length === 0) return Promise.reject(Object.assign(new Error('no such record'), { code: 'ENOTFOUND' }));
+    if (type === 'MX')
+      return Promise.resolve(found.map(({ value, priority }) => ({ exchange: value, priority: priority ?? 0 })));
+    return Promise.resolve(found.map((record) => [published(record)]));
+  };
+  const client = { address: OUR_ADDRESS, name: fullHost };
+  return authenticate({ raw: message, mailFrom: row.mail_from, client, host: 'mx.playground.test' }, resolve);
+}
+
+async function recordsOf(store: Store, teamId: string, names: readonly string[]): Promise<RecordRow[]> {
+  const found = await Promise.all(names.slice(0, 10).map((name) => findDomainByName(store.db, teamId, name)));
+  const domains = found.filter((domain) => domain !== undefined);
+  const records = domains.map(async (domain) => expectedRecords(store, domain, await keysOf(store.db, domain.id)));
+  return (await Promise.all(records)).flat();
+}
+
+export const CAPTURED_LIMITS = { depthMax: 100, headerBytesMax: 2 * 1024 * 1024, partsMax: 1000 };
+
+/** Returns a message as the API shows it; undefined where it was removed meanwhile. */
+export async function readWholeCaptured(store: Store, row: CapturedRow) {
+  const source = await readSource(store, row.id);
+  if (!source) return undefined;
+  const reading = await readMessage(source, CAPTURED_LIMITS);
+  const encoding = isUtf8(source) ? ('utf-8' as const) : ('latin1' as const);
+  return {
+    object: 'playground_message' as const,
+    id: row.id,
+    email_id: row.email_id,
+    created_at: isoTime(row.created_at),
+    envelope: { from: row.mail_from, to: JSON.parse(row.recipients) as string[] },
+    from: reading.from,
+    to: reading.to,
+    cc: reading.cc,
+    reply_to: reading.replyTo,
+    subject: reading.subject,
+    message_id: reading.messageId,
+    headers: reading.isRead ? reading.headers : {},
+    text: reading.isRead ? reading.text : null,
+    html: reading.isRead ? reading.html : null,
+    attachments: reading.isRead ? reading.parts.map(presentAttachment) : [],
+    authentication: await checkCaptured(store, row, source),
+    size: source.length,
+    raw: source.toString(encoding),
+    raw_encoding: encoding,
+    parse_error: reading.isRead ? null : reading.because,
+  };
+}
+
+async function readSource({ blobs }: Store, id: string): Promise<Buffer | undefined> {
+  try {
+    return await blobs.get(MESSAGE_BLOB(id));
+  } catch (error) {
+    if (error instanceof NoSuchBlob) return undefined;
+    throw error;
+  }
+}
+
+const presentAttachment = ({ filename, contentType, disposition, contentId, content }: MessagePart) => ({
+  filename,
+  content_type: contentType,
+  content_disposition: disposition,
+  ...(contentId === undefined ? {} : { content_id: contentId }),
+  size: content.byteLength,
+  content: Buffer.from(content).toString('base64'),
+});
+
+const REMOVED_AT_ONCE = 500;
+
+/** Removes everything that was caught, with the sources; returns how many messages that were. */
+export async function clearCaptured({ db, blobs }: Store): Promise<number> {
+  let count = 0;
+  for (;;) {
+    const ids = await removeAllCaptured(db, REMOVED_AT_ONCE);
+    for (const id of ids) await blobs.remove(id);
+    count += ids.length;
+    if (ids.length < REMOVED_AT_ONCE) return count;
+  }
+}
+
+/** Stores a message once, even if it is delivered again because a crash lost the record of the first delivery. */
+export async function captureMessage(world: World, job: DeliveryJob, message: Buffer): Promise<void> {
+  if (await isCaptured(world.db, job.id)) return;
+  const id = world.ids.uuid();
+  await world.blobs.put(MESSAGE_BLOB(id), message);
+  const row: CapturedRow = {
+    id,
+    email_id: job.emailId,
+    delivery_id: job.id,
+    team_id: job.teamId,
+    mail_from: job.mailFrom,
+    recipients: JSON.stringify(job.recipients),
+    subject: await subjectOf(world.db, job.emailId),
+    size: message.length,
+    created_at: world.clock.now(),
+  };
+  if (await insertCaptured(world.db, row)) announceCaptured(world.db, row);
+  else await world.blobs.remove(id);
+}

@@ -1,0 +1,42 @@
+import type { Executor } from '../../platform/db/index.ts';
+import type { DomainRow } from '../domains/index.ts';
+import {
+  hasScheduledMail,
+  hasSentAfterQuarterOf,
+  hasSentInQuarterAfter,
+  hasWaitingMail,
+} from './owner-activity.store.ts';
+
+export type BlockedReason = 'grace_period' | 'recent_owner_activity' | 'pending_scheduled_emails';
+
+const HOUR_MS = 3_600_000;
+/** A name that has just been won or verified is not taken away again. */
+const GRACE_MS = 72 * HOUR_MS;
+/** A team that has sent from it within this time still uses it. */
+const QUIET_MS = 24 * HOUR_MS;
+/** Longer than any mail waits for its first attempt before it is given up. */
+const WAITING_MS = 7 * 24 * HOUR_MS;
+
+interface BlockOptions {
+  /**
+   * Leaves out the one part that costs something: for the check inside the transaction of what was checked a moment ago.
+   * What may have happened since then is checked in full.
+   */
+  isRecheck?: boolean;
+}
+
+/** Why a name stays with the team that has it, if it does. */
+export async function blockOf(
+  db: Executor,
+  owner: DomainRow,
+  now: number,
+  { isRecheck = false }: BlockOptions = {},
+): Promise<BlockedReason | undefined> {
+  if (now - (owner.verified_at ?? owner.held_at ?? 0) < GRACE_MS) return 'grace_period';
+  const since = now - QUIET_MS;
+  if (await hasSentAfterQuarterOf(db, owner, since)) return 'recent_owner_activity';
+  if (!isRecheck && (await hasSentInQuarterAfter(db, owner, since))) return 'recent_owner_activity';
+  // Accepted and not sent yet: it would be lost.
+  if (await hasWaitingMail(db, owner, now - WAITING_MS)) return 'recent_owner_activity';
+  return (await hasScheduledMail(db, owner)) ? 'pending_scheduled_emails' : undefined;
+}

@@ -1,0 +1,119 @@
+import type { World } from '../../../platform/world/index.ts';
+import type { Ctx } from '../../../tenancy/access/index.ts';
+import {
+  findClaim,
+  presentClaim,
+  claimsToCheck,
+  END_REASONS,
+  endOverdueClaims,
+  noteTried,
+  saveClaimCheck,
+  takeOver,
+  PROOF_LABEL,
+  type Claim,
+  type ClaimRow,
+  type ProofStatus,
+} from '../../domain-claims/index.ts';
+import { mustWaitItsTurn, findDomain } from '../../domains/index.ts';
+import { checkDomain } from '../verify/verify-domain.ts';
+import type { Lookup } from '../../../platform/resolver/index.ts';
+
+const BATCH = 50;
+
+/** Ends every open claim that is over, and looks up the others that were not looked up since this check began. */
+export async function recheckClaims(world: World): Promise<{ ended: number; checked: number; completed: number }> {
+  const began = world.clock.now();
+  const ended = await endOverdueClaims(world.db, END_REASONS, began);
+  const done = { ended, checked: 0, completed: 0 };
+  // The development profile has no DNS to ask.
+  if (world.config.delivery.capture) return done;
+  for (;;) {
+    const claims = await claimsToCheck(world.db, began, BATCH);
+    const results = await Promise.all(claims.map((claim) => check(world, claim)));
+    done.checked += results.filter((result) => result !== 'failed').length;
+    done.completed += results.filter((result) => result === 'completed').length;
+    if (claims.length < BATCH) return done;
+  }
+}
+
+async function check(world: World, claim: ClaimRow): Promise<'completed' | 'open' | 'failed'> {
+  try {
+    return await checkClaim(world, claim);
+  } catch (error) {
+    world.log.error({ err: error, claimId: claim.id, domain: claim.name }, 'a claim could not be checked');
+    // Or it would be the first to be offered again, now and every hour. If not even this is possible, nothing is.
+    await noteTried(world.db, claim.id, world.clock.now());
+    return 'failed';
+  }
+}
+
+/** Checks now, and completes the claim if nothing speaks against it. A claim that is over is answered as it is. */
+export async function verifyClaim(ctx: Ctx<World>, domainId: string): Promise<Claim> {
+  const { claim, domain } = await findClaim(ctx, domainId);
+  if (claim.status !== 'pending') return presentClaim(claim, domain);
+  await mustWaitItsTurn(ctx.store, domain);
+  await checkClaim(ctx.store, claim);
+  const after = await findClaim(ctx, domainId);
+  return presentClaim(after.claim, after.domain);
+}
+
+/** Asks DNS for the proof of an open claim and, if it stands, lets the domain change hands unless something blocks it. */
+async function checkClaim(world: World, claim: ClaimRow): Promise<'completed' | 'open'> {
+  const answer = await world.resolver.txt(claim.name, { cache: false });
+  const { status, diagnosis } = judgeProof(claim.name, claim.proof, answer);
+  const now = world.clock.now();
+  if (status === 'verified') {
+    const outcome = await takeOver(world, claim);
+    if (outcome === 'completed') await checkClaimant(world, claim);
+    return outcome;
+  }
+  // Whether the owner uses the name is told only to a team that has shown that DNS is theirs.
+  await saveClaimCheck(world.db, claim.id, { record_status: status, diagnosis, blocked_reason: null, checked_at: now });
+  return 'open';
+}
+
+/** Its records may stand in DNS already; if they cannot be asked for now, the sweep does. */
+async function checkClaimant(world: World, { team_id: teamId, domain_id: id, name }: ClaimRow): Promise<void> {
+  try {
+    const domain = await findDomain(world.db, teamId, id);
+    if (domain) await checkDomain(world, domain);
+  } catch (error) {
+    world.log.warn({ err: error, domain: name }, 'a domain that changed hands could not be checked');
+  }
+}
+
+interface Proof {
+  status: ProofStatus;
+  /** One sentence on what is wrong, as long as something is. */
+  diagnosis: string | null;
+}
+
+/** What the TXT records at the root of a name say about a claim of it. */
+export function judgeProof(name: string, wanted: string, answer: Lookup<string[]>): Proof {
+  switch (answer.kind) {
+    case 'failed':
+      return {
+        status: 'temporary_failure',
+        diagnosis: `Nobody could say which TXT records ${name} has (${answer.reason}); it is asked again within the hour.`,
+      };
+    case 'none':
+      return { status: 'pending', diagnosis: `There is no TXT record at ${name} yet; publish this one there.` };
+    case 'found':
+      return judgeTexts(name, wanted, answer.records.map(unquoted));
+  }
+}
+
+function judgeTexts(name: string, wanted: string, texts: string[]): Proof {
+  if (texts.includes(wanted)) return { status: 'verified', diagnosis: null };
+  if (texts.some((text) => text.startsWith(PROOF_LABEL))) {
+    return {
+      status: 'failed',
+      diagnosis: `The ${PROOF_LABEL}… record at ${name} has another value; publish this claim's, beside it or in its place.`,
+    };
+  }
+  const count = texts.length === 1 ? 'one TXT record' : `${texts.length} TXT records`;
+  return { status: 'pending', diagnosis: `${name} has ${count}, and this is not among them; publish it beside them.` };
+}
+
+/** Some panels publish the quotation marks that others want around a text. */
+const unquoted = (text: string): string => text.trim().replace(/^"(.*)"$/, '$1');

@@ -1,0 +1,181 @@
+import type { Store } from '../../platform/store/index.ts';
+import {
+  isSameRecord,
+  type DkimKeyRow,
+  type DomainRow,
+  type RecordRow,
+  type WantedRecord,
+  type KeyStatus,
+} from './domain-rows.ts';
+import type { Config } from '../../platform/config/index.ts';
+import { invalidFields, type Refusal } from '../../platform/refusal/index.ts';
+import type { Verdict } from '../../protocol/dns-diagnosis/index.ts';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import type { SealedColumn } from '../../platform/secrets/index.ts';
+import { dkimPublicRecord } from '../../protocol/dkim/index.ts';
+
+export const RSA_BITS = 2048;
+const SEALED_FOR = 'dkim private key';
+
+export const SEALED_DKIM_KEYS: SealedColumn = {
+  table: 'dkim_keys',
+  column: 'private_key_sealed',
+  purpose: SEALED_FOR,
+};
+
+/** 1024 for DNS hosts that cannot hold the record of 2048; RFC 8301 §3.2 takes either. */
+export type RsaBits = 1024 | 2048;
+
+/**
+ * The keys of a domain that are used together: RSA, which every receiver understands, and Ed25519 beside it where the
+ * configuration says so. Selectors are random, so that two teams, or an old key and a new one, stand side by side.
+ */
+export async function newDkimKeys(
+  store: Store,
+  domainId: string,
+  options: { bits?: number; status?: KeyStatus } = {},
+): Promise<DkimKeyRow[]> {
+  const bits = options.bits ?? RSA_BITS;
+  const at = store.clock.now();
+  const rowOf = (algorithm: DkimKeyRow['algorithm'], privateKey: KeyObject, id = store.ids.uuid()): DkimKeyRow => ({
+    id,
+    domain_id: domainId,
+    selector: `rk${store.ids.hex(4)}`,
+    algorithm,
+    bits: algorithm === 'rsa-sha256' ? bits : null,
+    private_key_sealed: store.secrets.seal(
+      privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+      SEALED_FOR,
+      id,
+    ),
+    created_at: at,
+    status: options.status ?? 'active',
+    status_at: at,
+  });
+  const rsa = rowOf('rsa-sha256', await store.makeRsaKey(bits));
+  if (!store.config.domains.ed25519) return [rsa];
+  return [rsa, rowOf('ed25519-sha256', generateKeyPairSync('ed25519').privateKey)];
+}
+
+export const openDkimKey = (store: Store, row: DkimKeyRow): KeyObject =>
+  createPrivateKey(store.secrets.open(row.private_key_sealed, SEALED_FOR, row.id));
+
+/** The text of the TXT record that publishes a key. */
+const publishedKey = (store: Store, row: DkimKeyRow): string =>
+  dkimPublicRecord(createPublicKey(openDkimKey(store, row)));
+
+/**
+ * What a team publishes: its DKIM key, MX and SPF at the return path, where bounces come back, and what it has switched
+ * on besides. The key that mail is signed with stands first, the records that are only advised last.
+ */
+export function expectedRecords(store: Store, domain: DomainRow, keys: readonly DkimKeyRow[]): RecordRow[] {
+  const isMain = (key: DkimKeyRow): boolean => key.status === 'active' && key.algorithm === 'rsa-sha256';
+  const records: WantedRecord[] = [
+    ...keys.filter(isMain).map((key) => dkimRecord(store, domain, key)),
+    ...returnPathRecords(store, domain),
+    ...(domain.receiving === 'enabled' ? [receivingRecord(store, domain)] : []),
+    ...trackingRecords(store.config, domain),
+    ...BESIDE.flatMap((status) => keys.filter((key) => key.status === status && !isMain(key))).map((key) =>
+      dkimRecord(store, domain, key),
+    ),
+    { record: 'DMARC', name: `_dmarc.${domain.name}`, type: 'TXT', value: store.config.domains.dmarc, required: 0 },
+  ];
+  return records.map((record, position) => ({
+    priority: null,
+    key_status: null,
+    ...record,
+    domain_id: domain.id,
+    position,
+    status: 'not_started',
+  }));
+}
+
+const BESIDE = ['active', 'incoming', 'retiring'] as const;
+
+/** The same records with what is known already of those among them that stood before. */
+export function carryOver(wanted: readonly RecordRow[], known: readonly RecordRow[]): RecordRow[] {
+  return wanted.map((record) => {
+    const before = known.find((other) => isSameRecord(other, record));
+    if (!before) return record;
+    // Whether a CAA record is needed is not expected but found.
+    const required = record.record === 'TrackingCAA' ? before.required : record.required;
+    return { ...record, status: before.status, required };
+  });
+}
+
+function dkimRecord(store: Store, domain: DomainRow, key: DkimKeyRow): WantedRecord {
+  return {
+    record: 'DKIM',
+    name: `${key.selector}._domainkey.${domain.name}`,
+    type: 'TXT',
+    value: publishedKey(store, key),
+    required: key.status === 'active' && key.algorithm === 'rsa-sha256' ? 1 : 0,
+    key_status: key.status,
+  };
+}
+
+function returnPathRecords({ config }: Store, domain: DomainRow): WantedRecord[] {
+  const name = `${domain.custom_return_path}.${domain.name}`;
+  const { return_path_mx: mx, mx_priority: priority, spf } = config.domains;
+  const { host } = config.instance;
+  return [
+    { record: 'SPF', name, type: 'MX', value: mx.replaceAll('{host}', host), priority, required: 1 },
+    { record: 'SPF', name, type: 'TXT', value: spf.replaceAll('{host}', host), required: 1 },
+  ];
+}
+
+function receivingRecord({ config }: Store, domain: DomainRow): WantedRecord {
+  const { receiving_mx: mx, mx_priority: priority } = config.domains;
+  const value = mx.replaceAll('{host}', config.instance.host);
+  return { record: 'Receiving', name: domain.name, type: 'MX', value, priority, required: 1 };
+}
+
+/** What stands in DNS, made harmless and short. */
+export interface Found {
+  resolver: string[];
+  /** From the zone's own name servers; empty when they were not asked. */
+  authoritative: string[];
+}
+
+/** What DNS says of one record now, whatever was known of it before. */
+export interface RecordCheck {
+  record: RecordRow;
+  /** unknown: no server could say. */
+  verdict: Verdict;
+  diagnosis: string | null;
+  /** null: DNS was not asked for this. */
+  found: Found | null;
+}
+
+/** Undefined for a record that was not checked. */
+export const checkOf = (checks: readonly RecordCheck[], record: RecordRow): RecordCheck | undefined =>
+  checks.find((check) => isSameRecord(check.record, record));
+
+/**
+ * The name that stands in tracked links, led to us by the domain's owner, and leave for an authority to certify it.
+ * Nothing else of the domain hangs on them: while they are not published, mail goes out untouched.
+ */
+function trackingRecords(config: Config, domain: DomainRow): WantedRecord[] {
+  if (!domain.open_tracking && !domain.click_tracking) return [];
+  const value = config.tracking.host.replaceAll('{host}', config.instance.host).toLowerCase();
+  const name = `${domain.tracking_subdomain}.${domain.name}`;
+  return [
+    { record: 'Tracking', name, type: 'CNAME', value, required: 0 },
+    // RFC 8659 §3: what forbids stands above, and beside the CNAME no CAA record can stand.
+    {
+      record: 'TrackingCAA',
+      name: domain.name,
+      type: 'CAA',
+      value: `0 issue "${config.tracking.caa_issuer}"`,
+      required: 0,
+    },
+  ];
+}
+
+/** RFC 1034 §3.6.2: where a CNAME stands no other record can, and the return path has two. */
+export function returnPathClash(domain: DomainRow): Refusal | undefined {
+  const { tracking_subdomain: label, custom_return_path: returnPath, open_tracking, click_tracking } = domain;
+  if (label !== returnPath || (!open_tracking && !click_tracking)) return undefined;
+  const message = `tracking_subdomain: "${label}" is the label of the return path, whose records no CNAME can stand beside; choose another, such as ${label === 'track' ? 'links' : 'track'}.`;
+  return invalidFields([{ path: 'tracking_subdomain', message }]);
+}

@@ -1,0 +1,64 @@
+import { isUniqueViolation, type Page, type Executor } from '../../platform/db/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import { maySend } from './domain-state.ts';
+import { createVerifiedDomain } from './register-domain.ts';
+import type { DomainRow } from './domain-rows.ts';
+import {
+  findDomainByName,
+  isOwnedElsewhere,
+  recordsToCheck,
+  listDomainRows,
+  receivingDomain,
+  returnPathOwner,
+} from './domains.store.ts';
+import { saveChecks } from './save-checks.ts';
+import type { Ctx } from '../../tenancy/access/index.ts';
+import { presentDomainItem } from './present.ts';
+
+/**
+ * Finds the domain that a team sends from. With `development.any_sender` one that is missing is made, and one that is not
+ * verified is verified; a name of another team stays with that team, and switched off sending stays off.
+ */
+export async function findSendingDomain(store: Store, teamId: string, name: string): Promise<DomainRow | undefined> {
+  const found = await findDomainByName(store.db, teamId, name);
+  return mayBeMade(store, found) ? makeSendingDomain(store, teamId, { name, found }) : found;
+}
+
+/** Whether `makeSendingDomain` would help: for callers that remember domains. */
+export const mayBeMade = ({ config }: Pick<Store, 'config'>, found: DomainRow | undefined): boolean =>
+  config.development.any_sender && (found === undefined || (!maySend(found) && found.sending === 'enabled'));
+
+export async function makeSendingDomain(
+  store: Store,
+  teamId: string,
+  { name, found }: { name: string; found: DomainRow | undefined },
+): Promise<DomainRow | undefined> {
+  if (name === '' || (await isOwnedElsewhere(store.db, teamId, name))) return found;
+  if (found) {
+    const records = await recordsToCheck(store.db, found.id);
+    const checks = records.map((record) => ({ record, verdict: 'right' as const, diagnosis: null, found: null }));
+    await saveChecks(store, found, checks);
+    return findDomainByName(store.db, teamId, name);
+  }
+  try {
+    return await createVerifiedDomain(store, teamId, name);
+  } catch (error) {
+    // Another mail of the same moment has made it.
+    if (!isUniqueViolation(error)) throw error;
+    return findDomainByName(store.db, teamId, name);
+  }
+}
+
+export async function listDomains(ctx: Ctx, page: Page) {
+  const { rows, hasMore } = await listDomainRows(ctx.store.db, ctx.teamId, page);
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(presentDomainItem) };
+}
+
+/** Whether mail for this name comes to this installation: to its host, a domain that receives or a domain's return paths. */
+export async function takesMailHere(
+  { config, db }: { config: Store['config']; db: Executor },
+  name: string,
+): Promise<boolean> {
+  if (name === config.instance.host.toLowerCase()) return true;
+  return (await receivingDomain(db, name)) !== undefined || (await returnPathOwner(db, name)) !== undefined;
+}

@@ -1,0 +1,202 @@
+import {
+  isByMachine,
+  LAST_EVENTS,
+  recordEvents,
+  eventIdOf,
+  eventPage,
+  publicEventId,
+  type Happening,
+  type LastEvent,
+  type NewEvent,
+  type EventData,
+  type RecordedEvent,
+} from '../events/index.ts';
+import type { Executor, Page } from '../../platform/db/index.ts';
+import type { Ids } from '../../platform/ids/index.ts';
+import {
+  countClicks,
+  countOutcomes,
+  type BroadcastOutcome,
+} from '../../features/campaigns/broadcast-recipients/index.ts';
+import { advanceLastEvent, findEmail, type EmailRow } from './emails.store.ts';
+import { isoTime } from '../../platform/clock/index.ts';
+import { notFound } from '../../platform/refusal/index.ts';
+import { parseMailbox } from '../../protocol/address/index.ts';
+import { explainDelivery } from '../../protocol/explain-delivery/index.ts';
+import { CAUSES } from '../../protocol/smtp-reply/index.ts';
+import type { Ctx } from '../../tenancy/access/index.ts';
+import { suppressedNow } from '../suppressions/index.ts';
+import { mustBeWithinQuota } from '../../tenancy/usage/index.ts';
+import { attemptPage, type AttemptRow, type TriedRecipient } from './attempts.store.ts';
+
+/** What the envelope of an event says of its email. */
+export type EventEmail = Pick<EmailRow, 'id' | 'team_id' | 'domain_id' | 'broadcast_id'>;
+
+export type EmailEvent = {
+  email: EventEmail;
+  at: number;
+  /** Given where a repetition must be recognised. */
+  id?: string;
+  /**
+   * Whether the event is the first of its type for its email, so that counts of emails include it. Given by callers that know it
+   * because they have moved the email to the state themselves; otherwise `recordEmailEvents` finds it out.
+   */
+  isFirst?: boolean;
+  /** It counts towards no rate by which broadcasts are held. */
+  isExcused?: boolean;
+} & Happening<`email.${LastEvent | 'unsubscribed'}`>;
+
+/**
+ * Moves emails forward to the states of these events, and records the events. An email moves to a state at most once, so the
+ * events of that move are the first of their type: several where deliveries of one email settle together. They are counted
+ * once (`additionsOf` of `events/metric-counts.ts`). What a machine opened or clicked moves nothing, and no more does a reader who leaves. Those of a broadcast are added to its report. States come before counts, in the order of `LAST_EVENTS`: transactions that write the same rows never
+ * deadlock.
+ */
+export async function recordEmailEvents(tx: Executor, ids: Ids, events: readonly EmailEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  const moves = new Map<string, Set<string>>();
+  for (const event of events) {
+    const { type, email, isFirst } = event;
+    if (isFirst !== undefined || isByMachine(event)) continue;
+    const emails = moves.get(type);
+    if (emails) emails.add(email.id);
+    else moves.set(type, new Set([email.id]));
+  }
+  const moved = new Set<string>();
+  for (const state of LAST_EVENTS) {
+    const type = `email.${state}`;
+    for (const id of await advanceLastEvent(tx, [...(moves.get(type) ?? [])], state)) moved.add(`${id} ${type}`);
+  }
+  await recordEvents(
+    tx,
+    ids,
+    events.map(({ email, isFirst, isExcused: _, ...event }): NewEvent => {
+      const { id: subjectId, team_id: teamId, domain_id: domainId, broadcast_id: broadcastId } = email;
+      const envelope = { teamId, subjectId, domainId, broadcastId: broadcastId ?? undefined };
+      return { ...event, ...envelope, isFirst: isFirst ?? moved.has(`${subjectId} ${event.type}`) };
+    }),
+  );
+  await reportToBroadcasts(tx, ids, events);
+}
+
+async function reportToBroadcasts(tx: Executor, ids: Ids, events: readonly EmailEvent[]): Promise<void> {
+  const outcomes = events.filter(({ email, type }) => email.broadcast_id !== null && !BORN.has(type)).map(outcomeOf);
+  if (outcomes.length === 0) return;
+  await countOutcomes(tx, ids, outcomes);
+  await countClicks(tx, () => ids.uuid(), outcomes);
+}
+
+/** An email that is accepted is in the report from the beginning. */
+const BORN = new Set<string>(['email.queued', 'email.scheduled']);
+
+function outcomeOf(event: EmailEvent): BroadcastOutcome {
+  const outcome = {
+    emailId: event.email.id,
+    type: event.type,
+    isMachine: isByMachine(event),
+    isExcused: event.isExcused ?? false,
+  };
+  if (event.type === 'email.clicked') return { ...outcome, link: event.data.click.link };
+  if (event.type === 'email.bounced') return { ...outcome, bounce: BOUNCES[event.data.bounce.type] };
+  return outcome;
+}
+
+const BOUNCES = { Permanent: 'permanent', Transient: 'transient', Undetermined: 'undetermined' } as const;
+
+/** Everything that happened to an email, newest first. */
+export async function listEmailEvents(ctx: Ctx, emailId: string, page: Page) {
+  await mustBeReadable(ctx, emailId);
+  // An id that is none is before and after nothing, as that of another list is.
+  const idOf = (publicId: string | undefined) => publicId && (eventIdOf(publicId) ?? publicId);
+  const within = { limit: page.limit, after: idOf(page.after), before: idOf(page.before) };
+  const { rows, hasMore } = await eventPage(ctx.store.db, emailId, within);
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(presentEvent) };
+}
+
+/** Every try to deliver an email, newest first, with what came of it for each recipient and what that means; and who is suppressed now. */
+export async function listEmailAttempts(ctx: Ctx, emailId: string, page: Page) {
+  const email = await mustBeReadable(ctx, emailId);
+  const { rows, hasMore } = await attemptPage(ctx.store.db, emailId, page);
+  const suppressed = await suppressedNow(ctx, recipientsOf(email));
+  return {
+    object: 'list' as const,
+    has_more: hasMore,
+    data: rows.map(presentAttempt),
+    suppressed,
+    request_id: email.request_id,
+  };
+}
+
+async function mustBeReadable(ctx: Ctx, emailId: string): Promise<EmailRow> {
+  const email = await findEmail(ctx.store.db, ctx.teamId, emailId);
+  if (!email) throw notFound('Email');
+  await mustBeWithinQuota(ctx);
+  return email;
+}
+
+/** What its readers did is their team's to know. */
+const OF_READERS: ReadonlySet<string> = new Set(['email.opened', 'email.clicked', 'email.unsubscribed']);
+const STORY_MAX = 100;
+const STORY_PAGES_MAX = 10;
+
+/** What became of an email on its way, newest first, without who read it. */
+export async function storyOf(db: Executor, emailId: string) {
+  const events: RecordedEvent[] = [];
+  let page: Page = { limit: STORY_MAX };
+  let isCut = true;
+  for (let pages = 0; pages < STORY_PAGES_MAX && isCut && events.length < STORY_MAX; pages++) {
+    const { rows, hasMore } = await eventPage(db, emailId, page);
+    events.push(...rows.filter(({ type }) => !OF_READERS.has(type)));
+    page = { limit: STORY_MAX, after: rows.at(-1)?.id };
+    isCut = hasMore;
+  }
+  const tries = await attemptPage(db, emailId, { limit: STORY_MAX });
+  return {
+    events: events.slice(0, STORY_MAX).map(presentEvent),
+    attempts: tries.rows.map(presentAttempt),
+    is_cut: isCut || tries.hasMore || events.length > STORY_MAX,
+  };
+}
+
+/** The bare addresses, each once. */
+function recipientsOf({ to_list: to, cc_list: cc, bcc_list: bcc }: EmailRow): string[] {
+  const written = [to, cc, bcc].flatMap((json) => (json === null ? [] : (JSON.parse(json) as string[])));
+  const parsed = written.map((text) => parseMailbox(text));
+  return [...new Set(parsed.flatMap((one) => (one.ok ? [one.mailbox.address] : [])))];
+}
+
+function presentEvent({ id, type, at, data }: RecordedEvent) {
+  const failed = type === 'email.failed' ? (data as EventData['email.failed'] | undefined)?.failed : undefined;
+  // No try tells it, because none ended so.
+  const meaning = failed && explainDelivery({ outcome: 'failed', reason: failed.reason, reply: null });
+  return {
+    id: publicEventId(id),
+    type,
+    created_at: isoTime(at),
+    data: (data as Record<string, unknown> | undefined) ?? null,
+    explanation: meaning?.sentence ?? null,
+    advice: meaning?.advice ?? null,
+  };
+}
+
+function presentAttempt(row: AttemptRow) {
+  const { tls_version: version, tls_cipher: cipher } = row;
+  return {
+    id: row.id,
+    created_at: isoTime(row.created_at),
+    attempt: row.attempt,
+    destination: row.destination,
+    mx: row.mx,
+    relay: row.relay,
+    address: row.address,
+    tls: version === null || cipher === null ? null : { version, cipher },
+    duration_ms: row.duration_ms,
+    recipients: (JSON.parse(row.recipients) as TriedRecipient[]).map((recipient) => {
+      const { sentence, advice } = explainDelivery(recipient, row);
+      const cause = recipient.cause ?? null;
+      const responsible = cause === null ? null : CAUSES[cause].responsible;
+      return { ...recipient, cause, responsible, explanation: sentence, advice };
+    }),
+    transcript: row.transcript?.split('\n') ?? [],
+  };
+}

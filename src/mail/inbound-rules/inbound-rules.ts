@@ -1,0 +1,206 @@
+import type { CreateInboundRuleRequest, UpdateInboundRuleRequest } from '../../contract/index.ts';
+import { invalidFields, refuse, notFound, type FieldFault } from '../../platform/refusal/index.ts';
+import { lockTeam, type Ctx } from '../../tenancy/access/index.ts';
+import { findDomainByName, takesMailHere } from '../domains/index.ts';
+import {
+  insertRule,
+  rulesOf,
+  lockRule,
+  updateRuleRow,
+  deleteRuleRow,
+  findRule,
+  listRuleRows,
+  type InboundRuleRow,
+  type InboundAction,
+} from './inbound-rules.store.ts';
+import { isoTime } from '../../platform/clock/index.ts';
+import type { Page } from '../../platform/db/index.ts';
+import { normalizeAddress, parseAddress, splitAddress } from '../../protocol/address/index.ts';
+
+/** Stands for any characters of a local part, none included; no address that a pattern is written for holds one. */
+const WILDCARD = '*';
+const EVERYTHING = '*';
+/** Each one more makes matching slower and a rule harder to understand. */
+const WILDCARDS_MAX = 5;
+
+type Pattern = { ok: true; pattern: string; domain: string | undefined } | { ok: false; fault: string };
+
+/** Reads a pattern into the form in which addresses are compared; `domain` is missing where it matches everything. */
+function readPattern(text: string): Pattern {
+  const given = text.trim();
+  if (given === EVERYTHING) return { ok: true, pattern: EVERYTHING, domain: undefined };
+  const parts = splitAddress(given);
+  const wildcards = given.split(WILDCARD).length - 1;
+  if (!parts || parts.domain.includes(WILDCARD)) {
+    return { ok: false, fault: 'pattern must be an address, a pattern such as support+*@example.com, or *' };
+  }
+  if (wildcards > WILDCARDS_MAX) {
+    return { ok: false, fault: `pattern has ${wildcards} asterisks; use at most ${WILDCARDS_MAX}` };
+  }
+  // An asterisk is a character of an address as well, so that what is left can be checked as one.
+  const parsed = parseAddress(given);
+  if (!parsed.ok) return { ok: false, fault: `pattern: ${parsed.fault}` };
+  return { ok: true, pattern: normalizeAddress(parsed.mailbox.address), domain: parsed.mailbox.domain };
+}
+
+/** Whether an address, in the form in which addresses are compared, is meant by a pattern. */
+function isMatch(pattern: string, address: string): boolean {
+  if (pattern === EVERYTHING) return true;
+  const [first = '', ...others] = pattern.split(WILDCARD);
+  const last = others.pop();
+  if (last === undefined) return address === pattern;
+  if (!address.startsWith(first) || !address.endsWith(last)) return false;
+  const end = address.length - last.length;
+  let at = first.length;
+  for (const piece of others) {
+    const found = address.indexOf(piece, at);
+    if (found < 0) return false;
+    at = found + piece.length;
+  }
+  return at <= end;
+}
+
+/** More is more specific: an address before any pattern, then what leaves less open. */
+const specificity = (pattern: string): number =>
+  pattern.includes(WILDCARD) ? pattern.replaceAll(WILDCARD, '').length : Number.POSITIVE_INFINITY;
+
+/** All of them are read with each message that comes in. */
+const RULES_MAX = 200;
+
+/** A create that says what a rule says already is answered with that rule. */
+export async function createInboundRule(ctx: Ctx, input: CreateInboundRuleRequest) {
+  const { store, teamId } = ctx;
+  const pattern = await readOwnPattern(ctx, input.pattern);
+  const forwardTo = JSON.stringify(await readTargets(store, input.action, input.forward_to));
+  const row: InboundRuleRow = {
+    id: store.ids.uuid(),
+    team_id: teamId,
+    pattern,
+    action: input.action,
+    forward_to: forwardTo,
+    created_at: store.clock.now(),
+  };
+  const id = await store.db.tx(async (tx) => {
+    await lockTeam(tx, teamId);
+    const known = await rulesOf(tx, teamId);
+    const same = known.find((rule) => rule.pattern === pattern);
+    if (same) {
+      if (same.action !== row.action || same.forward_to !== row.forward_to) throw patternTaken(pattern);
+      return same.id;
+    }
+    if (known.length >= RULES_MAX) throw tooMany();
+    await insertRule(tx, row);
+    return row.id;
+  });
+  return { object: 'inbound_rule' as const, id };
+}
+
+async function readOwnPattern({ store, teamId }: Ctx, text: string): Promise<string> {
+  const read = readPattern(text);
+  if (!read.ok) throw invalidFields([{ path: 'pattern', message: read.fault }]);
+  if (read.domain !== undefined && !(await findDomainByName(store.db, teamId, read.domain))) {
+    const message = `${read.domain} is no domain of this team; add it first`;
+    throw invalidFields([{ path: 'pattern', message }]);
+  }
+  return read.pattern;
+}
+
+const patternTaken = (pattern: string) =>
+  refuse('validation_error', {
+    status: 422,
+    say: `There is a rule for ${pattern} already that says something else; change that one, or delete it first.`,
+  });
+
+const tooMany = () =>
+  refuse('validation_error', { status: 422, say: `A team may have at most ${RULES_MAX} rules; delete one first.` });
+
+/** The rule that decides about an address, of a team's rules with the oldest first. */
+export function ruleFor(rules: readonly InboundRuleRow[], address: string): InboundRuleRow | undefined {
+  const key = normalizeAddress(address);
+  let best: InboundRuleRow | undefined;
+  for (const rule of rules) {
+    if (isMatch(rule.pattern, key) && (!best || specificity(rule.pattern) > specificity(best.pattern))) best = rule;
+  }
+  return best;
+}
+
+export async function deleteInboundRule({ store, teamId }: Ctx, id: string) {
+  if (!(await store.db.tx((tx) => deleteRuleRow(tx, teamId, id)))) throw notFound('Inbound rule');
+  return { object: 'inbound_rule' as const, id, deleted: true as const };
+}
+
+export async function updateInboundRule({ store, teamId }: Ctx, id: string, input: UpdateInboundRuleRequest) {
+  await store.db.tx(async (tx) => {
+    const row = await lockRule(tx, teamId, id);
+    if (!row) throw notFound('Inbound rule');
+    const { action = row.action } = input;
+    const stays = action === 'forward' && row.action === 'forward' ? targetsOf(row) : undefined;
+    const targets = await readTargets({ config: store.config, db: tx }, action, input.forward_to ?? stays);
+    await updateRuleRow(tx, { id, action, forward_to: JSON.stringify(targets) });
+  });
+  return { object: 'inbound_rule' as const, id };
+}
+
+export async function getInboundRule({ store, teamId }: Ctx, id: string) {
+  const row = await findRule(store.db, teamId, id);
+  if (!row) throw notFound('Inbound rule');
+  return { object: 'inbound_rule' as const, ...present(row) };
+}
+
+export async function listInboundRules({ store, teamId }: Ctx, page: Page) {
+  const { rows, hasMore } = await listRuleRows(store.db, teamId, page);
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
+}
+
+export const targetsOf = ({ forward_to: list }: Pick<InboundRuleRow, 'forward_to'>): string[] =>
+  JSON.parse(list) as string[];
+
+const present = (row: InboundRuleRow) => ({
+  id: row.id,
+  pattern: row.pattern,
+  action: row.action,
+  forward_to: targetsOf(row),
+  created_at: isoTime(row.created_at),
+});
+
+/** The addresses that a rule forwards to, each once; refuses what could bring mail back to this installation. */
+async function readTargets(
+  store: Parameters<typeof takesMailHere>[0],
+  action: InboundAction,
+  given: readonly string[] | undefined,
+): Promise<string[]> {
+  if (action !== 'forward') {
+    if (given === undefined) return [];
+    throw refuse('validation_error', {
+      status: 422,
+      ...ofForwardTo(`forward_to belongs to the action forward alone; leave it out with ${action}.`),
+    });
+  }
+  if (given === undefined) {
+    throw refuse('validation_error', {
+      status: 422,
+      ...ofForwardTo('forward_to is missing: name 1 to 10 addresses that mail is forwarded to.'),
+    });
+  }
+  const faults: FieldFault[] = [];
+  const targets = new Map<string, string>();
+  for (const [i, text] of given.entries()) {
+    const parsed = parseAddress(text.trim());
+    if (!parsed.ok) {
+      faults.push({ path: `forward_to.${i}`, message: parsed.fault });
+      continue;
+    }
+    const { address, domain } = parsed.mailbox;
+    if (await takesMailHere(store, domain)) {
+      const message = `${domain} is received by this installation, so that mail could go in circles; name an address elsewhere`;
+      faults.push({ path: `forward_to.${i}`, message });
+      continue;
+    }
+    const key = normalizeAddress(address);
+    if (!targets.has(key)) targets.set(key, address);
+  }
+  if (faults.length > 0) throw invalidFields(faults);
+  return [...targets.values()];
+}
+
+const ofForwardTo = (say: string) => ({ say, errors: [{ path: 'forward_to', message: say }] });

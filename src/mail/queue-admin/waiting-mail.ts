@@ -1,0 +1,145 @@
+import { isoTime, nextTurn } from '../../platform/clock/index.ts';
+import { mustBeAlone, type Page } from '../../platform/db/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import { emailRowsByIds, emailSizes, presentEnvelope, storyOf } from '../emails/index.ts';
+import { slugsOf, suspendedTeams } from '../../tenancy/teams/index.ts';
+import {
+  holdsOnMail,
+  waitingPage,
+  countTouched,
+  heldIn,
+  holdsById,
+  retryNow,
+  takeUntouched,
+  untouchedIds,
+  pendingDeliveries,
+  queuedRows,
+  type WaitingFilter,
+  type WaitingRow,
+} from '../queue/index.ts';
+import { lastAttempts } from './read-queue.ts';
+import { asStored, presentHold, readSelection } from './holds.ts';
+import type { BodyOf } from '../../contract/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import type { OperatorCtx } from '../../tenancy/access/index.ts';
+import { settleDropped } from '../settle/index.ts';
+import { notFound } from '../../platform/refusal/index.ts';
+
+const HASH_HEX = 16;
+
+/** What an operator sees of a subject. The hash is keyed, because subjects are short enough to be guessed. */
+function shownSubject({ config, secrets }: Pick<Store, 'config' | 'secrets'>, subject: string) {
+  const { subjects } = config.operators;
+  const hash = (): string => secrets.mac('queue subject', Buffer.from(subject)).toString('hex').slice(0, HASH_HEX);
+  return { subject: subjects === 'text' ? subject : null, subject_hash: subjects === 'hash' ? hash() : null };
+}
+
+const HAS_NO_TIME: ReadonlySet<WaitingRow['state']> = new Set(['held', 'team_suspended', 'under_way']);
+
+export async function listWaiting(store: Store, filter: WaitingFilter, page: Page) {
+  const { db, clock } = store;
+  const { destination, team_id: team, email_id: email, state, id_end: end } = filter;
+  if (end !== undefined) mustBeAlone(filter);
+  const narrowed = {
+    ...{ destination: destination === undefined ? undefined : asStored(destination), state },
+    ...{ team_id: team?.toLowerCase(), email_id: email?.toLowerCase(), id_end: end },
+  };
+  const moment = { now: clock.now(), suspendedTeams: await suspendedTeams(db) };
+  const { rows, hasMore } = await waitingPage(db, narrowed, { ...moment, page });
+  const last = await lastAttempts(db, rows);
+  const broadcastIds = [...new Set(rows.flatMap((row) => row.broadcast_id ?? []))];
+  const reasons = new Map((await holdsOnMail(db, broadcastIds)).map(({ id, reason }) => [id, reason]));
+  const about = await aboutEmails(store, rows);
+  const present = (row: WaitingRow) => ({
+    id: row.id,
+    email_id: row.email_id,
+    team_id: row.team_id,
+    ...about(row),
+    destination: row.destination,
+    recipients: JSON.parse(row.recipients) as string[],
+    state: row.state,
+    attempts: row.attempt,
+    since: isoTime(row.accepted_at),
+    until: HAS_NO_TIME.has(row.state) ? null : isoTime(row.due_at),
+    hold_id: row.hold_id,
+    hold_reason: reasons.get(row.hold_id ?? '') ?? null,
+    last_attempt: last(row),
+  });
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
+}
+
+/** What the queue's own rows do not say of their emails. */
+async function aboutEmails(store: Store, rows: readonly WaitingRow[]) {
+  const ids = [...new Set(rows.map((row) => row.email_id))];
+  const emails = new Map((await emailRowsByIds(store.db, ids)).map((email) => [email.id, email]));
+  const sizes = await emailSizes(store, ids);
+  const slugs = await slugsOf(store.db, [...new Set(rows.map((row) => row.team_id))]);
+  return ({ email_id: id, team_id: team }: WaitingRow) => {
+    const email = emails.get(id);
+    return {
+      team: slugs.get(team) ?? '',
+      from: email?.sender ?? '',
+      ...shownSubject(store, email?.subject ?? ''),
+      size: sizes.get(id) ?? 0,
+    };
+  };
+}
+
+/** Short enough that claims and sends get in between. */
+const BATCH_ROWS = 200;
+
+const HOLDS_NAMED_MAX = 100;
+
+export async function retryWaiting({ store: { db, clock } }: OperatorCtx<World>, input: BodyOf<'retryQueue'>) {
+  const selection = readSelection(input);
+  const deliveries = await retryNow(db, selection, clock.now());
+  const byHold = await heldIn(db, selection);
+  const held = [...byHold.values()].reduce((sum, count) => sum + count, 0);
+  const holds = await holdsById(db, [...byHold.keys()], HOLDS_NAMED_MAX);
+  return { object: 'queue_retry' as const, deliveries, held, holds: holds.map(presentHold) };
+}
+
+/**
+ * Ends the deliveries that are not claimed: the rows go, and their failure is recorded, in one transaction. A claim that comes at the
+ * same moment has the row or does not, and what was handed off is never touched.
+ */
+export async function dropWaiting({ store }: OperatorCtx<World>, input: BodyOf<'dropQueue'>) {
+  const selection = readSelection(input);
+  const reason = input.reason.trim();
+  let deliveries = 0;
+  for await (const ids of untouchedIds(store.db, selection, BATCH_ROWS)) {
+    const { count, logLines } = await store.db.tx(async (tx) => {
+      const rows = await takeUntouched(tx, ids);
+      return {
+        count: rows.length,
+        logLines: await settleDropped(store, tx, rows, { reason: 'dropped_by_operator', detail: reason }),
+      };
+    });
+    deliveries += count;
+    for (const say of logLines) say(store.mailLog);
+    await nextTurn();
+  }
+  return { object: 'queue_drop' as const, deliveries, left: await countTouched(store.db, selection) };
+}
+
+/** An email of any team on its way, in the queue or past it; it may be named by one of its deliveries. */
+export async function readQueuedEmail(store: Store, emailOrDelivery: string) {
+  const { db } = store;
+  const id = emailOrDelivery.toLowerCase();
+  const [delivery] = await queuedRows(db, [id]);
+  const [email] = await emailRowsByIds(db, [delivery?.email_id ?? id]);
+  if (!email) throw notFound('Email');
+  const [slugs, sizes] = await Promise.all([slugsOf(db, [email.team_id]), emailSizes(store, [email.id])]);
+  return {
+    object: 'queued_email' as const,
+    id: email.id,
+    team_id: email.team_id,
+    team: slugs.get(email.team_id) ?? '',
+    request_id: email.request_id,
+    ...presentEnvelope(email),
+    ...shownSubject(store, email.subject),
+    size: sizes.get(email.id) ?? 0,
+    ...(await storyOf(db, email.id)),
+    pending: await pendingDeliveries(store, email.id),
+  };
+}

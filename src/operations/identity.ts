@@ -1,0 +1,169 @@
+import {
+  changePassword,
+  confirmPasswordReset,
+  requestPasswordReset,
+  signUp,
+  signUpByInvitation,
+  verifyEmail,
+  tell,
+} from '../features/identity/accounts/index.ts';
+import { mustHaveUsedPassword } from '../tenancy/session-rows/index.ts';
+import { pageOf, type Operations, type OperationCtx } from './operation.ts';
+import {
+  endOneSession,
+  getMe,
+  getSession,
+  listSessions,
+  logIn,
+  logOut,
+  recoverMfa,
+  verifyMfa,
+} from '../features/identity/sessions/index.ts';
+import { confirmMfa, disableMfa, enrolMfa, getMfa, replaceRecoveryCodes } from '../features/identity/mfa/index.ts';
+import { verifySsoDomain } from '../features/identity/sso-sign-in/index.ts';
+import {
+  addSsoDomain,
+  deleteSso,
+  getSso,
+  putSso,
+  removeSsoDomain,
+  unlinkTeamMember,
+} from '../features/identity/sso/index.ts';
+import {
+  authorizationServer,
+  deleteClient,
+  disableOauthClient,
+  enableOauthClient,
+  exchangeToken,
+  getClient,
+  limitOauthGrant,
+  listOauthClients,
+  listOauthGrants,
+  protectedResource,
+  registerClient,
+  replaceClient,
+  revokeOauthGrant,
+  revokeToken,
+} from '../features/identity/oauth/index.ts';
+import {
+  approveDeviceLogin,
+  beginDeviceLogin,
+  denyDeviceLogin,
+  getDeviceLogin,
+  pollDeviceLogin,
+} from '../features/identity/device-logins/index.ts';
+import {
+  acceptInvitation,
+  createInvitation,
+  listInvitations,
+  revokeInvitation,
+} from '../features/identity/invitations/index.ts';
+import { fetchFilesOf, lookAt } from '../features/identity/approval-review/index.ts';
+import {
+  approveCall,
+  getApproval,
+  listApprovals,
+  rejectCall,
+  type Look,
+} from '../features/identity/approvals/index.ts';
+
+export const accounts = {
+  signUp: (ctx, { body }) => signUp(ctx, body),
+  verifyEmail: (ctx, { body }) => verifyEmail(ctx, body.token),
+  requestPasswordReset: (ctx, { body }) => requestPasswordReset(ctx, body.email),
+  confirmPasswordReset: (ctx, { body }) => confirmPasswordReset(ctx, body),
+  changePassword: async (ctx, { body }) => {
+    await mustHaveUsedPassword(ctx.store.db, ctx.actor.sessionId);
+    return changePassword(ctx, body);
+  },
+  signUpByInvitation: (ctx, { body }) => signUpByInvitation(ctx, body),
+} satisfies Partial<Operations>;
+
+export const sessions = {
+  logIn: (ctx, { body }) => logIn(ctx, body),
+  logOut: (ctx, { body }) => logOut(ctx, body),
+  getMe: (ctx) => getMe(ctx),
+  getSession: (ctx) => getSession(ctx),
+  listSessions: (ctx, { query }) => listSessions(ctx, pageOf(query)),
+  endSession: (ctx, { path }) => endOneSession(ctx, path.session_id),
+} satisfies Partial<Operations>;
+
+export const mfa = {
+  getMfa: (ctx) => getMfa(ctx),
+  enrolMfa: async (ctx) => {
+    await mustHaveUsedPassword(ctx.store.db, ctx.actor.sessionId);
+    return enrolMfa(ctx);
+  },
+  confirmMfa: async (ctx, { body }) => {
+    await mustHaveUsedPassword(ctx.store.db, ctx.actor.sessionId);
+    return confirmMfa(ctx, body, tell);
+  },
+  disableMfa: async (ctx, { body }) => {
+    await mustHaveUsedPassword(ctx.store.db, ctx.actor.sessionId);
+    return disableMfa(ctx, body, tell);
+  },
+  replaceRecoveryCodes: async (ctx, { body }) => {
+    await mustHaveUsedPassword(ctx.store.db, ctx.actor.sessionId);
+    return replaceRecoveryCodes(ctx, body, tell);
+  },
+  verifyMfa: (ctx, { body }) => verifyMfa(ctx, body),
+  recoverMfa: (ctx, { body }) => recoverMfa(ctx, body, tell),
+} satisfies Partial<Operations>;
+
+export const sso = {
+  getSso: (ctx, { path }) => getSso(ctx, path.team_id),
+  putSso: (ctx, { path, body }) => putSso(ctx, path.team_id, body),
+  deleteSso: (ctx, { path }) => deleteSso(ctx, path.team_id),
+  addSsoDomain: (ctx, { path, body }) => addSsoDomain(ctx, path.team_id, body),
+  removeSsoDomain: (ctx, { path }) => removeSsoDomain(ctx, { teamId: path.team_id, domain: path.domain }),
+  verifySsoDomain: (ctx, { path }) =>
+    verifySsoDomain(ctx, { teamId: path.team_id, domain: path.domain, unaudited: ctx.services.world }),
+  unlinkTeamMember: (ctx, { path }) => unlinkTeamMember(ctx, { teamId: path.team_id, memberId: path.member_id }),
+} satisfies Partial<Operations>;
+
+/** The bodies of x-oauth-flow come unchecked: RFC 6749 has rules of its own for them, which the resource keeps. */
+export const oauth = {
+  getAuthorizationServer: async ({ store }) => authorizationServer(store),
+  getProtectedResource: async ({ store }) => protectedResource(store, ''),
+  getMcpResource: async ({ store }) => protectedResource(store, '/mcp'),
+  registerClient: (ctx, { body }) => registerClient(ctx, { ...body }),
+  getClient: (ctx, { path }) => getClient(ctx, path.client_id),
+  replaceClient: (ctx, { path, body }) => replaceClient(ctx, path.client_id, { ...body }),
+  deleteClient: (ctx, { path }) => deleteClient(ctx, path.client_id),
+  exchangeToken: (ctx, { body }) => exchangeToken(ctx, { ...body }, tell),
+  revokeToken: (ctx, { body }) => revokeToken(ctx, { ...body }),
+  listOauthGrants: (ctx, { query }) => listOauthGrants(ctx, pageOf(query)),
+  limitOauthGrant: (ctx, { path, body }) => limitOauthGrant(ctx, path.oauth_grant_id, body),
+  revokeOauthGrant: (ctx, { path }) => revokeOauthGrant(ctx, path.oauth_grant_id),
+  listOauthClients: (ctx, { query = {} }) => listOauthClients(ctx.store, query, pageOf(query)),
+  disableOauthClient: (ctx, { path, body }) => disableOauthClient(ctx, path.oauth_client_id, body.reason),
+  enableOauthClient: (ctx, { path }) => enableOauthClient(ctx, path.oauth_client_id),
+} satisfies Partial<Operations>;
+
+export const deviceLogins = {
+  beginDeviceLogin: (ctx, { body }) => beginDeviceLogin(ctx, body),
+  getDeviceLogin: (ctx, { query }) => getDeviceLogin(ctx, query.user_code),
+  approveDeviceLogin: (ctx, { body }) => approveDeviceLogin(ctx, body.user_code),
+  denyDeviceLogin: (ctx, { body }) => denyDeviceLogin(ctx, body.user_code),
+  pollDeviceLogin: (ctx, { body }) => pollDeviceLogin(ctx, body.device_code),
+} satisfies Partial<Operations>;
+
+export const invitations = {
+  listInvitations: (ctx, { path, query }) => listInvitations(ctx, path.team_id, pageOf(query)),
+  createInvitation: (ctx, { path, body }) => createInvitation(ctx, path.team_id, body),
+  revokeInvitation: (ctx, { path }) => revokeInvitation(ctx, path.team_id, path.invitation_id),
+  acceptInvitation: (ctx, { body }) => acceptInvitation(ctx, body.token),
+} satisfies Partial<Operations>;
+
+const lookFor =
+  (ctx: OperationCtx): Look =>
+  (call, files) =>
+    lookAt(ctx, call, files);
+
+export const approvals = {
+  listApprovals: (ctx, { query = {} }) => listApprovals(ctx, query, pageOf(query), ctx.maker),
+  getApproval: (ctx, { path }) => getApproval(ctx, path.approval_id, ctx.maker, lookFor(ctx)),
+  approveCall: (ctx, { path }) =>
+    approveCall(ctx, path.approval_id, ctx.maker, { fill: (call) => fetchFilesOf(ctx, call), look: lookFor(ctx) }),
+  rejectCall: (ctx, { path, body }) => rejectCall(ctx, path.approval_id, body?.reason, ctx.maker),
+} satisfies Partial<Operations>;

@@ -1,0 +1,88 @@
+import {
+  createInbox,
+  createInboxLabel,
+  deleteInbox,
+  deleteInboxLabel,
+  getInbox,
+  getInboxAgent,
+  listInboxChannels,
+  listInboxes,
+  listInboxLabels,
+  updateInbox,
+  updateInboxAgent,
+  updateInboxLabel,
+} from '../features/inbox/inboxes/index.ts';
+import { pageOf, type Operations } from './operation.ts';
+import {
+  changeThreadLabels,
+  deleteInboxThread,
+  getInboxThread,
+  getInboxThreadEmail,
+  listInboxThreadEmails,
+  listInboxThreads,
+  searchInboxThreads,
+  updateInboxThread,
+} from '../features/inbox/inbox-threads/index.ts';
+import { idempotencyOf } from '../mail/accept/index.ts';
+import { createDraft, forwardEmail, replyToEmail, sendDraft, updateDraft } from '../features/inbox/composing/index.ts';
+import { deleteDraft, getDraft, listDrafts } from '../features/inbox/inbox-drafts/index.ts';
+
+export const inboxes = {
+  listInboxChannels: (ctx) => listInboxChannels(ctx),
+  createInbox: (ctx, { body }) => createInbox(ctx, body),
+  listInboxes: (ctx, { query }) => listInboxes(ctx, pageOf(query)),
+  getInbox: (ctx, { path }) => getInbox(ctx, path.inbox),
+  updateInbox: (ctx, { path, body }) => updateInbox(ctx, path.inbox, body),
+  deleteInbox: (ctx, { path }) => deleteInbox(ctx, path.inbox),
+  listInboxLabels: (ctx, { path }) => listInboxLabels(ctx, path.inbox),
+  createInboxLabel: (ctx, { path, body }) => createInboxLabel(ctx, path.inbox, body),
+  updateInboxLabel: (ctx, { path, body }) => updateInboxLabel(ctx, path.inbox, path.label_id, body),
+  deleteInboxLabel: (ctx, { path }) => deleteInboxLabel(ctx, path.inbox, path.label_id),
+  getInboxAgent: (ctx, { path }) => getInboxAgent(ctx, path.inbox),
+  updateInboxAgent: (ctx, { path, body }) => updateInboxAgent(ctx, path.inbox, body),
+} satisfies Partial<Operations>;
+
+export const inboxThreads = {
+  listInboxThreads: (ctx, { path, query = {} }) => listInboxThreads(ctx, path.inbox, query, pageOf(query)),
+  searchInboxThreads: (ctx, { path, query = {} }) => searchInboxThreads(ctx, path.inbox, query, pageOf(query)),
+  getInboxThread: (ctx, { path }) => getInboxThread(ctx, path.inbox, path.thread_id),
+  updateInboxThread: (ctx, { path, body }) => updateInboxThread(ctx, path.inbox, path.thread_id, body),
+  deleteInboxThread: (ctx, { path }) => deleteInboxThread(ctx, path.inbox, path.thread_id),
+  addInboxThreadLabels: (ctx, { path, body }) =>
+    changeThreadLabels(ctx, path.inbox, path.thread_id, { kind: 'add', labels: body.labels }),
+  setInboxThreadLabels: (ctx, { path, body }) =>
+    changeThreadLabels(ctx, path.inbox, path.thread_id, { kind: 'set', labels: body.labels }),
+  removeInboxThreadLabel: (ctx, { path }) =>
+    changeThreadLabels(ctx, path.inbox, path.thread_id, { kind: 'remove', labels: [path.label_id] }),
+  listInboxThreadEmails: (ctx, { path, query }) =>
+    listInboxThreadEmails(ctx, path.inbox, path.thread_id, pageOf(query)),
+  getInboxThreadEmail: (ctx, { path }) => getInboxThreadEmail(ctx, path.inbox, path.thread_id, path.inbox_email_id),
+} satisfies Partial<Operations>;
+
+export const inboxDrafts = {
+  replyToInboxEmail: (ctx, { path, body, header }) =>
+    replyToEmail(ctx, ctx.services.accept, {
+      ...{ named: path.inbox, threadId: path.thread_id, emailId: path.inbox_email_id, body },
+      idempotency: idempotencyOf(ctx, header, { operation: 'replyToInboxEmail', said: { path, body } }),
+    }),
+  forwardInboxEmail: (ctx, { path, body, header }) =>
+    forwardEmail(ctx, ctx.services.accept, {
+      ...{ named: path.inbox, threadId: path.thread_id, emailId: path.inbox_email_id, body },
+      idempotency: idempotencyOf(ctx, header, { operation: 'forwardInboxEmail', said: { path, body } }),
+    }),
+  createInboxDraft: (ctx, { path, body, header }) =>
+    createDraft(ctx, ctx.services.accept, {
+      ...{ named: path.inbox, body },
+      idempotency: idempotencyOf(ctx, header, { operation: 'createInboxDraft', said: { path, body } }),
+    }),
+  listInboxDrafts: (ctx, { path, query }) => listDrafts(ctx, path.inbox, pageOf(query)),
+  getInboxDraft: (ctx, { path }) => getDraft(ctx, path.inbox, path.draft_id),
+  updateInboxDraft: (ctx, { path, body }) =>
+    updateDraft(ctx, ctx.services.accept, { named: path.inbox, id: path.draft_id, body }),
+  deleteInboxDraft: (ctx, { path }) => deleteDraft(ctx, path.inbox, path.draft_id),
+  sendInboxDraft: (ctx, { path, body, header }) =>
+    sendDraft(ctx, ctx.services.accept, {
+      ...{ named: path.inbox, id: path.draft_id, body },
+      idempotency: idempotencyOf(ctx, header, { operation: 'sendInboxDraft', said: { path, body: body ?? null } }),
+    }),
+} satisfies Partial<Operations>;

@@ -1,0 +1,38 @@
+import { isUndefinedTable } from './faults.ts';
+import { inCompany } from './group-commit.ts';
+import { memoOver } from './memo.ts';
+import type { Db, Executor } from './db.ts';
+
+/**
+ * What is remembered on PostgreSQL, where other nodes write too. Each transaction that changes a table changes its number in `table_changes`
+ * in the same transaction (by triggers of migrations/0001_schema.ts); the numbers are read before anything remembered is used, in one
+ * statement for all who ask at that moment. So a change that is committed is seen by every look-up that begins behind it.
+ */
+export function createPgMemo(db: Pick<Executor, 'all'>): Db['memo'] {
+  const versions = inCompany<void, ReadonlyMap<string, number>>(async (askers) => {
+    const read = await readVersions(db);
+    return askers.map(() => read);
+  });
+  return (tables, load) =>
+    memoOver(async () => {
+      const known = await versions();
+      // Of a table without a number nothing is remembered.
+      return tables.reduce<number | undefined>((sum, table) => plus(sum, known.get(table)), 0);
+    }, load);
+}
+
+const plus = (sum: number | undefined, version: number | undefined): number | undefined =>
+  sum === undefined || version === undefined ? undefined : sum + version;
+
+async function readVersions(db: Pick<Executor, 'all'>): Promise<ReadonlyMap<string, number>> {
+  try {
+    const rows = await db.all<{ table_name: string; version: number }>(
+      'select table_name, sum(version)::bigint as version from table_changes group by table_name',
+    );
+    return new Map(rows.map(({ table_name: name, version }) => [name, version]));
+  } catch (error) {
+    // A database that is yet to be migrated.
+    if (isUndefinedTable(error)) return new Map();
+    throw error;
+  }
+}

@@ -1,0 +1,157 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { clickOf, createLinkHosts, openingOf, hostNameOf, type Tracking } from '../../features/tracking/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { isMachineFetch } from '../../protocol/machine-opens/index.ts';
+import type { TrackedMail } from '../../protocol/track-links/index.ts';
+import { createClientAddress, createRequestedHost } from './client-address.ts';
+import { pipeline } from 'node:stream/promises';
+import { imageOfToken, openImage, tokenInPath, type ImageRow } from '../../features/templates/images/index.ts';
+
+/** The smallest image there is: one transparent dot. */
+const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64');
+const NOT_FOUND = Buffer.from(
+  'This link does not work: it is not one of ours, was cut short on its way, or has been switched off.\n',
+);
+
+/** A cached answer would hide the next reader of the same mail. */
+const EVERY_ANSWER = [
+  ...['cache-control', 'no-store'],
+  ...['referrer-policy', 'no-referrer'],
+  ...['x-robots-tag', 'noindex, nofollow'],
+];
+const NOSNIFF = ['x-content-type-options', 'nosniff'];
+const PIXEL_HEADERS = [
+  ...EVERY_ANSWER,
+  ...NOSNIFF,
+  'content-type',
+  'image/gif',
+  'content-length',
+  String(PIXEL.length),
+];
+const NOT_FOUND_HEADERS = [
+  ...EVERY_ANSWER,
+  ...NOSNIFF,
+  ...['content-type', 'text/plain; charset=utf-8', 'content-length', String(NOT_FOUND.length)],
+];
+
+/** Any text in the place of the token matches: most are no tokens, and all of those get the same answer. */
+const FORM = /^\/([co])\/([^?]*?)(\.gif)?(?:\?|$)/;
+
+/**
+ * Answers the pixels and links of tracked mail, each on the tracking host of its domain; returns false to leave a
+ * request to the API. It runs before the API's hooks, because a reader has no key, and because a proxy that fetches for
+ * thousands of readers must not meet the rate limit of one caller. Forged tokens are not limited: checking one costs
+ * less than counting it, and 96 bits are not guessed.
+ */
+export function createTrackingRoutes(
+  world: World,
+  tracking: Tracking,
+): (request: IncomingMessage, response: ServerResponse) => boolean {
+  const clientAddress = createClientAddress(world.config.http.trusted_proxies);
+  const requestedHost = createRequestedHost(world.config.http.trusted_proxies);
+  const hosts = createLinkHosts(world);
+  return (request, response) => {
+    const { url = '', method } = request;
+    // Other requests are passed on after a look at one character.
+    if (url.charAt(2) !== '/' || (method !== 'GET' && method !== 'HEAD')) return false;
+    const [, kind, token = '', suffix] = FORM.exec(url) ?? [];
+    if (kind === undefined || (request.headers.host === undefined && request.httpVersion !== '1.0')) return false;
+    const answer = (status: number, headers: string[], body?: Buffer): void => {
+      response.writeHead(status, headers).end(method === 'HEAD' ? undefined : body);
+    };
+    const answerNotFound = (): void => answer(404, NOT_FOUND_HEADERS, NOT_FOUND);
+    /** Answers only after the open or click is recorded. */
+    const note = (what: { emailId: string; link?: string }, answerNow: () => void): void => {
+      const reader = { ipAddress: clientAddress(request), userAgent: request.headers['user-agent'] ?? '' };
+      const machine = isMachineFetch({ method, headers: request.headers }) ? { machine: true as const } : {};
+      tracking.note({ ...what, ...reader, ...machine }, answerNow);
+    };
+    const whereItWorks = (mail: TrackedMail, go: () => void): true => {
+      const works = hosts.works(mail, requestedHost(request));
+      if (works === true) go();
+      else if (works === false) answerNotFound();
+      else void works.then((doesIt) => (doesIt ? go() : answerNotFound()));
+      return true;
+    };
+    const opened = kind === 'o' && suffix ? openingOf(world, token) : undefined;
+    if (opened) {
+      return whereItWorks(opened, () => note({ emailId: opened.emailId }, () => answer(200, PIXEL_HEADERS, PIXEL)));
+    }
+    const click = kind === 'c' && !suffix ? clickOf(world, token) : undefined;
+    if (!click) {
+      answerNotFound();
+      return true;
+    }
+    return whereItWorks(click, () => {
+      // Normalised as a browser does it: ASCII, without anything that a header cannot hold.
+      const headers = [...EVERY_ANSWER, 'location', new URL(click.target).href, 'content-length', '0'];
+      note({ emailId: click.emailId, link: click.target }, () => answer(302, headers));
+    });
+  };
+}
+
+const EVERY_IMAGE = {
+  'x-content-type-options': 'nosniff',
+  // Whatever else its bytes may be read as: opened by itself it runs nothing and loads nothing.
+  'content-security-policy': "sandbox; default-src 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-robots-tag': 'noindex, nofollow',
+};
+/** Mail is shown on pages of others. */
+const SHOWN_ANYWHERE = { 'cross-origin-resource-policy': 'cross-origin' };
+/** The bytes behind an address never change. Who has them may show them for a year, also once they are deleted here. */
+const FOR_A_YEAR = { 'cache-control': 'public, max-age=31536000, immutable' };
+const NOT_KEPT = { 'cache-control': 'no-store', 'content-type': 'text/plain; charset=utf-8' };
+
+/**
+ * Answers pictures of mail by their addresses; returns false to leave a request to the API. It runs before the API's hooks,
+ * because a reader has no key, and because a proxy that fetches for thousands of readers must not meet the rate limit of one
+ * caller. It sets no cookie and asks for none.
+ */
+export function createImageRoutes(world: World): (request: IncomingMessage, response: ServerResponse) => boolean {
+  const requestedHost = createRequestedHost(world.config.http.trusted_proxies);
+  return (request, response) => {
+    const { url = '', method, headers } = request;
+    if (!url.startsWith('/i/') || (method !== 'GET' && method !== 'HEAD')) return false;
+    if (headers.host === undefined && request.httpVersion !== '1.0') return false;
+    void answer(request, response).catch((error: unknown) => {
+      world.log.error({ err: error }, 'an image could not be served');
+      if (response.headersSent) response.destroy();
+      else say(response, 503, 'This image cannot be shown just now; try again later.\n', method === 'HEAD');
+    });
+    return true;
+  };
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const isHead = request.method === 'HEAD';
+    const token = tokenInPath(request.url ?? '');
+    const image = token && (await imageOfToken(world, token, hostNameOf(requestedHost(request))));
+    if (!image) return sayGone(response, isHead);
+    const head = { ...EVERY_IMAGE, ...SHOWN_ANYWHERE, ...FOR_A_YEAR, etag: etagOf(image) };
+    if (isKnown(request.headers['if-none-match'], etagOf(image))) return void response.writeHead(304, head).end();
+    const whole = { ...head, 'content-type': image.content_type, 'content-length': image.bytes };
+    if (isHead) return void response.writeHead(200, whole).end();
+    const content = await openImage(world, image);
+    if (!content) return sayGone(response, isHead);
+    response.writeHead(200, whole);
+    await pipeline(content, response).catch((error: NodeJS.ErrnoException) => {
+      // The reader has gone.
+      if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE' && !response.destroyed) throw error;
+    });
+  }
+}
+
+const etagOf = ({ content_hash: hash }: ImageRow): string => `"${hash.slice(0, 32)}"`;
+
+/** RFC 9110 §13.1.2: the comparison is the weak one. */
+const isKnown = (asked: string | undefined, etag: string): boolean =>
+  asked !== undefined &&
+  (asked.trim() === '*' || asked.split(',').some((one) => one.trim().replace(/^W\//, '') === etag));
+
+const sayGone = (response: ServerResponse, isHead: boolean): void =>
+  say(response, 404, 'There is no such image: its address was cut short on its way, or it was deleted.\n', isHead);
+
+function say(response: ServerResponse, status: number, text: string, isHead: boolean): void {
+  response.writeHead(status, { ...EVERY_IMAGE, ...NOT_KEPT, 'content-length': Buffer.byteLength(text) });
+  response.end(isHead ? undefined : text);
+}

@@ -1,0 +1,222 @@
+import type { CreateApiKeyRequest } from '../../contract/index.ts';
+import { invalidFields, refuse, notFound } from '../../platform/refusal/index.ts';
+import { keyIdOf, type Ctx, type Permission, type Actor, type Identity } from '../access/index.ts';
+import { findDomain } from '../../mail/domains/index.ts';
+import type { Executor, Page } from '../../platform/db/index.ts';
+import { hashToken, newToken } from '../../platform/secrets/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import {
+  insertApiKey,
+  listKeyRows,
+  renameKey,
+  revokeKey,
+  activateKey,
+  findByTokenHash,
+  revokeNamedToken,
+  findStanding,
+  noteUse,
+  type ApiKeyRow,
+  type KeyFilter,
+  type Credential,
+  type KeyUse,
+} from './api-keys.store.ts';
+import { isoTime } from '../../platform/clock/index.ts';
+
+const PREFIX = 'rk_';
+const SHOWN_CHARS = 10;
+
+/** Makes a key inside the caller's transaction; the rules are the caller's. */
+export async function issueApiKey(
+  store: Store,
+  tx: Executor,
+  input: { teamId: string; name: string; permission: Permission; domainId: string | null; token?: string },
+): Promise<{ id: string; token: string }> {
+  const token = input.token ?? newToken(PREFIX);
+  const id = store.ids.uuid();
+  const row = {
+    id,
+    team_id: input.teamId,
+    name: input.name,
+    key_prefix: token.slice(0, SHOWN_CHARS),
+    permission: input.permission,
+    domain_id: input.domainId,
+    status: 'active' as const,
+    created_at: store.clock.now(),
+  };
+  await insertApiKey(tx, row, hashToken(token));
+  return { id, token };
+}
+
+/** Short ones are for tests and guarded by nothing; the upper bound is a line of a file. */
+const FORM = /^rk_[A-Za-z0-9_-]{2,120}$/;
+
+/** The name of every chosen key. A person may give it to other keys, so it alone does not tell where a key came from. */
+const NAME = 'RASKET_DEV_API_KEY';
+
+/** Returns why a key that a person chose cannot be used; undefined where it can. */
+export function findFixedKeyFault(token: string): string | undefined {
+  if (FORM.test(token)) return undefined;
+  if (token.startsWith('re_')) return 'it is a key of Resend; keys of this server begin with rk_, such as rk_test';
+  return 'it must be rk_ followed by 2 to 120 letters, digits, _ or -, such as rk_test';
+}
+
+/**
+ * Makes a key that a person chose valid, with full access to a team; one that was revoked is valid again. Returns its team,
+ * which is another one where the key was made for that. `earlier` is the key of the last start, and is revoked where it was
+ * chosen too. For the development profile alone: a chosen key can be guessed.
+ */
+export async function keepFixedKey(
+  store: Store,
+  { teamId, token, earlier }: { teamId: string; token: string; earlier?: string | undefined },
+): Promise<string> {
+  if (store.config.profile !== 'development') throw new Error('fixed API key outside the development profile');
+  const fault = findFixedKeyFault(token);
+  if (fault !== undefined) throw new Error(`fixed API key with a wrong form: ${fault}`);
+  return store.db.tx(async (tx) => {
+    if (earlier !== undefined && earlier !== token) await revokeNamedToken(tx, hashToken(earlier), NAME);
+    const found = await findByTokenHash(tx, hashToken(token));
+    if (found) {
+      if (found.status !== 'active') await activateKey(tx, found.id);
+      return found.team_id;
+    }
+    await issueApiKey(store, tx, { teamId, name: NAME, permission: 'full_access', domainId: null, token });
+    return teamId;
+  });
+}
+
+/** Every key is of a team. */
+type KeyIdentity = Identity<Extract<Actor, { kind: 'api_key' }>> & { teamId: string };
+type Authenticate = (token: string) => Promise<KeyIdentity>;
+
+const KEY_OF_RESEND =
+  'This is an API key of Resend (re_…); the keys of this server begin with rk_. Create one with: rasket api-keys create NAME';
+
+/** A revoked key is refused by the very next request: what is remembered of it lasts until keys or teams are written. */
+export function createAuthentication(store: Store): Authenticate {
+  const findKey = store.db.memo(['api_keys', 'teams'], (tokenHash) => findByTokenHash(store.db, tokenHash));
+  return async (token) => {
+    // A program that has moved from there may still have its former key.
+    if (token.startsWith('re_')) throw refuse('invalid_api_key', { say: KEY_OF_RESEND });
+    return callerOf(await findKey(hashToken(token)));
+  };
+}
+
+function callerOf(key: Credential | undefined): KeyIdentity {
+  if (!key) throw refuse('invalid_api_key', { say: 'The API key is not valid.' });
+  if (key.status === 'revoked') {
+    throw refuse('restricted_api_key', { status: 403, say: 'This API key has been revoked.' });
+  }
+  if (key.status === 'suspended' || key.risk_state === 'suspended') {
+    throw refuse('suspended_api_key', { say: 'This API key or its team is suspended.' });
+  }
+  return {
+    teamId: key.team_id,
+    actor: { kind: 'api_key', keyId: key.id, permission: key.permission, domainId: key.domain_id },
+  };
+}
+
+const REFRESH_MS = 60_000;
+const KEYS_REMEMBERED_MAX = 10_000;
+
+/**
+ * Keeps when a key was used last and for which request, where one is logged, written at most once a minute for a key, and
+ * never waited for.
+ */
+export function createKeyUse(store: Store): (keyId: string, requestId: string | null) => void {
+  const written = new Map<string, number>();
+  const write = store.commits.lane<KeyUse, void>(async (tx, uses) => {
+    const now = store.clock.now();
+    await noteUse(tx, [...new Map(uses.map((use) => [use.keyId, use])).values()], now, now - REFRESH_MS);
+    return uses.map(() => undefined);
+  });
+  // A request that is not logged has no entry to point to.
+  const { enabled: isLogged } = store.config.logs;
+  return (keyId, requestId) => {
+    const now = store.clock.now();
+    const last = written.get(keyId);
+    if (last !== undefined && now - last < REFRESH_MS) return;
+    if (written.size >= KEYS_REMEMBERED_MAX) written.clear();
+    written.set(keyId, now);
+    write({ keyId, requestLogId: isLogged ? requestId : null }).catch((error: unknown) =>
+      store.log.warn({ err: error, keyId }, 'could not note the use of a key'),
+    );
+  };
+}
+
+/** Whether the key that a call came in with would be let in again: for calls that last, such as streams. */
+export async function keyLives({ db }: Store, actor: Actor): Promise<boolean> {
+  const keyId = keyIdOf(actor);
+  if (keyId === null) return true;
+  const key = await findStanding(db, keyId);
+  return key?.status === 'active' && key.risk_state !== 'suspended';
+}
+
+/** Whether this token is that of a key that is not revoked; whether its team may send is another matter. */
+export const isActiveToken = async ({ db }: Store, token: string): Promise<boolean> =>
+  (await findByTokenHash(db, hashToken(token)))?.status === 'active';
+
+/** Revokes at once and for good; the row stays. A key revoked before is as gone as one that never was. */
+export async function deleteApiKey(ctx: Ctx, id: string): Promise<{ object: 'api_key'; id: string; deleted: true }> {
+  if ((await revokeKey(ctx.store.db, ctx.teamId, id)) === 0) throw notFound('API key');
+  return { object: 'api_key', id, deleted: true };
+}
+
+export async function updateApiKey(
+  ctx: Ctx,
+  id: string,
+  input: { name: string },
+): Promise<{ object: 'api_key'; id: string }> {
+  if ((await renameKey(ctx.store.db, ctx.teamId, id, input.name)) === 0) throw notFound('API key');
+  return { object: 'api_key', id };
+}
+
+export async function listApiKeys(
+  ctx: Ctx,
+  filter: KeyFilter,
+  page: Page,
+): Promise<{ object: 'list'; has_more: boolean; data: ReturnType<typeof presentApiKey>[] }> {
+  if (filter.search !== undefined && filter.search.trim() === '') {
+    throw refuse('invalid_parameter', { say: 'search must contain something other than spaces.' });
+  }
+  const { rows, hasMore } = await listKeyRows(ctx.store.db, ctx.teamId, filter, page);
+  return { object: 'list', has_more: hasMore, data: rows.map((row: ApiKeyRow) => presentApiKey(row)) };
+}
+
+function presentApiKey(row: ApiKeyRow) {
+  return {
+    id: row.id,
+    name: row.name,
+    created_at: isoTime(row.created_at),
+    last_used_at: row.last_used_at === null ? null : isoTime(row.last_used_at),
+    permission: row.permission,
+    ...(row.domain_id === null ? {} : { domain_id: row.domain_id }),
+    key_prefix: row.key_prefix,
+    status: row.status,
+    last_used_request_log_id: row.last_used_request_log_id,
+  };
+}
+
+export async function createApiKey(ctx: Ctx, input: CreateApiKeyRequest) {
+  const permission = input.permission ?? 'full_access';
+  // The letter case of a UUID means nothing (RFC 9562 §4); SQLite compares it as text.
+  const domainId = input.domain_id?.toLowerCase() ?? null;
+  if (domainId !== null && permission === 'full_access') {
+    const message =
+      'domain_id can only be given with permission sending_access; a full_access key reaches every domain.';
+    throw invalidFields([{ path: 'domain_id', message }]);
+  }
+  return ctx.store.db.tx(async (tx) => {
+    if (domainId !== null) {
+      const domain = await findDomain(tx, ctx.teamId, domainId);
+      if ((domain?.verified_at ?? null) === null) {
+        throw refuse('validation_error', {
+          status: 422,
+          say: `domain_id must be the id of a verified domain of this team; got ${domainId}.`,
+          errors: [{ path: 'domain_id', message: 'domain_id must be the id of a verified domain of this team.' }],
+        });
+      }
+    }
+    const issued = await issueApiKey(ctx.store, tx, { teamId: ctx.teamId, name: input.name, permission, domainId });
+    return { object: 'api_key' as const, ...issued };
+  });
+}

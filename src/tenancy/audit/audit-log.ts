@@ -1,0 +1,53 @@
+import type { Actor, Ctx, OperatorCtx } from '../access/index.ts';
+import { auditPage, type AuditRow } from './audit.store.ts';
+import { isoTime } from '../../platform/clock/index.ts';
+import type { Page } from '../../platform/db/index.ts';
+import { timeOfId } from '../../platform/ids/index.ts';
+
+/** How an entry names who acted. The name of a key is looked up when the entry is written. */
+export function whoActed(actor: Actor): Pick<AuditRow, 'actor_kind' | 'actor_id' | 'actor_name'> {
+  switch (actor.kind) {
+    case 'api_key':
+    case 'smtp_credential':
+      return { actor_kind: 'api_key', actor_id: actor.keyId, actor_name: null };
+    case 'session':
+      return { actor_kind: 'user', actor_id: actor.userId, actor_name: actor.name };
+    // An app acts for the person who let it in.
+    case 'oauth_grant':
+      return { actor_kind: 'user', actor_id: actor.userId, actor_name: actor.name };
+    case 'operator':
+      if (actor.isOfMachine === true) return { actor_kind: 'command', actor_id: null, actor_name: actor.name };
+      return { actor_kind: 'operator', actor_id: actor.operatorId, actor_name: actor.name };
+    case 'job':
+      return { actor_kind: 'system', actor_id: null, actor_name: actor.name };
+  }
+}
+
+/** What was changed of a team, newest first. */
+export async function listAudit({ store, teamId }: Ctx, page: Page) {
+  return listed(await auditPage(store.db, teamId, page));
+}
+
+/** What was changed anywhere. */
+export async function listOperatorAudit({ store }: OperatorCtx, page: Page) {
+  return listed(await auditPage(store.db, undefined, page));
+}
+
+const listed = ({ rows, hasMore }: { rows: AuditRow[]; hasMore: boolean }) => ({
+  object: 'list' as const,
+  has_more: hasMore,
+  data: rows.map(present),
+});
+
+const present = (row: AuditRow) => ({
+  id: row.id,
+  created_at: isoTime(row.created_at ?? timeOfId(row.id)),
+  action: row.action,
+  subject_id: row.subject_id,
+  team_id: row.team_id,
+  actor: { kind: row.actor_kind, id: row.actor_id, name: row.actor_name },
+  address: row.address,
+  user_agent: row.user_agent,
+  request_id: row.request_id,
+  details: row.details === null ? null : (JSON.parse(row.details) as unknown),
+});

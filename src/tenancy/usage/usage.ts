@@ -1,0 +1,93 @@
+import type { UsageObject } from '../../contract/index.ts';
+import { monthlyLimitOf, planNamed, type Plan } from '../../platform/config/index.ts';
+import type { Ctx } from '../access/index.ts';
+import { countDomains } from '../../mail/domains/index.ts';
+import { countSegments } from '../../features/audience/segments/index.ts';
+import { storageOf, contactCount, usageOf, planCodeOf, type Counts } from './usage.store.ts';
+import type { Executor } from '../../platform/db/index.ts';
+import { refuse } from '../../platform/refusal/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import { suspendedAmong } from '../teams/index.ts';
+
+/** How many broadcasts there are is the broadcasts' to say, and those know the plan. */
+export async function getUsage(ctx: Ctx, { broadcasts }: { broadcasts: number }): Promise<UsageObject> {
+  const { store, teamId } = ctx;
+  const now = store.clock.now();
+  const [plan, usage, domains, contacts, segments, stored] = await Promise.all([
+    planOf(store, store.db, teamId),
+    usageOf(store.db, teamId, now),
+    countDomains(store.db, teamId),
+    contactCount(store.db, teamId),
+    countSegments(store.db, teamId),
+    storageOf(store.db, teamId),
+  ]);
+  const { day, month } = endsOf(now);
+  return {
+    object: 'usage',
+    emails: {
+      daily: { limit: plan.daily_cap, ...emailsOf(usage.daily), resets_at: day },
+      monthly: { limit: monthlyLimitOf(plan), ...emailsOf(usage.monthly), resets_at: month },
+    },
+    contacts: { used: contacts, limit: plan.contact_limit },
+    segments: { used: segments, limit: null },
+    broadcasts: { used: broadcasts, limit: null },
+    ai_credits: aiCreditsOf(plan, usage.monthly, month),
+    automation_runs: { used: usage.monthly.automation_run, limit: null, resets_at: month },
+    domains: { used: domains, limit: plan.domain_limit },
+    received_storage: { used: stored, limit: plan.received_storage_mb * 1024 * 1024 },
+    rate_limit: { limit: store.config.rate_limit.requests_per_second, duration: '1s' },
+  };
+}
+
+/** Where there are none to be had, none will be next month. */
+const aiCreditsOf = ({ ai_credits: limit }: Plan, { ai_answer: used }: Counts, month: string) => ({
+  ...{ used, limit },
+  next_increase_at: limit === 0 ? null : month,
+});
+
+/** The two limits are those of transactional mail; marketing has a quota of its own. */
+const emailsOf = ({ transactional, marketing, received }: Counts) => ({
+  used: transactional,
+  sent: transactional + marketing,
+  received,
+});
+
+/** When the day and the month of `now` are over. */
+function endsOf(now: number): { day: string; month: string } {
+  const at = new Date(now);
+  const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()];
+  return {
+    day: new Date(Date.UTC(year, month, day + 1)).toISOString(),
+    month: new Date(Date.UTC(year, month + 1)).toISOString(),
+  };
+}
+
+/** Whether this month's emails are more than the plan allows, as after a change to a smaller plan. */
+export async function isAboveQuota(
+  { store, teamId }: Pick<Ctx, 'store' | 'teamId'>,
+  db: Executor = store.db,
+): Promise<{ used: number; included: number } | undefined> {
+  const included = monthlyLimitOf(await planOf(store, db, teamId));
+  const used = (await usageOf(db, teamId, store.clock.now())).monthly.transactional;
+  return used > included ? { used, included } : undefined;
+}
+
+/** The content of emails is not shown to a team above its quota. */
+export async function mustBeWithinQuota(ctx: Ctx, db: Executor = ctx.store.db): Promise<void> {
+  const above = await isAboveQuota(ctx, db);
+  if (!above) return;
+  throw refuse('email_above_quota', {
+    say: `This team has sent ${above.used} of the ${above.included} emails its plan includes this month; content is shown again when it is within its quota.`,
+  });
+}
+
+/** Whether links that were given away show anything: not above the quota, and nothing of a team that is suspended. */
+export async function mayShowContent(store: Store, teamId: string): Promise<boolean> {
+  if ((await suspendedAmong(store.db, [teamId])).length > 0) return false;
+  return (await isAboveQuota({ store, teamId })) === undefined;
+}
+
+/** The plan of a team, from the config. */
+export async function planOf(store: Store, db: Executor, teamId: string): Promise<Plan> {
+  return planNamed(store.config, await planCodeOf(db, teamId)).plan;
+}

@@ -1,0 +1,130 @@
+import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
+import { invalidField, invalidFields, notFound, refuse } from '../../platform/refusal/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import { parseMailbox, normalizeAddress } from '../../protocol/address/index.ts';
+import { insertUser, findUserByEmailKey, lockUser, setDisabled, type UserRow } from './users.store.ts';
+import { withdrawAllInvitationsOf } from '../members/index.ts';
+import { revokeGrantsOfUser } from '../../features/identity/oauth/index.ts';
+import { endSessionsOf } from '../session-rows/index.ts';
+import { isoTime } from '../../platform/clock/index.ts';
+
+const EMAIL_CHARS_MAX = 320;
+const NAME_CHARS_MAX = 200;
+const PASSWORD_CHARS_MIN = 6;
+const PASSWORD_CHARS_MAX = 4096;
+
+/** A name stands among the words of others, in mails and on pages: it neither ends their line nor turns them around. */
+const MISLEADING = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
+
+interface NewUser {
+  email: string;
+  name?: string | null | undefined;
+  password: string;
+  /** Whether it is known that the address is theirs. */
+  isVerified: boolean;
+}
+
+/** `also` writes what belongs to a new user, in the same transaction. */
+export async function createUser(
+  store: Store,
+  { email, name = null, password, isVerified }: NewUser,
+  also?: (tx: Executor, user: UserRow) => Promise<unknown>,
+): Promise<UserRow> {
+  const address = readUserEmail(email);
+  const chars = [...password].length;
+  if (chars < PASSWORD_CHARS_MIN || chars > PASSWORD_CHARS_MAX) {
+    throw invalidField('password', `password must have ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters.`);
+  }
+  if (name !== null && ([...name].length > NAME_CHARS_MAX || MISLEADING.test(name))) {
+    const rule = `one line of at most ${NAME_CHARS_MAX} characters, none of which turns the direction of the text around`;
+    throw invalidField('name', `name must be ${rule}.`);
+  }
+  const created_at = store.clock.now();
+  const row = {
+    ...{ id: store.ids.uuid(), email: address, email_key: emailKeyOf(address), name, created_at },
+    password_hash: await store.passwords.hash(password),
+    email_verified_at: isVerified ? created_at : null,
+    mfa_enabled_at: null,
+    disabled_at: null,
+  };
+  try {
+    await store.db.tx(async (tx) => {
+      await insertUser(tx, row);
+      await also?.(tx, row);
+    });
+  } catch (error) {
+    throw isUniqueViolation(error)
+      ? invalidField('email', `There is a user with the address ${address} already.`)
+      : error;
+  }
+  return row;
+}
+
+/** The address as its owner writes it. */
+export function readUserEmail(email: string): string {
+  const parsed = parseMailbox(email);
+  const tooLong = [...email].length > EMAIL_CHARS_MAX;
+  if (parsed.ok && parsed.mailbox.name === '' && !tooLong) return parsed.mailbox.address;
+  const fault = parsed.ok
+    ? `email must be an address without a name, of at most ${EMAIL_CHARS_MAX} characters`
+    : `email must be an address: ${parsed.fault}`;
+  throw invalidFields([{ path: 'email', message: fault }]);
+}
+
+export const presentUser = (row: UserRow) => ({
+  object: 'user' as const,
+  id: row.id,
+  email: row.email,
+  name: row.name,
+  email_verified_at: row.email_verified_at === null ? null : isoTime(row.email_verified_at),
+  created_at: isoTime(row.created_at),
+});
+
+export async function findNamedUser(db: Executor, email: string): Promise<UserRow> {
+  const user = await findUserByEmailKey(db, emailKeyOf(email));
+  if (!user) throw notFound('User');
+  return user;
+}
+
+/** A person who has given the right password, or comes from single sign-on, is refused here before a session begins. */
+export function mustNotBeDisabled({ disabled_at: at }: Pick<UserRow, 'disabled_at'>): void {
+  if (at === null) return;
+  throw refuse('invalid_permission', { say: 'This account is disabled; ask whoever runs this service.' });
+}
+
+/** A person as they are now, and how many open invitations of theirs were withdrawn. */
+export type DisabledUser = UserRow & { invitations_withdrawn: number };
+
+/**
+ * The person signs in nowhere from now on, and every session ends, whatever apps may do for them, and the invitations that they
+ * sent: those may be to addresses of their own. A new password withdraws none, for the person stays who invited.
+ */
+export const disableUser = (store: Store, email: string): Promise<DisabledUser> =>
+  setState(store, email, store.clock.now());
+
+export const enableUser = (store: Store, email: string): Promise<UserRow> => setState(store, email, null);
+
+async function setState({ db }: Store, email: string, at: number | null): Promise<DisabledUser> {
+  const { id } = await findNamedUser(db, email);
+  return db.tx(async (tx) => {
+    const user = await lockUser(tx, id);
+    if (!user) throw notFound('User');
+    if ((user.disabled_at === null) === (at === null)) {
+      const state = at === null ? 'enabled' : 'disabled';
+      throw refuse('resource_locked', { say: `${user.email} is ${state} already.` });
+    }
+    await setDisabled(tx, id, at);
+    // Also when enabled: one that was begun at the very moment of the disabling must not come to life.
+    await endSessionsOf(tx, id);
+    const withdrawn = await withdrawAllInvitationsOf(tx, id);
+    if (at !== null) await revokeGrantsOfUser(tx, id, { at, reason: 'operator' });
+    return { ...user, disabled_at: at, invitations_withdrawn: withdrawn };
+  });
+}
+
+/**
+ * The form in which the addresses of people are compared. Through capitals and back, so that ß and ss, or the dotless ı and
+ * i, are no two accounts. Mail never goes to this form: it goes to the address as its owner wrote it.
+ */
+export const emailKeyOf = (email: string): string =>
+  normalizeAddress(email.trim()).normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
