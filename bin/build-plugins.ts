@@ -20,14 +20,24 @@ const OPTIONAL = ['keytar', '@napi-rs/keyring', 'sqlite3'];
 export const APART: readonly string[] = [...UNUSED, ...OPTIONAL];
 
 export const COMMON = {
-  ...{ bundle: true, write: false, platform: 'node', target: 'node24', tsconfigRaw: {}, logLevel: 'error' },
+  bundle: true,
+  write: false,
+  platform: 'node',
+  target: 'node24',
+  tsconfigRaw: {},
+  logLevel: 'error',
   define: { 'process.env.DEV': '"false"', 'process.env.NODE_ENV': '"production"' },
 } satisfies BuildOptions;
 
 /** Modules, each loaded when it is needed, with the packages in them: to look for hundreds of files on the disk is much of a start. */
 export const MODULES = {
-  ...{ splitting: true, format: 'esm', jsx: 'automatic' },
-  ...{ sourcemap: 'linked', sourcesContent: false, legalComments: 'none', minifyWhitespace: true },
+  splitting: true,
+  format: 'esm',
+  jsx: 'automatic',
+  sourcemap: 'linked',
+  sourcesContent: false,
+  legalComments: 'none',
+  minifyWhitespace: true,
 } satisfies BuildOptions;
 
 /** JSX is compiled already. */

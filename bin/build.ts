@@ -34,10 +34,13 @@ const REQUIRE = `const require = (name) => process.getBuiltinModule(name) ?? pro
 
 async function makeBuild(folder: string): Promise<void> {
   const { outputFiles } = await build({
-    ...{ ...COMMON, ...MODULES },
+    ...COMMON,
+    ...MODULES,
     absWorkingDir: root,
     entryPoints: { main: 'bin/compiled.ts' },
-    ...{ outdir: folder, external: [...APART, 'better-sqlite3'], banner: { js: REQUIRE } },
+    outdir: folder,
+    external: [...APART, 'better-sqlite3'],
+    banner: { js: REQUIRE },
     plugins: [withContract, besideTheSource(folder), whatIsLoadedLater, ...PLUGINS],
   });
   // It has its name when it is whole: another start may have made the same one by now, and this one may be cut off.

@@ -148,7 +148,10 @@ const inForm: NameOption = (option) => option.replaceAll('-', ' ');
 /** What is filled in, as the operation takes it, with its files read. */
 export const readForm = (client: Client, action: Action, path: Path, typed: Typed): Promise<Body> =>
   readBody(action, action.lines ? fill(action.lines.field, typed) : typed, {
-    ...{ client, path: () => Promise.resolve(path), nameOf: inForm, cwd: process.cwd() },
+    client,
+    path: () => Promise.resolve(path),
+    nameOf: inForm,
+    cwd: process.cwd(),
     attachmentsMibMax: ATTACHMENTS_MIB_MAX,
     readFile: async (file, field) => readUtf8(await readNamed(file, field, process.cwd()), `${field} ${file}`),
   });

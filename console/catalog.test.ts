@@ -64,7 +64,8 @@ it('an action keeps the key that people know: whoever changes this list moves a 
   const screens = families.flatMap((family) => {
     const { command, list } = family;
     const name = list === undefined ? command : `${command} ${list.verb}`;
-    const [inList, onItem] = [keysOf(family, false), keysOf(family, true)];
+    const inList = keysOf(family, false);
+    const onItem = keysOf(family, true);
     if (inList === '') return [];
     return [`${name}: ${inList}`, ...(inList.includes(onItem) ? [] : [`${name}, an item: ${onItem}`])];
   });
@@ -138,15 +139,13 @@ it('an operator has the queue, the apps, the certificates, the audit log and the
     'family' in section ? actionsOf(section.family, itemKeys(section.family), false).map(({ label }) => label) : [],
   );
   expect(offered).toEqual([
-    ...[
-      ['hold', 'retry', 'drop'],
-      ['hold', 'retry', 'drop'],
-      ['release'],
-      ['renew'],
-      ['disable', 'enable'],
-      [],
-      ['examine'],
-    ],
+    ['hold', 'retry', 'drop'],
+    ['hold', 'retry', 'drop'],
+    ['release'],
+    ['renew'],
+    ['disable', 'enable'],
+    [],
+    ['examine'],
   ]);
   expect(sections.filter(({ isOperators }) => isOperators)).toEqual([]);
 });

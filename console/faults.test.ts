@@ -93,7 +93,10 @@ it('a refused key is named by where it stands, also where the server moved', () 
   const key = () => ({ url, keyFrom: 'RASKET_API_KEY' });
   const faults = new Faults({ version: '1.2.3', onReady: () => expect.unreachable(), env: {}, key });
   const refused = new ApiFault({
-    ...{ operation: 'listApiKeys', status: 401, requestId: 'one', retryAfterSeconds: undefined },
+    operation: 'listApiKeys',
+    status: 401,
+    requestId: 'one',
+    retryAfterSeconds: undefined,
     body: { name: 'invalid_api_key', message: 'API key is invalid' } as never,
   });
   expect(faults.inWords(refused)).toMatch(

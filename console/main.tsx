@@ -36,7 +36,10 @@ export function createConsole(
   const shown = sectionsFor(target);
   const navigator = new Navigator({
     ...followTarget(client, target, version),
-    ...{ terminal, version, env, sections: shown },
+    terminal,
+    version,
+    env,
+    sections: shown,
     toClipboard: (text) => void stdout.write(`\u001B]52;c;${Buffer.from(text).toString('base64')}\u0007`),
     quit: () => end(),
   });
@@ -58,8 +61,12 @@ export async function openConsole(input: ConsoleInput): Promise<void> {
   // Not incrementally: that loses count of its lines where a frame has as many as the terminal.
   // A terminal on a machine that also builds software is a terminal all the same.
   const drawn = render(app, {
-    ...{ stdin, stdout, alternateScreen: true, interactive: true },
-    ...{ exitOnCtrlC: false, patchConsole: false },
+    stdin,
+    stdout,
+    alternateScreen: true,
+    interactive: true,
+    exitOnCtrlC: false,
+    patchConsole: false,
   });
   guard.stopDrawing(() => drawn.unmount());
   drawn.waitUntilExit().catch((fault: unknown) => guard.end(fault));

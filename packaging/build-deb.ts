@@ -26,7 +26,8 @@ import { root, versionOf } from './modules.ts';
 const HOME = '/usr/lib/rasket';
 const SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm'];
 /** What no mode says otherwise of. */
-const [FILE, PROGRAM] = [0o644, 0o755];
+const FILE = 0o644;
+const PROGRAM = 0o755;
 
 type Put = (name: string, content: string | Uint8Array, mode?: number) => void;
 

@@ -77,8 +77,13 @@ function writeParts(work: string, assets: ReadonlyMap<string, Uint8Array>, main:
   }
   writeFileSync(path.join(work, 'main.cjs'), main);
   const config = {
-    ...{ main: path.join(work, 'main.cjs'), output: path.join(work, 'blob'), disableExperimentalSEAWarning: true },
-    ...{ useCodeCache: false, execArgv: FLAGS, execArgvExtension: 'none', assets: places },
+    main: path.join(work, 'main.cjs'),
+    output: path.join(work, 'blob'),
+    disableExperimentalSEAWarning: true,
+    useCodeCache: false,
+    execArgv: FLAGS,
+    execArgvExtension: 'none',
+    assets: places,
   };
   writeFileSync(path.join(work, 'config.json'), JSON.stringify(config));
   return path.join(work, 'config.json');

@@ -18,7 +18,8 @@ const REQUIRE = `const require = (name) => {
 
 export async function compileModules(): Promise<Map<string, Uint8Array>> {
   const { outputFiles } = await build({
-    ...{ ...COMMON, ...MODULES },
+    ...COMMON,
+    ...MODULES,
     absWorkingDir: root,
     entryPoints: {
       main: 'packaging/main.ts',
@@ -28,7 +29,9 @@ export async function compileModules(): Promise<Map<string, Uint8Array>> {
       'check-thread': 'src/platform/db/check-thread.ts',
       'text-thread': 'src/text-thread.ts',
     },
-    ...{ outdir: path.join(root, 'dist'), external: ABSENT, banner: { js: REQUIRE } },
+    outdir: path.join(root, 'dist'),
+    external: ABSENT,
+    banner: { js: REQUIRE },
     plugins: [withUndici, withAddon, withPackages, ...PLUGINS],
   });
   return new Map(outputFiles.map(({ path: file, contents }) => [path.basename(file), contents]));
@@ -40,7 +43,8 @@ export async function compileStart(entry: string, version: string): Promise<Uint
     ...COMMON,
     absWorkingDir: root,
     entryPoints: [entry],
-    ...{ format: 'cjs', outdir: path.join(root, 'dist') },
+    format: 'cjs',
+    outdir: path.join(root, 'dist'),
     define: { ...COMMON.define, VERSION: JSON.stringify(version), 'import.meta.url': '"file:///proc/self/exe"' },
     // It is evaluated without a function around it in a thread.
     banner: { js: '"use strict";' },

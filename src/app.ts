@@ -183,11 +183,20 @@ export async function startApp(options: AppOptions): Promise<App> {
     await audience?.start();
     if (mark?.wasLeftOpen) watch.examineAfterUncleanStop();
     return {
-      ...{ world, http, smtp, webhooks, tracking, jobs, close, gone: watch.gone },
+      world,
+      http,
+      smtp,
+      webhooks,
+      tracking,
+      jobs,
+      close,
+      gone: watch.gone,
       queue: mail?.queue,
       imports: audience?.imports,
-      ...{ automations: audience?.automations, broadcasts: audience?.broadcasts },
-      ...{ confirmations: audience?.confirmations, people: audience?.people },
+      automations: audience?.automations,
+      broadcasts: audience?.broadcasts,
+      confirmations: audience?.confirmations,
+      people: audience?.people,
       reload: () => tls?.reload(),
     };
   } catch (error) {
@@ -238,7 +247,8 @@ async function startCertificates(
   await issued.start();
   const tls = openServerTls(world, issued);
   return {
-    ...{ issued, tls },
+    issued,
+    tls,
     close() {
       tls.close();
       issued.stop();
@@ -266,7 +276,11 @@ function createAudience(world: World, accept: Accept, wakeQueue: () => void) {
   const confirmations = createConfirmations(world, accept);
   const people = createPeople(world, accept);
   return {
-    ...{ imports, broadcasts, automations, confirmations, people },
+    imports,
+    broadcasts,
+    automations,
+    confirmations,
+    people,
     // Batches, pages and steps are short, and the next start goes on behind them: they get no grace.
     stops: [
       () => imports.stop(0),
@@ -325,7 +339,11 @@ function startHttpPort(
   stages.node.watch(modelHealth.findings);
   return startHttp({
     world,
-    ...{ version, payments, modelHealth, checks, unknownProxy },
+    version,
+    payments,
+    modelHealth,
+    checks,
+    unknownProxy,
     ...stages,
     document: loadContract(),
   });

@@ -112,7 +112,8 @@ function backupJobs(world: World): CronJob[] {
 
 /** Each machine is examined by a process of its own: the name of a job says whose it is. */
 function ofMachine({ config }: World, doctor: Doctor): CronJob[] {
-  const [machine, { hours, minutes }] = [os.hostname(), config.doctor];
+  const machine = os.hostname();
+  const { hours, minutes } = config.doctor;
   const jobs: CronJob[] = [{ name: `sample-disk ${machine}`, schedule: '47 * * * *', run: () => doctor.sampleDisk() }];
   if (minutes > 0) {
     const run: CronJob['run'] = (stopping) => doctor.glance(stopping);

@@ -29,7 +29,8 @@ export async function moveBlobs(options: MoveOptions): Promise<void> {
   mustNameStore(given.blobs);
   const audit: CommandAudit = { action: 'storage.moved', always: true, details: { to } };
   const from = to === 's3' ? 'files' : 's3';
-  const [source, target] = [withBlobs(given, from), withBlobs(given, to)];
+  const source = withBlobs(given, from);
+  const target = withBlobs(given, to);
   const dataDir = dataFolder(options);
   if (await endEarlierMove({ source, target }, dataDir, options)) return;
   const work = (store: Store): Promise<void> => move(store, target, { ...options, from, to });

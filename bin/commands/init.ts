@@ -68,7 +68,11 @@ export async function makeTeam(
 /** Of somebody who has an account already, the password stays and is not known. */
 async function makeOwner(store: Store, teamId: string, email: string): Promise<Owner> {
   const memberOf = (userId: string) => ({
-    ...{ id: store.ids.uuid(), team_id: teamId, user_id: userId, role: 'owner' as const, sso_exempt: 0 },
+    id: store.ids.uuid(),
+    team_id: teamId,
+    user_id: userId,
+    role: 'owner' as const,
+    sso_exempt: 0,
     created_at: store.clock.now(),
   });
   const known = await findUserByEmailKey(store.db, emailKeyOf(email));

@@ -50,7 +50,9 @@ function createProgress(out: Terminal, now: () => number): MoveProgress {
   const startedAt = now();
   const replaced: string[] = [];
   let [phase, rows, done, bytes]: [MovePhase, number, number, number] = ['counting', 0, 0, 0];
-  let [phaseAt, saidAt, isOpen] = [startedAt, 0, false];
+  let phaseAt = startedAt;
+  let saidAt = 0;
+  let isOpen = false;
 
   function say(table: string): void {
     saidAt = now();
@@ -177,11 +179,9 @@ async function work(
   const progress = createProgress(process.stderr, systemClock.now);
   const whole: MoveOrder = {
     ...order,
-    ...{
-      blobs: openBlobs(config.blobs, { dataDir, now: systemClock.now, random: Math.random }),
-      secrets: openSecrets(dataDir),
-      watch: progress.watch,
-    },
+    blobs: openBlobs(config.blobs, { dataDir, now: systemClock.now, random: Math.random }),
+    secrets: openSecrets(dataDir),
+    watch: progress.watch,
     sealed: async () => (await import('../../src/sealed-columns.ts')).SEALED_COLUMNS,
     openTarget: (end) => openTarget(config, dataDir, end),
     conclude: (store) => noteMoved(store, target, { from, to }),

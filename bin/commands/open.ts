@@ -168,9 +168,16 @@ async function workAudited<T>(
 ): Promise<T> {
   const { teamId = null, subjectId = null } = (await about?.(store)) ?? {};
   const watched = audited(store, {
-    ...{ action, team_id: teamId, subject_id: subjectId, details: details ? JSON.stringify(details) : null },
-    ...{ actor_kind: 'command', actor_id: null, actor_name: findTyper() },
-    ...{ address: null, user_agent: null, request_id: null },
+    action,
+    team_id: teamId,
+    subject_id: subjectId,
+    details: details ? JSON.stringify(details) : null,
+    actor_kind: 'command',
+    actor_id: null,
+    actor_name: findTyper(),
+    address: null,
+    user_agent: null,
+    request_id: null,
   });
   const done = await work(watched.store);
   if (always && !watched.isWritten()) await watched.write();

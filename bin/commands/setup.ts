@@ -68,7 +68,10 @@ function askForSettings(options: SetupOptions, standing: Standing, asker: Asker)
   const own = runningPid(dataDir);
   const origins: Readonly<Record<string, string>> = { file, env: 'the environment' };
   return askEverything({
-    ...{ options, asker, config, file },
+    options,
+    asker,
+    config,
+    file,
     fromOf: (key) => origins[sources.get(key) ?? ''],
     lookUps: createLookUps(config.dns),
     listeners: findListeners().filter(({ pid }) => pid === undefined || pid !== own),

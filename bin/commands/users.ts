@@ -69,7 +69,8 @@ export async function resetNamedUser(
   email: string,
   { reason, ...options }: Options & { reason: string },
 ): Promise<void> {
-  const [config, folder] = [readConfig(options), dataFolder(options)];
+  const config = readConfig(options);
+  const folder = dataFolder(options);
   const about = async ({ db }: Store) => {
     const id = (await findUserByEmailKey(db, emailKeyOf(email)))?.id;
     return id === undefined ? {} : { subjectId: id };
@@ -95,7 +96,8 @@ export async function inviteNamedUser(
   }: Options & { team: string; role?: string; mail?: boolean },
 ): Promise<void> {
   const role = readRole(wanted);
-  const [config, folder] = [readConfig(options), dataFolder(options)];
+  const config = readConfig(options);
+  const folder = dataFolder(options);
   const about = async ({ db }: Store) => {
     const id = (await findNamedTeam(db, team))?.id;
     return id === undefined ? {} : { teamId: id };
@@ -127,7 +129,8 @@ export async function printUsers(options: Options): Promise<void> {
 /** The person is signed out everywhere, and signs in nowhere. */
 export const disableNamedUser = (email: string, options: ChangeOptions): Promise<void> =>
   change(email, options, {
-    ...{ action: 'user.disabled', change: disableUser },
+    action: 'user.disabled',
+    change: disableUser,
     tell: ({ email: address, invitations_withdrawn: withdrawn }) =>
       `${address} is disabled: every session has ended, and none begins. Open invitations of theirs that were withdrawn: ${withdrawn}.`,
     more: ({ invitations_withdrawn }) => ({ invitations_withdrawn }),
@@ -136,13 +139,15 @@ export const disableNamedUser = (email: string, options: ChangeOptions): Promise
 
 export const enableNamedUser = (email: string, options: ChangeOptions): Promise<void> =>
   change(email, options, {
-    ...{ action: 'user.enabled', change: enableUser },
+    action: 'user.enabled',
+    change: enableUser,
     tell: ({ email: address }) => `${address} is enabled, and may sign in again.`,
   });
 
 export const disableMfaOfUser = (email: string, options: ChangeOptions): Promise<void> =>
   change(email, options, {
-    ...{ action: 'user.mfa_disabled', change: (store, address) => resetMfa(store, address, tellPerson) },
+    action: 'user.mfa_disabled',
+    change: (store, address) => resetMfa(store, address, tellPerson),
     tell: ({ email: address }) => `${address} signs in with the password alone now; every session has ended.`,
   });
 
@@ -205,7 +210,10 @@ const columnsFor = (terminal: Terminal): Column<ReturnType<typeof shown>>[] => [
 ];
 
 const shown = (row: UserRow) => ({
-  ...{ id: row.id, email: row.email, name: row.name, state: row.disabled_at === null ? 'active' : 'disabled' },
+  id: row.id,
+  email: row.email,
+  name: row.name,
+  state: row.disabled_at === null ? 'active' : 'disabled',
   disabled_at: timeOrNull(row.disabled_at),
   mfa_enabled_at: timeOrNull(row.mfa_enabled_at),
   created_at: new Date(row.created_at).toISOString(),

@@ -69,7 +69,9 @@ function tellStory(dice: Dice, email: string, at: number): Moment[] {
   const sent = happen(SECOND, { type: 'email.sent' });
   if (ending === 'failed') {
     return [
-      ...[queued, sent, tryOf(email, { outcome: 'ambiguous', reason: null, reply: null }, 2 * SECOND)],
+      queued,
+      sent,
+      tryOf(email, { outcome: 'ambiguous', reason: null, reply: null }, 2 * SECOND),
       happen(120 * MINUTE, { type: 'email.failed', data: { to, failed: { reason: 'ambiguous_submission' } } }),
     ];
   }
@@ -265,24 +267,27 @@ function emailOf(
       domain_id: domain.id,
       sender: from,
       to_list: JSON.stringify([address]),
-      ...{ cc_list: null, bcc_list: null, reply_to_list: null, headers: null, topic_id: null, template_id: null },
+      cc_list: null,
+      bcc_list: null,
+      reply_to_list: null,
+      headers: null,
+      topic_id: null,
+      template_id: null,
       subject,
       message_id: `<${id}@${domain.name}>`,
       tags: JSON.stringify([{ name: 'kind', value: kind }]),
-      ...{
-        attachment_count: 0,
-        has_message: 0,
-        last_event: 'queued',
-        scheduled_at: null,
-        mail_from: null,
-        broadcast_id: broadcastId,
-        automation_id: null,
-        run_depth: null,
-        is_account_mail: 0,
-        request_id: null,
-        asked: null,
-        first_attempt_at: null,
-      },
+      attachment_count: 0,
+      has_message: 0,
+      last_event: 'queued',
+      scheduled_at: null,
+      mail_from: null,
+      broadcast_id: broadcastId,
+      automation_id: null,
+      run_depth: null,
+      is_account_mail: 0,
+      request_id: null,
+      asked: null,
+      first_attempt_at: null,
       created_at: store.clock.now(),
       search_text: searchTextOf(subject, mailboxes),
     },
@@ -394,8 +399,13 @@ function storiesOf(then: Then, domain: DomainRow, broadcast: BroadcastRow, { mem
     if (!moments.some(hasEnded)) continue;
     written.push({ email: row, address: email, moments });
     recipients.push({
-      ...{ broadcast_id: broadcast.id, email_key, id: store.ids.uuid(), contact_id: id, email },
-      ...{ email_id: row.email.id, excluded: null },
+      broadcast_id: broadcast.id,
+      email_key,
+      id: store.ids.uuid(),
+      contact_id: id,
+      email,
+      email_id: row.email.id,
+      excluded: null,
     });
   }
   return { written, recipients };

@@ -85,7 +85,8 @@ export interface Dice {
 
 /** The same numbers for the same seed, for ever: a stream of hashes. */
 export function createDice(seed: string): Dice {
-  let [left, turn] = ['', 0];
+  let left = '';
+  let turn = 0;
   function hex(digits: number): string {
     while (left.length < digits) left += createHash('sha256').update(`${seed} ${turn++}`).digest('hex');
     const taken = left.slice(0, digits);

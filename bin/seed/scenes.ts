@@ -71,8 +71,17 @@ async function failOne(ctx: Ctx, webhookId: string, publicId: string): Promise<v
     await store.db.tx((tx) =>
       recordAttempts(tx, [
         {
-          ...{ id: store.ids.uuid(), webhookId, eventId, status, response, error: null, durationMs: 84, sentAt },
-          ...{ isSuccess: false, read: { dueAt, tries }, nextAt },
+          id: store.ids.uuid(),
+          webhookId,
+          eventId,
+          status,
+          response,
+          error: null,
+          durationMs: 84,
+          sentAt,
+          isSuccess: false,
+          read: { dueAt, tries },
+          nextAt,
         },
       ]),
     );
@@ -133,7 +142,11 @@ export async function addBroadcasts(ctx: Ctx): Promise<void> {
   const html = '<p>Hello {{{FIRST_NAME|friend}}}, here is what is new.</p>';
   await createBroadcast(ctx, { from, subject: DRAFT, html, segment_id: segment?.id ?? null });
   await createBroadcast(ctx, {
-    ...{ from, subject: 'What is new', html, segment_id: segment?.id ?? null, send: true },
+    from,
+    subject: 'What is new',
+    html,
+    segment_id: segment?.id ?? null,
+    send: true,
     scheduled_at: new Date(ctx.store.clock.now() + DAY).toISOString(),
   });
 }

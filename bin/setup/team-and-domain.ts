@@ -47,7 +47,9 @@ export interface Known {
 const NOTHING: Known = { team: undefined, domain: undefined, isKeyUnused: false };
 
 const ctxOf = (store: Store, teamId: string): Ctx => ({
-  ...{ store, teamId, requestId: 'setup' },
+  store,
+  teamId,
+  requestId: 'setup',
   actor: { kind: 'job', name: 'setup' },
 });
 

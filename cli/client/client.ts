@@ -400,7 +400,9 @@ function readAnswer(
     const retryAfter = response.headers.get('retry-after');
     throw new ApiFault({
       operation,
-      ...{ path: path ?? {}, query: query ?? {}, sent: typeof sent === 'object' && sent !== null ? { ...sent } : {} },
+      path: path ?? {},
+      query: query ?? {},
+      sent: typeof sent === 'object' && sent !== null ? { ...sent } : {},
       status: response.status,
       body,
       requestId: response.headers.get('x-request-id') ?? '',

@@ -232,7 +232,12 @@ export function readDevelopment(data: string | undefined, cwd = ''): Development
   if (!held) return undefined;
   const { url, api_key: apiKey, operator_token: token } = held;
   return {
-    ...{ file, url, apiKey, data, cwd, ...(typeof token === 'string' ? { operatorToken: token } : {}) },
+    file,
+    url,
+    apiKey,
+    data,
+    cwd,
+    ...(typeof token === 'string' ? { operatorToken: token } : {}),
     isRunning() {
       const now = readFile(file);
       return now?.url === url && now.process !== undefined && isAlive(now.process);

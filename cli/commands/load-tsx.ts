@@ -10,8 +10,13 @@ export async function loadTsx(): Promise<void> {
       if (!url.endsWith('.tsx')) return next(url, context);
       const file = fileURLToPath(url);
       const { code } = transformSync(readFileSync(file, 'utf8'), {
-        ...{ loader: 'tsx', jsx: 'automatic', format: 'esm', target: 'node24', sourcefile: file },
-        ...{ sourcemap: 'inline', sourcesContent: false },
+        loader: 'tsx',
+        jsx: 'automatic',
+        format: 'esm',
+        target: 'node24',
+        sourcefile: file,
+        sourcemap: 'inline',
+        sourcesContent: false,
       });
       return { format: 'module', source: code, shortCircuit: true };
     },

@@ -28,7 +28,8 @@ export function readTyped({ flags, clears = [] }: Action, words: readonly unknow
   if (Object.values(files).filter((file) => file === '-').length > 1)
     throw new CliFault('standard input holds one body; read the other one from a file', 'usage');
   return {
-    ...{ fields, files },
+    fields,
+    files,
     cleared: {
       ...Object.fromEntries(emptied),
       ...readClearing(named, fields, options),

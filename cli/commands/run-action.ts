@@ -54,7 +54,10 @@ export async function prepare(
   let found: Promise<Record<string, string>> | undefined;
   const path = () => (found ??= readPath(client, action.path, words as string[], isReading(action.operation)));
   const body = await readBody(action, typed, {
-    ...{ client, path, nameOf: onCommandLine, cwd: process.cwd() },
+    client,
+    path,
+    nameOf: onCommandLine,
+    cwd: process.cwd(),
     readFile: (file, option) => readText(process, file, option),
   });
   await mustBeMeant(session, call, body, path);

@@ -46,7 +46,8 @@ const SERVER: readonly string[] = ['--url', '--profile', '--data'];
 /** The command that words lead to, and how many of them. */
 export function commandAt(root: Command, words: readonly string[]): [command: Command, depth: number] {
   declareRest(root);
-  let [command, depth] = [root, 0];
+  let command = root;
+  let depth = 0;
   for (const word of words) {
     const next = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
     if (!next) break;

@@ -17,7 +17,9 @@ const columns = [
   { name: 'summary' as const, label: 'What', kind: 'name' as const },
   { name: 'grant.client_name' as const, label: 'App', value: ({ grant }: Summary) => grant.client_name },
   {
-    ...{ name: 'status' as const, label: 'Status', kind: 'state' as const },
+    name: 'status' as const,
+    label: 'Status',
+    kind: 'state' as const,
     tone: ({ status }: Summary): Tone => TONES[status] ?? 'plain',
   },
   { name: 'created_at' as const, label: 'Asked', kind: 'time' as const },

@@ -10,7 +10,9 @@ type Attachment = ItemOf<'listAttachments'> | AnswerOf<'getAttachment'>;
 
 const id: Field<Attachment> = { name: 'id', label: 'Id', kind: 'id' };
 const bytes: Field<Attachment> = {
-  ...{ name: 'size', label: 'Size', kind: 'number' },
+  name: 'size',
+  label: 'Size',
+  kind: 'number',
   words: ({ size }) => bytesInWords(size),
 };
 const type: Field<Attachment> = { name: 'content_type', label: 'Type' };
@@ -28,7 +30,7 @@ export const attachments = {
     summary: 'list the attachments of an email, in their order',
     example: 'attachments list 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
     path: { email_id: EMAIL },
-    columns: [...[id, bytes, type, filename, { ...contentId, label: 'Cid' }], ...wide(disposition, expires, link)],
+    columns: [id, bytes, type, filename, { ...contentId, label: 'Cid' }, ...wide(disposition, expires, link)],
     empty: 'It has no attachments.',
   }),
   get: detailOf('getAttachment', {

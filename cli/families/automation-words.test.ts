@@ -6,14 +6,21 @@ type Automation = AnswerOf<'getAutomation'>;
 type Graph = Pick<Automation, 'steps' | 'connections'>;
 
 const automation = (graph: Graph, runs: Partial<Automation['runs']> = {}): Automation => ({
-  ...{ object: 'automation', id: 'x', name: 'x', status: 'enabled', reentry: 'always', created_at: '', updated_at: '' },
+  object: 'automation',
+  id: 'x',
+  name: 'x',
+  status: 'enabled',
+  reentry: 'always',
+  created_at: '',
+  updated_at: '',
   ...graph,
   runs: { running: 0, completed: 0, failed: 0, cancelled: 0, counted_to: 10_000, at_steps: [], ...runs },
 });
 const wait = (key: string) => ({ key, type: 'delay' as const, config: { duration: '3 days' } });
 const start = { key: 'start', type: 'trigger' as const, config: { event_name: 'order.placed' } };
 const check = (key: string) => ({
-  ...{ key, type: 'condition' as const },
+  key,
+  type: 'condition' as const,
   config: { type: 'rule', field: 'properties.plan', operator: 'eq', value: 'pro' },
 });
 const leads = (from: string, to: string, type: Graph['connections'][number]['type'] = 'default') => ({
@@ -34,8 +41,11 @@ describe('the drawing of an automation', () => {
     const graph = {
       steps: [wait('z'), wait('no'), check('if'), wait('yes'), start],
       connections: [
-        ...[leads('start', 'if'), leads('if', 'no', 'condition_not_met'), leads('if', 'yes', 'condition_met')],
-        ...[leads('yes', 'z'), leads('no', 'z')],
+        leads('start', 'if'),
+        leads('if', 'no', 'condition_not_met'),
+        leads('if', 'yes', 'condition_met'),
+        leads('yes', 'z'),
+        leads('no', 'z'),
       ],
     };
     const at = [

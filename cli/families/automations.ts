@@ -26,7 +26,9 @@ const columns: Field<Automation>[] = [
   { name: 'id', label: 'Id', kind: 'id' },
   { name: 'name', label: 'Name', kind: 'name' },
   {
-    ...{ name: 'status', label: 'Status', kind: 'state' },
+    name: 'status',
+    label: 'Status',
+    kind: 'state',
     tone: ({ status }) => (status === 'enabled' ? 'good' : 'plain'),
   },
   { name: 'reentry', label: 'Re-entry', shown: 'wide' },
@@ -35,13 +37,17 @@ const columns: Field<Automation>[] = [
 ];
 
 const reentry: Flag = {
-  ...{ value: '<rule>', says: 'whether a contact begins again: always, when_ended or never' },
+  value: '<rule>',
+  says: 'whether a contact begins again: always, when_ended or never',
   choices: ['always', 'when_ended', 'never'],
 };
 const status: Flag = { value: '<status>', says: 'enabled or disabled', choices: ['enabled', 'disabled'] };
 const steps: Flag = { value: '<json>', says: 'a list of {key, type, config}', fromFile: 'steps', isJson: true };
 const connections: Flag = {
-  ...{ value: '<json>', says: 'a list of {from, to, type}', fromFile: 'connections', isJson: true },
+  value: '<json>',
+  says: 'a list of {from, to, type}',
+  fromFile: 'connections',
+  isJson: true,
 };
 
 export const automations = {
@@ -81,7 +87,8 @@ export const automations = {
         name: { value: '<name>', says: 'what you call it', isWord: true, isRequired: true },
         steps: { ...steps, isRequired: true },
         connections: { ...connections, isRequired: true },
-        ...{ status, reentry },
+        status,
+        reentry,
       },
       done: 'Created',
       warn: ({ warnings = [] }) => warnings.map((words) => ({ words })),
@@ -135,7 +142,10 @@ export const automations = {
 } satisfies Family;
 
 const TONES: Record<Run['status'], Tone> = {
-  ...{ running: 'attention', completed: 'good', failed: 'bad', cancelled: 'plain' },
+  running: 'attention',
+  completed: 'good',
+  failed: 'bad',
+  cancelled: 'plain',
 };
 
 const runColumns: Field<Run>[] = [

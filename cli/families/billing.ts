@@ -46,7 +46,8 @@ export const billing = {
     fields: [
       { name: 'plan', label: 'Plan', value: ({ plan }) => `${plan.name} (${plan.code})` },
       {
-        ...{ name: 'plan.monthly_price_cents', label: 'A month' },
+        name: 'plan.monthly_price_cents',
+        label: 'A month',
         value: ({ plan, currency }) => priced(plan.monthly_price_cents, currency),
       },
       { name: 'plan.included_emails', label: 'Emails', kind: 'number' },
@@ -60,7 +61,8 @@ export const billing = {
       { name: 'self_service', label: 'Owners change it', value: (one) => (one.self_service ? 'yes' : 'no') },
       { name: 'payment_provider', label: 'Paid by' },
       {
-        ...{ name: 'subscription', label: 'Subscription' },
+        name: 'subscription',
+        label: 'Subscription',
         value: ({ subscription: one }) => one && `${one.status}, until ${one.current_period_end.slice(0, 10)}`,
       },
       { name: 'effective_plan_code', label: 'In force', shown: 'asked' },
@@ -119,7 +121,9 @@ const id: Field<Invoice> = { name: 'id', label: 'Id', kind: 'id' };
 const number: Field<Invoice> = { name: 'number', label: 'Number', kind: 'name' };
 const month: Field<Invoice> = { name: 'month', label: 'Month', kind: 'whole' };
 const total: Field<Invoice> = {
-  ...{ name: 'total_cents', label: 'Total', kind: 'number' },
+  name: 'total_cents',
+  label: 'Total',
+  kind: 'number',
   words: (invoice) => priced(invoice.total_cents, invoice.currency),
 };
 const currency: Field<Invoice> = { name: 'currency', label: 'Currency', kind: 'whole' };

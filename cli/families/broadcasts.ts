@@ -83,21 +83,31 @@ const rest: Field<Broadcast>[] = [
 const LOCAL_TIME = {
   says: 'to each contact when its own clocks show the time, by its property timezone',
   no: 'to all at one time',
-  ...{ isBoolean: true, isMore: true },
+  isBoolean: true,
+  isMore: true,
 } as const satisfies Flag;
 
 const ab = {
   'ab.subjects': {
-    ...{ flag: 'ab-subject', value: '<text>', says: 'another subject to try on a share of the segment' },
-    ...{ isRepeatable: true, isMore: true },
+    flag: 'ab-subject',
+    value: '<text>',
+    says: 'another subject to try on a share of the segment',
+    isRepeatable: true,
+    isMore: true,
   },
   'ab.test_percent': {
-    ...{ flag: 'ab-percent', value: '<n>', says: 'the share that tries the subjects, 5 to 50 percent' },
-    ...{ isNumber: true, isMore: true },
+    flag: 'ab-percent',
+    value: '<n>',
+    says: 'the share that tries the subjects, 5 to 50 percent',
+    isNumber: true,
+    isMore: true,
   },
   'ab.wait_minutes': {
-    ...{ flag: 'ab-wait-minutes', value: '<n>', says: 'how long clicks are counted, before the others get the best' },
-    ...{ isNumber: true, isMore: true },
+    flag: 'ab-wait-minutes',
+    value: '<n>',
+    says: 'how long clicks are counted, before the others get the best',
+    isNumber: true,
+    isMore: true,
   },
 } as const satisfies Readonly<Record<string, Flag>>;
 
@@ -112,23 +122,33 @@ const content = {
   text: { value: '<text>', says: 'the plain text', fromFile: 'plain text', hasLines: true, isClearable: true },
   preview_text: { value: '<text>', says: 'what mail programs show behind the subject', isClearable: true },
   reply_to: {
-    ...{ value: '<address>', says: 'where answers go', isRepeatable: true },
-    ...{ isClearable: true, isMore: true },
+    value: '<address>',
+    says: 'where answers go',
+    isRepeatable: true,
+    isClearable: true,
+    isMore: true,
   },
   topic_id: {
-    ...{ flag: 'topic', value: '<topic>', says: 'only to contacts who are opted in to this topic' },
-    ...{ isClearable: true, isMore: true },
+    flag: 'topic',
+    value: '<topic>',
+    says: 'only to contacts who are opted in to this topic',
+    isClearable: true,
+    isMore: true,
   },
   rate_per_minute: {
-    ...{ value: '<n>', says: 'at most so many emails a minute', isNumber: true },
-    ...{ isClearable: true, isMore: true },
+    value: '<n>',
+    says: 'at most so many emails a minute',
+    isNumber: true,
+    isClearable: true,
+    isMore: true,
   },
   local_time: LOCAL_TIME,
 } as const satisfies Readonly<Record<string, Flag>>;
 
 const sending = {
   scheduled_at: {
-    ...{ flag: 'at', value: '<time>' },
+    flag: 'at',
+    value: '<time>',
     says: "when, as an ISO 8601 time or in words, such as 'in 2 hours' or 'tomorrow at 9:30' (UTC)",
   },
   local_time: LOCAL_TIME,
@@ -159,12 +179,20 @@ export const broadcasts = {
     example: `broadcasts get ${ID}`,
     path: { broadcast_id: BROADCAST },
     fields: [
-      ...[id, name, status, progressOfOne, held],
+      id,
+      name,
+      status,
+      progressOfOne,
+      held,
       { name: 'counts', label: 'Came of it', value: countsInWords, words: (one) => groupedIn(countsInWords(one)) },
       { name: 'waiting_reason', label: 'Waits for' },
       { name: 'next_at', label: 'Goes on', kind: 'time' },
       { name: 'failed_reason', label: 'Failed' },
-      ...[created, scheduled, sent, segment, topic],
+      created,
+      scheduled,
+      sent,
+      segment,
+      topic,
       { name: 'template_id', label: 'Template', kind: 'id' },
       { name: 'from', label: 'From' },
       { name: 'reply_to', label: 'Reply to' },
@@ -203,11 +231,9 @@ export const broadcasts = {
         ...content,
         ...ab,
         'template.id': {
-          ...{
-            flag: 'template',
-            value: '<template>',
-            says: 'the id or alias of a published template, instead of HTML and text',
-          },
+          flag: 'template',
+          value: '<template>',
+          says: 'the id or alias of a published template, instead of HTML and text',
           isMore: true,
         },
         send: { says: 'send it at once, or at the time of --at', isBoolean: true },

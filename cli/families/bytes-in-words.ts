@@ -2,7 +2,8 @@ const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
 
 /** As a person reads a size: three digits of it. */
 export function bytesInWords(bytes: number): string {
-  let [size, unit] = [bytes, 0];
+  let size = bytes;
+  let unit = 0;
   // What would be told as 1024 of one unit is one of the next.
   while (size >= 1023.5 && bytes >= 1024 && unit < UNITS.length - 1) [size, unit] = [size / 1024, unit + 1];
   return `${unit === 0 ? size : Number(size.toPrecision(size < 1000 ? 3 : 4))} ${UNITS[unit]}`;
@@ -10,7 +11,8 @@ export function bytesInWords(bytes: number): string {
 
 /** The same in four signs, as `ls -h` says it: 980B, 1.4K, 18K, 2.1M. */
 export function bytesInBrief(bytes: number): string {
-  let [size, unit] = [bytes, 0];
+  let size = bytes;
+  let unit = 0;
   while (size >= 999.5 && unit < BRIEF.length - 1) [size, unit] = [size / 1024, unit + 1];
   return `${unit === 0 || size >= 9.95 ? Math.round(size) : size.toFixed(1)}${BRIEF[unit]}`;
 }

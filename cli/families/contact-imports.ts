@@ -68,7 +68,8 @@ const columns: readonly Field<Import>[] = [
 const passedOver: readonly Field<Import>[] = [
   { name: 'on_conflict', label: 'Contacts there', value: ({ on_conflict: how }) => CONFLICTS[how] },
   {
-    ...{ name: 'start_automations', label: 'Automations' },
+    name: 'start_automations',
+    label: 'Automations',
     value: ({ start_automations: starts }) => (starts ? 'started by its rows' : 'not started'),
   },
   { name: 'ignored_columns', label: 'Not imported', value: columnsInWords },

@@ -29,12 +29,11 @@ const columns: readonly Field<CustomEvent>[] = [
 ];
 
 const schema: Flag = {
-  ...{
-    value: '<json>',
-    says: 'the type of each key of a payload: string, number, boolean or date',
-    fromFile: 'schema',
-  },
-  ...{ isJson: true, isClearable: true },
+  value: '<json>',
+  says: 'the type of each key of a payload: string, number, boolean or date',
+  fromFile: 'schema',
+  isJson: true,
+  isClearable: true,
 };
 
 export const customEvents = {
@@ -63,7 +62,10 @@ export const customEvents = {
       example: `events create order.placed --schema '{"total": "number", "product": "string"}'`,
       flags: {
         name: {
-          ...{ value: '<name>', says: "lower-case letters, digits, '.', '_' and '-'", isWord: true, isRequired: true },
+          value: '<name>',
+          says: "lower-case letters, digits, '.', '_' and '-'",
+          isWord: true,
+          isRequired: true,
         },
         schema,
       },

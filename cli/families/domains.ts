@@ -168,7 +168,7 @@ export const domains = {
   list: listOf('listDomains', {
     summary: 'list domains, newest first',
     example: 'domains list',
-    columns: [...[id, name, status, region, created], ...wide(sending, receiving, opens, clicks)],
+    columns: [id, name, status, region, created, ...wide(sending, receiving, opens, clicks)],
     empty: 'There are no domains yet.',
   }),
   get: detailOf('getDomain', {
@@ -177,7 +177,13 @@ export const domains = {
     path: { domain_id: DOMAIN },
     fields: [
       { ...name, label: 'Domain' },
-      ...[id, status, region, sending, receiving, opens, clicks],
+      id,
+      status,
+      region,
+      sending,
+      receiving,
+      opens,
+      clicks,
       { name: 'tracking_subdomain', label: 'Tracking label' },
       { name: 'tls', label: 'TLS', value: (domain) => tlsInWords(domain) },
       { name: 'tls_verify', label: 'Certificates checked', shown: 'asked' },

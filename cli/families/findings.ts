@@ -16,12 +16,15 @@ export const findingRows = <Told extends ReadyFinding>(
   sayCommand: SayCommand = (command) => command,
 ): Shown<Told>[] =>
   findings.map(({ advice: { words, command }, ...finding }) => ({
-    ...{ ...finding, advice: words },
+    ...finding,
+    advice: words,
     command: command === null ? '' : sayCommand(command),
   }));
 
 const severity: Field<Shown<ReadyFinding>> = {
-  ...{ name: 'severity', label: 'Severity', kind: 'state' },
+  name: 'severity',
+  label: 'Severity',
+  kind: 'state',
   tone: toneOfFinding,
 };
 const code: Field<Shown<ReadyFinding>> = { name: 'code', label: 'Finding', kind: 'whole' };

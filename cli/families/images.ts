@@ -22,7 +22,9 @@ const id: Field<Image> = { name: 'id', label: 'Id', kind: 'id' };
 const url: Field<Image> = { name: 'url', label: 'Address', kind: 'long' };
 const type: Field<Image> = { name: 'content_type', label: 'Type' };
 const size: Field<Image> = {
-  ...{ name: 'bytes', label: 'Size', kind: 'number' },
+  name: 'bytes',
+  label: 'Size',
+  kind: 'number',
   words: ({ bytes }) => bytesInWords(bytes),
 };
 const width: Field<Image> = { name: 'width', label: 'Width', kind: 'number' };
@@ -40,8 +42,12 @@ const upload: Action = {
   path: {},
   flags: {
     file: {
-      ...{ value: '<file>', says: 'a picture', isWord: true, isFile: true },
-      ...{ isVariadic: true, isRequired: true },
+      value: '<file>',
+      says: 'a picture',
+      isWord: true,
+      isFile: true,
+      isVariadic: true,
+      isRequired: true,
     },
   },
 };

@@ -53,7 +53,10 @@ export const MORE_OF_MAIL = {
     flag: 'attach',
     value: '<file>',
     says: 'a file or an https URL; its type behind ;content_type=',
-    ...{ isRepeatable: true, isFile: true, syntax: 'attachment', isMore: true },
+    isRepeatable: true,
+    isFile: true,
+    syntax: 'attachment',
+    isMore: true,
   },
 } as const satisfies Readonly<Record<string, Flag>>;
 
@@ -61,7 +64,9 @@ export const HEADERS: Flag = {
   flag: 'header',
   value: '<name: value>',
   says: 'a header beside those that the service sets',
-  ...{ isRepeatable: true, syntax: 'header', isMore: true },
+  isRepeatable: true,
+  syntax: 'header',
+  isMore: true,
 };
 
 /** A mail of which there is a text alone is shown as it is; the fields of a form of it. */

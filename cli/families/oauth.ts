@@ -128,7 +128,9 @@ export const oauthClients = {
       { name: 'redirect_uris', label: 'Leads to', value: ({ redirect_uris: all }) => all.join(' ') },
       { name: 'live_grants', label: 'Grants', kind: 'number' },
       {
-        ...{ name: 'disabled_at', label: 'State', kind: 'state' },
+        name: 'disabled_at',
+        label: 'State',
+        kind: 'state',
         value: ({ disabled_at: at }) => (at === null ? 'enabled' : 'disabled'),
         tone: ({ disabled_at: at }) => (at === null ? 'plain' : 'bad'),
       },

@@ -155,7 +155,7 @@ export const queue = {
       'Lists what waits, newest first: whose it is, from whom to where, how large, and until when. Why one waits is said by queue explain, and by --wide.',
     example: 'queue list --destination example.org --state retrying',
     filters: {
-      ...{ destination: { ...ONE_OF.destination, says: `only ${ONE_OF.destination.says}` } },
+      destination: { ...ONE_OF.destination, says: `only ${ONE_OF.destination.says}` },
       team_id: { ...ONE_OF.team_id, says: `only ${ONE_OF.team_id.says}` },
       email_id: { ...ONE_OF.email_id, says: `only ${ONE_OF.email_id.says}` },
       state: {
@@ -180,7 +180,9 @@ export const queue = {
         { name: 'attempts', label: 'Tries', kind: 'number' },
         // It waits for its time, and has not begun to.
         {
-          ...{ name: 'since', label: 'Since', kind: 'time' },
+          name: 'since',
+          label: 'Since',
+          kind: 'time',
           value: ({ state, since }) => (state === 'scheduled' ? null : since),
         },
         { name: 'recipients', label: 'Recipients', value: ({ recipients }) => recipients.join(' ') },

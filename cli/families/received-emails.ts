@@ -53,7 +53,12 @@ export const receivedEmails = {
       id_end: idEnd,
     },
     columns: [
-      ...[id, created, from, to, subject, dropped],
+      id,
+      created,
+      from,
+      to,
+      subject,
+      dropped,
       ...wide(cc, bcc, replyTo, messageId),
       ...envelope,
       ...asked(files),
@@ -65,7 +70,16 @@ export const receivedEmails = {
     example: 'received get 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91',
     path: { received_email_id: EMAIL },
     fields: [
-      ...[id, created, from, to, cc, bcc, replyTo, subject, messageId, dropped],
+      id,
+      created,
+      from,
+      to,
+      cc,
+      bcc,
+      replyTo,
+      subject,
+      messageId,
+      dropped,
       { name: 'content_withheld', label: 'Withheld', kind: 'state', tone: () => 'bad', shown: 'asked' },
       { name: 'received_for', label: 'Received for' },
       ...envelope,
@@ -98,7 +112,9 @@ type Attachment = ItemOf<'listReceivedAttachments'> | AnswerOf<'getReceivedAttac
 
 const fileId: Field<Attachment> = { name: 'id', label: 'Id', kind: 'id' };
 const bytes: Field<Attachment> = {
-  ...{ name: 'size', label: 'Size', kind: 'number' },
+  name: 'size',
+  label: 'Size',
+  kind: 'number',
   words: ({ size }) => bytesInWords(size),
 };
 const type: Field<Attachment> = { name: 'content_type', label: 'Type' };
@@ -117,7 +133,7 @@ export const receivedAttachments = {
     summary: 'list the attachments of a received email, in their order',
     example: 'received attachments 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91',
     path: { received_email_id: EMAIL },
-    columns: [...[fileId, bytes, type, filename, { ...contentId, label: 'Cid' }], ...wide(disposition, expires, link)],
+    columns: [fileId, bytes, type, filename, { ...contentId, label: 'Cid' }, ...wide(disposition, expires, link)],
     empty: 'It has no attachments.',
   }),
   get: detailOf('getReceivedAttachment', {

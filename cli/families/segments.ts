@@ -25,7 +25,9 @@ const columns: readonly Field<ItemOf<'listSegments'>>[] = [
 type Listed = ItemOf<'listSegments'>;
 
 const count = (name: keyof NonNullable<Listed['counts']>, label: string): Field<Listed> => ({
-  ...{ name: `counts.${name}`, label, kind: 'number' },
+  name: `counts.${name}`,
+  label,
+  kind: 'number',
   value: ({ counts }) => counts?.[name],
 });
 

@@ -56,15 +56,21 @@ const content = {
   subject: { value: '<text>', says: 'the subject of sends that name none', isClearable: true },
   from: { value: '<address>', says: 'the sender of sends that name none', isClearable: true, isMore: true },
   reply_to: {
-    ...{ value: '<address>', says: 'where answers go', isRepeatable: true },
-    ...{ isClearable: true, isMore: true },
+    value: '<address>',
+    says: 'where answers go',
+    isRepeatable: true,
+    isClearable: true,
+    isMore: true,
   },
   alias: { value: '<alias>', says: 'a name to send and read it by', isClearable: true },
   variables: {
     flag: 'variable',
     value: '<declaration>',
     says: 'KEY, KEY=fallback, KEY:number or KEY:number=25; all together replace those before',
-    ...{ isRepeatable: true, syntax: 'variable declaration', isClearable: true, isMore: true },
+    isRepeatable: true,
+    syntax: 'variable declaration',
+    isClearable: true,
+    isMore: true,
   },
 } as const satisfies Readonly<Record<string, Flag>>;
 

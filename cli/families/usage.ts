@@ -24,7 +24,9 @@ const columns: readonly Field<Line>[] = [
   { name: 'what', label: 'What', kind: 'whole', words: (line) => usageInWords(line).what },
   { name: 'used', label: 'Used', kind: 'number', words: (line) => usageInWords(line).used },
   {
-    ...{ name: 'limit', label: 'Limit', kind: 'number' },
+    name: 'limit',
+    label: 'Limit',
+    kind: 'number',
     value: (line) => line.limit ?? 'none',
     words: (line) => usageInWords(line).limit,
   },
@@ -44,7 +46,9 @@ export const usage = {
       { what: 'domains', ...domains },
       { what: 'contacts', ...contacts },
       {
-        ...{ what: 'AI credits', used: credits.used, limit: credits.limit },
+        what: 'AI credits',
+        used: credits.used,
+        limit: credits.limit,
         ...(credits.next_increase_at === null ? {} : { resets_at: credits.next_increase_at }),
       },
       { what: 'bytes of received mail', ...stored, isBytes: true },

@@ -47,11 +47,15 @@ const wrong: Field<Webhook> = { name: 'last_error', label: 'Without an answer' }
 const answered: Field<Webhook> = { name: 'last_attempt_at', label: 'Last attempt', kind: 'time' };
 const failing: Field<Webhook> = { name: 'failing_since', label: 'Failing since', kind: 'time' };
 const waiting: Field<Webhook> = {
-  ...{ name: 'events_waiting', label: 'Wait', kind: 'number' },
+  name: 'events_waiting',
+  label: 'Wait',
+  kind: 'number',
   words: ({ events_waiting: count }) => atMost(count),
 };
 const parked: Field<Webhook> = {
-  ...{ name: 'events_parked', label: 'Parked', kind: 'number' },
+  name: 'events_parked',
+  label: 'Parked',
+  kind: 'number',
   words: ({ events_parked: count }) => atMost(count),
 };
 const endpoint: Field<Webhook> = { name: 'endpoint', label: 'Endpoint', kind: 'name' };
@@ -130,7 +134,14 @@ export const webhooks = {
     summary: 'list endpoints, newest first',
     example: 'webhooks list',
     columns: [
-      ...[id, status, endpoint, answer, failing, waiting, events, created],
+      id,
+      status,
+      endpoint,
+      answer,
+      failing,
+      waiting,
+      events,
+      created,
       ...wide<Webhook>(wrong, answered, parked, disabled, because, secret),
     ],
     empty: 'There are no endpoints yet.',
@@ -140,8 +151,20 @@ export const webhooks = {
     example: 'webhooks get wh_019a9c1e7d527c3a9a540b8f4c1f2e01',
     path: { webhook_id: WEBHOOK },
     fields: [
-      ...[id, endpoint, status, disabled, because, answer, wrong, answered, failing, waiting, parked],
-      ...[events, secret, created],
+      id,
+      endpoint,
+      status,
+      disabled,
+      because,
+      answer,
+      wrong,
+      answered,
+      failing,
+      waiting,
+      parked,
+      events,
+      secret,
+      created,
     ],
     hint: nextFor,
   }),
@@ -270,7 +293,11 @@ export const webhookEvents = {
     example: 'webhooks event wh_019a9c1e7d527c3a9a540b8f4c1f2e01 msg_019a9c1e7d527c3a9a540b8f4c1f2e04',
     path: { webhook_id: OF_WEBHOOK, event_id: EVENT },
     fields: [
-      ...[eventId, eventType, eventCreated, eventStatus, attempts],
+      eventId,
+      eventType,
+      eventCreated,
+      eventStatus,
+      attempts,
       { ...lastAnswer, label: 'Last answer' },
       { name: 'next_attempt_at', label: 'Next attempt', kind: 'time' },
       { ...sample, shown: undefined },

@@ -9,8 +9,17 @@ export type Where =
   | { topic: string; subscription: string };
 
 const OPS: Readonly<Record<string, string>> = {
-  ...{ '=': 'eq', '==': 'eq', '!=': 'neq', '<>': 'neq', '>': 'gt', '>=': 'gte', '<': 'lt', '<=': 'lte' },
-  ...{ is: 'eq', contains: 'contains', in: 'in' },
+  '=': 'eq',
+  '==': 'eq',
+  '!=': 'neq',
+  '<>': 'neq',
+  '>': 'gt',
+  '>=': 'gte',
+  '<': 'lt',
+  '<=': 'lte',
+  is: 'eq',
+  contains: 'contains',
+  in: 'in',
 };
 
 interface Token {

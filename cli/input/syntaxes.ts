@@ -22,8 +22,13 @@ export const onCommandLine: NameOption = (option) => `--${option}`;
 const wrong = (says: string, text: string): CliFault => new CliFault(`${says}; got ${JSON.stringify(text)}`, 'usage');
 
 const FIELDS = [
-  ...['email', 'first_name', 'last_name', 'unsubscribed'],
-  ...['segment_ids', 'opted_in_topic_ids', 'opted_out_topic_ids'],
+  'email',
+  'first_name',
+  'last_name',
+  'unsubscribed',
+  'segment_ids',
+  'opted_in_topic_ids',
+  'opted_out_topic_ids',
 ];
 
 /** Which fields of an import stand in which of its columns. */

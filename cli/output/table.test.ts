@@ -112,15 +112,23 @@ describe('a table at a terminal', () => {
     keys: {
       list: apiKeys.list,
       item: {
-        ...{ id: ID, name: 'The shop, since it was moved', key_prefix: 'rk_abcdefg', permission: 'sending_access' },
-        ...{ status: 'active', last_used_at: CREATED },
+        id: ID,
+        name: 'The shop, since it was moved',
+        key_prefix: 'rk_abcdefg',
+        permission: 'sending_access',
+        status: 'active',
+        last_used_at: CREATED,
       },
       whole: [ID, 'The shop, since it was moved', 'sending_access'],
     },
     logs: {
       list: logs.list,
       item: {
-        ...{ id: ID, created_at: CREATED, response_status: 404, method: 'GET', endpoint: `/emails/${ID}` },
+        id: ID,
+        created_at: CREATED,
+        response_status: 404,
+        method: 'GET',
+        endpoint: `/emails/${ID}`,
         user_agent: 'a-program/1.0 of a long name',
       },
       whole: [ID, `/emails/${ID}`],
@@ -128,12 +136,10 @@ describe('a table at a terminal', () => {
     webhooks: {
       list: webhooks.list,
       item: {
-        ...{
-          id: `wh_${HEX}`,
-          status: 'enabled',
-          endpoint: 'https://hooks.example.com/from/rasket',
-          created_at: CREATED,
-        },
+        id: `wh_${HEX}`,
+        status: 'enabled',
+        endpoint: 'https://hooks.example.com/from/rasket',
+        created_at: CREATED,
         events: ['email.delivered', 'email.bounced'],
       },
       whole: [`wh_${HEX}`, 'https://hooks.example.com/from/rasket'],
@@ -207,8 +213,13 @@ describe('a table at a terminal', () => {
   });
 
   const record = (value: string) => ({
-    ...{ record: 'DKIM', name: 's._domainkey.example.com', type: 'TXT', ttl: 'Auto', status: 'pending', value },
-    ...{ required: true },
+    record: 'DKIM',
+    name: 's._domainkey.example.com',
+    type: 'TXT',
+    ttl: 'Auto',
+    status: 'pending',
+    value,
+    required: true,
   });
 
   it('puts a long value below its row, whole, and a short one beside it', () => {

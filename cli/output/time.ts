@@ -25,7 +25,8 @@ const NEAR_MS = 183 * DAY_MS;
 export function shortTime(time: string, now: number, precision: 'minute' | 'second' = 'minute'): string {
   const at = new Date(time).getTime();
   if (Number.isNaN(at)) return time;
-  const [local, today] = [localOf(at), localOf(now)];
+  const local = localOf(at);
+  const today = localOf(now);
   if (Math.abs(at - now) > NEAR_MS) return local.slice(0, 10);
   const clock = local.slice(11, precision === 'minute' ? 16 : 19);
   return local.slice(0, 10) === today.slice(0, 10) ? clock : `${local.slice(5, 10)} ${clock}`;

@@ -117,7 +117,8 @@ export class ComposeDialog implements Dialog {
     if (key === 'enter') this.#insert('\n');
     else if (key === 'backspace') this.#erase();
     else if (key === 'delete') {
-      const [row, column] = [this.#row, this.#column];
+      const row = this.#row;
+      const column = this.#column;
       this.#move('right');
       if (row !== this.#row || column !== this.#column) this.#erase();
     } else if (key === 'ctrl-u') this.#lines[this.#row] = this.#line.slice(this.#column);

@@ -31,9 +31,12 @@ type Given = Omit<Entry, 'edit' | 'isFixed' | 'was' | 'isMore' | 'fileOf'> &
   Partial<Pick<Entry, 'was' | 'isMore' | 'fileOf' | 'isFixed'>> & { text?: string | undefined };
 
 const entryOf = ({ text = '', isFixed = false, ...line }: Given): Entry => ({
-  ...{ isMore: false, fileOf: undefined },
+  isMore: false,
+  fileOf: undefined,
   ...line,
-  ...{ was: line.was, edit: new LineEdit(text), isFixed: isFixed || text.length > LONG },
+  was: line.was,
+  edit: new LineEdit(text),
+  isFixed: isFixed || text.length > LONG,
 });
 
 /** The lines of all fields that a form asks for; behind the last that may come from a file, those of the files. */
@@ -50,8 +53,13 @@ function linesOf(flags: Readonly<Record<string, Flag>>): Given[] {
 }
 
 const ofFlag = (name: string, flag: Flag): Given => ({
-  ...{ name, label: labelOf(name, flag), says: saysOf(flag), isRequired: flag.isRequired ?? false, flag },
-  ...{ text: flag.preset?.toString(), isMore: flag.isMore ?? false },
+  name,
+  label: labelOf(name, flag),
+  says: saysOf(flag),
+  isRequired: flag.isRequired ?? false,
+  flag,
+  text: flag.preset?.toString(),
+  isMore: flag.isMore ?? false,
 });
 
 const ofFile = (name: string, { fromFile, ...flag }: Flag): Given => ({

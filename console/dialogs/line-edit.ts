@@ -35,7 +35,8 @@ export class LineEdit {
   }
 
   key(key: string): void {
-    const [start, end] = [this.#before(), this.#behind()];
+    const start = this.#before();
+    const end = this.#behind();
     if (key === 'left') this.#at = start;
     else if (key === 'right') this.#at = end;
     else if (key === 'home' || key === 'ctrl-a') this.#at = 0;

@@ -6,7 +6,10 @@ const loaded = (
   count: number,
   more: { skipped?: number | undefined; hasBefore?: boolean; hasBehind?: boolean } = {},
 ) => ({
-  ...{ rows: Array.from({ length: count }), skipped: 0, hasBefore: false, hasBehind: false },
+  rows: Array.from({ length: count }),
+  skipped: 0,
+  hasBefore: false,
+  hasBehind: false,
   ...more,
 });
 

@@ -313,7 +313,8 @@ export class InboxScreen implements Screen {
     const opened = this.#opened;
     if (!opened) return [faint('Loading …')];
     const drawn = drawThread(this.#host.terminal, opened, {
-      ...{ width: Math.min(width, READABLE), isQuoteShown: this.#isQuoteShown },
+      width: Math.min(width, READABLE),
+      isQuoteShown: this.#isQuoteShown,
     });
     this.#length = drawn.lines.length;
     // Of several emails the newest is seen first.
@@ -330,12 +331,23 @@ export class InboxScreen implements Screen {
 
   key(key: string): boolean {
     const own: Readonly<Record<string, () => void>> = {
-      ...{ r: () => this.#answer(false), R: () => this.#answer(true), e: () => this.#archive(), U: () => this.#undo() },
-      ...{ s: () => this.#snooze(), l: () => this.#label(), u: () => this.#unread(), D: () => this.#openDrafts() },
-      ...{ o: () => void (this.#isQuoteShown = !this.#isQuoteShown), S: () => this.#settings() },
-      ...{ enter: () => this.#widen(), right: () => this.#widen(), 'ctrl-r': () => this.refresh() },
-      ...{ tab: () => this.#turn(1), 'shift-tab': () => this.#turn(-1) },
-      ...{ ']': () => this.#step(1), '[': () => this.#step(-1) },
+      r: () => this.#answer(false),
+      R: () => this.#answer(true),
+      e: () => this.#archive(),
+      U: () => this.#undo(),
+      s: () => this.#snooze(),
+      l: () => this.#label(),
+      u: () => this.#unread(),
+      D: () => this.#openDrafts(),
+      o: () => void (this.#isQuoteShown = !this.#isQuoteShown),
+      S: () => this.#settings(),
+      enter: () => this.#widen(),
+      right: () => this.#widen(),
+      'ctrl-r': () => this.refresh(),
+      tab: () => this.#turn(1),
+      'shift-tab': () => this.#turn(-1),
+      ']': () => this.#step(1),
+      '[': () => this.#step(-1),
     };
     const found = own[key];
     this.#isAnswering = undefined;
@@ -488,28 +500,22 @@ export class InboxScreen implements Screen {
 
   keys(): readonly (readonly [string, string])[] {
     return [
-      ...([
-        ['r', 'reply'],
-        ['e', 'archive'],
-        ['s', 'snooze'],
-        ['l', 'label'],
-        ['u', 'unread'],
-      ] as const),
-      ...([
-        ['enter', 'read'],
-        ['space', 'scroll'],
-        ['tab', 'folders'],
-        ['R', 'reply to all'],
-        ['U', 'undo'],
-      ] as const),
-      ...([
-        ['D', 'drafts'],
-        ['S', 'settings'],
-      ] as const),
+      ['r', 'reply'],
+      ['e', 'archive'],
+      ['s', 'snooze'],
+      ['l', 'label'],
+      ['u', 'unread'],
+      ['enter', 'read'],
+      ['space', 'scroll'],
+      ['tab', 'folders'],
+      ['R', 'reply to all'],
+      ['U', 'undo'],
+      ['D', 'drafts'],
+      ['S', 'settings'],
       ['o', 'show what is quoted, or hide it'],
       ['] [', 'the next and the previous thread'],
       ['ctrl-r', 'ask the server again now'],
-    ];
+    ] as const;
   }
 
   offers(): readonly Offer[] {

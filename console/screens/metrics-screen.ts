@@ -90,7 +90,9 @@ export class MetricsScreen implements Screen {
     const { terminal } = this.#host;
     const sent = (seen.periods.data ?? []).map((row) => row.sent ?? 0).slice(-pieces);
     const bars = chart({
-      ...{ values: sent, height: rows >= 28 ? 8 : 4, columns: columns - 4 },
+      values: sent,
+      height: rows >= 28 ? 8 : 4,
+      columns: columns - 4,
       paint: (text) => terminal.paint('green', text),
       ends: [`${label} ago`, 'now'],
     });

@@ -139,7 +139,8 @@ class RequestValidators extends OpenAPIValidator {
     const whole = this.#resolved({ operationId, method, path, parameters, ...(requestBody && { requestBody }) });
     const functions = this.buildRequestValidatorsForOperation(whole as unknown as Operation) as ValidateFunction[];
     // The body's is the first, when there is one, and the parameters' the last.
-    const [body, last] = [functions[0], functions.at(-1)];
+    const body = functions[0];
+    const last = functions.at(-1);
     if (!body || !last) throw new Error(`openapi-backend compiled no validators for ${operationId}`);
     return { body, parameters: last };
   }

@@ -77,7 +77,8 @@ function mayReadBodies(
 }
 
 function fits(template: string, endpoint: string): boolean {
-  const [words, segments] = [template.split('/'), endpoint.split('/')];
+  const words = template.split('/');
+  const segments = endpoint.split('/');
   return words.length === segments.length && words.every((word, at) => word.startsWith('{') || word === segments[at]);
 }
 

@@ -97,7 +97,8 @@ export function loadAddon(): object {
  * be changed between the comparison and the load, and behind it.
  */
 function asRealAccount<T>(work: () => T): T {
-  const [real, acting] = [process.getuid?.(), process.geteuid?.()];
+  const real = process.getuid?.();
+  const acting = process.geteuid?.();
   if (real === undefined || acting === undefined || real === acting) return work();
   process.seteuid?.(real);
   try {

@@ -4,7 +4,8 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { mustBeOurs } from './addon.ts';
 
-const [OWN, STRANGER] = [65_501, 65_502];
+const OWN = 65_501;
+const STRANGER = 65_502;
 
 // runs only as root, who alone may give folders away
 describe.runIf(process.getuid?.() === 0)('a folder that code is taken from', () => {

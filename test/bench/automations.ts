@@ -73,7 +73,10 @@ async function carry(bench: Bench, events: number): Promise<{ perSecond: number;
   );
   await post(load, recorder, {
     load: { bodies, recipients: 0, deliveries: 0 },
-    ...{ connections: CONNECTIONS, amount: events, path: '/events/send', isOnceEach: true },
+    connections: CONNECTIONS,
+    amount: events,
+    path: '/events/send',
+    isOnceEach: true,
   });
   await recorder.kill();
   const profileDir = bench.profileDir === undefined ? undefined : path.join(bench.profileDir, 'automations');

@@ -26,7 +26,9 @@ export async function benchConsole(bench: Bench): Promise<void> {
   const at = `at ${bench.quick ? '200 thousand' : '1 million'} emails`;
   const row = (name: string, of: (seat: Sitting) => number, unit: string): void =>
     bench.add({
-      ...{ name: `console, ${name} ${at}`, value: of(large), unit },
+      name: `console, ${name} ${at}`,
+      value: of(large),
+      unit,
       baseline: { name: `${unit} at 10 thousand`, value: of(small) },
       target: { is: 'at most', value: 1.5, of: 'ratio' },
     });

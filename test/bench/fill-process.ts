@@ -42,7 +42,8 @@ answerOrders<FillOrder>((order): Filled => {
 function fill(database: Sqlite.Database, { emails, teamId, apiKeyId }: FillOrder): Filled {
   const domain = database.prepare('select id from domains limit 1').get() as { id: string } | undefined;
   const domainId = domain?.id ?? randomUUID();
-  const [rareKeyId, otherKeyId] = [randomUUID(), randomUUID()];
+  const rareKeyId = randomUUID();
+  const otherKeyId = randomUUID();
   const others = [randomUUID(), ...Array.from({ length: 40 }, () => randomUUID())];
   const insertEmail = insertInto(database, 'emails', EMAIL_COLUMNS);
   const insertBody = insertInto(database, 'email_bodies', ['email_id', 'html', 'text', 'html_in_blob', 'text_in_blob']);

@@ -43,13 +43,17 @@ export async function benchNodes(bench: Bench): Promise<void> {
   const rate = (run: Run): number => run.perSecond;
   const time = (run: Run): number => run.cpuSecondsPer1000;
   bench.add({
-    ...{ name: 'two nodes on one PostgreSQL, 4 KB', value: of(runs.two, rate), unit: 'emails/s' },
+    name: 'two nodes on one PostgreSQL, 4 KB',
+    value: of(runs.two, rate),
+    unit: 'emails/s',
     baseline: { name: 'one node', value: of(runs.one, rate) },
     rounds: { value: runs.two.map(rate), baseline: runs.one.map(rate) },
     target: { is: 'at least', value: 0.95, of: 'ratio' },
   });
   bench.add({
-    ...{ name: 'processor time of both nodes per 1,000 emails', value: of(runs.two, time), unit: 's' },
+    name: 'processor time of both nodes per 1,000 emails',
+    value: of(runs.two, time),
+    unit: 's',
     baseline: { name: 'of one node', value: of(runs.one, time) },
   });
 }

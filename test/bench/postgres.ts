@@ -33,13 +33,17 @@ export async function benchPostgres(bench: Bench): Promise<void> {
   const rate = (run: Run): number => run.emailsPerSecond;
   const time = (run: Run): number => run.cpuSecondsPer1000;
   bench.add({
-    ...{ name: 'end to end on PostgreSQL, 4 KB', value: of(runs.pg, rate), unit: 'emails/s' },
+    name: 'end to end on PostgreSQL, 4 KB',
+    value: of(runs.pg, rate),
+    unit: 'emails/s',
     baseline: { name: 'on SQLite', value: of(runs.sqlite, rate) },
     rounds: { value: runs.pg.map(rate), baseline: runs.sqlite.map(rate) },
     target: { is: 'at least', value: 0.65, of: 'ratio' },
   });
   bench.add({
-    ...{ name: 'processor time of the server per 1,000 emails on PostgreSQL', value: of(runs.pg, time), unit: 's' },
+    name: 'processor time of the server per 1,000 emails on PostgreSQL',
+    value: of(runs.pg, time),
+    unit: 's',
     baseline: { name: 'on SQLite', value: of(runs.sqlite, time) },
     target: { is: 'at most', value: 2, of: 'value' },
   });

@@ -40,20 +40,16 @@ export async function benchWokenNode(bench: Bench): Promise<void> {
   }
   const of = (rounds: number[][], share: number): number => median(rounds.map((all) => percentile(all, share)));
   bench.add({
-    ...{
-      name: 'from the answer of one node to the mail server by another one, median',
-      value: of(quiet, 0.5),
-      unit: 'ms',
-    },
+    name: 'from the answer of one node to the mail server by another one, median',
+    value: of(quiet, 0.5),
+    unit: 'ms',
     target: { is: 'at most', value: 50, of: 'value' },
     note: `p99 ${shown(of(quiet, 0.99))} ms`,
   });
   bench.add({
-    ...{
-      name: `the same beside ${(OTHERS_PER_PROBE * 1000) / PROBE_EVERY_MS} other emails/s`,
-      value: of(busy, 0.5),
-      unit: 'ms',
-    },
+    name: `the same beside ${(OTHERS_PER_PROBE * 1000) / PROBE_EVERY_MS} other emails/s`,
+    value: of(busy, 0.5),
+    unit: 'ms',
     note: `p99 ${shown(of(busy, 0.99))} ms`,
   });
 }

@@ -4,8 +4,15 @@ import { findProgram } from '../peers/peers.ts';
 import { scratchFolder } from '../rig/scratch.ts';
 
 const FLAGS = [
-  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
-  ...['--disable-component-update', '--disable-sync', '--disable-default-apps', '--disable-extensions'],
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-default-apps',
+  '--disable-extensions',
   // A process for every frame and site would be a third of the work; that is no wall that our pages rely on.
   '--disable-site-isolation-trials',
 ];

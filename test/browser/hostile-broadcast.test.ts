@@ -288,7 +288,8 @@ const asBrowsersRead = (value: string): string => value.replaceAll(/\r\n?/g, '\n
 
 /** The first line in which two texts differ. */
 function difference(expected: string, found: string): string {
-  const [a, b] = [expected.split('\n'), found.split('\n')];
+  const a = expected.split('\n');
+  const b = found.split('\n');
   const at = a.findIndex((line, n) => line !== b[n]);
   return `line ${at}: ${JSON.stringify(b[at])} instead of ${JSON.stringify(a[at])}`;
 }

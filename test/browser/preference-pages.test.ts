@@ -47,7 +47,8 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
     const more = { visibility: 'public', description: `What is new this week, number ${people}` };
     const make = async (name: string, default_subscription: string): Promise<string> =>
       (await call('POST', '/topics', { name: `${name} ${people}`, default_subscription, ...more })).body.id;
-    const [news, offers] = [await make('News', 'opt_in'), await make('Offers', 'opt_out')];
+    const news = await make('News', 'opt_in');
+    const offers = await make('Offers', 'opt_out');
     const links = await linksTo(scene, team, { id, email }, { topicId: news });
     const contact = { id, team_id: team.id, email_key: email };
     const confirm = confirmationUrl(scene.app.world, scene.url, { contact, topicId: offers });
@@ -140,7 +141,10 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
 
   /** Every page there is, each in a state that a reader meets. */
   async function pages(): Promise<[name: string, open: (page: Page) => Promise<unknown>][]> {
-    const [stays, leaves, confirms, gone] = [await reader(), await reader(), await reader(), await reader()];
+    const stays = await reader();
+    const leaves = await reader();
+    const confirms = await reader();
+    const gone = await reader();
     await call('DELETE', `/contacts/${gone.id}`);
     const pressing = (address: string, name: string) => async (page: Page) => {
       await page.goto(address);

@@ -8,13 +8,21 @@ const idOf = (at: number): string => `019a9c1e-7d52-7c3a-9a54-${String(at).padSt
 interface Run {
   id: string;
   status: string;
+  started_at: null;
+  completed_at: null;
+  created_at: string;
+  error: string | null;
 }
 
 /** The runs of an automation as the API lists them. Before each question `change` may begin and end some. */
 function runsOf(runs: Map<number, string>, change: (count: number) => void = () => undefined) {
   const shown = ([at, status]: readonly [number, string]): Run => ({
-    ...{ id: idOf(at), status, started_at: null, completed_at: null, created_at: '2026-11-20T09:30:00.000Z' },
-    ...{ error: status === 'failed' ? 'mail: no' : null },
+    id: idOf(at),
+    status,
+    started_at: null,
+    completed_at: null,
+    created_at: '2026-11-20T09:30:00.000Z',
+    error: status === 'failed' ? 'mail: no' : null,
   });
   let looks = 0;
   return ({ path, query }: Asked): Reply => {
@@ -54,9 +62,7 @@ it.concurrent('shows runs as they begin and end, until none is running', async (
     if (look === 3) runs.set(3, 'cancelled');
   });
   const { code, stdout } = await watch(answer, '--until-done');
-  expect(told(stdout)).toEqual([
-    ...['1 completed', '2 running', '3 running', '4 completed', '2 completed', '3 cancelled'],
-  ]);
+  expect(told(stdout)).toEqual(['1 completed', '2 running', '3 running', '4 completed', '2 completed', '3 cancelled']);
   expect(code).toBe(0);
 });
 

@@ -46,8 +46,11 @@ describe('rasket backup', () => {
     const mail = await mailIn(scene);
     await mail.send('x@one.example', { html: '<p>In the store.</p>' });
     const env = {
-      ...{ RASKET_BLOBS_STORE: 's3', RASKET_BLOBS_ENDPOINT: server.endpoint, RASKET_BLOBS_BUCKET: server.bucket },
-      ...{ RASKET_BLOBS_REGION: server.region, RASKET_BLOBS_ACCESS_KEY: server.accessKey },
+      RASKET_BLOBS_STORE: 's3',
+      RASKET_BLOBS_ENDPOINT: server.endpoint,
+      RASKET_BLOBS_BUCKET: server.bucket,
+      RASKET_BLOBS_REGION: server.region,
+      RASKET_BLOBS_ACCESS_KEY: server.accessKey,
       RASKET_BLOBS_SECRET_KEY: server.secretKey,
     };
     const says = `Content stays in s3://mail at ${server.endpoint}, and was not looked at: let the bucket keep former versions`;
@@ -56,7 +59,8 @@ describe('rasket backup', () => {
     expect(made.stdout).toMatch(/copy holds the database, the keys, and was read again\.$/m);
     expect(made.stdout).toContain(says);
     expect(JSON.parse(fs.readFileSync(desk.at('copy/backup.json'), 'utf8'))).toMatchObject({
-      ...{ content: 0, content_in: `s3://mail at ${server.endpoint}` },
+      content: 0,
+      content_in: `s3://mail at ${server.endpoint}`,
     });
     expect(fs.existsSync(desk.at('copy/blobs'))).toBe(false);
     // As it says: a content that is gone is not missed.

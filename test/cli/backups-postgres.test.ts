@@ -225,8 +225,15 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
     await sending;
     const folder = taken?.folder ?? '';
     expect(fs.readdirSync(folder).sort()).toEqual([
-      ...['SHA256SUMS', 'backup.json', 'blobs', 'copy-made-at', 'installation.id', 'instance.key', 'office.key'],
-      ...['rasket.dump', 'verification.json'],
+      'SHA256SUMS',
+      'backup.json',
+      'blobs',
+      'copy-made-at',
+      'installation.id',
+      'instance.key',
+      'office.key',
+      'rasket.dump',
+      'verification.json',
     ]);
     const facts = JSON.parse(fs.readFileSync(path.join(folder, 'backup.json'), 'utf8'));
     expect(facts).toMatchObject({ database: 'rasket.dump', reason: 'schedule', dump: { namespace: 'public' } });

@@ -269,7 +269,9 @@ describe.skipIf(driver === 'pg')('a backup by schedule', () => {
       }
     }
     expect(fs.readdirSync(kept).sort()).toEqual([
-      ...['by-hand', 'rasket-2020-01-01T00-00-00Z', 'rasket-2020-01-02T00-00-00Z.another.part'],
+      'by-hand',
+      'rasket-2020-01-01T00-00-00Z',
+      'rasket-2020-01-02T00-00-00Z.another.part',
       ...folders.slice(-2),
     ]);
     const listed = await desk.rasket(['backups', 'list', kept, '--data', scene.dataDir, '--json']);

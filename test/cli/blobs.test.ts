@@ -30,14 +30,15 @@ const { random } = Math;
 function envOf(more: Record<string, string> = {}): Record<string, string> {
   const { driver, url } = scene.app.world.config.database;
   return {
-    ...{ RASKET_DATABASE_DRIVER: driver, RASKET_DATABASE_URL: url },
-    ...{
-      RASKET_BLOBS_ENDPOINT: server.endpoint,
-      RASKET_BLOBS_BUCKET: server.bucket,
-      RASKET_BLOBS_REGION: server.region,
-    },
-    ...{ RASKET_BLOBS_ACCESS_KEY: server.accessKey, RASKET_BLOBS_SECRET_KEY: server.secretKey },
-    ...{ RASKET_BLOBS_GIVE_UP_SECONDS: '1', ...more },
+    RASKET_DATABASE_DRIVER: driver,
+    RASKET_DATABASE_URL: url,
+    RASKET_BLOBS_ENDPOINT: server.endpoint,
+    RASKET_BLOBS_BUCKET: server.bucket,
+    RASKET_BLOBS_REGION: server.region,
+    RASKET_BLOBS_ACCESS_KEY: server.accessKey,
+    RASKET_BLOBS_SECRET_KEY: server.secretKey,
+    RASKET_BLOBS_GIVE_UP_SECONDS: '1',
+    ...more,
   };
 }
 

@@ -23,7 +23,8 @@ describe('rasket config check', () => {
   });
 
   it('reads certificate and key, and whether they belong together', async () => {
-    const [one, other] = [makeCertificate(), makeCertificate()];
+    const one = makeCertificate();
+    const other = makeCertificate();
     desk.write('cert.pem', one.cert);
     desk.write('key.pem', one.key);
     desk.write('other.pem', other.key);

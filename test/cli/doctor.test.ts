@@ -135,7 +135,9 @@ it('where no server runs it says so, and looks by itself', async () => {
   dns.set(reverseName(ADDRESS), 'PTR', 'NXDOMAIN');
   const stopped = await doctor(1);
   expect(stopped.findings.map(({ code }) => code)).toEqual([
-    ...['delivery_not_running', 'reverse_dns_wrong', 'certificate_self_signed'],
+    'delivery_not_running',
+    'reverse_dns_wrong',
+    'certificate_self_signed',
   ]);
   expect(stopped.not_asked.join('\n')).toMatch(/^No server runs, so this command has looked outside by itself/m);
   expect([stateOf(stopped, 'files'), stateOf(stopped, 'certificates')]).toEqual(['unknown', 'skipped']);

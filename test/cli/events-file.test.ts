@@ -16,7 +16,9 @@ const written = (lines: string[]): string => {
 const line = (at: number): string => JSON.stringify({ event: 'order', email: `a${at}@example.org` });
 const taken: Reply = { status: 202, body: { object: 'event', event: 'order' } };
 const refused = (status: number, name: string, headers = {}): Reply => ({
-  ...{ status, headers, body: { statusCode: status, name, message: `It is ${name}.` } },
+  status,
+  headers,
+  body: { statusCode: status, name, message: `It is ${name}.` },
 });
 const emailOf = ({ body }: Asked): string => (body as { email: string }).email;
 const send = (file: string, answer: (asked: Asked, count: number) => Reply, ...more: string[]) =>
@@ -165,7 +167,8 @@ it('reads no further ahead of what is sent than a bounded number of lines', asyn
     return taken;
   };
   const { code } = await speak(['events', 'send', '--file', '-', '--json'], answer, {
-    ...{ input: input(), onStart: (press) => (interrupt = press) },
+    input: input(),
+    onStart: (press) => (interrupt = press),
   });
   expect({ code, isBounded: ahead <= 5000 }).toEqual({ code: 1, isBounded: true });
 });

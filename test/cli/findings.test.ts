@@ -41,7 +41,10 @@ async function lookEverywhere(of = trouble): Promise<Places> {
   const overview = /Server {3}([^]*?)database ok/.exec(frame)?.[1]?.replaceAll(/\s+/g, ' ') ?? '';
   return {
     anybody: body.findings.map(({ code }: { code: string }) => code),
-    ...{ ready: ready.stdout, doctor: doctor.stdout, operator: operator.stdout, overview },
+    ready: ready.stdout,
+    doctor: doctor.stdout,
+    operator: operator.stdout,
+    overview,
   };
 }
 
@@ -60,7 +63,8 @@ describe('at all four places', () => {
   it('nothing where all is well', async () => {
     expect(await lookEverywhere()).toMatchObject({
       anybody: [],
-      ...{ ready: expect.not.stringContaining('FINDING'), doctor: expect.not.stringContaining('FINDING') },
+      ready: expect.not.stringContaining('FINDING'),
+      doctor: expect.not.stringContaining('FINDING'),
       overview: expect.stringMatching(/^✓ ready/),
     });
   });

@@ -57,7 +57,8 @@ describe('threads at the command line', () => {
   it('are listed, found and read as text, the newest last', async () => {
     const { threadId } = await inbox.arrive({ subject: 'A refund', messageId: 'one@example.org', text: 'First.' });
     await inbox.arrive({
-      ...{ subject: 'Re: A refund', headers: ['In-Reply-To: <one@example.org>'] },
+      subject: 'Re: A refund',
+      headers: ['In-Reply-To: <one@example.org>'],
       content: ['Content-Type: text/html', '', '<p>Second &amp; <a href="https://example.org/x">last</a></p>'],
     });
     const listed = await rasket(['threads', inbox.address, '--json']);
@@ -74,7 +75,9 @@ describe('threads at the command line', () => {
 
   it('show nothing that steers the terminal', async () => {
     const { threadId } = await inbox.arrive({
-      ...{ from: '"\u202Egpj\u001B[2J" <eve@example.org>', subject: 'Hi', text: 'a\u001B]0;title\u0007b\u009B31mc' },
+      from: '"\u202Egpj\u001B[2J" <eve@example.org>',
+      subject: 'Hi',
+      text: 'a\u001B]0;title\u0007b\u009B31mc',
     });
     for (const words of [
       ['read', inbox.address, threadId],
@@ -166,7 +169,8 @@ describe('an answer', () => {
   it('is read from standard input, and is sent once however often the same command is run', async () => {
     const { threadId } = await inbox.arrive({ subject: 'Twice' });
     const run = () => rasket(['reply', inbox.address, threadId, '--text-file', '-'], { input: 'Once.\n' });
-    const [first, second] = [await run(), await run()];
+    const first = await run();
+    const second = await run();
     expect(first).toMatchObject({ code: 0 });
     expect(second.stdout).toBe(first.stdout);
     expect([first.stderr, second.stderr]).toEqual(['', expect.stringContaining('was not sent again')]);
@@ -174,7 +178,8 @@ describe('an answer', () => {
     expect(await sent()).toBe(1);
     // With a key it is another answer, once as well.
     const again = () => rasket(['reply', inbox.address, threadId, '--text', 'Once.', '--idempotency-key', 'second']);
-    const [third, fourth] = [await again(), await again()];
+    const third = await again();
+    const fourth = await again();
     expect([third.stdout === first.stdout, fourth.stdout === third.stdout]).toEqual([false, true]);
     expect(await sent()).toBe(2);
   });
@@ -183,7 +188,8 @@ describe('an answer', () => {
     const { threadId } = await inbox.arrive({ subject: 'Thank you' });
     const { handed: _, ...env } = editor('Thanks.\n');
     const words = ['reply', inbox.address, threadId];
-    const [one, two] = [await rasket(words, { columns: 100, env }), await rasket(words, { columns: 100, env })];
+    const one = await rasket(words, { columns: 100, env });
+    const two = await rasket(words, { columns: 100, env });
     expect([one.code, two.code]).toEqual([0, 0]);
     expect((await sentFrom()).filter(({ subject }) => subject === 'Re: Thank you')).toHaveLength(2);
   });

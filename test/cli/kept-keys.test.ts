@@ -75,7 +75,8 @@ describe('a key without a keyring', () => {
     });
     await new Promise<void>((resolve) => silent.listen(desk.at('bus'), resolve));
     const env = { DBUS_SESSION_BUS_ADDRESS: `unix:path=${desk.at('bus')}` };
-    const [refusing, leaving] = [new Desk(), new Desk()];
+    const refusing = new Desk();
+    const leaving = new Desk();
     onTestFinished(() => Promise.all([refusing.clear(), leaving.clear()]).then(() => undefined));
     // Who was in a keyring before is told why there is no key now, and what to do.
     for (const before of [refusing, leaving]) {

@@ -3,9 +3,22 @@ import type { Asked, Reply } from './contract-server.ts';
 import { speak } from './spoken.ts';
 
 const email = (at: number) => ({
-  ...{ object: 'email', id: `id-${at}`, from: 'a@example.com', to: ['b@example.org'], cc: [], bcc: [], reply_to: [] },
-  ...{ subject: `Subject ${at}`, html: null, text: 'Text', message_id: `<${at}@x>`, topic_id: null, tags: [] },
-  ...{ created_at: '2026-11-20T09:30:00.000Z', scheduled_at: null, last_event: 'delivered' },
+  object: 'email',
+  id: `id-${at}`,
+  from: 'a@example.com',
+  to: ['b@example.org'],
+  cc: [],
+  bcc: [],
+  reply_to: [],
+  subject: `Subject ${at}`,
+  html: null,
+  text: 'Text',
+  message_id: `<${at}@x>`,
+  topic_id: null,
+  tags: [],
+  created_at: '2026-11-20T09:30:00.000Z',
+  scheduled_at: null,
+  last_event: 'delivered',
 });
 
 /** So many emails, as many to a page as the API gives. */
@@ -265,7 +278,11 @@ describe('the queue', () => {
   };
   const times = { oldest_at: '2026-11-20T09:30:00.000Z', next_attempt_at: null };
   const whole = {
-    ...{ object: 'queue', as_of: times.oldest_at, deliveries: 2, destination_count: 2, holds: 1 },
+    object: 'queue',
+    as_of: times.oldest_at,
+    deliveries: 2,
+    destination_count: 2,
+    holds: 1,
     sending: { is_on: true, reason: null },
     destinations: [held, free].map((why, at) => ({
       destination: `d${at}.example`,
@@ -276,9 +293,21 @@ describe('the queue', () => {
     })),
   };
   const deliveries = [held, free].map((why, at) => ({
-    ...{ id: `id-${at}`, email_id: `mail-${at}`, team_id: 'team', destination: `d${at}.example`, recipients: [] },
-    ...{ team: 'my-team', from: 'a@example.com', subject: null, subject_hash: '9f2c4a7be01d3358', size: 18_204 },
-    ...{ state: 'held', attempts: 1, since: times.oldest_at, until: times.oldest_at, ...why },
+    id: `id-${at}`,
+    email_id: `mail-${at}`,
+    team_id: 'team',
+    destination: `d${at}.example`,
+    recipients: [],
+    team: 'my-team',
+    from: 'a@example.com',
+    subject: null,
+    subject_hash: '9f2c4a7be01d3358',
+    size: 18_204,
+    state: 'held',
+    attempts: 1,
+    since: times.oldest_at,
+    until: times.oldest_at,
+    ...why,
   }));
 
   it.each([

@@ -39,7 +39,8 @@ async function rasket(
   answers: readonly Typed[] = [],
   { columns = 100, url = scene.url } = {},
 ): Promise<Seen> {
-  let [shown, from] = ['', 0];
+  let shown = '';
+  let from = 0;
   let wake = Promise.withResolvers<void>();
   async function* typing(): AsyncIterable<Buffer> {
     for (const [prompt, text] of answers) {

@@ -102,9 +102,19 @@ describe.skipIf(driver !== 'pg')('an installation with mail', () => {
     const scheduled = await mail.send('later@one.example', { subject: 'Scheduled', scheduled_at: at });
     const operator = await scene.operator();
     const asked = [
-      ...['/emails', '/emails?search=sched', `/emails/${sent}`, `/emails/${sent}/events`, `/emails/${sent}/attempts`],
-      ...[`/emails/${scheduled}`, '/templates', '/contacts', '/emails/receiving', '/inboxes'],
-      ...[`/inboxes/${inbox.id}/threads`, `/inboxes/${inbox.id}/threads/search?query=order`, '/domains'],
+      '/emails',
+      '/emails?search=sched',
+      `/emails/${sent}`,
+      `/emails/${sent}/events`,
+      `/emails/${sent}/attempts`,
+      `/emails/${scheduled}`,
+      '/templates',
+      '/contacts',
+      '/emails/receiving',
+      '/inboxes',
+      `/inboxes/${inbox.id}/threads`,
+      `/inboxes/${inbox.id}/threads/search?query=order`,
+      '/domains',
     ].map((path) => [path, key] as const);
     const all = [...asked, [`/operator/queue/emails/${scheduled}`, operator] as const];
     const before = await answersOf(scene.app, all);
@@ -313,7 +323,8 @@ describe.skipIf(driver !== 'pg')('a move', () => {
     await init();
     const url = await emptyDatabase();
     await works(['migrate-to-postgres', '--to', url]);
-    const [program, told] = [desk.at('page'), desk.at('told')];
+    const program = desk.at('page');
+    const told = desk.at('told');
     desk.write('page', `#!/bin/sh\n{ cat; echo; } >> '${told}'\nkill -9 "$PPID"\n`);
     fs.chmodSync(program, 0o700);
     desk.write('rasket.toml', `[doctor]\nnotify_command = ["${program}"]\n`);

@@ -172,7 +172,8 @@ describe('the end of an id in a list that may be without end', () => {
 
   it('what waits no more is said to be out of the queue, and not out of a team', async () => {
     const { code, stderr } = await speak(['queue', 'explain', '0000eeee'], () => ({
-      ...{ status: 200, body: { object: 'list', has_more: false, data: [] } },
+      status: 200,
+      body: { object: 'list', has_more: false, data: [] },
     }));
     expect(code).toBe(66);
     expect(stderr).toContain(
@@ -185,8 +186,11 @@ describe('the end of an id in a list that may be without end', () => {
     const seven = (asked: Asked): Reply => {
       if (!isCallOf('listEmails', asked)) return answer(asked);
       const data = Array.from({ length: 7 }, (_, n) => ({
-        ...{ id: idOf('x-', `${n}4444`), created_at: `2026-11-0${n + 1}T10:00:00.000Z` },
-        ...{ to: ['ada@example.org'], subject: `Letter ${n}`, last_event: 'sent' },
+        id: idOf('x-', `${n}4444`),
+        created_at: `2026-11-0${n + 1}T10:00:00.000Z`,
+        to: ['ada@example.org'],
+        subject: `Letter ${n}`,
+        last_event: 'sent',
       }));
       return { status: 200, body: { object: 'list', has_more: false, data } };
     };

@@ -10,13 +10,33 @@ const EVENT = `msg_${'1'.repeat(32)}`;
 const ATTACHMENT = `att_${'1'.repeat(32)}`;
 const record = { record: 'SPF', name: 'send.x.example', type: 'TXT', ttl: 'Auto', status: 'pending', value: 'v=spf1' };
 const domain = {
-  ...{ object: 'domain', id: ID, name: 'x.example', status: 'pending', region: 'eu-west-1', records: [record] },
-  ...{ open_tracking: false, click_tracking: true, capabilities: { sending: 'pending', receiving: 'unsupported' } },
+  object: 'domain',
+  id: ID,
+  name: 'x.example',
+  status: 'pending',
+  region: 'eu-west-1',
+  records: [record],
+  open_tracking: false,
+  click_tracking: true,
+  capabilities: { sending: 'pending', receiving: 'unsupported' },
 };
 const email = {
-  ...{ object: 'email', id: ID, from: 'a@x.example', to: ['b@y.example'], cc: [], bcc: [], reply_to: [] },
-  ...{ subject: 'rasket keys revoke them all', html: null, text: 'Hi', message_id: '<x@x.example>', tags: [] },
-  ...{ created_at: '2026-11-20T09:30:00.000Z', scheduled_at: null, last_event: 'suppressed', topic_id: null },
+  object: 'email',
+  id: ID,
+  from: 'a@x.example',
+  to: ['b@y.example'],
+  cc: [],
+  bcc: [],
+  reply_to: [],
+  subject: 'rasket keys revoke them all',
+  html: null,
+  text: 'Hi',
+  message_id: '<x@x.example>',
+  tags: [],
+  created_at: '2026-11-20T09:30:00.000Z',
+  scheduled_at: null,
+  last_event: 'suppressed',
+  topic_id: null,
 };
 const listed = (...data: object[]): Reply => ({ status: 200, body: { object: 'list', has_more: false, data } });
 const refused = (status: number, name: string, message: string, more: object = {}): Reply => ({
@@ -38,7 +58,10 @@ function history({ path }: Asked): Reply {
     return {
       status: 200,
       body: {
-        ...{ object: 'list', has_more: false, data: [], pending: [] },
+        object: 'list',
+        has_more: false,
+        data: [],
+        pending: [],
         suppressed: [{ email: 'b@y.example', origin: 'bounce', created_at: email.created_at }],
       },
     };
@@ -46,8 +69,13 @@ function history({ path }: Asked): Reply {
 }
 
 const queueOf = (holds: number): object => ({
-  ...{ object: 'queue', as_of: email.created_at, deliveries: 0, destination_count: 0, holds },
-  ...{ sending: { is_on: true, reason: null }, destinations: [] },
+  object: 'queue',
+  as_of: email.created_at,
+  deliveries: 0,
+  destination_count: 0,
+  holds,
+  sending: { is_on: true, reason: null },
+  destinations: [],
 });
 
 /** The attachment is there; the link to its content leads nowhere. */
@@ -182,8 +210,14 @@ describe('a line that says what to type next', () => {
 
   it('commands of findings go to the server that was asked, and what is typed on its machine stands as it was told', async () => {
     const finding = (command: string | null) => ({
-      ...{ code: 'webhook_failing', severity: 'warning', summary: 'S', advice: { words: 'Look', command } },
-      ...{ count: 1, subjects: [], since: null, node: null },
+      code: 'webhook_failing',
+      severity: 'warning',
+      summary: 'S',
+      advice: { words: 'Look', command },
+      count: 1,
+      subjects: [],
+      since: null,
+      node: null,
     });
     const lines = [`rasket webhooks get ${ID}`, 'rasket queue', 'rasket doctor', 'rasket sending on', 'df -h'];
     const { stdout, url } = await speak(['findings'], () => ({

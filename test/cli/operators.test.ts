@@ -59,12 +59,22 @@ it('an operator is made, sees and changes the queue, reads what was typed on the
 
   const { data: all } = JSON.parse(await typed(['audit', 'all', '--json', ...there])) as { data: Entry[] };
   expect(all.map(({ action }) => action).reverse()).toEqual([
-    ...['team.created', 'operator.created', 'operator.created', 'team.suspended', 'team.resumed'],
-    ...['sending.switched_off', 'sending.switched_on', 'storage.swept', 'queue.held', 'queue.released'],
+    'team.created',
+    'operator.created',
+    'operator.created',
+    'team.suspended',
+    'team.resumed',
+    'sending.switched_off',
+    'sending.switched_on',
+    'storage.swept',
+    'queue.held',
+    'queue.released',
   ]);
   const named = new Map(all.map((entry) => [entry.action, entry]));
   expect(named.get('team.suspended')).toMatchObject({
-    ...{ team_id: made.team_id, subject_id: made.team_id, details: { riskState: 'suspended' } },
+    team_id: made.team_id,
+    subject_id: made.team_id,
+    details: { riskState: 'suspended' },
     actor: { kind: 'command', id: null, name: expect.stringMatching(/./) },
   });
   expect(named.get('sending.switched_off')).toMatchObject({ team_id: null, details: { reason: 'Moving' } });

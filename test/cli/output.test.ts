@@ -92,7 +92,8 @@ it.each([
   const around = await answering(() => ({ status: 200, body: lines.join('') }));
   const run = (columns?: number) =>
     runInProcess(['contacts', 'export', ...words], { env: around.env ?? {}, cwd: desk.folder, columns });
-  const [piped, shown] = [await run(), await run(80)];
+  const piped = await run();
+  const shown = await run(80);
   expect([piped.code, shown.code, piped.stdout === lines.join('')]).toEqual([0, 0, true]);
   expect(steering.exec(shown.stdout)?.[0]).toBeUndefined();
   if (words.length === 0) expect(shown.stdout.match(/a@example\.org,"/g)).toHaveLength(lines.length);
@@ -292,8 +293,15 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
       value,
     };
     const domain = {
-      ...{ object: 'domain', id: 'x', name: 'example.com', status: 'pending', region: 'eu-west-1', records: [record] },
-      ...{ open_tracking: false, click_tracking: true, capabilities: { sending: 'pending', receiving: 'unsupported' } },
+      object: 'domain',
+      id: 'x',
+      name: 'example.com',
+      status: 'pending',
+      region: 'eu-west-1',
+      records: [record],
+      open_tracking: false,
+      click_tracking: true,
+      capabilities: { sending: 'pending', receiving: 'unsupported' },
     };
     const around = await answering(() => ({ status: 201, body: domain }));
     const { stdout } = await shown('stty cols 80; NO_COLOR=1 rasket domains create example.com', around);
@@ -309,12 +317,26 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     ['verified', 0],
   ])('verifying a domain that is then %s ends with the exit code %i, and each line says why', async (status, code) => {
     const record = {
-      ...{ record: 'SPF', name: 'send.example.com', type: 'TXT', ttl: 'Auto', status, value: 'v=spf1 -all' },
-      ...{ required: true, diagnosis: 'It is not there.', found: null },
+      record: 'SPF',
+      name: 'send.example.com',
+      type: 'TXT',
+      ttl: 'Auto',
+      status,
+      value: 'v=spf1 -all',
+      required: true,
+      diagnosis: 'It is not there.',
+      found: null,
     };
     const domain = {
-      ...{ object: 'domain', id: 'x', name: 'example.com', status, region: 'eu-west-1', records: [record] },
-      ...{ open_tracking: false, click_tracking: true, capabilities: { sending: status, receiving: 'unsupported' } },
+      object: 'domain',
+      id: 'x',
+      name: 'example.com',
+      status,
+      region: 'eu-west-1',
+      records: [record],
+      open_tracking: false,
+      click_tracking: true,
+      capabilities: { sending: status, receiving: 'unsupported' },
     };
     const around = await answering(({ method }) => ({ status: 200, body: method === 'POST' ? { id: 'x' } : domain }));
     const ended = await desk.sh('rasket domains verify 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77', around);

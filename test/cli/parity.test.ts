@@ -67,7 +67,8 @@ describe('the command line and the contract', () => {
     });
 
     it.each(named)('%s: every field arrives', async (_, entry) => {
-      const [line, negated] = [lineOf(contract, entry), lineOf(contract, entry, true)];
+      const line = lineOf(contract, entry);
+      const negated = lineOf(contract, entry, true);
       await tryLine(desk, entry, line);
       if (negated.words.join() !== line.words.join()) await tryLine(desk, entry, negated);
     });

@@ -37,7 +37,8 @@ async function signIn(url: string, whenAsked: (code: string) => Promise<void>): 
   const screen = () => Object.assign(new Writable({ write }), { isTTY: true, columns: 200 });
   const stdin = Object.assign(Readable.from([]), { isTTY: true });
   const { env } = around();
-  const [stdout, stderr] = [screen(), screen()];
+  const stdout = screen();
+  const stderr = screen();
   const its = { stdin, stdout, stderr, env, cwd: () => home, exitCode: undefined } as unknown as CommandProcess;
   const terminal = openTerminal({ out: stdout as never, err: stderr as never, env });
   const wait = (): Promise<void> => whenAsked(/([A-Z]{4}-[A-Z]{4})/.exec(shown)?.[1] ?? '');
@@ -99,7 +100,10 @@ describe('a person at a terminal', () => {
     expect(who.stdout).toMatch(/Role +full access/);
     expect(who.stdout).toContain(`${file()} has another one, for ${scene.url}; RASKET_API_KEY wins.`);
     expect(JSON.parse((await rasket(['whoami', '--json'], env)).stdout)).toMatchObject({
-      ...{ kind: 'api_key', key_from: 'RASKET_API_KEY', team: { id: team.id }, also: { from: file() } },
+      kind: 'api_key',
+      key_from: 'RASKET_API_KEY',
+      team: { id: team.id },
+      also: { from: file() },
     });
   });
 

@@ -41,7 +41,8 @@ function developmentAt(server: Answering): string {
 }
 
 it('what was logged in to is asked, also while a development server runs', async () => {
-  const [mine, development] = [await serving(), await serving()];
+  const mine = await serving();
+  const development = await serving();
   const data = developmentAt(development);
   await login(mine, 'rk_mine');
   expect(await desk.rasket(send)).toMatchObject({ code: 0 });
@@ -52,7 +53,8 @@ it('what was logged in to is asked, also while a development server runs', async
 });
 
 it('what was logged in to is asked, and not the server of this checkout, where no folder is named', async () => {
-  const [mine, development] = [await serving(), await serving()];
+  const mine = await serving();
+  const development = await serving();
   // Where somebody works in this checkout, it stands there already, and is not touched.
   const file = path.join(root, '.rasket/run/dev.json');
   const wasThere = fs.existsSync(path.join(root, '.rasket'));
@@ -73,7 +75,9 @@ it('what was logged in to is asked, and not the server of this checkout, where n
 });
 
 it('a profile wins over the login, a flag over the variable, and a named address over both', async () => {
-  const [plain, staging, live] = [await serving(), await serving(), await serving()];
+  const plain = await serving();
+  const staging = await serving();
+  const live = await serving();
   await login(plain, 'rk_plain');
   await login(staging, 'rk_staging', '--profile', 'staging');
   await login(live, 'rk_live', '--profile', 'live');
@@ -89,7 +93,8 @@ it('a profile wins over the login, a flag over the variable, and a named address
 });
 
 it('a profile wins over a folder whose development server runs', async () => {
-  const [staging, development] = [await serving(), await serving()];
+  const staging = await serving();
+  const development = await serving();
   const data = developmentAt(development);
   await login(staging, 'rk_staging', '--profile', 'staging');
   staging.asked.length = 0;
@@ -99,7 +104,9 @@ it('a profile wins over a folder whose development server runs', async () => {
 });
 
 it('what is typed wins over every variable, and goes with its own key', async () => {
-  const [staging, development, shell] = [await serving(), await serving(), await serving()];
+  const staging = await serving();
+  const development = await serving();
+  const shell = await serving();
   const data = developmentAt(development);
   await login(staging, 'rk_staging', '--profile', 'staging');
   const ofTheShell = { RASKET_URL: shell.url, RASKET_API_KEY: 'rk_shell' };

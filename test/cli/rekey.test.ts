@@ -103,7 +103,8 @@ describe('rasket rekey', () => {
     await using scene = await startScene();
     const mail = await mailIn(scene);
     const { db } = scene.app.world;
-    const [webhook, broken] = [await plantWebhook(scene, mail.team), await plantWebhook(scene, mail.team)];
+    const webhook = await plantWebhook(scene, mail.team);
+    const broken = await plantWebhook(scene, mail.team);
     await db.run(`update webhooks set secret_sealed = 'v1.x' where id = ?`, [broken]);
     // As it stands when the process was killed right after it had put the new key into the file.
     const file = path.join(scene.dataDir, 'instance.key');

@@ -91,7 +91,9 @@ describe('completion of names', () => {
   }));
   const emails = [
     {
-      ...{ id: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77', subject: 'Hello \u001B[2J', to: ['a@example.org'] },
+      id: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
+      subject: 'Hello \u001B[2J',
+      to: ['a@example.org'],
       created_at: '2026-11-20T09:30:00.000Z',
     },
   ];
@@ -275,8 +277,12 @@ describe('--help', () => {
       "  rasket send --from 'You <you@playground.test>' --to someone@example.com --subject 'A subject of some words'";
     expect(fitHelp(`\nExample:\n${example}\n`, 60)).toBe(
       [
-        ...['', 'Example:', "  rasket send --from 'You <you@playground.test>' \\"],
-        ...['    --to someone@example.com \\', "    --subject 'A subject of some words'", ''],
+        '',
+        'Example:',
+        "  rasket send --from 'You <you@playground.test>' \\",
+        '    --to someone@example.com \\',
+        "    --subject 'A subject of some words'",
+        '',
       ].join('\n'),
     );
   });

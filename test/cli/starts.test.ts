@@ -200,7 +200,9 @@ describe('rasket dev', () => {
     const server = await desk.serve(['dev', '--data', 'dev'], { env });
     expectOneLine(await desk.rasket(['playground', 'latest', '--data', 'dev'], { env }), /nothing was caught yet/, 66);
     expect(await desk.rasket(['playground', '--data', 'dev'], { env })).toMatchObject({
-      ...{ code: 0, stdout: 'ID\tCAUGHT\tTO\tSUBJECT\n', stderr: '' },
+      code: 0,
+      stdout: 'ID\tCAUGHT\tTO\tSUBJECT\n',
+      stderr: '',
     });
     expectOneLine(
       await desk.rasket(['playground', 'abc', '--data', 'dev'], { env }),

@@ -147,8 +147,20 @@ describe.skipIf(driver === 'pg' || !mountable)('a disk in trouble', () => {
     const { api_key: key } = await access(`${disk}/dev/run/dev.json`);
     const send = (subject: string, ...more: string[]): Promise<Ended> =>
       desk.rasket([
-        ...['send', '--url', server.url, '--api-key', key, '--from', 'you@playground.test', '--to', 'a@example.com'],
-        ...['--subject', subject, '--text', 'x'.repeat(12_000), ...more],
+        'send',
+        '--url',
+        server.url,
+        '--api-key',
+        key,
+        '--from',
+        'you@playground.test',
+        '--to',
+        'a@example.com',
+        '--subject',
+        subject,
+        '--text',
+        'x'.repeat(12_000),
+        ...more,
       ]);
     const first = await send('before', '--wait');
     expect(first, first.stderr).toMatchObject({ code: 0 });

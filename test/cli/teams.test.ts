@@ -143,7 +143,10 @@ describe('rasket sending', () => {
       'Sending is on.\nMarketing mail is off: Complaints.\nIt is switched on with: rasket sending on --marketing\n',
     );
     expect(JSON.parse(await said('--json'))).toEqual({
-      ...{ sending: 'on', reason: null, marketing: 'off', marketing_reason: 'Complaints' },
+      sending: 'on',
+      reason: null,
+      marketing: 'off',
+      marketing_reason: 'Complaints',
       restored_broadcasts: 0,
     });
     expect(await said('on', '--marketing')).toBe('Marketing mail is on.\n');

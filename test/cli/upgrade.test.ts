@@ -106,7 +106,8 @@ describe.skipIf(driver === 'pg')('an upgrade of a database that is a file', () =
     expect(more).toEqual([]);
     expect(done.stdout.split('\n')[0]).toBe(`backup   ${desk.at('data/backups', name)}`);
     expect(JSON.parse(fs.readFileSync(desk.at('data/backups', name, 'backup.json'), 'utf8'))).toMatchObject({
-      ...{ reason: 'upgrade', schema: from },
+      reason: 'upgrade',
+      schema: from,
     });
     expect((await desk.rasket(['backup', 'verify', desk.at('data/backups', name)])).code).toBe(0);
     expect((await run(['migrate'])).stdout).toBe('The database is up to date.\n');
@@ -241,7 +242,9 @@ describe.runIf(driver === 'pg' && hasSystem)('an upgrade of a database that pg_d
     const folder = desk.at('data/backups', name);
     expect(done.stdout.split('\n')[0]).toBe(`backup   ${folder}`);
     expect(JSON.parse(fs.readFileSync(path.join(folder, 'backup.json'), 'utf8'))).toMatchObject({
-      ...{ reason: 'upgrade', schema: from, database: 'rasket.dump' },
+      reason: 'upgrade',
+      schema: from,
+      database: 'rasket.dump',
     });
     expect((await run(['migrate'])).stdout).toBe('The database is up to date.\n');
     expect(backups()).toEqual([name]);
@@ -297,7 +300,8 @@ describe.runIf(driver === 'pg' && hasSystem)('an upgrade of a database that pg_d
     await vi.waitFor(async () => expect(await db.all(waiting)).toHaveLength(1), { timeout: 60_000 });
     await db.close();
     fs.writeFileSync(desk.at('go'), '');
-    const [one, other] = [await first.ended, await second.ended];
+    const one = await first.ended;
+    const other = await second.ended;
     expect(one.stdout, one.stderr).toMatch(/^backup .*\napplied/);
     expect(other, other.stderr).toMatchObject({ code: 0, stdout: 'The database is up to date.\n' });
     expect(backups()).toHaveLength(1);

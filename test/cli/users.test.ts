@@ -118,7 +118,8 @@ it('whoever disables the last owner who signs in without the provider of the tea
   const its = { RASKET_DATABASE_DRIVER: driver, ...(url === '' ? {} : { RASKET_DATABASE_URL: url }) };
   const team = await scene.team('Engines');
   const people = peopleOf(scene);
-  const [ada, grace] = [await people.person({ team, role: 'owner' }), await people.person({ team, role: 'owner' })];
+  const ada = await people.person({ team, role: 'owner' });
+  const grace = await people.person({ team, role: 'owner' });
   await db.run("update users set password_hash = 'x'");
   await db.run('update team_members set sso_exempt = 1');
   const connection = { issuer: 'https://id.example.com', client_id: 'x', client_secret: 'secret' };

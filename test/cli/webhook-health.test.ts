@@ -3,21 +3,31 @@ import { speak } from './spoken.ts';
 
 const ID = 'wh_019a9c1e7d527c3a9a540b8f4c1f2e01';
 const endpoint = (health: object) => ({
-  ...{ object: 'webhook', id: ID, endpoint: 'https://example.com/hooks', events: ['email.sent'], status: 'enabled' },
-  ...{ signing_secret: 'whsec_****abcd', created_at: '2026-11-20T09:00:00.000Z', last_error: null, events_parked: 0 },
-  ...{ last_attempt_at: '2026-11-20T10:30:00.000Z', last_http_status: 200, failing_since: null, events_waiting: 0 },
+  object: 'webhook',
+  id: ID,
+  endpoint: 'https://example.com/hooks',
+  events: ['email.sent'],
+  status: 'enabled',
+  signing_secret: 'whsec_****abcd',
+  created_at: '2026-11-20T09:00:00.000Z',
+  last_error: null,
+  events_parked: 0,
+  last_attempt_at: '2026-11-20T10:30:00.000Z',
+  last_http_status: 200,
+  failing_since: null,
+  events_waiting: 0,
   ...health,
 });
 const well = endpoint({});
 const failing = endpoint({
-  ...{ last_http_status: 500, failing_since: '2026-11-20T09:30:00.000Z', events_waiting: 1000 },
+  last_http_status: 500,
+  failing_since: '2026-11-20T09:30:00.000Z',
+  events_waiting: 1000,
 });
 const silent = endpoint({
-  ...{
-    last_http_status: null,
-    last_error: 'It cannot be\u001B[2J reached.',
-    failing_since: '2026-11-20T09:30:00.000Z',
-  },
+  last_http_status: null,
+  last_error: 'It cannot be\u001B[2J reached.',
+  failing_since: '2026-11-20T09:30:00.000Z',
 });
 
 describe('an endpoint that is enabled and answers 500', () => {

@@ -20,8 +20,13 @@ function office(
     const [, , id = '', , , isReplay] = asked.path.split('/');
     if (isReplay) return replay(asked, ++replays);
     const endpoint = (at: number) => ({
-      ...{ object: 'webhook', id: hook(at), endpoint: `https://example.com/${at}`, events: ['email.sent'] },
-      ...{ status: at === 2 ? 'disabled' : 'enabled', signing_secret: 'whsec_****abcd', created_at: timeOf(0) },
+      object: 'webhook',
+      id: hook(at),
+      endpoint: `https://example.com/${at}`,
+      events: ['email.sent'],
+      status: at === 2 ? 'disabled' : 'enabled',
+      signing_secret: 'whsec_****abcd',
+      created_at: timeOf(0),
     });
     if (id === '') return list([endpoint(1), endpoint(2)], 2, asked);
     const isParked = asked.path.endsWith('/parked');
@@ -29,13 +34,11 @@ function office(
     if (!isParked && !asked.path.endsWith('/events')) return { status: 200, body: endpoint(Number(id.slice(-1))) };
     const numbers = (isParked ? parked : failed)[id] ?? [];
     const items = numbers.map((at) => ({
-      ...{
-        id: event(at),
-        type: 'email.sent',
-        status: isParked ? 'attempting' : 'failed',
-        attempt_count: 10,
-        last_http_status: 500,
-      },
+      id: event(at),
+      type: 'email.sent',
+      status: isParked ? 'attempting' : 'failed',
+      attempt_count: 10,
+      last_http_status: 500,
       created_at: timeOf(at),
     }));
     return list(isParked ? items : items.reverse(), 2, asked);
@@ -44,7 +47,11 @@ function office(
 
 const retried = (numbers: number[]) =>
   numbers.map((at) => ({
-    ...{ id: event(at), type: 'email.sent', status: 'attempting', attempt_count: 3, last_http_status: 500 },
+    id: event(at),
+    type: 'email.sent',
+    status: 'attempting',
+    attempt_count: 3,
+    last_http_status: 500,
     created_at: timeOf(at),
   }));
 

@@ -15,7 +15,8 @@ describe('apps in the console', () => {
     scene = await startScene();
     const team = await scene.team('Engines');
     await team.domain('mail.example.com');
-    const [people, oauth] = [peopleOf(scene), oauthOf(scene)];
+    const people = peopleOf(scene);
+    const oauth = oauthOf(scene);
     const owner = await people.person({ team, role: 'owner', email: 'ada@people.example' });
     const app = await oauth.register();
     const scopes = { scope: SCOPE_NAMES.join(' ') };

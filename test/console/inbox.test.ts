@@ -42,7 +42,8 @@ describe('an inbox in the console', () => {
       text: 'Please send it.',
     });
     await inbox.arrive({
-      ...{ from: 'Shop <no-html@example.net>', subject: 'Only HTML' },
+      from: 'Shop <no-html@example.net>',
+      subject: 'Only HTML',
       content: [
         'Content-Type: text/html; charset=utf-8',
         '',

@@ -19,7 +19,8 @@ export async function keepFrame(
     await seat.resize(columns, rows);
     const frame = await vi.waitFor(
       async () => {
-        const [before, now] = [await seat.frame(), await seat.frame()];
+        const before = await seat.frame();
+        const now = await seat.frame();
         expect(now).toBe(before);
         expect(now).not.toMatch(/loading/i);
         expect(now).toMatch(/^ rasket /);

@@ -247,7 +247,8 @@ describe('the keys of the console', () => {
     const { data: logs } = await ask('/logs');
     const log = logs.find(({ method }: { method: string }) => method === 'PATCH');
     expect((await ask(`/logs/${log.id}`)).request_body).toEqual({
-      ...{ capabilities: { receiving: 'enabled' }, confirm_replace_mx: true },
+      capabilities: { receiving: 'enabled' },
+      confirm_replace_mx: true,
     });
   });
 

@@ -311,17 +311,17 @@ String.prototype.padEnd = function (...given) {
   it('nothing that a stranger wrote steers the terminal', async () => {
     const evil = '\u001B[2J\u001B]0;owned\u0007\u009B31m\u202Egnp.exe';
     const email = {
-      ...{ object: 'email', id: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77', created_at: '2026-01-01T00:00:00.000Z' },
-      ...{
-        last_event: 'delivered',
-        to: [evil],
-        from: evil,
-        subject: `Hello ${evil}`,
-        tags: [],
-        cc: [],
-        bcc: [],
-        reply_to: [],
-      },
+      object: 'email',
+      id: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
+      created_at: '2026-01-01T00:00:00.000Z',
+      last_event: 'delivered',
+      to: [evil],
+      from: evil,
+      subject: `Hello ${evil}`,
+      tags: [],
+      cc: [],
+      bcc: [],
+      reply_to: [],
     };
     const server = await startAnswering(({ path }) =>
       path === '/emails' ? { status: 200, body: { object: 'list', has_more: false, data: [email] } } : 'hang up',

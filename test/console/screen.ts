@@ -22,9 +22,20 @@ type Drawn = ReturnType<typeof Render>;
 
 /** What a terminal sends for the keys that are no characters, by their names in tmux. */
 const KEYS: Readonly<Record<string, string>> = {
-  ...{ Enter: '\r', Escape: '\u001B', Tab: '\t', BTab: '\u001B[Z', BSpace: '\u007F', Space: ' ' },
-  ...{ Up: '\u001B[A', Down: '\u001B[B', Right: '\u001B[C', Left: '\u001B[D', Home: '\u001B[1~', End: '\u001B[4~' },
-  ...{ PageUp: '\u001B[5~', PageDown: '\u001B[6~' },
+  Enter: '\r',
+  Escape: '\u001B',
+  Tab: '\t',
+  BTab: '\u001B[Z',
+  BSpace: '\u007F',
+  Space: ' ',
+  Up: '\u001B[A',
+  Down: '\u001B[B',
+  Right: '\u001B[C',
+  Left: '\u001B[D',
+  Home: '\u001B[1~',
+  End: '\u001B[4~',
+  PageUp: '\u001B[5~',
+  PageDown: '\u001B[6~',
 };
 
 const sentFor = (key: string): string => {

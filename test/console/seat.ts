@@ -43,10 +43,17 @@ export class Seat implements AsyncDisposable {
   static async take({ url, key, columns = 80, rows = 24, env = {}, preload }: SeatOptions): Promise<Seat> {
     const seat = new Seat();
     const surroundings = {
-      ...{ HOME: seat.folder, PATH: process.env.PATH ?? '', LC_ALL: 'C.UTF-8', TZ: 'UTC', TERM: 'xterm-256color' },
+      HOME: seat.folder,
+      PATH: process.env.PATH ?? '',
+      LC_ALL: 'C.UTF-8',
+      TZ: 'UTC',
+      TERM: 'xterm-256color',
       // Compiled code outlives one seat; without it every start costs twice the time.
-      ...{ XDG_CACHE_HOME: path.join(os.tmpdir(), `rasket-cli-cache-${process.getuid?.() ?? 0}`) },
-      ...{ RASKET_URL: url, RASKET_API_KEY: key, RASKET_DATA: path.join(seat.folder, 'nowhere'), ...env },
+      XDG_CACHE_HOME: path.join(os.tmpdir(), `rasket-cli-cache-${process.getuid?.() ?? 0}`),
+      RASKET_URL: url,
+      RASKET_API_KEY: key,
+      RASKET_DATA: path.join(seat.folder, 'nowhere'),
+      ...env,
       ...clockOfThisRun(),
     };
     if (preload !== undefined) {

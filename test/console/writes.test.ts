@@ -160,7 +160,11 @@ describe('what the console writes', () => {
     await scene.settled();
     const [{ id }] = (await ask('/emails?search=everything')).data;
     expect(await ask(`/emails/${id}`)).toMatchObject({
-      ...{ html: long, text: null, cc: ['c@example.org'], bcc: ['d@example.org'], reply_to: ['e@example.org'] },
+      html: long,
+      text: null,
+      cc: ['c@example.org'],
+      bcc: ['d@example.org'],
+      reply_to: ['e@example.org'],
       tags: [
         { name: 'kind', value: 'receipt' },
         { name: 'week', value: '45' },
@@ -279,7 +283,9 @@ describe('what the console writes', () => {
     await seat.press('C-s');
     await seat.sees('Changed  ');
     expect(await ask('/contacts/ada@example.org')).toMatchObject({
-      ...{ first_name: 'Ada', last_name: 'King', unsubscribed: true },
+      first_name: 'Ada',
+      last_name: 'King',
+      unsubscribed: true,
     });
 
     await go('team', 'Slug');

@@ -76,15 +76,13 @@ const callers: Record<Actor['kind'], Caller[]> = {
   oauth_grant: scopes.map((scope) => ({
     name: `a grant of ${scope}`,
     actor: {
-      ...{
-        kind: 'oauth_grant',
-        grantId: 'g',
-        clientId: 'c',
-        userId: 'u',
-        name: 'ada@example.com',
-        scopes: [scope],
-        role: 'owner',
-      },
+      kind: 'oauth_grant',
+      grantId: 'g',
+      clientId: 'c',
+      userId: 'u',
+      name: 'ada@example.com',
+      scopes: [scope],
+      role: 'owner',
       limits: NO_LIMITS,
     },
     isNamed: (says) => says.includes(`an access token with \`${scope}\``) || / or an access token\.$/.test(says),

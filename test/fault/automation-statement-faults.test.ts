@@ -120,7 +120,8 @@ it.each(CASES)(
       const all = Object.fromEntries((graph(has).steps as { key: string }[]).map(({ key }) => [key, 'completed']));
       expect([n, run['status'], states]).toEqual([n, 'completed', { ...all, ...expected }]);
       expect((await scene.events(id)).map(({ type }) => type)).toEqual([
-        ...['automation.run.started', 'automation.run.completed'],
+        'automation.run.started',
+        'automation.run.completed',
       ]);
       if (listener) {
         const sql = 'select count(*) as n from automation_runs where automation_id = ? and contact_id = ?';

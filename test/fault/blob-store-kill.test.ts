@@ -83,15 +83,16 @@ it(
 
 function settingsOf({ endpoint, bucket, region, accessKey, secretKey }: ObjectServer): Record<string, string> {
   return {
-    ...{
-      RASKET_BLOBS_STORE: 's3',
-      RASKET_BLOBS_ENDPOINT: endpoint,
-      RASKET_BLOBS_BUCKET: bucket,
-      RASKET_BLOBS_REGION: region,
-    },
-    ...{ RASKET_BLOBS_ACCESS_KEY: accessKey, RASKET_BLOBS_SECRET_KEY: secretKey, RASKET_BLOBS_GIVE_UP_SECONDS: '1' },
+    RASKET_BLOBS_STORE: 's3',
+    RASKET_BLOBS_ENDPOINT: endpoint,
+    RASKET_BLOBS_BUCKET: bucket,
+    RASKET_BLOBS_REGION: region,
+    RASKET_BLOBS_ACCESS_KEY: accessKey,
+    RASKET_BLOBS_SECRET_KEY: secretKey,
+    RASKET_BLOBS_GIVE_UP_SECONDS: '1',
     // No content stands in a row.
-    ...{ RASKET_STORAGE_INLINE_BYTES: '0', RASKET_STORAGE_ROW_BYTES: '0' },
+    RASKET_STORAGE_INLINE_BYTES: '0',
+    RASKET_STORAGE_ROW_BYTES: '0',
   };
 }
 
@@ -114,8 +115,10 @@ async function sendUntilAcknowledged(program: Program, { n, refused, onRefused }
     const answer = await fetch(`${url}/emails`, {
       method: 'POST',
       headers: {
-        ...{ authorization: `Bearer ${program.apiKey}`, 'user-agent': 'rasket-tests/1' },
-        ...{ 'content-type': 'application/json', 'idempotency-key': `send-${n}` },
+        authorization: `Bearer ${program.apiKey}`,
+        'user-agent': 'rasket-tests/1',
+        'content-type': 'application/json',
+        'idempotency-key': `send-${n}`,
       },
       body: JSON.stringify({ from: program.from, to: [`r${n}@d${n % 7}.example`], subject: `Number ${n}`, text: TEXT }),
     }).then(
@@ -135,7 +138,10 @@ async function sendUntilAcknowledged(program: Program, { n, refused, onRefused }
 /** Sends what waits, and answers the state of every email. */
 async function twoHoursLater({ dataDir, env }: Program): Promise<Map<string, string>> {
   const app = await startApp({
-    ...{ config: configOf(env), dataDir, version: '0.0.0-test', roles: ['delivery'] },
+    config: configOf(env),
+    dataDir,
+    version: '0.0.0-test',
+    roles: ['delivery'],
     clock: createManualClock(Date.now() + TWO_HOURS_MS),
     log: createLog({ level: 'fatal', format: 'json' }),
   });

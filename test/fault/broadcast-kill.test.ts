@@ -55,13 +55,11 @@ async function begin(program: Program, addresses: readonly string[]): Promise<st
   const filter = { field: 'email', op: 'contains', value: '@' };
   const { id: segment } = await call(program, 'POST', '/segments', { name: 'Everybody', filter });
   const { id } = await call(program, 'POST', '/broadcasts', {
-    ...{
-      from: program.from,
-      subject: 'To {{{FIRST_NAME}}}',
-      segment_id: segment,
-      text: 'Hello {{{FIRST_NAME}}}',
-      send: true,
-    },
+    from: program.from,
+    subject: 'To {{{FIRST_NAME}}}',
+    segment_id: segment,
+    text: 'Hello {{{FIRST_NAME}}}',
+    send: true,
   });
   return id;
 }

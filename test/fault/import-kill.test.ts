@@ -73,7 +73,8 @@ it(
     const sink = await startSink({ keep: false });
     onTestFinished(() => sink.close());
     const env = {
-      ...{ RASKET_IMPORTS_LEASE_SECONDS: '2', RASKET_IMPORTS_POLL_MS: '100' },
+      RASKET_IMPORTS_LEASE_SECONDS: '2',
+      RASKET_IMPORTS_POLL_MS: '100',
       RASKET_PLANS_STANDARD_CONTACT_LIMIT: '10000000',
     };
     const program = await installProgram(sink, () => undefined, { env });
@@ -84,7 +85,8 @@ it(
       const body = { name: event, status: 'enabled', ...line(trigger, wait('day')) };
       return (await api('POST', '/automations', { key: program.apiKey, body })).body.id as string;
     };
-    const [onCreated, onUpdated] = [await automate('contact.created'), await automate('contact.updated')];
+    const onCreated = await automate('contact.created');
+    const onUpdated = await automate('contact.updated');
     const first = await handIn(program, 0);
     const files = [first];
     for (let killed = 0, killedFile = 0; killed < KILLS;) {

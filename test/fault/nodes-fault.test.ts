@@ -131,7 +131,8 @@ async function startNodes(
 type Settings = Record<string, string>;
 
 async function waysOf(name: string, { url, endpoint }: { url: string; endpoint: string }) {
-  const [toDatabase, toStore] = [new URL(url), new URL(endpoint)];
+  const toDatabase = new URL(url);
+  const toStore = new URL(endpoint);
   const database = await startTcpRelay({ host: toDatabase.hostname, port: Number(toDatabase.port) });
   const store = await startTcpRelay({ host: toStore.hostname, port: Number(toStore.port) });
   onTestFinished(async () => void (await Promise.all([database.close(), store.close()])));
@@ -146,17 +147,23 @@ const leases: Settings =
   SENDS > 100
     ? {
         RASKET_DELIVERY_LEASE_SECONDS: '7',
-        ...{ RASKET_DELIVERY_CONNECT_TIMEOUT_SECONDS: '2', RASKET_DELIVERY_REPLY_TIMEOUT_SECONDS: '2' },
+        RASKET_DELIVERY_CONNECT_TIMEOUT_SECONDS: '2',
+        RASKET_DELIVERY_REPLY_TIMEOUT_SECONDS: '2',
         RASKET_DELIVERY_DATA_TIMEOUT_SECONDS: '2',
       }
     : {};
 
 const settingsOf = ({ bucket, region, accessKey, secretKey }: ObjectServer): Settings => ({
-  ...{ RASKET_BLOBS_STORE: 's3', RASKET_BLOBS_BUCKET: bucket, RASKET_BLOBS_REGION: region },
-  ...{ RASKET_BLOBS_ACCESS_KEY: accessKey, RASKET_BLOBS_SECRET_KEY: secretKey },
-  ...{ RASKET_BLOBS_TIMEOUT_SECONDS: '1', RASKET_BLOBS_GIVE_UP_SECONDS: '1' },
+  RASKET_BLOBS_STORE: 's3',
+  RASKET_BLOBS_BUCKET: bucket,
+  RASKET_BLOBS_REGION: region,
+  RASKET_BLOBS_ACCESS_KEY: accessKey,
+  RASKET_BLOBS_SECRET_KEY: secretKey,
+  RASKET_BLOBS_TIMEOUT_SECONDS: '1',
+  RASKET_BLOBS_GIVE_UP_SECONDS: '1',
   // No content stands in a row.
-  ...{ RASKET_STORAGE_INLINE_BYTES: '0', RASKET_STORAGE_ROW_BYTES: '0' },
+  RASKET_STORAGE_INLINE_BYTES: '0',
+  RASKET_STORAGE_ROW_BYTES: '0',
   ...leases,
 });
 
@@ -169,7 +176,10 @@ function note(arrivals: Map<string, number>, text: string): void {
 /** Answers the id. One in five is for later, so that half of those can be canceled. */
 async function send(players: Players, program: Program, n: number): Promise<string> {
   const body = {
-    ...{ from: program.from, to: [`r${n}@d${n % 7}.example`], subject: `Number ${n}`, text: TEXT },
+    from: program.from,
+    to: [`r${n}@d${n % 7}.example`],
+    subject: `Number ${n}`,
+    text: TEXT,
     ...(isScheduled(n) && { scheduled_at: new Date(Date.now() + TWO_HOURS_MS / 2).toISOString() }),
   };
   const headers = { ...headersOf(program), 'idempotency-key': `send-${n}` };
@@ -188,7 +198,9 @@ async function cancel(players: Players, program: Program, id: string): Promise<s
 }
 
 const headersOf = ({ apiKey }: Program): Record<string, string> => ({
-  ...{ authorization: `Bearer ${apiKey}`, 'user-agent': 'rasket-tests/1', 'content-type': 'application/json' },
+  authorization: `Bearer ${apiKey}`,
+  'user-agent': 'rasket-tests/1',
+  'content-type': 'application/json',
 });
 
 interface Told {
@@ -208,11 +220,15 @@ async function twoHoursLater(
       ...Object.fromEntries(
         Object.entries(env).filter(([name]) => /^RASKET_(?!TEST_|DATA$)/.test(name) && !(name in leases)),
       ),
-      ...{ RASKET_DATABASE_URL: database.settings.url, RASKET_BLOBS_ENDPOINT: store.endpoint },
+      RASKET_DATABASE_URL: database.settings.url,
+      RASKET_BLOBS_ENDPOINT: store.endpoint,
     },
   });
   const app = await startApp({
-    ...{ config, dataDir, version: '0.0.0-test', roles: ['delivery'] },
+    config,
+    dataDir,
+    version: '0.0.0-test',
+    roles: ['delivery'],
     clock: createManualClock(Date.now() + TWO_HOURS_MS),
     log: createLog({ level: 'fatal', format: 'json' }),
   });

@@ -128,7 +128,8 @@ async function startAgain({ watch }: Players, node: Node): Promise<void> {
 
 function crashOfDatabase({ postgres }: Players): Fault {
   return {
-    ...{ name: 'crash of the database', of: 'database' },
+    name: 'crash of the database',
+    of: 'database',
     begin: () => postgres.crash(),
     isEnough: () => true,
     end: async () => undefined,
@@ -200,7 +201,9 @@ export async function askUntilAnswered(
     const up = nodes.filter(({ url }) => url !== undefined);
     const node = up[Math.floor(random() * up.length)];
     const answer = await fetch(`${node?.url}${path}`, {
-      ...{ method: 'POST', headers, signal: AbortSignal.timeout(PATIENCE_MS) },
+      method: 'POST',
+      headers,
+      signal: AbortSignal.timeout(PATIENCE_MS),
       ...(body && { body: JSON.stringify(body) }),
     })
       .then(

@@ -32,7 +32,9 @@ it(
     const api = (): Promise<Api> => program.listening().then(createApi);
     await receiveAt(await api(), program);
 
-    let [taken, next, tries] = [0, 0, 0];
+    let taken = 0;
+    let next = 0;
+    let tries = 0;
     let killAt = MESSAGES / (KILLS + 1);
     let reached = Promise.withResolvers<void>();
     const server = async (): Promise<void> => {

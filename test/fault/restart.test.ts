@@ -70,8 +70,10 @@ async function send(program: Program, n: number): Promise<string> {
   for (;;) {
     const url = await program.listening();
     const headers = {
-      ...{ authorization: `Bearer ${program.apiKey}`, 'user-agent': 'rasket-tests/1' },
-      ...{ 'content-type': 'application/json', 'idempotency-key': `restart-${n}` },
+      authorization: `Bearer ${program.apiKey}`,
+      'user-agent': 'rasket-tests/1',
+      'content-type': 'application/json',
+      'idempotency-key': `restart-${n}`,
     };
     const answer = await fetch(`${url}/emails`, { method: 'POST', headers, body: JSON.stringify(body) })
       .then(async (response) => ({ status: response.status, text: await response.text() }))

@@ -174,7 +174,8 @@ describe('what a life leaves behind', () => {
     await using scene = await startScene({ roles: ['http'] });
     const mail = await mailIn(scene);
     const [offered, wire]: [string[], string[]] = [[], []];
-    const [goesOn, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const goesOn = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
     let times = 0;
     const { queue } = openLife(scene, async (job, ctx) => {
       offered.push(job.recipients.join());
@@ -224,7 +225,8 @@ describe('what a life leaves behind', () => {
     await using scene = await startScene({ roles: ['http'] });
     const mail = await mailIn(scene);
     const wire: string[] = [];
-    const [delivered, bounced] = [await mail.send('x@one.example'), await mail.send('refused@two.example')];
+    const delivered = await mail.send('x@one.example');
+    const bounced = await mail.send('refused@two.example');
     const { queue } = openLife(scene, dotThen(wire), { settleTimes: 2 });
     queue.start();
     await queue.idle();
@@ -255,7 +257,8 @@ async function live(scene: Scene, wire: string[]): Promise<void> {
 
 /** A life that waits after a step until it may go on. */
 function openSlowLife(scene: Scene, wire: string[], waitsAfter: Step) {
-  const [reached, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const reached = Promise.withResolvers<void>();
+  const goesOn = Promise.withResolvers<void>();
   const step = (name: Step): Promise<void> | undefined => {
     if (name !== waitsAfter) return undefined;
     reached.resolve();

@@ -56,20 +56,26 @@ describe('a broadcast that tries subjects', () => {
     const campaign = await trackedCampaign(110);
     const id = await campaign.broadcast(testing('Most'));
     await scene.settled();
-    const [a, b] = [arrived('Most A').length, arrived('Most B').length];
+    const a = arrived('Most A').length;
+    const b = arrived('Most B').length;
     expect(Math.min(a, b)).toBeGreaterThan(2);
     expect(a + b).toBeLessThan(110);
     await click('Most A', 1);
     await click('Most B', 2);
     const seen = await campaign.get(id);
     expect(seen).toMatchObject({
-      ...{ status: 'sending', waiting_reason: 'ab_test', recipients: a + b, total: 110 },
+      status: 'sending',
+      waiting_reason: 'ab_test',
+      recipients: a + b,
+      total: 110,
       ab: {
         variants: [
           { subject: 'Most A', recipients: a, clicked: 1 },
           { subject: 'Most B', recipients: b, clicked: 2 },
         ],
-        ...{ winner: null, decided_by: null, decides_at: seen.next_at },
+        winner: null,
+        decided_by: null,
+        decides_at: seen.next_at,
       },
     });
     await wait(HOUR);
@@ -101,7 +107,8 @@ describe('a broadcast that tries subjects', () => {
     const id = await campaign.broadcast(testing('Once'));
     await scene.settled();
     await click('Once B', 1);
-    const [a, b] = [arrived('Once A').length, arrived('Once B').length];
+    const a = arrived('Once A').length;
+    const b = arrived('Once B').length;
     // The quota ends between the decision and the first page of the others.
     const { db } = scene.app.world;
     const use = "insert into usage_counters (team_id, period, kind, used) values (?, ?, 'marketing', 1000000000)";
@@ -119,7 +126,8 @@ describe('a broadcast that tries subjects', () => {
     await scene.settled();
     expect([arrived('Once A').length, arrived('Once B').length]).toEqual([a, 90 - a]);
     expect((await campaign.get(id)).ab).toMatchObject({
-      ...{ winner: 'Once B', variants: [{ clicked: 0 }, { recipients: b, clicked: 1 }] },
+      winner: 'Once B',
+      variants: [{ clicked: 0 }, { recipients: b, clicked: 1 }],
     });
   });
 
@@ -139,7 +147,8 @@ describe('a broadcast that tries subjects', () => {
 
   it('is canceled in the wait, or held where that is long over, and resumed', async () => {
     const campaign = await trackedCampaign(40);
-    const [canceled, held] = [await campaign.broadcast(testing('Gone')), await campaign.broadcast(testing('Held'))];
+    const canceled = await campaign.broadcast(testing('Gone'));
+    const held = await campaign.broadcast(testing('Held'));
     await scene.settled();
     const tested = addressesOf('Gone A', 'Gone B').length;
     expect((await campaign.call('POST', `/broadcasts/${canceled}/cancel`)).status).toBe(200);

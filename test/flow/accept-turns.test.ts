@@ -41,7 +41,8 @@ interface Held {
 function heldAccept(world: World): Held {
   const handedIn: HandedIn[] = [];
   const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
-  let [turn, commit] = [0, 0];
+  let turn = 0;
+  let commit = 0;
   const shared = createGroupCommit({
     async tx(work) {
       await held;

@@ -24,8 +24,15 @@ async function fill(db: Db): Promise<void> {
     const isRunning = n < DUE || n % 2 === 0;
     const status = isRunning ? 'running' : (['completed', 'failed', 'cancelled'] as const)[n % 3];
     return [
-      ...[uuid(n, '8000'), team(n % 20), automation(n % 200), 1, uuid(n, '8003'), status ?? null],
-      ...[n < DUE ? n : NOW + n, n, isRunning ? null : n],
+      uuid(n, '8000'),
+      team(n % 20),
+      automation(n % 200),
+      1,
+      uuid(n, '8003'),
+      status ?? null,
+      n < DUE ? n : NOW + n,
+      n,
+      isRunning ? null : n,
     ];
   });
   await db.insertMany('automation_runs', [...columns, 'completed_at'], rows);

@@ -12,7 +12,9 @@ export function desk(scene: Scene, has: Supplies) {
   };
   const get = async (path: string) => must('GET', path);
   return {
-    ...{ call, must, get },
+    call,
+    must,
+    get,
     automate: async (...steps: { key: string }[]): Promise<string> =>
       (await must('POST', '/automations', { name: 'A', status: 'enabled', ...line(start, ...steps) })).id as string,
     send: (payload: object = {}, contact = has.contact) =>

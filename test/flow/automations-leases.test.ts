@@ -85,9 +85,7 @@ describe('a lease', () => {
     expect(await claim('b', now + 1000)).toMatchObject([{ id: run?.id }]);
     const held = { id: run?.id ?? '', owner: 'a' };
     expect(
-      await db.tx((tx) =>
-        moveRun(tx, { ...held, owner: 'b', ...{ at: 'gone', stepKey: 'm', dueAt: 0, startedAt: 0 } }),
-      ),
+      await db.tx((tx) => moveRun(tx, { ...held, owner: 'b', at: 'gone', stepKey: 'm', dueAt: 0, startedAt: 0 })),
     ).toBe(false);
     const move = { at: null, stepKey: 'm', dueAt: 0, startedAt: 0 };
     expect(await db.tx((tx) => moveRun(tx, { ...held, ...move }))).toBe(false);

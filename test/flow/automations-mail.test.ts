@@ -160,7 +160,10 @@ it('a value that would be code where the template puts it is left out', async ()
   const html = '<p><a href="{{{LINK}}}">{{{NAME}}}</a></p>';
   const variables = ['LINK', 'NAME'].map((key) => ({ key, type: 'string' }));
   const { id } = await call('POST', '/templates', {
-    ...{ name: 'Link', subject: 'A link', html, variables },
+    name: 'Link',
+    subject: 'A link',
+    html,
+    variables,
     from: `shop@${(await call('GET', '/domains')).data[0].name}`,
   });
   await call('POST', `/templates/${id}/publish`);
@@ -170,7 +173,8 @@ it('a value that would be code where the template puts it is left out', async ()
   const hrefOf = async (link: string) => {
     const before = scene.sink.messages.length;
     await call('POST', '/events/send', {
-      ...{ event: 'order', email: 'ada@example.org' },
+      event: 'order',
+      email: 'ada@example.org',
       payload: { link, name: '<b>Ada</b>' },
     });
     await scene.settled();

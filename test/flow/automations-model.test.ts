@@ -100,12 +100,14 @@ function isMet(rule: Rule, values: Values): boolean {
   if (rule.operator === 'eq') return has === value;
   if (rule.operator === 'neq') return has !== value;
   if (has === null) return false;
-  const [n, m] = [has as number, value as number];
+  const n = has as number;
+  const m = value as number;
   if (rule.operator === 'gt') return n > m;
   if (rule.operator === 'gte') return n >= m;
   if (rule.operator === 'lt') return n < m;
   if (rule.operator === 'lte') return n <= m;
-  const [a, b] = [has as string, value as string];
+  const a = has as string;
+  const b = value as string;
   if (rule.operator === 'contains') return a.includes(b);
   return rule.operator === 'starts_with' ? a.startsWith(b) : a.endsWith(b);
 }
@@ -142,7 +144,8 @@ it(
     const began = scene.clock.now();
     const cases = [];
     for (let i = 0; i < GRAPHS; i++) {
-      const [event, values] = [`event${i}`, random.contact()];
+      const event = `event${i}`;
+      const values = random.contact();
       const graph = random.graph(event);
       const { first_name, plan, seats } = values;
       const properties = { ...(plan === null ? {} : { plan }), ...(seats === null ? {} : { seats }) };
@@ -170,7 +173,8 @@ it(
       }[];
       const done = steps.filter(({ status }) => status === 'completed');
       const came = done.map(({ key, output, completed_at: at }) => ({
-        ...{ key, day: Math.floor((Date.parse(at) - began) / DAY) },
+        key,
+        day: Math.floor((Date.parse(at) - began) / DAY),
         ...(output?.met === undefined ? {} : { met: output.met }),
       }));
       const order = model.taken.map(({ key }) => key);
@@ -226,7 +230,8 @@ it(
       ({ steps }) => steps.push({ key: 'long', type: 'delay', config: { duration: '31 days' } }),
       ({ steps }) =>
         steps.push({
-          ...{ key: 'undeclared', type: 'condition' },
+          key: 'undeclared',
+          type: 'condition',
           config: { type: 'rule', field: 'properties.unknown', operator: 'exists' },
         }),
       ({ connections }) => (pick(connections).to = 'nowhere'),

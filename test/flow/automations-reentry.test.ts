@@ -104,7 +104,8 @@ describe('a contact', () => {
   });
 
   it.each(['when_ended', 'never'])('enters once where its event happens many times at once: %s', async (reentry) => {
-    const [id, other] = [await make(reentry), await make(undefined)];
+    const id = await make(reentry);
+    const other = await make(undefined);
     await Promise.all(Array.from({ length: 30 }, () => send()));
     expect(await runs(id)).toHaveLength(1);
     expect((await call('GET', `/automations/${other}`)).runs).toMatchObject({ running: 30 });

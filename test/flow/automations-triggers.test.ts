@@ -71,7 +71,8 @@ describe('a contact that is added to a segment', () => {
   };
 
   it('begins a run once, by adding, by creating and by a repeated create; again once it was taken out', async () => {
-    const [id, other] = [await automate(ADDED), await segment('Others')];
+    const id = await automate(ADDED);
+    const other = await segment('Others');
     await join(has.contact, has.segment);
     await join(has.contact, has.segment);
     const segments = [{ id: has.segment }, { id: other }, { id: other }];
@@ -82,14 +83,19 @@ describe('a contact that is added to a segment', () => {
     await join(bob, other);
     const joined = (contact: string, one: string) => [contact, { segment_id: one }];
     expect(await payloads(id)).toEqual([
-      ...[joined(has.contact, has.segment), joined(bob, has.segment), joined(bob, other)],
-      ...[joined(has.contact, other), joined(bob, other)],
+      joined(has.contact, has.segment),
+      joined(bob, has.segment),
+      joined(bob, other),
+      joined(has.contact, other),
+      joined(bob, other),
     ]);
   });
 
   it('begins those that name the segment and those that name none', async () => {
     const other = await segment('Others');
-    const [one, another, any] = [await automateAt(has.segment), await automateAt(other), await automate(ADDED)];
+    const one = await automateAt(has.segment);
+    const another = await automateAt(other);
+    const any = await automate(ADDED);
     await join(has.contact, has.segment);
     expect([await runs(one), await runs(another), await runs(any)].map(({ length }) => length)).toEqual([1, 0, 1]);
     const { steps } = await call('GET', `/automations/${one}`);
@@ -147,8 +153,9 @@ it('an import begins no run, whatever its rows create, change, choose and join',
     ),
   );
   await importedIn(scene, has.team, 'email,first_name\nada@example.org,Ada\nnew@example.org,New\n', {
-    ...{ on_conflict: 'upsert', topics: [{ id: has.topic, subscription: 'opt_in' }] },
-    ...{ segments: [{ id: has.segment }] },
+    on_conflict: 'upsert',
+    topics: [{ id: has.topic, subscription: 'opt_in' }],
+    segments: [{ id: has.segment }],
   });
   await scene.settled();
   expect((await call('GET', `/contacts/${has.contact}/topics`)).data).toMatchObject([{ subscription: 'opt_in' }]);
@@ -165,7 +172,9 @@ it('an import that asks for it begins what each of its rows starts, as the API w
   const { id: filtered } = await call('POST', '/segments', { name: 'News', filter });
   const file = 'email,first_name\nada@example.org,Ada\nnew@example.org,New\nnew@example.org,New\nnobody,X\n';
   const fields = {
-    ...{ on_conflict: 'upsert', start_automations: 'true', segments: [{ id: has.segment }] },
+    on_conflict: 'upsert',
+    start_automations: 'true',
+    segments: [{ id: has.segment }],
     topics: [{ id: has.topic, subscription: 'opt_in' }],
   };
   await importedIn(scene, has.team, file, fields);
@@ -221,7 +230,12 @@ it('a page of an import that asks for it costs as many statements however many r
         },
       });
       return importRows({ ...scene.app.world, ids }, counting, {
-        ...{ teamId: has.team.id, rows: read, declared: [], onConflict: 'skip', segmentIds: [has.segment], topics: [] },
+        teamId: has.team.id,
+        rows: read,
+        declared: [],
+        onConflict: 'skip',
+        segmentIds: [has.segment],
+        topics: [],
         startAutomations: true,
       });
     });
@@ -235,7 +249,8 @@ describe('an email', () => {
 
   it('that its reader opens and clicks begins runs for the contact, and none for a machine', async () => {
     await publishTracking(scene, has.team, domain.id, { open_tracking: true, click_tracking: true });
-    const [opened, clicked] = [await automate('email.opened'), await automate('email.clicked')];
+    const opened = await automate('email.opened');
+    const clicked = await automate('email.clicked');
     const { id, links, pixel = '' } = await sendHtml(scene, has.team, domain, { html: HTML, to: 'Ada@Example.org' });
     const robot = { headers: { 'user-agent': 'curl/8.5.0' } };
     for (const how of [robot, {}]) {
@@ -281,16 +296,15 @@ describe('an automation whose effects start it again', () => {
   /** Each run turns the plan around, which starts the next. */
   const flipping = async (): Promise<string> => {
     const steps = [
-      ...[trigger('contact.updated'), thanks()],
+      trigger('contact.updated'),
+      thanks(),
       step('is_a', 'condition', { type: 'rule', field: 'properties.plan', operator: 'eq', value: 'a' }),
       step('b', 'contact_update', { properties: { plan: 'b' } }),
       step('a', 'contact_update', { properties: { plan: 'a' } }),
     ];
     const connections = [
-      ...[
-        { from: 'start', to: 'mail' },
-        { from: 'mail', to: 'is_a' },
-      ],
+      { from: 'start', to: 'mail' },
+      { from: 'mail', to: 'is_a' },
       { from: 'is_a', to: 'b', type: 'condition_met' },
       { from: 'is_a', to: 'a', type: 'condition_not_met' },
     ];
@@ -306,7 +320,9 @@ describe('an automation whose effects start it again', () => {
     expect(all[0]?.error).toBe('not begun: 6 runs, one started by what the other did, led to it, and at most 5 may');
     expect(scene.sink.messages).toHaveLength(6);
     expect(await call('GET', `/automations/${id}/runs/${all[0]?.id}`)).toMatchObject({
-      ...{ error: all[0]?.error, started_at: null, steps: [{ status: 'skipped' }, {}, {}, {}, {}] },
+      error: all[0]?.error,
+      started_at: null,
+      steps: [{ status: 'skipped' }, {}, {}, {}, {}],
     });
   });
 

@@ -39,7 +39,8 @@ async function due(scene: Scene, has: Supplies, automation: string, { from, coun
 describe('teams take turns', () => {
   it('a backlog of one team, which is older, keeps no other waiting', async () => {
     await using scene = await startScene({ roles: ['http'] });
-    const [many, few] = [await supply(scene), await supply(scene)];
+    const many = await supply(scene);
+    const few = await supply(scene);
     for (const [has, count] of [
       [many, 40],
       [few, 2],
@@ -135,7 +136,9 @@ it('a step that is refused is undone, and takes no other with it that is written
 describe('a step that fails by an error of the service', () => {
   const damage = (scene: Scene, automation: string, [from, to]: [string, string]) =>
     scene.app.world.db.run('update automation_versions set graph = replace(graph, ?, ?) where automation_id = ?', [
-      ...[from, to, automation],
+      from,
+      to,
+      automation,
     ]);
 
   it('is tried again ever later, and goes on where it can', async () => {

@@ -13,7 +13,8 @@ it('runs go, with their steps, once they ended longer ago than the plan keeps ma
     return (await scene.api('POST', '/automations', { key, body })).body.id as string;
   };
   const name = step('name', 'contact_update', { first_name: 'Ada' });
-  const [quick, slow] = [await make(name), await make(wait('a', '20 days'), wait('b', '20 days'))];
+  const quick = await make(name);
+  const slow = await make(wait('a', '20 days'), wait('b', '20 days'));
   const send = async () => {
     await scene.api('POST', '/events/send', { key, body: { event: 'order', contact_id: has.contact } });
     await scene.settled();
@@ -31,7 +32,8 @@ it('runs go, with their steps, once they ended longer ago than the plan keeps ma
     const runs = 'select count(*) as n from automation_runs where automation_id = ?';
     const steps =
       'select count(*) as n from automation_run_steps where run_id in (select id from automation_runs where automation_id = ?)';
-    const [a, b] = [await db.get<{ n: number }>(runs, [automation]), await db.get<{ n: number }>(steps, [automation])];
+    const a = await db.get<{ n: number }>(runs, [automation]);
+    const b = await db.get<{ n: number }>(steps, [automation]);
     return [Number(a?.n), Number(b?.n)];
   };
   scene.clock.advance(10 * DAY);

@@ -34,7 +34,8 @@ describe('a run', () => {
     expect(run).toMatchObject({ status: 'completed', started_at: now, completed_at: now });
     expect(Object.values(run.by).map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'completed'));
     expect(await at.get(`/contacts/${has.contact}`)).toMatchObject({
-      ...{ first_name: 'Ada', properties: { plan: 'pro', seats: 3 } },
+      first_name: 'Ada',
+      properties: { plan: 'pro', seats: 3 },
     });
     expect((await at.get(`/segments/${has.segment}/contacts`)).data).toMatchObject([{ id: has.contact }]);
     expect((await at.get(`/contacts/${has.contact}/topics`)).data).toMatchObject([{ subscription: 'opt_in' }]);
@@ -107,10 +108,8 @@ describe('a run', () => {
     await at.send({ product: 'Tea' });
     await scene.settled();
     expect(await at.run(id)).toMatchObject({
-      ...{
-        status: 'running',
-        by: { start: { status: 'completed' }, days: { status: 'waiting' }, first: { status: 'pending' } },
-      },
+      status: 'running',
+      by: { start: { status: 'completed' }, days: { status: 'waiting' }, first: { status: 'pending' } },
     });
     scene.clock.advance(3 * DAY - MINUTE);
     await scene.settled();
@@ -154,18 +153,15 @@ describe('a run', () => {
 
   it('goes one way at a condition, by what the contact is at that moment', async () => {
     const steps = [
-      ...[
-        start,
-        wait('later'),
-        step('paying', 'condition', { type: 'rule', field: 'properties.plan', operator: 'eq', value: 'PRO' }),
-      ],
-      ...[mail('yes', has, undefined, { subject: 'Yes' }), mail('no', has, undefined, { subject: 'No' })],
+      start,
+      wait('later'),
+      step('paying', 'condition', { type: 'rule', field: 'properties.plan', operator: 'eq', value: 'PRO' }),
+      mail('yes', has, undefined, { subject: 'Yes' }),
+      mail('no', has, undefined, { subject: 'No' }),
     ];
     const connections = [
-      ...[
-        { from: 'start', to: 'later' },
-        { from: 'later', to: 'paying' },
-      ],
+      { from: 'start', to: 'later' },
+      { from: 'later', to: 'paying' },
       { from: 'paying', to: 'yes', type: 'condition_met' },
       { from: 'paying', to: 'no', type: 'condition_not_met' },
     ];
@@ -177,7 +173,8 @@ describe('a run', () => {
     await scene.settled();
     expect([arrived(scene, 'Yes'), arrived(scene, 'No')]).toEqual([['ada@example.org'], []]);
     expect(await at.run(id as string)).toMatchObject({
-      ...{ status: 'completed', by: { paying: { output: { met: true } }, no: { status: 'skipped' } } },
+      status: 'completed',
+      by: { paying: { output: { met: true } }, no: { status: 'skipped' } },
     });
   });
 
@@ -232,7 +229,8 @@ describe('a run', () => {
     await at.send({ product: 'Tea' });
     await scene.settled();
     expect(await at.run(id)).toMatchObject({
-      ...{ status: 'completed', by: { m: { output: { skipped: 'suppressed' } }, add: { status: 'completed' } } },
+      status: 'completed',
+      by: { m: { output: { skipped: 'suppressed' } }, add: { status: 'completed' } },
     });
     expect(scene.sink.messages).toEqual([]);
   });
@@ -290,7 +288,8 @@ describe('a run', () => {
     await at.send({ total: '' });
     await scene.settled();
     expect(await at.run(id)).toMatchObject({
-      ...{ status: 'failed', by: { m: { error: { message: expect.stringContaining('TOTAL') } } } },
+      status: 'failed',
+      by: { m: { error: { message: expect.stringContaining('TOTAL') } } },
     });
     await at.send({ total: '12.5' });
     await scene.settled();
@@ -302,7 +301,8 @@ describe('a run', () => {
     await at.send();
     await scene.settled();
     expect(await at.run(id)).toMatchObject({
-      ...{ status: 'failed', by: { m: { error: { message: expect.stringContaining('PRODUCT is missing') } } } },
+      status: 'failed',
+      by: { m: { error: { message: expect.stringContaining('PRODUCT is missing') } } },
     });
   });
 

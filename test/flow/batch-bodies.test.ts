@@ -144,7 +144,8 @@ it('emails with a shared body have the very content that a single send has', asy
 });
 
 it('a body is shared within one request and one version of a template, and with no other team', async () => {
-  const [mail, other] = [await mailIn(scene), await mailIn(scene)];
+  const mail = await mailIn(scene);
+  const other = await mailIn(scene);
   const template = await publish(mail, ORDER);
   const second = await publish(mail, { ...ORDER, html: '<h2>{{{NAME}}} {{{COUNT}}}</h2>' });
   const others = await publish(other, { ...ORDER, html: '<h3>{{{NAME}}} {{{COUNT}}}</h3>' });

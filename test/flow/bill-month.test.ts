@@ -119,8 +119,10 @@ it('a month is charged as a slow calculation has it, in any time zone, with any 
       if (!zone) throw new Error(`no zone ${name}`);
       const bySince = (a: { since: number }, b: { since: number }): number => a.since - b.since;
       const input = {
-        ...{ month: given.month, zone },
-        ...{ held: given.held.toSorted(bySince), terms: given.terms.toSorted(bySince) },
+        month: given.month,
+        zone,
+        held: given.held.toSorted(bySince),
+        terms: given.terms.toSorted(bySince),
         sent: new Map(sent.map(({ day, emails }) => [`${given.month}-${String(day).padStart(2, '0')}`, emails])),
       };
       const lines = billMonth(input);
@@ -205,7 +207,10 @@ it('what costs nothing there is changed within a month without a second line for
   if (!zone) throw new Error('no zone');
   const at = (day: number): number => Date.UTC(2026, 10, day);
   const lines = billMonth({
-    ...{ month: '2026-11', zone, held: [{ code: 'big', since: at(1) }], sent: new Map() },
+    month: '2026-11',
+    zone,
+    held: [{ code: 'big', since: at(1) }],
+    sent: new Map(),
     terms: [
       { code: 'big', since: at(1), terms: big },
       { code: 'big', since: at(5), terms: { ...big, included_emails: 1000 } },

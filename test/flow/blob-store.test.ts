@@ -37,12 +37,10 @@ let sends = 0;
 
 function send(): Promise<{ status: number; body: { id: string; name?: string } }> {
   const body = {
-    ...{
-      from: `a@${mail.domain.name}`,
-      to: [`reader${++sends}@one.example`],
-      subject: 'Report',
-      text: 'See the file.',
-    },
+    from: `a@${mail.domain.name}`,
+    to: [`reader${++sends}@one.example`],
+    subject: 'Report',
+    text: 'See the file.',
     attachments: [{ filename: 'report.txt', content: FILE }],
   };
   return scene.api('POST', '/emails', { key: mail.team.key, body }) as never;

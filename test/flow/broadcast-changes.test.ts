@@ -125,7 +125,8 @@ it('a topic that is deleted before the time or in the middle makes it fail, and 
   const campaign = await campaignIn(scene);
   await campaign.addContacts(['t1@one.example', 't2@one.example']);
   const topicOf = (name: string) => campaign.make('/topics', { name, default_subscription: 'opt_in' });
-  const [before, middle] = [await topicOf('Before'), await topicOf('Middle')];
+  const before = await topicOf('Before');
+  const middle = await topicOf('Middle');
   const scheduled = await campaign.broadcast({ subject: 'Topic', topic_id: before, scheduled_at: inAnHour() });
   const begun = await campaign.broadcast({ subject: 'Topic', topic_id: middle, rate_per_minute: 12 });
   await scene.settled();

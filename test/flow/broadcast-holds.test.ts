@@ -119,7 +119,9 @@ describe('a broadcast', () => {
     await complain('Spam', 3);
     await goOn(60);
     expect(await campaign.get(id)).toMatchObject({
-      ...{ status: 'sending', recipients: 10, counts: { delivered: 10, complained: 3 } },
+      status: 'sending',
+      recipients: 10,
+      counts: { delivered: 10, complained: 3 },
       held: { reason: 'complaints', detail: '3 of 10 emails were reported as spam (30 %); the limit is 0.3 %' },
     });
   });
@@ -144,7 +146,10 @@ describe('a broadcast', () => {
       await goOn(40);
       return id;
     };
-    const [first, second, clean, third] = [await sendTo(0), await sendTo(1), await sendTo(4), await sendTo(2)];
+    const first = await sendTo(0);
+    const second = await sendTo(1);
+    const clean = await sendTo(4);
+    const third = await sendTo(2);
     expect(await campaign.get(first)).toMatchObject({
       status: 'sent',
       held: null,

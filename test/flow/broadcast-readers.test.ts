@@ -42,7 +42,9 @@ async function mailing(addresses: readonly string[], more: Record<string, unknow
     mails[address] = { id: emailId, data, leave: leave.trim(), ...(await readMail(data)) };
   }
   return {
-    ...{ campaign, id, mails },
+    campaign,
+    id,
+    mails,
     async numbers(query) {
       const metrics = 'opened,clicked,unique_opened,unique_clicked,machine_opened,machine_clicked,unsubscribed';
       const asked = new URLSearchParams({ metrics, ...query }).toString();
@@ -58,7 +60,8 @@ const stateOf = async ({ campaign }: Mailing, emailId: string): Promise<unknown>
 describe('machines that look at a broadcast', () => {
   it('stand beside its readers in recipients, links and metrics, and make nobody a reader', async () => {
     const one = await mailing(['ada@one.example', 'gate@one.example']);
-    const [ada, gate] = [one.mails['ada@one.example'], one.mails['gate@one.example']];
+    const ada = one.mails['ada@one.example'];
+    const gate = one.mails['gate@one.example'];
     await follow(scene.url, ada?.pixel ?? '');
     await follow(scene.url, ada?.pixel ?? '', { headers: { 'user-agent': 'Mozilla/5.0' } });
     await follow(scene.url, ada?.links[0] ?? '');

@@ -54,7 +54,8 @@ describe('a broadcast', () => {
         string,
         unknown
       >;
-    const [ann, ben] = [await of('ann@one.example'), await of('ben@one.example')];
+    const ann = await of('ann@one.example');
+    const ben = await of('ben@one.example');
     expect(ann.subject).toBe('Hi <b>Ann</b> in Rome Bcc: x@y.example');
     expect(ann.html).toContain('<p>&lt;b&gt;Ann&lt;/b&gt; at ann@one.example, Rome\r\nBcc: x@y.example, http');
     expect(ben.subject).toBe('Hi you in your town');

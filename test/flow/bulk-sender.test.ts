@@ -47,7 +47,11 @@ function judged({ data, mailFrom }: Pick<SinkMessage, 'data' | 'mailFrom'>, ip: 
   const dns = new Resolver();
   dns.setServers([scene.dns.server]);
   return authenticate(data, {
-    ...{ ip, helo: 'mail.rasket.test', sender: mailFrom, mta: 'mx.example.net', disableBimi: true },
+    ip,
+    helo: 'mail.rasket.test',
+    sender: mailFrom,
+    mta: 'mx.example.net',
+    disableBimi: true,
     resolver: (name: string, type: string) => dns.resolve(name, type) as Promise<string[]>,
   });
 }
@@ -188,7 +192,9 @@ describe('what its readers think of it', () => {
     const rates = 'metrics=delivered,complained,complaint_rate';
     for (const filter of [`broadcast_id=${id}`, `domain_id=${campaign.domain.id}`])
       expect((await campaign.read(`/emails/metrics?${rates}&${filter}`)).totals).toEqual({
-        ...{ delivered: 4, complained: 1, complaint_rate: 25 },
+        delivered: 4,
+        complained: 1,
+        complaint_rate: 25,
       });
     expect(await campaign.reported(id, 'recipients?type=complained')).toEqual([`complained@${host}`]);
   });

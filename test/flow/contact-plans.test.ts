@@ -28,7 +28,9 @@ it('a page of an import asks once what its addresses were out of, and reads no o
   const team = await scene.team();
   const { world } = scene.app;
   const contacts = Array.from({ length: 2_000 }, (_, n) => ({
-    ...{ team_id: team.id, id: `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`, email_key: address(n) },
+    team_id: team.id,
+    id: `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`,
+    email_key: address(n),
   }));
   const left = contacts.map((contact) => ({ contact, action: 'unsubscribed' as const }));
   await world.db.tx((tx) => recordConsent(world, tx, { source: 'one_click' }, left));
@@ -44,7 +46,10 @@ it('a page of an import asks once what its addresses were out of, and reads no o
     const rows = contacts.slice(0, 200).map(({ email_key: key }, row) => ({
       row,
       read: {
-        ...{ email: key, emailKey: key, first_name: undefined, last_name: undefined },
+        email: key,
+        emailKey: key,
+        first_name: undefined,
+        last_name: undefined,
         unsubscribed: undefined,
         values: {},
       },
@@ -70,8 +75,15 @@ const address = (n: number): string => `person${n}@example.org`;
 async function fill(db: Db, teamId: string): Promise<void> {
   const nothing = { first_name: null, last_name: null, first_name_key: null, last_name_key: null, properties: null };
   const rows = Array.from({ length: 5_000 }, (_, n) => ({
-    ...{ ...nothing, folded: null, unsubscribed: 0, created_at: 1, updated_at: 1, team_id: teamId },
-    ...{ id: `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`, email: address(n), email_key: address(n) },
+    ...nothing,
+    folded: null,
+    unsubscribed: 0,
+    created_at: 1,
+    updated_at: 1,
+    team_id: teamId,
+    id: `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`,
+    email: address(n),
+    email_key: address(n),
   }));
   await db.tx((tx) => insertContacts(tx, rows));
   if (db.dialect === 'pg') await db.run('analyze contacts');

@@ -168,7 +168,8 @@ it('two nodes with the right time run each job once in total', async () => {
     stage.scene.clock.advance(n % 2 === 0 ? 1000 : 59_000);
     await Promise.all([stage.cron.idle(), beside.cron.idle()]);
   }
-  const [one, two] = [stage.counts(), beside.counts()];
+  const one = stage.counts();
+  const two = beside.counts();
   expect((one['minutely'] ?? 0) + (two['minutely'] ?? 0)).toBe(10);
   expect((one['hourly'] ?? 0) + (two['hourly'] ?? 0)).toBe(1);
 });

@@ -77,7 +77,8 @@ function createAccount(perAddressMax: number) {
     const all = countOf(open, ({ isClosed }) => !isClosed) + opening.size;
     if (all > TOTAL_MAX) faults.add(`${all} connections at one time`);
     for (const address of ['A', 'B']) {
-      const [had, more] = [established(address), countOf(opening, (one) => one.address === address)];
+      const had = established(address);
+      const more = countOf(opening, (one) => one.address === address);
       if (had + more > perAddressMax) faults.add(`${had + more} connections to ${address}`);
       if (had === 0 && more > PROBES_MAX) faults.add(`${more} openings to ${address}, which has answered none`);
     }
@@ -132,10 +133,18 @@ function setOut(seed: number, perAddressMax: number) {
   const state = { isCalm: false };
   const pool = createDestinationPool({
     limits: {
-      ...{ connectionsMax: PER_DESTINATION_MAX, messagesPerConnectionMax: 12, idleMs: 15_000, openMs: 120_000 },
-      ...{ connectionsTotalMax: TOTAL_MAX, connectionsPerAddressMax: perAddressMax },
+      connectionsMax: PER_DESTINATION_MAX,
+      messagesPerConnectionMax: 12,
+      idleMs: 15_000,
+      openMs: 120_000,
+      connectionsTotalMax: TOTAL_MAX,
+      connectionsPerAddressMax: perAddressMax,
     },
-    ...{ clock, now: () => clock.now(), random: () => 0.5, quitMs: 500, egressOf: () => 'here' },
+    clock,
+    now: () => clock.now(),
+    random: () => 0.5,
+    quitMs: 500,
+    egressOf: () => 'here',
     route: async (job) => ({ kind: 'route', targets: [{ host: hostOf(job), address: addressOf(job), port: 25 }] }),
     async open(job, target) {
       const opened = account.opens(target.address, job);
@@ -307,7 +316,8 @@ test('teams that send one message after the other do not go before one that wait
 test('mail to a name whose mail before it was called off has the connection that is idle meanwhile', async () => {
   const { pool, state, acquire, release, leased } = setOut(1, 1);
   state.isCalm = true;
-  const [busy, other] = [jobOf('o0', 'a', 'opportunistic'), jobOf('o3', 'b', 'opportunistic')];
+  const busy = jobOf('o0', 'a', 'opportunistic');
+  const other = jobOf('o3', 'b', 'opportunistic');
   acquire(busy, new AbortController().signal, false);
   await turns(10);
   const calledOff = new AbortController();

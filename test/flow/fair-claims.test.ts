@@ -96,7 +96,8 @@ async function sendAll(scene: Scene, mail: Mail, to: string[], at?: number): Pro
 
 it('the mail of one team leaves while another has a long backlog at servers that do not answer', async () => {
   await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 40 } } });
-  const [crowd, other] = [await mailIn(scene), await mailIn(scene)];
+  const crowd = await mailIn(scene);
+  const other = await mailIn(scene);
   // Each to a destination of its own, so that no destination is at its limit.
   await sendAll(
     scene,
@@ -120,7 +121,8 @@ it('the mail of one team leaves while another has a long backlog at servers that
 
 it('a backlog that is being delivered is no reason for another team to wait for its end', async () => {
   await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 16 } } });
-  const [crowd, other] = [await mailIn(scene), await mailIn(scene)];
+  const crowd = await mailIn(scene);
+  const other = await mailIn(scene);
   await sendAll(
     scene,
     crowd,
@@ -144,7 +146,8 @@ it('a backlog that is being delivered is no reason for another team to wait for 
 
 it('retries that fall due together are shared out among the teams like new mail', async () => {
   await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 16 } } });
-  const [crowd, other] = [await mailIn(scene), await mailIn(scene)];
+  const crowd = await mailIn(scene);
+  const other = await mailIn(scene);
   const { db } = scene.app.world;
   await sendAll(
     scene,
@@ -168,7 +171,8 @@ it('retries that fall due together are shared out among the teams like new mail'
 
 it('a slow destination of a team that has one more holds up neither that nor other teams', async () => {
   await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 16 } } });
-  const [crowd, other] = [await mailIn(scene), await mailIn(scene)];
+  const crowd = await mailIn(scene);
+  const other = await mailIn(scene);
   await sendAll(
     scene,
     crowd,
@@ -232,7 +236,8 @@ it('a newsletter to servers that do not answer leaves places to the other mail o
 
 it('a newsletter of one team and the backlog of another both move on', async () => {
   await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 16 } } });
-  const [crowd, other] = [await mailIn(scene), await mailIn(scene)];
+  const crowd = await mailIn(scene);
+  const other = await mailIn(scene);
   await sendAll(
     scene,
     other,
@@ -256,7 +261,8 @@ const DEAD_SITES = 30;
 
 it('mail to 30 dead sites takes a small share of what is attempted while other mail is due', async () => {
   await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 25 } } });
-  const [crowd, other] = [await mailIn(scene), await mailIn(scene)];
+  const crowd = await mailIn(scene);
+  const other = await mailIn(scene);
   await sendAll(
     scene,
     crowd,

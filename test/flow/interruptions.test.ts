@@ -103,7 +103,8 @@ describe('a database that refuses for a while', () => {
 
   it('defers mail that cannot be made, without holding up the mail of others', async () => {
     await using scene = await startScene();
-    const [broken, sound] = [await mailIn(scene), await mailIn(scene)];
+    const broken = await mailIn(scene);
+    const sound = await mailIn(scene);
     await scene.app.world.db.run('update dkim_keys set private_key_sealed = ? where domain_id = ?', [
       'not a key',
       broken.domain.id,

@@ -61,7 +61,8 @@ it('of large mail that is under way no more than some blocks stand in memory', a
 
 it('texts that stand in memory while a receiver takes them are shared fairly among teams', async () => {
   await using scene = await startScene({ roles: ['http'] });
-  const [many, few] = [await mailIn(scene), await mailIn(scene)];
+  const many = await mailIn(scene);
+  const few = await mailIn(scene);
   const html = '<p>The quick brown fox jumps.</p>\n'.repeat(55_000);
   for (let n = 0; n < 10; n++) await many.send(`x${n}@one.example`, { html, text: 'x' });
   for (let n = 0; n < 2; n++) await few.send(`y${n}@one.example`, { html, text: 'x' });
@@ -85,7 +86,8 @@ it('texts that stand in memory while a receiver takes them are shared fairly amo
 
 it('a team whose share of kept messages is used up has the next ones read from disk, and other teams do not', async () => {
   await using scene = await startScene({ roles: ['http'] });
-  const [many, few] = [await mailIn(scene), await mailIn(scene)];
+  const many = await mailIn(scene);
+  const few = await mailIn(scene);
   const attachments = [{ filename: 'a.bin', content: Buffer.alloc(205_000, 'x').toString('base64') }];
   for (let n = 0; n < 110; n++) await many.send(`x${n}@one.example`, { attachments });
   await few.send('y@one.example', { attachments });

@@ -38,7 +38,8 @@ it('large mail to a receiver that never answers MAIL holds up nobody else’s', 
   const silent = await serverOf(scene, 'silent.example', '127.0.0.2', {
     script: (command) => (command.startsWith('MAIL') ? 'hang' : undefined),
   });
-  const [theirs, ours] = [await mailIn(scene), await mailIn(scene)];
+  const theirs = await mailIn(scene);
+  const ours = await mailIn(scene);
   for (let n = 0; n < 3; n++) await theirs.send(`x${n}@silent.example`, { attachments: [fileOf(29 * 1024 * 1024)] });
   await silent.waitFor((sink) => sink.counts.connections > 0 && sink.commands.some((line) => line.startsWith('MAIL')));
   // No clock is moved: what leaves, leaves while the receiver is silent.

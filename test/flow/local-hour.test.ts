@@ -75,8 +75,12 @@ describe('a broadcast at the local hour, on the night on which an hour comes twi
     expect(await campaign.get(id)).toMatchObject({ status: 'scheduled', local_time: true, waiting_reason: null });
     await arrivals.until('2026-10-24T13:00:00Z');
     expect(await campaign.get(id)).toMatchObject({
-      ...{ status: 'sending', waiting_reason: 'local_hour', next_at: '2026-10-24T21:00:00.000Z' },
-      ...{ recipients: 1, total: 10, held: null },
+      status: 'sending',
+      waiting_reason: 'local_hour',
+      next_at: '2026-10-24T21:00:00.000Z',
+      recipients: 1,
+      total: 10,
+      held: null,
     });
     await arrivals.until('2026-10-25T15:00:00Z');
     expect(arrivals.seen).toEqual({
@@ -156,7 +160,10 @@ describe('a broadcast at the local hour', () => {
     await addContacts(campaign, { ...(Object.fromEntries(readers) as Record<string, string>), utc: 'UTC' });
     const arrivals = watchArrivals(scene, 'Slow');
     const id = await campaign.broadcast({
-      ...{ subject: 'Slow', scheduled_at: inHours(10), local_time: true, rate_per_minute: 24 },
+      subject: 'Slow',
+      scheduled_at: inHours(10),
+      local_time: true,
+      rate_per_minute: 24,
     });
     await arrivals.until(inHours(1));
     expect(Object.keys(arrivals.seen)).toHaveLength(2);
@@ -233,7 +240,9 @@ describe('a broadcast at the local hour', () => {
   it('takes the fallback of the property for those who have none', async () => {
     const campaign = await campaignIn(scene);
     await campaign.call('POST', '/contact-properties', {
-      ...{ key: 'timezone', type: 'string', fallback_value: 'Asia/Tokyo' },
+      key: 'timezone',
+      type: 'string',
+      fallback_value: 'Asia/Tokyo',
     });
     await campaign.addContacts(['fallback@one.example']);
     const arrivals = watchArrivals(scene, 'Fallback');

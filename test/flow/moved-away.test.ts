@@ -59,7 +59,11 @@ async function migrateToSqlite(scene: Scene, { direct, dataDir }: { direct: stri
   const to = { driver: 'better-sqlite3' as const, url: '', file: path.join(dataDir, 'rasket.db'), poolMax: 1 };
   const moved = { ...config, database: { ...config.database, driver: to.driver, url: '', path: to.file } };
   await moveDatabase({
-    ...{ config, dataDir, blobs, secrets, clock },
+    config,
+    dataDir,
+    blobs,
+    secrets,
+    clock,
     from: { options: { driver: 'pg', url: direct, file: '', poolMax: 2 }, says: 'PostgreSQL' },
     to: { options: to, says: 'the file rasket.db' },
     openTarget: () => connectAsFound({ config: moved, dataDir, clock, log }),
@@ -138,7 +142,10 @@ async function beginLeaving({ clock, config }: Scene['app']['world'], direct: st
   const end = { options: { driver: 'pg' as const, url: direct, file: '', poolMax: 1 }, says: 'PostgreSQL' };
   const order = { clock, config: { ...config, database: { ...config.database, listen_url: '' } } };
   return leaveSource(order, {
-    ...{ from: end, to: { ...end, says: 'the file new.db' }, installation: 'x', isMoved: false },
+    from: end,
+    to: { ...end, says: 'the file new.db' },
+    installation: 'x',
+    isMoved: false,
     isUnchanged: async () => true,
   });
 }
@@ -210,7 +217,8 @@ it.runIf(driver === 'pg')(
   async () => {
     const folder = scratchFolder('rasket-pager-');
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    const [program, told] = [path.join(folder, 'page'), path.join(folder, 'told')];
+    const program = path.join(folder, 'page');
+    const told = path.join(folder, 'told');
     writeFileSync(program, `#!/bin/sh\n{ cat; echo; } >> '${told}'\n`);
     chmodSync(program, 0o700);
     const posted: { headers: http.IncomingHttpHeaders; body: string }[] = [];

@@ -13,8 +13,12 @@ const TRIES_MAX = 4;
 
 type Step = 'greeting' | 'EHLO' | 'MAIL' | 'RCPT' | 'DATA' | 'RSET' | 'dot';
 const RIGHT: Record<Exclude<Step, 'EHLO'>, string> = {
-  ...{ greeting: '220 mx.y.example', MAIL: '250 2.1.0 fine', RCPT: '250 2.1.5 fine' },
-  ...{ DATA: '354 go on', RSET: '250 2.0.0 fine', dot: '250 2.0.0 taken' },
+  greeting: '220 mx.y.example',
+  MAIL: '250 2.1.0 fine',
+  RCPT: '250 2.1.5 fine',
+  DATA: '354 go on',
+  RSET: '250 2.0.0 fine',
+  dot: '250 2.0.0 taken',
 };
 const CODED = [
   '421 4.3.2 closing',
@@ -61,7 +65,9 @@ class OddServer {
     this.#sockets.add(socket);
     socket.on('close', () => this.#sockets.delete(socket)).on('error', () => socket.destroy());
     const ehlo = this.#roll(2) === 0 ? '250-mx.y.example\r\n250 PIPELINING' : '250-mx.y.example\r\n250 8BITMIME';
-    let [buffer, isContent, isRefusedEarly] = ['', false, false];
+    let buffer = '';
+    let isContent = false;
+    let isRefusedEarly = false;
     this.#answer(socket, 'greeting', RIGHT.greeting);
     socket.on('data', (chunk: Buffer) => {
       buffer += chunk.toString('latin1');
@@ -166,12 +172,14 @@ async function open(seed: number): Promise<Delivery> {
   // Each look of the clock is a minute later, so that no failure is remembered.
   let now = 0;
   return createDeliver({
-    ...{ heloName: 'out.rasket.test', resolver, smtpPort, allowPrivate: ['127.0.0.0/8'], random: dice(seed + 1) },
-    ...{
-      timeouts: { ...timeouts, quitMs: 100 },
-      now: () => (now += 60_000),
-      limits: { connectionsPerDestinationMax: 3 },
-    },
+    heloName: 'out.rasket.test',
+    resolver,
+    smtpPort,
+    allowPrivate: ['127.0.0.0/8'],
+    random: dice(seed + 1),
+    timeouts: { ...timeouts, quitMs: 100 },
+    now: () => (now += 60_000),
+    limits: { connectionsPerDestinationMax: 3 },
   });
 }
 
@@ -188,8 +196,15 @@ async function send(deliver: Delivery['deliver'], name: string): Promise<Mail> {
   for (let attempt = 1; attempt <= TRIES_MAX; attempt++) {
     const [outcome] = await deliver(
       {
-        ...{ id: name, emailId: name, teamId: 'team', domain: 'y.example', recipients: ['a@y.example'], attempt },
-        ...{ mailFrom: 'from@x.example', region: 'eu', tls: 'opportunistic' },
+        id: name,
+        emailId: name,
+        teamId: 'team',
+        domain: 'y.example',
+        recipients: ['a@y.example'],
+        attempt,
+        mailFrom: 'from@x.example',
+        region: 'eu',
+        tls: 'opportunistic',
       },
       {
         message: () => Promise.resolve({ content, size: content[0]?.length ?? 0, needsSmtpUtf8: false }),

@@ -205,20 +205,23 @@ it('nobody is signed in in a restored copy: a session that has ended since would
 it('no link of a mail about an account works in a copy, and none of its mails is sent there', async () => {
   await using scene = await startScene({ config: { accounts: { sign_up: 'open' } } });
   await (await scene.team()).domain();
-  const [known, unknown] = ['known@people.example', 'new@people.example'];
+  const known = 'known@people.example';
+  const unknown = 'new@people.example';
   await createUser(scene.app.world, { email: known, password: 'correct horse', isVerified: true });
   const ask = (api: Scene['api'], origin: string, path: string, body: object) =>
     api('POST', path, { body, headers: { origin } });
   await ask(scene.api, scene.url, '/auth/password-reset', { email: known });
   await ask(scene.api, scene.url, '/auth/signup', { email: unknown, password: 'correct horse' });
   await scene.settled();
-  const [reset, verification] = [tokenTo(scene, known), tokenTo(scene, unknown)];
+  const reset = tokenTo(scene, known);
+  const verification = tokenTo(scene, unknown);
   const sent = arrived(scene).length;
   await scene.app.people?.stop(0);
   await ask(scene.api, scene.url, '/auth/password-reset', { email: known });
   const copy = await restore(scene);
   const app = await copy.start();
-  const [api, origin] = [createApi(app.http?.url ?? ''), app.http?.url ?? ''];
+  const api = createApi(app.http?.url ?? '');
+  const origin = app.http?.url ?? '';
   const again = { token: reset, password: 'another horse' };
   expect((await ask(api, origin, '/auth/password-reset/confirm', again)).status).toBe(404);
   expect((await ask(api, origin, '/auth/verify-email', { token: verification })).status).toBe(404);
@@ -246,7 +249,8 @@ it('no invitation is open in a copy: whoever was removed since would come back b
   const sent = arrived(scene).length;
   const copy = await restore(scene);
   const app = await copy.start();
-  const [api, origin] = [createApi(app.http?.url ?? ''), app.http?.url ?? ''];
+  const api = createApi(app.http?.url ?? '');
+  const origin = app.http?.url ?? '';
   await copy.confirm(app);
   const headers = { cookie: (await peopleOf({ ...scene, app }).session(guest)).headers.cookie ?? '', origin };
   expect((await api('POST', '/invitations/accept', { body: { token }, headers })).status).toBe(404);
@@ -271,8 +275,11 @@ it('a copy that shares the bucket of its original removes nothing from it until 
   const before = blobs();
   expect(before.some((key) => key.includes(id))).toBe(true);
   const copy = await restore(scene, {
-    ...{ RASKET_BLOBS_STORE: 's3', RASKET_BLOBS_ENDPOINT: server.endpoint, RASKET_BLOBS_BUCKET: server.bucket },
-    ...{ RASKET_BLOBS_REGION: server.region, RASKET_BLOBS_ACCESS_KEY: server.accessKey },
+    RASKET_BLOBS_STORE: 's3',
+    RASKET_BLOBS_ENDPOINT: server.endpoint,
+    RASKET_BLOBS_BUCKET: server.bucket,
+    RASKET_BLOBS_REGION: server.region,
+    RASKET_BLOBS_ACCESS_KEY: server.accessKey,
     RASKET_BLOBS_SECRET_KEY: server.secretKey,
   });
   const app = await copy.start();

@@ -120,7 +120,8 @@ describe('any order of sends, waits, cancellations, restarts and removals', () =
     const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40, size: 'max' }), async (steps) => {
       const mail = await mailIn(scene);
       await administerTeam(scene.app.world, mail.team.id, { plan: 'short' });
-      const [ids, canceled] = [new Map<string, string>(), new Set<string>()];
+      const ids = new Map<string, string>();
+      const canceled = new Set<string>();
       for (const now of steps) await take(mail, ids, canceled, now);
       // Far enough for the last retry of what was scheduled last, or until nothing is left.
       for (let days = 0; days < 36 && (await known(mail.team.id)).length > 0; days++) {

@@ -69,7 +69,9 @@ describe('what is older than the plan keeps it', () => {
   });
 
   it('goes by the plan of its own team, from the moment that plan is another', async () => {
-    const [mail, other, third] = [await mailIn(scene), await mailIn(scene), await mailIn(scene)];
+    const mail = await mailIn(scene);
+    const other = await mailIn(scene);
+    const third = await mailIn(scene);
     await give(other, 'short');
     await give(third, 'long');
     const sent = await Promise.all([mail, other, third].map((each) => each.send('x@one.example')));
@@ -269,7 +271,8 @@ describe('a long backlog', () => {
   });
 
   it('of one team does not hold up the others', async () => {
-    const [large, small] = [await mailIn(scene), await mailIn(scene)];
+    const large = await mailIn(scene);
+    const small = await mailIn(scene);
     await writeSent(scene, large.team.id, 10_500);
     const [id = ''] = await writeSent(scene, small.team.id, 1);
     scene.clock.advance(31 * DAY);
@@ -288,7 +291,8 @@ describe('a long backlog', () => {
   });
 
   it('of one team whose blobs cannot be removed does not hold up the others for more than a run', async () => {
-    const [first, second] = [await mailIn(scene), await mailIn(scene)];
+    const first = await mailIn(scene);
+    const second = await mailIn(scene);
     await writeSent(scene, first.team.id, 450);
     const [whole = ''] = await writeSent(scene, second.team.id, 1);
     const { blobs, db } = scene.app.world;

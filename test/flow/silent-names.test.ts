@@ -8,7 +8,8 @@ it('two hundred names before one silent mail server keep nobody else from sendin
   const silent = await startSink({ host: '127.0.3.1', port: scene.sink.port, greeting: 'silent' });
   try {
     scene.dns.set('mx.silent.test', 'A', ['127.0.3.1']);
-    const [crowd, other] = [await mailIn(scene), await mailIn(scene)];
+    const crowd = await mailIn(scene);
+    const other = await mailIn(scene);
     for (let batch = 0; batch < 2; batch++) {
       const body = Array.from({ length: 100 }, (_, n) => {
         const name = `silent${batch * 100 + n}.example`;

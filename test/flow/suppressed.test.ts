@@ -44,7 +44,8 @@ describe('a suppressed address', () => {
   });
 
   it('of one team gets the mail of another', async () => {
-    const [mail, other] = [await mailIn(scene), await mailIn(scene)];
+    const mail = await mailIn(scene);
+    const other = await mailIn(scene);
     await mail.suppress('shared@one.example');
     // Due together, so that both teams' mail is looked up in one claim.
     const scheduled = { scheduled_at: new Date(scene.clock.now() + MINUTE).toISOString() };

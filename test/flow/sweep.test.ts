@@ -39,7 +39,8 @@ describe('the sweep', () => {
 
   it('removes the blobs of a send that was never committed, when they are a day old', async () => {
     const { blobs, ids } = scene.app.world;
-    const [young, old] = [ids.uuid(), ids.uuid()];
+    const young = ids.uuid();
+    const old = ids.uuid();
     await blobs.put(`${young}/html`, Buffer.from('young'));
     await blobs.put(`${old}/html`, Buffer.from('old'));
     age(young, 23 * HOUR);

@@ -53,7 +53,11 @@ async function openCollector(): Promise<Collector> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const collector: Collector = {
-    ...{ url, status: 200, requests: [], spans: [], resources: [] },
+    url,
+    status: 200,
+    requests: [],
+    spans: [],
+    resources: [],
     close() {
       server.closeAllConnections();
       server.close();
@@ -154,7 +158,9 @@ describe('with a collector', () => {
     const spans = await spansUntil((all) => all.some(({ traceId }) => traceId === traceOf(id)));
     const [span] = spans.filter(({ traceId }) => traceId === traceOf(id));
     expect(attributesOf(span)).toEqual({
-      ...{ 'rasket.received_id': id, 'rasket.result': 'accepted', 'rasket.recipients': '1' },
+      'rasket.received_id': id,
+      'rasket.result': 'accepted',
+      'rasket.recipients': '1',
     });
     expect(JSON.stringify(spans)).not.toMatch(/@|Secret plans/);
   });

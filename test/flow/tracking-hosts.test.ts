@@ -33,7 +33,8 @@ const NOWHERE = [404, 404, 404, 404];
 
 it('links and pixels work on the tracking host of their own domain, and are recorded nowhere else', async () => {
   await using scene = await startScene({ config });
-  const [team, stranger] = [await scene.team(), await scene.team()];
+  const team = await scene.team();
+  const stranger = await scene.team();
   const { mail, on, host, domain } = await mailOf(scene, team);
   const other = await mailOf(scene, stranger);
   const second = await trackingDomain(scene, team);

@@ -50,7 +50,8 @@ describe('a machine gets the same, is told apart and moves nothing', () => {
     expect([click.status, click.headers.location]).toEqual([302, 'https://example.com/?a=1&b=%C3%BC']);
     const opening = await follow(scene.url, pixel, how);
     expect([opening.status, opening.headers['content-length'], opening.body.length]).toEqual([
-      ...[200, '43'],
+      200,
+      '43',
       how.method === 'HEAD' ? 0 : 43,
     ]);
     expect(await byWhom(id)).toEqual(['email.clicked machine', 'email.opened machine']);

@@ -114,7 +114,8 @@ describe('an opening', () => {
     const timestamp = new Date(at).toISOString();
     expect(await engagements(scene, id)).toMatchObject([
       {
-        ...{ type: 'email.opened', at },
+        type: 'email.opened',
+        at,
         data: { open: { ipAddress: '127.0.0.1', timestamp, userAgent: BROWSER } },
       },
     ]);
@@ -132,7 +133,8 @@ describe('a click', () => {
     const timestamp = new Date(scene.clock.now()).toISOString();
     expect(await engagements(scene, id)).toMatchObject([
       {
-        ...{ type: 'email.clicked', at: Date.parse(timestamp) },
+        type: 'email.clicked',
+        at: Date.parse(timestamp),
         data: {
           click: { ipAddress: '127.0.0.1', link: TARGET, timestamp, userAgent: BROWSER },
         },
@@ -225,29 +227,29 @@ describe('never an open redirect', () => {
       Buffer.from('https://evil.test/'),
     ]).toString('base64url');
     const paths = [
-      ...[
-        `/c/${first}${token.slice(1)}`,
-        `/c/${token.slice(0, -1)}${last}`,
-        `/c/${token}A`,
-        `/c/${token.slice(0, -4)}`,
-      ],
-      ...[
-        `/c/${evil}`,
-        `/c/${openToken}`,
-        `/c/${token}.gif`,
-        `/o/${token}.gif`,
-        `/o/${openToken}`,
-        `/o/A${openToken}.gif`,
-      ],
-      ...['/c/https%3A%2F%2Fevil.test', '/c/aHR0cHM6Ly9ldmlsLnRlc3Qv', '/c/?url=https://evil.test', '/c/'],
-      ...[
-        '/c//evil.test',
-        '/c/..//evil.test',
-        '/c/%0d%0aLocation:%20https://evil.test',
-        `/c/${token}%00`,
-        `/c/${token}/`,
-      ],
-      ...[`/c/${token}=`, `/C/${token}`, `//c/${token}`, `/c/${token}#x/../https://evil.test`],
+      `/c/${first}${token.slice(1)}`,
+      `/c/${token.slice(0, -1)}${last}`,
+      `/c/${token}A`,
+      `/c/${token.slice(0, -4)}`,
+      `/c/${evil}`,
+      `/c/${openToken}`,
+      `/c/${token}.gif`,
+      `/o/${token}.gif`,
+      `/o/${openToken}`,
+      `/o/A${openToken}.gif`,
+      '/c/https%3A%2F%2Fevil.test',
+      '/c/aHR0cHM6Ly9ldmlsLnRlc3Qv',
+      '/c/?url=https://evil.test',
+      '/c/',
+      '/c//evil.test',
+      '/c/..//evil.test',
+      '/c/%0d%0aLocation:%20https://evil.test',
+      `/c/${token}%00`,
+      `/c/${token}/`,
+      `/c/${token}=`,
+      `/C/${token}`,
+      `//c/${token}`,
+      `/c/${token}#x/../https://evil.test`,
     ];
     for (const path of paths) {
       const { status, headers } = await follow(scene.url, `http://track.${domain.name}${path}`);

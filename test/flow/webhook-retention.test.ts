@@ -94,7 +94,9 @@ describe('webhook events past the days that the plan keeps them', () => {
   });
 
   it('each team by its own plan, and one whose plan is not configured keeps everything', async () => {
-    const [short, long, lost] = [await endpoint('standard'), await endpoint('long'), await endpoint('gone')];
+    const short = await endpoint('standard');
+    const long = await endpoint('long');
+    const lost = await endpoint('gone');
     const events = [await short.add(), await long.add(), await lost.add()];
     scene.clock.advance(DAYS * DAY_MS + 1);
     expect(await sweep()).toMatchObject({ events: 1 });
@@ -104,7 +106,8 @@ describe('webhook events past the days that the plan keeps them', () => {
   });
 
   it('tens of thousands go in one run, in small batches and the teams in turns', async () => {
-    const [big, small] = [await endpoint(), await endpoint()];
+    const big = await endpoint();
+    const small = await endpoint();
     const { world } = scene.app;
     const rows = Array.from({ length: 41_000 }, () => [
       big.id,

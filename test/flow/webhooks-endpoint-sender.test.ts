@@ -110,7 +110,12 @@ it('two nodes that made the same attempt have made two, numbered one after the o
     const made = {
       webhookId: id,
       eventId: row?.event_id ?? '',
-      ...{ status: 500, response: '', error: null, isSuccess: false, durationMs: 1, sentAt: world.clock.now() },
+      status: 500,
+      response: '',
+      error: null,
+      isSuccess: false,
+      durationMs: 1,
+      sentAt: world.clock.now(),
       read: { dueAt: row?.due_at ?? 0, tries: 0 },
       nextAt: world.clock.now() + 5000,
     };
@@ -127,15 +132,26 @@ it('what attempts say of their endpoint is the same whether they are written tog
   await onStage(async ({ scene, id }) => {
     const { db } = scene.app.world;
     const at = (sentAt: number, isSuccess: boolean): Attempt => ({
-      ...{ id: `${sentAt}`, webhookId: id, eventId: '', status: null, response: null, error: null, durationMs: 1 },
-      ...{ sentAt, isSuccess, read: { dueAt: 0, tries: 0 }, nextAt: null },
+      id: `${sentAt}`,
+      webhookId: id,
+      eventId: '',
+      status: null,
+      response: null,
+      error: null,
+      durationMs: 1,
+      sentAt,
+      isSuccess,
+      read: { dueAt: 0, tries: 0 },
+      nextAt: null,
     });
     const after = async (...lots: Attempt[][]): Promise<unknown> => {
       await db.run('update webhooks set last_success_at = null, failing_since = null where id = ?', [id]);
       for (const lot of lots) await db.tx((tx) => recordHealth(tx, lot));
       return db.get('select last_success_at, failing_since from webhooks where id = ?', [id]);
     };
-    const [failed, succeeded, again] = [at(10, false), at(20, true), at(30, false)];
+    const failed = at(10, false);
+    const succeeded = at(20, true);
+    const again = at(30, false);
     expect(await after([failed], [again])).toEqual({ last_success_at: null, failing_since: 10 });
     expect(await after([again, failed])).toEqual({ last_success_at: null, failing_since: 10 });
     for (const lots of [[[failed, succeeded]], [[failed], [succeeded]], [[succeeded], [failed]]]) {

@@ -12,7 +12,8 @@ describe('a team whose endpoints were quick and then answer no more', () => {
     const config = { webhooks: { max_in_flight: 16 } };
     await using scene = await startScene(sceneFor(receiver, { config }));
     receiver.publishIn(scene.dns);
-    const [greedy, modest] = [await scene.team(), await scene.team()];
+    const greedy = await scene.team();
+    const modest = await scene.team();
     /** So many answers come at once, and no more after them. */
     const answering = (paths: string[], count: number): void => {
       let left = count;
@@ -39,7 +40,8 @@ describe('a team with two hundred dead endpoints', () => {
     const config = { webhooks: { max_in_flight: 16 } };
     await using scene = await startScene(sceneFor(receiver, { config }));
     receiver.publishIn(scene.dns);
-    const [dead, alive] = [await scene.team(), await scene.team()];
+    const dead = await scene.team();
+    const alive = await scene.team();
     for (let n = 0; n < 200; n++) {
       receiver.reply(() => undefined, `/dead${n}`);
       await plantWebhook(scene, dead, { endpoint: receiver.url(`/dead${n}`) });

@@ -65,7 +65,8 @@ describe('a signing secret that cannot be opened', () => {
 
   it('is shown as one of which nothing is known, and the list of endpoints is answered', async () => {
     await withReceiver(async ({ scene, team }) => {
-      const [broken, whole] = [await plantWebhook(scene, team), await plantWebhook(scene, team)];
+      const broken = await plantWebhook(scene, team);
+      const whole = await plantWebhook(scene, team);
       await spoil(scene, broken);
       const { status, body } = await scene.api('GET', '/webhooks', { key: team.key });
       expect(status).toBe(200);

@@ -53,7 +53,8 @@ describe('the outbox', () => {
 
   it('of each endpoint has what it subscribed to, of its own team, due at once or parked', async () => {
     await using scene = await startWriting();
-    const [team, other] = [await scene.team(), await scene.team()];
+    const team = await scene.team();
+    const other = await scene.team();
     const sent = await plantWebhook(scene, team);
     const both = await plantWebhook(scene, team, { events: ['email.bounced', 'email.sent'] });
     const disabled = await plantWebhook(scene, team, { status: 'disabled' });
@@ -65,8 +66,13 @@ describe('the outbox', () => {
     const now = scene.clock.now();
     expect(await outboxOf(scene, sent)).toEqual([
       {
-        ...{ event_id: first, status: 'pending', parked: 0, attempt_count: 0, tries: 0 },
-        ...{ last_http_status: null, due_at: now },
+        event_id: first,
+        status: 'pending',
+        parked: 0,
+        attempt_count: 0,
+        tries: 0,
+        last_http_status: null,
+        due_at: now,
       },
     ]);
     expect(await outboxOf(scene, both)).toHaveLength(2);
@@ -91,8 +97,14 @@ describe('events of several teams that are recorded together', () => {
     const at = world.clock.now();
     const subjects = teams.map(() => world.ids.uuid());
     const data = {
-      ...{ segment_ids: [], audience_id: null, created_at: '', updated_at: '', email: 'a@b.example' },
-      ...{ first_name: null, last_name: null, unsubscribed: false },
+      segment_ids: [],
+      audience_id: null,
+      created_at: '',
+      updated_at: '',
+      email: 'a@b.example',
+      first_name: null,
+      last_name: null,
+      unsubscribed: false,
     };
     const events = teams.flatMap(({ id: teamId }, i) => {
       const subjectId = subjects[i] ?? '';
@@ -146,7 +158,11 @@ describe('the body of an event', () => {
       type: 'email.sent',
       created_at: new Date(at).toISOString(),
       data: {
-        ...{ email_id: emailId, from: '', to: [], subject: '', message_id: '' },
+        email_id: emailId,
+        from: '',
+        to: [],
+        subject: '',
+        message_id: '',
         created_at: expect.stringMatching(/^\d{4}-.*Z$/),
       },
     });

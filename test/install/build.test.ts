@@ -138,7 +138,8 @@ describe('a build', () => {
   it('names the lines of its sources when something fails', async () => {
     const placesOf = (run: Run): string[] =>
       run.stderr.split('\n').flatMap((line) => /^ +at .*main\.ts:\d+/.exec(line)?.[0] ?? []);
-    const [built, source] = [start(['fail']), tree.start(process.execPath, ['bin/main.ts', 'fail'])];
+    const built = start(['fail']);
+    const source = tree.start(process.execPath, ['bin/main.ts', 'fail']);
     expect(await Promise.all([built.ended, source.ended])).toEqual([1, 1]);
     expect(JSON.parse(built.stdout.trim())).toMatchObject({ main: expect.stringMatching(BUILT) });
     expect(placesOf(source)).toHaveLength(2);

@@ -65,10 +65,14 @@ describe('install.sh --destdir', () => {
     const words = [path.join(root, 'install.sh'), '--destdir', folder, '--file', oneFile()];
     for (let time = 0; time < 2; time++) expect(spawnSync('/bin/sh', words, { env }).status).toBe(0);
     const program = path.join(folder, 'opt/rasket');
-    const [synced, replaced] = [`sync -f ${program}.new`, `mv ${program}.new ${program}`];
+    const synced = `sync -f ${program}.new`;
+    const replaced = `mv ${program}.new ${program}`;
     expect(fs.readFileSync(calls, 'utf8').trim().split('\n')).toEqual([
-      ...[synced, replaced],
-      ...[synced, `mv ${program} ${program}.previous`, replaced],
+      synced,
+      replaced,
+      synced,
+      `mv ${program} ${program}.previous`,
+      replaced,
     ]);
   });
 
@@ -224,7 +228,11 @@ describe('install.sh --destdir', () => {
     fs.mkdirSync(path.join(checkout, 'bin'), { recursive: true });
     for (const folderOfIt of ['systemd', 'config']) fs.mkdirSync(path.join(checkout, folderOfIt));
     for (const name of [
-      ...['install.sh', 'bin/rasket', 'package-lock.json', 'systemd/rasket.service', 'config/default.toml'],
+      'install.sh',
+      'bin/rasket',
+      'package-lock.json',
+      'systemd/rasket.service',
+      'config/default.toml',
     ])
       fs.copyFileSync(path.join(root, name), path.join(checkout, name));
     const words = [path.join(checkout, 'install.sh'), '--destdir', path.join(folder, 'same'), '--file', oneFile()];
@@ -287,8 +295,21 @@ describe('install.sh --destdir', () => {
   });
 
   it.each([
-    ...['/', '/usr', '/opt/', '/opt//', '/opt/.', '/srv', '//srv', 'opt/rasket', '/opt/../etc', '/opt/a b', '/opt/x;y'],
-    ...['/home/rasket/program', '/var/lib/rasket', '/var/lib/rasket/', '/var/lib/rasket/program'],
+    '/',
+    '/usr',
+    '/opt/',
+    '/opt//',
+    '/opt/.',
+    '/srv',
+    '//srv',
+    'opt/rasket',
+    '/opt/../etc',
+    '/opt/a b',
+    '/opt/x;y',
+    '/home/rasket/program',
+    '/var/lib/rasket',
+    '/var/lib/rasket/',
+    '/var/lib/rasket/program',
   ])('refuses the prefix %s', (prefix) => {
     expect(install('--destdir', folder, '--prefix', prefix)).toMatchObject({ status: 1 });
     expect(fs.readdirSync(folder)).toEqual([]);

@@ -45,8 +45,13 @@ const own = makeCertificate({ names: [CA] });
 writeFileSync(at('ca.pem'), own.cert, { mode: 0o644 });
 writeFileSync(at('ca.key'), own.key, { mode: 0o600 });
 const pebble = {
-  ...{ listenAddress: '127.0.0.1:14000', managementListenAddress: '127.0.0.1:15000' },
-  ...{ certificate: at('ca.pem'), privateKey: at('ca.key'), httpPort: 80, tlsPort: 443, ocspResponderURL: '' },
+  listenAddress: '127.0.0.1:14000',
+  managementListenAddress: '127.0.0.1:15000',
+  certificate: at('ca.pem'),
+  privateKey: at('ca.key'),
+  httpPort: 80,
+  tlsPort: 443,
+  ocspResponderURL: '',
 };
 writeFileSync(at('pebble.json'), JSON.stringify({ pebble }));
 const child = spawn('pebble', ['-config', at('pebble.json'), '-strict', '-dnsserver', dns.server], {

@@ -24,7 +24,8 @@ const typed = (line: string): Ended => {
 
 /** A program of that name with that port: Perl, under the path of another one. */
 function listen(program: string, address: string): void {
-  const [path, script] = [`/opt/${program}`, '/opt/web/listen.pl'];
+  const path = `/opt/${program}`;
+  const script = '/opt/web/listen.pl';
   const perl = `use IO::Socket::INET; $s = IO::Socket::INET->new(Listen => 5, LocalAddr => $ARGV[0]) or die $!; open F, ">>", "/opt/web/pids"; print F "$$ "; close F; open F, ">", "/opt/web/up"; close F; sleep 9999`;
   typed(`rm -f /opt/web/up; printf '%s' '${perl}' >${script}; ln -sf "$(command -v perl)" ${path}`);
   typed(`setsid ${path} ${script} ${address} >/dev/null 2>&1 </dev/null & until [ -e /opt/web/up ]; do :; done`);

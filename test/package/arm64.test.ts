@@ -15,14 +15,16 @@ const EMULATOR = 'qemu-aarch64-static';
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rasket-arm64-'));
 /** With what a server would start itself once more for, which the emulator does not follow. */
 const env = {
-  ...{ PATH: process.env['PATH'], HOME: path.join(folder, 'home'), QEMU_LD_PREFIX: ARM64_LIBRARIES },
-  ...{ UV_THREADPOOL_SIZE: '8', MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_ARENA_MAX: '2' },
-  ...{
-    RASKET_HTTP_PORT: '0',
-    RASKET_RECEIVING_PORTS: '',
-    RASKET_SUBMISSION_PORTS: '',
-    RASKET_SUBMISSION_TLS_PORTS: '',
-  },
+  PATH: process.env['PATH'],
+  HOME: path.join(folder, 'home'),
+  QEMU_LD_PREFIX: ARM64_LIBRARIES,
+  UV_THREADPOOL_SIZE: '8',
+  MALLOC_MMAP_THRESHOLD_: '65536',
+  MALLOC_ARENA_MAX: '2',
+  RASKET_HTTP_PORT: '0',
+  RASKET_RECEIVING_PORTS: '',
+  RASKET_SUBMISSION_PORTS: '',
+  RASKET_SUBMISSION_TLS_PORTS: '',
 };
 const { version } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string };
 

@@ -46,7 +46,9 @@ const OLDER = '0.0.1';
 const NEWER = '0.0.2';
 
 describePeers('In a clean Debian', ['systemd-nspawn', 'debian-root', 'pebble'], () => {
-  let [older, newer, key] = ['', '', ''];
+  let older = '';
+  let newer = '';
+  let key = '';
 
   beforeAll(async () => {
     if (!isPossible) return;

@@ -15,7 +15,9 @@ async function isAcknowledged(to: string): Promise<boolean> {
     const answer = await fetch(`${url}/emails`, {
       method: 'POST',
       headers: {
-        ...{ authorization: `Bearer ${key}`, 'content-type': 'application/json', 'user-agent': 'steady' },
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'user-agent': 'steady',
         'idempotency-key': to,
       },
       body: JSON.stringify({ from: 'hello@example.com', to, subject: to, text: 'It works.' }),

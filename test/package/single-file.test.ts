@@ -227,7 +227,9 @@ describe.runIf(isPossible)('in a read-only root without Node.js', () => {
     rasket('send', '--from', email.from, '--to', email.to, '--subject', 'By command', '--text', 'It works.');
     const door = ready.listeners.smtp.find(({ tls, doors }) => tls === 'starttls' && doors.includes('submission'));
     const client = createTransport({
-      ...{ host: '127.0.0.1', port: door?.port ?? 0, auth: { user: 'rasket', pass: key() } },
+      host: '127.0.0.1',
+      port: door?.port ?? 0,
+      auth: { user: 'rasket', pass: key() },
       tls: { rejectUnauthorized: false },
     });
     await client.sendMail({ ...email, subject: 'By SMTP' });

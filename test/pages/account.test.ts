@@ -75,7 +75,8 @@ it('shows where the person is signed in, ends one session, and all', async () =>
 });
 
 it('ends no session of somebody else', async () => {
-  const [one, other] = [await signedIn(), await signedIn()];
+  const one = await signedIn();
+  const other = await signedIn();
   const [row] = await scene.app.world.db.all<{ id: string }>('select id from sessions where user_id = ?', [other.id]);
   await one.visitor.open('/account/sessions', { body: `session_id=${row?.id ?? ''}` });
   expect((await other.visitor.open('/account')).status).toBe(200);

@@ -97,7 +97,8 @@ describe('signing up', () => {
 describe('a new password', () => {
   it('is chosen with a link, which works once, and ends all sessions', async () => {
     const { email } = await accountOf(scene);
-    const [visitor, elsewhere] = [new PageVisitor(scene), new PageVisitor(scene)];
+    const visitor = new PageVisitor(scene);
+    const elsewhere = new PageVisitor(scene);
     await signIn(elsewhere, email);
     const mailed = await visitor.follow(
       visitor.send(await visitor.open('/forgot-password'), 'Mail me a link', { email }),
@@ -123,7 +124,8 @@ describe('a new password', () => {
     const visitor = new PageVisitor(scene);
     const page = await visitor.open('/forgot-password');
     const ask = (address: string) => visitor.send(page, 'Mail me a link', { email: address });
-    const [known, unknown] = [await ask(email), await ask('nobody@people.example')];
+    const known = await ask(email);
+    const unknown = await ask('nobody@people.example');
     expect([known.status, known.leadsTo, known.html]).toEqual([unknown.status, unknown.leadsTo, unknown.html]);
   });
 

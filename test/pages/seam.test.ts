@@ -53,7 +53,8 @@ describe('every page', () => {
   it.each(peoplePages.map(({ path }) => path))(
     '%s answers HEAD as GET, other methods with a page that names the right ones',
     async (path) => {
-      const [get, head] = [await visitor.open(path), await visitor.open(path, { method: 'HEAD' })];
+      const get = await visitor.open(path);
+      const head = await visitor.open(path, { method: 'HEAD' });
       expect([head.status, head.html, head.headers['content-type']]).toEqual([
         get.status,
         '',

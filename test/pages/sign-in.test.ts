@@ -84,7 +84,8 @@ describe('signing in', () => {
   });
 
   it('takes no session that somebody planted, and none from the page of another site', async () => {
-    const [{ email }, attacker] = [await accountOf(scene), await accountOf(scene)];
+    const { email } = await accountOf(scene);
+    const attacker = await accountOf(scene);
     const evil = new PageVisitor(scene);
     await signIn(evil, attacker.email);
     const planted = evil.cookies.get(SESSION) ?? '';

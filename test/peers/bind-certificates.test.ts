@@ -20,7 +20,8 @@ describePeers('BIND and Pebble', ['named', 'dig', 'nsupdate', 'pebble'], () => {
     const bind = await startBind({
       named: findProgram('named') ?? '',
       zones: { [ZONE]: [`${ZONE}. 300 IN A 127.0.0.1`, FOREIGN], [CA]: [`${CA}. 300 IN A 127.0.0.1`] },
-      ...{ broken: [BROKEN], reader: READER },
+      broken: [BROKEN],
+      reader: READER,
     });
     onTestFinished(() => bind.close());
     const plan = await planPebble();
@@ -31,7 +32,10 @@ describePeers('BIND and Pebble', ['named', 'dig', 'nsupdate', 'pebble'], () => {
     const operator = await scene.operator();
     const { config } = scene.app.world;
     return {
-      ...{ bind, scene, root, config },
+      bind,
+      scene,
+      root,
+      config,
       look: (how: Config) => lookElsewhere(scene, { trustedCa: plan.trustedCa, config: how }),
       lastError: async (): Promise<string | null> =>
         (await scene.api('GET', '/operator/certificates', { key: operator })).body.certificates[0].last_error,
@@ -81,13 +85,23 @@ describePeers('BIND and Pebble', ['named', 'dig', 'nsupdate', 'pebble'], () => {
 
 function configOf(bind: Bind, directory: string): NonNullable<SceneOptions['config']> {
   const office = {
-    ...{ kind: 'rfc2136', zones: [ZONE], teams: [], server: '127.0.0.1', port: bind.port },
-    ...{ key_name: bind.key.name, key_algorithm: bind.key.algorithm, key_secret: bind.key.secret },
+    kind: 'rfc2136',
+    zones: [ZONE],
+    teams: [],
+    server: '127.0.0.1',
+    port: bind.port,
+    key_name: bind.key.name,
+    key_algorithm: bind.key.algorithm,
+    key_secret: bind.key.secret,
   };
   const config = {
     acme: {
-      ...{ directory, agree_to_terms: true, allow_private: ['127.0.0.0/8'] },
-      ...{ challenge: 'dns-01', dns_provider: 'office', names: [`*.${ZONE}`] },
+      directory,
+      agree_to_terms: true,
+      allow_private: ['127.0.0.0/8'],
+      challenge: 'dns-01',
+      dns_provider: 'office',
+      names: [`*.${ZONE}`],
     },
     https: { host: '127.0.0.1', ports: [0], redirect_ports: [0] },
     // The name server is the resolver as well, and remembers nothing.

@@ -33,7 +33,8 @@ describePeers('claims and BIND', ['named', 'nsupdate', 'dig'], () => {
 
   test('a claim publishes its proof, takes it away again, and the copy of before publishes nothing more by itself', async () => {
     const before = await bind.dump(ZONE);
-    const [first, second] = [await scene.team(), await scene.team()];
+    const first = await scene.team();
+    const second = await scene.team();
     const { body: held } = await ask(first, 'POST', '/domains', { name: NAME });
     const { body: registered } = await ask(second, 'POST', '/domains', { name: NAME });
     await ask(first, 'POST', `/domains/${held.id}/dns/configure`);

@@ -48,7 +48,8 @@ describePeers('BIND', ['named', 'nsupdate', 'dig', 'named-checkzone'], () => {
 
   test('a domain is set up, verified, regenerated, rotated, claimed and deleted, and the zone ends as it began', async () => {
     const before = await bind.dump(ZONE);
-    const [first, second] = [await scene.team(), await scene.team()];
+    const first = await scene.team();
+    const second = await scene.team();
     const name = 'mail.example.com';
 
     const created = await call(first, 'POST', '/domains', { name, click_tracking: true });

@@ -256,9 +256,18 @@ export async function sendSamples(scene: Scene): Promise<Sample[]> {
     mailFrom: READER_ADDRESS,
     text: TEXT,
     content: [
-      ...['Content-Type: multipart/mixed; boundary=b', '', '--b', 'Content-Type: text/plain; charset=utf-8', '', TEXT],
-      ...['--b', 'Content-Type: text/plain; name="note.txt"', 'Content-Disposition: attachment; filename="note.txt"'],
-      ...['', 'a note', '--b--'],
+      'Content-Type: multipart/mixed; boundary=b',
+      '',
+      '--b',
+      'Content-Type: text/plain; charset=utf-8',
+      '',
+      TEXT,
+      '--b',
+      'Content-Type: text/plain; name="note.txt"',
+      'Content-Disposition: attachment; filename="note.txt"',
+      '',
+      'a note',
+      '--b--',
     ],
   });
   const inboxCall = async (below: string, body: object): Promise<void> => {
@@ -312,7 +321,11 @@ export async function sendSamples(scene: Scene): Promise<Sample[]> {
   });
   await sample('submitted over SMTP by a mail library', () =>
     transport.sendMail({
-      ...{ from, to: READER, subject: 'Your order 1041 is on its way', text: TEXT, html: HTML },
+      from,
+      to: READER,
+      subject: 'Your order 1041 is on its way',
+      text: TEXT,
+      html: HTML,
       attachments: [{ filename: 'invoice-1041.pdf', content: Buffer.from(PDF, 'base64') }],
     }),
   );
@@ -350,16 +363,19 @@ export async function sendSamples(scene: Scene): Promise<Sample[]> {
 }
 
 const CALENDAR = [
-  ...[
-    'BEGIN:VCALENDAR',
-    'VERSION:2.0',
-    'PRODID:-//Example Teas//EN',
-    'METHOD:REQUEST',
-    'BEGIN:VEVENT',
-    'UID:1041@example',
-  ],
-  ...['DTSTAMP:20261126T100000Z', 'DTSTART:20261127T100000Z', 'DTEND:20261127T110000Z', 'SUMMARY:Delivery'],
-  ...['END:VEVENT', 'END:VCALENDAR', ''],
+  'BEGIN:VCALENDAR',
+  'VERSION:2.0',
+  'PRODID:-//Example Teas//EN',
+  'METHOD:REQUEST',
+  'BEGIN:VEVENT',
+  'UID:1041@example',
+  'DTSTAMP:20261126T100000Z',
+  'DTSTART:20261127T100000Z',
+  'DTEND:20261127T110000Z',
+  'SUMMARY:Delivery',
+  'END:VEVENT',
+  'END:VCALENDAR',
+  '',
 ].join('\r\n');
 
 const ACCOUNT_NOTICES = [

@@ -24,12 +24,10 @@ describePeers('Pebble', ['pebble'], () => {
       trustedCa,
       config: {
         acme: {
-          ...{
-            directory: plan.directory,
-            agree_to_terms: true,
-            allow_private: ['127.0.0.0/8'],
-            challenge,
-          },
+          directory: plan.directory,
+          agree_to_terms: true,
+          allow_private: ['127.0.0.0/8'],
+          challenge,
           ...(zone ? { names: ['*.rasket.test'], dns_provider: 'office' } : { names: ['api.rasket.test'] }),
         },
         https: { host: '127.0.0.1', ports: [0], redirect_ports: [0] },
@@ -40,7 +38,8 @@ describePeers('Pebble', ['pebble'], () => {
     for (const name of [NAME, 'api.rasket.test', CA]) scene.dns.set(name, 'A', ['127.0.0.1']);
     const { http } = scene.app;
     const { root, stop } = await plan.start({
-      ...{ httpPort: http?.redirectPorts[0], tlsPort: http?.securePorts[0] },
+      httpPort: http?.redirectPorts[0],
+      tlsPort: http?.securePorts[0],
       dnsServer: (zone?.shown ?? scene.dns).server,
     });
     ends.push(stop);
@@ -63,7 +62,8 @@ describePeers('Pebble', ['pebble'], () => {
       await expect
         .poll(() => lookElsewhere(scene, { trustedCa }), { interval: 500 })
         .toEqual({
-          ...{ issued: 1, failed: 0 },
+          issued: 1,
+          failed: 0,
         });
       scene.clock.advance(10_000);
       await expect.poll(async () => (await shown(scene, root)).serial).not.toBe(first.serial);

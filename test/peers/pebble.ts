@@ -28,7 +28,8 @@ export interface Pebble {
 
 export async function planPebble(): Promise<PebblePlan> {
   const own = makeCertificate({ names: [CA] });
-  const [port, management] = [await freePort(), await freePort()];
+  const port = await freePort();
+  const management = await freePort();
   return {
     directory: `https://${CA}:${port}/dir`,
     trustedCa: [own.cert],
@@ -38,8 +39,13 @@ export async function planPebble(): Promise<PebblePlan> {
       for (const [name, content] of Object.entries({ 'cert.pem': own.cert, 'key.pem': own.key }))
         writeFileSync(at(name), content);
       const pebble = {
-        ...{ listenAddress: `127.0.0.1:${port}`, managementListenAddress: `127.0.0.1:${management}` },
-        ...{ certificate: at('cert.pem'), privateKey: at('key.pem'), httpPort, tlsPort, ocspResponderURL: '' },
+        listenAddress: `127.0.0.1:${port}`,
+        managementListenAddress: `127.0.0.1:${management}`,
+        certificate: at('cert.pem'),
+        privateKey: at('key.pem'),
+        httpPort,
+        tlsPort,
+        ocspResponderURL: '',
       };
       writeFileSync(at('config.json'), JSON.stringify({ pebble }));
       const args = ['-config', at('config.json'), '-strict', '-dnsserver', dnsServer];

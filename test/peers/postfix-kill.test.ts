@@ -34,7 +34,18 @@ describePeers('kill -9 while a real Postfix brings mail', ['postfix', 'smtp-sour
 
     const [, domain = ''] = /@([^>]+)/.exec(program.from) ?? [];
     const source = spawn('smtp-source', [
-      ...['-d', '-N', '-s', '8', '-l', '4000', '-m', String(MESSAGES), '-f', 'a@example.org', '-t', `n@${domain}`],
+      '-d',
+      '-N',
+      '-s',
+      '8',
+      '-l',
+      '4000',
+      '-m',
+      String(MESSAGES),
+      '-f',
+      'a@example.org',
+      '-t',
+      `n@${domain}`,
       `inet:127.0.0.1:${postfix.port}`,
     ]);
     const ended = new Promise<number | null>((done) => source.once('exit', done));

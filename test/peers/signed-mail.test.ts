@@ -137,10 +137,10 @@ describePeers('mail that a real Postfix took', ['postfix', 'opendkim', 'Mail::DK
       expect(plain(parsed.text)).toBe(plain(String(body.text ?? 'It works.')));
       for (const { content } of arrived[index]!) expect(content.toString('latin1')).not.toMatch(/^bcc:|hidden-\d/im);
     }
-    const [{ attachments }] = [await PostalMime.parse(arrived[3]![0]!.content)];
+    const { attachments } = await PostalMime.parse(arrived[3]![0]!.content);
     expect(attachments.map(({ filename }) => filename)).toEqual(['Prüfung.bin']);
     expect(Buffer.from(attachments[0]!.content as ArrayBuffer).equals(bytes)).toBe(true);
-    const [names] = [await PostalMime.parse(arrived[2]![0]!.content)];
+    const names = await PostalMime.parse(arrived[2]![0]!.content);
     expect(names.to?.map(({ name }) => name)).toEqual(['Jörg Müller-Lüdenscheidt', '東京, 太郎']);
   });
 });

@@ -78,10 +78,8 @@ describePeers('SMTP extensions and a real Postfix', ['postfix'], () => {
 
   it('SMTPUTF8: where Postfix does not take it, the address bounces and other recipients still get their mail', async () => {
     await using office = await openOffice({ postfix: { settings: { smtputf8_enable: 'no' } } });
-    const [beyond, ascii] = [
-      await office.send({ to: 'jörg@example.org' }),
-      await office.send({ to: 'joerg@example.org' }),
-    ];
+    const beyond = await office.send({ to: 'jörg@example.org' });
+    const ascii = await office.send({ to: 'joerg@example.org' });
     await office.scene.settled();
     expect((await office.account(beyond)).events).toEqual(['email.queued', 'email.sent', 'email.bounced']);
     expect((await office.account(ascii)).state).toBe('delivered');

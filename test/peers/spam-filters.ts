@@ -28,9 +28,27 @@ const RECEIVER = 'mx.reader.example';
 
 /** The plugins that the package of SpamAssassin loads, without those that ask services of others or that learn. */
 const SPAMASSASSIN_PLUGINS = [
-  ...['AskDNS', 'BodyEval', 'Check', 'DKIM', 'DNSEval', 'FreeMail', 'HTMLEval', 'HTTPSMismatch', 'HeaderEval'],
-  ...['ImageInfo', 'MIMEEval', 'MIMEHeader', 'RelayEval', 'ReplaceTags', 'SPF', 'URIDNSBL', 'URIDetail', 'URIEval'],
-  ...['VBounce', 'WLBLEval', 'WelcomeListSubject'],
+  'AskDNS',
+  'BodyEval',
+  'Check',
+  'DKIM',
+  'DNSEval',
+  'FreeMail',
+  'HTMLEval',
+  'HTTPSMismatch',
+  'HeaderEval',
+  'ImageInfo',
+  'MIMEEval',
+  'MIMEHeader',
+  'RelayEval',
+  'ReplaceTags',
+  'SPF',
+  'URIDNSBL',
+  'URIDetail',
+  'URIEval',
+  'VBounce',
+  'WLBLEval',
+  'WelcomeListSubject',
 ];
 
 /** Starts SpamAssassin's server with the rules of its package, and its checks of DKIM and SPF. */
@@ -52,8 +70,14 @@ export async function startSpamAssassin(dnsPort: number): Promise<SpamFilter> {
   ]);
   const socketPath = path.join(dir, 'socket');
   const options = [
-    ...[`--socketpath=${socketPath}`, '--syslog=stderr', `--pidfile=${dir}/pid`, `--helper-home-dir=${dir}`],
-    ...['--nouser-config', '--min-children=1', '--max-children=2', `--siteconfigpath=${site}`],
+    `--socketpath=${socketPath}`,
+    '--syslog=stderr',
+    `--pidfile=${dir}/pid`,
+    `--helper-home-dir=${dir}`,
+    '--nouser-config',
+    '--min-children=1',
+    '--max-children=2',
+    `--siteconfigpath=${site}`,
     // Those of the package, also where newer ones were fetched.
     '--configpath=/usr/share/spamassassin',
     ...(process.getuid?.() === 0 ? ['--username=nobody'] : []),
@@ -85,7 +109,15 @@ const RSPAMD_CONFIG = '/etc/rspamd/rspamd.conf';
 
 /** The modules of rspamd that ask services of others, need a database or learn. */
 const RSPAMD_WITHOUT = [
-  ...['asn', 'fuzzy_check', 'greylist', 'mx_check', 'neural', 'ratelimit', 'rbl', 'rspamd_update', 'surbl'],
+  'asn',
+  'fuzzy_check',
+  'greylist',
+  'mx_check',
+  'neural',
+  'ratelimit',
+  'rbl',
+  'rspamd_update',
+  'surbl',
 ];
 
 /** Starts rspamd with the rules of its package, and its checks of DKIM, SPF and DMARC. */
@@ -110,7 +142,8 @@ export async function startRspamd(dnsPort: number): Promise<SpamFilter> {
   for (const name of ['worker-controller.inc', 'worker-proxy.inc', ...RSPAMD_WITHOUT.map((name) => `${name}.conf`)])
     writeLines(path.join(override, name), ['enabled = false;']);
   const options = [
-    ...['--no-fork', `--config=${RSPAMD_CONFIG}`],
+    '--no-fork',
+    `--config=${RSPAMD_CONFIG}`,
     ...['DBDIR', 'RUNDIR', 'LOGDIR', 'LOCAL_CONFDIR'].map((name) => `--var=${name}=${dir}`),
     ...(process.getuid?.() === 0 ? ['--user=_rspamd', '--group=_rspamd'] : []),
   ];

@@ -26,8 +26,18 @@ describePeers('a store of others', ['swift'], () => {
   const open = (more: Partial<ObjectStoreOptions> = {}) => {
     const { endpoint, region, accessKey, secretKey } = swift;
     return openObjectStore({
-      ...{ endpoint, region, accessKey, secretKey, bucket: 'mail', pathStyle: true },
-      ...{ timeoutMs: 30_000, giveUpMs: 60_000, requestsMax: 8, now: Date.now, random: Math.random, ...more },
+      endpoint,
+      region,
+      accessKey,
+      secretKey,
+      bucket: 'mail',
+      pathStyle: true,
+      timeoutMs: 30_000,
+      giveUpMs: 60_000,
+      requestsMax: 8,
+      now: Date.now,
+      random: Math.random,
+      ...more,
     });
   };
 
@@ -83,8 +93,14 @@ describePeers('a store of others', ['swift'], () => {
     await makeBucket(swift, 'installation');
     const { endpoint, region, accessKey, secretKey } = swift;
     const blobs = {
-      ...{ store: 's3' as const, endpoint, region, bucket: 'installation', prefix: 'production' },
-      ...{ access_key: accessKey, secret_key: secretKey, cache_bytes: 0 },
+      store: 's3' as const,
+      endpoint,
+      region,
+      bucket: 'installation',
+      prefix: 'production',
+      access_key: accessKey,
+      secret_key: secretKey,
+      cache_bytes: 0,
     };
     await using scene = await startScene({ config: { blobs, storage: { inline_bytes: 0, row_bytes: 0 } } });
     const mail = await mailIn(scene);

@@ -45,9 +45,17 @@ const clientOf =
 function optionsOf({ port, ca }: { port: number; ca: string }, path: string, call: Call): https.RequestOptions {
   const { method = call.body === undefined ? 'GET' : 'POST', key, headers, from = CLIENT } = call;
   return {
-    ...{ host: '127.0.0.1', port, path, method, ca, servername: HOST, localAddress: from, agent: false },
+    host: '127.0.0.1',
+    port,
+    path,
+    method,
+    ca,
+    servername: HOST,
+    localAddress: from,
+    agent: false,
     headers: {
-      ...{ host: HOST, 'user-agent': 'a-client/1' },
+      host: HOST,
+      'user-agent': 'a-client/1',
       ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
       ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
       ...headers,

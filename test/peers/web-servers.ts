@@ -27,7 +27,8 @@ function replaced(text: string, changes: readonly [what: string, by: string][]):
 
 export async function startNginx(folder: string, behind: Behind): Promise<WebServer> {
   const program = findProgram('nginx') ?? '';
-  const [http, https] = [await freePort(), await freePort()];
+  const http = await freePort();
+  const https = await freePort();
   const { cert, key } = makeCertificate({ names: [behind.host] });
   const at = (name: string): string => path.join(folder, name);
   const { www } = layOutWeb(folder, { cert, key });
@@ -55,7 +56,8 @@ export async function startNginx(folder: string, behind: Behind): Promise<WebSer
 
 export async function startCaddy(folder: string, behind: Behind): Promise<WebServer> {
   const program = findProgram('caddy') ?? '';
-  const [http, https] = [await freePort(), await freePort()];
+  const http = await freePort();
+  const https = await freePort();
   // Its own authority stands for the public one: what else the lines say stays as it is.
   const options = `{\n  admin off\n  http_port ${http}\n  https_port ${https}\n  default_bind 127.0.0.1\n  local_certs\n  skip_install_trust\n}\n`;
   const file = path.join(folder, 'Caddyfile');
@@ -83,7 +85,8 @@ const APACHE_MODULES = ['mpm_event', 'authz_core', 'alias', 'dir', 'reqtimeout',
 
 export async function startApache(folder: string, behind: Behind): Promise<WebServer> {
   const root = findApache() ?? '';
-  const [http, https] = [await freePort(), await freePort()];
+  const http = await freePort();
+  const https = await freePort();
   const { cert, key } = makeCertificate({ names: [behind.host] });
   const at = (name: string): string => path.join(folder, name);
   const { www } = layOutWeb(folder, { cert, key });

@@ -34,7 +34,8 @@ async function stoppedScene(more: Partial<MoveOrder['watch']> = {}): Promise<Sta
   await scene.app.close(0);
   const { driver, url, path: file, pool_max: poolMax } = config.database;
   const from = { options: { driver, url, file: path.resolve(dataDir, file), poolMax }, says: 'the old one' };
-  const [name, none] = ['moved.db', ''];
+  const name = 'moved.db';
+  const none = '';
   const to = {
     options: { driver: 'better-sqlite3' as const, url: none, file: path.join(dataDir, name), poolMax: 1 },
     says: 'the new one',
@@ -45,7 +46,15 @@ async function stoppedScene(more: Partial<MoveOrder['watch']> = {}): Promise<Sta
   return {
     scene,
     order: {
-      ...{ config, dataDir, blobs, secrets, clock, from, to, openTarget, watch },
+      config,
+      dataDir,
+      blobs,
+      secrets,
+      clock,
+      from,
+      to,
+      openTarget,
+      watch,
       sealed: async () => SEALED_COLUMNS,
       conclude: async () => undefined,
     },

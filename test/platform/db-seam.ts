@@ -332,7 +332,8 @@ export function describeSeam(): void {
 function itWaitsForTransactions(dbOf: () => Db): void {
   it('a write that answers its rows waits for a transaction under way', async () => {
     const db = dbOf();
-    const [isOpen, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const isOpen = Promise.withResolvers<void>();
+    const mayEnd = Promise.withResolvers<void>();
     const first = db.tx(async (tx) => {
       await tx.run('insert into things (id, name) values (?, ?)', [randomUUID(), 'first']);
       isOpen.resolve();
@@ -356,7 +357,9 @@ function itWaitsForTransactions(dbOf: () => Db): void {
 export function describeAbandoned(): void {
   it('is written whole to another file, takes nothing more and leaves no log behind', async () => {
     const { db, options, close } = await openScratchDb();
-    const [file, copy, none] = [options.file, `${options.file}.copy`, path.join(options.file, 'none')];
+    const file = options.file;
+    const copy = `${options.file}.copy`;
+    const none = path.join(options.file, 'none');
     expect(await db.lostFile()).toBeUndefined();
     if (db.dialect === 'pg') {
       await expect(db.abandonInto(copy)).rejects.toThrow(/its own files/);
@@ -371,7 +374,8 @@ export function describeAbandoned(): void {
     expect(await db.lostFile()).toBe(`${file} was replaced by another file`);
     await insert('behind');
 
-    const [mayEnd, late] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const mayEnd = Promise.withResolvers<void>();
+    const late = Promise.withResolvers<void>();
     const open = db.tx(async (tx) => {
       await tx.run('insert into things (id, name) values (?, ?)', [randomUUID(), 'open']);
       late.resolve();

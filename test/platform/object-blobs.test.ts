@@ -50,7 +50,8 @@ async function* pieces(...texts: string[]): AsyncGenerator<Buffer> {
 
 describe('put and get', () => {
   it('any bytes, from this node and from another, whole and in part', async () => {
-    const [one, two] = [node().blobs, node().blobs];
+    const one = node().blobs;
+    const two = node().blobs;
     for (const content of [Buffer.alloc(0), Buffer.from([0, 255, 10, 13]), Buffer.alloc(3_000_000, 'xy')]) {
       const key = `${OWNER}/${content.length}`;
       await one.put(key, content);
@@ -140,7 +141,8 @@ describe('links', () => {
 
 describe('the cache', () => {
   it('answers what was put here without the store, and readers that come together ask once', async () => {
-    const [one, two] = [node().blobs, node().blobs];
+    const one = node().blobs;
+    const two = node().blobs;
     await one.put(`${OWNER}/a`, Buffer.from('x'));
     await Promise.all([
       one.get(`${OWNER}/a`),

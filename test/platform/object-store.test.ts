@@ -14,9 +14,17 @@ let asked: Asked[];
 
 const open = (options: { timeoutMs?: number; giveUpMs?: number; requestsMax?: number; secretKey?: string } = {}) =>
   openObjectStore({
-    ...{ endpoint: server.endpoint, bucket: server.bucket, region: server.region, pathStyle: true },
-    ...{ accessKey: server.accessKey, secretKey: server.secretKey },
-    ...{ timeoutMs: 5000, giveUpMs: 10_000, requestsMax: 8, now: Date.now, random: () => 0 },
+    endpoint: server.endpoint,
+    bucket: server.bucket,
+    region: server.region,
+    pathStyle: true,
+    accessKey: server.accessKey,
+    secretKey: server.secretKey,
+    timeoutMs: 5000,
+    giveUpMs: 10_000,
+    requestsMax: 8,
+    now: Date.now,
+    random: () => 0,
     observe: (one) => asked.push(one),
     ...options,
   });

@@ -35,7 +35,8 @@ describe.runIf(driver === 'pg')('processes on one PostgreSQL', () => {
     const other = hear(here);
     await until(() => expect(other.deafSince()).toBeUndefined());
     // What it was told first: it may have missed something.
-    const [first, known] = [here, () => heard.length >= 4];
+    const first = here;
+    const known = () => heard.length >= 4;
     await until(() => expect(known()).toBe(true));
     heard.length = 0;
     return { here: first, there, ear };

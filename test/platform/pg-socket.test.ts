@@ -72,7 +72,8 @@ describe.runIf(driver === 'pg')('a PostgreSQL on a unix socket', () => {
   ])('may be named %s', async (_, urlOf) => {
     const db = await openDb({ driver: 'pg', url: urlOf(socket), file: '', poolMax: 1 });
     expect(await db.get('select current_database() as name, inet_server_addr() as address')).toEqual({
-      ...{ name: socket.name, address: null },
+      name: socket.name,
+      address: null,
     });
     await db.close();
     expect(readPostgresUrl(urlOf(socket))).toMatchObject({ host: socket.folder, database: socket.name });

@@ -81,14 +81,20 @@ describe.runIf(driver === 'pg')('a node that vanishes in a transaction', () => {
 // runs only with PostgreSQL: an embedded database has one process
 describe.runIf(driver === 'pg')('a session of ours ends soon after its client is gone without a word', () => {
   const NAMES = [
-    ...['tcp_keepalives_idle', 'tcp_keepalives_interval', 'tcp_keepalives_count'],
-    ...['tcp_user_timeout', 'client_connection_check_interval'],
+    'tcp_keepalives_idle',
+    'tcp_keepalives_interval',
+    'tcp_keepalives_count',
+    'tcp_user_timeout',
+    'client_connection_check_interval',
   ] as const;
   const shown = NAMES.map((name) => `current_setting('${name}') as ${name}`).join(', ');
   type Shown = Record<(typeof NAMES)[number], string>;
   const OURS: Shown = {
-    ...{ tcp_keepalives_idle: '20', tcp_keepalives_interval: '5', tcp_keepalives_count: '4' },
-    ...{ tcp_user_timeout: '40000', client_connection_check_interval: '10s' },
+    tcp_keepalives_idle: '20',
+    tcp_keepalives_interval: '5',
+    tcp_keepalives_count: '4',
+    tcp_user_timeout: '40000',
+    client_connection_check_interval: '10s',
   };
 
   it.each([

@@ -111,8 +111,16 @@ class Authority {
   readonly look = { httpPort: 0, tlsPort: 0 };
   readonly zone: AcmeServer['zone'] = { txt: () => [] };
   readonly plays: Plays = {
-    ...{ badNonces: 0, processing: 0, chain: undefined, external: undefined, renewal: undefined, caaIdentities: [] },
-    ...{ instead: () => false, issue: { days: 90 }, finalized: () => undefined, proven: () => undefined },
+    badNonces: 0,
+    processing: 0,
+    chain: undefined,
+    external: undefined,
+    renewal: undefined,
+    caaIdentities: [],
+    instead: () => false,
+    issue: { days: 90 },
+    finalized: () => undefined,
+    proven: () => undefined,
   };
   base = '';
   private readonly orders: Order[] = [];
@@ -204,7 +212,8 @@ class Authority {
     }
     if (order.status === 'processing' && order.polls-- <= 0) order.status = 'valid';
     return {
-      ...{ status: order.status, identifiers: order.names.map((value) => ({ type: 'dns', value })) },
+      status: order.status,
+      identifiers: order.names.map((value) => ({ type: 'dns', value })),
       authorizations: own.map((proof) => `${this.base}/authz/${this.proofs.indexOf(proof)}`),
       finalize: `${this.base}/finalize/${order.id}`,
       ...(order.error ? { error: order.error } : {}),
@@ -218,13 +227,17 @@ class Authority {
     const chosen = path.split('/')[3] ?? '';
     if (route === 'chall') await this.lookAt(proof, chosen, signed);
     const challengeOf = (type: string): object => ({
-      ...{ type, token: proof.token, status: proof.status, url: `${this.base}/chall/${id}/${type}` },
+      type,
+      token: proof.token,
+      status: proof.status,
+      url: `${this.base}/chall/${id}/${type}`,
       ...(proof.error ? { error: proof.error } : {}),
     });
     if (route === 'chall') return this.reply(response, 200, challengeOf(chosen));
     const isWildcard = proof.name.startsWith('*.');
     this.reply(response, 200, {
-      ...{ status: proof.status, identifier: { type: 'dns', value: bare(proof.name) } },
+      status: proof.status,
+      identifier: { type: 'dns', value: bare(proof.name) },
       ...(isWildcard ? { wildcard: true } : {}),
       challenges: (isWildcard ? ['dns-01'] : ['dns-01', 'tls-alpn-01', 'http-01']).map(challengeOf),
     });
@@ -327,8 +340,15 @@ export async function startAcmeServer(name = 'ca.test'): Promise<AcmeServer> {
   on.base = `https://${name}:${(server.address() as AddressInfo).port}`;
   const { authority, finalized, look, ordered, plays, violations, zone } = on;
   return {
-    ...{ authority, finalized, look, ordered, plays, violations, zone },
-    ...{ directory: `${on.base}/dir`, trust: [own.cert, authority.root] },
+    authority,
+    finalized,
+    look,
+    ordered,
+    plays,
+    violations,
+    zone,
+    directory: `${on.base}/dir`,
+    trust: [own.cert, authority.root],
     get accounts() {
       return on.accounts.size;
     },

@@ -131,15 +131,26 @@ export async function oauth4webapiAt(place: Place, { path, scope }: { path: stri
   const state = oauth.generateRandomState();
   const asked = new URL(server.authorization_endpoint ?? '');
   asked.search = new URLSearchParams({
-    ...{ client_id: app.client_id, redirect_uri: redirectUri, response_type: 'code', scope, state },
-    ...{ code_challenge: await oauth.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256' },
+    client_id: app.client_id,
+    redirect_uri: redirectUri,
+    response_type: 'code',
+    scope,
+    state,
+    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
     resource: resource.href,
   }).toString();
   const callback = oauth.validateAuthResponse(server, app, await place.browse(asked), state);
 
   const more = { ...PLAIN, additionalParameters: { resource: resource.href } };
   const exchange = await oauth.authorizationCodeGrantRequest(
-    ...([server, app, oauth.None(), callback, redirectUri, verifier, more] as const),
+    server,
+    app,
+    oauth.None(),
+    callback,
+    redirectUri,
+    verifier,
+    more,
   );
   return {
     tokens: await oauth.processAuthorizationCodeResponse(server, app, exchange),

@@ -63,8 +63,18 @@ export function makeCertificateAuthority(): CertificateAuthority {
       const force = otherKey ? ['-force_pubkey', 'other.pub'] : [];
       const by = ['-CA', 'middle.pem', '-CAkey', 'middle.key', '-set_serial', String(++serial)];
       const leaf = openssl([
-        ...['x509', '-req', '-inform', 'DER', '-in', 'leaf.csr', ...by, ...force],
-        ...['-extfile', 'leaf.ext', '-days', String(days)],
+        'x509',
+        '-req',
+        '-inform',
+        'DER',
+        '-in',
+        'leaf.csr',
+        ...by,
+        ...force,
+        '-extfile',
+        'leaf.ext',
+        '-days',
+        String(days),
       ]);
       return leaf + read('middle.pem');
     },

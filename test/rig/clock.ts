@@ -60,7 +60,8 @@ export function createManualClock(startAt = testNow()): ManualClock {
 
 /** Where a timer stands, or belongs: behind all that fall due later. */
 function placeOf(timers: readonly Timer[], timer: Timer): number {
-  let [from, to] = [0, timers.length];
+  let from = 0;
+  let to = timers.length;
   while (from < to) {
     const middle = (from + to) >> 1;
     const other = timers[middle] as Timer;

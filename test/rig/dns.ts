@@ -340,7 +340,8 @@ function addressBytes(text: string): Buffer {
   if (!isIPv6(text)) throw new Error(`an AAAA record is an IPv6 address; got ${text}`);
   const [head = '', tail] = text.split('::');
   const groups = (half: string): number[] => (half === '' ? [] : half.split(':').map((group) => parseInt(group, 16)));
-  const [left, right] = [groups(head), groups(tail ?? '')];
+  const left = groups(head);
+  const right = groups(tail ?? '');
   const zeros = new Array<number>(tail === undefined ? 0 : 8 - left.length - right.length).fill(0);
   return Buffer.concat([...left, ...zeros, ...right].map(uint16));
 }

@@ -38,7 +38,8 @@ export async function writingInbox(
     scene.api(method, `${path}${below}`, { ...given, key: team.key });
   return {
     ...inbox,
-    ...{ path, call },
+    path,
+    call,
     async arrive(message) {
       scene.clock.advance(1);
       const { mailFrom = 'ada@example.org', to = inbox.address, for: recipient = inbox.address } = message;

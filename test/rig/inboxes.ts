@@ -74,12 +74,16 @@ export async function inboxOf(
   const call = (method: string, path: string, body?: unknown) =>
     scene.api(method, `/inboxes/${id}${path}`, { key: team.key, ...(body === undefined ? {} : { body }) });
   return {
-    ...{ id, address, domain, call },
+    id,
+    address,
+    domain,
+    call,
     receive: async (letter = {}) => {
       scene.clock.advance(1);
       const to = letter.for ?? [address];
       return receiveMail(scene, team, {
-        ...{ raw: letterOf(address, letter), to },
+        raw: letterOf(address, letter),
+        to,
         mailFrom: letter.mailFrom ?? 'someone@example.org',
       });
     },
@@ -97,11 +101,27 @@ export async function plantThreads(
   const { db, ids } = scene.app.world;
   const rows = mails.map(({ subject, from, folder = 'inbox' }) => {
     scene.clock.advance(1);
-    const [thread_id, email_id, at] = [ids.uuid(), ids.uuid(), scene.clock.now()];
+    const thread_id = ids.uuid();
+    const email_id = ids.uuid();
+    const at = scene.clock.now();
     const thread = {
-      ...{ id: thread_id, team_id, inbox_id, subject, subject_key: subject, folder, is_read: 0, sort_id: email_id },
-      ...{ email_count: 1, has_attachment: 0, last_at: at, sender: from, to_list: '[]', cc_list: '[]', bcc_list: '[]' },
-      ...{ snippet: '', created_at: at },
+      id: thread_id,
+      team_id,
+      inbox_id,
+      subject,
+      subject_key: subject,
+      folder,
+      is_read: 0,
+      sort_id: email_id,
+      email_count: 1,
+      has_attachment: 0,
+      last_at: at,
+      sender: from,
+      to_list: '[]',
+      cc_list: '[]',
+      bcc_list: '[]',
+      snippet: '',
+      created_at: at,
     };
     const texts = { from_text: from, to_text: '', cc_text: '', bcc_text: '', body_text: subject.toLowerCase() };
     const email = {

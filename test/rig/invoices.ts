@@ -11,8 +11,13 @@ export async function plantInvoice(scene: Scene, team: Pick<Team, 'id'>): Promis
   const line = { kind: 'plan', plan_code: 'pro', plan_name: 'Pro', description: 'Pro, 31 of 31 days' };
   const content = {
     month,
-    ...{ period_start: '2001-01-01T00:00:00.000Z', period_end: '2001-02-01T00:00:00.000Z', time_zone: 'UTC' },
-    ...{ issuer: null, billed_to: 'Example Ltd', currency: 'EUR', total_cents: 2000 },
+    period_start: '2001-01-01T00:00:00.000Z',
+    period_end: '2001-02-01T00:00:00.000Z',
+    time_zone: 'UTC',
+    issuer: null,
+    billed_to: 'Example Ltd',
+    currency: 'EUR',
+    total_cents: 2000,
     lines: [{ ...line, quantity: 31, unit: 'days', price_cents: 2000, amount_cents: 2000 }],
   };
   const columns = ['id', 'team_id', 'number', 'month', 'content', 'issued_at'];

@@ -49,7 +49,9 @@ export async function startModelServer(kind: ModelKind, { key = '' } = {}): Prom
   let answers: Answering[] = [];
   let waiters: (() => void)[] = [];
   const model: ModelServer = {
-    ...{ kind, calls: [], violations: [] },
+    kind,
+    calls: [],
+    violations: [],
     settings() {
       const { port } = server.address() as AddressInfo;
       return { kind, model: MODEL, url: `http://127.0.0.1:${port}${kind === 'openai' ? '/v1' : ''}` };
@@ -105,8 +107,16 @@ function inEnvelope(kind: ModelKind, said: Says): object {
 }
 
 const message = (stopReason: string, content: readonly object[]) => ({
-  ...{ id: 'msg_1', type: 'message', role: 'assistant', model: MODEL, content, container: null },
-  ...{ stop_reason: stopReason, stop_sequence: null, stop_details: null, usage: { input_tokens: 9, output_tokens: 9 } },
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: MODEL,
+  content,
+  container: null,
+  stop_reason: stopReason,
+  stop_sequence: null,
+  stop_details: null,
+  usage: { input_tokens: 9, output_tokens: 9 },
 });
 
 /** What a model says that may not, or may say no more: as each provider publishes it. */
@@ -151,13 +161,19 @@ export const fails =
   };
 
 const completion = (content: string | null) => ({
-  ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: MODEL, service_tier: 'default' },
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: MODEL,
+  service_tier: 'default',
   choices: [choiceOf('stop', { content, refusal: null })],
   usage: { prompt_tokens: 9, completion_tokens: 9, total_tokens: 18 },
 });
 
 const choiceOf = (reason: string, said: { content: string | null; refusal: string | null }) => ({
-  ...{ index: 0, logprobs: null, finish_reason: reason },
+  index: 0,
+  logprobs: null,
+  finish_reason: reason,
   message: { role: 'assistant', ...said, annotations: [] },
 });
 

@@ -24,8 +24,14 @@ export const REDIRECT_URI = 'https://app.example.com/callback';
 /** What the app asks, with a parameter changed or, as undefined, left out. */
 const queryOf = (app: OauthApp, verifier: string, more: Record<string, string | undefined> = {}): string => {
   const all: Record<string, string | undefined> = {
-    ...{ response_type: 'code', client_id: app.clientId, redirect_uri: app.redirectUri, state: 'state-1' },
-    ...{ code_challenge: challengeOf(verifier), code_challenge_method: 'S256', scope: 'team:read', ...more },
+    response_type: 'code',
+    client_id: app.clientId,
+    redirect_uri: app.redirectUri,
+    state: 'state-1',
+    code_challenge: challengeOf(verifier),
+    code_challenge_method: 'S256',
+    scope: 'team:read',
+    ...more,
   };
   const given = Object.entries(all).filter((one): one is [string, string] => one[1] !== undefined);
   return new URLSearchParams(given).toString();
@@ -78,13 +84,20 @@ export function oauthOf(scene: Scene) {
 
   const exchange = (app: OauthApp, code: string, verifier: string, more: Record<string, string> = {}) =>
     form('/oauth/token', {
-      ...{ grant_type: 'authorization_code', client_id: app.clientId, code, redirect_uri: app.redirectUri },
-      ...{ code_verifier: verifier, ...more },
+      grant_type: 'authorization_code',
+      client_id: app.clientId,
+      code,
+      redirect_uri: app.redirectUri,
+      code_verifier: verifier,
+      ...more,
     });
 
   const refresh = (app: OauthApp, refreshToken: string, more: Record<string, string> = {}) =>
     form('/oauth/token', {
-      ...{ grant_type: 'refresh_token', client_id: app.clientId, refresh_token: refreshToken, ...more },
+      grant_type: 'refresh_token',
+      client_id: app.clientId,
+      refresh_token: refreshToken,
+      ...more,
     });
 
   /** The whole way, to tokens; `limits` are what the person fills in. */

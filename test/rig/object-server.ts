@@ -82,8 +82,16 @@ export async function startObjectServer(
   };
   const store: ObjectServer = {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    ...{ bucket: 'mail', accessKey: 'AKIDEXAMPLE', secretKey: 'a-secret/of+the-stand-in', region: 'eu-north-7' },
-    ...{ objects: options.objects ?? new Map(), asked: [], faults: [], wrong: undefined, skewMs: 0, atOnceMax: 0 },
+    bucket: 'mail',
+    accessKey: 'AKIDEXAMPLE',
+    secretKey: 'a-secret/of+the-stand-in',
+    region: 'eu-north-7',
+    objects: options.objects ?? new Map(),
+    asked: [],
+    faults: [],
+    wrong: undefined,
+    skewMs: 0,
+    atOnceMax: 0,
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -165,7 +173,9 @@ function mustBeSigned({ store, now }: Serving, request: IncomingMessage, url: UR
   }
   const bodyHash = header('x-amz-content-sha256');
   const signedRequest = {
-    ...{ method: request.method ?? '', path: decodeURIComponent(url.pathname), bodyHash },
+    method: request.method ?? '',
+    path: decodeURIComponent(url.pathname),
+    bodyHash,
     query: Object.fromEntries(url.searchParams),
     headers: Object.fromEntries(names.map((name) => [name, header(name)])),
   };
@@ -212,7 +222,8 @@ function serve(serving: Serving, served: Served): void {
 
 function put({ store, now }: Serving, { request, response, key, body, wrong }: Served): void {
   const from = request.headers['x-amz-copy-source'];
-  let [content, sha256] = [body, request.headers['x-amz-meta-sha256'] as string | undefined];
+  let content = body;
+  let sha256 = request.headers['x-amz-meta-sha256'] as string | undefined;
   if (from !== undefined) {
     const source = store.objects.get(decodeURIComponent(String(from)).slice(store.bucket.length + 2));
     if (!source) throw new Refusal(404, 'NoSuchKey');
@@ -266,7 +277,10 @@ function list({ store }: Serving, { response, url: { searchParams: query }, wron
 /** The settings that lead to it. */
 export const blobsIn = <More extends object>(server: ObjectServer, more: More) => ({
   store: 's3' as const,
-  ...{ endpoint: server.endpoint, bucket: server.bucket, region: server.region },
-  ...{ access_key: server.accessKey, secret_key: server.secretKey },
+  endpoint: server.endpoint,
+  bucket: server.bucket,
+  region: server.region,
+  access_key: server.accessKey,
+  secret_key: server.secretKey,
   ...more,
 });

@@ -47,7 +47,10 @@ export async function startOidcProvider({ redirectUri, auth }: OidcProviderOptio
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const made: OidcProvider = {
-    ...{ issuer, clientId: 'rasket', secret: 'a-secret: with signs+&=%', person: { sub: 'nobody' } },
+    issuer,
+    clientId: 'rasket',
+    secret: 'a-secret: with signs+&=%',
+    person: { sub: 'nobody' },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((done) => server.close(done));
@@ -57,7 +60,9 @@ export async function startOidcProvider({ redirectUri, auth }: OidcProviderOptio
   const provider = new Provider(issuer, {
     clients: [
       {
-        ...{ client_id: made.clientId, client_secret: made.secret, redirect_uris: [redirectUri] },
+        client_id: made.clientId,
+        client_secret: made.secret,
+        redirect_uris: [redirectUri],
         ...(auth ? { token_endpoint_auth_method: auth } : {}),
       },
     ],

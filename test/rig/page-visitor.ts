@@ -129,8 +129,11 @@ function readPage(html: string, { headers }: http.IncomingMessage): Omit<PageSee
       });
       const submit = plain(/<button[^>]*>([^]*?)<\/button>/.exec(inner)?.[1] ?? '');
       return {
-        ...{ action: plain(action), submit, boxes },
-        ...{ fields: Object.fromEntries(fields), faults: Object.fromEntries(faults) },
+        action: plain(action),
+        submit,
+        boxes,
+        fields: Object.fromEntries(fields),
+        faults: Object.fromEntries(faults),
       };
     },
   );

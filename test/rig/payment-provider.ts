@@ -43,7 +43,10 @@ export async function startPaymentProvider(): Promise<PaymentProviderRig> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const rig: PaymentProviderRig = {
-    ...{ provider: clientOf(base), subscriptions: new Map(), asked: 0, isDown: false },
+    provider: clientOf(base),
+    subscriptions: new Map(),
+    asked: 0,
+    isDown: false,
     event(teamId, { at, id = `evt_${randomUUID()}`, secret = SECRET, data = {} }) {
       const body = JSON.stringify({ id, type: 'subscription.updated', data: { team: teamId, ...data } }, null, 2);
       const signature = createHmac('sha256', secret).update(`${at}.${body}`).digest('hex');

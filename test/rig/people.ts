@@ -34,11 +34,17 @@ export function peopleOf(scene: Scene): People {
     db.insertMany(table, Object.keys(row), [Object.values(row)]);
 
   async function begin(userId: string, teamId: string | undefined, more: { kind?: 'device'; client_name?: string }) {
-    const [id, token, now] = [randomUUID(), `${SESSION_PREFIX}${randomUUID()}`, scene.clock.now()];
+    const id = randomUUID();
+    const token = `${SESSION_PREFIX}${randomUUID()}`;
+    const now = scene.clock.now();
     const times = { created_at: now, last_used_at: now, expires_at: now + 1e10 };
     await insert('sessions', {
-      ...{ id, token_hash: hashToken(token), user_id: userId, current_team_id: teamId ?? null },
-      ...{ ...times, ...more },
+      id,
+      token_hash: hashToken(token),
+      user_id: userId,
+      current_team_id: teamId ?? null,
+      ...times,
+      ...more,
     });
     return token;
   }
@@ -57,7 +63,9 @@ export function peopleOf(scene: Scene): People {
     session,
     program: ({ userId }, teamId) => begin(userId, teamId, { kind: 'device', client_name: 'rasket on a-laptop' }),
     async person({ email = `person${++people}@people.example`, team, role = 'member', isVerified = true } = {}) {
-      const [userId, memberId, now] = [randomUUID(), randomUUID(), scene.clock.now()];
+      const userId = randomUUID();
+      const memberId = randomUUID();
+      const now = scene.clock.now();
       const verified = isVerified ? now : null;
       const key = emailKeyOf(email);
       await insert('users', { id: userId, email, email_key: key, email_verified_at: verified, created_at: now });

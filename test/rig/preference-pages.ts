@@ -24,7 +24,10 @@ export function visit(scene: Scene, address: string, { method, body, headers = {
   const { host, pathname, search } = new URL(address, scene.url);
   const type = body === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' };
   const how = {
-    ...{ hostname, port, path: pathname + search, method: method ?? (body === undefined ? 'GET' : 'POST') },
+    hostname,
+    port,
+    path: pathname + search,
+    method: method ?? (body === undefined ? 'GET' : 'POST'),
     headers: { host, ...type, ...headers },
   };
   return new Promise((resolve, reject) => {

@@ -9,7 +9,9 @@ export interface Pixels {
 /** What the decoder jsqr reads; null where it finds no code. Typed here: what is exported is not what its types say. */
 export const readQrCode = ({ data, width, height }: Pixels): string | null =>
   (decode as unknown as (data: Uint8ClampedArray, width: number, height: number) => { data: string } | null)(
-    ...([data, width, height] as const),
+    data,
+    width,
+    height,
   )?.data ?? null;
 
 const SCALE = 4;

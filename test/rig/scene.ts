@@ -107,7 +107,10 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
       // In memory as well, and removed with it.
       runtimeDir: dataDir,
       clock,
-      ...{ makeRsaKey, passwordCost: PASSWORD_COST, version: '0.0.0-test', mayFound: true },
+      makeRsaKey,
+      passwordCost: PASSWORD_COST,
+      version: '0.0.0-test',
+      mayFound: true,
       log: createLog({ level: 'debug', format: 'json', write: (line) => void log.push(line) }),
       ...givenTo(options),
       ...(options.networkWaits ? { networkClock: clock } : {}),

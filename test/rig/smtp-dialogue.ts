@@ -18,7 +18,8 @@ export interface Dialogue {
 
 export async function openDialogue(port: number, host = '127.0.0.1', from?: string): Promise<Dialogue> {
   let socket: net.Socket = net.connect({ port, host, ...(from && { localAddress: from }) });
-  let [held, isClosed] = ['', false];
+  let held = '';
+  let isClosed = false;
   const replies: string[] = [];
   const waiting: ((reply: string) => void)[] = [];
   const tell = (reply: string): void => {

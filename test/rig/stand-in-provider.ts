@@ -72,15 +72,13 @@ export async function startStandInProvider(now: () => number): Promise<StandInPr
     await new Promise((done) => server.close(done));
   };
   const provider: StandInProvider = {
-    ...{
-      issuer,
-      clientId: 'rasket',
-      secret: 'a secret: of the stand-in',
-      auth: 'client_secret_basic',
-      person: {},
-      wrong: {},
-      asked: [],
-    },
+    issuer,
+    clientId: 'rasket',
+    secret: 'a secret: of the stand-in',
+    auth: 'client_secret_basic',
+    person: {},
+    wrong: {},
+    asked: [],
     rotate: () => void (state.key = newKey()),
     close,
     [Symbol.asyncDispose]: close,
@@ -138,7 +136,11 @@ function redeem(state: State, { headers }: IncomingMessage, form: URLSearchParam
   if (!asked) return json(response, { error: 'invalid_grant' }, 400);
   const seconds = Math.floor(now() / 1000);
   const claims: Record<string, unknown> = {
-    ...{ iss: provider.issuer, aud: provider.clientId, iat: seconds, exp: seconds + 300, nonce: asked.nonce },
+    iss: provider.issuer,
+    aud: provider.clientId,
+    iat: seconds,
+    exp: seconds + 300,
+    nonce: asked.nonce,
     ...provider.person,
     ...provider.wrong.claims,
   };

@@ -52,14 +52,18 @@ export async function startTrouble({ isBadFromTheStart = false, roles }: Trouble
     }),
   );
   receiver.publishIn(scene.dns);
-  const [team, token] = [await scene.team(), await scene.operator()];
+  const team = await scene.team();
+  const token = await scene.operator();
   const close = async (): Promise<void> => {
     await scene.close();
     await receiver.close();
     await new Promise<void>((done) => other.close(() => done()));
   };
   return {
-    ...{ scene, team, token, takenPort },
+    scene,
+    team,
+    token,
+    takenPort,
     failingWebhook: (of = team) => failingWebhook(scene, of, receiver),
     losingDomain: (of = team, forMs = 0) => losingDomain(scene, of, forMs),
     async switchSendingOff(reason) {
@@ -114,7 +118,8 @@ async function losingDomain(scene: Scene, team: Team, forMs: number): Promise<Me
     await look();
   }
   return {
-    ...{ id, name },
+    id,
+    name,
     async mend() {
       scene.dns.set(dkim.name, 'TXT', [dkim.value.match(/.{1,255}/g) ?? []]);
       await look();

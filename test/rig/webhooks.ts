@@ -45,8 +45,17 @@ export async function plantWebhookEvent(
     `insert into webhook_events (webhook_id, event_id, team_id, type, status, parked, attempt_count, tries,
       last_http_status, due_at, created_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     [
-      ...[webhookId, eventId, team.id, type, status, parked ? 1 : 0],
-      ...[attempts, attempts, lastStatus ?? null, dueAt ?? null, now],
+      webhookId,
+      eventId,
+      team.id,
+      type,
+      status,
+      parked ? 1 : 0,
+      attempts,
+      attempts,
+      lastStatus ?? null,
+      dueAt ?? null,
+      now,
     ],
   );
   const at = new Date(now).toISOString();

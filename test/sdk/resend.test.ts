@@ -23,7 +23,9 @@ const isFamily = (value: unknown): value is object => typeof value === 'object' 
 
 /** What families call themselves, which asks the server nothing. */
 const INNER: ReadonlySet<string> = new Set([
-  ...['templates.performCreate', 'contacts.imports.buildCreateFormData', 'contacts.imports.buildColumnMap'],
+  'templates.performCreate',
+  'contacts.imports.buildCreateFormData',
+  'contacts.imports.buildColumnMap',
   'contacts.imports.appendField',
 ]);
 
@@ -294,19 +296,27 @@ describe('the official resend client', () => {
     });
     const segment = await ok(resend.segments.create({ name: 'Subscribers' }));
     const draft = {
-      ...{
-        name: 'News',
-        segmentId: segment.id,
-        from: `News <news@${domain.name}>`,
-        subject: 'Hello',
-        previewText: 'P',
-      },
-      ...{ html: '<p>Hello {{{FIRST_NAME|friend}}}</p>', replyTo: [`answers@${domain.name}`], topicId: null },
+      name: 'News',
+      segmentId: segment.id,
+      from: `News <news@${domain.name}>`,
+      subject: 'Hello',
+      previewText: 'P',
+      html: '<p>Hello {{{FIRST_NAME|friend}}}</p>',
+      replyTo: [`answers@${domain.name}`],
+      topicId: null,
     };
     const { id } = await ok(resend.broadcasts.create(draft as never));
     expect(await ok(resend.broadcasts.get(id))).toMatchObject({
-      ...{ object: 'broadcast', id, name: 'News', segment_id: segment.id, from: draft.from, preview_text: 'P' },
-      ...{ reply_to: draft.replyTo, html: draft.html, topic_id: null, status: 'draft' },
+      object: 'broadcast',
+      id,
+      name: 'News',
+      segment_id: segment.id,
+      from: draft.from,
+      preview_text: 'P',
+      reply_to: draft.replyTo,
+      html: draft.html,
+      topic_id: null,
+      status: 'draft',
     });
     expect(await ok(resend.broadcasts.update(id, { subject: 'Hello again' }))).toMatchObject({ id });
     expect((await ok(resend.broadcasts.list({ limit: 5 }))).data).toMatchObject([{ id, status: 'draft' }]);
@@ -352,13 +362,17 @@ describe('the official resend client', () => {
     };
     const { id } = await ok(resend.automations.create({ name: 'Buyers', status: 'enabled', ...graph }));
     expect(await ok(resend.automations.get(id))).toMatchObject({
-      ...{ object: 'automation', id, name: 'Buyers', status: 'enabled' },
+      object: 'automation',
+      id,
+      name: 'Buyers',
+      status: 'enabled',
       steps: [{ config: { event_name: 'order.placed' } }, { key: 'knows' }, { key: 'wait' }, { key: 'add' }, {}],
     });
     const contact = await ok(resend.contacts.create({ email: 'buyer@example.org' }));
     const sent = { event: 'order.placed', payload: { total: 40 } };
     expect(await ok(resend.events.send({ ...sent, contactId: contact.id }))).toEqual({
-      ...{ object: 'event', event: 'order.placed' },
+      object: 'event',
+      event: 'order.placed',
     });
     await ok(resend.events.send({ ...sent, email: 'buyer@example.org' }));
     const runs = await ok(resend.automations.runs.list({ automationId: id, status: ['running', 'failed'], limit: 5 }));
@@ -377,7 +391,8 @@ describe('the official resend client', () => {
     // The client knows no step that opts into a topic, and sends null in its place.
     const unknown = [{ key: 'start', type: 'topic_update', config: {} }] as never;
     expect((await resend.automations.create({ name: 'x', steps: unknown, connections: [] })).error).toMatchObject({
-      ...{ statusCode: 422, name: 'validation_error' },
+      statusCode: 422,
+      name: 'validation_error',
       message: expect.stringMatching(/^steps\.0 must be an object/),
     });
     expect(await ok(resend.automations.stop(id))).toEqual({ object: 'automation', id, status: 'disabled' });
@@ -509,17 +524,21 @@ describe('the official resend client', () => {
     const sent = (await ok(threads.emails.list({ emailAddress: address, threadId: at.threadId }))).data;
     expect(sent.map((one) => one.id)).toEqual([forwarded, answered, emailId]);
     expect(await ok(threads.emails.get({ ...at, emailId: answered }))).toMatchObject({
-      ...{ direction: 'outbound', subject: 'Re: Order 1041', attachments: [{ filename: 'note.txt', size: 6 }] },
-      ...{ to: ['Ada Lovelace <ada@example.org>'], cc: ['c@example.org'] },
+      direction: 'outbound',
+      subject: 'Re: Order 1041',
+      attachments: [{ filename: 'note.txt', size: 6 }],
+      to: ['Ada Lovelace <ada@example.org>'],
+      cc: ['c@example.org'],
     });
     const { id: draftId } = await ok(
       drafts.create(
-        { ...{ inboxId, threadId: at.threadId, replyToEmailId: emailId, text: 'And' }, attachments: [{ ...FILE }] },
+        { inboxId, threadId: at.threadId, replyToEmailId: emailId, text: 'And', attachments: [{ ...FILE }] },
         { idempotencyKey: 'draft-1041' },
       ),
     );
     expect(await ok(drafts.update({ inboxId, draftId, text: 'And more', attachments: null }))).toEqual({
-      ...{ object: 'inbox_draft', id: draftId },
+      object: 'inbox_draft',
+      id: draftId,
     });
     expect((await ok(drafts.list({ inboxId, limit: 5 }))).data).toMatchObject([{ id: draftId, snippet: 'And more' }]);
     expect(await ok(drafts.get({ emailAddress: address, draftId }))).toMatchObject({ type: 'reply', email_id: null });
@@ -536,16 +555,22 @@ describe('the official resend client', () => {
   });
 
   it('reads and revokes what apps were let in to do', async () => {
-    const [owner, oauth] = [await peopleOf(scene).person({ team, role: 'owner' }), oauthOf(scene)];
+    const owner = await peopleOf(scene).person({ team, role: 'owner' });
+    const oauth = oauthOf(scene);
     const app = await oauth.register({ logo_uri: 'https://app.example.com/logo.png' });
     await oauth.letIn(owner, app);
     const [grant] = (await ok(resend.oauthGrants.list({ limit: 1 }))).data;
     expect(grant).toMatchObject({
-      ...{ client_id: app.clientId, scopes: ['team:read'], revoked_at: null, revoked_reason: null },
+      client_id: app.clientId,
+      scopes: ['team:read'],
+      revoked_at: null,
+      revoked_reason: null,
       client: { name: 'Newsletter Desk', logo_uri: 'https://app.example.com/logo.png' },
     });
     expect(await ok(resend.oauthGrants.revoke(grant?.id ?? ''))).toMatchObject({
-      ...{ object: 'oauth_grant', id: grant?.id, revoked_reason: 'user' },
+      object: 'oauth_grant',
+      id: grant?.id,
+      revoked_reason: 'user',
     });
   });
 
@@ -583,10 +608,14 @@ describe('the official resend client', () => {
       { id: received },
     ]);
     expect(await ok(inboxes.threads.emails.get({ inboxId, threadId, emailId: received }))).toMatchObject({
-      ...{ direction: 'inbound', text: 'Does it work?\n', attachments: [{ filename: 'dot.png', size: 4 }] },
+      direction: 'inbound',
+      text: 'Does it work?\n',
+      attachments: [{ filename: 'dot.png', size: 4 }],
     });
     expect(await ok(inboxes.threads.update({ inboxId, threadId, read: true, folder: 'archive' }))).toMatchObject({
-      ...{ object: 'inbox_thread', read: true, folder: 'archive' },
+      object: 'inbox_thread',
+      read: true,
+      folder: 'archive',
     });
     expect(await ok(inboxes.threads.get({ inboxId, threadId }))).toMatchObject({ id: threadId, folder: 'archive' });
     expect(await ok(inboxes.threads.remove({ inboxId, threadId }))).toMatchObject({ deleted: true });

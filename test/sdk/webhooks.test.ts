@@ -30,7 +30,11 @@ const SAMPLES = [...DOCS.matchAll(/^```js\n(.*?)^```/gms)].map(([, code = '']) =
 /** Run as it is printed: `event` is what it comes to. */
 function verifyByDocs(sample: string | undefined, { body: rawBody, headers }: WebhookRequest, secret: string): unknown {
   const given = {
-    ...{ Webhook: SvixWebhook, createHmac, timingSafeEqual, rawBody, request: { headers } },
+    Webhook: SvixWebhook,
+    createHmac,
+    timingSafeEqual,
+    rawBody,
+    request: { headers },
     process: { env: { WEBHOOK_SECRET: secret } },
   };
   const run = compileFunction(`${sample ?? 'throw new Error("gone")'}\nreturn event;`, Object.keys(given));
@@ -230,7 +234,8 @@ describe('webhooks as their receivers know them', () => {
       statusCode: 422,
     });
     vi.useFakeTimers({ toFake: ['Date'], now: scene.clock.now() });
-    const [timestamp, signature] = [header(request, 'svix-timestamp'), header(request, 'svix-signature')];
+    const timestamp = header(request, 'svix-timestamp');
+    const signature = header(request, 'svix-signature');
     const headers = { id: eventId, timestamp, signature };
     const verified = resend.webhooks.verify({ payload: request.body, headers, webhookSecret: made.signing_secret });
     vi.useRealTimers();

@@ -32,7 +32,8 @@ interface Crowd {
 
 /** Strangers who hold as many connections as they get, say nothing, and come again as soon as one is ended. */
 async function besiege(port: number): Promise<Crowd> {
-  let [ended, isOver] = [0, false];
+  let ended = 0;
+  let isOver = false;
   const sockets = new Set<net.Socket>();
   const arrived: Promise<void>[] = [];
   const call = (localAddress: string): Promise<void> =>

@@ -58,7 +58,8 @@ describe('a submitted message with more recipients than an email may have', () =
     expect(got.flatMap(({ rcptTo }) => rcptTo).sort()).toEqual(to.toSorted());
     const ids = idsIn(response ?? '');
     expect(ids).toHaveLength(2);
-    const [first, second] = [await read(ids[0] ?? ''), await read(ids[1] ?? '')];
+    const first = await read(ids[0] ?? '');
+    const second = await read(ids[1] ?? '');
     expect(first.to).toEqual(to.slice(0, 50));
     expect(second.to).toEqual(to.slice(50));
     expect(second).toMatchObject({ subject: 'News', message_id: first.message_id, last_event: 'delivered' });

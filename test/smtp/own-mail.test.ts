@@ -37,8 +37,12 @@ beforeAll(async () => {
     config: {
       // For one address; what we bring to ourselves is counted for none.
       receiving: {
-        ...{ ports: [port], greeting_delay_ms: 0, messages_per_minute_per_address: 20, refusals_max: 1 },
-        ...{ dmarc: 'refuse', clamd: `127.0.0.1:${(clamd.address() as net.AddressInfo).port}` },
+        ports: [port],
+        greeting_delay_ms: 0,
+        messages_per_minute_per_address: 20,
+        refusals_max: 1,
+        dmarc: 'refuse',
+        clamd: `127.0.0.1:${(clamd.address() as net.AddressInfo).port}`,
       },
       delivery: { smtp_port: port },
     },

@@ -60,7 +60,8 @@ afterAll(async () => {
 describe('a login', () => {
   it('has the user name rasket, resend or the id of the key, and no other', async () => {
     const made = await scene.api('POST', '/api-keys', { key: team.key, body: { name: 'SMTP' } });
-    const [key, id] = [made.body.token as string, made.body.id as string];
+    const key = made.body.token as string;
+    const id = made.body.id as string;
     for (const user of ['rasket', 'RASKET', 'resend', id]) {
       expect(await logIn(await open(), key, user)).toBe('235 2.7.0 Logged in');
     }
@@ -260,7 +261,8 @@ describe('limits of a team', () => {
       // Submission has six of them.
       config: { smtp: { host: '127.0.0.1', max_connections: 8 }, submission: { ports: [0], tls_ports: [0] } },
     });
-    const [greedy, other] = [await small.team(), await small.team()];
+    const greedy = await small.team();
+    const other = await small.team();
     for (let n = 0; n < 3; n++) await loggedIn(await another(greedy, small), small);
     const next = await greeted(small);
     const login = `AUTH PLAIN ${plainToken(await another(greedy, small))}`;
@@ -279,9 +281,11 @@ describe('limits of a team', () => {
         submission: { ports: [0], tls_ports: [0], messages_per_minute_per_key: 2, messages_per_minute_per_team: 3 },
       },
     });
-    const [greedy, other] = [await small.team(), await small.team()];
+    const greedy = await small.team();
+    const other = await small.team();
     const sender = `me@${(await greedy.domain()).name}`;
-    const [first, second] = [await loggedIn(greedy.key, small), await loggedIn(await another(greedy, small), small)];
+    const first = await loggedIn(greedy.key, small);
+    const second = await loggedIn(await another(greedy, small), small);
     for (const client of [first, first, second]) expect(await send(client, sender)).toMatch(/^250 /);
     expect(await second.say(`MAIL FROM:<${sender}>`)).toBe(
       '451 4.7.1 3 messages a minute may be sent by one team; try again in 20 s',

@@ -40,7 +40,8 @@ it('a message of 50 MB costs less than 150 MB of memory, client included, and it
   const held = process.memoryUsage().arrayBuffers;
   let most = 0;
   const message = rows[0] && (await batch.message(rows[0], new AbortController().signal));
-  let [size, blocks] = [0, 0];
+  let size = 0;
+  let blocks = 0;
   for await (const block of message?.content ?? []) {
     size += block.length;
     if (++blocks % 100 !== 0) continue;

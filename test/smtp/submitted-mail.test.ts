@@ -247,13 +247,19 @@ describe('a message', () => {
   it('with other files is another message under one idempotency key, however its parts are written', async () => {
     const content = (boundary: string, encoding: string, file: string): string =>
       lines(
-        ...[
-          `From: ${from}`,
-          'Rasket-Idempotency-Key: invoice-1',
-          `Content-Type: multipart/mixed; boundary=${boundary}`,
-        ],
-        ...['', `--${boundary}`, '', 'Your invoice', `--${boundary}`, 'Content-Type: application/pdf; name=a.pdf'],
-        ...[`Content-Transfer-Encoding: ${encoding}`, '', file, `--${boundary}--`],
+        `From: ${from}`,
+        'Rasket-Idempotency-Key: invoice-1',
+        `Content-Type: multipart/mixed; boundary=${boundary}`,
+        '',
+        `--${boundary}`,
+        '',
+        'Your invoice',
+        `--${boundary}`,
+        'Content-Type: application/pdf; name=a.pdf',
+        `Content-Transfer-Encoding: ${encoding}`,
+        '',
+        file,
+        `--${boundary}--`,
       );
     const first = await send(content('one', 'base64', 'JVBERi0xLjQ='));
     expect(await send(content('two', 'base64', 'JVBE\r\nRi0xLjQ='))).toEqual({ id: first.id, got: [] });

@@ -42,7 +42,8 @@ export function findFilesNotPacked(root: string): Problem[] {
     const file = path.join(root, 'packaging', name);
     return fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : '';
   };
-  const [modules, assets] = [packed('modules.ts'), packed('build-file.ts')];
+  const modules = packed('modules.ts');
+  const assets = packed('build-file.ts');
   return [
     ...problemsOf(files, /'(src\/[\w/-]+-thread\.ts)'/, (found) => found).filter(
       ({ says }) => !modules.includes(`'${says}'`),

@@ -170,7 +170,9 @@ function writesIn(path: string, source: string): Write[] {
     WRITES.flatMap((pattern) => [...text.matchAll(pattern)]).map((match) => ({ line, table: match[1] ?? '' })),
   );
   return [...statements, ...insertsIn(path, source)].map(({ line, table }) => ({
-    ...{ path, line, folder },
+    path,
+    line,
+    folder,
     table: table.toLowerCase(),
   }));
 }

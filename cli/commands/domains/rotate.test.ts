@@ -30,7 +30,9 @@ const turned = domainWith(
 async function run(looks: DomainObject[], given: Partial<RotateOptions> = {}, refusals: ApiFault[] = []) {
   const calls: string[] = [];
   const [printed, lines]: [string[], string[]] = [[], []];
-  let [now, failed, isWaited] = [0, false, 0];
+  let now = 0;
+  let failed = false;
+  let isWaited = 0;
   const left = [...looks];
   const client = {
     async call(operation: string) {

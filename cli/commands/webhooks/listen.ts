@@ -199,7 +199,8 @@ async function pass(
 const TYPE_WIDTH = 'automation.run.completed'.length;
 
 function lineOf({ terminal }: Session, event: StreamedEvent, forwarded: Forwarded | undefined): string {
-  const [type, id] = [clean(event.type), clean(event.id)];
+  const type = clean(event.type);
+  const id = clean(event.id);
   const fate = forwarded ? [clean(String(forwarded.outcome)), `${forwarded.ms} ms`] : [];
   if (!terminal.isTty) return [type, id, ...fate].join('\t');
   const style = forwarded?.isTaken ? 'green' : 'red';

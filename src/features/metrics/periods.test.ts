@@ -93,10 +93,8 @@ describe('periods', () => {
     '%s: they follow one another without gap or overlap, named in order',
     (zone) => {
       for (const granularity of ['hourly', 'daily', 'weekly', 'monthly'] as const) {
-        const [from, until] = [
-          '2026-01-05T07:45Z',
-          granularity === 'hourly' ? '2026-02-12T01:15Z' : '2028-06-01T22:30Z',
-        ];
+        const from = '2026-01-05T07:45Z';
+        const until = granularity === 'hourly' ? '2026-02-12T01:15Z' : '2028-06-01T22:30Z';
         const periods = cut(zone, granularity, from, until) ?? [];
         expect(periods.at(0)?.from).toBe(Date.parse(from));
         expect(periods.at(-1)?.until).toBe(Date.parse(until));
@@ -110,7 +108,8 @@ describe('periods', () => {
   );
 
   it('as many as allowed are made, and one more is too many, however long the range', () => {
-    const [from, until] = ['2026-01-01T00:00Z', '2026-01-11T00:00Z'];
+    const from = '2026-01-01T00:00Z';
+    const until = '2026-01-11T00:00Z';
     expect(cut('UTC', 'daily', from, until, 10)).toHaveLength(10);
     expect(cut('UTC', 'daily', from, until, 9)).toBeUndefined();
     for (const granularity of ['hourly', 'daily', 'weekly', 'monthly'] as const) {

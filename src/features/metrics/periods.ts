@@ -96,8 +96,10 @@ export interface SlotRange {
 export function slotRangesOf(periods: readonly Pick<Period, 'from' | 'until'>[]): SlotRange[] {
   return periods.flatMap(({ from, until }, period) => {
     // A quarter belongs to the period in which it begins.
-    const [first, end] = [Math.ceil(from / QUARTER_MS), Math.ceil(until / QUARTER_MS)];
-    const [firstDay, endDay] = [Math.ceil(first / QUARTERS_PER_DAY), Math.floor(end / QUARTERS_PER_DAY)];
+    const first = Math.ceil(from / QUARTER_MS);
+    const end = Math.ceil(until / QUARTER_MS);
+    const firstDay = Math.ceil(first / QUARTERS_PER_DAY);
+    const endDay = Math.floor(end / QUARTERS_PER_DAY);
     if (firstDay >= endDay) return [{ period, span: QUARTER_MINUTES, first, past: end }];
     return [
       { period, span: QUARTER_MINUTES, first, past: firstDay * QUARTERS_PER_DAY },

@@ -17,7 +17,12 @@ const COLUMNS = ['id', 'email_id', 'clicked_at', 'link', 'ip_address', 'user_age
 export async function keepClicks(tx: Executor, clicks: readonly Click[]): Promise<void> {
   if (clicks.length === 0) return;
   const rows = clicks.map(({ id, emailId, at, link, ipAddress, userAgent }) => [
-    ...[id, emailId, at, link, ipAddress, userAgent],
+    id,
+    emailId,
+    at,
+    link,
+    ipAddress,
+    userAgent,
   ]);
   await tx.insertMany('tracked_clicks', COLUMNS, rows, 'on conflict (id) do nothing');
 }
@@ -70,8 +75,12 @@ export async function oldestClickAt(tx: Executor): Promise<number | undefined> {
 }
 
 const clickOf = (row: ClickRow): Click => ({
-  ...{ id: row.id, emailId: row.email_id, at: Number(row.clicked_at), link: row.link },
-  ...{ ipAddress: row.ip_address, userAgent: row.user_agent },
+  id: row.id,
+  emailId: row.email_id,
+  at: Number(row.clicked_at),
+  link: row.link,
+  ipAddress: row.ip_address,
+  userAgent: row.user_agent,
 });
 
 /** What has a limit of its own. */

@@ -139,7 +139,10 @@ export function createClickJudge(world: World, allNotedUntil: () => number): Wor
   let batchMax = BATCH_MAX;
   let isHeldBack = false;
   const loop = createWorkLoop<never>({
-    ...{ name: 'clicks', clock: world.clock, log: world.log, pollMs: POLL_MS },
+    name: 'clicks',
+    clock: world.clock,
+    log: world.log,
+    pollMs: POLL_MS,
     async claim() {
       const now = world.clock.now() - burstMs - LAG_MS;
       const until = Math.min(now, allNotedUntil() - burstMs);

@@ -103,7 +103,10 @@ function prepareNotice(world: World, order: NoticeOrder, { email, domain, to, me
   const from = `postmaster@${domain.name}`;
   const isWhole = action === 'failed' && asked.ret === 'FULL' && !asked.requiresTls;
   const composed = composeNotice({
-    ...{ action, asked, recipients, from },
+    action,
+    asked,
+    recipients,
+    from,
     ...(retryUntil ? { retryUntil } : {}),
     host: world.config.instance.host,
     id: world.ids.uuid(),
@@ -145,7 +148,11 @@ function prepareNotice(world: World, order: NoticeOrder, { email, domain, to, me
     },
     message: {
       spooled: {
-        ...{ head: Buffer.from(composed.head), texts: [], files: [], body, fault: undefined },
+        head: Buffer.from(composed.head),
+        texts: [],
+        files: [],
+        body,
+        fault: undefined,
         bodyBytes: body.length,
         bodyHash: bodyHash(body),
         isEightBit: composed.isEightBit,

@@ -239,7 +239,8 @@ function readVisible(
       left.delete(key);
       return [formatMailbox({ name: oneLine(name), address: mailbox.address })];
     });
-  const [to, cc] = [take('to'), take('cc')];
+  const to = take('to');
+  const cc = take('cc');
   const replyTo = readAddresses(valueOf('reply-to') ?? '').flatMap(({ name, address }) => {
     const parsed = parseMailbox(address);
     return parsed.ok ? [formatMailbox({ name: oneLine(name), address: parsed.mailbox.address })] : [];
@@ -283,7 +284,8 @@ async function readTexts(spooled: Spooled): Promise<Pick<EmailDraft, 'html' | 't
     // PostgreSQL cannot store NUL, which means nothing to a reader.
     return parts.length === 0 ? null : parts.join('\n').replaceAll('\0', '\ufffd').toWellFormed();
   };
-  const [html, text] = [await read('text/html'), await read('text/plain')];
+  const html = await read('text/html');
+  const text = await read('text/plain');
   if (Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '') > TEXT_BYTES_MAX) throw tooMuchText();
   return { html, text };
 }

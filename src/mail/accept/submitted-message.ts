@@ -108,7 +108,9 @@ export interface Spooled {
 
 /** Reads content to its end; large bodies go to the blob store as they come. A failed read leaves nothing behind. */
 export async function spoolMessage(world: World, content: AsyncIterable<Buffer>): Promise<Spooled> {
-  const [scanner, check, hasher] = [new MimeScanner(), new ContentCheck(), new BodyHasher()];
+  const scanner = new MimeScanner();
+  const check = new ContentCheck();
+  const hasher = new BodyHasher();
   const body = createBodySpool(world);
   let offset = 0;
   try {

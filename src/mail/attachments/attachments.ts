@@ -31,7 +31,8 @@ function makeDownloadLink(
 }
 
 function isGoodLink(store: Store, target: LinkTarget, token: string): boolean {
-  const [given, right] = [Buffer.from(token), Buffer.from(tokenOf(store, target))];
+  const given = Buffer.from(token);
+  const right = Buffer.from(tokenOf(store, target));
   const isOurs = given.length === right.length && timingSafeEqual(given, right);
   return isOurs && store.clock.now() < target.expires * 1000;
 }

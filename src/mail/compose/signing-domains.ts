@@ -61,7 +61,9 @@ export function createSigningDomains(world: World): (domainIds: string[]) => Pro
   for (const table of READ_FROM) world.db.onCommit(table, () => changes++);
 
   return async (domainIds) => {
-    let [domains, seen, ageMs] = [new Map<string, SigningDomain>(), -1, stopwatch()];
+    let domains = new Map<string, SigningDomain>();
+    let seen = -1;
+    let ageMs = stopwatch();
     let underWay: { since: number; done: Promise<void> } | undefined;
     const reading: SigningDomains = {
       get: (domainId) => domains.get(domainId),
@@ -125,7 +127,8 @@ export function createSigningDomains(world: World): (domainIds: string[]) => Pro
 
 /** Links to a host that does not lead to us would be dead, so nothing is tracked until DNS has confirmed that it does. */
 function trackingOf(world: World, name: SendingName): TrackingLinks | undefined {
-  const [opens, clicks] = [name.open_tracking === 1, name.click_tracking === 1];
+  const opens = name.open_tracking === 1;
+  const clicks = name.click_tracking === 1;
   if (!opens && !clicks) return undefined;
   const { delivery, tracking } = world.config;
   // Captured mail is read on this machine.

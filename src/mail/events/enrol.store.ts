@@ -10,7 +10,8 @@ const OF_EMAILS = ['email.opened', 'email.clicked', 'email.bounced'] as const;
 /** All that automations may start at beside the events of a team's own. */
 export const ENROLLING_TYPES = [
   ...OF_CONTACTS,
-  ...(['contact.topic_changed', 'contact.added_to_segment'] as const),
+  'contact.topic_changed',
+  'contact.added_to_segment',
   ...OF_EMAILS,
 ] as const;
 export type EnrollingType = (typeof ENROLLING_TYPES)[number];
@@ -103,9 +104,19 @@ async function startingAt(tx: Executor, group: readonly Pick<Enrolment, 'teamId'
 const segmentOf = ({ by }: Pick<Enrolment, 'by'>): string | undefined => ('type' in by ? by.segmentId : undefined);
 
 const COLUMNS = [
-  ...(['id', 'team_id', 'automation_id', 'version', 'contact_id', 'payload', 'status'] as const),
-  ...(['due_at', 'created_at', 'depth', 'completed_at', 'error'] as const),
-];
+  'id',
+  'team_id',
+  'automation_id',
+  'version',
+  'contact_id',
+  'payload',
+  'status',
+  'due_at',
+  'created_at',
+  'depth',
+  'completed_at',
+  'error',
+] as const;
 
 interface Wanted {
   enrolment: Enrolment;

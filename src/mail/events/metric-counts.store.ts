@@ -15,7 +15,11 @@ export async function countEvents(tx: Executor, ids: Ids, events: readonly NewEv
   const added = new Set(additions.map((addition) => addition.counter));
   const counters = COUNTERS.filter((counter) => added.has(counter));
   const rows = countRowsOf(additions).map(({ teamId, scope, spanMinutes, slot, counts }) => [
-    ...[teamId, scope, spanMinutes, slot, shard],
+    teamId,
+    scope,
+    spanMinutes,
+    slot,
+    shard,
     ...counters.map((counter) => counts[counter]),
   ]);
   const sums = counters.map((counter) => `${counter} = metric_counts.${counter} + excluded.${counter}`);

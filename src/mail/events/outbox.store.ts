@@ -28,9 +28,16 @@ interface Outbox {
 }
 
 const ENDPOINT_COLUMNS = [
-  ...(['webhook_id', 'event_id', 'team_id', 'type', 'status', 'parked', 'due_at'] as const),
-  ...(['created_at', 'is_test'] as const),
-];
+  'webhook_id',
+  'event_id',
+  'team_id',
+  'type',
+  'status',
+  'parked',
+  'due_at',
+  'created_at',
+  'is_test',
+] as const;
 const LISTENER_COLUMNS = ['listener_id', 'event_id', 'type', 'created_at'] as const;
 
 /** Each kind of subscriber. One more is a line here and a select of `subscribersOf`. */

@@ -82,8 +82,11 @@ export async function createHold({ store, actor }: OperatorCtx, input: BodyOf<'c
       throw refuse('validation_error', { status: 422, say: `${selection.kind}: ${what}; got ${selection.value}.` });
     }
     const row: HoldRow = {
-      ...{ id: store.ids.uuid(), ...selection, reason: input.reason.trim() },
-      ...{ created_by: actor.name, created_at: store.clock.now() },
+      id: store.ids.uuid(),
+      ...selection,
+      reason: input.reason.trim(),
+      created_by: actor.name,
+      created_at: store.clock.now(),
     };
     await insertHold(tx, row);
     return presentHold(row);
@@ -122,7 +125,9 @@ export async function releaseEndedHolds(store: World): Promise<number> {
 export const presentHold = (row: HoldRow) => ({
   object: 'queue_hold' as const,
   id: row.id,
-  ...{ destination: null, team_id: null, email_id: null },
+  destination: null,
+  team_id: null,
+  email_id: null,
   [row.kind]: row.value,
   reason: row.reason,
   created_by: row.created_by,

@@ -41,8 +41,11 @@ export async function listWaiting(store: Store, filter: WaitingFilter, page: Pag
   const { destination, team_id: team, email_id: email, state, id_end: end } = filter;
   if (end !== undefined) mustBeAlone(filter);
   const narrowed = {
-    ...{ destination: destination === undefined ? undefined : asStored(destination), state },
-    ...{ team_id: team?.toLowerCase(), email_id: email?.toLowerCase(), id_end: end },
+    destination: destination === undefined ? undefined : asStored(destination),
+    state,
+    team_id: team?.toLowerCase(),
+    email_id: email?.toLowerCase(),
+    id_end: end,
   };
   const moment = { now: clock.now(), suspendedTeams: await suspendedTeams(db) };
   const { rows, hasMore } = await waitingPage(db, narrowed, { ...moment, page });

@@ -150,7 +150,8 @@ interface Ledger {
 
 export function createLedger(world: World, owner: string): Ledger {
   const { ambiguous_hours: ambiguousHours, lease_seconds: leaseSeconds } = world.config.delivery;
-  const [ambiguousMs, leaseMs] = [ambiguousHours * 3_600_000, leaseSeconds * 1000];
+  const ambiguousMs = ambiguousHours * 3_600_000;
+  const leaseMs = leaseSeconds * 1000;
   return {
     claim: world.commits.lane(async (tx, requests) => {
       const claims: Awaited<ReturnType<Ledger['claim']>>[] = [];

@@ -133,12 +133,19 @@ export function createQueue(options: QueueOptions): Queue {
   const { max_in_flight: inFlightMax, poll_ms: pollMs, lease_seconds: leaseSeconds } = world.config.delivery;
   const inFlight = createInFlight(inFlightMax);
   const throttle = createThrottle(options.isContended, pollMs);
-  const [lanes, scanCooldown] = [new LaneScheduler(), createScanCooldown()];
+  const lanes = new LaneScheduler();
+  const scanCooldown = createScanCooldown();
   const sendSwitch = createSendSwitch(world);
   const ledger = createLedger(world, handOffLog.owner);
   const carryDelivery = createCarry({ ...options, intend: ledger.intend });
   const loop = createWorkLoop<Work>({
-    ...{ name: 'queue', clock: world.clock, log: world.log, pollMs, claim, carry, giveBack },
+    name: 'queue',
+    clock: world.clock,
+    log: world.log,
+    pollMs,
+    claim,
+    carry,
+    giveBack,
     describe: ({ delivery }) => ({ emailId: delivery.row.email_id }),
     renew: { everyMs: (leaseSeconds * 1000) / 3, work: renew },
     capacity: () => Math.min(CLAIM_MAX, inFlight.free, throttle.free()),
@@ -170,7 +177,8 @@ export function createQueue(options: QueueOptions): Queue {
     // Wherever a claim may not get all that is due, it divides its limit among the teams.
     const isShared = atLimit !== undefined || lanes.isBacklogged(lane) || isRetrying(lane) || isMarketing(lane);
     const { due, isMore, movedToRetrying, tookMs, ...found } = await ledger.claim({
-      ...{ lane, limit: quota },
+      lane,
+      limit: quota,
       ...(isShared ? { share: { atLimit, isBehind: isMarketing(lane) && lanes.isBacklogged(siblingOf(lane)) } } : {}),
       ...(options.down && !isRetrying(lane) ? { down: options.down } : {}),
     });

@@ -106,7 +106,8 @@ export function withoutOwnClaims(headers: Readonly<Record<string, string>>, host
 
 /** The authserv-id, without the comments and quotes around it. */
 function serverNamed(value: string): string {
-  let [depth, text] = [0, ''];
+  let depth = 0;
+  let text = '';
   for (let at = 0; at < value.length; at++) {
     const char = value.charAt(at);
     if (char === ';' && depth === 0) break;

@@ -14,10 +14,8 @@ it.each([
 ])('of %s stands %s', (from, kept) => expect(boundedHead({ ...HEAD, from }, LIMITS).from).toBe(kept));
 
 it('lists are kept together until one address is too much', () => {
-  const [to, cc] = [
-    ['a@example.org', NAME, 'b@example.org'],
-    ['c@example.org', 'd@example.org'],
-  ];
+  const to = ['a@example.org', NAME, 'b@example.org'];
+  const cc = ['c@example.org', 'd@example.org'];
   expect(boundedHead({ ...HEAD, to, cc }, LIMITS)).toMatchObject({ to: ['a@example.org', NAME], cc: [] });
 });
 

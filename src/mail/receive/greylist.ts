@@ -22,7 +22,9 @@ export type Greylist = (stranger: Stranger) => Promise<number | undefined>;
 
 /** How often the rows are counted; between two counts, the inserts of this process are added. */
 const COUNTED_MS = 60_000;
-const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
+const MINUTE = 60_000;
+const HOUR = 3_600_000;
+const DAY = 86_400_000;
 
 /**
  * Greylisting: an unknown client is asked to come again, which mail servers do and much spam software does not. A client that

@@ -99,7 +99,8 @@ async function putIntoThread(
   const ownAddresses = new Set(addresses.map(normalizeAddress));
   const signs = machineSigns(about.reading, { mailFrom: about.mailFrom, ownAddresses });
   const incoming = readIncomingMail(about.reading, {
-    ...{ id: inbox.id, addresses },
+    id: inbox.id,
+    addresses,
     receivedFor: readList(email.received_for),
     authentication,
     isAutomatic: isWrittenByMachine(signs),
@@ -177,7 +178,9 @@ async function eventsOf(
     ...threadData('system', now, before ? await labelsOfThreads(tx, [now.id]) : []),
     email_id: email.id,
     email: {
-      ...{ id: email.id, direction: 'inbound', from: email.sender },
+      id: email.id,
+      direction: 'inbound',
+      from: email.sender,
       to: readList(email.to_list),
       cc: readList(email.cc_list),
       bcc: readList(email.bcc_list),
@@ -185,7 +188,8 @@ async function eventsOf(
       subject: email.subject === '' ? null : email.subject,
       message_id: email.message_id === '' ? null : email.message_id,
       attachments: attachments.map(({ id, filename, size }) => ({ id, filename, size })),
-      ...{ read: false, received_at: isoTime(email.created_at) },
+      read: false,
+      received_at: isoTime(email.created_at),
     },
   };
   const envelope = { teamId: email.team_id, subjectId: email.id, at: email.created_at };

@@ -58,7 +58,11 @@ it('a thread that has had a large message is ended when it is idle, and another 
     parentPort.on('message', ({ id }) => parentPort.postMessage({ id, answer: threadId }));`;
   const module = new URL(`data:text/javascript,${encodeURIComponent(source)}`);
   const numbered = createMessageThread<{ source: Uint8Array }, number>({
-    ...{ module, clock, limitMs: 60_000, atOnce: 1, restMs: 7 },
+    module,
+    clock,
+    limitMs: 60_000,
+    atOnce: 1,
+    restMs: 7,
     late: () => 0,
   });
   try {

@@ -143,7 +143,8 @@ class WorkedInThread<Order extends { source: ContentSource }, Answer> implements
 
   async #atLimit(id: number, began: number): Promise<void> {
     const { clock, limitMs, patience = 1 } = this.#options;
-    const [job, thread] = [this.#inHand.get(id), this.#thread];
+    const job = this.#inHand.get(id);
+    const thread = this.#thread;
     if (!job || !thread) return;
     const usedMs = (await processorMs(thread)) - ((await job.usedMs) ?? 0);
     // It may have ended meanwhile.

@@ -23,10 +23,14 @@ export function createMessageParser(world: World): MessageParser {
   const startReader = () =>
     createMessageThread<ReadOrder, MessageReading>({
       module: 'src/mail/receive/reader-thread.ts',
-      ...{ clock: systemClock, limitMs, patience: PATIENCE, atOnce: 1 },
+      clock: systemClock,
+      limitMs,
+      patience: PATIENCE,
+      atOnce: 1,
       late: (because) => ({ isRead: false, because, ...NOTHING_KNOWN }),
     });
-  const [quick, slow] = [startReader(), startReader()];
+  const quick = startReader();
+  const slow = startReader();
   // A line costs the parser up to 4 µs. Slow messages have one thread, so that quick ones never wait for them. Each thread starts with its first message.
   const readerOf = ({ lines }: MessageContent): typeof quick => {
     if (lines > LINES_MAX) return slow;

@@ -255,7 +255,9 @@ export function createAuthenticator(world: World): Authenticator {
   const threadFor = (atOnce: number) =>
     createMessageThread<CheckOrder & { source: ContentSource }, Answer>({
       module: 'src/mail/receive/authentication-thread.ts',
-      ...{ clock: systemClock, limitMs: config.receiving.judge_seconds * 1000, atOnce },
+      clock: systemClock,
+      limitMs: config.receiving.judge_seconds * 1000,
+      atOnce,
       late: (because) => ({ failed: because }),
       answerQuestion: (question) => answerQuestion(resolver, question as DnsQuestion),
     });
@@ -301,7 +303,8 @@ function headIn(top: Buffer, bytes: number): Head | undefined {
   if (end < 0 && bytes > HEAD_BYTES_MAX) return undefined;
   const head = top.toString('latin1', 0, end < 0 ? top.length : end);
   const signatures = head.match(/^(?:dkim-signature|arc-message-signature)[ \t]*:/gim)?.length ?? 0;
-  let [folds, most] = [0, 0];
+  let folds = 0;
+  let most = 0;
   for (const line of head.split('\n')) {
     folds = FIELD_BEGINS.test(line) ? 0 : folds + 1;
     most = Math.max(most, folds);

@@ -392,7 +392,8 @@ async function admit(
   const held = await lockStorage(tx, teamId);
   const limit = plan.received_storage_mb * 1024 * 1024;
   const admitted = new Map<NewReceivedEmail, NewReceivedEmail>();
-  let [rank, added] = [daily - messages.length, 0];
+  let rank = daily - messages.length;
+  let added = 0;
   for (const one of messages) {
     rank++;
     const isOverCap = plan.received_daily_cap !== null && rank > plan.received_daily_cap;

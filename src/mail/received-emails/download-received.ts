@@ -34,7 +34,8 @@ export function makeReceivedLink(
 }
 
 function isGoodReceivedLink(store: Store, link: ReceivedLink, token: string): boolean {
-  const [given, right] = [Buffer.from(token), Buffer.from(tokenOf(store, link))];
+  const given = Buffer.from(token);
+  const right = Buffer.from(tokenOf(store, link));
   const isOurs = given.length === right.length && timingSafeEqual(given, right);
   return isOurs && store.clock.now() < link.expires * 1000;
 }

@@ -39,7 +39,11 @@ export interface Conclusion {
 }
 
 export const nothingFollows = (): Conclusion => ({
-  ...{ events: [], suppress: [], logLines: [], retry: undefined, doubt: undefined },
+  events: [],
+  suppress: [],
+  logLines: [],
+  retry: undefined,
+  doubt: undefined,
 });
 
 const HOUR_MS = 3_600_000;

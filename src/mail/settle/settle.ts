@@ -87,7 +87,11 @@ function noticesOf(
   }
   const retryUntil = new Date(row.accepted_at + world.config.delivery.give_up_hours * HOUR_MS);
   return [...orders].map(([action, recipients]) => ({
-    ...{ emailId: row.email_id, teamId: row.team_id, asked, action, recipients },
+    emailId: row.email_id,
+    teamId: row.team_id,
+    asked,
+    action,
+    recipients,
     ...(action === 'delayed' ? { retryUntil } : {}),
   }));
 }
@@ -164,8 +168,13 @@ function findStream({ broadcast_id: broadcastId, contact_id: contactId }: Delive
 
 function traceAttempt({ tracer }: World, attempt: AttemptRow, outcomes: readonly Outcome[]): void {
   tracer.delivered({
-    ...{ id: attempt.id, emailId: attempt.email_id, startMs: attempt.created_at, durationMs: attempt.duration_ms },
-    ...{ attempt: attempt.attempt, destination: attempt.destination, mx: attempt.mx ?? undefined },
+    id: attempt.id,
+    emailId: attempt.email_id,
+    startMs: attempt.created_at,
+    durationMs: attempt.duration_ms,
+    attempt: attempt.attempt,
+    destination: attempt.destination,
+    mx: attempt.mx ?? undefined,
     outcomes: [...new Set(outcomes.map(({ kind }) => kind))],
   });
 }
@@ -220,7 +229,9 @@ async function keep(world: World, tx: Executor, owner: string, { row, conclusion
   const { retry, doubt } = conclusion;
   const inDoubt = doubt && {
     recipients: doubt.recipients,
-    ...{ handed_off_at: doubt.handedOffAt, due_at: doubt.dueAt, attempt: row.attempt },
+    handed_off_at: doubt.handedOffAt,
+    due_at: doubt.dueAt,
+    attempt: row.attempt,
   };
   if (!retry) return inDoubt !== undefined && reschedule(tx, owner, row, inDoubt);
   const { recipients, attempt, dueAt, awaitsDomain, isFailing } = retry;

@@ -12,7 +12,8 @@ export async function copyBlobs(from: string, to: string): Promise<number> {
   let copied = 0;
   const entries = await readdir(from, { withFileTypes: true }).catch(unlessGone([]));
   for (const entry of entries) {
-    const [source, target] = [path.join(from, entry.name), path.join(to, entry.name)];
+    const source = path.join(from, entry.name);
+    const target = path.join(to, entry.name);
     if (entry.isDirectory()) copied += await copyBlobs(source, target);
     else if (entry.isFile() && !entry.name.endsWith(PART)) copied += await copySynced(source, target);
   }

@@ -42,7 +42,10 @@ export function openBlobs(settings: Config['blobs'], options: BlobsOptions): Blo
   const { endpoint, bucket, region, prefix, access_key: accessKey } = settings;
   return openObjectBlobs({
     ...rest,
-    ...{ endpoint, bucket, region, accessKey },
+    endpoint,
+    bucket,
+    region,
+    accessKey,
     pathStyle: settings.path_style,
     secretKey: secretOf(settings),
     timeoutMs: settings.timeout_seconds * 1000,

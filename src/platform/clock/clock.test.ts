@@ -36,7 +36,8 @@ it('repeated work is never done twice at a time, and missed ticks are made up fo
     timer: (_ms: number, fire: () => void) => (fires.push(fire), () => undefined),
   };
   const ends: (() => void)[] = [];
-  let [begun, ended] = [0, 0];
+  let begun = 0;
+  let ended = 0;
   const stop = repeat(clock, 10, async () => {
     begun++;
     await new Promise<void>((resolve) => ends.push(resolve));

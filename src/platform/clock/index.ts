@@ -43,7 +43,9 @@ export function stopwatch(): () => number {
  * function ends that.
  */
 export function repeat(clock: Clock, everyMs: number, work: () => Promise<void>): () => void {
-  let [isDoing, onceMore, isOver] = [false, false, false];
+  let isDoing = false;
+  let onceMore = false;
+  let isOver = false;
   let cancel = (): void => undefined;
   const tick = (): void => {
     wait();

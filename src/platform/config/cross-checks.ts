@@ -334,7 +334,8 @@ function checkPlanNames({ plans }: Config): Conflict[] {
 function checkOverage({ plans }: Config): Conflict[] {
   return Object.entries(plans).flatMap(([plan, { overage_emails: emails, overage_per_1000_cents: price }]) => {
     if (emails > 0 === (price !== null)) return [];
-    const [emailsKey, priceKey] = [`plans.${plan}.overage_emails`, `plans.${plan}.overage_per_1000_cents`];
+    const emailsKey = `plans.${plan}.overage_emails`;
+    const priceKey = `plans.${plan}.overage_per_1000_cents`;
     const text =
       price === null
         ? `${emailsKey} is ${emails} but ${priceKey} is 0; give the price of 1,000 of them, or raise plans.${plan}.included_emails`

@@ -26,7 +26,8 @@ import {
  * `onFault` gets what fails after its callers were answered.
  */
 export function openBetterSqlite(file: string, onFault: (error: unknown) => void): DriverDb {
-  const [writer, reader] = [connect(file), connect(file)];
+  const writer = connect(file);
+  const reader = connect(file);
   // A wait inside SQLite blocks the whole process: `untilUnlocked` waits for the rest without blocking it.
   for (const connection of [writer, reader]) connection.pragma(`busy_timeout = ${BUSY_MS_MAX}`);
   const files = holdFiles(file);
@@ -53,7 +54,8 @@ export function openBetterSqlite(file: string, onFault: (error: unknown) => void
         reads.extend();
         return versions.of(tables);
       }, load),
-    ...{ onCommit: listeners.add, ...WITHOUT_OTHERS },
+    onCommit: listeners.add,
+    ...WITHOUT_OTHERS,
     cutUnusedPages: (pagesMax) => turns.take(() => untilUnlocked(() => cutPagesOf(writer, reads, pagesMax))),
     lostFile: files.lost,
     abandonInto: (into) => files.abandonInto(into, (part) => turns.take(() => copyInto(writer, reads, part))),

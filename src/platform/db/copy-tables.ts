@@ -313,7 +313,10 @@ export async function tableShapes(db: Executor): Promise<TableShape[]> {
   return [...Map.groupBy(rows, (row) => row.table)].map(([name, own]) => ({
     name,
     columns: own.map((row) => ({
-      ...{ name: row.name, type: row.type, kind: kindOf(row.type), isFilled: row.filled !== 0 },
+      name: row.name,
+      type: row.type,
+      kind: kindOf(row.type),
+      isFilled: row.filled !== 0,
     })),
     key: own
       .filter(({ key }) => key > 0)

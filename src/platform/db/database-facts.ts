@@ -18,8 +18,11 @@ export async function serverFacts(db: Executor): Promise<ServerFacts> {
   );
   if (!row) throw new Error('a select without a table answers one row');
   return {
-    ...{ version: row.version, encoding: row.encoding, isReplica: row.isReplica === 'true' },
-    ...{ isReadOnly: row.isReadOnly === 'on', mayCreate: row.mayCreate === 'true' },
+    version: row.version,
+    encoding: row.encoding,
+    isReplica: row.isReplica === 'true',
+    isReadOnly: row.isReadOnly === 'on',
+    mayCreate: row.mayCreate === 'true',
   };
 }
 

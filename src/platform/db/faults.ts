@@ -109,7 +109,12 @@ const SETBACK_CODES = [
   'EDQUOT',
   'EROFS',
   // A disk that reads or writes no more, a file system that is gone, more files than the system opens, or larger ones than it takes.
-  ...['EIO', 'ESTALE', 'ENOTCONN', 'EMFILE', 'ENFILE', 'EFBIG'],
+  'EIO',
+  'ESTALE',
+  'ENOTCONN',
+  'EMFILE',
+  'ENFILE',
+  'EFBIG',
   // The blob store does not answer, or refuses.
   'OBJECT_STORE',
   // PostgreSQL: out of resources, read-only after a fail-over, serialisation and deadlock.
@@ -121,7 +126,10 @@ const SETBACK_CODES = [
 const GONE_CODES = [
   'ECONNREFUSED',
   'ECONNRESET',
-  ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN'],
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
   'ENOTFOUND',
   'EAI_AGAIN',
   'EPIPE',

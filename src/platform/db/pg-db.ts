@@ -96,8 +96,13 @@ export function openPgDb(options: OpenDbOptions): DriverDb {
 
 function openPool({ url, poolMax }: OpenDbOptions): pg.Pool {
   const pool = new pg.Pool({
-    ...{ connectionString: pgAddress(url), application_name: 'rasket', keepAlive: true, query_timeout: QUERY_MS_MAX },
-    ...{ max: poolMax, connectionTimeoutMillis: CONNECT_MS_MAX, idleTimeoutMillis: IDLE_MS_MAX },
+    connectionString: pgAddress(url),
+    application_name: 'rasket',
+    keepAlive: true,
+    query_timeout: QUERY_MS_MAX,
+    max: poolMax,
+    connectionTimeoutMillis: CONNECT_MS_MAX,
+    idleTimeoutMillis: IDLE_MS_MAX,
     // Statements are written without waiting for the answers to those before them.
     pipeline: true,
     // The pool waits for what it answers, whatever its type says.

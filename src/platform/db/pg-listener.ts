@@ -112,10 +112,13 @@ class Listener implements PgListener {
 
   async #connect(): Promise<void> {
     const client = new pg.Client({
-      ...{ connectionString: pgAddress(this.#options.url), application_name: 'rasket listener', keepAlive: true },
+      connectionString: pgAddress(this.#options.url),
+      application_name: 'rasket listener',
+      keepAlive: true,
       // What is said twice is not waited for in between.
       pipeline: true,
-      ...{ connectionTimeoutMillis: CONNECT_MS_MAX, query_timeout: ANSWER_MS_MAX },
+      connectionTimeoutMillis: CONNECT_MS_MAX,
+      query_timeout: ANSWER_MS_MAX,
     });
     this.#client = client;
     client.on('error', (error) => this.#lost(client, error));
@@ -255,7 +258,9 @@ export function createPgHearing(databaseUrl: string): PgHearing {
     },
     hear({ url, onFault, random }) {
       listener = openPgListener({
-        ...{ url: url || databaseUrl, onFault, random },
+        url: url || databaseUrl,
+        onFault,
+        random,
         wanted: listeners.tables,
         heard: listeners.tell,
         heardAnew: listeners.tellAll,

@@ -69,7 +69,9 @@ const CONNECT_MS_MAX = 10_000;
  */
 export async function openPgTurn(url: string, onWait: () => void): Promise<() => Promise<void>> {
   const client = new pg.Client({
-    ...{ connectionString: pgAddress(url), application_name: 'rasket upgrade', keepAlive: true },
+    connectionString: pgAddress(url),
+    application_name: 'rasket upgrade',
+    keepAlive: true,
     connectionTimeoutMillis: CONNECT_MS_MAX,
   });
   // A turn that is lost with its connection costs a second backup; migrations lock one another out themselves.
@@ -101,7 +103,9 @@ const PRESENCE_CONNECT_MS_MAX = 10_000;
  */
 export async function openPgPresence(url: string, name: string): Promise<() => Promise<void>> {
   const client = new pg.Client({
-    ...{ connectionString: pgAddress(url), application_name: name, keepAlive: true },
+    connectionString: pgAddress(url),
+    application_name: name,
+    keepAlive: true,
     connectionTimeoutMillis: PRESENCE_CONNECT_MS_MAX,
   });
   // One that is lost is lost: whoever looks for it takes the process for gone.

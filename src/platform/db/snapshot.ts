@@ -107,7 +107,9 @@ const CONNECT_MS_MAX = 10_000;
 export async function openPgSnapshot(url: string, { isAlone }: { isAlone: boolean }): Promise<PgSnapshot> {
   const { executorOn, pgClient } = await library();
   const client = pgClient({
-    ...{ connectionString: pgAddress(url), application_name: 'rasket backup', keepAlive: true },
+    connectionString: pgAddress(url),
+    application_name: 'rasket backup',
+    keepAlive: true,
     connectionTimeoutMillis: CONNECT_MS_MAX,
   });
   // A connection that is lost fails the statements on it.

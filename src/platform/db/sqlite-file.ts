@@ -35,7 +35,8 @@ export function holdFiles(file: string): HeldFiles {
   return {
     async lost() {
       for (const name of [file, log]) {
-        const [was, is] = [held.get(name), await idOf(name)];
+        const was = held.get(name);
+        const is = await idOf(name);
         if (was === undefined && is !== undefined) held.set(name, is);
         else if (was !== is)
           return `${name} was ${is === undefined ? 'deleted or renamed' : 'replaced by another file'}`;

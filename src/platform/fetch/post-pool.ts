@@ -134,7 +134,9 @@ class Exchange implements Dispatcher.DispatchHandler, Posted {
 
   #answered() {
     return {
-      ...{ kind: 'answered' as const, status: this.#status, body: textOf(this.#kept, this.#bytesMax) },
+      kind: 'answered' as const,
+      status: this.#status,
+      body: textOf(this.#kept, this.#bytesMax),
       ...(this.#retryAfter === undefined ? {} : { retryAfter: this.#retryAfter }),
     };
   }

@@ -5,7 +5,9 @@ import { collectWhenIdle, thisProcess } from './index.ts';
 const MIB = 1024 * 1024;
 
 let due: (() => void) | undefined;
-let [busy, heap, collected] = [0, 0, 0];
+let busy = 0;
+let heap = 0;
+let collected = 0;
 const clock: Clock = {
   steady: () => 0,
   now: () => 0,

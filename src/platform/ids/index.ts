@@ -25,7 +25,8 @@ export function createIds(clock: Clock): Ids {
   let lastMs = 0;
   let sequence = 0;
   /** Of the millisecond `writtenMs`: in a rush many ids share one. */
-  let [writtenMs, writtenTime] = [-1, ''];
+  let writtenMs = -1;
+  let writtenTime = '';
 
   function uuid(): string {
     const now = clock.now();

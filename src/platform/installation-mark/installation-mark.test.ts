@@ -35,7 +35,8 @@ it('one that others can read is closed to them, and keeps its id', () => {
 
 // skipped where the tests are not root's
 it.skipIf(!isRoot)('a command of root’s leaves no mark that the service cannot read', () => {
-  const [fresh, older] = [path.join(folder, 'fresh'), path.join(folder, 'older')];
+  const fresh = path.join(folder, 'fresh');
+  const older = path.join(folder, 'older');
   for (const one of [fresh, older]) {
     mkdirSync(one, { mode: 0o700 });
     chownSync(one, 4711, 4711);

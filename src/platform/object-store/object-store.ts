@@ -57,7 +57,8 @@ export function openObjectStore(options: ObjectStoreOptions): ObjectStore {
   const requests = openRequests(options);
   const { name, carry, ask, close } = requests;
   return {
-    ...{ name, close },
+    name,
+    close,
     put: (key, body) => carry(() => putOnce(requests, key, body)),
     copy: (from, to) => carry(() => copyOnce(requests, from, to)),
     head: (key) => carry(() => headOnce(requests, key)),
@@ -126,7 +127,8 @@ async function copyOnce(requests: Requests, from: string, to: string): Promise<b
   if (text === undefined) return false;
   // A copy that fails midway has had its 200 already.
   if (text.includes('<Error>')) throw wrong(requests, `could not copy ${from}: ${elementOf(text, 'Code')}`);
-  const [source, found] = [await headOnce(requests, from), await headOnce(requests, to)];
+  const source = await headOnce(requests, from);
+  const found = await headOnce(requests, to);
   if (!source) return false;
   if (!found) throw wrong(requests, `acknowledged a copy to ${to} and does not have it`);
   if (!isSame(found, source)) throw wrong(requests, `made another content of ${from} at ${to}`);

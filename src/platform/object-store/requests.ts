@@ -164,7 +164,8 @@ export function openRequests(options: ObjectStoreOptions): Requests {
     ));
   const peer: Peer = { name, options, target: targetOf(options), connected };
   return {
-    ...{ name, bucket },
+    name,
+    bucket,
     carry: (attempt) => carry(options, () => inSlot(attempt)),
     ask: (wanted, read) => ask(peer, wanted, read),
     close: async () => (await agent)?.destroy(),
@@ -226,7 +227,9 @@ async function ask<T>(peer: Peer, wanted: Ask, read: (answer: Answer) => Promise
 function signed({ target, options }: Peer, { method, key, query = {}, headers = {}, body }: Ask) {
   const path = target.pathOf(key ?? '');
   const toSign = {
-    ...{ method, path, query },
+    method,
+    path,
+    query,
     headers: { ...headers, host: target.host },
     bodyHash: body?.sha256 ?? EMPTY_BODY_HASH,
   };
@@ -242,7 +245,8 @@ function signed({ target, options }: Peer, { method, key, query = {}, headers = 
 
 async function refusal({ name, options }: Peer, method: string, answer: Answer): Promise<ObjectStoreFault> {
   const { status, headers } = answer;
-  const [date, region] = [headers['date'], headers['x-amz-bucket-region']];
+  const date = headers['date'];
+  const region = headers['x-amz-bucket-region'];
   return refusedBy(name, { method, status, body: await shortText(answer.body), date, region }, options.now());
 }
 

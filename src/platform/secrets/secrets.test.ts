@@ -27,7 +27,8 @@ describe('a sealed text', () => {
   });
 
   it('looks different each time and shows nothing of its content', () => {
-    const [one, two] = [secrets.seal('top secret', 'test', 'a'), secrets.seal('top secret', 'test', 'a')];
+    const one = secrets.seal('top secret', 'test', 'a');
+    const two = secrets.seal('top secret', 'test', 'a');
     expect(one).not.toBe(two);
     expect(Buffer.from(one.split('.')[3] ?? '', 'base64').toString('latin1')).not.toContain('secret');
   });
@@ -123,7 +124,8 @@ describe('the instance key', () => {
   });
 
   it('that is replaced goes on reading what it sealed and signed, and seals nothing more', () => {
-    const [old, young] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+    const old = Buffer.alloc(32, 1);
+    const young = Buffer.alloc(32, 2);
     const data = Buffer.from('data');
     const before = secretsFrom(old);
     const sealed = before.seal('text', 'test', 'a');
@@ -138,7 +140,8 @@ describe('the instance key', () => {
   });
 
   it('to come reads at once, and seals from when something it sealed is met', () => {
-    const [old, young] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+    const old = Buffer.alloc(32, 1);
+    const young = Buffer.alloc(32, 2);
     writeInstanceKeys(folder, { current: old, next: young, former: [] });
     const node = openSecrets(folder);
     expect(node.currentKeyId()).toBe(keyIdOf(old));
@@ -148,7 +151,8 @@ describe('the instance key', () => {
   });
 
   it('that was put into the file meanwhile is found when something asks for it', () => {
-    const [old, young] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+    const old = Buffer.alloc(32, 1);
+    const young = Buffer.alloc(32, 2);
     writeInstanceKeys(folder, { current: old, former: [] });
     const running = openSecrets(folder);
     const sealed = secretsFrom(young).seal('text', 'test', 'a');

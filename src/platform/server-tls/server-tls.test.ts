@@ -41,7 +41,9 @@ function open(files: { certificate?: string; key?: string } = {}, host = 'mail.e
 
 function makeKeys(endsAt = now + DAY_MS): TlsKeys {
   const keys = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
-  const [notBefore, notAfter, serial] = [new Date(now - DAY_MS), new Date(endsAt), randomBytes(15)];
+  const notBefore = new Date(now - DAY_MS);
+  const notAfter = new Date(endsAt);
+  const serial = randomBytes(15);
   const cert = selfSignedCertificate({ names: ['mail.example.com'], notBefore, notAfter, serial, ...keys });
   return { cert, key: keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
 }
@@ -94,7 +96,9 @@ describe('with files', () => {
   });
 
   it('reads them again when they change and when it is told to, and keeps the old ones where the new are no good', async () => {
-    const [first, second, third] = [makeKeys(), makeKeys(), makeKeys()];
+    const first = makeKeys();
+    const second = makeKeys();
+    const third = makeKeys();
     put('both.pem', first.key + first.cert);
     const tls = open({ certificate: 'both.pem' });
     const heard: string[] = [];

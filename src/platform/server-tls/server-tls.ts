@@ -50,7 +50,8 @@ export function certificateFilesOf({ tls }: Config, dataDir: string): Files | un
 export function examineCertificate(files: Files): Examined {
   const faults: FileFault[] = [];
   const about = (setting: FileFault['setting'], says: string) => ({ setting, says, faults });
-  const [ofCert, ofKey] = [`${files.cert} (tls.certificate_file)`, `${files.key} (tls.key_file)`];
+  const ofCert = `${files.cert} (tls.certificate_file)`;
+  const ofKey = `${files.key} (tls.key_file)`;
   const cert = readText('tls.certificate_file', files.cert, faults);
   // A key that stands in the file of the certificate is missed once.
   const key = files.key === files.cert ? cert : readText('tls.key_file', files.key, faults);
@@ -62,7 +63,8 @@ export function examineCertificate(files: Files): Examined {
     () => (key === undefined ? undefined : createPrivateKey(key)),
     about('tls.key_file', `${ofKey} holds no private key in PEM without a passphrase`),
   );
-  const [startsAt, endsAt] = [leaf?.validFromDate.getTime(), leaf?.validToDate.getTime()];
+  const startsAt = leaf?.validFromDate.getTime();
+  const endsAt = leaf?.validToDate.getTime();
   if (!leaf || !privateKey || cert === undefined || key === undefined)
     return { keys: undefined, startsAt, endsAt, faults };
   if (!leaf.checkPrivateKey(privateKey)) {
@@ -161,7 +163,8 @@ function read({ dataDir, host, addresses, now }: Wanted): TlsKeys | undefined {
 
 function make({ host, addresses, now }: Wanted): TlsKeys {
   const keys = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
-  const [notBefore, notAfter] = [new Date(now - BEFORE_MS), new Date(now + LIFE_MS)];
+  const notBefore = new Date(now - BEFORE_MS);
+  const notAfter = new Date(now + LIFE_MS);
   const cert = selfSignedCertificate({
     names: [host, ...addresses],
     notBefore,
@@ -310,8 +313,11 @@ export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions,
     onChange: (listener) => void listeners.add(listener),
     warn,
     standing: () => ({
-      ...{ file, fault, isIssued: inUse.isIssued },
-      ...{ startsAt: inUse.startsAt, endsAt: inUse.endsAt },
+      file,
+      fault,
+      isIssued: inUse.isIssued,
+      startsAt: inUse.startsAt,
+      endsAt: inUse.endsAt,
     }),
     reload,
     close: stop,
@@ -329,8 +335,10 @@ interface Read {
 }
 
 const selfSigned = (wanted: Parameters<typeof keepSelfSigned>[0]): Read => ({
-  ...{ keys: keepSelfSigned(wanted), isIssued: false },
-  ...{ startsAt: undefined, endsAt: undefined },
+  keys: keepSelfSigned(wanted),
+  isIssued: false,
+  startsAt: undefined,
+  endsAt: undefined,
 });
 
 function readIssued(issued: IssuedKeys | undefined): Read | undefined {

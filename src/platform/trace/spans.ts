@@ -103,8 +103,13 @@ export const spanOfAnswer = (request: Answered, parent: Parent | undefined, endM
 
 /** The first of an email's trace. */
 export const spanOfAccept = ({ id, teamId, recipients }: Accepted, at: number): Span => ({
-  ...{ traceId: traceIdOf(id), spanId: rootSpanIdOf(id), name: 'accept', kind: 'producer' },
-  ...{ startMs: at, endMs: at, isFault: false },
+  traceId: traceIdOf(id),
+  spanId: rootSpanIdOf(id),
+  name: 'accept',
+  kind: 'producer',
+  startMs: at,
+  endMs: at,
+  isFault: false,
   attributes: { 'rasket.email_id': id, 'rasket.team_id': teamId, 'rasket.recipients': recipients },
 });
 
@@ -129,8 +134,13 @@ export const spanOfDelivery = (tried: Delivered): Span => ({
 });
 
 export const spanOfWebhook = (tried: Notified): Span => ({
-  ...{ traceId: traceIdOf(tried.eventId), spanId: rootSpanIdOf(tried.id), name: 'webhook', kind: 'client' },
-  ...{ startMs: tried.startMs, endMs: tried.startMs + tried.durationMs, isFault: !tried.isSuccess },
+  traceId: traceIdOf(tried.eventId),
+  spanId: rootSpanIdOf(tried.id),
+  name: 'webhook',
+  kind: 'client',
+  startMs: tried.startMs,
+  endMs: tried.startMs + tried.durationMs,
+  isFault: !tried.isSuccess,
   attributes: {
     'rasket.event_id': tried.eventId,
     'rasket.webhook_id': tried.webhookId,
@@ -139,8 +149,13 @@ export const spanOfWebhook = (tried: Notified): Span => ({
 });
 
 export const spanOfReceived = ({ id, result, recipients, durationMs }: Received, endMs: number): Span => ({
-  ...{ traceId: traceIdOf(id), spanId: rootSpanIdOf(id), name: 'receive', kind: 'consumer' },
-  ...{ startMs: endMs - durationMs, endMs, isFault: false },
+  traceId: traceIdOf(id),
+  spanId: rootSpanIdOf(id),
+  name: 'receive',
+  kind: 'consumer',
+  startMs: endMs - durationMs,
+  endMs,
+  isFault: false,
   attributes: { 'rasket.received_id': id, 'rasket.result': result, 'rasket.recipients': recipients },
 });
 
@@ -159,9 +174,13 @@ export function traceRequestOf(spans: readonly Span[], resource: Record<string, 
 }
 
 const spanOf = (span: Span) => ({
-  ...{ traceId: span.traceId, spanId: span.spanId, parentSpanId: span.parentSpanId },
-  ...{ name: span.name, kind: KINDS[span.kind] },
-  ...{ startTimeUnixNano: nanosOf(span.startMs), endTimeUnixNano: nanosOf(span.endMs) },
+  traceId: span.traceId,
+  spanId: span.spanId,
+  parentSpanId: span.parentSpanId,
+  name: span.name,
+  kind: KINDS[span.kind],
+  startTimeUnixNano: nanosOf(span.startMs),
+  endTimeUnixNano: nanosOf(span.endMs),
   attributes: attributesOf(span.attributes),
   ...(span.isFault && { status: { code: STATUS_ERROR } }),
 });

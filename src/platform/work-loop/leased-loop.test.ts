@@ -21,9 +21,14 @@ function stage(wishes: Partial<LeasedLoopOptions<Row>> = {}, dialect: Db['dialec
   const loop = createLeasedLoop<Row>(
     { db: { dialect, onCommit } as Db, clock, log },
     {
-      ...{ name: 'test', pollMs: 60_000, wakeOn: ['rows'], atOnceMax: 2, describe: ({ id }) => ({ id }) },
+      name: 'test',
+      pollMs: 60_000,
+      wakeOn: ['rows'],
+      atOnceMax: 2,
+      describe: ({ id }) => ({ id }),
       lease: {
-        ...{ owner: 'me', ms: 3000 },
+        owner: 'me',
+        ms: 3000,
         leases: {
           renew: (ids, { owner, until }) => {
             did.push(`renew ${ids.join('+')} for ${owner} until ${until - clock.now()}`);
@@ -127,7 +132,8 @@ it('a failure releases the lease, and a lease that cannot be released runs out',
   const release = () => Promise.reject(new Error('no database'));
   const stuck = stage({
     lease: {
-      ...{ owner: 'me', ms: 3000 },
+      owner: 'me',
+      ms: 3000,
       leases: { renew: () => Promise.resolve(new Set<string>()), release, releaseAll: () => Promise.resolve() },
     },
   });

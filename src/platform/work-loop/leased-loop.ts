@@ -46,7 +46,13 @@ export function createLeasedLoop<T extends Item>(
   /** Until then what is carried is leased, as far as this process knows. */
   let leasedUntil = Infinity;
   const loop: WorkLoop<T> = createWorkLoop<T>({
-    ...{ name, describe, clock, log, pollMs, ...(rest && { rest }), ...(endedPerLook && { endedPerLook }) },
+    name,
+    describe,
+    clock,
+    log,
+    pollMs,
+    ...(rest && { rest }),
+    ...(endedPerLook && { endedPerLook }),
     capacity: () => atOnceMax - loop.inFlight(),
     async claim(request) {
       // A clock that jumps, and a process that was suspended, come here before they renew: it would take what it carries once more.

@@ -15,9 +15,12 @@ const NOT_FOUND = Buffer.from(
 
 /** A cached answer would hide the next reader of the same mail. */
 const EVERY_ANSWER = [
-  ...['cache-control', 'no-store'],
-  ...['referrer-policy', 'no-referrer'],
-  ...['x-robots-tag', 'noindex, nofollow'],
+  'cache-control',
+  'no-store',
+  'referrer-policy',
+  'no-referrer',
+  'x-robots-tag',
+  'noindex, nofollow',
 ];
 const NOSNIFF = ['x-content-type-options', 'nosniff'];
 const PIXEL_HEADERS = [
@@ -31,7 +34,10 @@ const PIXEL_HEADERS = [
 const NOT_FOUND_HEADERS = [
   ...EVERY_ANSWER,
   ...NOSNIFF,
-  ...['content-type', 'text/plain; charset=utf-8', 'content-length', String(NOT_FOUND.length)],
+  'content-type',
+  'text/plain; charset=utf-8',
+  'content-length',
+  String(NOT_FOUND.length),
 ];
 
 /** Any text in the place of the token matches: most are no tokens, and all of those get the same answer. */

@@ -6,11 +6,33 @@ import type { FairExecutor } from '../../platform/fair-share/index.ts';
 import type { OperationCtxFor, Services } from '../../operations/index.ts';
 
 const UNUSED_FEATURES = [
-  ...['accelerometer', 'attribution-reporting', 'autoplay', 'browsing-topics', 'camera', 'display-capture'],
-  ...['encrypted-media', 'fullscreen', 'geolocation', 'gyroscope', 'identity-credentials-get', 'idle-detection'],
-  ...['interest-cohort', 'join-ad-interest-group', 'magnetometer', 'microphone', 'midi', 'payment'],
-  ...['picture-in-picture', 'publickey-credentials-get', 'run-ad-auction', 'screen-wake-lock', 'serial'],
-  ...['shared-storage', 'usb', 'web-share', 'xr-spatial-tracking'],
+  'accelerometer',
+  'attribution-reporting',
+  'autoplay',
+  'browsing-topics',
+  'camera',
+  'display-capture',
+  'encrypted-media',
+  'fullscreen',
+  'geolocation',
+  'gyroscope',
+  'identity-credentials-get',
+  'idle-detection',
+  'interest-cohort',
+  'join-ad-interest-group',
+  'magnetometer',
+  'microphone',
+  'midi',
+  'payment',
+  'picture-in-picture',
+  'publickey-credentials-get',
+  'run-ad-auction',
+  'screen-wake-lock',
+  'serial',
+  'shared-storage',
+  'usb',
+  'web-share',
+  'xr-spatial-tracking',
 ];
 
 /** Headers of a page whose URL alone grants access: it must not be stored, passed on or framed. */

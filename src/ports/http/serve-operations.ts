@@ -37,9 +37,16 @@ import type { Caller } from './request-log.ts';
 
 /** Operations whose bodies carry an email, and so may be as large as one. Forms are read as streams, without a `bodyLimit`. */
 const holdsEmail: ReadonlySet<string> = new Set([
-  ...['sendEmail', 'sendBatch', 'createTemplate', 'updateTemplate'],
-  ...['createBroadcast', 'updateBroadcast'],
-  ...['replyToInboxEmail', 'forwardInboxEmail', 'createInboxDraft', 'updateInboxDraft'],
+  'sendEmail',
+  'sendBatch',
+  'createTemplate',
+  'updateTemplate',
+  'createBroadcast',
+  'updateBroadcast',
+  'replyToInboxEmail',
+  'forwardInboxEmail',
+  'createInboxDraft',
+  'updateInboxDraft',
 ]);
 
 interface OperationParts extends McpParts {

@@ -86,7 +86,8 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
       rateOf: (address) => rateLimit.peek(bucketOfAddress(address)),
       isAnswered: lingeringClose.isLingering,
     }),
-    ...{ forceCloseConnections: 'idle', schemaController: { compilersFactory: NO_COMPILERS } },
+    forceCloseConnections: 'idle',
+    schemaController: { compilersFactory: NO_COMPILERS },
     serverFactory: (api) =>
       // Node's own refusal of a missing Host has none of our headers; the hook below refuses it instead.
       createServer({ requireHostHeader: false, keepAliveTimeout: 72_000 }, (request, response) => {
@@ -167,8 +168,13 @@ function measureAnswer({ meter, tracer }: World): onResponseHookHandler {
     meter.count('rasket_http_requests_total', { operation, status: String(reply.statusCode) });
     meter.observe('rasket_http_request_seconds', reply.elapsedTime / 1000, { operation });
     tracer.answered({
-      ...{ id: request.id, traceparent: request.headers['traceparent'] as string | undefined, method, operation },
-      ...{ route, status: reply.statusCode, durationMs: reply.elapsedTime },
+      id: request.id,
+      traceparent: request.headers['traceparent'] as string | undefined,
+      method,
+      operation,
+      route,
+      status: reply.statusCode,
+      durationMs: reply.elapsedTime,
     });
     done();
   };

@@ -68,7 +68,8 @@ export function createConnectionLimits(limits: { total: number; perAddress: numb
 
   function hold(held: Omit<Held, 'slot'>): Slot {
     const { kind, party } = held;
-    let [isGoing, isOver] = [false, false];
+    let isGoing = false;
+    let isOver = false;
     const slot: Slot = {
       isGoing() {
         if (isGoing || isOver) return;

@@ -32,7 +32,8 @@ export function createContentSpace({ memoryBytes, fileBytes }: Record<'memoryByt
   const space: ContentSpace = {
     fits: (party, bytes) => bytes <= IN_MEMORY_BYTES || files.fits(party, bytes),
     begin(party) {
-      let [held, filed] = [0, 0];
+      let held = 0;
+      let filed = 0;
       return {
         take(bytes) {
           if (filed === 0 && held + bytes <= IN_MEMORY_BYTES && bytes <= memory.free) {

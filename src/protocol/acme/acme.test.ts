@@ -7,7 +7,9 @@ const makeKeys = () => generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
 const NOW = Date.parse('2026-11-26T12:00:00Z');
 const DAY_MS = 86_400_000;
 const json = (value: unknown, more: Partial<acme.RawAnswer> = {}): acme.RawAnswer => ({
-  ...{ status: 200, contentType: 'application/json; charset=utf-8', retryAfter: undefined },
+  status: 200,
+  contentType: 'application/json; charset=utf-8',
+  retryAfter: undefined,
   body: Buffer.from(JSON.stringify(value)),
   ...more,
 });
@@ -145,7 +147,8 @@ describe('an order', () => {
 
   it('says how a name is proven, or why it was not', () => {
     expect(acme.readAuthorization(authorization({ status: 'pending', challenges: [challenge] }), 'http-01')).toEqual({
-      ...{ kind: 'pending', name: 'a.example' },
+      kind: 'pending',
+      name: 'a.example',
       challenge: { url: challenge.url, token, isPending: true },
     });
     const inZone = { ...challenge, type: 'dns-01' };
@@ -176,7 +179,9 @@ describe('proofs', () => {
 
   it('a certificate for TLS-ALPN-01 holds the digest in a critical extension', () => {
     const { cert } = acme.alpnCertificate({
-      ...{ name: 'mail.example.com', authorization: 'token.print', now: NOW },
+      name: 'mail.example.com',
+      authorization: 'token.print',
+      now: NOW,
       serial: Buffer.alloc(15, 1),
     });
     const read = new X509Certificate(cert);
@@ -231,7 +236,8 @@ describe('a chain', () => {
 
 describe('renewal', () => {
   it('comes at two thirds of any life, and at most a twentieth earlier', () => {
-    const [startsAt, endsAt] = [NOW, NOW + 90 * DAY_MS];
+    const startsAt = NOW;
+    const endsAt = NOW + 90 * DAY_MS;
     expect(acme.renewalTime({ startsAt, endsAt }, 0)).toBe(NOW + 60 * DAY_MS);
     expect(acme.renewalTime({ startsAt, endsAt }, 1)).toBe(NOW + 55.5 * DAY_MS);
     expect(acme.renewalTime({ startsAt, endsAt: startsAt + 6 * DAY_MS }, 0)).toBe(NOW + 4 * DAY_MS);

@@ -226,7 +226,8 @@ export function readChain(text: string, { names, privateKey, now }: ChainWishes)
   if (!leaf.checkPrivateKey(privateKey)) throw wrong('is for another key than ours');
   const missing = names.find((name) => leaf.checkHost(name, { wildcards: false, subject: 'never' }) === undefined);
   if (missing !== undefined) throw wrong(`is not for ${missing}`);
-  const [startsAt, endsAt] = [leaf.validFromDate.getTime(), leaf.validToDate.getTime()];
+  const startsAt = leaf.validFromDate.getTime();
+  const endsAt = leaf.validToDate.getTime();
   if (endsAt <= now) throw wrong(`ended at ${new Date(endsAt).toISOString()}, before it came`);
   if (startsAt > now + AHEAD_MS) throw wrong(`begins at ${new Date(startsAt).toISOString()}; look at the clock`);
   all.slice(1).forEach((issuer, index) => {

@@ -71,7 +71,8 @@ function readBody(body: Buffer): ClientHello | null {
   if (end > body.length) return null;
   at += 2;
   while (at + 4 <= end) {
-    const [type, length] = [body.readUInt16BE(at), body.readUInt16BE(at + 2)];
+    const type = body.readUInt16BE(at);
+    const length = body.readUInt16BE(at + 2);
     const content = body.subarray(at + 4, at + 4 + length);
     if (content.length !== length) return null;
     if (type === SERVER_NAME) hello.serverName = nameIn(content);

@@ -209,7 +209,10 @@ function named(mailbox: Mailbox, comments: readonly string[]): Mailbox {
 /** RFC 5322 §3.2.2; one that is never closed stays where it is. */
 function withoutComments(line: string): { text: string; comments: string[] } {
   const comments: string[] = [];
-  let [text, comment, depth, isQuoted] = ['', '', 0, false];
+  let text = '';
+  let comment = '';
+  let depth = 0;
+  let isQuoted = false;
   for (let at = 0; at < line.length; at++) {
     const mark = line.charAt(at);
     const isEscape = mark === '\\' && (isQuoted || depth > 0);

@@ -57,27 +57,27 @@ describe('signs of a machine', () => {
 });
 
 it.each([
-  ...[
-    'noreply',
-    'no-reply',
-    'No_Reply',
-    'no.reply',
-    'donotreply',
-    'do-not-reply',
-    'noreply+abc',
-    'noreply-42',
-    'shop-noreply',
-  ],
-  ...[
-    'ne-pas-repondre',
-    'nicht-antworten',
-    'keineantwort',
-    'noresponder',
-    'nao-responda',
-    'non-rispondere',
-    'ej-svara',
-  ],
-  ...['MAILER-DAEMON', 'postmaster', 'bounces+123=x', 'bounce-17', 'autoreply'],
+  'noreply',
+  'no-reply',
+  'No_Reply',
+  'no.reply',
+  'donotreply',
+  'do-not-reply',
+  'noreply+abc',
+  'noreply-42',
+  'shop-noreply',
+  'ne-pas-repondre',
+  'nicht-antworten',
+  'keineantwort',
+  'noresponder',
+  'nao-responda',
+  'non-rispondere',
+  'ej-svara',
+  'MAILER-DAEMON',
+  'postmaster',
+  'bounces+123=x',
+  'bounce-17',
+  'autoreply',
 ])('%s takes no answers', (local) => {
   expect(isNoReply(`Shop <${local}@shop.example>`)).toBe(true);
 });

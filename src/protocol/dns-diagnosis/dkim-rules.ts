@@ -95,7 +95,8 @@ function wrongTag(wanted: Wanted, text: string): string | undefined {
 /** RFC 6376 §3.6.1: for a receiver, such a key is none, and whatever is signed with it is not signed. */
 function unusable(wanted: Wanted, text: string): string | undefined {
   if (!holdsKey(text, wanted.value)) return undefined;
-  const [h, s] = [tagsOf(text)['h'] ?? '', tagsOf(text)['s'] ?? ''];
+  const h = tagsOf(text)['h'] ?? '';
+  const s = tagsOf(text)['s'] ?? '';
   if (!allowsOurHash(text)) {
     return `The DKIM key at ${wanted.name} allows only h=${shown(h)}, and our mail is signed with sha256; take the h= tag out.`;
   }
@@ -117,7 +118,8 @@ const cutAdvice = (text: string): string =>
     : 'enter the whole value again';
 
 function wrongKey(wanted: Wanted, text: string, siblings: Observations['siblings']): string | undefined {
-  const [found, key] = [keyOf(text), keyOf(wanted.value)];
+  const found = keyOf(text);
+  const key = keyOf(wanted.value);
   if (found === '') return undefined;
   if (key.startsWith(found)) {
     return `The DKIM key at ${wanted.name} is cut off: ${found.length} of its ${key.length} characters are there; ${cutAdvice(text)}.`;

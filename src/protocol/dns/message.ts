@@ -146,7 +146,9 @@ export function decodeWithPlaces(bytes: Buffer): { message: DnsMessage; lastReco
     }
     return records;
   };
-  const [answers, authorities, additionals] = [section(counts[1]), section(counts[2]), section(counts[3])];
+  const answers = section(counts[1]);
+  const authorities = section(counts[2]);
+  const additionals = section(counts[3]);
   const message = { id, ...flagsFrom(flags), questions, answers, authorities, additionals };
   return { message, lastRecordAt, steps: reader.steps };
 }

@@ -339,7 +339,8 @@ function addressBytes(type: 'A' | 'AAAA', address: string): Buffer {
 function ipv6Bytes(address: string): Buffer {
   const [head = '', tail] = canonicalIpv6(address).split('::');
   const groups = (half: string): number[] => (half === '' ? [] : half.split(':').map((group) => parseInt(group, 16)));
-  const [left, right] = [groups(head), groups(tail ?? '')];
+  const left = groups(head);
+  const right = groups(tail ?? '');
   const zeros = new Array<number>(8 - left.length - right.length).fill(0);
   const bytes = Buffer.alloc(16);
   [...left, ...zeros, ...right].forEach((group, i) => bytes.writeUInt16BE(group, i * 2));

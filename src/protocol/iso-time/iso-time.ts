@@ -77,7 +77,8 @@ function daysAhead(day: string, now: number): number {
 
 /** Undefined for a time that no clock shows. */
 function minutesOf(hours: string, minutes = '0', half?: string): number | undefined {
-  const [hour, minute] = [Number(hours), Number(minutes)];
+  const hour = Number(hours);
+  const minute = Number(minutes);
   if (minute > 59 || hour > (half === undefined ? 23 : 12) || (half !== undefined && hour === 0)) return undefined;
   const ofDay = half === undefined ? hour : (hour % 12) + (half === 'pm' ? 12 : 0);
   return ofDay * 60 + minute;

@@ -30,7 +30,24 @@ it.each([
 ])('%j is %s', (text, expected) => expect(read(text)).toBe(expected));
 
 it.each([
-  ...['', 'in', 'in hours', 'in 2', 'in 2 months', 'in -1 hours', 'in 1.5 hours', '2 hours', 'tomorrow'],
-  ...['at 9', '9:30', 'tomorrow at 24:00', 'tomorrow at 9:60', 'tomorrow at 13pm', 'tomorrow at 0am', 'someday at 9'],
-  ...['2026-11-26T09:30:00Z', 'in 2 hours and 5 minutes', 'in 1234567 hours', `in ${'1'.repeat(100_000)} hours`],
+  '',
+  'in',
+  'in hours',
+  'in 2',
+  'in 2 months',
+  'in -1 hours',
+  'in 1.5 hours',
+  '2 hours',
+  'tomorrow',
+  'at 9',
+  '9:30',
+  'tomorrow at 24:00',
+  'tomorrow at 9:60',
+  'tomorrow at 13pm',
+  'tomorrow at 0am',
+  'someday at 9',
+  '2026-11-26T09:30:00Z',
+  'in 2 hours and 5 minutes',
+  'in 1234567 hours',
+  `in ${'1'.repeat(100_000)} hours`,
 ])('%j is none', (text) => expect(read(text)).toBe(undefined));

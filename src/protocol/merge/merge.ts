@@ -364,7 +364,9 @@ export function renderMerge(
 function renderForeign(parts: MergeText, values: MergeValues): string {
   const places = placesOf(parts);
   const valueOf = reader(values, 'none');
-  let [out, begun, variables] = ['', '', 0];
+  let out = '';
+  let begun = '';
+  let variables = 0;
   for (const [n, part] of parts.entries()) {
     if (typeof part === 'string') {
       out += part;

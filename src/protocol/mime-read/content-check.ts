@@ -1,6 +1,8 @@
 import { isAscii } from 'node:buffer';
 
-const [NUL, LF, CR] = [0, 10, 13];
+const NUL = 0;
+const LF = 10;
+const CR = 13;
 
 /**
  * What a message may not contain, looked for piece by piece. A CR or LF alone ends no line, but some receivers think so

@@ -1,5 +1,8 @@
 const CR = 13;
-const [EQUALS, LF, SPACE, TAB] = [61, 10, 32, 9];
+const EQUALS = 61;
+const LF = 10;
+const SPACE = 32;
+const TAB = 9;
 
 /** The text of a part, whatever it was encoded in; bytes that fit no character become U+FFFD. */
 export function decodeText(bytes: Buffer, { encoding, charset }: { encoding: string; charset: string }): string {

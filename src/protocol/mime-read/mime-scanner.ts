@@ -38,7 +38,8 @@ const PARTS_MAX = 1000;
 const DEPTH_MAX = 50;
 /** RFC 2046 §5.1.1: a boundary has at most 70 characters; beyond the start of a line nothing is looked at. */
 const LINE_START_MAX = 256;
-const [LF, DASH] = [10, 45];
+const LF = 10;
+const DASH = 45;
 const NOTHING = Buffer.alloc(0);
 
 /**
@@ -171,7 +172,8 @@ export class MimeScanner {
     const disposition = field('content-disposition');
     const encoding = field('content-transfer-encoding').trim().toLowerCase();
     if (!isText || readStructured(disposition).value === 'attachment') {
-      const [contentType, contentId] = [field('content-type'), field('content-id')];
+      const contentType = field('content-type');
+      const contentId = field('content-id');
       this.#openFile = { contentType, disposition, contentId, encoding, start: bodyStart };
       return;
     }

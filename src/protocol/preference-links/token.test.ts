@@ -31,7 +31,10 @@ it('says again what it was made of, and nothing to another key', () => {
 });
 
 const link: PreferenceLink = {
-  ...{ kind: 'choice', topicId: null, emailId: null, emailKey: 'ada@example.org' },
+  kind: 'choice',
+  topicId: null,
+  emailId: null,
+  emailKey: 'ada@example.org',
   teamId: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e30',
   contactId: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31',
 };

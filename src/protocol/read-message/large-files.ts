@@ -3,7 +3,9 @@ import { MimeScanner, transferDecoder, type FilePart } from '../mime-read/index.
 /** From here on a file is decoded from where it stands: the parser holds what it decodes three times over. */
 const LARGE_BYTES = 1024 * 1024;
 const WINDOW_BYTES = 1024 * 1024;
-const [CR, LF, EQUALS] = [13, 10, 61];
+const CR = 13;
+const LF = 10;
+const EQUALS = 61;
 
 /** A message with a word in the place of each large file. */
 export interface Lightened {
@@ -54,7 +56,8 @@ for (const mark of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 
 /** Lines of it, in groups of four, padded at the end alone. */
 function isPlainBase64(raw: Buffer, start: number, end: number): boolean {
-  let [chars, padding] = [0, 0];
+  let chars = 0;
+  let padding = 0;
   for (let at = start; at < end; at++) {
     const byte = raw[at] ?? 0;
     if (byte === CR || byte === LF) continue;

@@ -1,7 +1,11 @@
 import PostalMime from 'postal-mime';
 import { createBodyDecoder, type BodyDecoder } from './body-decoder.ts';
 
-const [TAB, LF, CR, SPACE, DASH] = [9, 10, 13, 32, 45];
+const TAB = 9;
+const LF = 10;
+const CR = 13;
+const SPACE = 32;
+const DASH = 45;
 /** Of lines together. */
 const RUN_BYTES = 64 * 1024;
 

@@ -128,7 +128,8 @@ describe('a message', () => {
 describe('a part with a file name is a file', () => {
   const inline = (type: string, name: string): string =>
     `Content-Type: ${type}; name=${name}\r\nContent-Disposition: inline; filename=${name}\r\n\r\nof ${name}`;
-  const [TEXT, HTML] = ['\r\nthe text', 'Content-Type: text/html\r\n\r\n<p>the text</p>'];
+  const TEXT = '\r\nthe text';
+  const HTML = 'Content-Type: text/html\r\n\r\n<p>the text</p>';
   const named = (type: string): string => `Content-Type: ${type}; name=x\r\n\r\nnamed`;
   const hidden = (type: string): string =>
     `Content-Type: ${type}\r\nContent-Disposition: attachment; filename=v.exe\r\n\r\nMZ hidden`;
@@ -211,7 +212,8 @@ describe('what is too much', () => {
   test('a large text is left in its lines where a small one is put together', async () => {
     const flowed = (lines: number) =>
       read('Content-Type: text/plain; format=flowed', '', 'one ', 'two', 'x \r\n'.repeat(lines));
-    const [small, large] = [await flowed(10), await flowed(1_500_000)];
+    const small = await flowed(10);
+    const large = await flowed(1_500_000);
     expect(small.isRead && small.text).toMatch(/^one two\n/);
     expect(large.isRead && large.text).toMatch(/^one \ntwo\n/);
   });

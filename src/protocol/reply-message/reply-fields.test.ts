@@ -77,7 +77,8 @@ describe('what ties an answer to what it answers', () => {
   it('Outlook gets a child block behind what it wrote', () => {
     const root = 'AdxaAAAAABEiM0RVZneImaq7zN3u/w==';
     const index = fieldsOf('<a@x>', { 'thread-index': root })['Thread-Index'] ?? '';
-    const [before, after] = [readThreadIndex(root), readThreadIndex(index)];
+    const before = readThreadIndex(root);
+    const after = readThreadIndex(index);
     expect(after?.conversation).toBe(before?.conversation);
     expect(after?.bytes.length).toBe((before?.bytes.length ?? 0) + 5);
     // [MS-OXOMSG] 2.2.1.3: the time since the first message, in units of 2^18 ticks of 100 ns.

@@ -88,7 +88,8 @@ const BASE64 = /^[A-Za-z0-9+/]{28,}={0,2}$/;
 const EPOCH_TICKS = 116_444_736_000_000_000n;
 const TICKS_PER_MS = 10_000n;
 /** The difference of two answers is written without its lowest bits: 18 of them below 1.7 years, 23 above. */
-const [SHORT_SHIFT, LONG_SHIFT] = [18n, 23n];
+const SHORT_SHIFT = 18n;
+const LONG_SHIFT = 23n;
 const DELTA_BITS = 31n;
 const LONG_FLAG = 0x8000_0000n;
 

@@ -56,9 +56,15 @@ const VOID_ELEMENTS = 'base basefont bgsound command embed frame input isindex k
 const keptEnd = createNameTree(KEPT);
 const voidEnd = createNameTree(VOID_ELEMENTS);
 
-const [TAG_START, TAG_END, SLASH, EQUALS, DASH] = [0x3c, 0x3e, 0x2f, 0x3d, 0x2d];
+const TAG_START = 0x3c;
+const TAG_END = 0x3e;
+const SLASH = 0x2f;
+const EQUALS = 0x3d;
+const DASH = 0x2d;
 const LOWER_CASE = 0x20;
-const [LETTER_A, LETTER_H, LETTER_Z] = [0x61, 0x68, 0x7a];
+const LETTER_A = 0x61;
+const LETTER_H = 0x68;
+const LETTER_Z = 0x7a;
 const isLetter = (byte: number): boolean => (byte | LOWER_CASE) >= LETTER_A && (byte | LOWER_CASE) <= LETTER_Z;
 /** The characters are those of the HTML standard (13.2.5.8), not those of JavaScript's \s. */
 const isSpace = (byte: number): boolean =>

@@ -33,7 +33,8 @@ export function findTimeZone(name: string): TimeZone | undefined {
 /** The first moment at which the offset is the one that it has at the end. */
 function jumpIn(offsetMs: (at: number) => number, [from = 0, until = 0]: number[]): number {
   const after = offsetMs(until);
-  let [low, high] = [from, until];
+  let low = from;
+  let high = until;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     if (offsetMs(middle) === after) high = middle;

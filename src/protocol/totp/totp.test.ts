@@ -30,7 +30,11 @@ describe('a code', () => {
 
   it('is taken one step early and late, and no further', () => {
     expect([-2, -1, 0, 1, 2].map((off) => at(current + off))).toEqual([
-      ...[undefined, current - 1, current, current + 1, undefined],
+      undefined,
+      current - 1,
+      current,
+      current + 1,
+      undefined,
     ]);
   });
 

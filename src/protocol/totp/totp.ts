@@ -5,7 +5,8 @@ const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 /** RFC 4648 §6, without padding. */
 export function base32(bytes: Uint8Array): string {
   let text = '';
-  let [value, bits] = [0, 0];
+  let value = 0;
+  let bits = 0;
   for (const byte of bytes) {
     value = (value << 8) | byte;
     for (bits += 8; bits >= 5; bits -= 5) text += LETTERS[(value >>> (bits - 5)) & 31] ?? '';
@@ -17,7 +18,8 @@ export function base32(bytes: Uint8Array): string {
 /** Undefined where a letter is none of Base32. */
 export function fromBase32(text: string): Buffer | undefined {
   const bytes: number[] = [];
-  let [value, bits] = [0, 0];
+  let value = 0;
+  let bits = 0;
   for (const letter of text.replaceAll(/[\s=]/g, '').toUpperCase()) {
     const five = LETTERS.indexOf(letter);
     if (five < 0) return undefined;

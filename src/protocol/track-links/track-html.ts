@@ -30,7 +30,10 @@ interface Tag {
 }
 
 const newTag = (name: string, isLookedAt: boolean): Tag => ({
-  ...{ name, end: 0, href: undefined, isOptedOut: false },
+  name,
+  end: 0,
+  href: undefined,
+  isOptedOut: false,
   attributes: isLookedAt ? new Map() : undefined,
 });
 

@@ -55,7 +55,8 @@ interface Element {
 
 /** The element that begins at `at`; undefined where there is none that is whole. */
 function elementAt(bytes: Buffer, at: number): Element | undefined {
-  const [tag, first] = [bytes[at], bytes[at + 1]];
+  const tag = bytes[at];
+  const first = bytes[at + 1];
   if (tag === undefined || first === undefined) return undefined;
   const count = first < 0x80 ? 0 : first & 0x7f;
   if (count > 4 || first === 0x80) return undefined;

@@ -25,9 +25,19 @@ export async function insertAudit(tx: Executor, row: AuditRow): Promise<void> {
     `insert into audit_log (id, team_id, action, subject_id, actor_kind, actor_id, actor_name, address, user_agent,
         request_id, details, created_at) values (?, ?, ?, ?, ?, ?, ${name}, ?, ?, ?, ?, ?)`,
     [
-      ...[row.id, row.team_id, row.action, row.subject_id, row.actor_kind, row.actor_id],
-      ...[row.actor_name, row.actor_kind === 'api_key' ? row.actor_id : null],
-      ...[row.address, row.user_agent, row.request_id, row.details, row.created_at],
+      row.id,
+      row.team_id,
+      row.action,
+      row.subject_id,
+      row.actor_kind,
+      row.actor_id,
+      row.actor_name,
+      row.actor_kind === 'api_key' ? row.actor_id : null,
+      row.address,
+      row.user_agent,
+      row.request_id,
+      row.details,
+      row.created_at,
     ],
   );
 }

@@ -70,7 +70,8 @@ async function mustFindWitness({ db, config, blobs }: Place): Promise<void> {
 export async function leaveWitness(store: Pick<Store, 'config' | 'blobs' | 'db' | 'dataDir' | 'clock'>): Promise<void> {
   const { db, config, blobs, clock, dataDir } = store;
   if (db.dialect !== 'pg' || config.blobs.store !== 'files') return;
-  const [node, host] = [nodeIdOf(dataDir), os.hostname()];
+  const node = nodeIdOf(dataDir);
+  const host = os.hostname();
   let name: string | undefined;
   for (;;) {
     await mustFindWitness(store);

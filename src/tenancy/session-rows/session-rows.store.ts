@@ -21,9 +21,18 @@ export interface NewSessionRow {
 }
 
 const COLUMNS = [
-  ...(['id', 'token_hash', 'user_id', 'current_team_id', 'created_at', 'last_used_at', 'expires_at'] as const),
-  ...(['address', 'user_agent', 'sso_team_id', 'host_cookie'] as const),
-];
+  'id',
+  'token_hash',
+  'user_id',
+  'current_team_id',
+  'created_at',
+  'last_used_at',
+  'expires_at',
+  'address',
+  'user_agent',
+  'sso_team_id',
+  'host_cookie',
+] as const;
 
 export async function insertSession(tx: Executor, row: NewSessionRow): Promise<void> {
   await tx.insertMany('sessions', COLUMNS, [COLUMNS.map((column) => row[column])]);
@@ -127,8 +136,16 @@ export async function copySession(tx: Executor, from: string, row: ProgramSessio
       select ?, ?, 'device', ?, user_id, current_team_id, sso_team_id, ?, ?, ?, ?, ? from sessions
         where id = ? and kind = 'browser' and expires_at > ?`,
     [
-      ...[row.id, row.token_hash, row.client_name, row.created_at, row.last_used_at, row.expires_at],
-      ...[row.address, row.user_agent, from, row.created_at],
+      row.id,
+      row.token_hash,
+      row.client_name,
+      row.created_at,
+      row.last_used_at,
+      row.expires_at,
+      row.address,
+      row.user_agent,
+      from,
+      row.created_at,
     ],
   );
   return count === 1;

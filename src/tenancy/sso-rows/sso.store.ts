@@ -17,9 +17,17 @@ export interface ConnectionRow {
 }
 
 const CONNECTION_COLUMNS = [
-  ...(['id', 'team_id', 'issuer', 'client_id', 'client_secret', 'enforced', 'default_role'] as const),
-  ...(['tested_at', 'created_at', 'updated_at'] as const),
-];
+  'id',
+  'team_id',
+  'issuer',
+  'client_id',
+  'client_secret',
+  'enforced',
+  'default_role',
+  'tested_at',
+  'created_at',
+  'updated_at',
+] as const;
 
 export const insertConnection = (tx: Executor, row: Omit<ConnectionRow, 'failing_since'>): Promise<number> =>
   tx.insertMany('sso_connections', CONNECTION_COLUMNS, [CONNECTION_COLUMNS.map((column) => row[column])]);
@@ -114,8 +122,15 @@ export interface SsoDomainRow {
 }
 
 const DOMAIN_COLUMNS = [
-  ...(['id', 'team_id', 'domain', 'proof', 'diagnosis', 'verified_at', 'checked_at', 'created_at'] as const),
-];
+  'id',
+  'team_id',
+  'domain',
+  'proof',
+  'diagnosis',
+  'verified_at',
+  'checked_at',
+  'created_at',
+] as const;
 
 export const insertSsoDomain = (tx: Executor, row: Omit<SsoDomainRow, 'lost_at'>): Promise<number> =>
   tx.insertMany('sso_domains', DOMAIN_COLUMNS, [DOMAIN_COLUMNS.map((column) => row[column])]);

@@ -32,7 +32,7 @@ export async function countUsage(
     `insert into usage_counters (team_id, period, kind, used) values (?, ?, ?, ?), (?, ?, ?, ?)
       on conflict (team_id, period, kind) do update set used = usage_counters.used + excluded.used
       returning period, used`,
-    [...[teamId, day, kind, count], ...[teamId, month, kind, count]],
+    [teamId, day, kind, count, teamId, month, kind, count],
   );
   const usedIn = (period: string): number => Number(rows.find((row) => row.period === period)?.used);
   return { daily: usedIn(day), monthly: usedIn(month) };

@@ -41,7 +41,8 @@ export async function getUsage(ctx: Ctx, { broadcasts }: { broadcasts: number })
 
 /** Where there are none to be had, none will be next month. */
 const aiCreditsOf = ({ ai_credits: limit }: Plan, { ai_answer: used }: Counts, month: string) => ({
-  ...{ used, limit },
+  used,
+  limit,
   next_increase_at: limit === 0 ? null : month,
 });
 
@@ -55,7 +56,9 @@ const emailsOf = ({ transactional, marketing, received }: Counts) => ({
 /** When the day and the month of `now` are over. */
 function endsOf(now: number): { day: string; month: string } {
   const at = new Date(now);
-  const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()];
+  const year = at.getUTCFullYear();
+  const month = at.getUTCMonth();
+  const day = at.getUTCDate();
   return {
     day: new Date(Date.UTC(year, month, day + 1)).toISOString(),
     month: new Date(Date.UTC(year, month + 1)).toISOString(),

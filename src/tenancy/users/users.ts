@@ -41,7 +41,11 @@ export async function createUser(
   }
   const created_at = store.clock.now();
   const row = {
-    ...{ id: store.ids.uuid(), email: address, email_key: emailKeyOf(address), name, created_at },
+    id: store.ids.uuid(),
+    email: address,
+    email_key: emailKeyOf(address),
+    name,
+    created_at,
     password_hash: await store.passwords.hash(password),
     email_verified_at: isVerified ? created_at : null,
     mfa_enabled_at: null,

@@ -30,11 +30,9 @@ async function person(at: Scene = scene): Promise<string> {
 
 /** One mail of each kind that holds a token; answers to whom. */
 async function mailed(at: Scene, host: Team): Promise<string[]> {
-  const [known, unknown, guest] = [
-    await person(at),
-    `new${++people}@mailed.example`,
-    `guest${++people}@mailed.example`,
-  ];
+  const known = await person(at);
+  const unknown = `new${++people}@mailed.example`;
+  const guest = `guest${++people}@mailed.example`;
   const owner = await peopleOf(at).person({ team: host, role: 'owner' });
   await owner.call('POST', `/teams/${host.id}/invitations`, { email: guest, role: 'admin' });
   await post('/auth/password-reset', { email: known }, {}, at);
@@ -102,7 +100,8 @@ describe('the team whose domain it is sent from', () => {
     await using staging = await startScene({
       config: { accounts: { sign_up: 'open' }, delivery: { capture: true } },
     });
-    const [first, other] = [await staging.team(), await staging.team()];
+    const first = await staging.team();
+    const other = await staging.team();
     await first.domain();
     const viewer = await peopleOf(staging).person({ team: first, role: 'viewer' });
     const victim = await peopleOf(staging).person({ team: other, role: 'owner' });
@@ -168,7 +167,8 @@ it('asks automatic answers to stay away, and is from notifications@ the domain v
 });
 
 it('is sent to an address that the sending team has suppressed by hand, and not to one that bounced', async () => {
-  const [silenced, dead] = [await person(), 'permfail@mailed.example'];
+  const silenced = await person();
+  const dead = 'permfail@mailed.example';
   const suppressed = await scene.api('POST', '/suppressions', { key: team.key, body: { email: silenced } });
   expect(suppressed.status).toBe(201);
   await createUser(scene.app.world, { email: dead, password: PASSWORD, isVerified: true });

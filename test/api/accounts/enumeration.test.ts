@@ -58,7 +58,8 @@ describe.each(routes)('$name', ({ call }) => {
     expect(seen(await asked(known), known)).toBe(seen(await asked(unknown), unknown));
     // Also at the limit.
     for (let asking = 0; asking < 9; asking++) await Promise.all([call(known), call(unknown)]);
-    const [one, other] = [await asked(known), await asked(unknown)];
+    const one = await asked(known);
+    const other = await asked(unknown);
     expect(one.status).toBe(429);
     expect(seen(one, known)).toBe(seen(other, unknown));
     scene.clock.advance(16 * 60_000);

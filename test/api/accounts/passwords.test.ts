@@ -75,7 +75,8 @@ describe('a new password', () => {
   });
 
   it('ends what apps were let in to do', async () => {
-    const [{ id, email }, oauth] = [await person(), oauthOf(scene)];
+    const { id, email } = await person();
+    const oauth = oauthOf(scene);
     const app = await oauth.register();
     const member = { userId: id, email, memberId: '' };
     const tokens = await oauth.letIn(await peopleOf(scene).session(member, team.id), app);
@@ -190,7 +191,8 @@ describe('the password of who is signed in', () => {
   it('is changed with the one until now; other sessions and open links end, and a mail says so', async () => {
     const { id, email } = await person();
     const token = await reset(email);
-    const [own, other] = [cookieOf(await logIn(email, PASSWORD)), cookieOf(await logIn(email, PASSWORD))];
+    const own = cookieOf(await logIn(email, PASSWORD));
+    const other = cookieOf(await logIn(email, PASSWORD));
     const done = await change(own, { current_password: PASSWORD, password: NEW });
     expect(done).toMatchObject({ status: 200, body: { object: 'user', id } });
     expect([await statusOf(own), await statusOf(other)]).toEqual([200, 401]);

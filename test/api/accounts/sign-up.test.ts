@@ -222,7 +222,8 @@ describe('addresses that a reader takes for one', () => {
     ['iris', 'ıris'],
     ['Grace', 'gRACE'],
   ])('%s and %s are one account, and mail goes to the mailbox that was verified', async (one, twin) => {
-    const [email, other] = [`${one}@zwilling.example`, `${twin}@zwilling.example`];
+    const email = `${one}@zwilling.example`;
+    const other = `${twin}@zwilling.example`;
     await verify(await asked(email));
     await signUp(other, 'password of the twin');
     await post('/auth/password-reset', { email: other });
@@ -245,7 +246,8 @@ describe('who may', () => {
     await host.domain();
     const owner = await peopleOf(one).person({ team: host, role: 'owner' });
     const path = `/teams/${host.id}/invitations`;
-    const [guest, stranger] = ['guest@people.example', 'stranger@people.example'];
+    const guest = 'guest@people.example';
+    const stranger = 'stranger@people.example';
     const { id } = (await owner.call('POST', path, { email: guest, role: 'member' })).body;
     for (const email of [guest, stranger]) expect((await signUp(email, PASSWORD, one)).status).toBe(200);
     await one.settled();

@@ -204,8 +204,12 @@ describe('POST /emails/{email_id}/diagnose', () => {
     expect([first.status, first.body]).toEqual([
       200,
       {
-        ...{ object: 'ai_diagnosis', ...WORDS, created_at: new Date(scene.clock.now()).toISOString(), stored: false },
-        ...{ credits_remaining: 999, credits: left },
+        object: 'ai_diagnosis',
+        ...WORDS,
+        created_at: new Date(scene.clock.now()).toISOString(),
+        stored: false,
+        credits_remaining: 999,
+        credits: left,
       },
     ]);
     const asked = model.calls.length;
@@ -257,7 +261,8 @@ describe('POST /emails/{email_id}/diagnose', () => {
   it('of an email of another team, or of none, is 404', async () => {
     const id = await bounced(scene, team);
     const stranger = await teamOf(scene);
-    const [foreign, none] = [await diagnose(id, stranger.key), await diagnose(NO_ID, stranger.key)];
+    const foreign = await diagnose(id, stranger.key);
+    const none = await diagnose(NO_ID, stranger.key);
     expect([foreign.status, foreign.body]).toEqual([404, none.body]);
   });
 

@@ -64,7 +64,8 @@ describe.each(['openai', 'anthropic'] as const)('a server of the kind %s', (kind
     model.says({ ...SUBJECTS, run: 'rm', subject: 'More' });
     const { status, body } = await ask();
     expect([status, body.suggestions, Object.keys(body)]).toEqual([
-      ...[200, SUBJECTS.suggestions],
+      200,
+      SUBJECTS.suggestions,
       expect.not.arrayContaining(['run', 'subject']),
     ]);
     expect([model.calls.length, await used()]).toEqual([1, 1]);
@@ -90,15 +91,21 @@ describe.each(['openai', 'anthropic'] as const)('a server of the kind %s', (kind
     { what: 'an error page', calls: 1, says: '502', answer: (response) => response.writeHead(502).end(PAGE) },
     { what: 'an answer of another kind', calls: 1, says: '418', answer: (response) => answerJson(response, 418, {}) },
     {
-      ...{ what: 'a redirect', calls: 1, says: '302' },
+      what: 'a redirect',
+      calls: 1,
+      says: '302',
       answer: (response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
     },
     {
-      ...{ what: '200 KB', calls: 2, says: 'twice' },
+      what: '200 KB',
+      calls: 2,
+      says: 'twice',
       answer: (response) => answerJson(response, 200, { padding: 'x'.repeat(200_000) }),
     },
     {
-      ...{ what: '200 KB that nobody announced', calls: 2, says: 'twice' },
+      what: '200 KB that nobody announced',
+      calls: 2,
+      says: 'twice',
       answer: (response) => {
         response.writeHead(200);
         for (let n = 0; n < 20; n++) response.write('x'.repeat(10_000));
@@ -106,14 +113,18 @@ describe.each(['openai', 'anthropic'] as const)('a server of the kind %s', (kind
       },
     },
     {
-      ...{ what: 'a length that is longer than the answer', calls: 1, says: 'broke off' },
+      what: 'a length that is longer than the answer',
+      calls: 1,
+      says: 'broke off',
       answer: (response) => {
         response.writeHead(200, { 'content-length': 500 }).write('{}');
         setImmediate(() => response.destroy());
       },
     },
     {
-      ...{ what: 'bytes that are no HTTP', calls: 1, says: 'HTTP' },
+      what: 'bytes that are no HTTP',
+      calls: 1,
+      says: 'HTTP',
       answer: (response) => void response.socket?.end('hello, this is no HTTP\r\n\r\n'),
     },
     { what: 'the end of the connection', calls: 1, says: 'broke off', answer: (response) => response.destroy() },
@@ -156,11 +167,15 @@ describe.each(['openai', 'anthropic'] as const)('a server of the kind %s', (kind
           { type: 'api_error', status: 500, says: 'has a fault (500)' },
         ]),
     {
-      ...{ type: kind === 'openai' ? 'rate_limit_exceeded' : 'rate_limit_error', status: 429 },
-      ...{ says: 'takes no more requests at the moment (429), for 17 seconds', headers: { 'retry-after': '17' } },
+      type: kind === 'openai' ? 'rate_limit_exceeded' : 'rate_limit_error',
+      status: 429,
+      says: 'takes no more requests at the moment (429), for 17 seconds',
+      headers: { 'retry-after': '17' },
     },
     {
-      ...{ type: 'rate_limit_error', status: 429, says: 'at the moment (429)); it costs no credit' },
+      type: 'rate_limit_error',
+      status: 429,
+      says: 'at the moment (429)); it costs no credit',
       headers: { 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' },
     },
   ];
@@ -206,7 +221,12 @@ describe.each(['openai', 'anthropic'] as const)('a server of the kind %s', (kind
     const host = new URL(model.settings().url).host;
     expect(await findings()).toEqual([
       {
-        ...{ code: 'model_failing', severity: 'warning', count: 1, subjects: ['model-1'], since, node: null },
+        code: 'model_failing',
+        severity: 'warning',
+        count: 1,
+        subjects: ['model-1'],
+        since,
+        node: null,
         summary: `The model model-1 at ${host} gives no answer that can be used: its server does not accept the key (401).`,
         advice: { words: expect.stringContaining('[ai]'), command: 'rasket config show' },
       },

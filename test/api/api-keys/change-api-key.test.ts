@@ -43,7 +43,8 @@ describe('PATCH', () => {
   });
 
   it('a key of another team is not there', async () => {
-    const [team, stranger] = [await scene.team(), await scene.team()];
+    const team = await scene.team();
+    const stranger = await scene.team();
     const { id } = await make(team);
     const answer = await scene.api('PATCH', `/api-keys/${id}`, { key: stranger.key, body: { name: 'Mine' } });
     expect(answer).toMatchObject({ status: 404, body: { name: 'not_found' } });
@@ -66,7 +67,8 @@ describe('DELETE', () => {
   });
 
   it('is for good: a second time is 404, and so is the key to everybody else', async () => {
-    const [team, stranger] = [await scene.team(), await scene.team()];
+    const team = await scene.team();
+    const stranger = await scene.team();
     const { id, token } = await make(team);
     const remove = (key: string) => scene.api('DELETE', `/api-keys/${id}`, { key });
     const nowhere = await scene.api('DELETE', '/api-keys/019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01', { key: team.key });

@@ -40,7 +40,8 @@ describe('201', () => {
 
   it('a key pinned to a verified domain shows the domain and sends from it alone', async () => {
     const team = await scene.team();
-    const [pinned, other] = [await team.domain(), await team.domain()];
+    const pinned = await team.domain();
+    const other = await team.domain();
     const made = await create(team, { name: 'Pinned', permission: 'sending_access', domain_id: pinned.id });
     expect(made.status).toBe(201);
     const { data } = (await scene.api('GET', '/api-keys', { key: team.key })).body;
@@ -67,7 +68,8 @@ describe('201', () => {
 
   it('two keys may share a name', async () => {
     const team = await scene.team();
-    const [one, two] = [await create(team, { name: 'Same' }), await create(team, { name: 'Same' })];
+    const one = await create(team, { name: 'Same' });
+    const two = await create(team, { name: 'Same' });
     expect([one.status, two.status]).toEqual([201, 201]);
     expect(one.body.token).not.toBe(two.body.token);
   });
@@ -97,7 +99,8 @@ describe('refused', () => {
   });
 
   it('a domain that is unverified, foreign or nowhere, in the same words', async () => {
-    const [team, stranger] = [await scene.team(), await scene.team()];
+    const team = await scene.team();
+    const stranger = await scene.team();
     const unverified = await scene.api('POST', '/domains', { key: team.key, body: { name: 'pending.example.com' } });
     const foreign = await stranger.domain();
     const ids = [unverified.body.id as string, foreign.id, '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01'];

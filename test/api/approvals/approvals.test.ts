@@ -31,7 +31,10 @@ const call = (key: string, method: string, path: string, body?: object, headers:
 const tokenFor = async (approval: string, more: Record<string, string> = {}, person = owner): Promise<string> =>
   (await oauth.letIn(person, app, { scope: SCOPE_NAMES.join(' ') }, { approval, ...more })).access_token;
 const email = (subject = 'Hello', to = 'x@example.org') => ({
-  ...{ from: `a@${desk.domain.name}`, to, subject, text: 'It works.' },
+  from: `a@${desk.domain.name}`,
+  to,
+  subject,
+  text: 'It works.',
 });
 const sentWith = async (subject: string): Promise<number> => {
   const { data } = (await desk.call('GET', '/emails?limit=100')).body;
@@ -220,7 +223,8 @@ describe('what needs approval', () => {
     const { id: draftId } = (await call(token, 'POST', `${at}/drafts`, draft)).body;
     const waits = refusalOf(await call(token, 'POST', `${at}/drafts/${draftId}/send`, {}));
     expect(waits).toMatch(/^403 Nothing was done yet/);
-    const [untilDecided, waitsItself] = [/until a person has decided/, /^403 Nothing was done yet/];
+    const untilDecided = /until a person has decided/;
+    const waitsItself = /^403 Nothing was done yet/;
     const changes: [string, string, object | undefined, RegExp][] = [
       ['PATCH', `${at}/drafts/${draftId}`, { subject: 'Something else' }, untilDecided],
       ['DELETE', `${at}/drafts/${draftId}`, undefined, untilDecided],
@@ -280,10 +284,8 @@ describe('who decides', () => {
     const token = await tokenFor('changes');
     const held = await call(token, 'PATCH', '/team', { sender_name: 'Other GmbH' });
     const id = held.body.details.approval_id;
-    const [viewer, member] = [
-      await people.person({ team: desk.team, role: 'viewer' }),
-      await people.person({ team: desk.team, role: 'member' }),
-    ];
+    const viewer = await people.person({ team: desk.team, role: 'viewer' });
+    const member = await people.person({ team: desk.team, role: 'member' });
     expect((await approve(id, viewer)).status).toBe(403);
     expect((await approve(id, member)).status).toBe(403);
     expect((await viewer.call('GET', `/approvals/${id}`)).status).toBe(200);
@@ -311,7 +313,8 @@ describe('who decides', () => {
   });
 
   it('is shown an app’s own to that app alone', async () => {
-    const [one, other] = [await tokenFor('sends'), await tokenFor('sends')];
+    const one = await tokenFor('sends');
+    const other = await tokenFor('sends');
     const id = await propose(one, email('Mine'));
     expect((await call(other, 'GET', `/approvals/${id}`)).status).toBe(404);
     const ids = async (key: string) =>

@@ -47,7 +47,10 @@ const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')
 
 describe('a file that a call names by a URL', () => {
   const email = (subject: string, to = 'x@example.org') => ({
-    ...{ from: `a@${desk.domain.name}`, to, subject, text: 'See the file.' },
+    from: `a@${desk.domain.name}`,
+    to,
+    subject,
+    text: 'See the file.',
     attachments: [{ filename: 'a.txt', path: url(), content_type: 'text/plain' }],
   });
   const waitsFor = async (token: string, path: string, body: object): Promise<string> => {
@@ -210,7 +213,12 @@ describe('the segment of a broadcast that waits', () => {
     const segment = (await desk.call('POST', '/segments', { name: 'Filtered', filter })).body.id as string;
     const contact = (await add(token)).body.id as string;
     const made = await call(token, 'POST', '/broadcasts', {
-      ...{ name: 'F', segment_id: segment, from: `a@${desk.domain.name}`, subject: 'F', text: 'x', send: true },
+      name: 'F',
+      segment_id: segment,
+      from: `a@${desk.domain.name}`,
+      subject: 'F',
+      text: 'x',
+      send: true,
     });
     expect(made.body.details?.approval_id, made.text).toEqual(expect.any(String));
     for (const refused of [

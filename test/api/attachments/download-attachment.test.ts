@@ -78,7 +78,8 @@ describe('the link to an attachment', () => {
 
   it('answers HEAD as GET, without the file', async () => {
     const { link } = await send({ content: randomBytes(5000).toString('base64') });
-    const [head, get] = [await follow(link, { method: 'HEAD' }), await follow(link)];
+    const head = await follow(link, { method: 'HEAD' });
+    const get = await follow(link);
     expect(head.status).toBe(200);
     expect((await head.arrayBuffer()).byteLength).toBe(0);
     const same = ['content-type', 'content-length', 'content-disposition', 'cache-control'];
@@ -125,7 +126,8 @@ describe('the link to an attachment', () => {
     };
 
     it('whatever is wrong', async () => {
-      const [one, other] = [await send(), await send()];
+      const one = await send();
+      const other = await send();
       const set = (name: string, value: (old: string) => string) =>
         changed(one.link, (it) => it.searchParams.set(name, value(it.searchParams.get(name) ?? '')));
       const wrong: [string, URL][] = [

@@ -119,7 +119,8 @@ describe('the attachments of an email', () => {
   });
 
   it('a cursor of another email finds nothing', async () => {
-    const [id, other] = [await send(files(3)), await send(files(3))];
+    const id = await send(files(3));
+    const other = await send(files(3));
     const [cursor] = (await list(other)).body.data;
     const empty = { object: 'list', has_more: false, data: [] };
     expect((await list(id, `?after=${cursor.id}`)).body).toEqual(empty);
@@ -135,7 +136,8 @@ describe('the attachments of an email', () => {
   });
 
   it('what is of another email, another team or nobody is the same 404', async () => {
-    const [id, other] = [await send(files(1)), await send(files(1))];
+    const id = await send(files(1));
+    const other = await send(files(1));
     const [own] = (await list(id)).body.data;
     const stranger = await scene.team();
     const answers = [
@@ -145,7 +147,8 @@ describe('the attachments of an email', () => {
       await get(id, own.id, stranger.key),
     ];
     for (const { status, text } of answers) expect([status, text]).toEqual([404, answers[0]?.text]);
-    const [foreign, absent] = [await list(id, '', stranger.key), await list(randomUUID())];
+    const foreign = await list(id, '', stranger.key);
+    const absent = await list(randomUUID());
     expect([foreign.status, foreign.text]).toEqual([404, absent.text]);
   });
 

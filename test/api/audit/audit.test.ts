@@ -252,7 +252,12 @@ const changes: Record<
 
 /** They need name servers, providers, endpoints that answer, a file or a broadcast that is held; their mechanism is the same. */
 const elsewhere = [
-  ...['claimDomain', 'configureDomainDns', 'createContactImport', 'createImage', 'createWebhook', 'exportContacts'],
+  'claimDomain',
+  'configureDomainDns',
+  'createContactImport',
+  'createImage',
+  'createWebhook',
+  'exportContacts',
   'resumeBroadcast',
 ];
 
@@ -264,7 +269,8 @@ const idOfNew = async (path: string, body: object) =>
 const ownDomain = async () => (await team.domain()).name;
 const newRule = async () => idOfNew('/inbound-rules', { pattern: `box${++made}@${await ownDomain()}`, action: 'drop' });
 async function newGrant(): Promise<string> {
-  const [owner, oauth] = [await peopleOf(scene).person({ team, role: 'owner' }), oauthOf(scene)];
+  const owner = await peopleOf(scene).person({ team, role: 'owner' });
+  const oauth = oauthOf(scene);
   await oauth.letIn(owner, await oauth.register());
   return (await scene.api('GET', '/oauth/grants', { key: team.key })).body.data[0].id;
 }
@@ -274,7 +280,8 @@ async function newLabel(): Promise<{ id: string; label: string }> {
 }
 /** Of a call that has no entry of its own. */
 async function newApproval(): Promise<string> {
-  const [owner, oauth] = [await peopleOf(scene).person({ team, role: 'owner' }), oauthOf(scene)];
+  const owner = await peopleOf(scene).person({ team, role: 'owner' });
+  const oauth = oauthOf(scene);
   const scope = { scope: 'emails:send' };
   const { access_token: key } = await oauth.letIn(owner, await oauth.register(), scope, { approval: 'sends' });
   const body = { from: `a@${await ownDomain()}`, to: 'x@example.org', subject: 'Hello', text: 'x' };

@@ -36,7 +36,9 @@ describe('/automations', () => {
     const item = { id, name: 'Welcome', status: 'disabled', reentry: 'always', created_at: now(), updated_at: now() };
     const graph = line(start, wait('later'));
     expect(await get(id)).toEqual({
-      ...{ object: 'automation', ...item, steps: graph.steps },
+      object: 'automation',
+      ...item,
+      steps: graph.steps,
       connections: [{ from: 'start', to: 'later', type: 'default' }],
       runs: { running: 0, completed: 0, failed: 0, cancelled: 0, counted_to: 10_000, at_steps: [] },
     });
@@ -106,7 +108,8 @@ describe('/automations', () => {
     ];
     for (const [body, message] of refused) {
       expect(await call('PATCH', `/automations/${id}`, body)).toMatchObject({
-        ...{ status: 422, body: { name: 'validation_error', message: expect.stringMatching(message) } },
+        status: 422,
+        body: { name: 'validation_error', message: expect.stringMatching(message) },
       });
     }
     expect((await call('PATCH', `/automations/${id}`, { status: 'paused' })).status).toBe(400);
@@ -173,7 +176,8 @@ it('a sending key may do nothing with automations and their runs', async () => {
   ] as const;
   for (const [method, path, body] of everything) {
     expect(await call(method, `/automations${path}`, body, token)).toMatchObject({
-      ...{ status: 401, body: { name: 'restricted_api_key' } },
+      status: 401,
+      body: { name: 'restricted_api_key' },
     });
   }
   expect(await get(id)).toMatchObject({ name: 'Welcome', status: 'enabled', runs: { running: 1 } });
@@ -192,7 +196,8 @@ describe('who is taken, and for how long', () => {
   });
 
   it('a stop disables it and cancels its runs, whatever its status', async () => {
-    const [id, other] = [await make({ status: 'enabled' }), await make({ status: 'enabled' })];
+    const id = await make({ status: 'enabled' });
+    const other = await make({ status: 'enabled' });
     await send();
     await call('PATCH', `/automations/${id}`, { status: 'disabled' });
     scene.clock.advance(1000);
@@ -240,15 +245,13 @@ describe('runs', () => {
     const all = await runs(id);
     expect(all).toEqual(
       created.toReversed().map((created_at, i) => ({
-        ...{
-          id: all[i]?.id,
-          status: 'running',
-          contact_id: expect.any(String),
-          error: null,
-          started_at: null,
-          completed_at: null,
-          created_at,
-        },
+        id: all[i]?.id,
+        status: 'running',
+        contact_id: expect.any(String),
+        error: null,
+        started_at: null,
+        completed_at: null,
+        created_at,
       })),
     );
     const ids = all.map((run) => run.id);
@@ -297,7 +300,8 @@ describe('runs', () => {
     async (query) => {
       const id = await make();
       expect(await call('GET', `/automations/${id}/runs?${query}`)).toMatchObject({
-        ...{ status: 422, body: { name: 'invalid_parameter' } },
+        status: 422,
+        body: { name: 'invalid_parameter' },
       });
     },
   );
@@ -330,8 +334,14 @@ describe('runs', () => {
     const run = await show(first);
     expect(run).toMatchObject({ object: 'automation_run', id: first?.id, status: 'running', started_at: null });
     expect(run.steps[0]).toEqual({
-      ...{ key: 'start', type: 'trigger', status: 'pending', output: null, error: null },
-      ...{ started_at: null, completed_at: null, created_at: run.created_at },
+      key: 'start',
+      type: 'trigger',
+      status: 'pending',
+      output: null,
+      error: null,
+      started_at: null,
+      completed_at: null,
+      created_at: run.created_at,
     });
     await call('POST', `/automations/${id}/stop`);
     const stopped = (await show(first)).steps as { status: string }[];
@@ -343,7 +353,14 @@ describe('runs', () => {
     const { db, ids } = scene.app.world;
     const columns = ['id', 'team_id', 'automation_id', 'version', 'contact_id', 'status', 'due_at', 'created_at'];
     const row = (i: number) => [
-      ...[ids.uuid(), has.team.id, id, 1, has.contact, i % 500 === 0 ? 'failed' : 'completed', 0, 0],
+      ids.uuid(),
+      has.team.id,
+      id,
+      1,
+      has.contact,
+      i % 500 === 0 ? 'failed' : 'completed',
+      0,
+      0,
     ];
     await db.insertMany(
       'automation_runs',
@@ -370,7 +387,8 @@ describe('runs', () => {
   });
 
   it('one of another automation, or of none, is not found', async () => {
-    const [id, other] = [await make({ status: 'enabled' }), await make()];
+    const id = await make({ status: 'enabled' });
+    const other = await make();
     await send();
     const [run] = await runs(id);
     for (const path of [`${other}/runs/${run?.id}`, `${id}/runs/${id}`]) {

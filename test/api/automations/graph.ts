@@ -53,7 +53,11 @@ export async function supply(scene: Scene): Promise<Supplies> {
   await make('/contact-properties', { key: 'plan', type: 'string' });
   await make('/contact-properties', { key: 'seats', type: 'number' });
   return {
-    ...{ team, event, template, draft, domain: domain.name },
+    team,
+    event,
+    template,
+    draft,
+    domain: domain.name,
     segment: await make('/segments', { name: 'Buyers' }),
     topic: await make('/topics', { name: 'News', default_subscription: 'opt_out' }),
     contact: await make('/contacts', { email: 'ada@example.org' }),

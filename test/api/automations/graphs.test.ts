@@ -24,7 +24,9 @@ async function faultsOf(graph: Graph): Promise<Record<string, string>> {
 const iso = (ms: number) => new Date(scene.clock.now() + ms).toISOString();
 const mail = (config: object = {}) => ({ template: { id: has.template, variables: { PRODUCT: 'Tea' } }, ...config });
 const rule = (field: string, operator: string, value?: unknown) => ({
-  ...{ type: 'rule', field, operator },
+  type: 'rule',
+  field,
+  operator,
   ...(value === undefined ? {} : { value }),
 });
 
@@ -35,11 +37,9 @@ describe('a graph', () => {
       rules: [rule('properties.seats', 'gte', 3), { type: 'or', rules: [rule('email', 'exists')] }],
     };
     const steps = [
-      ...[
-        start,
-        step('is-big', 'condition', tree),
-        step('thanks', 'send_email', mail({ subject: 'S', topic_id: has.topic })),
-      ],
+      start,
+      step('is-big', 'condition', tree),
+      step('thanks', 'send_email', mail({ subject: 'S', topic_id: has.topic })),
       step('until', 'delay', { until: iso(30 * DAY) }),
       step('note', 'contact_update', {
         first_name: null,
@@ -331,16 +331,12 @@ describe('a step', () => {
 
   it('a condition is a tree of rules over fields that contacts have', async () => {
     const good = [
-      ...[
-        rule('email', 'ends_with', '@example.org'),
-        rule('first_name', 'eq', null),
-        rule('unsubscribed', 'neq', true),
-      ],
-      ...[
-        rule('properties.plan', 'is_empty'),
-        rule('properties.seats', 'lt', 3),
-        rule('last_name', 'starts_with', 'L'),
-      ],
+      rule('email', 'ends_with', '@example.org'),
+      rule('first_name', 'eq', null),
+      rule('unsubscribed', 'neq', true),
+      rule('properties.plan', 'is_empty'),
+      rule('properties.seats', 'lt', 3),
+      rule('last_name', 'starts_with', 'L'),
     ];
     for (const one of good) await isTaken('condition', one);
     await isTaken('condition', { type: 'or', rules: good });

@@ -26,8 +26,14 @@ describe('GET /billing', () => {
     await givePlan(scene, other, 'pro');
     const plan = { code: 'pro', ...PLANS.pro };
     expect((await scene.api('GET', '/billing', { key: other.key })).body).toEqual({
-      ...{ object: 'billing', plan, effective_plan_code: 'pro', subscription: null },
-      ...{ currency: 'EUR', time_zone: 'UTC', self_service: true, payment_provider: 'none' },
+      object: 'billing',
+      plan,
+      effective_plan_code: 'pro',
+      subscription: null,
+      currency: 'EUR',
+      time_zone: 'UTC',
+      self_service: true,
+      payment_provider: 'none',
     });
   });
 

@@ -25,18 +25,36 @@ it('a month is closed an hour behind its end, with a line for the plan and one f
   const invoice = await onlyInvoice(scene, team);
   const plan = { plan_code: 'pro', plan_name: 'Pro' };
   expect(invoice).toEqual({
-    ...{ object: 'invoice', id: invoice.id, number: 'INV-000001', issued_at: '2026-12-01T01:00:00.000Z' },
-    ...{ month: '2026-11', period_start: '2026-11-01T00:00:00.000Z', period_end: '2026-12-01T00:00:00.000Z' },
-    ...{ time_zone: 'UTC', issuer: 'Mail Ltd, 1 Example Street', billed_to: 'Example Ltd', currency: 'EUR' },
+    object: 'invoice',
+    id: invoice.id,
+    number: 'INV-000001',
+    issued_at: '2026-12-01T01:00:00.000Z',
+    month: '2026-11',
+    period_start: '2026-11-01T00:00:00.000Z',
+    period_end: '2026-12-01T00:00:00.000Z',
+    time_zone: 'UTC',
+    issuer: 'Mail Ltd, 1 Example Street',
+    billed_to: 'Example Ltd',
+    currency: 'EUR',
     total_cents: 2080,
     lines: [
       {
-        ...{ kind: 'plan', ...plan, description: 'Pro, 30 of 30 days' },
-        ...{ quantity: 30, unit: 'days', price_cents: 2000, amount_cents: 2000 },
+        kind: 'plan',
+        ...plan,
+        description: 'Pro, 30 of 30 days',
+        quantity: 30,
+        unit: 'days',
+        price_cents: 2000,
+        amount_cents: 2000,
       },
       {
-        ...{ kind: 'overage', ...plan, description: 'Pro, 1001 emails beyond the included ones, by 1,000' },
-        ...{ quantity: 2, unit: 'thousands', price_cents: 40, amount_cents: 80 },
+        kind: 'overage',
+        ...plan,
+        description: 'Pro, 1001 emails beyond the included ones, by 1,000',
+        quantity: 2,
+        unit: 'thousands',
+        price_cents: 40,
+        amount_cents: 80,
       },
     ],
   });
@@ -132,7 +150,8 @@ it('however often it is begun, and by how many at once: one invoice for each tea
 
 it('a number that is rolled back is given again', async () => {
   await using scene = await billingScene();
-  const [first, second] = [await scene.team(), await scene.team()];
+  const first = await scene.team();
+  const second = await scene.team();
   for (const team of [first, second]) await givePlan(scene, team, 'pro');
   until(scene, '2026-12-01T02:00:00Z');
   const { db } = scene.app.world;
@@ -250,7 +269,8 @@ it('a payment provider fits the seam: pages of its own, and events in any order 
   await using scene = await billingScene();
   const team = await scene.team();
   const { world } = scene.app;
-  const [periodStart, periodEnd] = [Date.parse('2026-11-01T00:00:00Z'), Date.parse('2026-12-01T00:00:00Z')];
+  const periodStart = Date.parse('2026-11-01T00:00:00Z');
+  const periodEnd = Date.parse('2026-12-01T00:00:00Z');
   const states = { now: { status: 'active', plan: 'pro', periodStart, periodEnd } as ProviderSubscription };
   const { provider, waiting } = providerOf(states);
   const asked = async (count: number) => expect.poll(() => waiting.length).toBe(count);

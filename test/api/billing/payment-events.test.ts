@@ -63,7 +63,8 @@ describe('POST /billing/events', () => {
     expect(await post(signed())).toEqual({ status: 200, body: { object: 'payment_event', received: true } });
     const { body } = await scene.api('GET', '/billing', { key: team.key });
     expect(body).toMatchObject({
-      ...{ plan: { code: 'pro' }, payment_provider: 'example' },
+      plan: { code: 'pro' },
+      payment_provider: 'example',
       subscription: { status: 'active', current_period_end: new Date(scene.clock.now() + 30 * DAY_MS).toISOString() },
     });
   });
@@ -112,7 +113,8 @@ describe('POST /billing/events', () => {
   it.each(refused)('refuses one $why, and asks nobody', async ({ event }) => {
     const { status, body } = await post(event());
     expect([status, body.name, body.message]).toEqual([
-      ...[400, 'validation_error'],
+      400,
+      'validation_error',
       expect.stringContaining('The event is refused.'),
     ]);
     expect([rig.asked, await planOf()]).toEqual([0, 'standard']);
@@ -154,7 +156,9 @@ describe('POST /billing/events', () => {
     pays('pro', { status: 'past_due' });
     await post(signed());
     const change = (details: object) => ({
-      ...{ action: 'billing.plan_changed', subject_id: team.id, address: null },
+      action: 'billing.plan_changed',
+      subject_id: team.id,
+      address: null,
       actor: { kind: 'system', id: null, name: 'payment provider example' },
       details,
     });

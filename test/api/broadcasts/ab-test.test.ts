@@ -17,7 +17,11 @@ describe('ab', () => {
   it('is written into a draft, changed, copied and taken away', async () => {
     const id = await desk.make({ ab: { ...AB, subjects: ['Other', 'Third', 'Fourth'] } });
     expect((await desk.get(id)).ab).toEqual({
-      ...{ test_percent: 20, wait_minutes: 60, winner: null, decided_by: null, decides_at: null },
+      test_percent: 20,
+      wait_minutes: 60,
+      winner: null,
+      decided_by: null,
+      decides_at: null,
       variants: [desk.draft.subject, 'Other', 'Third', 'Fourth'].map(variant),
     });
     const copy = (await desk.call('POST', `/broadcasts/${id}/duplicate`)).body.id as string;

@@ -101,7 +101,8 @@ describe('a page', () => {
     const { db } = scene.app.world;
     const at = now();
     expect([
-      ...[await page(id, 'a'), await begin(id, 'a')],
+      await page(id, 'a'),
+      await begin(id, 'a'),
       await db.tx((tx) => finishBroadcast(tx, { id, owner: 'a', at })),
       await db.tx((tx) => failBroadcast(tx, { id, owner: 'a', reason: 'x', at })),
       await db.tx((tx) => holdBroadcast(tx, { id, owner: 'a', reason: 'x', at })),

@@ -29,7 +29,9 @@ async function openReaders() {
   await desk.call('POST', '/contact-properties', { key: 'plan', type: 'string', fallback_value: 'free <plan>' });
   await desk.call('POST', '/contact-properties', { key: 'city', type: 'string' });
   const contact = {
-    ...{ email: `Ada@${desk.domain.name}`, first_name: 'Ada <b>', last_name: 'Lovelace' },
+    email: `Ada@${desk.domain.name}`,
+    first_name: 'Ada <b>',
+    last_name: 'Lovelace',
     properties: { city: 'London & Paris' },
     segments: [{ id: desk.segment }],
   };
@@ -113,7 +115,8 @@ describe('POST /broadcasts/{id}/preview', () => {
     });
     await desk.call('POST', `/templates/t-${desk.segment}/publish`);
     const content = { html: null, template: { id: `t-${desk.segment}` }, preview_text: 'So {{{MOOD}}}' };
-    const [draft, fixed] = [await desk.make(content), await desk.make(content)];
+    const draft = await desk.make(content);
+    const fixed = await desk.make(content);
     await desk.call('POST', `/broadcasts/${fixed}/send`, { scheduled_at: 'in 2 hours' });
     await desk.call('PATCH', `/templates/t-${desk.segment}`, {
       html: '<p>Now {{{MOOD}}}</p>',
@@ -153,7 +156,9 @@ describe('POST /broadcasts/{id}/preview', () => {
     const long = await desk.make({ html: '{{{city}}}'.repeat(100_000) });
     const refused = await preview(desk, long, { contact_id: contact.id });
     expect([...said(refused), refused.body.message]).toEqual([
-      ...[422, 'validation_error', expect.stringMatching(/more than 2097152 characters/)],
+      422,
+      'validation_error',
+      expect.stringMatching(/more than 2097152 characters/),
     ]);
   });
 });
@@ -178,8 +183,13 @@ describe('POST /broadcasts/{id}/test', () => {
     for (const [i, emailId] of sent.body.ids.entries()) {
       const { body } = await desk.call('GET', `/emails/${emailId}`);
       expect(body).toMatchObject({
-        ...{ from: desk.draft.from, to: [to[i]], reply_to: ['answers@example.org'], last_event: 'delivered' },
-        ...{ subject: '[Test] For Ada <b>', html: shown.html, text: shown.text },
+        from: desk.draft.from,
+        to: [to[i]],
+        reply_to: ['answers@example.org'],
+        last_event: 'delivered',
+        subject: '[Test] For Ada <b>',
+        html: shown.html,
+        text: shown.text,
         tags: [{ name: 'broadcast_test', value: id }],
       });
     }
@@ -199,7 +209,9 @@ describe('POST /broadcasts/{id}/test', () => {
     await desk.call('POST', `/broadcasts/${id}/cancel`);
     const refused = await test(desk, id, { to: 'me@example.org' });
     expect([...said(refused), refused.body.message]).toEqual([
-      ...[403, 'validation_error', 'This broadcast is canceled; only a draft or one that is scheduled can be tested.'],
+      403,
+      'validation_error',
+      'This broadcast is canceled; only a draft or one that is scheduled can be tested.',
     ]);
     await scene.settled();
   });
@@ -211,17 +223,23 @@ describe('POST /broadcasts/{id}/test', () => {
       return [...said(refused), refused.body.message];
     };
     expect(await of({ from: 'a@nowhere.example', html: null })).toEqual([
-      ...[422, 'validation_error', expect.stringMatching(/^from: the domain nowhere\.example is not verified/)],
+      422,
+      'validation_error',
+      expect.stringMatching(/^from: the domain nowhere\.example is not verified/),
     ]);
     expect(await of({ html: null })).toEqual([422, 'validation_error', expect.stringMatching(/^There is no body/)]);
     expect(await of({}, { to: [] })).toEqual([400, 'validation_error', expect.stringMatching(/^to must be/)]);
     const many = Array.from({ length: 11 }, (_, n) => `a${n}@example.org`);
     expect(await of({}, { to: many })).toEqual([400, 'validation_error', expect.stringMatching(/1 to 10 addresses/)]);
     expect(await of({}, { to: ['a@example.org', 'b'] })).toEqual([
-      ...[400, 'validation_error', expect.stringMatching(/^to\.1: /)],
+      400,
+      'validation_error',
+      expect.stringMatching(/^to\.1: /),
     ]);
     expect(await of({}, { to: 'a@example.org', contact_id: desk.segment })).toEqual([
-      ...[404, 'not_found', 'Contact not found.'],
+      404,
+      'not_found',
+      'Contact not found.',
     ]);
     expect((await desk.call('GET', '/emails')).body.data).toEqual([]);
     // Nobody's list: neither a segment nor a postal address is asked for.

@@ -34,11 +34,25 @@ describe('POST /broadcasts', () => {
       template_id: null,
       status: 'draft',
       created_at: new Date(scene.clock.now()).toISOString(),
-      ...{ recipients: 0, excluded: 0, total: null, waiting_reason: null, held: null, failed_reason: null },
+      recipients: 0,
+      excluded: 0,
+      total: null,
+      waiting_reason: null,
+      held: null,
+      failed_reason: null,
       counts: {
-        ...{ sent: 0, delivered: 0, opened: 0, clicked: 0, bounced: 0, complained: 0, unsubscribed: 0, suppressed: 0 },
+        sent: 0,
+        delivered: 0,
+        opened: 0,
+        clicked: 0,
+        bounced: 0,
+        complained: 0,
+        unsubscribed: 0,
+        suppressed: 0,
       },
-      ...{ local_time: false, ab: null, next_at: null },
+      local_time: false,
+      ab: null,
+      next_at: null,
     });
   });
 
@@ -46,7 +60,13 @@ describe('POST /broadcasts', () => {
     const { from, subject } = desk.draft;
     const { body } = await desk.call('POST', '/broadcasts', { from, subject });
     expect(await desk.get(body.id)).toMatchObject({
-      ...{ name: subject, segment_id: null, reply_to: [], preview_text: null, html: null, text: null, topic_id: null },
+      name: subject,
+      segment_id: null,
+      reply_to: [],
+      preview_text: null,
+      html: null,
+      text: null,
+      topic_id: null,
     });
     expect(said(await desk.call('POST', '/broadcasts', { subject }))).toEqual([422, 'missing_required_field']);
     expect(said(await desk.call('POST', '/broadcasts', { from }))).toEqual([422, 'missing_required_field']);
@@ -123,9 +143,17 @@ describe('GET /broadcasts', () => {
     expect(await idsOf('status=queued')).toEqual([ids[1]]);
     expect(await idsOf('status=draft&search=ei')).toEqual([ids[2]]);
     expect((await listed('limit=1')).data[0]).toEqual({
-      ...{ id: ids[3], name: 'vier', segment_id: own.segment, audience_id: own.segment, topic_id: null },
-      ...{ status: 'draft', created_at: new Date(scene.clock.now()).toISOString() },
-      ...{ recipients: 0, excluded: 0, total: null, held: null },
+      id: ids[3],
+      name: 'vier',
+      segment_id: own.segment,
+      audience_id: own.segment,
+      topic_id: null,
+      status: 'draft',
+      created_at: new Date(scene.clock.now()).toISOString(),
+      recipients: 0,
+      excluded: 0,
+      total: null,
+      held: null,
     });
     expect((await own.call('GET', '/usage')).body.broadcasts).toEqual({ used: 4, limit: null });
   });
@@ -199,7 +227,9 @@ describe('PATCH and DELETE /broadcasts/{id}', () => {
     expect(said(await desk.call('DELETE', `/broadcasts/${sent}`))).toEqual([403, 'validation_error']);
     const refused = await desk.call('PATCH', `/broadcasts/${sent}`, { subject: 'Other' });
     expect([...said(refused), refused.body.message]).toEqual([
-      ...[400, 'validation_error', 'This broadcast is queued; only a draft can be changed.'],
+      400,
+      'validation_error',
+      'This broadcast is queued; only a draft can be changed.',
     ]);
     expect((await desk.get(sent)).subject).toBe(desk.draft.subject);
   });

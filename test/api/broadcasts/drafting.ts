@@ -28,7 +28,11 @@ export async function openDesk(scene: Scene): Promise<Desk> {
     html: '<p>Hello {{{FIRST_NAME|friend}}}</p>',
   };
   return {
-    ...{ team, domain, segment, draft, call },
+    team,
+    domain,
+    segment,
+    draft,
+    call,
     make: async (change = {}) => (await call('POST', '/broadcasts', { ...draft, ...change })).body.id as string,
     get: async (id) => (await call('GET', `/broadcasts/${id}`)).body,
   };

@@ -80,7 +80,8 @@ describe('the checklist of one that goes at the local hour', () => {
     const segment = (await desk.call('POST', '/segments', { name: 'Named', filter })).body.id as string;
     const id = await desk.make({ local_time: true, segment_id: segment });
     expect(await check(desk, id)).toMatchObject({
-      ...{ status: 'warn', details: [] },
+      status: 'warn',
+      details: [],
       message: 'Contacts have no property timezone of the type string; all get it at the time of scheduled_at itself.',
     });
     await desk.call('POST', '/contact-properties', { key: 'timezone', type: 'string' });
@@ -93,7 +94,9 @@ describe('the checklist of one that goes at the local hour', () => {
     await add('d@example.org', 'Reader', '+02:00');
     await add('e@example.org', 'Other', 'Mars');
     expect(await check(desk, id)).toEqual({
-      ...{ name: 'local_time', status: 'warn', details: ['+02:00', 'Berlin'] },
+      name: 'local_time',
+      status: 'warn',
+      details: ['+02:00', 'Berlin'],
       message:
         '2 members have a timezone that is none of IANA; they and members without a time zone get it at the time of scheduled_at itself.',
     });

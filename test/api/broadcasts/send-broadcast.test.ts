@@ -159,7 +159,9 @@ describe('the gate', () => {
     await desk.call('DELETE', '/templates/gone');
     const refused = await send(desk, id);
     expect([...said(refused), refused.body.message]).toEqual([
-      ...[422, 'validation_error', 'There is no body; give html, text or a published template.'],
+      422,
+      'validation_error',
+      'There is no body; give html, text or a published template.',
     ]);
     await desk.call('PATCH', `/broadcasts/${id}`, { html: 'x' });
     await desk.call('DELETE', `/segments/${desk.segment}`);

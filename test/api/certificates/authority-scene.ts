@@ -73,7 +73,11 @@ export async function startWithAuthority(
   }
 
   return {
-    ...{ scene, ca, operator, look, shown },
+    scene,
+    ca,
+    operator,
+    look,
+    shown,
     async listed() {
       const { body } = await scene.api('GET', '/operator/certificates', { key: operator });
       return body.certificates as Listed[];

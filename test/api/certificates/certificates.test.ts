@@ -30,13 +30,17 @@ function talk(socket: net.Socket) {
 
 async function heldOpen({ scene, ca }: AuthorityScene) {
   const secure = tls.connect({
-    ...{ host: '127.0.0.1', port: scene.app.http?.securePorts[0] ?? 0, servername: NAME },
-    ...{ ca: [...ca.trust], rejectUnauthorized: false },
+    host: '127.0.0.1',
+    port: scene.app.http?.securePorts[0] ?? 0,
+    servername: NAME,
+    ca: [...ca.trust],
+    rejectUnauthorized: false,
   });
   await once(secure, 'secureConnect');
   const port = scene.app.smtp?.listening.find((each) => each.tls === 'implicit')?.port ?? 0;
   const mail = tls.connect({ host: '127.0.0.1', port, servername: NAME, rejectUnauthorized: false });
-  const [web, smtp] = [talk(secure), talk(mail)];
+  const web = talk(secure);
+  const smtp = talk(mail);
   await smtp.say('', /^220 /);
   // Whoever has logged in may stay for as long as it says something.
   await smtp.say('EHLO test\r\n', /250 [^\r]+\r\n$/);

@@ -43,7 +43,9 @@ async function passing<T>(work: Promise<T>): Promise<T> {
 it('a certificate is issued, with a wildcard, and nothing of it stays in the zone', async () => {
   await start({ names: [`*.${NAME}`] });
   zone.primary.records.push({
-    ...{ name: PROOF, class: CLASSES.IN, ttl: 60 },
+    name: PROOF,
+    class: CLASSES.IN,
+    ttl: 60,
     data: recordDataOf({ name: PROOF, type: 'TXT', value: 'of somebody else', priority: null }),
   });
   await at.look();
@@ -122,7 +124,7 @@ it('a zone that the provider does not have is named', async () => {
 it('an alias at the name of the proof is named, and left', async () => {
   await start();
   const alias = { name: PROOF, type: 'CNAME', value: 'proofs.elsewhere.example', priority: null } as const;
-  zone.primary.records.push({ ...{ name: PROOF, class: CLASSES.IN, ttl: 60 }, data: recordDataOf(alias) });
+  zone.primary.records.push({ name: PROOF, class: CLASSES.IN, ttl: 60, data: recordDataOf(alias) });
   await at.look();
   expect((await at.listed())[0]?.last_error).toContain(`${PROOF} is a CNAME in the zone ${NAME}`);
   expect(zone.primary.heard.filter(isUpdate)).toEqual([]);

@@ -24,7 +24,9 @@ it('a tracking host gets one of its own once it leads here, is shown it by name,
   const host = await trackedDomain(at, 'shop.example');
   await at.look();
   expect(ca.ordered).toEqual(['api.rasket.test rasket.test', host]);
-  const [own, api, tracking] = [await at.shown(), await at.shown('api.rasket.test'), await at.shown(host)];
+  const own = await at.shown();
+  const api = await at.shown('api.rasket.test');
+  const tracking = await at.shown(host);
   expect([own.isTrusted, api.isTrusted, tracking.isTrusted]).toEqual([true, true, true]);
   expect(api.serial).toBe(own.serial);
   expect(tracking.serial).not.toBe(own.serial);
@@ -119,10 +121,8 @@ it('the path of challenges answers tokens of orders and leads nowhere; the port 
       expect([tail, (await get(port, folder + tail, { host: 'rasket.test' })).status]).toEqual([tail, 404]);
   }
   expect(await get(redirect, '/docs?a=1', { host: 'rasket.test:80' })).toMatchObject({
-    ...{
-      status: 308,
-      location: `https://rasket.test${secure === 443 ? '' : `:${scene.app.world.config.https.ports[0]}`}/docs?a=1`,
-    },
+    status: 308,
+    location: `https://rasket.test${secure === 443 ? '' : `:${scene.app.world.config.https.ports[0]}`}/docs?a=1`,
   });
   expect((await get(redirect, '/emails', { host: 'rasket.test' }, 'POST')).status).toBe(403);
   expect((await get(redirect, '/', { host: 'a b' })).status).toBe(403);

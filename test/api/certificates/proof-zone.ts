@@ -25,8 +25,13 @@ export async function startProofZone(name: string): Promise<ProofZone> {
     'ca.test': { A: ['127.0.0.1'] },
   });
   const office = {
-    ...{ kind: 'rfc2136', zones: [name], teams: [], server: '127.0.0.1', port: primary.port },
-    ...{ key_name: 'rasket-key', key_secret: Buffer.alloc(32, 9).toString('base64') },
+    kind: 'rfc2136',
+    zones: [name],
+    teams: [],
+    server: '127.0.0.1',
+    port: primary.port,
+    key_name: 'rasket-key',
+    key_secret: Buffer.alloc(32, 9).toString('base64'),
   };
   const proof = `_acme-challenge.${name}`;
   const written = (owner: string): string[] =>
@@ -36,7 +41,10 @@ export async function startProofZone(name: string): Promise<ProofZone> {
       .map(({ value }) => value);
   let now: string[] = [];
   const zone: ProofZone = {
-    ...{ primary, shown, written, isLate: false },
+    primary,
+    shown,
+    written,
+    isLate: false,
     settings: {
       dns_providers: { office },
       dns: { servers: [shown.server], timeout_ms: 20_000, tries: 1, authority_port: shown.port },

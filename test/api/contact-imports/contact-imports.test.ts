@@ -66,7 +66,12 @@ describe('POST /contacts/imports', () => {
     });
     const at = new Date(scene.clock.now()).toISOString();
     const item = {
-      ...{ id, status: 'completed', created_at: at, completed_at: at, counts, on_conflict: 'skip' },
+      id,
+      status: 'completed',
+      created_at: at,
+      completed_at: at,
+      counts,
+      on_conflict: 'skip',
       start_automations: false,
       ignored_columns: [{ column: 5, name: 'Notes' }],
     };
@@ -281,30 +286,32 @@ describe('POST /contacts/imports', () => {
     const team = await scene.team();
     await call(team, 'POST', '/contact-properties', { key: 'seats', type: 'number' });
     const rows = [
-      ...['good@example.org,G,1', 'nonsense,N,1', ',Nobody,1', 'Name <n@example.org>,N,1', 'a b@example.org,S,1'],
-      ...[
-        'seats@example.org,S,many',
-        `long@example.org,${'x'.repeat(201)},1`,
-        'wide@example.org,W,1,2,3',
-        'short@example.org',
-      ],
-      ...['nul\0@example.org,N,1', 'huge@example.org,H,1e300', 'last@example.org,L,2'],
+      'good@example.org,G,1',
+      'nonsense,N,1',
+      ',Nobody,1',
+      'Name <n@example.org>,N,1',
+      'a b@example.org,S,1',
+      'seats@example.org,S,many',
+      `long@example.org,${'x'.repeat(201)},1`,
+      'wide@example.org,W,1,2,3',
+      'short@example.org',
+      'nul\0@example.org,N,1',
+      'huge@example.org,H,1e300',
+      'last@example.org,L,2',
     ];
     const { counts, failures } = await imported(team, `email,first_name,seats\n${rows.join('\n')}`);
     expect(counts).toEqual({ total: 12, created: 3, updated: 0, skipped: 0, failed: 9 });
     expect(await emailsOf(team)).toEqual(['good@example.org', 'short@example.org', 'last@example.org']);
     expect(failures.map(({ row }) => row)).toEqual([3, 4, 5, 6, 7, 8, 9, 11, 12]);
     expect(failures.map(({ value }) => value)).toEqual([
-      ...[
-        'nonsense',
-        null,
-        'Name <n@example.org>',
-        'a b@example.org',
-        'many',
-        'x'.repeat(200),
-        '2',
-        'nul\uFFFD@example.org',
-      ],
+      'nonsense',
+      null,
+      'Name <n@example.org>',
+      'a b@example.org',
+      'many',
+      'x'.repeat(200),
+      '2',
+      'nul\uFFFD@example.org',
       '1e300',
     ]);
     for (const { reason } of failures) expect(reason.length).toBeGreaterThan(5);
@@ -373,7 +380,8 @@ it('a lease of an import is taken by one, renewed by that one alone, and taken b
   const team = await quiet.team();
   const { db } = quiet.app.world;
   const id = (await uploadIn(quiet, team, 'email\na@b.example\n')).body.id as string;
-  const [one, other] = [quiet.app.world.ids.uuid(), quiet.app.world.ids.uuid()];
+  const one = quiet.app.world.ids.uuid();
+  const other = quiet.app.world.ids.uuid();
   const claim = async (owner: string, now: number): Promise<number> =>
     (await claimImports(db, { owner, now, until: now + 1000 }, [id])).length;
   expect(await claim(one, 1000)).toBe(1);

@@ -15,7 +15,9 @@ it('a team with many imports in line keeps no other team waiting for all of them
   };
   const statusOf = async (team: Team, id: string): Promise<string> =>
     (await scene.api('GET', `/contacts/imports/${id}`, { key: team.key })).body.status;
-  const [first, second, patient] = [await scene.team(), await scene.team(), await scene.team()];
+  const first = await scene.team();
+  const second = await scene.team();
+  const patient = await scene.team();
   const rows = Array.from({ length: ROWS }, (_, i) => `person${i}@example.org\n`).join('');
   // All of them are in line before the first is begun, however long it takes to hand them in.
   await scene.app.imports?.stop(0);
@@ -35,7 +37,8 @@ it('a team with many imports in line keeps no other team waiting for all of them
 
 it('a file that takes long is put back for another team’s, goes on later, and counts every row once', async () => {
   await using scene = await startScene({ config: { imports: { max_at_once: 1, slice_seconds: 0 } } });
-  const [greedy, patient] = [await scene.team(), await scene.team()];
+  const greedy = await scene.team();
+  const patient = await scene.team();
   const rows = Array.from({ length: ROWS }, (_, i) => `person${i}@example.org\n`).join('');
   const upload = async ({ key }: Team, file: string): Promise<string> =>
     (await scene.api('POST', '/contacts/imports', { key, ...formOf(file, {}) })).body.id as string;
@@ -56,7 +59,8 @@ it('a file that takes long is put back for another team’s, goes on later, and 
 
 it('a team may have twenty imports open, and the next one when one of them has ended', async () => {
   await using scene = await startScene({ roles: ['http'] });
-  const [team, other] = [await scene.team(), await scene.team()];
+  const team = await scene.team();
+  const other = await scene.team();
   const upload = ({ key }: Team) =>
     scene.api('POST', '/contacts/imports', { key, ...formOf('email\na@b.example\n', {}) });
   const made: { id: string }[] = [];

@@ -190,8 +190,11 @@ describe('what is no CSV file, or not one of contacts', () => {
     const socket = net.connect(Number(port), hostname).pause();
     const head = [
       'POST /contacts/imports HTTP/1.1',
-      ...['host: x', 'user-agent: test', `authorization: Bearer ${team.key}`],
-      ...['content-type: multipart/form-data; boundary=b1', `content-length: ${body.length}`],
+      'host: x',
+      'user-agent: test',
+      `authorization: Bearer ${team.key}`,
+      'content-type: multipart/form-data; boundary=b1',
+      `content-length: ${body.length}`,
     ].join('\r\n');
     socket.write(`${head}\r\n\r\n`);
     await new Promise<void>((resolve, reject) => {

@@ -61,8 +61,15 @@ describe('POST /contacts', () => {
     expect(event).toMatchObject({
       type: 'contact.created',
       data: {
-        ...{ id, segment_ids: [segment], audience_id: segment, email: 'Ada.L+x@example.org', unsubscribed: false },
-        ...{ first_name: 'Ada', last_name: 'Lovelace', created_at: listed.created_at, updated_at: listed.created_at },
+        id,
+        segment_ids: [segment],
+        audience_id: segment,
+        email: 'Ada.L+x@example.org',
+        unsubscribed: false,
+        first_name: 'Ada',
+        last_name: 'Lovelace',
+        created_at: listed.created_at,
+        updated_at: listed.created_at,
       },
     });
     expect(await consents(id)).toEqual(['opt_in']);
@@ -145,7 +152,8 @@ describe('POST /contacts', () => {
   });
 
   it('takes segments by id alone, and refuses a segment or topic that is not the team’s', async () => {
-    const [team, stranger] = [await scene.team(), await scene.team()];
+    const team = await scene.team();
+    const stranger = await scene.team();
     const mine = (await call(team, 'POST', '/segments', { name: 'Mine' })).body.id;
     const theirs = (await call(stranger, 'POST', '/segments', { name: 'Theirs' })).body.id;
     const id = await create(team, { email: 'a@example.org', segments: [mine] });

@@ -196,10 +196,8 @@ describe('the page to unsubscribe', () => {
 describe('the preference page', () => {
   it('has public topics and those that the contact takes part in; what is saved is what differs', async () => {
     const team = await scene.team();
-    const [news, offers] = [
-      await topic(team, 'News'),
-      await topic(team, 'Offers', { default_subscription: 'opt_out' }),
-    ];
+    const news = await topic(team, 'News');
+    const offers = await topic(team, 'Offers', { default_subscription: 'opt_out' });
     const secret = { visibility: 'private', default_subscription: 'opt_out' };
     const [beta] = [await topic(team, 'Beta', secret), await topic(team, 'Hidden', secret)];
     const ada = await person(team, 'ada@example.org', { topics: [{ id: beta, subscription: 'opt_in' }] });
@@ -323,13 +321,14 @@ describe('a link', () => {
     const token = unsubscribe.split('/').at(-1) ?? '';
     const first = token.startsWith('A') ? 'B' : 'A';
     for (const path of [
-      ...[
-        '/unsubscribe/',
-        '/unsubscribe/x',
-        `/unsubscribe/${token.slice(0, -1)}`,
-        `/unsubscribe/${first}${token.slice(1)}`,
-      ],
-      ...[`/unsubscribe/${token}A`, `/unsubscribe/${token}/x`, `/confirm/${token}`, `/preferences/${'A'.repeat(8000)}`],
+      '/unsubscribe/',
+      '/unsubscribe/x',
+      `/unsubscribe/${token.slice(0, -1)}`,
+      `/unsubscribe/${first}${token.slice(1)}`,
+      `/unsubscribe/${token}A`,
+      `/unsubscribe/${token}/x`,
+      `/confirm/${token}`,
+      `/preferences/${'A'.repeat(8000)}`,
     ]) {
       for (const body of [undefined, ONE_CLICK]) {
         const answer = await visit(scene, path, body === undefined ? {} : { body });

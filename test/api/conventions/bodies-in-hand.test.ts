@@ -27,8 +27,12 @@ describe('bodies that are under way', () => {
     const connection = await connectRaw(scene.url);
     uploads.push(connection);
     const lines = [
-      ...[`${target} HTTP/1.1`, 'Host: x', 'User-Agent: by-hand/1', `Authorization: Bearer ${team?.key}`],
-      ...['Content-Type: application/json', `Content-Length: ${LARGEST_BYTES}`],
+      `${target} HTTP/1.1`,
+      'Host: x',
+      'User-Agent: by-hand/1',
+      `Authorization: Bearer ${team?.key}`,
+      'Content-Type: application/json',
+      `Content-Length: ${LARGEST_BYTES}`,
     ];
     connection.write(`${lines.join('\r\n')}\r\n\r\n`);
     connection.write(Buffer.alloc(bytes, ' '));
@@ -65,7 +69,9 @@ describe('bodies that are under way', () => {
   it('are not those that are refused and read to their end for a proxy: what is dropped counts for nobody', async () => {
     const config = {
       http: {
-        ...{ email_body_limit_bytes: LARGEST_BYTES, body_limit_bytes: 100_000, trusted_proxies: ['127.0.0.1/32'] },
+        email_body_limit_bytes: LARGEST_BYTES,
+        body_limit_bytes: 100_000,
+        trusted_proxies: ['127.0.0.1/32'],
       },
     };
     await using behind = await startScene({ roles: ['http'], config });
@@ -73,8 +79,12 @@ describe('bodies that are under way', () => {
     const dropped = await connectRaw(behind.url);
     uploads.push(dropped);
     const lines = [
-      ...['POST /emails HTTP/1.1', 'Host: x', 'User-Agent: by-hand/1', `Authorization: Bearer ${team.key}`],
-      ...['Content-Type: application/json', 'Content-Length: 10000000'],
+      'POST /emails HTTP/1.1',
+      'Host: x',
+      'User-Agent: by-hand/1',
+      `Authorization: Bearer ${team.key}`,
+      'Content-Type: application/json',
+      'Content-Length: 10000000',
     ];
     dropped.write(`${lines.join('\r\n')}\r\n\r\n`);
     await new Promise<unknown>((done) => dropped.socket.write(Buffer.alloc(650_000, ' '), done));

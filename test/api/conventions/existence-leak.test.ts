@@ -47,7 +47,8 @@ describe('what belongs to another team answers byte for byte as what does not ex
       const { method, path, body } = sampleCall(operation, ids);
       return scene.api(method, `${path}?${queryOf(operation, '')}`, { key: stranger.key, body });
     };
-    const [foreign, absent] = [await ask(theirs), await ask(nobodys)];
+    const foreign = await ask(theirs);
+    const absent = await ask(nobodys);
     expect(foreign).toMatchObject({ status: 404, body: { name: 'not_found' } });
     expect(comparable(foreign)).toEqual(comparable(absent));
   });
@@ -95,8 +96,10 @@ describe('what belongs to another team answers byte for byte as what does not ex
       const body = { name: 'Pinned', permission: 'sending_access', domain_id: id };
       return scene.api('POST', '/api-keys', { key: stranger.key, body });
     };
-    const [theirId, nobodysId] = [theirs['domain_id'] ?? '', randomUUID()];
-    const [foreign, absent] = [await ask(theirId), await ask(nobodysId)];
+    const theirId = theirs['domain_id'] ?? '';
+    const nobodysId = randomUUID();
+    const foreign = await ask(theirId);
+    const absent = await ask(nobodysId);
     expect(foreign.status).toBe(422);
     expect(comparable(foreign).text.replaceAll(theirId, 'ID')).toBe(
       comparable(absent).text.replaceAll(nobodysId, 'ID'),

@@ -165,7 +165,10 @@ describe.each(listed)('id_end of $family', ({ path, make, filter, key = () => te
 
 it('what waits is found by the id of its email too, at each of its destinations', async () => {
   const { id } = await post('/emails', {
-    ...{ from: `a@${kept.domain}`, to: ['x@example.org', 'y@example.net'], subject: 'Two', text: 'x' },
+    from: `a@${kept.domain}`,
+    to: ['x@example.org', 'y@example.net'],
+    subject: 'Two',
+    text: 'x',
   });
   const found = (await asked(WAITING, { id_end: digits(id).slice(-8) }, operator)).body;
   expect(found.data.map((row: { destination: string }) => row.destination).sort()).toEqual([

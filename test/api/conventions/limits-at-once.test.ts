@@ -51,7 +51,13 @@ async function fill(table: string, count: number, rowOf: (n: number, id: string)
 
 const fillProperties = (team: Team) =>
   fill('contact_properties', 200 - LEFT, (n, id) => ({
-    ...{ id, team_id: team.id, key: `p${n}`, key_folded: `p${n}`, type: 'string', slot: n + 1, created_at: 0 },
+    id,
+    team_id: team.id,
+    key: `p${n}`,
+    key_folded: `p${n}`,
+    type: 'string',
+    slot: n + 1,
+    created_at: 0,
   }));
 
 async function upload(team: Team, column_map: object): Promise<number> {
@@ -88,14 +94,12 @@ const FAMILIES: { what: string; prepare: (team: Team) => Promise<Make>; refused?
     what: 'topics',
     async prepare(team) {
       await fill('topics', 200 - LEFT, (n, id) => ({
-        ...{
-          id,
-          team_id: team.id,
-          name: `t${n}`,
-          default_subscription: 'opt_in',
-          visibility: 'private',
-          created_at: 0,
-        },
+        id,
+        team_id: team.id,
+        name: `t${n}`,
+        default_subscription: 'opt_in',
+        visibility: 'private',
+        created_at: 0,
       }));
       return (n) => post(team, '/topics', { name: `new${n}`, default_subscription: 'opt_in' });
     },
@@ -126,7 +130,12 @@ const FAMILIES: { what: string; prepare: (team: Team) => Promise<Make>; refused?
     async prepare(team) {
       const { name } = await receivingDomainOf(scene, team);
       await fill('inbound_rules', 200 - LEFT, (n, id) => ({
-        ...{ id, team_id: team.id, pattern: `r${n}@made.example`, action: 'drop', forward_to: '[]', created_at: 0 },
+        id,
+        team_id: team.id,
+        pattern: `r${n}@made.example`,
+        action: 'drop',
+        forward_to: '[]',
+        created_at: 0,
       }));
       return (n) => post(team, '/inbound-rules', { pattern: `new${n}@${name}`, action: 'drop' });
     },

@@ -153,7 +153,8 @@ describe('of two faults in one request, the one of the lower rank is named', () 
     team = await scene.team();
     domain = (await team.domain()).name;
     const issue = (name: string) => scene.api('POST', '/api-keys', { key: team.key, body: { name } });
-    const [revoked, suspended] = [await issue('Revoked'), await issue('Suspended')];
+    const revoked = await issue('Revoked');
+    const suspended = await issue('Suspended');
     await scene.api('DELETE', `/api-keys/${revoked.body.id}`, { key: team.key });
     await scene.app.world.db.run('update api_keys set status = ? where id = ?', ['suspended', suspended.body.id]);
     keys = {
@@ -206,7 +207,8 @@ describe('of two faults in one request, the one of the lower rank is named', () 
   it.each(possible.map(([a, b]) => [`${a.rank} ${a.name}`, `${b.rank} ${b.name}`, a, b] as const))(
     '%s before %s',
     async (_, __, first, second) => {
-      const [alone, both] = [await askWith(first), await askWith(first, second)];
+      const alone = await askWith(first);
+      const both = await askWith(first, second);
       expect({ status: both.status, error: both.body.name }).toEqual({ status: first.status, error: first.error });
       // Several faults share a name: the text tells them apart.
       const textOf = (message: string): string => message.replace(/ in JSON at position.*/, '');

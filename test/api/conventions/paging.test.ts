@@ -282,7 +282,8 @@ describe.each(listed)(`paging through ${COUNT} $family`, (list) => {
   });
 
   it('a page back leads to the page one came from', async () => {
-    const [one, two] = [all.slice(0, 10), all.slice(10, 20)];
+    const one = all.slice(0, 10);
+    const two = all.slice(10, 20);
     expect((await page(`limit=10&after=${one.at(-1)}&${every}`)).ids).toEqual(two);
     expect((await page(`limit=10&before=${two[0]}&${every}`)).ids).toEqual(one);
   });

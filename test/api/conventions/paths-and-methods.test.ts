@@ -97,7 +97,8 @@ describe('paths and methods', () => {
     const get = (path: string) =>
       `GET ${path} HTTP/1.1\r\nHost: x\r\nUser-Agent: x\r\nAuthorization: Bearer ${team.key}\r\n\r\n`;
     connection.write(get('/api/v1/domains?limit=5') + get('/domains?limit=5'));
-    const [below, above] = [await connection.answer(), await connection.answer()];
+    const below = await connection.answer();
+    const above = await connection.answer();
     connection.socket.destroy();
     expect(below.status).toBe(200);
     expect(below.text).toBe(above.text);
@@ -121,7 +122,15 @@ describe('paths and methods', () => {
   });
 
   const AT_FAULT = [
-    ...['%', '%zz', '%f', '%ff', '%C0%80', '%ED%A0%80', 'a'.repeat(1001), 'a'.repeat(8000), '%41'.repeat(2000)],
+    '%',
+    '%zz',
+    '%f',
+    '%ff',
+    '%C0%80',
+    '%ED%A0%80',
+    'a'.repeat(1001),
+    'a'.repeat(8000),
+    '%41'.repeat(2000),
   ];
   it.each(AT_FAULT)(
     'the path parameter %.20s is a parameter at fault: the credential is asked first, then it is 422',

@@ -45,7 +45,8 @@ describe('the rate limit, with the default settings', () => {
   it('a person has a bucket of their own, so that no burst of an application shuts them out of their team', async () => {
     const team = await scene.team();
     const { person } = peopleOf(scene);
-    const [ada, bob] = [await person({ team }), await person({ team })];
+    const ada = await person({ team });
+    const bob = await person({ team });
     for (let i = 0; i < 11; i++) await scene.api('GET', '/domains', { key: team.key });
     expect((await scene.api('GET', '/domains', { key: team.key })).status).toBe(429);
     expect(rateOf(await ada.call('GET', '/domains'))).toMatchObject({ status: 200, remaining: '9' });
@@ -65,8 +66,7 @@ describe('the rate limit, with the default settings', () => {
     expect([await ask(), await ask()]).toEqual([200, 429]);
     scene.clock.advance(500);
     expect([await ask(), await ask(), await ask(), await ask(), await ask(), await ask()]).toEqual([
-      ...[200, 200, 200, 200, 200],
-      429,
+      200, 200, 200, 200, 200, 429,
     ]);
     scene.clock.advance(3_600_000);
     const burst: number[] = [];
@@ -87,7 +87,8 @@ describe('the rate limit, with the default settings', () => {
   });
 
   it('all keys of a team share one bucket, and two teams share none', async () => {
-    const [one, other] = [await scene.team(), await scene.team()];
+    const one = await scene.team();
+    const other = await scene.team();
     const { body: second } = await scene.api('POST', '/api-keys', { key: one.key, body: { name: 'Second' } });
     const sending = await one.sendingKey();
     scene.clock.advance(10_000);

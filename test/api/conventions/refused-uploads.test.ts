@@ -20,8 +20,15 @@ afterAll(() => scene.close());
 
 const head = (bytes: number, coding = 'identity'): string =>
   [
-    ...['POST /emails HTTP/1.1', 'Host: x', 'User-Agent: by-hand/1', `Authorization: Bearer ${team.key}`],
-    ...['Content-Type: application/json', `Content-Encoding: ${coding}`, `Content-Length: ${bytes}`, '', ''],
+    'POST /emails HTTP/1.1',
+    'Host: x',
+    'User-Agent: by-hand/1',
+    `Authorization: Bearer ${team.key}`,
+    'Content-Type: application/json',
+    `Content-Encoding: ${coding}`,
+    `Content-Length: ${bytes}`,
+    '',
+    '',
   ].join('\r\n');
 
 /** Resolves when the system has taken every byte; rejects when the server has closed before. */

@@ -194,7 +194,8 @@ export const makers: Record<string, (scene: Scene, team: Team) => Promise<string
     return (await scene.api('GET', `/automations/${body.data[0].id}/runs`, { key: team.key })).body.data[0].id;
   },
   oauth_grant_id: async (scene, team) => {
-    const [owner, oauth] = [await peopleOf(scene).person({ team, role: 'owner' }), oauthOf(scene)];
+    const owner = await peopleOf(scene).person({ team, role: 'owner' });
+    const oauth = oauthOf(scene);
     await oauth.letIn(owner, await oauth.register());
     return (await scene.api('GET', '/oauth/grants', { key: team.key })).body.data[0].id;
   },
@@ -204,7 +205,8 @@ export const makers: Record<string, (scene: Scene, team: Team) => Promise<string
     return (await scene.api('GET', `/operator/oauth-clients?search=${clientId}`, { key })).body.data[0].id;
   },
   approval_id: async (scene, team) => {
-    const [owner, oauth] = [await peopleOf(scene).person({ team, role: 'owner' }), oauthOf(scene)];
+    const owner = await peopleOf(scene).person({ team, role: 'owner' });
+    const oauth = oauthOf(scene);
     const scope = { scope: 'emails:send' };
     const { access_token: key } = await oauth.letIn(owner, await oauth.register(), scope, { approval: 'sends' });
     const body = { from: 'a@example.com', to: 'b@example.org', subject: 'Hello', text: 'x' };

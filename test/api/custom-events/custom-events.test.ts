@@ -19,7 +19,9 @@ const declare = (team: Team, name: string, schema: object | null = null) => idOf
 const contact = (team: Team, email = 'ada@example.org') => idOf(team, '/contacts', { email });
 const automate = (team: Team, event: string, more: object = {}) =>
   idOf(team, '/automations', {
-    ...{ name: event, status: 'enabled', connections: [] },
+    name: event,
+    status: 'enabled',
+    connections: [],
     steps: [{ key: 'start', type: 'trigger', config: { event_name: event } }],
     ...more,
   });
@@ -44,11 +46,14 @@ describe('/events', () => {
     }
     const second = await declare(team, 'second');
     expect((await call(team, 'GET', '/events?limit=1')).body).toMatchObject({
-      ...{ object: 'list', has_more: true },
+      object: 'list',
+      has_more: true,
       data: [{ id: second, name: 'second', schema: null }],
     });
     expect((await call(team, 'GET', `/events?after=${second}`)).body).toEqual({
-      ...{ object: 'list', has_more: false, data: [item] },
+      object: 'list',
+      has_more: false,
+      data: [item],
     });
     scene.clock.advance(1000);
     const later = new Date(scene.clock.now()).toISOString();
@@ -58,7 +63,9 @@ describe('/events', () => {
         id,
       });
       expect((await call(team, 'GET', `/events/${id}`)).body).toMatchObject({
-        ...{ schema: next, created_at: at, updated_at: later },
+        schema: next,
+        created_at: at,
+        updated_at: later,
       });
     }
     expect((await call(team, 'DELETE', '/events/order.placed')).body).toEqual({ object: 'event', id, deleted: true });
@@ -71,7 +78,8 @@ describe('/events', () => {
   });
 
   it('a name is one live event’s of a team, and none of the platform’s', async () => {
-    const [team, other] = [await scene.team(), await scene.team()];
+    const team = await scene.team();
+    const other = await scene.team();
     const id = await declare(team, 'twice');
     expect(await call(team, 'POST', '/events', { name: 'twice' })).toMatchObject(
       refusal(422, 'validation_error', /there is an event called "twice" already/),
@@ -143,7 +151,8 @@ describe('POST /events/send', () => {
     await declare(team, 'order');
     await declare(team, 'other');
     const id = await contact(team);
-    const [one, two] = [await automate(team, 'order'), await automate(team, 'order')];
+    const one = await automate(team, 'order');
+    const two = await automate(team, 'order');
     const off = await automate(team, 'order', { status: 'disabled' });
     const elsewhere = await automate(team, 'other');
     for (const by of [{ contact_id: id }, { email: 'ADA@example.org' }]) {
@@ -194,10 +203,12 @@ describe('POST /events/send', () => {
   });
 
   it('what does not exist is not found, whoever else has it', async () => {
-    const [team, other] = [await scene.team(), await scene.team()];
+    const team = await scene.team();
+    const other = await scene.team();
     await declare(team, 'order');
     await declare(other, 'theirs');
-    const [mine, theirs] = [await contact(team), await contact(other, 'bob@example.org')];
+    const mine = await contact(team);
+    const theirs = await contact(other, 'bob@example.org');
     const unknown = [
       [{ event: 'nothing', contact_id: mine }, 'Event not found.'],
       [{ event: 'theirs', contact_id: mine }, 'Event not found.'],
@@ -305,7 +316,8 @@ describe('POST /events/send', () => {
 
 describe('what the platform tells of a contact', () => {
   it('begins runs of the automations that name it, and of no other team', async () => {
-    const [team, other] = [await scene.team(), await scene.team()];
+    const team = await scene.team();
+    const other = await scene.team();
     const created = await automate(team, 'rasket:contact.created');
     const updated = await automate(team, 'rasket:contact.updated');
     const theirs = await automate(other, 'rasket:contact.created');

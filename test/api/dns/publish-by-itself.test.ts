@@ -60,7 +60,8 @@ describe('after the first time', () => {
 
   test('records that two teams have in common stay until neither wants them', async () => {
     const other = await office.scene.team();
-    const [first, second] = [await create(office.host), await create(office.host, other.key)];
+    const first = await create(office.host);
+    const second = await create(office.host, other.key);
     await configure(first.id);
     const both = (await configure(second.id, {}, other.key)).body.changes;
     expect(both.every((change: { name: string }) => change.name.includes('._domainkey.'))).toBe(true);

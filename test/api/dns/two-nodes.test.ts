@@ -43,7 +43,8 @@ test('of two nodes that publish a domain at once the one that comes too late lea
 
 test('one that is refused while the other is still under way does not make it forgotten, even if its answer is lost', async () => {
   const { id } = await create();
-  const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const arrived = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
   let late: Promise<unknown> | undefined;
   duringUpdate(async () => {
     office.server.faults.holdUpdate = async () => {

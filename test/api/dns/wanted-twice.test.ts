@@ -58,7 +58,8 @@ describe.each([
 });
 
 test('a domain that nobody has verified or published keeps no record of others', async () => {
-  const [team, other] = [await office.scene.team(), await office.scene.team()];
+  const team = await office.scene.team();
+  const other = await office.scene.team();
   const { id } = await create(team, { name: office.host });
   await configure(team, id);
   expect(await create(other, { name: `send.${office.host}`, capabilities: { receiving: 'enabled' } })).toHaveProperty(

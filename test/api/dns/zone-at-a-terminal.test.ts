@@ -17,7 +17,9 @@ afterAll(() => scene.close());
 
 const wanted = (): ZoneRecord[] =>
   domain.records.map(({ name, type, value, priority }: AnyBody) => ({
-    ...{ name, type, data: type === 'MX' ? `${priority} ${value}` : value },
+    name,
+    type,
+    data: type === 'MX' ? `${priority} ${value}` : value,
   }));
 
 // A key of 2048 bits takes more than the 255 bytes of one string.

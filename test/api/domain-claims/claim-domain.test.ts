@@ -13,7 +13,8 @@ const WEEK_MS = 7 * 24 * 3_600_000;
 
 describe('201', () => {
   it('answers the claim with the record to publish at the root, beside a copy of the domain with keys of its own', async () => {
-    const [owner, claimant] = [await scene.team(), await scene.team()];
+    const owner = await scene.team();
+    const claimant = await scene.team();
     const held = await owner.domain();
     const { status, body } = await claim(claimant, held.name);
     expect(status).toBe(201);
@@ -40,7 +41,8 @@ describe('201', () => {
       expires_at: new Date(now + WEEK_MS).toISOString(),
     });
     expect(await read(claimant, body)).toEqual(body);
-    const [copy, original] = [await domainOf(claimant, body.domain_id), await domainOf(owner, held.id)];
+    const copy = await domainOf(claimant, body.domain_id);
+    const original = await domainOf(owner, held.id);
     expect(copy).toMatchObject({ name: held.name, status: 'not_started' });
     expect(copy.records[0]).toMatchObject({ record: 'DKIM' });
     expect(copy.records[0].name).not.toBe(original.records[0].name);
@@ -50,7 +52,8 @@ describe('201', () => {
   });
 
   it('the copy has the settings of the claim', async () => {
-    const [owner, claimant] = [await scene.team(), await scene.team()];
+    const owner = await scene.team();
+    const claimant = await scene.team();
     const { name } = await owner.domain();
     const { body } = await claim(claimant, name, { region: 'us-east-1', custom_return_path: 'Bounce' });
     expect(body.region).toBe('us-east-1');
@@ -60,7 +63,8 @@ describe('201', () => {
   });
 
   it('a copy that was registered before is claimed as it is', async () => {
-    const [owner, claimant] = [await scene.team(), await scene.team()];
+    const owner = await scene.team();
+    const claimant = await scene.team();
     const name = newName();
     const earlier = await scene.api('POST', '/domains', {
       key: claimant.key,
@@ -95,7 +99,8 @@ describe('200', () => {
   });
 
   it('of claims at the same moment one is new, and there is one copy', async () => {
-    const [owner, claimant] = [await scene.team(), await scene.team()];
+    const owner = await scene.team();
+    const claimant = await scene.team();
     const { name } = await owner.domain();
     const answers = await Promise.all([1, 2, 3, 4].map(() => claim(claimant, name)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 201]);
@@ -105,7 +110,8 @@ describe('200', () => {
   });
 
   it('so it is with a copy that was registered before', async () => {
-    const [owner, claimant] = [await scene.team(), await scene.team()];
+    const owner = await scene.team();
+    const claimant = await scene.team();
     const name = newName();
     await scene.api('POST', '/domains', { key: claimant.key, body: { name } });
     await owner.domain(name);
@@ -116,7 +122,8 @@ describe('200', () => {
 
 describe('what can be claimed', () => {
   it('a name verified by another team says that it is claimable, when registered and when verified', async () => {
-    const [owner, other] = [await scene.team(), await scene.team()];
+    const owner = await scene.team();
+    const other = await scene.team();
     const name = newName();
     const own = await scene.api('POST', '/domains', { key: other.key, body: { name } });
     await owner.domain(name);
@@ -136,7 +143,8 @@ describe('what can be claimed', () => {
   });
 
   it('a name that nobody has verified is to be registered', async () => {
-    const [team, other] = [await scene.team(), await scene.team()];
+    const team = await scene.team();
+    const other = await scene.team();
     const name = newName();
     await scene.api('POST', '/domains', { key: other.key, body: { name } });
     expect(await claim(team, name)).toMatchObject({
@@ -162,13 +170,15 @@ describe('what can be claimed', () => {
   });
 
   it('a verified name does not make its subdomains claimable, nor the name above it', async () => {
-    const [owner, team] = [await scene.team(), await scene.team()];
+    const owner = await scene.team();
+    const team = await scene.team();
     const { name } = await owner.domain(`mail.${newName()}`);
     for (const near of [`a.${name}`, name.slice('mail.'.length)]) expect((await claim(team, near)).status).toBe(422);
   });
 
   it('settings that a registered copy does not have are refused by name', async () => {
-    const [owner, claimant] = [await scene.team(), await scene.team()];
+    const owner = await scene.team();
+    const claimant = await scene.team();
     const name = newName();
     await scene.api('POST', '/domains', { key: claimant.key, body: { name } });
     await owner.domain(name);
@@ -179,7 +189,8 @@ describe('what can be claimed', () => {
   });
 
   it('the plan’s number of domains includes the copy', async () => {
-    const [owner, claimant] = [await scene.team(), await scene.team()];
+    const owner = await scene.team();
+    const claimant = await scene.team();
     const { name } = await owner.domain();
     for (const own of [newName(), newName(), newName()]) {
       await scene.api('POST', '/domains', { key: claimant.key, body: { name: own } });
@@ -195,7 +206,8 @@ describe('what can be claimed', () => {
   });
 
   it('the plan’s number of domains holds against claims at the same moment', async () => {
-    const [owner, claimant] = [await scene.team(), await scene.team()];
+    const owner = await scene.team();
+    const claimant = await scene.team();
     const names = [(await owner.domain()).name, (await owner.domain()).name, (await owner.domain()).name];
     await scene.api('POST', '/domains', { key: claimant.key, body: { name: newName() } });
     const answers = await Promise.all(names.map((name) => claim(claimant, name)));
@@ -230,7 +242,8 @@ describe('bad input', () => {
     { why: 'a tracking label', body: { tracking_subdomain: 'links' }, path: 'tracking_subdomain' },
     { why: 'an unknown field', body: { domain: 'example.com' }, path: 'domain' },
   ])('$why is refused by field', async ({ body, path }) => {
-    const [owner, claimant] = [await scene.team(), await scene.team()];
+    const owner = await scene.team();
+    const claimant = await scene.team();
     const { name } = await owner.domain();
     // Only a name that is held can be told apart from one that cannot be claimed.
     if (body.name === long) await holdByHand(owner.id, long);
@@ -241,7 +254,8 @@ describe('bad input', () => {
   });
 
   it('the longest label is taken', async () => {
-    const [owner, claimant] = [await scene.team(), await scene.team()];
+    const owner = await scene.team();
+    const claimant = await scene.team();
     const { name } = await owner.domain();
     expect((await claim(claimant, name, { custom_return_path: label63 })).status).toBe(201);
   });

@@ -45,7 +45,8 @@ export function claimingOf(scene: () => Scene) {
       }),
     /** A name that one team has had verified for long enough, and the open claim of another team. */
     async claimed(name = newName()) {
-      const [owner, claimant] = [await scene().team(), await scene().team()];
+      const owner = await scene().team();
+      const claimant = await scene().team();
       const held = await owner.domain(name);
       scene().clock.advance(72 * HOUR_MS);
       const { body } = await claim(claimant, name);

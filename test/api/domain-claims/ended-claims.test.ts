@@ -16,7 +16,8 @@ describe('a claim ends otherwise', () => {
     scene.app.world.db.get('select status, concluded_at from domain_claims where id = ?', [claimId]);
 
   it('after 7 days, and not a moment before', async () => {
-    const [first, second] = [await claimed(), await claimed()];
+    const first = await claimed();
+    const second = await claimed();
     scene.clock.advance(7 * DAY_MS - 1 - 72 * HOUR_MS);
     prove(first.opened);
     expect((await verify(first.claimant, first.opened)).body.status).toBe('completed');
@@ -132,10 +133,8 @@ describe('the hourly check', () => {
   it('looks through more than one batch, each once', async () => {
     const { claimant, opened } = await claimed();
     const { db, ids } = scene.app.world;
-    const [domain, row] = [
-      await db.get('select * from domains where id = ?', [opened.domain_id]),
-      await db.get('select * from domain_claims where id = ?', [opened.id]),
-    ];
+    const domain = await db.get('select * from domains where id = ?', [opened.domain_id]);
+    const row = await db.get('select * from domain_claims where id = ?', [opened.id]);
     if (!domain || !row) throw new Error('the claim and its copy are there');
     const copies = Array.from({ length: 120 }, () => ({ id: ids.uuid(), claim: ids.uuid(), name: newName() }));
     await db.insertMany(
@@ -156,7 +155,8 @@ describe('the hourly check', () => {
   });
 
   it('a claim that cannot be completed is tried once a run, keeps no other from it, and is tried again', async () => {
-    const [broken, sound] = [await claimed(), await claimed()];
+    const broken = await claimed();
+    const sound = await claimed();
     prove(broken.opened);
     prove(sound.opened);
     const { db } = scene.app.world;
@@ -187,7 +187,8 @@ describe('the hourly check', () => {
   });
 
   it('a name server that is silent about one name keeps no other claim from being checked', async () => {
-    const [one, other] = [await claimed(), await claimed()];
+    const one = await claimed();
+    const other = await claimed();
     prove(other.opened);
     scene.dns.set(one.name, 'TXT', 'TIMEOUT');
     await recheck();

@@ -121,7 +121,8 @@ describe('once a minute', () => {
 
 describe('what blocks a claim', () => {
   it('the owner verified it less than 72 hours ago', async () => {
-    const [owner, claimant] = [await scene.team(), await scene.team()];
+    const owner = await scene.team();
+    const claimant = await scene.team();
     const { name } = await owner.domain();
     const { body: opened } = await claim(claimant, name);
     prove(opened);
@@ -165,7 +166,8 @@ describe('what blocks a claim', () => {
 
   it('what the owner sends from other domains, and others from theirs, does not', async () => {
     const { owner, claimant, opened } = await claimed();
-    const [busy, stranger] = [await owner.domain(), await scene.team()];
+    const busy = await owner.domain();
+    const stranger = await scene.team();
     const theirs = await stranger.domain();
     await send(owner, busy.name);
     await send(stranger, theirs.name);
@@ -310,7 +312,8 @@ describe('the name changes hands', () => {
 });
 
 it('a claim that could not be checked goes behind the others of the hour', async () => {
-  const [first, second] = [await claimed(), await claimed()];
+  const first = await claimed();
+  const second = await claimed();
   const { db, clock } = scene.app.world;
   const ids = [first, second].map(({ opened }) => opened.id as string);
   const order = async (): Promise<string[]> =>

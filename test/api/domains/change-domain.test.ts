@@ -41,7 +41,8 @@ describe('GET', () => {
   });
 
   it('a domain of another team answers as one that never was', async () => {
-    const [team, stranger] = [await scene.team(), await scene.team()];
+    const team = await scene.team();
+    const stranger = await scene.team();
     const domain = await team.domain();
     const get = async (id: string) => (await scene.api('GET', `/domains/${id}`, { key: stranger.key })).text;
     expect(await get(domain.id)).toBe(await get(NOWHERE));
@@ -126,12 +127,11 @@ describe('PATCH', () => {
   });
 
   it('a domain of another team is not there', async () => {
-    const [team, stranger] = [await scene.team(), await scene.team()];
+    const team = await scene.team();
+    const stranger = await scene.team();
     const domain = await team.domain();
-    const [foreign, nowhere] = [
-      await change(stranger, domain.id, { open_tracking: true }),
-      await change(stranger, NOWHERE, { open_tracking: true }),
-    ];
+    const foreign = await change(stranger, domain.id, { open_tracking: true });
+    const nowhere = await change(stranger, NOWHERE, { open_tracking: true });
     expect([foreign.status, foreign.text]).toEqual([404, nowhere.text]);
     expect((await read(team, domain.id)).open_tracking).toBe(false);
   });
@@ -167,7 +167,8 @@ describe('DELETE', () => {
   });
 
   it('only for its own team', async () => {
-    const [team, stranger] = [await scene.team(), await scene.team()];
+    const team = await scene.team();
+    const stranger = await scene.team();
     const domain = await team.domain();
     expect((await remove(stranger, domain.id)).status).toBe(404);
     expect((await read(team, domain.id)).status).toBe('verified');

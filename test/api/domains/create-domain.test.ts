@@ -28,7 +28,8 @@ describe('201', () => {
       open_tracking: false,
       click_tracking: false,
       tracking_subdomain: 'track',
-      ...{ tls: 'opportunistic', tls_verify: false },
+      tls: 'opportunistic',
+      tls_verify: false,
       capabilities: { sending: 'pending', receiving: 'unsupported' },
       records: [
         {
@@ -142,8 +143,10 @@ describe('201', () => {
   });
 
   it('two teams may register one name, each with keys and selectors of its own', async () => {
-    const [one, two] = [await scene.team(), await scene.team()];
-    const [first, second] = [await create(one, { name: 'both.example' }), await create(two, { name: 'both.example' })];
+    const one = await scene.team();
+    const two = await scene.team();
+    const first = await create(one, { name: 'both.example' });
+    const second = await create(two, { name: 'both.example' });
     expect([first.status, second.status]).toEqual([201, 201]);
     expect(first.body.records[0].name).not.toBe(second.body.records[0].name);
     expect(first.body.records[0].value).not.toBe(second.body.records[0].value);
@@ -257,7 +260,8 @@ describe('409 resource_locked', () => {
   });
 
   it('a name another team has verified; one that is only registered there is free', async () => {
-    const [owner, other] = [await scene.team(), await scene.team()];
+    const owner = await scene.team();
+    const other = await scene.team();
     const { name } = await owner.domain('owned.example');
     const refused = await create(other, { name });
     expect(refused).toMatchObject({ status: 409, body: { name: 'resource_locked' } });

@@ -17,7 +17,8 @@ const regenerate = (team: Team, id: string) =>
 
 /** A name that one team has verified, and the copy of another whose records stand in DNS as well. */
 async function contested() {
-  const [owner, rival] = [await scene.team(), await scene.team()];
+  const owner = await scene.team();
+  const rival = await scene.team();
   const name = newName();
   const { body: theirs } = await create(rival, name);
   const held = await owner.domain(name);
@@ -92,7 +93,8 @@ it('a completed claim reserves the name for 72 hours, and its old owner cannot t
 });
 
 it('a copy that had failed before waits anew once its claim is completed', async () => {
-  const [owner, claimant] = [await scene.team(), await scene.team()];
+  const owner = await scene.team();
+  const claimant = await scene.team();
   const name = newName();
   const { body: own } = await create(claimant, name);
   await verify(claimant, own.id);

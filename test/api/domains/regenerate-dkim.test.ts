@@ -206,7 +206,8 @@ describe('refused', () => {
   });
 
   it('a domain of another team is not there, and keeps its keys', async () => {
-    const [team, stranger] = [await scene.team(), await scene.team()];
+    const team = await scene.team();
+    const stranger = await scene.team();
     const domain = await team.domain();
     scene.clock.advance(MINUTE_MS);
     const nowhere = await regenerate(stranger, '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01');

@@ -63,7 +63,8 @@ describe('the sweep', () => {
     const team = await scene.team();
     const domain = await team.domain();
     const rows = () => scene.app.world.db.all('select * from domain_records where domain_id = ?', [domain.id]);
-    const [before, events] = [await rows(), (await scene.events(domain.id)).length];
+    const before = await rows();
+    const events = (await scene.events(domain.id)).length;
     for (let time = 0; time < 3; time++) await sweep();
     expect([await rows(), (await scene.events(domain.id)).length]).toEqual([before, events]);
   });

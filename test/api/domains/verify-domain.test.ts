@@ -16,7 +16,8 @@ interface Domain {
   records: [dkim: DnsRecord, mx: DnsRecord, spf: DnsRecord];
 }
 
-const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000];
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
 let scene: Scene;
 beforeAll(async () => {
   scene = await startScene({ config: { dns: { timeout_ms: 2000, tries: 1 } } });
@@ -199,14 +200,16 @@ describe('once a minute', () => {
 
   it('of calls at the same moment one gets through, and other domains are not held up', async () => {
     const team = await scene.team();
-    const [domain, other] = [await register(team), await register(team)];
+    const domain = await register(team);
+    const other = await register(team);
     const answers = await Promise.all([verify(team, domain), verify(team, domain), verify(team, domain)]);
     expect(answers.map((answer) => answer.status).sort()).toEqual([200, 429, 429]);
     expect((await verify(team, other)).status).toBe(200);
   });
 
   it('a foreign or missing domain is 404 and uses up nothing', async () => {
-    const [team, stranger] = [await scene.team(), await scene.team()];
+    const team = await scene.team();
+    const stranger = await scene.team();
     const domain = await register(team);
     expect(await verify(stranger, domain)).toMatchObject({ status: 404, body: { name: 'not_found' } });
     expect((await verify(team, domain)).status).toBe(200);
@@ -369,7 +372,8 @@ describe('the sweep', () => {
   });
 
   it('passes over a name that another team holds', async () => {
-    const [owner, other] = [await scene.team(), await scene.team()];
+    const owner = await scene.team();
+    const other = await scene.team();
     const domain = await register(other);
     const held = await scene.api('POST', '/domains', { key: owner.key, body: { name: domain.name } });
     for (const body of [held.body, domain]) publish(scene.dns, body);

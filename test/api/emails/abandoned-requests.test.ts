@@ -53,8 +53,11 @@ describe('a send that waits for files from elsewhere', () => {
     const text = JSON.stringify(body);
     const lines = [
       `POST ${target} HTTP/1.1`,
-      ...['Host: x', 'User-Agent: abandoned/1', `Authorization: Bearer ${team.key}`],
-      ...['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(text)}`],
+      'Host: x',
+      'User-Agent: abandoned/1',
+      `Authorization: Bearer ${team.key}`,
+      'Content-Type: application/json',
+      `Content-Length: ${Buffer.byteLength(text)}`,
       ...headers,
     ];
     connection.write(`${lines.join('\r\n')}\r\n\r\n${text}`);

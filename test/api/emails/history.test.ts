@@ -85,7 +85,8 @@ describe('GET /emails/{email_id}/attempts', () => {
   });
 
   it('what one message said on a connection is not told to the sender of the next', async () => {
-    const [one, two] = [await sender(), await sender()];
+    const one = await sender();
+    const two = await sender();
     await one.send('private@shared.example');
     await scene.settled();
     const id = await two.send('other@shared.example');
@@ -190,7 +191,8 @@ describe('GET /emails/{email_id}/events', () => {
   });
 
   it.each(['events', 'attempts'])('%s of a foreign email and of none are the same 404', async (what) => {
-    const [{ team, send }, other] = [await sender(), await sender()];
+    const { team, send } = await sender();
+    const other = await sender();
     const id = await send('ada@one.example');
     await scene.settled();
     const foreign = await scene.api('GET', `/emails/${id}/${what}`, { key: other.team.key });

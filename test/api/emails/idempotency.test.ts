@@ -22,7 +22,8 @@ describe('Idempotency-Key on POST /emails', () => {
   const count = async () => (await scene.api('GET', '/emails?limit=100', { key: team.key })).body.data.length as number;
 
   it('a repeated request gets the same answer, byte for byte, and nothing is sent twice', async () => {
-    const [key, before] = [randomUUID(), await count()];
+    const key = randomUUID();
+    const before = await count();
     const first = await send(key);
     for (let i = 0; i < 3; i++) {
       const again = await send(key);
@@ -51,7 +52,8 @@ describe('Idempotency-Key on POST /emails', () => {
   });
 
   it('without a key a retry sends again', async () => {
-    const [one, other] = [await send(null), await send(null)];
+    const one = await send(null);
+    const other = await send(null);
     expect(one.body.id).not.toBe(other.body.id);
   });
 
@@ -109,7 +111,9 @@ describe('Idempotency-Key on POST /emails', () => {
   }
 
   it('while one request is under way, every other with its key is 409 concurrent_idempotent_requests', async () => {
-    const [key, before, release] = [randomUUID(), await count(), await holdCommits()];
+    const key = randomUUID();
+    const before = await count();
+    const release = await holdCommits();
     const refused: Awaited<ReturnType<typeof send>>[] = [];
     const accepted: string[] = [];
     let whenRefused = (): void => undefined;
@@ -136,7 +140,8 @@ describe('Idempotency-Key on POST /emails', () => {
   });
 
   it('of many requests at once one is sent; the others wait their turn or get its answer', async () => {
-    const [key, before] = [randomUUID(), await count()];
+    const key = randomUUID();
+    const before = await count();
     const answers = await Promise.all(Array.from({ length: 25 }, () => send(key)));
     const ids = new Set(answers.filter(({ status }) => status === 200).map(({ body }) => body.id));
     expect(ids.size).toBe(1);
@@ -148,7 +153,8 @@ describe('Idempotency-Key on POST /emails', () => {
   });
 
   it('of many different requests at once under one key one is sent', async () => {
-    const [key, before] = [randomUUID(), await count()];
+    const key = randomUUID();
+    const before = await count();
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, i) => send(key, { ...message(), subject: `Number ${i}` })),
     );
@@ -218,8 +224,10 @@ describe('Idempotency-Key on POST /emails', () => {
   });
 
   it('the answer is kept for 24 hours and no longer, whether or not the sweep has run', async () => {
-    const [key, swept] = [randomUUID(), randomUUID()];
-    const [first, other] = [await send(key), await send(swept)];
+    const key = randomUUID();
+    const swept = randomUUID();
+    const first = await send(key);
+    const other = await send(swept);
     scene.clock.advance(24 * HOUR_MS - 60_000);
     await forgetIdempotencyKeys(scene.app.world);
     expect((await send(key)).text).toBe(first.text);
@@ -249,7 +257,8 @@ describe('Idempotency-Key on POST /emails', () => {
 
   it('an answer is given again also when the domain is gone since', async () => {
     const gone = await team.domain();
-    const [key, body] = [randomUUID(), { ...message(), from: `a@${gone.name}` }];
+    const key = randomUUID();
+    const body = { ...message(), from: `a@${gone.name}` };
     const first = await send(key, body);
     await scene.api('DELETE', `/domains/${gone.id}`, { key: team.key });
     expect((await send(key, body)).text).toBe(first.text);

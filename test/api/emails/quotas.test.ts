@@ -131,7 +131,8 @@ describe('quotas', () => {
 
   it('two teams do not share a quota', async () => {
     await using scene = await sceneWith({ daily_cap: 1 });
-    const [one, other] = [await sender(scene), await sender(scene)];
+    const one = await sender(scene);
+    const other = await sender(scene);
     await one.send();
     expect((await one.send()).status).toBe(429);
     expect((await other.send()).status).toBe(200);

@@ -77,8 +77,17 @@ describe('scheduled emails', () => {
     it('the smallest wrong values are 400 and name the field and the limit', async () => {
       const id = await schedule();
       const wrong = [
-        ...[inMs(MINUTE_MS - 1), inMs(30 * DAY_MS + 1), inMs(-1), 'in 1 hour', 'tomorrow at 9', ''],
-        ...['2027-02-30T00:00:00Z', inMs(DAY_MS).replace('Z', ''), 7, null, ['x']],
+        inMs(MINUTE_MS - 1),
+        inMs(30 * DAY_MS + 1),
+        inMs(-1),
+        'in 1 hour',
+        'tomorrow at 9',
+        '',
+        '2027-02-30T00:00:00Z',
+        inMs(DAY_MS).replace('Z', ''),
+        7,
+        null,
+        ['x'],
       ];
       for (const scheduled_at of wrong) {
         const refused = await patch(id, { scheduled_at });

@@ -60,7 +60,8 @@ const find = async (team: Team, query: Record<string, string>) => {
 };
 
 it('finds what a look at every email would find, in either direction and with other filters', async () => {
-  const [team, stranger] = [await scene.team(), await scene.team()];
+  const team = await scene.team();
+  const stranger = await scene.team();
   await plant(stranger, 'aaa', 0, 1500);
   await plant(team, 'bbb', 0, 2600);
   await indexAll();
@@ -102,7 +103,8 @@ it('finds what a look at every email would find, in either direction and with ot
 });
 
 it('looks at no more of many emails than of a few, and asks nothing of a large part of them', async () => {
-  const [small, large] = [await scene.team(), await scene.team()];
+  const small = await scene.team();
+  const large = await scene.team();
   await plant(small, 'ccc', 0, FEW);
   await plant(large, 'ddd', 0, MANY);
   await indexAll();
@@ -123,7 +125,8 @@ it('looks at no more of many emails than of a few, and asks nothing of a large p
   };
   // Nothing, something rare, something everywhere, and what has fewer letters than three.
   for (const search of ['never said', 'order 471 ', 'example.com', 'zq', 'z', '€']) {
-    const [few, many] = [await costOf(small, search), await costOf(large, search)];
+    const few = await costOf(small, search);
+    const many = await costOf(large, search);
     expect([search, many]).toEqual([search, expect.toSatisfy((n: number) => n <= 3 * few)]);
     expect(many).toBeLessThanOrEqual(4);
   }

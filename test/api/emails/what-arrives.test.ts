@@ -167,7 +167,8 @@ describe('what arrives', () => {
   });
 
   it('the return path is one of our own for each email, below the domain, and no header names it', async () => {
-    const [one, other] = [await arrive({}), await arrive({})];
+    const one = await arrive({});
+    const other = await arrive({});
     const paths = [one, other].map(({ messages }) => messages[0]?.mailFrom ?? '');
     for (const path of paths)
       expect(path).toMatch(new RegExp(`^b-[0-9a-v]{8}-[0-9a-v]{26}-[0-9a-v]{10}@send\\.${domain.name}$`));

@@ -29,7 +29,15 @@ export function askedOf(trouble: () => Trouble) {
 
 /** A row of the queue. */
 export const deliveryRow = ({ app: { world } }: Scene, more: Record<string, string | number>) => ({
-  ...{ id: world.ids.uuid(), email_id: world.ids.uuid(), team_id: world.ids.uuid(), domain_id: world.ids.uuid() },
-  ...{ destination: 'late.example', recipients: '["x@late.example"]', region: 'eu-west-1', tls: 'opportunistic' },
-  ...{ attempt: 0, accepted_at: 0, ...more },
+  id: world.ids.uuid(),
+  email_id: world.ids.uuid(),
+  team_id: world.ids.uuid(),
+  domain_id: world.ids.uuid(),
+  destination: 'late.example',
+  recipients: '["x@late.example"]',
+  region: 'eu-west-1',
+  tls: 'opportunistic',
+  attempt: 0,
+  accepted_at: 0,
+  ...more,
 });

@@ -4,7 +4,9 @@ import { startScene } from '../../rig/scene.ts';
 
 it('a broadcast that is held is told to its team by its name and with the figures, to the operator by its id, and to no other team', async () => {
   await using scene = await startScene({ roles: ['http', 'delivery'] });
-  const [team, other, operator] = [await scene.team(), await scene.team(), await scene.operator()];
+  const team = await scene.team();
+  const other = await scene.team();
+  const operator = await scene.operator();
   const draft = { from: 'news@example.com', subject: 'News of November' };
   const { id } = (await scene.api('POST', '/broadcasts', { key: team.key, body: draft })).body;
   const detail = '12 of 150 emails bounced (8 %); the limit is 5 %';
@@ -18,7 +20,8 @@ it('a broadcast that is held is told to its team by its name and with the figure
     (await scene.api('GET', path, key === undefined ? {} : { key })).body.findings;
   expect(await findings('/findings', team.key)).toMatchObject([
     {
-      ...{ ...held, summary: `The broadcast News of November is held: ${detail}.` },
+      ...held,
+      summary: `The broadcast News of November is held: ${detail}.`,
       advice: { command: `rasket broadcasts get ${id}` },
     },
   ]);
@@ -33,7 +36,9 @@ it('a broadcast that is held is told to its team by its name and with the figure
 
 it('a broadcast that failed is told for three days', async () => {
   await using scene = await startScene({ roles: ['http', 'delivery'] });
-  const [team, other, operator] = [await scene.team(), await scene.team(), await scene.operator()];
+  const team = await scene.team();
+  const other = await scene.team();
+  const operator = await scene.operator();
   const draft = { from: 'news@example.com', subject: 'News of November' };
   const { id } = (await scene.api('POST', '/broadcasts', { key: team.key, body: draft })).body;
   const at = scene.clock.now();

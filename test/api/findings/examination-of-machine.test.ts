@@ -169,7 +169,9 @@ describe('the certificate', () => {
     of(['www.rasket.test', 'other.test']);
     expect((await look('certificates')).findings).toMatchObject([
       {
-        ...{ code: 'certificate_wrong_name', severity: 'warning', subjects: [HOST] },
+        code: 'certificate_wrong_name',
+        severity: 'warning',
+        subjects: [HOST],
         summary: 'The certificate is for www.rasket.test, other.test, and not for rasket.test.',
       },
     ]);
@@ -193,7 +195,8 @@ describe('CAA', () => {
     scene.dns.set('deep.example', 'CAA', ['0 issue "other.test"', '0 iodef "mailto:a@example.com"']);
     expect((await caa()).found).toMatchObject([
       {
-        ...{ severity: 'warning', subjects: ['mail.deep.example'] },
+        severity: 'warning',
+        subjects: ['mail.deep.example'],
         summary: 'The CAA records at deep.example do not let authority.test issue for mail.deep.example.',
         advice: {
           words: 'Add the CAA record: 0 issue "authority.test" at deep.example, then',
@@ -251,10 +254,8 @@ describe('what the settings leave out', () => {
     const asked = await few.examine();
     expect(Object.values(asked.checks).filter(({ state }) => state !== 'skipped')).toMatchObject([{ name: 'disk' }]);
     const smarthost = { smarthost: 'relay.example:25' };
-    const [one, two] = [
-      { 'us-east-1': smarthost, 'eu-west-1': smarthost },
-      { 'sa-east-1': smarthost, 'ap-northeast-1': smarthost },
-    ];
+    const one = { 'us-east-1': smarthost, 'eu-west-1': smarthost };
+    const two = { 'sa-east-1': smarthost, 'ap-northeast-1': smarthost };
     await using relayed = await startMachine({ regions: { ...one, ...two } });
     expect((await relayed.examine()).checks['port25']).toMatchObject({
       state: 'skipped',

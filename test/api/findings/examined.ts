@@ -80,8 +80,12 @@ export async function startMachine(
       ...config,
       doctor: {
         checks: ALL,
-        ...{ mail_servers: ['large.example'], dnsbl_zones: [LIST], clock_source: time.url },
-        ...{ disk_free_mb: 1, resolver_ms: 60_000, seconds: 20 },
+        mail_servers: ['large.example'],
+        dnsbl_zones: [LIST],
+        clock_source: time.url,
+        disk_free_mb: 1,
+        resolver_ms: 60_000,
+        seconds: 20,
         ...config.doctor,
       },
     },
@@ -99,7 +103,10 @@ export async function startMachine(
   };
   await backedUp(3_600_000);
   return {
-    ...{ scene, token, time, backedUp },
+    scene,
+    token,
+    time,
+    backedUp,
     async examine() {
       const { status, body } = await scene.api('POST', '/operator/findings/examination', { key: token });
       expect(status).toBe(200);

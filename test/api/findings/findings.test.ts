@@ -30,8 +30,11 @@ describe('where all is well', () => {
     const { body } = await trouble.scene.api('GET', '/operator/findings', { key: trouble.token });
     expect(body.nodes).toEqual([
       {
-        ...{ name: `${os.hostname()} ${process.pid}`, version: '0.0.0-test', roles: ['http', 'delivery'] },
-        ...{ started_at: expect.any(String), seen_at: now() },
+        name: `${os.hostname()} ${process.pid}`,
+        version: '0.0.0-test',
+        roles: ['http', 'delivery'],
+        started_at: expect.any(String),
+        seen_at: now(),
       },
     ]);
   });
@@ -41,7 +44,12 @@ describe('sending is off', () => {
   it('with its reason and since when; and nothing once it is on', async () => {
     const mend = await trouble.switchSendingOff('Moving to another network');
     const off = {
-      ...{ code: 'sending_off', severity: 'error', since: now(), count: 1, subjects: [], node: null },
+      code: 'sending_off',
+      severity: 'error',
+      since: now(),
+      count: 1,
+      subjects: [],
+      node: null,
       summary: 'Sending is switched off: Moving to another network.',
       advice: { words: expect.any(String), command: 'rasket sending on' },
     };
@@ -249,8 +257,13 @@ describe('several nodes', () => {
     const node = createNode(world, { version: '0.0.1-test', roles: ['submission'] });
     node.watch(() => [
       {
-        ...{ code: 'port_not_open', summary: 'An SMTP port is not open: port 25 …', since: clock.now(), count: 1 },
-        ...{ subjects: ['25'], node: null, advice: { words: 'Then start it', command: null } },
+        code: 'port_not_open',
+        summary: 'An SMTP port is not open: port 25 …',
+        since: clock.now(),
+        count: 1,
+        subjects: ['25'],
+        node: null,
+        advice: { words: 'Then start it', command: null },
       },
     ]);
     await node.start();

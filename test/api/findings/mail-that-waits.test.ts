@@ -64,7 +64,8 @@ describe('mail that a hold on its destination keeps', () => {
 
   it('is told to the teams that have some, with its number, and to no other', async () => {
     const { scene, team } = trouble;
-    const [other, idle] = [await scene.team(), await scene.team()];
+    const other = await scene.team();
+    const idle = await scene.team();
     const since = now();
     const mend = await hold('kept.example');
     expect(await ofTeam()).toEqual([]);
@@ -75,8 +76,13 @@ describe('mail that a hold on its destination keeps', () => {
       `Mail for kept.example is held by the operator since ${since} (Their server is being moved): ${says}.`;
     expect(told.team).toEqual([
       {
-        ...{ code: 'mail_held', severity: 'warning', summary: summary('3 of your deliveries wait') },
-        ...{ count: 1, subjects: ['kept.example'], since, node: null },
+        code: 'mail_held',
+        severity: 'warning',
+        summary: summary('3 of your deliveries wait'),
+        count: 1,
+        subjects: ['kept.example'],
+        since,
+        node: null,
         advice: { words: 'Ask the operator of this installation', command: null },
       },
     ]);
@@ -140,7 +146,9 @@ describe('marketing mail is off', () => {
     const off = { code: 'marketing_off', severity: 'warning', since, node: null };
     expect(await ofOperator()).toMatchObject([
       {
-        ...{ ...off, summary: 'Marketing mail is switched off: Complaints.', subjects: [] },
+        ...off,
+        summary: 'Marketing mail is switched off: Complaints.',
+        subjects: [],
         advice: { command: 'rasket sending on --marketing' },
       },
     ]);
@@ -153,7 +161,9 @@ describe('marketing mail is off', () => {
     await scene.settled();
     expect(await theirs()).toMatchObject([
       {
-        ...{ ...off, count: 2, subjects: ids },
+        ...off,
+        count: 2,
+        subjects: ids,
         summary: 'Marketing mail is switched off: Complaints. 2 of your broadcasts wait for it.',
         advice: { words: expect.stringContaining('operator'), command: null },
       },

@@ -39,7 +39,8 @@ function makePager() {
   );
   chmodSync(program, 0o700);
   return {
-    ...{ program, fails },
+    program,
+    fails,
     lines: () => (existsSync(told) ? readFileSync(told, 'utf8').trim().split('\n') : []),
     /** Notices in their order; behind each stands how many variables of ours it saw, and its argument. */
     notices: (): Notice[] =>

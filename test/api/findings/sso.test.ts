@@ -53,7 +53,11 @@ it('a provider that is down is told with since when and what it said, by itself,
   scene.clock.advance(10 * MINUTE_MS);
   await recheck();
   const finding = {
-    ...{ code: 'sso_provider_down', severity: 'error', subjects: [host()], since: iso(since), count: 1 },
+    code: 'sso_provider_down',
+    severity: 'error',
+    subjects: [host()],
+    since: iso(since),
+    count: 1,
     summary: `The identity provider ${host()} does not answer, so that nobody signs in by it: ${provider.issuer} answered 503.`,
     advice: { words: expect.any(String), command: 'rasket sso get' },
   };
@@ -133,7 +137,10 @@ it('a domain that is proven no more is told with its reason, until it is proven 
   }
   expect(await told()).toMatchObject([
     {
-      ...{ code: 'sso_domain_lost', severity: 'error', subjects: [domain], since: iso(scene.clock.now()) },
+      code: 'sso_domain_lost',
+      severity: 'error',
+      subjects: [domain],
+      since: iso(scene.clock.now()),
       summary: expect.stringMatching(`The domain ${domain} is proven no more.*There is no TXT record`),
       advice: { command: `rasket sso verify-domain ${domain}` },
     },

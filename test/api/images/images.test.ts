@@ -62,7 +62,9 @@ describe('POST /images', () => {
         id: made.body.id,
         url: expect.stringMatching(new RegExp(`^${scene.url}/i/[A-Za-z0-9_-]{32}\\.${ending}$`)),
         content_type: type,
-        ...{ bytes: bytes.length, width: 600, height: 200 },
+        bytes: bytes.length,
+        width: 600,
+        height: 200,
         created_at: new Date(scene.clock.now()).toISOString(),
       },
     ]);
@@ -118,7 +120,9 @@ describe('POST /images', () => {
     expect((await upload(pngOf(1, 1, { salt: 'limit', padding: MAX - bare }))).status).toBe(201);
     const refused = await upload(pngOf(1, 1, { salt: 'limit', padding: MAX - bare + 1 }));
     expect([...said(refused), refused.body.message]).toEqual([
-      ...[413, 'validation_error', `The request body may have at most ${MAX} bytes (images.max_bytes of this server).`],
+      413,
+      'validation_error',
+      `The request body may have at most ${MAX} bytes (images.max_bytes of this server).`,
     ]);
   });
 
@@ -167,7 +171,9 @@ describe('POST /images', () => {
     expect(made.map(({ status }) => status)).toEqual(Array(10).fill(201));
     const refused = await big('one more');
     expect([...said(refused), refused.body.message]).toEqual([
-      ...[422, 'validation_error', expect.stringMatching(/1000000 bytes together \(images\.max_bytes_per_team/)],
+      422,
+      'validation_error',
+      expect.stringMatching(/1000000 bytes together \(images\.max_bytes_per_team/),
     ]);
     // One that is there already asks for no more.
     expect((await big('n0')).body.id).toBe(made[0]?.body.id);
@@ -231,7 +237,9 @@ describe('DELETE /images/{id}', () => {
     await desk.call('POST', `/broadcasts/${canceled}/cancel`);
     const refused = await remove();
     expect([...said(refused), refused.body.message]).toEqual([
-      ...[409, 'resource_locked', expect.stringMatching(/show this image: "By text"\. Without it/)],
+      409,
+      'resource_locked',
+      expect.stringMatching(/show this image: "By text"\. Without it/),
     ]);
     expect((await look(made)).status).toBe(200);
     expect(said(await remove('?force=perhaps'))).toEqual([422, 'invalid_parameter']);
@@ -334,7 +342,9 @@ describe('the address of an image', () => {
     expect((await look(made, { headers: { 'if-none-match': '"other"' } })).status).toBe(200);
     const head = await look(made, { method: 'HEAD' });
     expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([
-      ...[200, String(made.body.bytes), ''],
+      200,
+      String(made.body.bytes),
+      '',
     ]);
     expect((await fetch(`${made.body.url}?utm_source=news`)).status).toBe(200);
   });
@@ -345,9 +355,21 @@ describe('the address of an image', () => {
     const token = pathname.slice(3, 35);
     const flipped = (token.startsWith('A') ? 'B' : 'A') + token.slice(1);
     for (const other of [
-      ...['/i/', '/i/x', `/i/${token}`, `/i/${token}.svg`, `/i/${token}.png/`, `/i/${token}.png/x`, `/i/${token}x.png`],
-      ...[`/i/${token.slice(1)}.png`, `/i/${flipped}.png`, `/i/../i/${token}`, '/i/..%2f..%2finstance.key.png'],
-      ...[`/i//${token}.png`, `/i/${token}.png%00`, `/i/%2e%2e/${token}.png`, `/i/${made.body.id}.png`],
+      '/i/',
+      '/i/x',
+      `/i/${token}`,
+      `/i/${token}.svg`,
+      `/i/${token}.png/`,
+      `/i/${token}.png/x`,
+      `/i/${token}x.png`,
+      `/i/${token.slice(1)}.png`,
+      `/i/${flipped}.png`,
+      `/i/../i/${token}`,
+      '/i/..%2f..%2finstance.key.png',
+      `/i//${token}.png`,
+      `/i/${token}.png%00`,
+      `/i/%2e%2e/${token}.png`,
+      `/i/${made.body.id}.png`,
     ]) {
       expect(await statusOf(other, '127.0.0.1'), other).toBe(404);
     }
@@ -363,7 +385,8 @@ describe('the address of an image', () => {
     const on = (host: string): Promise<number> => statusOf(pathname, host, 'HEAD');
     const label = async ({ domain, call }: typeof owner): Promise<string> =>
       `${(await call('GET', `/domains/${domain.id}`)).body.tracking_subdomain}.${domain.name}`;
-    const [own, foreign] = [await label(owner), await label(other)];
+    const own = await label(owner);
+    const foreign = await label(other);
     const seen = [];
     for (const host of ['127.0.0.1', own, `${own}:443`, foreign, foreign.toUpperCase(), other.domain.name])
       seen.push(await on(host));

@@ -20,10 +20,18 @@ const addresses = (count: number, name = 'a'): string[] =>
 
 /** A message with so many files, of so many bytes each. */
 const withFiles = (count: number, bytes: number): string[] => [
-  ...['Content-Type: multipart/mixed; boundary=b', '', '--b', 'Content-Type: text/plain', '', 'See below.'],
+  'Content-Type: multipart/mixed; boundary=b',
+  '',
+  '--b',
+  'Content-Type: text/plain',
+  '',
+  'See below.',
   ...Array.from({ length: count }, (_, i) => [
-    ...['--b', 'Content-Type: application/octet-stream', `Content-Disposition: attachment; filename="${i}.bin"`],
-    ...['Content-Transfer-Encoding: base64', ''],
+    '--b',
+    'Content-Type: application/octet-stream',
+    `Content-Disposition: attachment; filename="${i}.bin"`,
+    'Content-Transfer-Encoding: base64',
+    '',
     Buffer.alloc(bytes, String(i)).toString('base64').replaceAll(/.{76}/g, '$&\r\n'),
   ]).flat(),
   '--b--',
@@ -77,8 +85,9 @@ it.each([
     'an answer to all with copies',
     { headers: [`Cc: ${addresses(45).join(', ')}`] },
     { reply_all: true, cc: addresses(3, 'b'), bcc: addresses(2, 'c') },
-    ...(['reply_all', 'goes to 46 addresses, and cc and bcc name 5 more;'] as const),
-  ],
+    'reply_all',
+    'goes to 46 addresses, and cc and bcc name 5 more;',
+  ] as const,
   [
     'an answer to whom it asks',
     { headers: [`Reply-To: ${addresses(51).join(', ')}`] },

@@ -44,12 +44,22 @@ const PDF = Buffer.alloc(600_000, 'p');
 const WITH_FILES = [
   'Content-Type: multipart/mixed; boundary=b',
   '',
-  ...['--b', 'Content-Type: text/html; charset=utf-8', ''],
+  '--b',
+  'Content-Type: text/html; charset=utf-8',
+  '',
   '<p>See <b>this</b></p><img src="https://stranger.example/pixel.png"><script>alert(1)</script>',
-  ...['--b', 'Content-Type: text/plain; name="note.txt"', 'Content-Disposition: attachment; filename="note.txt"', ''],
+  '--b',
+  'Content-Type: text/plain; name="note.txt"',
+  'Content-Disposition: attachment; filename="note.txt"',
+  '',
   'a note',
-  ...['--b', 'Content-Type: application/pdf; name="big.pdf"', 'Content-Disposition: attachment; filename="big.pdf"'],
-  ...['Content-Transfer-Encoding: base64', '', PDF.toString('base64').replaceAll(/.{76}/g, '$&\r\n'), '--b--'],
+  '--b',
+  'Content-Type: application/pdf; name="big.pdf"',
+  'Content-Disposition: attachment; filename="big.pdf"',
+  'Content-Transfer-Encoding: base64',
+  '',
+  PDF.toString('base64').replaceAll(/.{76}/g, '$&\r\n'),
+  '--b--',
 ];
 
 describe('an answer', () => {
@@ -57,14 +67,12 @@ describe('an answer', () => {
     const { path: below } = await inbox.arrive({
       content: [
         'Content-Type: text/plain; charset=utf-8; format=flowed',
-        ...[
-          '',
-          'A line that goes on and ',
-          'ends.',
-          '> A quoted line that goes on and ',
-          '> on and on and ',
-          '> ends.',
-        ],
+        '',
+        'A line that goes on and ',
+        'ends.',
+        '> A quoted line that goes on and ',
+        '> on and on and ',
+        '> ends.',
       ],
     });
     const { body } = await inbox.call('GET', below);
@@ -300,7 +308,9 @@ describe('what a program answers by itself', () => {
     const { path: below } = await inbox.arrive({ from: 'new@example.org' });
     const { mail } = await arrived(await send(`${below}/reply`, AUTO));
     expect(['auto-submitted', 'x-auto-response-suppress', 'x-loop'].map((name) => head(name, mail))).toEqual([
-      ...['auto-replied', 'All', inbox.address],
+      'auto-replied',
+      'All',
+      inbox.address,
     ]);
     expect(await answer(below)).toEqual([422, expect.stringContaining('this email was answered automatically')]);
     const again = await inbox.arrive({

@@ -68,7 +68,9 @@ it('an email that is deleted while it is forwarded is forwarded whole or is none
     const { emailId, path: below } = await inbox.arrive({
       subject: `Forwarded ${round}`,
       content: [
-        ...['Content-Type: application/pdf; name="big.pdf"', 'Content-Transfer-Encoding: base64', ''],
+        'Content-Type: application/pdf; name="big.pdf"',
+        'Content-Transfer-Encoding: base64',
+        '',
         Buffer.alloc(900_000, 'p').toString('base64').replaceAll(/.{76}/g, '$&\r\n'),
       ],
     });

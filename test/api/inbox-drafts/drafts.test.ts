@@ -40,15 +40,18 @@ describe('drafts', () => {
     });
     const read = await inbox.call('GET', `/drafts/${id}`);
     expect(read.body).toMatchObject({
-      ...{
-        object: 'inbox_draft',
-        id,
-        type: 'standalone',
-        to: ['Ada <ada@example.org>'],
-        cc: ['bob@example.org'],
-        bcc: [],
-      },
-      ...{ subject: 'Hello', html: null, text: null, thread_id: null, reply_to_email_id: null, email_id: null },
+      object: 'inbox_draft',
+      id,
+      type: 'standalone',
+      to: ['Ada <ada@example.org>'],
+      cc: ['bob@example.org'],
+      bcc: [],
+      subject: 'Hello',
+      html: null,
+      text: null,
+      thread_id: null,
+      reply_to_email_id: null,
+      email_id: null,
       attachments: [{ filename: 'note.txt', content_type: 'text/plain', size: 6 }],
     });
     const changed = await inbox.call('PATCH', `/drafts/${id}`, { body: { cc: null, html: '<p>Some <b>text</b></p>' } });
@@ -64,7 +67,10 @@ describe('drafts', () => {
     for (const method of ['GET', 'DELETE']) expect((await inbox.call(method, `/drafts/${id}`)).status).toBe(404);
     const types = (await scene.events(id)).map(({ type }) => type);
     expect(types.filter((type) => type.startsWith('inbox.draft.'))).toEqual([
-      ...['inbox.draft.created', 'inbox.draft.updated', 'inbox.draft.updated', 'inbox.draft.deleted'],
+      'inbox.draft.created',
+      'inbox.draft.updated',
+      'inbox.draft.updated',
+      'inbox.draft.deleted',
     ]);
   });
 
@@ -111,7 +117,11 @@ describe('drafts', () => {
     expect([patched.status, patched.body.message]).toEqual([422, expect.stringContaining('was sent')]);
     const told = (await scene.events(emailId)).find(({ type }) => type === 'inbox.draft.sent');
     expect(told?.data).toMatchObject({
-      ...{ source: 'api', inbox_id: inbox.id, thread_id: thread?.id, email_id: emailId, draft_id: id },
+      source: 'api',
+      inbox_id: inbox.id,
+      thread_id: thread?.id,
+      email_id: emailId,
+      draft_id: id,
       draft: { email_id: emailId },
     });
     expect(JSON.stringify(told?.data)).not.toContain('On its way.');

@@ -23,16 +23,22 @@ it('a message begins a thread, and its answer goes on with it', async () => {
   const first = await receive({ id: 'first@example.org', subject: 'Refund', text: 'Could I get\n a refund?' });
   const [thread] = await threads();
   expect(thread).toEqual({
-    ...{ id: expect.any(String), subject: 'Refund', snippet: 'Could I get a refund?' },
-    ...{
-      from: 'Ada Lovelace <ada@example.org>',
-      to: [expect.stringContaining('support@')],
-      cc: [],
-      bcc: [],
-      labels: [],
-    },
-    ...{ email_count: 1, has_attachment: false, has_draft: false, read: false, folder: 'inbox' },
-    ...{ received_at: new Date(scene.clock.now()).toISOString(), assignee: null, snoozed_until: null },
+    id: expect.any(String),
+    subject: 'Refund',
+    snippet: 'Could I get a refund?',
+    from: 'Ada Lovelace <ada@example.org>',
+    to: [expect.stringContaining('support@')],
+    cc: [],
+    bcc: [],
+    labels: [],
+    email_count: 1,
+    has_attachment: false,
+    has_draft: false,
+    read: false,
+    folder: 'inbox',
+    received_at: new Date(scene.clock.now()).toISOString(),
+    assignee: null,
+    snoozed_until: null,
     direction: 'inbound',
   });
   const second = await receive({ subject: 'Re: Refund', headers: ['In-Reply-To: <first@example.org>'] });
@@ -40,15 +46,22 @@ it('a message begins a thread, and its answer goes on with it', async () => {
   const emails = (await call('GET', `/threads/${thread?.id}/emails`)).body;
   expect(emails).toMatchObject({ object: 'list', has_more: false, data: [{ id: second }, { id: first }] });
   expect((await call('GET', `/threads/${thread?.id}/emails/${first}`)).body).toEqual({
-    ...{
-      id: first,
-      direction: 'inbound',
-      from: 'Ada Lovelace <ada@example.org>',
-      to: [expect.stringContaining('support@')],
-    },
-    ...{ cc: [], bcc: [], reply_to: [], subject: 'Refund', message_id: '<first@example.org>', html: null },
-    ...{ text: 'Could I get\n a refund?\n', attachments: [], read: false, last_event: null },
-    ...{ received_at: expect.any(String), verdict: 'unauthenticated' },
+    id: first,
+    direction: 'inbound',
+    from: 'Ada Lovelace <ada@example.org>',
+    to: [expect.stringContaining('support@')],
+    cc: [],
+    bcc: [],
+    reply_to: [],
+    subject: 'Refund',
+    message_id: '<first@example.org>',
+    html: null,
+    text: 'Could I get\n a refund?\n',
+    attachments: [],
+    read: false,
+    last_event: null,
+    received_at: expect.any(String),
+    verdict: 'unauthenticated',
   });
   expect((await call('GET', '')).body).toMatchObject({
     unread: 1,
@@ -68,7 +81,7 @@ it('a stranger who names an id, and each recipient of a newsletter, begin thread
 });
 
 it('a message to two inboxes is in a thread of each, and an inbox of a whole domain takes what no other one has', async () => {
-  const [one] = [await own()];
+  const one = await own();
   const two = await own({ local: 'sales', domain: one.domain });
   const rest = await own({ local: '*', domain: one.domain });
   await one.receive({ for: [one.address, two.address] });
@@ -83,12 +96,15 @@ it('a mail that says it is from the inbox itself is received, never sent', async
   const { receive, threads, call, address } = await own();
   await receive({ id: 'asked@example.org', subject: 'Money' });
   const forged = await receive({
-    ...{ from: `Support <${address}>`, subject: 'Re: Money', headers: ['In-Reply-To: <asked@example.org>'] },
+    from: `Support <${address}>`,
+    subject: 'Re: Money',
+    headers: ['In-Reply-To: <asked@example.org>'],
   });
   const all = await threads();
   expect(all.map((one) => one.email_count)).toEqual([1, 1]);
   expect((await call('GET', `/threads/${all[0]?.id}/emails/${forged}`)).body).toMatchObject({
-    ...{ direction: 'inbound', verdict: 'unauthenticated' },
+    direction: 'inbound',
+    verdict: 'unauthenticated',
   });
 });
 
@@ -108,8 +124,16 @@ it('threads are moved, read, snoozed, assigned and noted', async () => {
   const [{ id } = { id: '' }] = await threads();
   const patch = (body: unknown) => call('PATCH', `/threads/${id}`, body);
   const thread = {
-    ...{ object: 'inbox_thread', id, subject: 'Question', folder: 'archive', labels: [], read: true },
-    ...{ assignee: null, snoozed_until: null, notes: null, answers_paused: null },
+    object: 'inbox_thread',
+    id,
+    subject: 'Question',
+    folder: 'archive',
+    labels: [],
+    read: true,
+    assignee: null,
+    snoozed_until: null,
+    notes: null,
+    answers_paused: null,
   };
   expect((await patch({ read: true, folder: 'archive' })).body).toEqual(thread);
   expect((await call('GET', `/threads/${id}`)).body).toEqual(thread);
@@ -130,13 +154,16 @@ it('threads are moved, read, snoozed, assigned and noted', async () => {
     expect((await patch({ snoozed_until: time })).status).toBe(422);
   }
   expect((await patch({ assignee: answerer.email.toUpperCase(), notes: 'Ask accounting.' })).body).toMatchObject({
-    ...{ assignee: answerer.email, notes: 'Ask accounting.' },
+    assignee: answerer.email,
+    notes: 'Ask accounting.',
   });
   for (const email of [viewer.email, 'nobody@example.org']) {
     expect((await patch({ assignee: email })).body.message).toContain(email);
   }
   expect((await patch({ assignee: null, notes: null, read: false })).body).toMatchObject({
-    ...{ assignee: null, notes: null, read: false },
+    assignee: null,
+    notes: null,
+    read: false,
   });
   expect((await call('GET', `/threads/${id}/emails`)).body.data).toMatchObject([{ read: false }]);
   expect((await patch({})).status).toBe(400);
@@ -194,7 +221,8 @@ it('a list says whether the newest email was sent, also once that one is gone', 
 it('labels are put on, replaced and taken off, and threads are listed by them', async () => {
   const { receive, threads, call } = await own();
   const label = async (name: string): Promise<string> => (await call('POST', '/labels', { name })).body.id;
-  const [a, b] = [await label('A'), await label('B')];
+  const a = await label('A');
+  const b = await label('B');
   await receive({ subject: 'One' });
   await receive({ subject: 'Two', from: 'bob@example.org' });
   const [two = '', one = ''] = idsOf(await threads());
@@ -262,10 +290,8 @@ it('a thread is deleted for good; its emails stay, and an answer begins anew', a
 
 it('the trash is emptied after thirty days, and what an inbox or a received email had goes with it', async () => {
   const { receive, threads, call, id: inboxId } = await own();
-  const [kept, gone] = [
-    await receive({ id: 'kept@example.org' }),
-    await receive({ subject: 'Re: A question', headers: ['References: <kept@example.org>'] }),
-  ];
+  const kept = await receive({ id: 'kept@example.org' });
+  const gone = await receive({ subject: 'Re: A question', headers: ['References: <kept@example.org>'] });
   await receive({ from: 'bob@example.org', subject: 'Trash' });
   const [trash, thread] = await threads();
   await call('PATCH', `/threads/${trash?.id}`, { folder: 'trash' });

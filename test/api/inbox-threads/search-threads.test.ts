@@ -63,7 +63,8 @@ it('blocks leave nothing out, and pages join', async () => {
   const team = await scene.team();
   const own = await inboxOf(scene, team);
   const mails = Array.from({ length: 600 }, (_, n) => ({
-    ...{ subject: `Message ${n % 3 === 0 ? 'needle' : 'hay'} ${n}`, from: `p${n % 150}@example.org` },
+    subject: `Message ${n % 3 === 0 ? 'needle' : 'hay'} ${n}`,
+    from: `p${n % 150}@example.org`,
   }));
   await plantThreads(scene, own, team, mails);
   const pages = async () => {

@@ -18,11 +18,9 @@ beforeAll(async () => {
   const team = await scene.team();
   inbox = await inboxOf(scene, team);
   const mails = Array.from({ length: THREADS }, (_, n) => ({
-    ...{
-      subject: `Thread ${n}`,
-      from: `p${n % 100}@example.org`,
-      folder: n % 4 === 0 ? ('archive' as const) : ('inbox' as const),
-    },
+    subject: `Thread ${n}`,
+    from: `p${n % 100}@example.org`,
+    folder: n % 4 === 0 ? ('archive' as const) : ('inbox' as const),
   }));
   const ids = await plantThreads(scene, inbox, team, mails);
   middle = ids[THREADS / 2] ?? '';

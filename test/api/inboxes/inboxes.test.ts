@@ -27,12 +27,24 @@ it('an inbox is created, read by id and by address, listed, changed and deleted'
   expect([created.status, created.body]).toEqual([201, { object: 'inbox', id }]);
   const now = new Date(scene.clock.now()).toISOString();
   const item = {
-    ...{ id, name: at('Support'), email_address: at('Support'), from_name: 'Ada from Support' },
-    ...{ unread: 0, last_received: null, created_at: now, updated_at: now },
+    id,
+    name: at('Support'),
+    email_address: at('Support'),
+    from_name: 'Ada from Support',
+    unread: 0,
+    last_received: null,
+    created_at: now,
+    updated_at: now,
   };
   const whole = {
-    ...{ object: 'inbox', ...item, domain_id: domain.id, receiving_address: null },
-    ...{ channel: 'open', signature: null, thread_by_subject: false, drafts: 0 },
+    object: 'inbox',
+    ...item,
+    domain_id: domain.id,
+    receiving_address: null,
+    channel: 'open',
+    signature: null,
+    thread_by_subject: false,
+    drafts: 0,
   };
   expect((await call('GET', `/inboxes/${id}`)).body).toEqual(whole);
   expect((await call('GET', `/inboxes/${encodeURIComponent(at('SUPPORT'))}`)).body).toEqual(whole);
@@ -158,7 +170,9 @@ it('ids are taken in either letter case, wherever one is named', async () => {
   const named = { thread_id: id.toUpperCase(), reply_to_email_id: emailId.toUpperCase() };
   const draft = await call('POST', `/inboxes/${upper}/drafts`, { text: 'x', ...named });
   expect((await call('GET', `/inboxes/${upper}/drafts/${String(draft.body.id).toUpperCase()}`)).body).toMatchObject({
-    ...{ id: draft.body.id, thread_id: id, reply_to_email_id: emailId },
+    id: draft.body.id,
+    thread_id: id,
+    reply_to_email_id: emailId,
   });
   const gone = await call('DELETE', `/inboxes/${upper}`);
   expect(gone.body).toEqual({ object: 'inbox', id: inbox.id, deleted: true });

@@ -178,7 +178,8 @@ it('needs a domain to be mailed from', async () => {
 });
 
 it('is withdrawn in every team when the person who sent it is disabled, and those of others stay', async () => {
-  const [one, two] = [await inviting(), await inviting()];
+  const one = await inviting();
+  const two = await inviting();
   const sender = await people.person({ team: one.team, role: 'admin' });
   await joinTeam(scene, two.team, sender.userId);
   const inTwo = await people.session(sender, two.team.id);
@@ -243,7 +244,8 @@ it('is one of at most 50 of a team in an hour, withdrawn or not, and of at most 
 });
 
 it('goes to an address 3 times a day from one team, withdrawn or not, and then is refused with the time to wait', async () => {
-  const [one, other] = [await inviting(), await inviting()];
+  const one = await inviting();
+  const other = await inviting();
   const email = newAddress();
   const invite = ({ owner, path }: Inviting, to = email) => owner.call('POST', path, { email: to, role: 'viewer' });
   const forget = () => scene.app.jobs.find(({ name }) => name === 'remove-expired-sessions')?.run();
@@ -295,7 +297,9 @@ it('the audit log of the team that is joined names the people, whichever team th
   expect(data.filter(({ action }: { action: string }) => action.startsWith('invitation.'))).toMatchObject([
     { action: 'invitation.accepted', team_id: one.team.id, actor: { kind: 'user', name: person.email } },
     {
-      ...{ action: 'invitation.created', subject_id: id, actor: { kind: 'user', name: one.owner.email } },
+      action: 'invitation.created',
+      subject_id: id,
+      actor: { kind: 'user', name: one.owner.email },
       details: { email: person.email, role: 'viewer' },
     },
   ]);

@@ -21,8 +21,13 @@ beforeAll(async () => {
   const received = await receiveMail(scene, team, { raw: MESSAGE });
   await scene.api('POST', '/contacts', { key: team.key, body: { email: 'ada@example.org', first_name: 'Ada' } });
   paths = {
-    ...{ email: `/emails/${email}`, received: `/emails/receiving/${received}`, contact: '/contacts/ada@example.org' },
-    ...{ members: '/team/members', domains: '/domains', approvals: '/approvals', team: '/team' },
+    email: `/emails/${email}`,
+    received: `/emails/receiving/${received}`,
+    contact: '/contacts/ada@example.org',
+    members: '/team/members',
+    domains: '/domains',
+    approvals: '/approvals',
+    team: '/team',
   };
   for (const [what, path] of Object.entries(paths)) {
     const answer = await scene.api('GET', path, { key: team.key });

@@ -14,7 +14,11 @@ afterAll(() => scene.close());
 async function fill(team: Team, endpoints: readonly string[]): Promise<void> {
   const { db, ids } = scene.app.world;
   const rows = endpoints.map((endpoint, n) => ({
-    ...{ id: ids.uuid(), team_id: team.id, api_key_id: null, method: 'GET', endpoint },
+    id: ids.uuid(),
+    team_id: team.id,
+    api_key_id: null,
+    method: 'GET',
+    endpoint,
     response_status: n % 10 === 9 ? 404 : 200,
     user_agent: null,
     request_body: null,

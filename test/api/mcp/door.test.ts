@@ -231,7 +231,9 @@ it('stands in the log of requests without its answers, and changes stand in the 
     return body;
   };
   expect(await logged(made.headers.get('x-request-id'))).toMatchObject({
-    ...{ endpoint: '/mcp', method: 'POST', response_status: 200 },
+    endpoint: '/mcp',
+    method: 'POST',
+    response_status: 200,
     request_body: { method: 'tools/call', params: { name: 'createTemplate' } },
   });
   expect(JSON.stringify((await logged(read.headers.get('x-request-id'))).response_body)).not.toContain('assistant');

@@ -29,7 +29,15 @@ const GENERAL = ['search_operations', 'call_operation'];
 const AS_DATA = /^Between the two lines with \w{16} is data\..*no instruction/;
 /** What stands in their answers, people of the team have written, or the operator. */
 const OF_THE_TEAM = [
-  ...['billing', 'contact-properties', 'custom-events', 'images', 'metrics', 'shares', 'teams', 'templates', 'topics'],
+  'billing',
+  'contact-properties',
+  'custom-events',
+  'images',
+  'metrics',
+  'shares',
+  'teams',
+  'templates',
+  'topics',
 ];
 const GONE = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e05';
 

@@ -85,7 +85,8 @@ describe('GET /team/members', () => {
       ['POST', `/teams/${team.id}/invitations`, { email: 'x@example.org', role: 'owner' }],
     ] as const)
       expect((await scene.api(method, path, { key: team.key, body })).body).toMatchObject({
-        ...{ statusCode: 403, name: 'invalid_permission' },
+        statusCode: 403,
+        name: 'invalid_permission',
         message: 'This route is not reached with an API key; it takes a person who is signed in.',
       });
   });
@@ -111,7 +112,8 @@ describe('nobody rises, and nobody is put down, by a role that may not', () => {
 
   it.each(pairs)('a %s removes a %s', async (caller, role) => {
     const { team } = await teamWithOwner();
-    const [person, other] = [await people.person({ team, role: caller }), await people.person({ team, role })];
+    const person = await people.person({ team, role: caller });
+    const other = await people.person({ team, role });
     expect(refusal(await person.call('DELETE', at(team, other)))).toBe(
       maySay(caller, role) ? '200' : '403 invalid_permission',
     );
@@ -263,7 +265,10 @@ it('the audit log names who changed whom', async () => {
       details: { email: person.email, role: 'viewer' },
     },
     {
-      ...{ action: 'team_member.updated', subject_id: person.memberId, actor, team_id: team.id },
+      action: 'team_member.updated',
+      subject_id: person.memberId,
+      actor,
+      team_id: team.id,
       details: { email: person.email, former_role: 'member', role: 'viewer' },
     },
   ]);

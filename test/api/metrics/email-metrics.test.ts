@@ -100,7 +100,8 @@ describe('every metric, from the mail that makes it', () => {
 
   it('a bounce that says nothing of the address, a failure, and mail that waits for its time', async () => {
     const team = await scene.team();
-    const [domain, doomed] = [await team.domain(), await team.domain()];
+    const domain = await team.domain();
+    const doomed = await team.domain();
     scene.dns.set('inside.example', 'MX', ['10 mx.inside.example']);
     scene.dns.set('mx.inside.example', 'A', ['10.1.2.3']);
     await send(team, domain.name, 'x@inside.example');
@@ -204,7 +205,9 @@ describe('the answer', () => {
 
   it('by domain and by email, alone and by period', async () => {
     const team = await scene.team();
-    const [one, two, idle] = [await team.domain(), await team.domain(), await team.domain()];
+    const one = await team.domain();
+    const two = await team.domain();
+    const idle = await team.domain();
     const first = await send(team, one.name, simulator('delivered'));
     await scene.settled();
     scene.clock.advance(DAY);
@@ -242,7 +245,8 @@ describe('the answer', () => {
 describe('by email, where more were accepted in the range than an answer has rows', () => {
   it('counts those of the domains that were asked for, and refuses by their number alone', async () => {
     const team = await scene.team();
-    const [many, few] = [await team.domain(), await team.domain()];
+    const many = await team.domain();
+    const few = await team.domain();
     const ids = [
       await send(team, few.name, simulator('delivered')),
       await send(team, few.name, simulator('delivered')),
@@ -273,7 +277,8 @@ describe('by email, where more were accepted in the range than an answer has row
 
 describe('two teams', () => {
   it('never see each other’s numbers: a foreign id counts as one that does not exist', async () => {
-    const [team, other] = [await scene.team(), await scene.team()];
+    const team = await scene.team();
+    const other = await scene.team();
     const domain = await other.domain();
     const id = await send(other, domain.name, simulator('delivered'));
     await scene.settled();

@@ -194,7 +194,8 @@ describe('sums equal what one counts event by event', () => {
 async function compare(team: Team, emails: readonly Email[], events: readonly Event[]): Promise<void> {
   const now = scene.clock.now();
   const [start, end] = [now - below(13 * DAY), now - below(13 * DAY)].sort((a, b) => a - b) as [number, number];
-  const [zone, granularity] = [oneOf(ZONES), oneOf(['hourly', 'daily', 'weekly', 'monthly'])];
+  const zone = oneOf(ZONES);
+  const granularity = oneOf(['hourly', 'daily', 'weekly', 'monthly']);
   const isIn = ({ at }: Event): boolean =>
     at >= Math.floor(start / QUARTER) * QUARTER && at < Math.ceil(end / QUARTER) * QUARTER;
   const query = {
@@ -250,7 +251,8 @@ describe('commits at the same time', () => {
     const other =
       driver === 'pg' ? await openWorld({ config: world.config, dataDir, clock: scene.clock, log: world.log }) : world;
     try {
-      const [domainId, at] = [randomUUID(), scene.clock.now()];
+      const domainId = randomUUID();
+      const at = scene.clock.now();
       const subjects = Array.from({ length: 30 }, () => world.ids.uuid());
       // Each email is delivered and opened at several destinations, each in a commit of its own.
       const writes = [world, other, world, other].flatMap((node, copy) =>

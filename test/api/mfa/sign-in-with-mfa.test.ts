@@ -221,7 +221,8 @@ describe('a challenge', () => {
 
   it('ends after ten minutes, and is removed then', async () => {
     const person = await ready();
-    const [one, other] = [await challenged(person), await challenged(person)];
+    const one = await challenged(person);
+    const other = await challenged(person);
     scene.clock.advance(10 * MINUTE - 1);
     expect((await one.verify(person.code())).status).toBe(200);
     scene.clock.advance(1);
@@ -296,7 +297,8 @@ describe('who knows the password', () => {
   });
 
   it('learns from a wrong one not whether there is a second factor', async () => {
-    const [person, without] = [await ready(), await personOf(scene, team)];
+    const person = await ready();
+    const without = await personOf(scene, team);
     const answers = await Promise.all(
       [person.email, without.email, 'nobody@mfa.example'].map((email) => new Browser(scene).logIn(email, 'wrong')),
     );

@@ -189,7 +189,8 @@ describe('consent', () => {
 
 describe('the page of apps', () => {
   it('shows what the person has let in, in every team, and ends it there', async () => {
-    const [other, person] = [await scene.team('Second <team>'), await people.person({ team })];
+    const other = await scene.team('Second <team>');
+    const person = await people.person({ team });
     const columns = 'id, team_id, user_id, role, created_at';
     const row = [scene.app.world.ids.uuid(), other.id, person.userId, 'viewer', scene.clock.now()];
     await scene.app.world.db.run(`insert into team_members (${columns}) values (?, ?, ?, ?, ?)`, row);

@@ -33,8 +33,13 @@ describe('grants', () => {
     const [first, second] = body.data;
     expect(first.created_at >= second.created_at).toBe(true);
     expect(first).toEqual({
-      ...{ id: first.id, client_id: app.clientId, scopes: ['team:read'], created_at: first.created_at },
-      ...{ revoked_at: null, revoked_reason: null, client: { name: 'Newsletter Desk', logo_uri: null } },
+      id: first.id,
+      client_id: app.clientId,
+      scopes: ['team:read'],
+      created_at: first.created_at,
+      revoked_at: null,
+      revoked_reason: null,
+      client: { name: 'Newsletter Desk', logo_uri: null },
       limits: { read_only: false, emails_per_day: null, recipients: 'any', approval: 'none', expires_at: null },
     });
     const next = await scene.api('GET', `/oauth/grants?limit=1&after=${first.id}`, { key: team.key });
@@ -72,7 +77,8 @@ describe('grants', () => {
   });
 
   it('are revoked by their person or an admin, and by no other member', async () => {
-    const [member, admin] = [await people.person({ team }), await people.person({ team, role: 'admin' })];
+    const member = await people.person({ team });
+    const admin = await people.person({ team, role: 'admin' });
     await oauth.letIn(owner, app);
     const { id } = await newestGrant();
     expect((await member.call('DELETE', `/oauth/grants/${id}`)).status).toBe(403);

@@ -41,7 +41,10 @@ describe('limits at consent', () => {
     expect((await newest()).limits).toEqual(NONE);
     await letIn({ emails_per_day: '20', own_domains: 'yes', approval: 'broadcasts', ends: '7' });
     const limits = {
-      ...{ read_only: false, emails_per_day: 20, recipients: 'own_domains', approval: 'broadcasts' },
+      read_only: false,
+      emails_per_day: 20,
+      recipients: 'own_domains',
+      approval: 'broadcasts',
       expires_at: '2026-11-27T10:00:00.000Z',
     };
     expect((await newest()).limits).toEqual(limits);
@@ -86,7 +89,8 @@ describe('an idempotency key', () => {
 
   it('of an app is neither that of the team’s programs nor of another app, and is kept by its next grant', async () => {
     const header = { 'idempotency-key': 'order-1' };
-    const [mine, other] = [await letIn(), await oauth.letIn(owner, await oauth.register(), EVERYTHING)];
+    const mine = await letIn();
+    const other = await oauth.letIn(owner, await oauth.register(), EVERYTHING);
     const member = await oauth.letIn(await people.person({ team, role: 'member' }), app, EVERYTHING);
     const tokens = [mine.access_token, other.access_token, member.access_token, team.key];
     const ids: string[] = [];
@@ -282,7 +286,8 @@ describe('limits of a grant that is there', () => {
   it('are set by their person or an admin, and never by an app', async () => {
     const { access_token: token } = await letIn();
     const path = `/oauth/grants/${(await newest()).id}`;
-    const [member, admin] = [await people.person({ team }), await people.person({ team, role: 'admin' })];
+    const member = await people.person({ team });
+    const admin = await people.person({ team, role: 'admin' });
     expect((await member.call('PATCH', path, { read_only: true })).status).toBe(403);
     expect((await admin.call('PATCH', path, { read_only: true })).status).toBe(200);
     expect((await owner.call('PATCH', path, { read_only: false })).status).toBe(200);

@@ -60,8 +60,10 @@ describe('metadata', () => {
     '/oauth/revoke',
   ])('%s is called from pages of other sites, without cookies', async (path) => {
     const headers = {
-      ...{ origin: 'https://app.example.com', 'user-agent': 'Browser' },
-      ...{ 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type' },
+      origin: 'https://app.example.com',
+      'user-agent': 'Browser',
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'content-type',
     };
     const preflight = await fetch(scene.url + path, { method: 'OPTIONS', headers });
     expect(preflight.status).toBe(204);
@@ -141,7 +143,8 @@ describe('what a token reaches', () => {
   const as = async (scope: string, person = owner) => (await oauth.letIn(person, app, { scope })).access_token;
 
   it('is what the table of credentials says', async () => {
-    const [read, write] = [await as('team:read'), await as('team:write')];
+    const read = await as('team:read');
+    const write = await as('team:write');
     const every = await as(
       'emails:send emails:read broadcasts:read broadcasts:write billing:read team:read team:write ai:use',
     );
@@ -229,7 +232,8 @@ describe('what a token reaches', () => {
   it('ends when its person is disabled, and does not come back with them', async () => {
     const person = await people.person({ team, role: 'owner' });
     const tokens = await oauth.letIn(person, app);
-    const [pending, verifier] = [newVerifier(), newVerifier()];
+    const pending = newVerifier();
+    const verifier = newVerifier();
     const code = await oauth.codeFor(person, app, pending);
     await disableUser(scene.app.world, person.email);
     expect(await call(tokens.access_token)).toMatchObject(NOT_VALID);

@@ -28,7 +28,8 @@ const DISABLED = 'The operator of this service has disabled this app.';
 
 describe('an app that is disabled', () => {
   it('is refused with its tokens, on every node, from that moment on', async () => {
-    const [one, other] = [await scene.team(), await scene.team()];
+    const one = await scene.team();
+    const other = await scene.team();
     const app = await oauth.register({ client_name: 'Look-alike' });
     const held = [await oauth.letIn(await ownerOf(one), app), await oauth.letIn(await ownerOf(other), app)];
     const port = await startSecondPort(scene, {});
@@ -57,7 +58,8 @@ describe('an app that is disabled', () => {
       expect(grants.data).toMatchObject([{ revoked_reason: 'operator' }]);
       const { body: audit } = await scene.api('GET', '/audit', { key: team.key });
       expect(audit.data[0]).toMatchObject({
-        ...{ action: 'oauth_grant.revoked', subject_id: grants.data[0].id },
+        action: 'oauth_grant.revoked',
+        subject_id: grants.data[0].id,
         actor: { kind: 'operator', name: 'Grace' },
         details: { client_name: 'Look-alike', revoked_reason: 'operator' },
       });
@@ -133,7 +135,8 @@ describe('an app that is disabled', () => {
 describe('the list of clients', () => {
   it('is searched by name, id and redirect address, in any letter case, and by state', async () => {
     await using own = await startScene({ roles: ['http'] });
-    const [there, key] = [oauthOf(own), await own.operator()];
+    const there = oauthOf(own);
+    const key = await own.operator();
     const names = ['Ümlaut Mailer', 'Newsletter Desk', 'Other'];
     for (const [at, name] of names.entries()) {
       await there.register({ client_name: name, redirect_uris: [`https://app${at}.example.com/cb`] });

@@ -23,11 +23,16 @@ describe('registering', () => {
   it('answers what was registered, as RFC 7591 has it', async () => {
     const given = {
       ...APP,
-      ...{ scope: 'emails:read emails:send emails:read', client_uri: 'https://app.example.com/' },
-      ...{ logo_uri: 'https://app.example.com/logo.svg', software_id: 'desk', software_version: '1.0' },
+      scope: 'emails:read emails:send emails:read',
+      client_uri: 'https://app.example.com/',
+      logo_uri: 'https://app.example.com/logo.svg',
+      software_id: 'desk',
+      software_version: '1.0',
       // Clients send what RFC 7591 knows, and what later documents know.
-      ...{ application_type: 'native', contacts: ['dev@example.com'], tos_uri: 'https://app.example.com/tos' },
-      ...{ grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'] },
+      application_type: 'native',
+      contacts: ['dev@example.com'],
+      tos_uri: 'https://app.example.com/tos',
+      grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
     };
     const { status, body, headers } = await register(given);
     expect(status).toBe(201);
@@ -42,7 +47,10 @@ describe('registering', () => {
       response_types: ['code'],
       token_endpoint_auth_method: 'none',
       scope: 'emails:read emails:send',
-      ...{ client_uri: given.client_uri, logo_uri: given.logo_uri, software_id: 'desk', software_version: '1.0' },
+      client_uri: given.client_uri,
+      logo_uri: given.logo_uri,
+      software_id: 'desk',
+      software_version: '1.0',
     });
     const rows = await scene.app.world.db.all('select * from oauth_clients');
     expect(JSON.stringify(rows)).not.toContain(body.registration_access_token);
@@ -251,7 +259,8 @@ describe('managing a registration', () => {
   });
 
   it('is refused without its own token, and nobody learns which clients there are', async () => {
-    const [one, other] = [await made(), await made()];
+    const one = await made();
+    const other = await made();
     const team = await scene.team();
     const answers = [];
     for (const method of ['GET', 'PUT', 'DELETE']) {

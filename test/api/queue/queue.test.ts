@@ -16,8 +16,14 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 const NO_STATES = {
-  ...{ waiting: 0, scheduled: 0, retrying: 0, awaits_domain: 0, held: 0 },
-  ...{ team_suspended: 0, under_way: 0, in_doubt: 0 },
+  waiting: 0,
+  scheduled: 0,
+  retrying: 0,
+  awaits_domain: 0,
+  held: 0,
+  team_suspended: 0,
+  under_way: 0,
+  in_doubt: 0,
 };
 
 let count = 0;
@@ -190,10 +196,8 @@ describe('hold and release', () => {
 
   it('a held email that its team cancels or moves is canceled or moved', async () => {
     const scheduled_at = new Date(scene.clock.now() + MINUTE).toISOString();
-    const [gone, moved] = [
-      await mail.send('x@held.example', { scheduled_at }),
-      await mail.send('y@held.example', { scheduled_at }),
-    ];
+    const gone = await mail.send('x@held.example', { scheduled_at });
+    const moved = await mail.send('y@held.example', { scheduled_at });
     const hold = await ask('POST', '/holds', { destination: 'held.example', reason: 'Wait' });
     scene.clock.advance(MINUTE);
     await scene.settled();
@@ -247,7 +251,10 @@ describe('retry now', () => {
     const scheduled_at = new Date(scene.clock.now() + HOUR).toISOString();
     const later = await mail.send(`x@${destination}`, { scheduled_at });
     expect((await ask('POST', '/retry', { destination })).body).toEqual({
-      ...{ object: 'queue_retry', deliveries: 1, held: 0, holds: [] },
+      object: 'queue_retry',
+      deliveries: 1,
+      held: 0,
+      holds: [],
     });
     await scene.settled();
     expect((await listed(`email_id=${id}`))[0]).toMatchObject({ attempts: 2, state: 'retrying' });
@@ -257,7 +264,8 @@ describe('retry now', () => {
 
   it('names the holds that keep what it would try, before and after they have taken it', async () => {
     const destination = freshName();
-    const [id, other] = [await deferred(destination), await deferred(destination)];
+    const id = await deferred(destination);
+    const other = await deferred(destination);
     const { body: hold } = await ask('POST', '/holds', { email_id: id, reason: 'Wrong list' });
     const answer = { object: 'queue_retry', deliveries: 1, held: 1, holds: [hold] };
     expect((await ask('POST', '/retry', { destination })).body).toEqual(answer);

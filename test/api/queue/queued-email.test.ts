@@ -49,8 +49,17 @@ it('the story of an email tells its tries and what comes next, by its own id and
   const { status, body, text } = await as(token, `/emails/${id}`);
   expect(status).toBe(200);
   expect(body).toMatchObject({
-    ...{ object: 'queued_email', id, team_id: mail.team.id, to: ['tempfail@story.example'], cc: [], bcc: [] },
-    ...{ subject: null, subject_hash: delivery.subject_hash, size: 14, last_event: 'delivery_delayed', is_cut: false },
+    object: 'queued_email',
+    id,
+    team_id: mail.team.id,
+    to: ['tempfail@story.example'],
+    cc: [],
+    bcc: [],
+    subject: null,
+    subject_hash: delivery.subject_hash,
+    size: 14,
+    last_event: 'delivery_delayed',
+    is_cut: false,
     pending: [{ destination: 'story.example', state: 'waiting', attempts: 1 }],
   });
   expect(body.events.map(({ type }: { type: string }) => type)).toEqual([

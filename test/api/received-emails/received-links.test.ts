@@ -82,7 +82,8 @@ describe('links to received mail', () => {
   });
 
   it('are refused by one and the same 404, whatever is wrong', async () => {
-    const [one, other] = [await arrive(), await arrive()];
+    const one = await arrive();
+    const other = await arrive();
     const gone = await arrive();
     await scene.api('DELETE', `/emails/receiving/${gone.id}`, { key: team.key });
     const lost = await arrive();

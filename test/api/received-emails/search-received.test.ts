@@ -25,7 +25,10 @@ const receive = (team: Team, subject: string, from: string | undefined, mailFrom
   receiveMail(scene, team, {
     raw: [
       ...(from === undefined ? [] : [`From: ${from}`]),
-      ...[`Subject: ${subject}`, `Message-ID: <${++count}@example.org>`, '', 'Hello'],
+      `Subject: ${subject}`,
+      `Message-ID: <${++count}@example.org>`,
+      '',
+      'Hello',
     ].join('\r\n'),
     ...(mailFrom === undefined ? {} : { mailFrom }),
   });
@@ -118,10 +121,27 @@ async function fill(team: Team): Promise<void> {
   const rows = Array.from({ length: FILLED }, (_, n) => {
     const id = ids.uuid();
     const email = {
-      ...{ id, team_id: team.id, sender: sender(n), to_list: '[]', cc_list: null, bcc_list: null, reply_to_list: null },
-      ...{ subject: '', message_id: '', received_for: '[]', dropped_reason: null, attachment_count: 0, has_raw: 0 },
-      ...{ stored_bytes: 0, mail_from: '', client_address: '', client_name: '', authentication: null },
-      ...{ fingerprint: null, created_at: 0, not_forwarded: null },
+      id,
+      team_id: team.id,
+      sender: sender(n),
+      to_list: '[]',
+      cc_list: null,
+      bcc_list: null,
+      reply_to_list: null,
+      subject: '',
+      message_id: '',
+      received_for: '[]',
+      dropped_reason: null,
+      attachment_count: 0,
+      has_raw: 0,
+      stored_bytes: 0,
+      mail_from: '',
+      client_address: '',
+      client_name: '',
+      authentication: null,
+      fingerprint: null,
+      created_at: 0,
+      not_forwarded: null,
     };
     const body = { received_id: id, html: null, text: null, headers: null };
     const places = { html_in_blob: 0, text_in_blob: 0, headers_in_blob: 0 };

@@ -85,7 +85,8 @@ describe('POST /segments', () => {
     const [newest, middle, oldest] = data;
     expect(await found('paying', '&limit=2')).toMatchObject({ has_more: true, data: [newest, middle] });
     expect(await found('paying', `&limit=2&after=${middle?.id}`)).toEqual({
-      ...{ object: 'list', has_more: false },
+      object: 'list',
+      has_more: false,
       data: [oldest],
     });
     expect(await found('paying', `&limit=1&before=${oldest?.id}`)).toMatchObject({ has_more: true, data: [middle] });
@@ -124,7 +125,16 @@ describe('POST /segments', () => {
       ],
     };
     const paths = [
-      ...['all.1', 'all.2', 'all.3.any.0', 'all.3.any.1', 'all.4', 'all.5', 'all.6', 'all.7', 'all.8', 'all.9'],
+      'all.1',
+      'all.2',
+      'all.3.any.0',
+      'all.3.any.1',
+      'all.4',
+      'all.5',
+      'all.6',
+      'all.7',
+      'all.8',
+      'all.9',
     ].map((path) => `filter.${path}`);
     for (const [path, body] of [
       ['/segments', { name: 'X', filter }],

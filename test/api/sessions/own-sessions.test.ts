@@ -16,7 +16,8 @@ afterAll(() => scene.close());
 it('a person is shown where they are signed in, in whichever team, and nobody else', async () => {
   const ada = await people.person({ team });
   await people.person({ team });
-  const [elsewhere, nowhere] = [await scene.team(), await people.session(ada)];
+  const elsewhere = await scene.team();
+  const nowhere = await people.session(ada);
   const listed = await ada.call('GET', '/auth/sessions');
   expect(listed).toMatchObject({ status: 200, body: { object: 'list', has_more: false } });
   const named = { id: team.id, name: 'Analytical Engines' };
@@ -60,7 +61,9 @@ it('one of them is ended by its person, at once, with an entry in the audit log'
   expect((await other.call('GET', '/auth/session')).status).toBe(401);
   expect((await ada.call('GET', '/auth/session')).status).toBe(200);
   const entry = {
-    ...{ action: 'session.ended', subject_id: id, actor: { kind: 'user', id: ada.userId } },
+    action: 'session.ended',
+    subject_id: id,
+    actor: { kind: 'user', id: ada.userId },
     details: { kind: 'browser', client_name: null },
   };
   expect((await ada.call('GET', '/audit?limit=1')).body.data).toMatchObject([entry]);
@@ -68,12 +71,11 @@ it('one of them is ended by its person, at once, with an entry in the audit log'
 });
 
 it('those of others are no session at all', async () => {
-  const [ada, eve] = [await people.person({ team }), await people.person({ team, role: 'owner' })];
+  const ada = await people.person({ team });
+  const eve = await people.person({ team, role: 'owner' });
   const [{ id }] = (await ada.call('GET', '/auth/sessions')).body.data;
-  const [foreign, none] = [
-    await eve.call('DELETE', `/auth/sessions/${id}`),
-    await eve.call('DELETE', `/auth/sessions/${randomUUID()}`),
-  ];
+  const foreign = await eve.call('DELETE', `/auth/sessions/${id}`);
+  const none = await eve.call('DELETE', `/auth/sessions/${randomUUID()}`);
   expect(foreign).toMatchObject({ status: 404, body: { message: 'Session not found.' } });
   expect(foreign.text).toBe(none.text);
   expect((await ada.call('GET', '/auth/session')).status).toBe(200);

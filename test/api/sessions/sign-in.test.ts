@@ -85,7 +85,8 @@ describe('signing in', () => {
 
 describe('a session ends', () => {
   it('by signing out, at once, and takes the cookie back', async () => {
-    const [one, other] = [cookieOf(await logIn()), cookieOf(await logIn())];
+    const one = cookieOf(await logIn());
+    const other = cookieOf(await logIn());
     const out = await scene.api('POST', '/auth/logout', { ...as(one), body: {} });
     expect(out).toMatchObject({ status: 200, body: { object: 'session', revoked: true } });
     expect(out.headers.getSetCookie()[0]).toMatch(/^rasket_session=; Max-Age=0; Path=\//);
@@ -124,7 +125,8 @@ describe('a session ends', () => {
 
 describe('attacks', () => {
   it('an unknown address and a wrong password are answered byte for byte alike', async () => {
-    const [unknown, wrong] = [await logIn('nobody@example.com', 'wrong'), await logIn('ada@example.com', 'wrong')];
+    const unknown = await logIn('nobody@example.com', 'wrong');
+    const wrong = await logIn('ada@example.com', 'wrong');
     expect(unknown).toMatchObject(WRONG);
     expect(unknown.text).toBe(wrong.text);
     expect(unknown.headers.getSetCookie()).toEqual([]);

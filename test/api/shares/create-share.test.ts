@@ -85,7 +85,8 @@ describe('POST /emails/{email_id}/share', () => {
 
   it('answers 404 for another team’s email and for none, alike', async () => {
     const stranger = await scene.team();
-    const [foreign, absent] = [await create({}, stranger.key), await create({}, stranger.key, randomUUID())];
+    const foreign = await create({}, stranger.key);
+    const absent = await create({}, stranger.key, randomUUID());
     expect(foreign).toMatchObject({ status: 404, body: { name: 'not_found' } });
     expect(foreign.text).toBe(absent.text);
     expect(await create({}, team.key, 'no-uuid')).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });

@@ -104,7 +104,9 @@ describe('the end of a link', () => {
   });
 
   it('whoever removes emails removes their links in the same transaction', async () => {
-    const [one, two, kept] = [await sendOne(scene, team), await sendOne(scene, team), await sendOne(scene, team)];
+    const one = await sendOne(scene, team);
+    const two = await sendOne(scene, team);
+    const kept = await sendOne(scene, team);
     for (const { id } of [one, two, kept]) await share(scene, team, id);
     const { db } = scene.app.world;
     expect(await removeSharesOf(db, [])).toEqual([]);

@@ -18,7 +18,9 @@ it.each([undefined, 'client_secret_post'] as const)(
     provider.person = { sub: 'grace-1', email, email_verified: true, name: 'Grace' };
     const done = await signInBySso(scene, email, { next: '/account' });
     expect([done.status, done.location, scene.log.filter((line) => line.includes('provider failed'))]).toEqual([
-      ...[303, '/account', []],
+      303,
+      '/account',
+      [],
     ]);
     const call = asSignedIn(scene, done.browser);
     expect((await call('GET', '/auth/session')).body).toMatchObject({

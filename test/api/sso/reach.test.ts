@@ -47,7 +47,8 @@ describe('a session through the provider of a team', () => {
   it('is in that team alone, and sees no other', async () => {
     const { one, other, bob, call, browser } = await personOfTwo();
     expect((await call('GET', '/auth/session')).body).toMatchObject({
-      ...{ user: { id: bob.userId }, current_team: { id: one.team.id } },
+      user: { id: bob.userId },
+      current_team: { id: one.team.id },
     });
     expect((await call('GET', '/auth/me')).body.teams).toMatchObject([{ id: one.team.id }]);
     expect(await idsOf(call, '/teams')).toEqual([one.team.id]);
@@ -77,7 +78,8 @@ describe('a session through the provider of a team', () => {
     const { db } = scene.app.world;
     const sql = 'select id from oauth_grants where user_id = ? and team_id = ?';
     const grantIn = async (teamId: string) => (await db.get<{ id: string }>(sql, [bob.userId, teamId]))?.id ?? '';
-    const [ofOne, ofOther] = [await grantIn(one.team.id), await grantIn(other.id)];
+    const ofOne = await grantIn(one.team.id);
+    const ofOther = await grantIn(other.id);
     const { text } = await browser.get(`${scene.url}/account/apps`);
     expect([text.includes(ofOne), text.includes(ofOther)]).toEqual([true, false]);
   });
@@ -156,7 +158,8 @@ describe('a domain whose record is away', () => {
     (await call('GET', '/auth/session')).status === 200;
 
   it('is proven for the grace, and then no more: its sessions and apps end', async () => {
-    const [given, other] = [await personOfTwo(), await personOfTwo()];
+    const given = await personOfTwo();
+    const other = await personOfTwo();
     const app = await oauthOf(scene).register();
     const grantsOf = async (teamId: string): Promise<unknown[]> =>
       scene.app.world.db.all('select id from oauth_grants where team_id = ? and revoked_at is null', [teamId]);
@@ -215,7 +218,8 @@ describe('a domain whose record is away', () => {
     const oauth = oauthOf(scene);
     const app = await oauth.register();
     const here = await people.session({ userId: bob.userId, email: bob.email, memberId: '' }, one.team.id);
-    const [inOne, inOther] = [await oauth.letIn(here, app), await oauth.letIn(bob, app)];
+    const inOne = await oauth.letIn(here, app);
+    const inOther = await oauth.letIn(bob, app);
     const { data } = (await one.owner.call('GET', `/teams/${one.team.id}/members`)).body;
     const id = (data as { id: string; email: string }[]).find(({ email }) => email === bob.email)?.id;
     expect((await one.owner.call('DELETE', `/teams/${one.team.id}/members/${id}/sso`)).status).toBe(200);

@@ -83,8 +83,13 @@ describe('a sign-in', () => {
     const started = await browser.get(startUrl(scene, email));
     const to = new URL(started.location ?? '');
     expect(Object.fromEntries(to.searchParams)).toMatchObject({
-      ...{ response_type: 'code', response_mode: 'query', scope: 'openid email profile', client_id: 'rasket' },
-      ...{ code_challenge_method: 'S256', redirect_uri: `${scene.url}/auth/sso/callback`, login_hint: email },
+      response_type: 'code',
+      response_mode: 'query',
+      scope: 'openid email profile',
+      client_id: 'rasket',
+      code_challenge_method: 'S256',
+      redirect_uri: `${scene.url}/auth/sso/callback`,
+      login_hint: email,
     });
     const [cookie] = started.headers.getSetCookie();
     expect(cookie).toMatch(/^__Host-rasket_sso=[^;]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
@@ -269,7 +274,8 @@ describe('what a provider answers is not believed', () => {
 describe('an answer is one browser’s, once', () => {
   it('of another browser, without a cookie, and of another attempt', async () => {
     const { email } = await teamAndPerson();
-    const [mine, theirs] = [new Browsing(), new Browsing()];
+    const mine = new Browsing();
+    const theirs = new Browsing();
     const started = await mine.get(startUrl(scene, email));
     const back = await throughProvider(new Browsing(), started.location ?? '', scene.url);
     await theirs.get(startUrl(scene, email));
@@ -434,7 +440,8 @@ describe('GET /auth/sso/start', () => {
   it('says of all addresses of a domain the same, whether there is such an account or not', async () => {
     const person = await people.person({ email: 'real@nosso.example' });
     const page = (email: string) => new Browsing().get(startUrl(scene, email));
-    const [real, unknown] = [await page(person.email), await page('nobody@nosso.example')];
+    const real = await page(person.email);
+    const unknown = await page('nobody@nosso.example');
     expect([real.status, real.text.replaceAll('real@', 'nobody@')]).toEqual([404, unknown.text]);
     expect(real.text).toContain('do not sign in with single sign-on here');
     const { domain } = await teamAndPerson();
@@ -460,7 +467,9 @@ describe('GET /auth/sso/start', () => {
     const { email } = await teamAndPerson();
     const post = (origin: string) =>
       fetch(`${scene.url}/auth/sso/start`, {
-        ...{ method: 'POST', redirect: 'manual', body: new URLSearchParams({ email }) },
+        method: 'POST',
+        redirect: 'manual',
+        body: new URLSearchParams({ email }),
         headers: { origin },
       });
     expect((await post(scene.url)).headers.get('location')).toContain(provider.issuer);

@@ -56,8 +56,14 @@ describe('the connection', () => {
     expect((await owner.call('GET', '/team')).body.sso).toBeNull();
     const put = await owner.call('PUT', at, given);
     expect(put.body).toMatchObject({
-      ...{ object: 'sso_connection', status: 'no_domain', issuer: given.issuer, client_id: 'rasket' },
-      ...{ enforced: false, default_role: 'member', domains: [], tested_at: null },
+      object: 'sso_connection',
+      status: 'no_domain',
+      issuer: given.issuer,
+      client_id: 'rasket',
+      enforced: false,
+      default_role: 'member',
+      domains: [],
+      tested_at: null,
       redirect_uri: `${scene.url}/auth/sso/callback`,
     });
     expect((await owner.call('GET', at)).body).toEqual(put.body);
@@ -162,7 +168,8 @@ describe('domains', () => {
   });
 
   it('are one team’s once they are proven', async () => {
-    const [first, second] = [await ownTeam(), await ownTeam()];
+    const first = await ownTeam();
+    const second = await ownTeam();
     const domain = `${first.team.id}.example.com`;
     for (const { owner, at } of [first, second]) await owner.call('PUT', at, given);
     expect((await proveDomain(scene, first.owner, first.team, domain)).body.status).toBe('verified');
@@ -296,7 +303,8 @@ describe('enforcing', () => {
     expect(refusal(await admin.call('PATCH', place, { sso_exempt: true }))).toBe('403 invalid_permission');
     expect(refusal(await admin.call('PATCH', place, {}))).toBe('400 validation_error');
     expect((await owner.call('PATCH', place, { sso_exempt: true, role: 'viewer' })).body).toMatchObject({
-      ...{ sso_exempt: true, role: 'viewer' },
+      sso_exempt: true,
+      role: 'viewer',
     });
   });
 });

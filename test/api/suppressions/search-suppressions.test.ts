@@ -15,8 +15,13 @@ afterAll(() => scene.close());
 async function fill(team: Team, emails: readonly string[]): Promise<void> {
   const { db, ids } = scene.app.world;
   const rows = emails.map((email) => ({
-    ...{ id: `sup_${ids.uuid().replaceAll('-', '')}`, team_id: team.id, email, email_key: normalizeAddress(email) },
-    ...{ origin: email.startsWith('b-') ? ('bounce' as const) : ('manual' as const), source_id: null, created_at: 0 },
+    id: `sup_${ids.uuid().replaceAll('-', '')}`,
+    team_id: team.id,
+    email,
+    email_key: normalizeAddress(email),
+    origin: email.startsWith('b-') ? ('bounce' as const) : ('manual' as const),
+    source_id: null,
+    created_at: 0,
   }));
   await db.tx((tx) => insertSuppressions(tx, rows));
 }

@@ -80,7 +80,8 @@ describe('a suppressed recipient', () => {
   });
 
   it('is suppressed for its own team alone', async () => {
-    const [team, other] = [await scene.team(), await scene.team()];
+    const team = await scene.team();
+    const other = await scene.team();
     await suppress(team, 'shared@both.example');
     const id = await send(other, await other.domain(), 'shared@both.example');
     expect((await scene.account(other, id)).state).toBe('delivered');

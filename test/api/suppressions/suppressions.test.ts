@@ -150,7 +150,8 @@ describe('the path', () => {
   );
 
   it('a foreign suppression answers as one that never was, by id and by address', async () => {
-    const [team, stranger] = [await scene.team(), await scene.team()];
+    const team = await scene.team();
+    const stranger = await scene.team();
     const id = await create(team, 'mine@example.org');
     for (const method of ['GET', 'DELETE']) {
       const nowhere = await call(stranger, method, `/suppressions/${NOWHERE}`);
@@ -259,7 +260,8 @@ describe('POST /suppressions/batch/add', () => {
 describe('POST /suppressions/batch/remove', () => {
   it('by address, in any letter case, skipping what is not suppressed or no address', async () => {
     const team = await scene.team();
-    const [one, two] = [await create(team, 'one@example.org'), await create(team, 'two@example.org')];
+    const one = await create(team, 'one@example.org');
+    const two = await create(team, 'two@example.org');
     await create(team, 'three@example.org');
     const asked = ['TWO@example.org', 'nobody@example.org', 'nonsense', 'one@example.org', 'two@EXAMPLE.org'];
     const { status, body } = await remove(team, { emails: asked });
@@ -272,8 +274,10 @@ describe('POST /suppressions/batch/remove', () => {
   });
 
   it('by id, skipping foreign and unknown ones', async () => {
-    const [team, stranger] = [await scene.team(), await scene.team()];
-    const [mine, foreign] = [await create(team, 'a@example.org'), await create(stranger, 'a@example.org')];
+    const team = await scene.team();
+    const stranger = await scene.team();
+    const mine = await create(team, 'a@example.org');
+    const foreign = await create(stranger, 'a@example.org');
     const { body } = await remove(team, { ids: [foreign, NOWHERE, "x'; drop table suppressions; --", mine, mine] });
     expect(body).toEqual({ data: [{ object: 'suppression', id: mine, deleted: true }] });
     expect(await emails(stranger)).toEqual(['a@example.org']);

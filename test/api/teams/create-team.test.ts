@@ -63,7 +63,8 @@ it('a name that is taken is refused, and no half of a team stays', async () => {
 
 describe('two teams', () => {
   it('see nothing of each other in any list', async () => {
-    const [team, stranger] = [await scene.team(), await scene.team()];
+    const team = await scene.team();
+    const stranger = await scene.team();
     const domain = await team.domain();
     await scene.api('POST', '/suppressions', { key: team.key, body: { email: 'x@example.org' } });
     const body = { from: `a@${domain.name}`, to: 'y@example.org', subject: 'Hello', text: 'Hello' };
@@ -78,7 +79,8 @@ describe('two teams', () => {
   });
 
   it('cannot page from an item of the other into its list', async () => {
-    const [team, stranger] = [await scene.team(), await scene.team()];
+    const team = await scene.team();
+    const stranger = await scene.team();
     for (const email of ['a@example.org', 'b@example.org']) {
       await scene.api('POST', '/suppressions', { key: team.key, body: { email } });
     }
@@ -88,7 +90,8 @@ describe('two teams', () => {
   });
 
   it('cannot send from a domain of the other', async () => {
-    const [team, stranger] = [await scene.team(), await scene.team()];
+    const team = await scene.team();
+    const stranger = await scene.team();
     const domain = await team.domain();
     const body = { from: `a@${domain.name}`, to: 'y@example.org', subject: 'Hello', text: 'Hello' };
     expect(await scene.api('POST', '/emails', { key: stranger.key, body })).toMatchObject({

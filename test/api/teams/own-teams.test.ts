@@ -31,11 +31,10 @@ it('a person makes a team, is its owner, switches to it and works there', async 
 });
 
 it('two teams of one name are two, and neither maker learns of the other', async () => {
-  const [one, two] = [await people.person(), await people.person()];
-  const [first, second] = [
-    await one.call('POST', '/teams', { name: 'Twins' }),
-    await two.call('POST', '/teams', { name: 'Twins' }),
-  ];
+  const one = await people.person();
+  const two = await people.person();
+  const first = await one.call('POST', '/teams', { name: 'Twins' });
+  const second = await two.call('POST', '/teams', { name: 'Twins' });
   expect([first.status, second.status]).toEqual([201, 201]);
   expect(second.body.slug).not.toBe(first.body.slug);
 });
@@ -77,7 +76,8 @@ it('a name that is none is refused by its field', async () => {
 
 it('makes none while a team that the person leads is suspended, which would go on as another one', async () => {
   const team = await scene.team();
-  const [owner, member] = [await people.person({ team, role: 'owner' }), await people.person({ team, role: 'member' })];
+  const owner = await people.person({ team, role: 'owner' });
+  const member = await people.person({ team, role: 'member' });
   await scene.app.world.db.run("update teams set risk_state = 'suspended' where id = ?", [team.id]);
   const make = (person: typeof owner) => person.call('POST', '/teams', { name: `Anew ${randomUUID()}` });
   expect([await make(owner), await make(member)].map(refusal)).toEqual(['403 invalid_permission', '201']);

@@ -148,7 +148,8 @@ describe('what was published last is sent', () => {
   });
 
   it('also when an alias moves to another template', async () => {
-    const [one, two] = [await published({ html: 'one', alias: 'moves' }), await published({ html: 'two' })];
+    const one = await published({ html: 'one', alias: 'moves' });
+    const two = await published({ html: 'two' });
     expect((await resolve('moves')).templateId).toBe(one);
     await call('PATCH', `/templates/${one}`, { alias: null });
     await call('PATCH', `/templates/${two}`, { alias: 'moves' });

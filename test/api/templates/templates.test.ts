@@ -256,7 +256,8 @@ describe('a duplicate', () => {
     scene.clock.advance(1000);
     const { status, body } = await call('POST', '/templates/original/duplicate');
     expect(status).toBe(201);
-    const [before, copy] = [await read(id), await read(body.id)];
+    const before = await read(id);
+    const copy = await read(body.id);
     expect(copy).toMatchObject({
       name: 'Copy of Order confirmation',
       alias: null,

@@ -27,7 +27,9 @@ const URL_VARIABLE = { key: 'CONFIRMATION_URL', type: 'string' };
 async function template(team: Team, more: object = {}, publish = true): Promise<string> {
   const from = `News <news@${(await team.domain()).name}>`;
   const body = {
-    ...{ name: 'Confirm', from, subject: 'Do you want {{{TOPIC_NAME}}}?' },
+    name: 'Confirm',
+    from,
+    subject: 'Do you want {{{TOPIC_NAME}}}?',
     html: '<a href="{{{CONFIRMATION_URL}}}">Yes</a>',
     text: 'Yes: {{{CONFIRMATION_URL}}}',
     variables: [URL_VARIABLE, { key: 'TOPIC_NAME', type: 'string' }],
@@ -39,8 +41,12 @@ async function template(team: Team, more: object = {}, publish = true): Promise<
 }
 
 const topicBody = (templateId: string | null, more: object = {}) => ({
-  ...{ name: 'News', default_subscription: 'opt_out', visibility: 'public', description: 'What is new' },
-  ...{ confirmation: 'required', confirmation_template_id: templateId },
+  name: 'News',
+  default_subscription: 'opt_out',
+  visibility: 'public',
+  description: 'What is new',
+  confirmation: 'required',
+  confirmation_template_id: templateId,
   ...more,
 });
 

@@ -41,7 +41,8 @@ describe('/topics', () => {
 
   it('a name is one live topic’s, and the default is fixed', async () => {
     const team = await scene.team();
-    const [one, two] = [await make(team, 'One'), await make(team, 'Two')];
+    const one = await make(team, 'One');
+    const two = await make(team, 'Two');
     const refused = { status: 422, body: { name: 'invalid_parameter' } };
     expect(await call(team, 'POST', '/topics', { name: 'One', default_subscription: 'opt_in' })).toMatchObject(refused);
     expect(await call(team, 'PATCH', `/topics/${two}`, { name: 'One' })).toMatchObject(refused);
@@ -66,7 +67,8 @@ describe('/contacts/{contact}/topics', () => {
   it('shows the own choice, else the default, of every live topic, page by page', async () => {
     const team = await scene.team();
     const id = await contact(team, 'a@example.org');
-    const [news, offers] = [await make(team, 'News'), await make(team, 'Offers', { default_subscription: 'opt_out' })];
+    const news = await make(team, 'News');
+    const offers = await make(team, 'Offers', { default_subscription: 'opt_out' });
     const gone = await make(team, 'Gone');
     await call(team, 'DELETE', `/topics/${gone}`);
     const shown = async (query = '') =>

@@ -65,8 +65,12 @@ describe('POST /webhooks', () => {
         status: 'enabled',
         signing_secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{32}$/) as string,
         created_at: new Date(scene.clock.now()).toISOString(),
-        ...{ last_attempt_at: null, last_http_status: null, last_error: null, failing_since: null },
-        ...{ events_waiting: 0, events_parked: 0 },
+        last_attempt_at: null,
+        last_http_status: null,
+        last_error: null,
+        failing_since: null,
+        events_waiting: 0,
+        events_parked: 0,
       });
       expect(server.visits).toEqual([]);
     });

@@ -74,7 +74,8 @@ describe('GET /webhooks/listen', () => {
     });
 
     it('sends the types that were asked for and those of no other team', async () => {
-      const [team, other] = [await scene.team(), await scene.team()];
+      const team = await scene.team();
+      const other = await scene.team();
       await using stream = await listen(team, { events: ' suppression.removed, suppression.removed ' });
       const [listening] = await stream.until(1);
       expect(listening?.data.events).toEqual(['suppression.removed']);
@@ -235,7 +236,8 @@ describe('GET /webhooks/listen', () => {
     });
 
     it('a listener of another team is none', async () => {
-      const [team, other] = [await scene.team(), await scene.team()];
+      const team = await scene.team();
+      const other = await scene.team();
       await using stream = await listen(team);
       const [listening] = await stream.until(1);
       await using theirs = await listen(other, { lastId: listening?.id ?? '' });
@@ -298,7 +300,8 @@ describe('GET /webhooks/listen', () => {
       });
       await world.db.tx((tx) => recordEvents(tx, world.ids, events));
       // Sockets take some megabytes; then nothing moves any more.
-      let [before, unchanged] = [300, 0];
+      let before = 300;
+      let unchanged = 0;
       await vi.waitFor(
         async () => {
           const now = await waitingRows(id);

@@ -74,7 +74,8 @@ describe('GET /webhooks', () => {
   });
 
   it('one of another team, one that was deleted and one that never was answer alike', async () => {
-    const [team, stranger] = [await scene.team(), await scene.team()];
+    const team = await scene.team();
+    const stranger = await scene.team();
     const { id } = await create(team);
     const gone = (await create(stranger)).id;
     await call(stranger, 'DELETE', `/webhooks/${gone}`);

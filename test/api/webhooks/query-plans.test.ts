@@ -24,7 +24,8 @@ describe('the events of an endpoint are read in the order of an index', () => {
     const columns = ['webhook_id', 'event_id', 'team_id', 'type', 'status', 'parked', 'created_at'];
     // As it is in life: nearly everything of one type and delivered, and little of the rest.
     const row = (i: number) => {
-      const [type, status] = [i % 500 === 0 ? 'email.bounced' : 'email.sent', i % 300 === 0 ? 'failed' : 'success'];
+      const type = i % 500 === 0 ? 'email.bounced' : 'email.sent';
+      const status = i % 300 === 0 ? 'failed' : 'success';
       return [id, ids.uuid(), team.id, type, status, i % 100 === 0 ? 1 : 0, 0];
     };
     const rows = Array.from({ length: ROWS }, (_, i) => row(i));
@@ -82,7 +83,8 @@ describe('the events of an endpoint are read in the order of an index', () => {
 
   /** A type and a status are one range of the index; what is left open is one for each that there is. */
   function rangesOf(query: string): number {
-    const [hasType, hasStatus] = [query.includes('type='), query.includes('status=')];
+    const hasType = query.includes('type=');
+    const hasStatus = query.includes('status=');
     if (hasType === hasStatus) return 1;
     return hasType ? 4 : EVENT_TYPES.length;
   }

@@ -69,8 +69,10 @@ describe('POST /webhooks/{webhook_id}/events/{event_id}/replay', () => {
 
   it('ten a minute for a team: over all its endpoints, and in any minute', async () => {
     const team = await scene.team();
-    const [one, two] = [await endpoint(team), await endpoint(team)];
-    const [first, second] = [await one.add(), await two.add()];
+    const one = await endpoint(team);
+    const two = await endpoint(team);
+    const first = await one.add();
+    const second = await two.add();
     for (let i = 0; i < 5; i++) expect((await one.replay(first)).status).toBe(200);
     scene.clock.advance(30_000);
     for (let i = 0; i < 5; i++) expect((await two.replay(second)).status).toBe(200);
@@ -87,8 +89,10 @@ describe('POST /webhooks/{webhook_id}/events/{event_id}/replay', () => {
 
   it('what is refused changes nothing and counts for nothing', async () => {
     const team = await scene.team();
-    const [open, shut] = [await endpoint(team), await endpoint(team, 'disabled')];
-    const [event, parked] = [await open.add(), await shut.add({ status: 'pending', parked: true })];
+    const open = await endpoint(team);
+    const shut = await endpoint(team, 'disabled');
+    const event = await open.add();
+    const parked = await shut.add({ status: 'pending', parked: true });
     for (let i = 0; i < 6; i++) {
       expect((await shut.replay(parked)).status).toBe(422);
       expect((await open.replay(`msg_${'0'.repeat(32)}`)).status).toBe(404);

@@ -124,7 +124,8 @@ describe('GET /webhooks/{webhook_id}/events', () => {
   );
 
   it('each endpoint has its own, though an event goes to several under one id', async () => {
-    const [mine, other] = [await endpoint(), await endpoint()];
+    const mine = await endpoint();
+    const other = await endpoint();
     const [own] = [await mine.add(), await other.add()];
     expect(await mine.ids()).toEqual([own]);
     expect(await call(mine.team, 'GET', `${other.path}/events`)).toMatchObject({ status: 404 });
@@ -156,7 +157,8 @@ describe('GET /webhooks/{webhook_id}/events/{event_id}', () => {
   });
 
   it('is found under its own endpoint only', async () => {
-    const [mine, stranger] = [await endpoint(), await endpoint()];
+    const mine = await endpoint();
+    const stranger = await endpoint();
     const second = await plantWebhook(scene, mine.team);
     const event = await mine.add();
     const nobodys = 'msg_019a9c1e7d527c3a9a540b8f4c1f2e04';

@@ -69,7 +69,8 @@ async function compare(bench: Bench, { name }: Letter, ours: Run, theirs: Run): 
     await run(bench.quick ? 50 : 150);
     return Math.round((await run(bench.quick ? 100 : 300)) * (bench.quick ? 1 : 4));
   };
-  const [amount, theirAmount] = [await amountOf(ours), await amountOf(theirs)];
+  const amount = await amountOf(ours);
+  const theirAmount = await amountOf(theirs);
   const [value, baseline]: [number[], number[]] = [[], []];
   for (let i = 0; i < (bench.quick ? 2 : 5); i++) {
     value.push(await ours(amount));

@@ -12,8 +12,13 @@ import { plantWebhook } from '../../rig/webhooks.ts';
 const PASSWORD = 'correct horse battery staple';
 const TOKEN = /\b(?:rv|rp|ri)_[\w-]{20,}/;
 const WITHHELD = {
-  ...{ html: null, text: null, headers: {}, raw: null, attachments: [] },
-  ...{ dropped_reason: 'account_mail', content_withheld: 'account_mail' },
+  html: null,
+  text: null,
+  headers: {},
+  raw: null,
+  attachments: [],
+  dropped_reason: 'account_mail',
+  content_withheld: 'account_mail',
 };
 
 let scene: Scene;

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { bringMail, receivingDomainOf } from '../../rig/mx.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 
-const [MINUTE, DAY] = [60_000, 86_400_000];
+const MINUTE = 60_000;
+const DAY = 86_400_000;
 
 let scene: Scene;
 let address: string;

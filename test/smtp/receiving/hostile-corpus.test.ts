@@ -91,7 +91,8 @@ describe('hostile messages through the port', () => {
 
   it('dialogues without sense end in replies, and what was taken is there', { timeout: 480_000 }, async () => {
     const before = await stored();
-    let [taken, unheard] = [0, 0];
+    let taken = 0;
+    let unheard = 0;
     for (let seed = 0; seed < 100; seed++) {
       const heard = await nonsense(dice(seed), seed % 2 === 1);
       if (heard === undefined) unheard++;
@@ -112,7 +113,8 @@ describe('hostile messages through the port', () => {
   /** Says what the dice say, cut as they say, and answers how many messages were taken, if it was heard to its end. */
   async function nonsense(roll: () => number, isTls: boolean): Promise<number | undefined> {
     const client = await callMx(scene);
-    let [taken, isEnded] = [0, false];
+    let taken = 0;
+    let isEnded = false;
     await client.hear();
     if (isTls) {
       await client.say('EHLO a.example');

@@ -129,7 +129,8 @@ describe('what comes back by mail', () => {
   });
 
   it('a forged final recipient suppresses nobody', async () => {
-    const [here, there] = [fresh('one.example.org'), fresh('two.example.org')];
+    const here = fresh('one.example.org');
+    const there = fresh('two.example.org');
     const { id, paths } = await send([here, there]);
     expect(new Set(paths.values()).size).toBe(2);
     // Whoever has mail for one destination says what became of a recipient at the other, or of a stranger.

@@ -145,7 +145,10 @@ describe('what is said of a message', () => {
   it('a message that nothing speaks for is no pass', async () => {
     const { email } = await bring(message('unknown.example'));
     expect(email.authentication).toMatchObject({
-      ...{ spf: { result: 'none' }, dkim: [], dmarc: { result: 'none' }, verdict: 'unauthenticated' },
+      spf: { result: 'none' },
+      dkim: [],
+      dmarc: { result: 'none' },
+      verdict: 'unauthenticated',
     });
     // A check that fails says no more for it than none; one that passes is enough.
     const failed = (await bring(message('unknown.example'), 'a@bad.example')).email.authentication;
@@ -167,7 +170,8 @@ describe('what is said of a message', () => {
     const [first = '', ...rest] = claims;
     const raw = [first, other, ...rest, message('unknown.example')].join('\r\n');
     expect((await bring(raw)).email.headers).toMatchObject({
-      ...{ 'authentication-results': 'mx.example.net; dkim=pass', subject: 'unknown.example' },
+      'authentication-results': 'mx.example.net; dkim=pass',
+      subject: 'unknown.example',
     });
     const alone = await bring([...claims, 'Received-SPF: pass', message('unknown.example')].join('\r\n'));
     expect(Object.keys(alone.email.headers)).toEqual(['from', 'to', 'subject', 'message-id']);

@@ -6,7 +6,8 @@ import { TRANSCRIPTS } from './transcripts.ts';
 describe('dialogues with the MX port', () => {
   let scene: Scene;
   let team: Team;
-  let [domain, other] = ['', ''];
+  let domain = '';
+  let other = '';
   beforeAll(async () => {
     scene = await startScene({ roles: ['http', 'receiving'] });
     team = await scene.team();

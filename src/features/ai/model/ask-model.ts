@@ -236,7 +236,8 @@ function questionOf<Answer>(world: World, task: Task, form: AnswerForm<Answer>, 
   return {
     name: form.name,
     system: wrong === '' ? system : system + TRY_AGAIN(wrong),
-    ...{ user, schema: form.schema },
+    user,
+    schema: form.schema,
   };
 }
 

@@ -3,7 +3,9 @@ import { uuidsIn, type Executor } from '../../../platform/db/index.ts';
 /** Takes away what neither limits a team any more nor is under way. */
 export const removeOldRequests = (tx: Executor, teamId: string, limits: { now: number; since: number }) =>
   tx.run('delete from ai_requests where team_id = ? and created_at <= ? and (open_until is null or open_until <= ?)', [
-    ...[teamId, limits.since, limits.now],
+    teamId,
+    limits.since,
+    limits.now,
   ]);
 
 /** When a team asked since a time, oldest first. */

@@ -45,7 +45,9 @@ export function admit(ctx: Ctx, { openMs }: { openMs: number }): Promise<Admitte
     if (asked.length >= REQUESTS_MAX) throw tooMany((asked.at(-REQUESTS_MAX) ?? now) + WINDOW_MS - now);
     const id = store.ids.uuid();
     await insertRequest(tx, {
-      ...{ id, team_id: teamId, created_at: now },
+      id,
+      team_id: teamId,
+      created_at: now,
       open_until: openMs > 0 ? now + openMs : null,
     });
     return { id };

@@ -174,8 +174,19 @@ export function factsOf({ email, events, attempts, pending, suppressed }: EmailH
 }
 
 const STATES = [
-  ...['queued', 'scheduled', 'sent', 'delivered', 'delivery_delayed', 'bounced', 'complained', 'suppressed'],
-  ...['failed', 'canceled', 'opened', 'clicked', 'unsubscribed'],
+  'queued',
+  'scheduled',
+  'sent',
+  'delivered',
+  'delivery_delayed',
+  'bounced',
+  'complained',
+  'suppressed',
+  'failed',
+  'canceled',
+  'opened',
+  'clicked',
+  'unsubscribed',
 ] as const;
 const PENDING = ['waiting', 'under_way', 'in_doubt', 'awaits_domain', 'held'] as const;
 const ORIGINS = ['bounce', 'complaint', 'manual'] as const;
@@ -291,8 +302,11 @@ export async function keepDiagnosis(
 ): Promise<number> {
   const createdAt = store.clock.now();
   await putDiagnosis(tx, {
-    ...{ email_id: emailId, team_id: teamId, state_hash: stateHash },
-    ...{ diagnosis: JSON.stringify(diagnosis), created_at: createdAt },
+    email_id: emailId,
+    team_id: teamId,
+    state_hash: stateHash,
+    diagnosis: JSON.stringify(diagnosis),
+    created_at: createdAt,
   });
   return createdAt;
 }

@@ -7,21 +7,35 @@ const SECRET = 'PLANTED';
 /** Whatever stands in any field of an email and its history, but for domains of recipients, is somebody's secret. */
 const planted = {
   email: {
-    ...{ object: 'email', id: SECRET, from: `${SECRET} <${SECRET}@${SECRET}.example>`, subject: SECRET, html: SECRET },
-    ...{ text: SECRET, message_id: SECRET, reply_to: [SECRET], topic_id: SECRET, scheduled_at: SECRET },
+    object: 'email',
+    id: SECRET,
+    from: `${SECRET} <${SECRET}@${SECRET}.example>`,
+    subject: SECRET,
+    html: SECRET,
+    text: SECRET,
+    message_id: SECRET,
+    reply_to: [SECRET],
+    topic_id: SECRET,
+    scheduled_at: SECRET,
     tags: [{ name: SECRET, value: SECRET }],
     to: [`"${SECRET}" <${SECRET}1@one.example>`, `${SECRET}2@two.example`],
     cc: [`${SECRET}3@one.example`],
     bcc: [`${SECRET}4 not an address`],
-    ...{ last_event: SECRET, created_at: SECRET },
+    last_event: SECRET,
+    created_at: SECRET,
   },
   events: [
     {
-      ...{ id: SECRET, type: `email.${SECRET}`, created_at: SECRET, explanation: SECRET, advice: SECRET },
+      id: SECRET,
+      type: `email.${SECRET}`,
+      created_at: SECRET,
+      explanation: SECRET,
+      advice: SECRET,
       data: { to: [SECRET], [SECRET]: SECRET, machine: SECRET },
     },
     {
-      ...{ type: 'email.bounced', created_at: AT },
+      type: 'email.bounced',
+      created_at: AT,
       data: {
         to: [`${SECRET}1@one.example`],
         bounce: {
@@ -43,24 +57,23 @@ const planted = {
   ],
   attempts: [
     {
-      ...{
-        id: SECRET,
-        created_at: SECRET,
-        attempt: SECRET,
-        destination: `${SECRET} of no host`,
-        mx: SECRET,
-        address: SECRET,
-      },
-      ...{ tls: { version: SECRET, cipher: SECRET }, duration_ms: SECRET, transcript: [SECRET] },
+      id: SECRET,
+      created_at: SECRET,
+      attempt: SECRET,
+      destination: `${SECRET} of no host`,
+      mx: SECRET,
+      address: SECRET,
+      tls: { version: SECRET, cipher: SECRET },
+      duration_ms: SECRET,
+      transcript: [SECRET],
       recipients: [
         {
-          ...{
-            email: `${SECRET}1@one.example`,
-            outcome: SECRET,
-            reason: SECRET,
-            reply: `${SECRET} 550 5.7.1 ${SECRET}`,
-          },
-          ...{ explanation: SECRET, advice: SECRET },
+          email: `${SECRET}1@one.example`,
+          outcome: SECRET,
+          reason: SECRET,
+          reply: `${SECRET} 550 5.7.1 ${SECRET}`,
+          explanation: SECRET,
+          advice: SECRET,
         },
         { email: SECRET, outcome: 'bounced', reason: null, reply: `5xx ${SECRET}: user ${SECRET} unknown` },
         { email: SECRET, outcome: 'deferred', reason: 'refused_for_now', reply: `421 4.7.0 ${SECRET}` },
@@ -88,7 +101,8 @@ describe('what a model is told of an email', () => {
       { number: 4, domain: 'unreadable' },
     ]);
     expect(facts.events.find(({ type }) => type === 'bounced')).toMatchObject({
-      ...{ at: AT, recipients: [1] },
+      at: AT,
+      recipients: [1],
       result: { outcome: 'bounced', code: '550 5.1.1' },
     });
   });
@@ -97,17 +111,19 @@ describe('what a model is told of an email', () => {
 describe('what the server says by itself', () => {
   const history = (given: Partial<EmailHistory> & { state?: string }): EmailHistory => ({
     email: { last_event: given.state ?? 'sent', created_at: AT, to: ['a@one.example'], cc: [], bcc: [] },
-    ...{ events: [], attempts: [], pending: [], suppressed: [], ...given },
+    events: [],
+    attempts: [],
+    pending: [],
+    suppressed: [],
+    ...given,
   });
   const attempt = (outcome: 'delivered' | 'deferred', reply: string | null, count = 1) => ({
-    ...{
-      created_at: AT,
-      attempt: count,
-      destination: 'one.example',
-      mx: 'mx.one.example',
-      address: '192.0.2.1',
-      tls: null,
-    },
+    created_at: AT,
+    attempt: count,
+    destination: 'one.example',
+    mx: 'mx.one.example',
+    address: '192.0.2.1',
+    tls: null,
     recipients: [{ email: 'a@one.example', outcome, reason: null, reply }],
   });
 
@@ -115,7 +131,8 @@ describe('what the server says by itself', () => {
     const well = history({ state: 'delivered', attempts: [attempt('delivered', '250 ok')] });
     expect(diagnose(factsOf(well))).toEqual({
       summary: 'It was delivered. It has one recipient, at one.example.',
-      ...{ likely_causes: [], next_steps: ['Nothing to do.'] },
+      likely_causes: [],
+      next_steps: ['Nothing to do.'],
     });
   });
 

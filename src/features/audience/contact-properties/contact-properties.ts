@@ -22,7 +22,12 @@ const PROPERTIES_MAX = 200;
 
 /** What a broadcast prints by itself, and the columns of an export: a property of that name could not be told from them. */
 const BUILT_IN: ReadonlySet<string> = new Set([
-  ...['first_name', 'last_name', 'email', 'unsubscribe_url', 'preferences_url', 'unsubscribed'],
+  'first_name',
+  'last_name',
+  'email',
+  'unsubscribe_url',
+  'preferences_url',
+  'unsubscribed',
   ...ID_LISTS,
 ]);
 
@@ -36,7 +41,8 @@ export async function createContactProperty(ctx: Ctx, input: CreateContactProper
     await store.db.tx(async (tx) => {
       await lockTeam(tx, teamId);
       if ((await countProperties(tx, teamId)) >= PROPERTIES_MAX) throw tooMany();
-      const [key_folded, created_at] = [key.toLowerCase(), store.clock.now()];
+      const key_folded = key.toLowerCase();
+      const created_at = store.clock.now();
       await insertProperty(tx, { id, team_id: teamId, key, key_folded, type, fallback_value: fallback, created_at });
     });
   } catch (error) {

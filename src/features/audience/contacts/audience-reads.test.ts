@@ -8,7 +8,8 @@ const sqlite = (): Executor => ({ dialect: 'sqlite' }) as Executor;
 it('of many readers one reads at a time, and each turn of the event loop comes between two batches', async () => {
   const db = sqlite();
   const turns: number[] = [];
-  let [turn, isOver] = [0, false];
+  let turn = 0;
+  let isOver = false;
   const reader = async (): Promise<void> => {
     for (let batch = 0; batch < 5; batch++) await readAudienceBatch(db, 'a', async () => turns.push(turn));
   };

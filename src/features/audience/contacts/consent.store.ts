@@ -34,7 +34,15 @@ export interface ConsentRow {
 export const hashOfEmail = (emailKey: string): string => createHash('sha256').update(emailKey).digest('hex');
 
 const COLUMNS = [
-  ...['id', 'team_id', 'contact_id', 'email_hash', 'action', 'topic_id', 'source', 'email_id', 'created_at'],
+  'id',
+  'team_id',
+  'contact_id',
+  'email_hash',
+  'action',
+  'topic_id',
+  'source',
+  'email_id',
+  'created_at',
 ] as const;
 
 /** Notes decisions. A record outlives its contact, so that it never holds the address itself. */

@@ -169,8 +169,13 @@ async function ask(store: Store, tx: Executor, contact: ContactRow, topicIds: re
   const fresh = topicIds
     .filter((id) => !known.has(id))
     .map((id) => ({
-      ...{ contact_id: contact.id, topic_id: id, team_id: contact.team_id, id: store.ids.uuid() },
-      ...{ asked_at: now, mailed_at: null, fault: null },
+      contact_id: contact.id,
+      topic_id: id,
+      team_id: contact.team_id,
+      id: store.ids.uuid(),
+      asked_at: now,
+      mailed_at: null,
+      fault: null,
     }));
   if (fresh.length > 0) await writeConfirmations(tx, fresh);
 }

@@ -29,8 +29,19 @@ export interface ContactRow {
 }
 
 export const CONTACT_COLUMNS = [
-  ...['team_id', 'id', 'email', 'email_key', 'first_name', 'last_name', 'first_name_key', 'last_name_key'],
-  ...['unsubscribed', 'properties', 'folded', 'created_at', 'updated_at'],
+  'team_id',
+  'id',
+  'email',
+  'email_key',
+  'first_name',
+  'last_name',
+  'first_name_key',
+  'last_name_key',
+  'unsubscribed',
+  'properties',
+  'folded',
+  'created_at',
+  'updated_at',
 ] as (keyof ContactRow)[];
 
 /** What a list of contacts shows. */

@@ -64,7 +64,8 @@ export async function importRows(store: Store, tx: Executor, batch: RowsToImport
   // The topics of the import come first in this list, those of the rows after them: for one topic the later choice holds, so a
   // row overrules the import.
   await chooseTopics(store, tx, [...decisionsFor(touched, batch.topics), ...fromRows.decisions], {
-    ...{ source: 'import', startsRuns: batch.startAutomations },
+    source: 'import',
+    startsRuns: batch.startAutomations,
   });
   if (batch.startAutomations) await beginRuns(store, tx, teamId, { touched, starts: plan.starts });
   if (plan.created > 0 && (await addToContactCount(tx, teamId, plan.created)) > limit) throw new ImportRaced();
@@ -206,7 +207,8 @@ function merged(before: ReadRow, after: ReadRow): ReadRow {
 function contactOf(store: Store, teamId: string, read: ReadRow, slots: ReadonlyMap<string, number>): ContactRow {
   const values: Record<string, ReadRow['values'][string]> = {};
   for (const key in read.values) {
-    const [slot, value] = [slots.get(key), read.values[key]];
+    const slot = slots.get(key);
+    const value = read.values[key];
     if (slot !== undefined && value !== undefined) values[slot] = value;
   }
   return newContact(store, teamId, {

@@ -93,5 +93,9 @@ const keysOf = ({ secrets }: Store): LinkKeys => ({
 
 const linkOf = (kind: PreferenceLink['kind'], { contact, topicId, emailId = null }: LinkedMail): PreferenceLink => ({
   kind,
-  ...{ teamId: contact.team_id, contactId: contact.id, emailKey: contact.email_key, topicId, emailId },
+  teamId: contact.team_id,
+  contactId: contact.id,
+  emailKey: contact.email_key,
+  topicId,
+  emailId,
 });

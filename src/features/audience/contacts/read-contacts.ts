@@ -151,7 +151,11 @@ const nothing = { email_id: null, subject: null, link: null, topic_id: null, sou
 
 const emailEntry = ({ id, subject, created_at: at }: EmailRow): Entry => ({
   ...nothing,
-  ...{ id, type: 'email', created_at: isoTime(at), email_id: id, subject },
+  id,
+  type: 'email',
+  created_at: isoTime(at),
+  email_id: id,
+  subject,
 });
 
 async function readingsOf(store: Store, emails: readonly EmailRow[]): Promise<Entry[]> {
@@ -183,7 +187,12 @@ async function decisionsOf(store: Store, contactId: string): Promise<Entry[]> {
   const rows = await consentsOf(store.db, contactId, EMAILS_MAX);
   return rows.map(({ id, action, topic_id, source, email_id, created_at: at }) => ({
     ...nothing,
-    ...{ id, type: TYPES[action], created_at: isoTime(at), topic_id, source, email_id },
+    id,
+    type: TYPES[action],
+    created_at: isoTime(at),
+    topic_id,
+    source,
+    email_id,
   }));
 }
 

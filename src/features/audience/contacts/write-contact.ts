@@ -73,7 +73,8 @@ async function reindex(
   const [former, latter] = [before, after].map((row) => indexedValues(row.id, valuesOf(row), declared));
   const keyOf = (entry: { propertyId: string; value: string | number }) =>
     JSON.stringify([entry.propertyId, entry.value]);
-  const [had, has] = [new Set(former?.map(keyOf)), new Set(latter?.map(keyOf))];
+  const had = new Set(former?.map(keyOf));
+  const has = new Set(latter?.map(keyOf));
   await removeValues(tx, former?.filter((entry) => !has.has(keyOf(entry))) ?? []);
   await addValues(tx, latter?.filter((entry) => !had.has(keyOf(entry))) ?? []);
 }

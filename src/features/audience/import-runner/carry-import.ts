@@ -114,7 +114,10 @@ async function writeBatch(world: World, batch: RowBatch): Promise<void> {
         const { good, failures } = sort(rows, options, types);
         const alive = await stillThere(tx, item.team_id, options);
         const done = await importRows(world, tx, {
-          ...{ teamId: item.team_id, rows: good, declared, onConflict: options.on_conflict },
+          teamId: item.team_id,
+          rows: good,
+          declared,
+          onConflict: options.on_conflict,
           ...alive,
           startAutomations: options.startAutomations === true,
         });
@@ -203,7 +206,10 @@ export function createImportLoop(world: World): Imports {
   const owner = world.ids.uuid();
   const teams = createTurns();
   const loop: LeasedLoop<ImportRow> = createLeasedLoop<ImportRow>(world, {
-    ...{ name: 'imports', wakeOn: ['contact_imports'], pollMs, atOnceMax },
+    name: 'imports',
+    wakeOn: ['contact_imports'],
+    pollMs,
+    atOnceMax,
     describe: ({ id }) => ({ importId: id }),
     lease: { owner, ms: leaseSeconds * 1000, leases: leasesOf(db, 'contact_imports') },
     async claim({ limit }, lease) {

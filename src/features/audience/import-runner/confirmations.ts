@@ -33,7 +33,12 @@ const AT_ONCE = 20;
 export function createConfirmations(world: World, accept: Pick<Accept, 'acceptEmail'>): WorkLoop {
   const { db, clock, log } = world;
   return createUnleasedLoop<ConfirmationRow>({
-    ...{ name: 'confirmations of topics', db, clock, log, pollMs: POLL_MS, atOnceMax: AT_ONCE },
+    name: 'confirmations of topics',
+    db,
+    clock,
+    log,
+    pollMs: POLL_MS,
+    atOnceMax: AT_ONCE,
     wakeOn: ['topic_confirmations'],
     due: (limit) => dueConfirmations(db, clock.now(), limit),
     carry: (asking) => mail(world, accept, asking),
@@ -69,8 +74,11 @@ async function send(
   const isFree = await world.db.tx((tx) => countConfirmationMail(tx, one, world.clock.now()));
   if (!isFree) return 'its address was mailed about it today, or three times in 30 days';
   const fault = await mailOnce(world, accept, {
-    ...{ teamId, job: 'confirmations', input },
-    ...{ kind: 'topic-confirmation', occasion: asking.id },
+    teamId,
+    job: 'confirmations',
+    input,
+    kind: 'topic-confirmation',
+    occasion: asking.id,
   });
   if (fault !== undefined) await world.db.tx((tx) => uncountConfirmationMail(tx, one));
   return fault;

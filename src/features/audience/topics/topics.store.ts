@@ -16,8 +16,15 @@ export interface TopicRow {
 }
 
 const COLUMNS = [
-  ...(['id', 'team_id', 'name', 'description', 'default_subscription', 'visibility'] as const),
-  ...(['confirmation', 'confirmation_template_id', 'created_at'] as const),
+  'id',
+  'team_id',
+  'name',
+  'description',
+  'default_subscription',
+  'visibility',
+  'confirmation',
+  'confirmation_template_id',
+  'created_at',
 ] as const;
 const LIVE = 'team_id = ? and deleted_at is null';
 

@@ -64,7 +64,13 @@ export async function createTopic({ store, teamId }: Ctx, input: CreateTopicRequ
   const id = store.ids.uuid();
   const { name, default_subscription, description = null, visibility = 'private', confirmation = 'none' } = input;
   const row = {
-    ...{ id, team_id: teamId, name, description, default_subscription, visibility, confirmation },
+    id,
+    team_id: teamId,
+    name,
+    description,
+    default_subscription,
+    visibility,
+    confirmation,
     confirmation_template_id: input.confirmation_template_id?.toLowerCase() ?? null,
     created_at: store.clock.now(),
   };

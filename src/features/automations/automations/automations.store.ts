@@ -18,9 +18,18 @@ export interface AutomationRow extends Trigger {
 }
 
 const COLUMNS = [
-  ...(['id', 'team_id', 'name', 'status', 'reentry', 'version', 'trigger_event_id', 'trigger_type'] as const),
-  ...(['trigger_segment_id', 'created_at', 'updated_at'] as const),
-];
+  'id',
+  'team_id',
+  'name',
+  'status',
+  'reentry',
+  'version',
+  'trigger_event_id',
+  'trigger_type',
+  'trigger_segment_id',
+  'created_at',
+  'updated_at',
+] as const;
 const LIVE = 'team_id = ? and deleted_at is null';
 
 export async function insertAutomation(tx: Executor, row: AutomationRow): Promise<void> {

@@ -49,7 +49,15 @@ export async function createAutomation(ctx: Ctx, input: BodyOf<'createAutomation
   const warnings = await store.db.tx(async (tx) => {
     const { graph, trigger } = await checkedGraph(ctx, tx, { steps, connections });
     await insertAutomation(tx, {
-      ...{ id, team_id: teamId, name, status, reentry, version: 1, ...trigger, created_at: now, updated_at: now },
+      id,
+      team_id: teamId,
+      name,
+      status,
+      reentry,
+      version: 1,
+      ...trigger,
+      created_at: now,
+      updated_at: now,
     });
     await insertVersion(tx, { automationId: id, version: 1, graph, at: now });
     return warnOfSteps(tx, teamId, JSON.parse(graph) as Graph);
@@ -117,7 +125,13 @@ export async function duplicateAutomation(ctx: Ctx, id: string) {
     const now = store.clock.now();
     const name = `${row.name.slice(0, NAME_CHARS_MAX - COPY.length)}${COPY}`;
     await insertAutomation(tx, {
-      ...{ ...row, id: copyId, name, status: 'disabled', version: 1, created_at: now, updated_at: now },
+      ...row,
+      id: copyId,
+      name,
+      status: 'disabled',
+      version: 1,
+      created_at: now,
+      updated_at: now,
     });
     const graph = (await findGraph(tx, id, row.version)) ?? '';
     await insertVersion(tx, { automationId: copyId, version: 1, graph, at: now });
@@ -230,8 +244,12 @@ const graphOf = async ({ store }: Ctx, id: string, version: number): Promise<Gra
   JSON.parse((await findGraph(store.db, id, version)) ?? '{"steps":[],"connections":[]}') as Graph;
 
 const present = ({ id, name, status, reentry, created_at: created, updated_at: updated }: AutomationRow) => ({
-  ...{ id, name, status, reentry },
-  ...{ created_at: isoTime(created), updated_at: isoTime(updated) },
+  id,
+  name,
+  status,
+  reentry,
+  created_at: isoTime(created),
+  updated_at: isoTime(updated),
 });
 
 const timeOrNull = (at: number | null): string | null => (at === null ? null : isoTime(at));
@@ -245,16 +263,25 @@ const presentRun = ({
   created_at: created,
   error,
 }: RunRow) => ({
-  ...{ id, status, contact_id, started_at: timeOrNull(started), completed_at: timeOrNull(completed) },
-  ...{ created_at: isoTime(created), error },
+  id,
+  status,
+  contact_id,
+  started_at: timeOrNull(started),
+  completed_at: timeOrNull(completed),
+  created_at: isoTime(created),
+  error,
 });
 
 function presentStep(run: RunRow, { key, type }: Step, done: RunStepRow | undefined) {
   const { started_at: started = null, completed_at: completed = null } = done ?? {};
   return {
-    ...{ key, type, status: statusOf(run, done) },
-    ...{ output: objectIn(done?.output), error: objectIn(done?.error) },
-    ...{ started_at: timeOrNull(started), completed_at: timeOrNull(completed) },
+    key,
+    type,
+    status: statusOf(run, done),
+    output: objectIn(done?.output),
+    error: objectIn(done?.error),
+    started_at: timeOrNull(started),
+    completed_at: timeOrNull(completed),
     created_at: isoTime(started ?? run.created_at),
   };
 }

@@ -3,8 +3,13 @@ import type { PropertyType } from '../../../protocol/contact-filter/index.ts';
 
 /** A version of an automation, once it has been checked. */
 const STEP_TYPES = [
-  ...(['trigger', 'send_email', 'delay', 'condition'] as const),
-  ...(['contact_update', 'add_to_segment', 'topic_update'] as const),
+  'trigger',
+  'send_email',
+  'delay',
+  'condition',
+  'contact_update',
+  'add_to_segment',
+  'topic_update',
 ] as const;
 export type StepType = (typeof STEP_TYPES)[number];
 
@@ -230,7 +235,8 @@ function betweenCycles({ steps, connections }: Graph): string[] {
   let left = new Set(steps.map(({ key }) => key));
   for (;;) {
     const inside = connections.filter(({ from, to }) => left.has(from) && left.has(to));
-    const [from, to] = [new Set(inside.map((one) => one.from)), new Set(inside.map((one) => one.to))];
+    const from = new Set(inside.map((one) => one.from));
+    const to = new Set(inside.map((one) => one.to));
     const kept = new Set([...left].filter((key) => from.has(key) && to.has(key)));
     if (kept.size === left.size) return [...kept];
     left = kept;

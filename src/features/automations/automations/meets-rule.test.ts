@@ -2,8 +2,12 @@ import { expect, it } from 'vitest';
 import { meetsRule } from './rules.ts';
 
 const ada: Record<string, string | number | boolean | null> = {
-  ...{ email: 'Ada@Example.org', first_name: 'Ädä', last_name: null, unsubscribed: false },
-  ...{ 'properties.seats': 3, 'properties.note': '' },
+  email: 'Ada@Example.org',
+  first_name: 'Ädä',
+  last_name: null,
+  unsubscribed: false,
+  'properties.seats': 3,
+  'properties.note': '',
 };
 const meets = (rule: object): boolean | undefined =>
   meetsRule(rule as Record<string, unknown>, (field) =>
@@ -37,7 +41,8 @@ it.each([
 });
 
 it('groups are all or any of their rules', () => {
-  const [yes, no] = [rule('email', 'exists'), rule('last_name', 'exists')];
+  const yes = rule('email', 'exists');
+  const no = rule('last_name', 'exists');
   expect(meets({ type: 'and', rules: [yes, no] })).toBe(false);
   expect(meets({ type: 'or', rules: [no, { type: 'and', rules: [yes, yes] }] })).toBe(true);
 });

@@ -12,7 +12,10 @@ const WITHOUT_VALUE = ['exists', 'is_empty'] as const;
 const OPERATORS = [...EITHER, ...OF_NUMBERS, ...OF_TEXTS, ...WITHOUT_VALUE] as const;
 
 const FIELDS: Readonly<Record<string, PropertyType>> = {
-  ...{ email: 'string', first_name: 'string', last_name: 'string', unsubscribed: 'boolean' },
+  email: 'string',
+  first_name: 'string',
+  last_name: 'string',
+  unsubscribed: 'boolean',
 };
 
 /** A condition: a rule over the contact, or a tree of them. */
@@ -105,7 +108,8 @@ export function listRuleFields(node: Readonly<Record<string, unknown>>): string[
 const folded = (value: unknown): unknown => (typeof value === 'string' ? foldText(value) : value);
 
 function meets(operator: string, has: PropertyValue | null, value: unknown): boolean {
-  const [own, wanted] = [folded(has), folded(value)];
+  const own = folded(has);
+  const wanted = folded(value);
   switch (operator) {
     case 'exists':
       return has !== null;

@@ -73,8 +73,12 @@ export async function createCustomEvent({ store, teamId }: Ctx, { name, schema =
   }
   const now = store.clock.now();
   const row: CustomEventRow = {
-    ...{ id: store.ids.uuid(), team_id: teamId, name, payload_schema: writeSchema(schema) },
-    ...{ created_at: now, updated_at: now },
+    id: store.ids.uuid(),
+    team_id: teamId,
+    name,
+    payload_schema: writeSchema(schema),
+    created_at: now,
+    updated_at: now,
   };
   try {
     await store.db.tx((tx) => insertCustomEvent(tx, row));
@@ -149,6 +153,9 @@ export async function listCustomEvents({ store, teamId }: Ctx, page: Page) {
 }
 
 const present = ({ id, name, payload_schema: schema, created_at: created, updated_at: updated }: CustomEventRow) => ({
-  ...{ id, name, schema: readSchema(schema) },
-  ...{ created_at: isoTime(created), updated_at: isoTime(updated) },
+  id,
+  name,
+  schema: readSchema(schema),
+  created_at: isoTime(created),
+  updated_at: isoTime(updated),
 });

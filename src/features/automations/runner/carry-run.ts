@@ -118,8 +118,12 @@ class RunWriter {
   async #note(tx: Executor, { id }: RunRow, { key }: Step, { status, output, error }: Note): Promise<void> {
     const at = this.#now();
     await writeRunStep(tx, {
-      ...{ run_id: id, step_key: key, status, output: output && JSON.stringify(output) },
-      ...{ error: error === undefined ? null : JSON.stringify(error), started_at: at },
+      run_id: id,
+      step_key: key,
+      status,
+      output: output && JSON.stringify(output),
+      error: error === undefined ? null : JSON.stringify(error),
+      started_at: at,
       completed_at: status === 'waiting' ? null : at,
     });
   }
@@ -133,8 +137,13 @@ class RunWriter {
     const at = this.#now();
     const type = `automation.run.${status === 'running' ? 'started' : status}` as const;
     const data = {
-      ...{ id, automation_id, contact_id, status, started_at: isoTime(Number(startedAt ?? at)) },
-      ...{ completed_at: completedAt === null ? null : isoTime(completedAt), error },
+      id,
+      automation_id,
+      contact_id,
+      status,
+      started_at: isoTime(Number(startedAt ?? at)),
+      completed_at: completedAt === null ? null : isoTime(completedAt),
+      error,
     };
     await recordEvents(tx, this.#world.ids, [{ teamId, type, subjectId: id, at, data }]);
   }
@@ -264,7 +273,10 @@ export function createAutomationLoop(world: World, wakeQueue: () => void): Autom
   const inTurn = (teamIds: readonly string[]): string[] => turns.inTurn(teamIds, (id) => id);
   const sending = createSendSwitch(world);
   return createLeasedLoop<RunRow>(world, {
-    ...{ name: 'automations', wakeOn: ['automation_runs', 'instance_settings'], pollMs, atOnceMax },
+    name: 'automations',
+    wakeOn: ['automation_runs', 'instance_settings'],
+    pollMs,
+    atOnceMax,
     // A claim of one run costs nearly what a claim of many does.
     endedPerLook: Math.ceil(atOnceMax / 2),
     describe: ({ id, automation_id: automationId }) => ({ runId: id, automationId }),

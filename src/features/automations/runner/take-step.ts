@@ -84,7 +84,9 @@ export class Postponed extends Error {
 function fieldsOf(contact: ContactRow, declared: readonly PropertyRow[]): RuleContact {
   const values = valuesOf(contact);
   const own: Record<string, string | boolean | null> = {
-    ...{ email: contact.email, first_name: contact.first_name, last_name: contact.last_name },
+    email: contact.email,
+    first_name: contact.first_name,
+    last_name: contact.last_name,
     unsubscribed: contact.unsubscribed === 1,
   };
   return (field) => {
@@ -411,5 +413,8 @@ async function delay({ db, clock }: World, run: RunRow, { key, config }: Step): 
 
 const differs = (before: ContactRow, after: ContactRow): boolean => !isDeepStrictEqual(own(before), own(after));
 const own = (row: ContactRow): object => ({
-  ...{ first: row.first_name, last: row.last_name, unsubscribed: row.unsubscribed, values: valuesOf(row) },
+  first: row.first_name,
+  last: row.last_name,
+  unsubscribed: row.unsubscribed,
+  values: valuesOf(row),
 });

@@ -205,7 +205,11 @@ function planFor({ config, log }: Store, teamId: string, { status, plan }: Provi
 }
 
 const noteOf = ({ name }: PaymentProvider, teamId: string) => ({
-  ...{ action: 'billing.plan_changed', team_id: teamId, subject_id: teamId },
+  action: 'billing.plan_changed',
+  team_id: teamId,
+  subject_id: teamId,
   ...whoActed({ kind: 'job', name: `payment provider ${name}` }),
-  ...{ address: null, user_agent: null, request_id: null },
+  address: null,
+  user_agent: null,
+  request_id: null,
 });

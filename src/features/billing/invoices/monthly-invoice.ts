@@ -33,7 +33,8 @@ interface Day {
 
 /** All days of the calendar, the one too that a zone leaves out. */
 export function daysOf(month: string, zone: TimeZone): Day[] {
-  const [first, end] = [firstDay(month), firstDay(monthAfter(month))];
+  const first = firstDay(month);
+  const end = firstDay(monthAfter(month));
   return Array.from({ length: (end - first) / DAY_MS }, (_, index) => {
     const local = first + index * DAY_MS;
     return {
@@ -63,12 +64,10 @@ export async function closeTeamMonth(store: Store, teamId: string, month: string
   return db.tx(async (tx) => {
     const closedAt = clock.now();
     if (!(await claimTeamMonth(tx, { teamId, month, closedAt }))) return false;
-    const [team, held, terms, sent] = [
-      await findTeam(tx, teamId),
-      await plansOfTeam(tx, teamId),
-      await allTerms(tx),
-      await dailyEmails(tx, teamId, month),
-    ];
+    const team = await findTeam(tx, teamId);
+    const held = await plansOfTeam(tx, teamId);
+    const terms = await allTerms(tx);
+    const sent = await dailyEmails(tx, teamId, month);
     if (!team) throw new Error(`there is no team ${teamId}`);
     const lines = billMonth({ month, zone: billingZone(store), held, terms, sent });
     const total = totalOf(lines);
@@ -77,7 +76,11 @@ export async function closeTeamMonth(store: Store, teamId: string, month: string
     const number = `${series}-${String(await nextNumber(tx, series)).padStart(6, '0')}`;
     const content = contentOf(store, { month, lines, total, team: team.name });
     await insertInvoice(tx, {
-      ...{ id: ids.uuid(), team_id: teamId, number, month, issued_at: closedAt },
+      id: ids.uuid(),
+      team_id: teamId,
+      number,
+      month,
+      issued_at: closedAt,
       content: JSON.stringify(content),
     });
     return true;
@@ -175,15 +178,25 @@ function linesOf({ code, terms, days, overage }: Charge, daysInMonth: number): I
   const lines: InvoiceLine[] = [];
   if (price > 0) {
     lines.push({
-      ...{ kind: 'plan', ...about, description: `${name}, ${days} of ${daysInMonth} days` },
-      ...{ quantity: days, unit: 'days', price_cents: price, amount_cents: partOf(price, days, daysInMonth) },
+      kind: 'plan',
+      ...about,
+      description: `${name}, ${days} of ${daysInMonth} days`,
+      quantity: days,
+      unit: 'days',
+      price_cents: price,
+      amount_cents: partOf(price, days, daysInMonth),
     });
   }
   if (each !== null && overage > 0) {
     const thousands = Math.ceil(overage / 1000);
     lines.push({
-      ...{ kind: 'overage', ...about, description: `${name}, ${overage} emails beyond the included ones, by 1,000` },
-      ...{ quantity: thousands, unit: 'thousands', price_cents: each, amount_cents: thousands * each },
+      kind: 'overage',
+      ...about,
+      description: `${name}, ${overage} emails beyond the included ones, by 1,000`,
+      quantity: thousands,
+      unit: 'thousands',
+      price_cents: each,
+      amount_cents: thousands * each,
     });
   }
   return lines;

@@ -38,7 +38,10 @@ export async function excessOf(
     },
     {
       used: Math.ceil((await storageOf(db, teamId)) / MIB),
-      ...{ limit: plan.received_storage_mb, what: 'MiB of received mail', one: 'MiB of received mail', first: remove },
+      limit: plan.received_storage_mb,
+      what: 'MiB of received mail',
+      one: 'MiB of received mail',
+      first: remove,
     },
     {
       used: monthly.transactional,

@@ -202,7 +202,9 @@ export async function variantCounts(db: Executor, broadcastId: string, variants:
   );
   const of = (rows: typeof all, variant: number): number => Number(rows.find((row) => row.variant === variant)?.n ?? 0);
   return Array.from({ length: variants }, (_, variant) => ({
-    ...{ variant, recipients: of(all, variant), clicked: of(clicked, variant) },
+    variant,
+    recipients: of(all, variant),
+    clicked: of(clicked, variant),
   }));
 }
 

@@ -132,7 +132,10 @@ function counterOf({ type, isMachine = false }: BroadcastOutcome): Counter | und
 }
 
 const noChange = (emailId: string): Change => ({
-  ...{ email_id: emailId, bounced: null, bounces: 0, excused: 0 },
+  email_id: emailId,
+  bounced: null,
+  bounces: 0,
+  excused: 0,
   ...(Object.fromEntries(COUNTERS.map((name) => [name, 0])) as Record<Counter, number>),
 });
 

@@ -87,7 +87,9 @@ export async function presentAbTest(db: Executor, row: BroadcastRow) {
     test_percent: test.test_percent,
     wait_minutes: test.wait_minutes,
     variants: subjects.map((subject, i) => ({
-      ...{ subject, recipients: counts[i]?.recipients ?? 0, clicked: counts[i]?.clicked ?? 0 },
+      subject,
+      recipients: counts[i]?.recipients ?? 0,
+      clicked: counts[i]?.clicked ?? 0,
     })),
     winner: decision ? (subjects[decision.winner] ?? null) : null,
     decided_by: decision?.decided_by ?? null,

@@ -181,15 +181,39 @@ export interface BroadcastRow extends BroadcastContent {
 }
 
 const CONTENT = [
-  ...(['name', 'segment_id', 'sender', 'subject', 'reply_to_list', 'preview_text', 'html', 'text'] as const),
-  ...(['topic_id', 'template_id', 'rate_per_minute', 'local_time', 'ab_test'] as const),
+  'name',
+  'segment_id',
+  'sender',
+  'subject',
+  'reply_to_list',
+  'preview_text',
+  'html',
+  'text',
+  'topic_id',
+  'template_id',
+  'rate_per_minute',
+  'local_time',
+  'ab_test',
 ] as const;
 const NEW = ['id', 'team_id', 'status', 'created_at', 'updated_at', 'author_grant_id', ...CONTENT] as const;
 
 /** What a list shows: no bodies. */
 const LISTED = [
-  ...(['id', 'name', 'subject', 'segment_id', 'topic_id', 'status', 'created_at', 'scheduled_at', 'sent_at'] as const),
-  ...(['recipients', 'excluded', 'total', 'held_reason', 'held_since', 'held_detail'] as const),
+  'id',
+  'name',
+  'subject',
+  'segment_id',
+  'topic_id',
+  'status',
+  'created_at',
+  'scheduled_at',
+  'sent_at',
+  'recipients',
+  'excluded',
+  'total',
+  'held_reason',
+  'held_since',
+  'held_detail',
 ] as const;
 export type ListedBroadcast = Pick<BroadcastRow, (typeof LISTED)[number]>;
 
@@ -285,17 +309,19 @@ export async function markSent(
       updated_at = ?
       where id = ? and status = 'draft'`,
     [
-      ...[status, when?.at ?? null, isAcknowledged ? 1 : 0, pinned.domain_id, pinned.body_id],
-      ...[
-        pinned.template_version_id,
-        pinned.fallbacks,
-        isLocal ? 1 : 0,
-        local,
-        local === null ? null : Math.max(at, earliestAt(local)),
-        approvedContacts,
-        at,
-        id,
-      ],
+      status,
+      when?.at ?? null,
+      isAcknowledged ? 1 : 0,
+      pinned.domain_id,
+      pinned.body_id,
+      pinned.template_version_id,
+      pinned.fallbacks,
+      isLocal ? 1 : 0,
+      local,
+      local === null ? null : Math.max(at, earliestAt(local)),
+      approvedContacts,
+      at,
+      id,
     ],
   );
 }

@@ -69,7 +69,9 @@ function readChangedContent(before: BroadcastContent, input: UpdateBroadcastRequ
   const hasBody = typeof input.html === 'string' || typeof input.text === 'string';
   const changed: BroadcastContent = {
     ...before,
-    ...{ html, text, subject },
+    html,
+    text,
+    subject,
     name: input.name ?? before.name,
     segment_id: segmentId === undefined ? before.segment_id : segmentId,
     sender: input.from?.trim() ?? before.sender,

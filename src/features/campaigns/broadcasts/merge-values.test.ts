@@ -4,7 +4,13 @@ import type { PropertyRow } from '../../audience/contact-properties/index.ts';
 import { fallbacksIn, mergeValuesOf, rendered, renderSubject, type MergedContact } from './merge-values.ts';
 
 const property = (key: string, slot: number, fallback: string | number | null = null): PropertyRow => ({
-  ...{ id: `p${slot}`, team_id: 't', key, key_folded: key.toLowerCase(), type: 'string', slot, created_at: 0 },
+  id: `p${slot}`,
+  team_id: 't',
+  key,
+  key_folded: key.toLowerCase(),
+  type: 'string',
+  slot,
+  created_at: 0,
   fallback_value: fallback === null ? null : JSON.stringify(fallback),
 });
 const PROPERTIES = [property('Plan', 1, 'free'), property('seats', 2, 5), property('note', 3)];

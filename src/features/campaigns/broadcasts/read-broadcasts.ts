@@ -117,7 +117,14 @@ function presentBroadcast(row: BroadcastRow, counts: BroadcastCounts = NOTHING_C
 }
 
 const NOTHING_CAME: BroadcastCounts = {
-  ...{ sent: 0, delivered: 0, opened: 0, clicked: 0, bounced: 0, complained: 0, unsubscribed: 0, suppressed: 0 },
+  sent: 0,
+  delivered: 0,
+  opened: 0,
+  clicked: 0,
+  bounced: 0,
+  complained: 0,
+  unsubscribed: 0,
+  suppressed: 0,
 };
 
 /** Null once its contact was erased. */
@@ -220,7 +227,11 @@ export async function listBroadcastLinks(ctx: Ctx, id: string, page: Page) {
   await broadcastOf(ctx, id);
   const { rows, hasMore } = await linksPage(ctx.store.db, id, page);
   const data = rows.map(({ id: linkId, url, clicks, unique_clicks, machine_clicks }) => ({
-    ...{ id: linkId, url, clicks, unique_clicks, machine_clicks },
+    id: linkId,
+    url,
+    clicks,
+    unique_clicks,
+    machine_clicks,
   }));
   return { object: 'list' as const, has_more: hasMore, data };
 }

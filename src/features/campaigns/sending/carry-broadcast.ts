@@ -154,7 +154,10 @@ export function createBroadcastLoop(world: World, wakeQueue: () => void): Broadc
   const { max_at_once: atOnceMax, lease_seconds: leaseSeconds, poll_ms: pollMs } = config.broadcasts;
   const owner = ids.uuid();
   return createLeasedLoop<BroadcastRow>(world, {
-    ...{ name: 'broadcasts', wakeOn: ['broadcasts'], pollMs, atOnceMax },
+    name: 'broadcasts',
+    wakeOn: ['broadcasts'],
+    pollMs,
+    atOnceMax,
     describe: ({ id }) => ({ broadcastId: id }),
     lease: { owner, ms: leaseSeconds * 1000, leases: leasesOf(db, 'broadcasts') },
     async claim({ limit }, lease) {

@@ -79,7 +79,12 @@ type Accepts = Pick<Accept, 'acceptEmail'>;
 export function createAccountMails(world: World, accept: Accepts): WorkLoop {
   const { db, clock, log } = world;
   return createUnleasedLoop<Item>({
-    ...{ name: 'mails of accounts', db, clock, log, pollMs: POLL_MS, atOnceMax: AT_ONCE },
+    name: 'mails of accounts',
+    db,
+    clock,
+    log,
+    pollMs: POLL_MS,
+    atOnceMax: AT_ONCE,
     wakeOn: [],
     due: (limit) => due(world, limit),
     carry: (item) => carry(world, accept, item),
@@ -89,11 +94,9 @@ export function createAccountMails(world: World, accept: Accepts): WorkLoop {
 
 async function due({ db, clock }: World, limit: number): Promise<Item[]> {
   const now = clock.now();
-  const [signUps, resets, notices] = [
-    await unmailedSignUps(db, now, limit),
-    await unmailedPasswordResets(db, now, limit),
-    await unmailedAccountNotices(db, limit),
-  ];
+  const signUps = await unmailedSignUps(db, now, limit);
+  const resets = await unmailedPasswordResets(db, now, limit);
+  const notices = await unmailedAccountNotices(db, limit);
   const all: Item[] = [
     ...signUps.map((row) => ({ id: row.id, kind: 'sign_up' as const, row })),
     ...resets.map((row) => ({ id: row.id, kind: 'reset' as const, row })),
@@ -179,7 +182,12 @@ const INVITATIONS_AT_ONCE = 10;
 export function createInvitationMails(world: World, accept: Pick<Accept, 'acceptEmail'>): WorkLoop {
   const { db, clock, log } = world;
   return createUnleasedLoop<InvitationRow>({
-    ...{ name: 'invitations', db, clock, log, pollMs: INVITATIONS_POLL_MS, atOnceMax: INVITATIONS_AT_ONCE },
+    name: 'invitations',
+    db,
+    clock,
+    log,
+    pollMs: INVITATIONS_POLL_MS,
+    atOnceMax: INVITATIONS_AT_ONCE,
     wakeOn: ['team_invitations'],
     due: (limit) => unmailedInvitations(db, world.clock.now(), limit),
     carry: (invitation) => mailInvitation(world, accept, invitation),
@@ -209,11 +217,9 @@ async function send(
   const { id, team_id: teamId, email } = invitation;
   const token = tokenOf(world, invitation);
   if (token === undefined) return 'the instance key that its token was made with is gone; withdraw it and invite anew';
-  const [team, inviter, domain] = [
-    await findTeam(world.db, teamId),
-    await findAccount(world.db, invitation.invited_by),
-    await noticeDomain(world.db, teamId),
-  ];
+  const team = await findTeam(world.db, teamId);
+  const inviter = await findAccount(world.db, invitation.invited_by);
+  const domain = await noticeDomain(world.db, teamId);
   if (!team || domain === undefined) return 'the team has no verified domain to send from';
   const by = invitation.invited_by === BY_OPERATOR ? 'The operator of this service' : (inviter?.email ?? 'Somebody');
   const text = [
@@ -240,7 +246,12 @@ const FAILED_SIGN_INS_AT_ONCE = 10;
 export function createFailedSignIns(world: World): WorkLoop {
   const { db, clock, log } = world;
   return createUnleasedLoop<FailedSignInRow>({
-    ...{ name: 'failed sign-ins', db, clock, log, pollMs: FAILED_SIGN_INS_POLL_MS, atOnceMax: FAILED_SIGN_INS_AT_ONCE },
+    name: 'failed sign-ins',
+    db,
+    clock,
+    log,
+    pollMs: FAILED_SIGN_INS_POLL_MS,
+    atOnceMax: FAILED_SIGN_INS_AT_ONCE,
     wakeOn: [],
     due: (limit) => failedSignIns(db, limit),
     carry: (row) => settleFailedSignIn(world, row),

@@ -92,8 +92,15 @@ export async function noteResetMailed(
   const [team] = await allTeamsOf(store.db, user.id);
   const { address, user_agent, request_id } = row;
   const audit = audited(store, {
-    ...{ action: 'password.reset_requested', team_id: team?.id ?? null, subject_id: user.id },
-    ...{ actor_kind: 'system', actor_id: null, actor_name: null, address, user_agent, request_id },
+    action: 'password.reset_requested',
+    team_id: team?.id ?? null,
+    subject_id: user.id,
+    actor_kind: 'system',
+    actor_id: null,
+    actor_name: null,
+    address,
+    user_agent,
+    request_id,
     details: JSON.stringify({ email: user.email }),
   });
   await audit.store.db.tx((tx) =>

@@ -23,9 +23,20 @@ export interface SignUpRow {
 }
 
 const SIGN_UP_COLUMNS = [
-  ...(['id', 'email', 'email_key', 'name', 'password_hash', 'token_hash', 'address', 'created_at'] as const),
-  ...(['expires_at', 'admitted_at', 'mailed_at', 'fault', 'verified_at'] as const),
-];
+  'id',
+  'email',
+  'email_key',
+  'name',
+  'password_hash',
+  'token_hash',
+  'address',
+  'created_at',
+  'expires_at',
+  'admitted_at',
+  'mailed_at',
+  'fault',
+  'verified_at',
+] as const;
 
 export const insertSignUp = (tx: Executor, row: SignUpRow): Promise<number> =>
   tx.insertMany('sign_ups', SIGN_UP_COLUMNS, [SIGN_UP_COLUMNS.map((column) => row[column])]);
@@ -105,9 +116,20 @@ export interface PasswordResetRow {
 }
 
 const PASSWORD_RESET_COLUMNS = [
-  ...(['id', 'email_key', 'user_id', 'token_hash', 'address', 'user_agent', 'request_id', 'created_at'] as const),
-  ...(['expires_at', 'admitted_at', 'mailed_at', 'fault', 'used_at'] as const),
-];
+  'id',
+  'email_key',
+  'user_id',
+  'token_hash',
+  'address',
+  'user_agent',
+  'request_id',
+  'created_at',
+  'expires_at',
+  'admitted_at',
+  'mailed_at',
+  'fault',
+  'used_at',
+] as const;
 
 export const insertPasswordReset = (tx: Executor, row: PasswordResetRow): Promise<number> =>
   tx.insertMany('password_resets', PASSWORD_RESET_COLUMNS, [PASSWORD_RESET_COLUMNS.map((column) => row[column])]);

@@ -54,9 +54,16 @@ export function auditedOf(
   }: Pick<AuditNote, 'action' | 'team_id'> & { user: { id: string; email: string }; subject_id?: string | null },
 ): Store {
   return audited(store, {
-    ...{ action, team_id, subject_id, actor_kind: 'user', actor_id: user.id, actor_name: user.email },
-    ...{ address: browser.address, user_agent: browser.userAgent.slice(0, AUDITED_USER_AGENT_CHARS_MAX) },
-    ...{ request_id: requestId, details: null },
+    action,
+    team_id,
+    subject_id,
+    actor_kind: 'user',
+    actor_id: user.id,
+    actor_name: user.email,
+    address: browser.address,
+    user_agent: browser.userAgent.slice(0, AUDITED_USER_AGENT_CHARS_MAX),
+    request_id: requestId,
+    details: null,
   }).store;
 }
 
@@ -70,7 +77,9 @@ export async function requestPasswordReset({ store, browser, requestId }: Nobody
   await countRequest(store, 'password_reset', { emailKey, address });
   const row: PasswordResetRow = {
     ...newReset(store, emailKey),
-    ...{ address, user_agent: browser.userAgent.slice(0, USER_AGENT_CHARS_MAX), request_id: requestId },
+    address,
+    user_agent: browser.userAgent.slice(0, USER_AGENT_CHARS_MAX),
+    request_id: requestId,
   };
   await store.db.tx((tx) => insertPasswordReset(tx, row));
   return { object: 'password_reset' as const, requested: true as const };
@@ -98,9 +107,19 @@ function newReset({ ids, clock, secrets }: Store, emailKey: string): PasswordRes
   const id = ids.uuid();
   const now = clock.now();
   return {
-    ...{ id, email_key: emailKey, user_id: null, token_hash: hashToken(resetTokens.make(secrets, id)) },
-    ...{ address: null, user_agent: null, request_id: null, created_at: now, expires_at: now + LIFE_MS },
-    ...{ admitted_at: null, mailed_at: null, fault: null, used_at: null },
+    id,
+    email_key: emailKey,
+    user_id: null,
+    token_hash: hashToken(resetTokens.make(secrets, id)),
+    address: null,
+    user_agent: null,
+    request_id: null,
+    created_at: now,
+    expires_at: now + LIFE_MS,
+    admitted_at: null,
+    mailed_at: null,
+    fault: null,
+    used_at: null,
   };
 }
 
@@ -140,8 +159,13 @@ export const tell = (
   { userId, kind, address }: { userId: string; kind: AccountNoticeKind; address: string | null },
 ): Promise<number> =>
   insertAccountNotice(tx, {
-    ...{ id: ids.uuid(), user_id: userId, kind, address },
-    ...{ created_at: clock.now(), mailed_at: null, fault: null },
+    id: ids.uuid(),
+    user_id: userId,
+    kind,
+    address,
+    created_at: clock.now(),
+    mailed_at: null,
+    fault: null,
   });
 
 /** Unknown, expired and used are one answer. */

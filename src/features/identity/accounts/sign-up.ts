@@ -46,16 +46,19 @@ export async function signUp(
   const id = store.ids.uuid();
   const now = store.clock.now();
   const row = {
-    ...{ id, email, email_key: emailKey, name, password_hash: await store.passwords.hash(password) },
-    ...{ token_hash: hashToken(verificationTokens.make(store.secrets, id)), address },
-    ...{
-      created_at: now,
-      expires_at: now + LIFE_MS,
-      admitted_at: null,
-      mailed_at: null,
-      fault: null,
-      verified_at: null,
-    },
+    id,
+    email,
+    email_key: emailKey,
+    name,
+    password_hash: await store.passwords.hash(password),
+    token_hash: hashToken(verificationTokens.make(store.secrets, id)),
+    address,
+    created_at: now,
+    expires_at: now + LIFE_MS,
+    admitted_at: null,
+    mailed_at: null,
+    fault: null,
+    verified_at: null,
   };
   await store.db.tx((tx) => insertSignUp(tx, row));
   browser.keep(SIGN_UP_COOKIE, signUpTokens.make(store.secrets, id), LIFE_MS / 1000);
@@ -85,14 +88,15 @@ export async function signUpByInvitation(
   const team = await findTeam(store.db, invitation.team_id);
   if (!team) throw notFound('Invitation');
   const user: UserRow = {
-    ...{ id: store.ids.uuid(), email: invitation.email, email_key: invitation.email_key, name },
-    ...{
-      password_hash: await store.passwords.hash(password),
-      email_verified_at: now,
-      mfa_enabled_at: null,
-      disabled_at: null,
-      created_at: now,
-    },
+    id: store.ids.uuid(),
+    email: invitation.email,
+    email_key: invitation.email_key,
+    name,
+    password_hash: await store.passwords.hash(password),
+    email_verified_at: now,
+    mfa_enabled_at: null,
+    disabled_at: null,
+    created_at: now,
   };
   const created = auditedOf(ctx, { action: 'account.created', user, team_id: team.id });
   const joined = auditedOf(

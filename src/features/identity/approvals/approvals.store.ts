@@ -28,21 +28,21 @@ export interface ApprovalRow {
 }
 
 const NEW = [
-  ...([
-    'id',
-    'team_id',
-    'grant_id',
-    'client_name',
-    'operation_id',
-    'call',
-    'call_hash',
-    'seen_hash',
-    'subject_ids',
-    'broadcast_id',
-    'seen_contacts',
-  ] as const),
-  ...(['status', 'created_at', 'expires_at'] as const),
-];
+  'id',
+  'team_id',
+  'grant_id',
+  'client_name',
+  'operation_id',
+  'call',
+  'call_hash',
+  'seen_hash',
+  'subject_ids',
+  'broadcast_id',
+  'seen_contacts',
+  'status',
+  'created_at',
+  'expires_at',
+] as const;
 
 export type NewApproval = Pick<ApprovalRow, (typeof NEW)[number]>;
 

@@ -76,7 +76,8 @@ interface Fault {
 }
 
 const BROKEN_OFF: Fault = {
-  ...{ statusCode: 500, name: 'application_error' },
+  statusCode: 500,
+  name: 'application_error',
   message:
     'The service stopped while the call was made, and it is not known whether it was: look first, before the app asks for it again.',
 };
@@ -135,12 +136,20 @@ export async function proposeCall(
     const pending = await countPending(tx, actor.grantId, now);
     if (pending >= PENDING_MAX) throw tooMany();
     const row: NewOne = {
-      ...{ id: store.ids.uuid(), team_id: teamId, grant_id: actor.grantId, client_name: clientName },
-      ...{ operation_id: call.operationId, call: heldText(text, files), call_hash: callHash, seen_hash: looked.hash },
+      id: store.ids.uuid(),
+      team_id: teamId,
+      grant_id: actor.grantId,
+      client_name: clientName,
+      operation_id: call.operationId,
+      call: heldText(text, files),
+      call_hash: callHash,
+      seen_hash: looked.hash,
       subject_ids: JSON.stringify(looked.ids),
       broadcast_id: broadcastIn(call),
       seen_contacts: looked.content.audience?.subscribed ?? null,
-      ...{ status: 'pending', created_at: now, expires_at: now + WAITS_MS },
+      status: 'pending',
+      created_at: now,
+      expires_at: now + WAITS_MS,
     };
     await insertApproval(tx, row);
     // One mail says that something waits; the page shows all that does.
@@ -226,7 +235,8 @@ export async function listApprovals(
   const filter = { teamId, grantId: grantIn(actor), status, now, brokenOff: brokenOffBefore(now) };
   const { rows, hasMore } = await approvalPage(store.db, filter, page);
   return {
-    ...{ object: 'list' as const, has_more: hasMore },
+    object: 'list' as const,
+    has_more: hasMore,
     data: rows.map((row) => presentSummary(row, { summaryOf, now })),
   };
 }

@@ -17,9 +17,18 @@ export interface DeviceLoginRow {
 }
 
 const COLUMNS = [
-  ...(['id', 'device_code_hash', 'user_code_hash', 'client_name', 'address', 'user_agent', 'status'] as const),
-  ...(['session_id', 'polled_at', 'created_at', 'expires_at'] as const),
-];
+  'id',
+  'device_code_hash',
+  'user_code_hash',
+  'client_name',
+  'address',
+  'user_agent',
+  'status',
+  'session_id',
+  'polled_at',
+  'created_at',
+  'expires_at',
+] as const;
 
 export const insertDeviceLogin = (tx: Executor, row: DeviceLoginRow): Promise<number> =>
   tx.insertMany('device_logins', COLUMNS, [COLUMNS.map((column) => row[column])]);

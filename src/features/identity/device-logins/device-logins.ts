@@ -39,16 +39,22 @@ export async function beginDeviceLogin({ store, browser }: NobodyCtx, { client_n
     by: [`address ${clientKey(address)}`],
     max: BEGUN_MAX,
   });
-  const [deviceCode, userCode, now] = [newToken('rkd_'), newUserCode(), store.clock.now()];
+  const deviceCode = newToken('rkd_');
+  const userCode = newUserCode();
+  const now = store.clock.now();
   const expiresAt = now + LIFE_MS;
   const row = {
-    ...{
-      id: store.ids.uuid(),
-      device_code_hash: hashToken(deviceCode),
-      user_code_hash: hashToken(plainUserCode(userCode)),
-    },
-    ...{ client_name, address, user_agent: browser.userAgent.slice(0, USER_AGENT_CHARS_MAX) },
-    ...{ status: 'pending' as const, session_id: null, polled_at: null, created_at: now, expires_at: expiresAt },
+    id: store.ids.uuid(),
+    device_code_hash: hashToken(deviceCode),
+    user_code_hash: hashToken(plainUserCode(userCode)),
+    client_name,
+    address,
+    user_agent: browser.userAgent.slice(0, USER_AGENT_CHARS_MAX),
+    status: 'pending' as const,
+    session_id: null,
+    polled_at: null,
+    created_at: now,
+    expires_at: expiresAt,
   };
   await store.db.tx((tx) => insertDeviceLogin(tx, row));
   const url = `${store.origin()}${DEVICE_PATH}`;
@@ -94,7 +100,8 @@ async function decideIt(ctx: UserCtx, userCode: string, status: 'approved' | 'de
 /** A code that does not exist is a guess, and is counted before it is looked for. */
 async function look({ store, actor, browser }: UserCtx, userCode: string): Promise<DeviceLoginRow> {
   const takeBack = await countGuess(store, {
-    ...{ of: 'codes that do not exist', max: GUESSES_MAX },
+    of: 'codes that do not exist',
+    max: GUESSES_MAX,
     by: [`person ${actor.userId}`, `address ${clientKey(browser.address)}`],
   });
   const row = await findByUserCode(store.db, hashToken(plainUserCode(userCode)), store.clock.now());
@@ -118,7 +125,10 @@ const present = (row: DeviceLoginRow, status: DeviceLoginStatus) => ({
 const LEEWAY_MS = 1000;
 
 const answer = (status: 'pending' | 'denied' | 'expired') => ({
-  ...{ object: 'device_login' as const, status, token: null, expires_at: null },
+  object: 'device_login' as const,
+  status,
+  token: null,
+  expires_at: null,
 });
 
 export async function pollDeviceLogin(ctx: NobodyCtx, deviceCode: string) {

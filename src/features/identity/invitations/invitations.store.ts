@@ -26,8 +26,18 @@ export interface InvitationRow {
 export type ListedInvitation = InvitationRow & { inviter: string | null };
 
 const COLUMNS = [
-  ...['id', 'team_id', 'email', 'email_key', 'role', 'token_hash', 'invited_by', 'created_at', 'expires_at'],
-  ...['mailed_at', 'fault', 'accepted_at'],
+  'id',
+  'team_id',
+  'email',
+  'email_key',
+  'role',
+  'token_hash',
+  'invited_by',
+  'created_at',
+  'expires_at',
+  'mailed_at',
+  'fault',
+  'accepted_at',
 ] as (keyof InvitationRow)[];
 
 export const insertInvitation = (tx: Executor, row: InvitationRow): Promise<number> =>

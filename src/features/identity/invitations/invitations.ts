@@ -85,9 +85,18 @@ function newInvitation(
   const now = store.clock.now();
   const id = store.ids.uuid();
   return {
-    ...{ id, team_id: teamId, email, email_key: emailKeyOf(email), role, invited_by: '' },
-    ...{ token_hash: hashToken(invitationToken(store, id)), created_at: now, expires_at: now + LIFE_MS },
-    ...{ mailed_at: null, fault: null, accepted_at: null },
+    id,
+    team_id: teamId,
+    email,
+    email_key: emailKeyOf(email),
+    role,
+    invited_by: '',
+    token_hash: hashToken(invitationToken(store, id)),
+    created_at: now,
+    expires_at: now + LIFE_MS,
+    mailed_at: null,
+    fault: null,
+    accepted_at: null,
   };
 }
 

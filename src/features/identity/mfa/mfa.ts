@@ -49,7 +49,8 @@ export async function enrolMfa({ store, actor }: UserCtx) {
   const { db, clock, ids, secrets } = store;
   await mustBeBrowser(db, actor.sessionId);
   const secret = randomSecret(SECRET_BYTES);
-  const [id, now] = [ids.uuid(), clock.now()];
+  const id = ids.uuid();
+  const now = clock.now();
   const sealed = secrets.seal(base32(secret), SEALED_MFA_SECRETS.purpose, id);
   const account = await db.tx(async (tx) => {
     const user = await lockUser(tx, actor.userId);
@@ -96,8 +97,13 @@ async function ownSecret(ctx: UserCtx): Promise<SecretRow> {
 async function auditedAs({ store, actor, browser, requestId }: UserCtx, action: string): Promise<Audited<Store>> {
   const teamId = await teamOfSession(store.db, actor.sessionId, store.clock.now());
   return audited(store, {
-    ...{ action, team_id: teamId ?? null, subject_id: actor.userId, ...whoActed(actor), details: null },
-    ...{ address: browser.address, user_agent: browser.userAgent.slice(0, USER_AGENT_CHARS_MAX) },
+    action,
+    team_id: teamId ?? null,
+    subject_id: actor.userId,
+    ...whoActed(actor),
+    details: null,
+    address: browser.address,
+    user_agent: browser.userAgent.slice(0, USER_AGENT_CHARS_MAX),
     request_id: requestId,
   });
 }

@@ -18,9 +18,15 @@ export interface ClientRow {
 }
 
 const METADATA = [
-  ...(['name', 'redirect_uris', 'grant_types', 'scope'] as const),
-  ...(['client_uri', 'logo_uri', 'software_id', 'software_version'] as const),
-];
+  'name',
+  'redirect_uris',
+  'grant_types',
+  'scope',
+  'client_uri',
+  'logo_uri',
+  'software_id',
+  'software_version',
+] as const;
 const COLUMNS = ['id', 'client_id', 'registration_hash', 'address_hash', 'created_at', ...METADATA] as const;
 
 export type NewClient = Omit<ClientRow, 'disabled_at'>;

@@ -41,18 +41,25 @@ export async function registerClient({ store, browser }: NobodyCtx, fields: Fiel
   const token = newToken('rkor_');
   const now = store.clock.now();
   const row: NewClient = {
-    ...{ id: store.ids.uuid(), client_id: newToken('rkoc_'), registration_hash: hashToken(token), created_at: now },
+    id: store.ids.uuid(),
+    client_id: newToken('rkoc_'),
+    registration_hash: hashToken(token),
+    created_at: now,
     address_hash: createHash('sha256').update(clientKey(browser.address)).digest('base64url'),
     ...stored(metadata),
   };
   await store.db.tx(async (tx) => {
     await lockClients(tx);
     mustBeUnder(await countFromAddress(tx, row.address_hash, now - HOUR_MS), {
-      ...{ max: FROM_ADDRESS_MAX, periodMs: HOUR_MS, now },
+      max: FROM_ADDRESS_MAX,
+      periodMs: HOUR_MS,
+      now,
       say: `At most ${FROM_ADDRESS_MAX} clients an hour are registered from one address, which may be that of a whole office; register once and keep the client_id.`,
     });
     mustBeUnder(await countAll(tx, now - DAY_MS), {
-      ...{ max: PLATFORM_MAX, periodMs: DAY_MS, now },
+      max: PLATFORM_MAX,
+      periodMs: DAY_MS,
+      now,
       say: `At most ${PLATFORM_MAX} clients a day are registered with this service.`,
     });
     await insertClient(tx, row);

@@ -97,7 +97,8 @@ const refusedTo = (
   { error, message }: { error: string; message: string },
 ): string =>
   redirectTo(redirectUri, {
-    ...{ error, error_description: message },
+    error,
+    error_description: message,
     state: typeof state === 'string' && state !== '' ? state : undefined,
     iss: store.origin(),
   });
@@ -122,7 +123,10 @@ function readRequest(store: Store, client: ClientRow, redirectUri: string, query
   }
   const resource = textOf(query, 'resource');
   return {
-    ...{ redirectUri, state, challenge, scopes: scopesFor(client, textOf(query, 'scope')) },
+    redirectUri,
+    state,
+    challenge,
+    scopes: scopesFor(client, textOf(query, 'scope')),
     resource: resource === undefined ? 'api' : readResource(store.origin(), resource),
     client: { name: client.name, logoUri: client.logo_uri },
   };
@@ -168,13 +172,20 @@ export async function askForConsent(
   const team = teamId === null ? undefined : await findTeam(store.db, teamId);
   if (!team) return undefined;
   const before = await latestLiveGrant(store.db, {
-    ...{ userId: actor.userId, teamId: team.id, clientId: client.client_id, now: store.clock.now() },
+    userId: actor.userId,
+    teamId: team.id,
+    clientId: client.client_id,
+    now: store.clock.now(),
   });
   const token = newToken('');
   await store.db.txUnsynced(async (tx) => {
     await insertConsent(tx, {
-      ...{ token_hash: hashToken(token), session_id: actor.sessionId, team_id: team.id, client_id: client.client_id },
-      ...{ request: JSON.stringify(request), expires_at: store.clock.now() + CONSENT_MS },
+      token_hash: hashToken(token),
+      session_id: actor.sessionId,
+      team_id: team.id,
+      client_id: client.client_id,
+      request: JSON.stringify(request),
+      expires_at: store.clock.now() + CONSENT_MS,
     });
     await removeOldConsents(tx, actor.sessionId, CONSENTS_MAX);
   });
@@ -211,8 +222,12 @@ async function allow(ctx: ConsentCtx, teamId: string, client: ClientRow, request
   const code = newToken('rkc_');
   const grantId = store.ids.uuid();
   const audit = audited(store, {
-    ...{ team_id: teamId, action: 'oauth_grant.allowed', subject_id: grantId, ...whoActed(actor) },
-    ...{ address: ctx.browser.address, user_agent: ctx.browser.userAgent.slice(0, USER_AGENT_CHARS_MAX) },
+    team_id: teamId,
+    action: 'oauth_grant.allowed',
+    subject_id: grantId,
+    ...whoActed(actor),
+    address: ctx.browser.address,
+    user_agent: ctx.browser.userAgent.slice(0, USER_AGENT_CHARS_MAX),
     request_id: ctx.requestId,
     details: detailsOf(client.client_id, request),
   });
@@ -227,8 +242,13 @@ async function allow(ctx: ConsentCtx, teamId: string, client: ClientRow, request
       throw refuse('invalid_permission', { say: 'You are not in this team any more, or it is suspended.' });
     }
     await insertCode(tx, {
-      ...{ code_hash: hashToken(code), grant_id: grantId, team_id: teamId, member_id: member.id },
-      ...{ user_id: actor.userId, client_id: client.client_id, request: JSON.stringify(request) },
+      code_hash: hashToken(code),
+      grant_id: grantId,
+      team_id: teamId,
+      member_id: member.id,
+      user_id: actor.userId,
+      client_id: client.client_id,
+      request: JSON.stringify(request),
       expires_at: store.clock.now() + CODE_MS,
     });
   });
@@ -294,9 +314,14 @@ async function changeOwn(
   const { store, actor, browser, requestId } = ctx;
   const found = await findOwnGrant(ctx, id);
   const audit = audited(store, {
-    ...{ team_id: found.team_id, action, subject_id: found.id, ...whoActed(actor) },
-    ...{ address: browser.address, user_agent: browser.userAgent.slice(0, ORIGIN_USER_AGENT_CHARS_MAX) },
-    ...{ request_id: requestId, details },
+    team_id: found.team_id,
+    action,
+    subject_id: found.id,
+    ...whoActed(actor),
+    address: browser.address,
+    user_agent: browser.userAgent.slice(0, ORIGIN_USER_AGENT_CHARS_MAX),
+    request_id: requestId,
+    details,
   });
   await audit.store.db.tx(change);
 }

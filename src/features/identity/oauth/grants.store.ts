@@ -30,10 +30,20 @@ export interface GrantRow {
 }
 
 const COLUMNS = [
-  ...(['id', 'team_id', 'user_id', 'member_id', 'client_id', 'client_name', 'client_logo_uri'] as const),
-  ...(['scopes', 'resource'] as const),
-  ...(['code_hash', 'created_at', 'limits', 'expires_at'] as const),
-];
+  'id',
+  'team_id',
+  'user_id',
+  'member_id',
+  'client_id',
+  'client_name',
+  'client_logo_uri',
+  'scopes',
+  'resource',
+  'code_hash',
+  'created_at',
+  'limits',
+  'expires_at',
+] as const;
 
 export type NewGrantRow = Pick<GrantRow, (typeof COLUMNS)[number]>;
 
@@ -119,7 +129,10 @@ export const latestLiveGrant = (
   { userId, teamId, clientId, now }: { userId: string; teamId: string; clientId: string; now: number },
 ): Promise<OwnGrant | undefined> =>
   db.get<OwnGrant>(`select * from ${OWN} where team_id = ? and client_id = ? order by id desc limit 1`, [
-    ...[userId, now, teamId, clientId],
+    userId,
+    now,
+    teamId,
+    clientId,
   ]);
 
 export const findGrantOfUser = (db: Executor, userId: string, id: string): Promise<GrantRow | undefined> =>

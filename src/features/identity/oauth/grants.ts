@@ -189,9 +189,14 @@ export async function revokeByItself(
   { browser, requestId }: Origin,
 ): Promise<void> {
   const audit = audited(store, {
-    ...{ team_id: teamId, action: 'oauth_grant.revoked', subject_id: id, ...whoActed({ kind: 'job', name: 'oauth' }) },
-    ...{ address: browser.address, user_agent: browser.userAgent.slice(0, USER_AGENT_CHARS_MAX) },
-    ...{ request_id: requestId, details: JSON.stringify({ revoked_reason: reason }) },
+    team_id: teamId,
+    action: 'oauth_grant.revoked',
+    subject_id: id,
+    ...whoActed({ kind: 'job', name: 'oauth' }),
+    address: browser.address,
+    user_agent: browser.userAgent.slice(0, USER_AGENT_CHARS_MAX),
+    request_id: requestId,
+    details: JSON.stringify({ revoked_reason: reason }),
   });
   await audit.store.db.tx(async (tx) => {
     const count = await revokeGrantRow(tx, id, { at: store.clock.now(), reason });
@@ -205,8 +210,13 @@ export async function revokeByOperator(
   { id, team_id: teamId }: GrantRow,
 ): Promise<void> {
   const audit = audited(store, {
-    ...{ team_id: teamId, action: 'oauth_grant.revoked', subject_id: id, ...whoActed(actor) },
-    ...{ address: null, user_agent: null, request_id: requestId },
+    team_id: teamId,
+    action: 'oauth_grant.revoked',
+    subject_id: id,
+    ...whoActed(actor),
+    address: null,
+    user_agent: null,
+    request_id: requestId,
     details: JSON.stringify({ revoked_reason: 'operator' }),
   });
   await audit.store.db.tx((tx) => revokeGrantRow(tx, id, { at: store.clock.now(), reason: 'operator' }));

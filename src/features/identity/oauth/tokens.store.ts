@@ -109,9 +109,15 @@ export interface CodeRow {
 }
 
 const CODE = [
-  ...(['code_hash', 'grant_id', 'team_id', 'member_id', 'user_id', 'client_id'] as const),
-  ...(['request', 'expires_at'] as const),
-];
+  'code_hash',
+  'grant_id',
+  'team_id',
+  'member_id',
+  'user_id',
+  'client_id',
+  'request',
+  'expires_at',
+] as const;
 
 export async function insertCode(tx: Executor, row: CodeRow): Promise<void> {
   await tx.insertMany('oauth_codes', CODE, [CODE.map((column) => row[column])]);

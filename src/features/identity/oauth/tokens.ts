@@ -131,11 +131,19 @@ async function byCode({ store }: NobodyCtx, client: ClientRow, fields: Fields): 
 async function begin(tx: Executor, store: Store, code: CodeRow, request: AllowedRequest) {
   const { limits, expiresAt } = request.limited ?? UNLIMITED;
   const grant = {
-    ...{ id: code.grant_id, team_id: code.team_id, user_id: code.user_id, member_id: code.member_id },
-    ...{ client_id: code.client_id, client_name: request.client.name, client_logo_uri: request.client.logoUri },
-    ...{ scopes: request.scopes.join(' '), resource: request.resource },
-    ...{ code_hash: code.code_hash, created_at: store.clock.now() },
-    ...{ limits: storedLimits(limits), expires_at: expiresAt },
+    id: code.grant_id,
+    team_id: code.team_id,
+    user_id: code.user_id,
+    member_id: code.member_id,
+    client_id: code.client_id,
+    client_name: request.client.name,
+    client_logo_uri: request.client.logoUri,
+    scopes: request.scopes.join(' '),
+    resource: request.resource,
+    code_hash: code.code_hash,
+    created_at: store.clock.now(),
+    limits: storedLimits(limits),
+    expires_at: expiresAt,
   };
   await removeCode(tx, code.code_hash);
   await insertGrant(tx, grant);
@@ -198,22 +206,33 @@ async function issue(
   const scope = scopes.join(' ');
   const rows = [
     {
-      ...{ token_hash: hashToken(access), grant_id: grant.id, kind: 'access' as const, scopes: scope, resource },
+      token_hash: hashToken(access),
+      grant_id: grant.id,
+      kind: 'access' as const,
+      scopes: scope,
+      resource,
       expires_at: now + ACCESS_SECONDS * 1000,
     },
     ...(refresh === undefined
       ? []
       : [
           {
-            ...{ token_hash: hashToken(refresh), grant_id: grant.id, kind: 'refresh' as const },
-            ...{ scopes: grant.scopes, resource: grant.resource, expires_at: now + config.oauth.refresh_days * DAY_MS },
+            token_hash: hashToken(refresh),
+            grant_id: grant.id,
+            kind: 'refresh' as const,
+            scopes: grant.scopes,
+            resource: grant.resource,
+            expires_at: now + config.oauth.refresh_days * DAY_MS,
           },
         ]),
   ];
   await insertTokens(tx, rows);
   if (refresh !== undefined) await setRefresh(tx, grant.id, { family: hashToken(family), hash: hashToken(refresh) });
   return {
-    ...{ access_token: access, token_type: 'Bearer', expires_in: ACCESS_SECONDS, scope },
+    access_token: access,
+    token_type: 'Bearer',
+    expires_in: ACCESS_SECONDS,
+    scope,
     ...(refresh !== undefined && { refresh_token: refresh }),
   };
 }
@@ -285,7 +304,13 @@ export function createGrantAuthentication(
     return {
       teamId: found.team_id,
       actor: {
-        ...{ kind: 'oauth_grant', grantId, clientId, userId, name, scopes: found.scopes.split(' '), role },
+        kind: 'oauth_grant',
+        grantId,
+        clientId,
+        userId,
+        name,
+        scopes: found.scopes.split(' '),
+        role,
         limits: readStored(found.limits),
       },
     };

@@ -143,7 +143,8 @@ async function countWithin(
   // The same order everywhere, so that no two transactions wait for each other.
   const over = await db.txUnsynced(async (tx) => {
     for (const kind of KINDS) {
-      const [party, limit] = [parties[kind], limits[kind]];
+      const party = parties[kind];
+      const limit = limits[kind];
       if (party === undefined || limit === undefined) continue;
       const { failures, since } = await countAttempt(tx, party, { now, from: now - ATTEMPTS_MS });
       if (failures > limit) return since;
@@ -186,7 +187,10 @@ export async function noteFailedSignIn(
 ): Promise<void> {
   await db.txUnsynced((tx) =>
     insertFailedSignIn(tx, {
-      ...{ id: ids.uuid(), email_key: emailKey, address: browser.address, request_id: requestId },
+      id: ids.uuid(),
+      email_key: emailKey,
+      address: browser.address,
+      request_id: requestId,
       user_agent: browser.userAgent.slice(0, USER_AGENT_CHARS_MAX),
     }),
   );
@@ -199,9 +203,16 @@ export async function settleFailedSignIn(store: Store, row: FailedSignInRow): Pr
   const [team] = await allTeamsOf(store.db, user.id);
   const { address, user_agent, request_id } = row;
   const audit = audited(store, {
-    ...{ action: 'session.refused', team_id: team?.id ?? null, subject_id: user.id },
-    ...{ actor_kind: 'system', actor_id: null, actor_name: null },
-    ...{ address, user_agent, request_id, details: JSON.stringify({ email: user.email }) },
+    action: 'session.refused',
+    team_id: team?.id ?? null,
+    subject_id: user.id,
+    actor_kind: 'system',
+    actor_id: null,
+    actor_name: null,
+    address,
+    user_agent,
+    request_id,
+    details: JSON.stringify({ email: user.email }),
   });
   await audit.store.db.tx((tx) => removeFailedSignIn(tx, row.id));
 }

@@ -33,15 +33,22 @@ async function beginChallenge(
   within: (tx: Executor) => Promise<unknown>,
 ) {
   const { db, clock, ids } = store;
-  const [token, cookie] = [newToken('rmc_'), newToken('')];
+  const token = newToken('rmc_');
+  const cookie = newToken('');
   const expiresAt = clock.now() + CHALLENGE_SECONDS * 1000;
   await db.tx(async (tx) => {
     mustBeUnchanged(await lockUser(tx, user.id), user);
     const secret = await secretOf(tx, user.id);
     if (!secret) throw new Error('a person with a second factor has a secret');
     await insertChallenge(tx, {
-      ...{ id: ids.uuid(), token_hash: hashToken(token), browser_hash: hashToken(cookie), user_id: user.id },
-      ...{ password_hash: markOfPassword(user), secret_id: secret.id, failures: 0, expires_at: expiresAt },
+      id: ids.uuid(),
+      token_hash: hashToken(token),
+      browser_hash: hashToken(cookie),
+      user_id: user.id,
+      password_hash: markOfPassword(user),
+      secret_id: secret.id,
+      failures: 0,
+      expires_at: expiresAt,
     });
     await within(tx);
   });
@@ -93,7 +100,8 @@ async function takeAttempt({ store, browser }: NobodyCtx, token: string, { kind 
   const taken = await db.tx(async (tx) => {
     const challenge = await countChallenge(tx, hashes, { now, max: FAILURES_MAX });
     if (!challenge) return undefined;
-    const [user, secret] = [await findUser(tx, challenge.user_id), await secretOf(tx, challenge.user_id)];
+    const user = await findUser(tx, challenge.user_id);
+    const secret = await secretOf(tx, challenge.user_id);
     if (!user || user.disabled_at !== null || markOfPassword(user) !== challenge.password_hash) return undefined;
     if (secret?.id !== challenge.secret_id) return undefined;
     await countEntry(tx, user.id, kind, now);

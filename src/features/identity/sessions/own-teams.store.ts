@@ -36,7 +36,8 @@ export async function teamsInSight(
   db: Executor,
   { userId, sessionId }: { userId: string; sessionId: string },
 ): Promise<TeamRow[]> {
-  const [teams, ssoTeamId] = [await allTeamsOf(db, userId), await ssoTeamOfSession(db, sessionId)];
+  const teams = await allTeamsOf(db, userId);
+  const ssoTeamId = await ssoTeamOfSession(db, sessionId);
   return ssoTeamId === null ? teams : teams.filter(({ id }) => id === ssoTeamId);
 }
 

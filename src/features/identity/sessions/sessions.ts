@@ -106,17 +106,32 @@ export async function beginSession(
   const now = store.clock.now();
   const seconds = store.config.sessions.days * DAY_SECONDS;
   const { address } = browser;
-  const [before, cookie] = [sessionCookiesIn(browser), newSessionCookie(store)];
+  const before = sessionCookiesIn(browser);
+  const cookie = newSessionCookie(store);
   const userAgent = browser.userAgent.slice(0, USER_AGENT_CHARS_MAX);
   const session = {
-    ...{ id: store.ids.uuid(), token_hash: hashToken(token), user_id: user.id, current_team_id: team?.id ?? null },
-    ...{ created_at: now, last_used_at: now, expires_at: now + seconds * 1000, address, user_agent: userAgent },
-    ...{ sso_team_id: ssoTeamId, host_cookie: cookie === HOST_SESSION_COOKIE ? 1 : 0 },
+    id: store.ids.uuid(),
+    token_hash: hashToken(token),
+    user_id: user.id,
+    current_team_id: team?.id ?? null,
+    created_at: now,
+    last_used_at: now,
+    expires_at: now + seconds * 1000,
+    address,
+    user_agent: userAgent,
+    sso_team_id: ssoTeamId,
+    host_cookie: cookie === HOST_SESSION_COOKIE ? 1 : 0,
   };
   const actor = { kind: 'session' as const, sessionId: session.id, userId: user.id, name: user.email, role: null };
   const audit = audited(store, {
-    ...{ action: 'session.begun', team_id: team?.id ?? null, subject_id: session.id, ...whoActed(actor) },
-    ...{ address, user_agent: userAgent, request_id: requestId, details: details ? JSON.stringify(details) : null },
+    action: 'session.begun',
+    team_id: team?.id ?? null,
+    subject_id: session.id,
+    ...whoActed(actor),
+    address,
+    user_agent: userAgent,
+    request_id: requestId,
+    details: details ? JSON.stringify(details) : null,
   });
   await audit.store.db.tx(async (tx) => {
     if (!joined) mustBeUnchanged(await lockUser(tx, user.id), user);
@@ -168,13 +183,24 @@ export async function beginProgramSession(
   const expiresAt = now + store.config.sessions.days * DAY_SECONDS * 1000;
   const id = store.ids.uuid();
   const row = {
-    ...{ id, token_hash: hashToken(token), client_name: clientName, address, user_agent: userAgent },
-    ...{ created_at: now, last_used_at: now, expires_at: expiresAt },
+    id,
+    token_hash: hashToken(token),
+    client_name: clientName,
+    address,
+    user_agent: userAgent,
+    created_at: now,
+    last_used_at: now,
+    expires_at: expiresAt,
   };
   const actor = { kind: 'session' as const, sessionId: id, userId: owner.user_id, name: owner.email, role: null };
   const audit = audited(store, {
-    ...{ action: 'session.begun', team_id: owner.team_id, subject_id: id, ...whoActed(actor) },
-    ...{ address, user_agent: userAgent, request_id: requestId },
+    action: 'session.begun',
+    team_id: owner.team_id,
+    subject_id: id,
+    ...whoActed(actor),
+    address,
+    user_agent: userAgent,
+    request_id: requestId,
     details: JSON.stringify({ kind: 'device', client_name: clientName }),
   });
   const begin = audit.store.db.tx(async (tx) => {

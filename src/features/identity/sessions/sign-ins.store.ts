@@ -32,8 +32,15 @@ interface ChallengeRow {
 }
 
 const CHALLENGE_COLUMNS = [
-  ...(['id', 'token_hash', 'browser_hash', 'user_id', 'password_hash', 'secret_id', 'failures', 'expires_at'] as const),
-];
+  'id',
+  'token_hash',
+  'browser_hash',
+  'user_id',
+  'password_hash',
+  'secret_id',
+  'failures',
+  'expires_at',
+] as const;
 
 export const insertChallenge = (tx: Executor, row: ChallengeRow): Promise<number> =>
   tx.insertMany('mfa_challenges', CHALLENGE_COLUMNS, [CHALLENGE_COLUMNS.map((column) => row[column])]);
@@ -90,5 +97,7 @@ export const removeAttemptsBefore = (
   { kept, keptFrom }: { kept: string; keptFrom: number },
 ): Promise<number> =>
   db.run('delete from sign_in_attempts where since <= ? and (since <= ? or party not like ?)', [
-    ...[before, keptFrom, `${kept}%`],
+    before,
+    keptFrom,
+    `${kept}%`,
   ]);

@@ -100,8 +100,17 @@ const PROVIDERS_MAX = 500;
 
 /** Signatures by a key that only the provider has. `none`, and those by a secret that others know too, are not among them. */
 const ALGORITHMS: readonly string[] = [
-  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
-  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
 ];
 
 const knownOf = new WeakMap<World['providers'], Map<string, Known>>();

@@ -49,8 +49,12 @@ const random = (): string => newToken(newToken(''));
 const cookieName = ({ config }: Store): string => `${config.sessions.secure_cookie ? '__Host-' : ''}rasket_sso`;
 
 const newAttempt = ({ clock }: Store, connectionId: string, next: string | undefined): Attempt => ({
-  ...{ connectionId, next, startedAt: clock.now() },
-  ...{ state: random(), nonce: random(), verifier: random() },
+  connectionId,
+  next,
+  startedAt: clock.now(),
+  state: random(),
+  nonce: random(),
+  verifier: random(),
 });
 
 const keepAttempt = (store: Store, browser: Browser, attempt: Attempt): void =>
@@ -326,7 +330,9 @@ export async function startSignIn(
   const attempt = newAttempt(store, connection.id, next);
   return withProvider(store, connection, async () => {
     const to = await authorizationUrl(store, connection, {
-      ...{ attempt, email: address, redirectUri: redirectUriOf(store) },
+      attempt,
+      email: address,
+      redirectUri: redirectUriOf(store),
     });
     keepAttempt(store, browser, attempt);
     return { kind: 'led', to };
@@ -382,9 +388,15 @@ async function admitAudited(
   claims: ProviderClaims,
 ): Promise<Admission> {
   const watched = audited(store, {
-    ...{ action: 'team_member.linked', team_id: connection.team_id, subject_id: null },
-    ...{ actor_kind: 'user', actor_id: null, actor_name: claims.email ?? null },
-    ...{ address: browser.address, user_agent: browser.userAgent.slice(0, 500), request_id: requestId },
+    action: 'team_member.linked',
+    team_id: connection.team_id,
+    subject_id: null,
+    actor_kind: 'user',
+    actor_id: null,
+    actor_name: claims.email ?? null,
+    address: browser.address,
+    user_agent: browser.userAgent.slice(0, 500),
+    request_id: requestId,
     details: JSON.stringify({ issuer: connection.issuer, subject: claims.subject.slice(0, 255) }),
   });
   return admit(watched.store, connection.id, claims);
@@ -403,6 +415,7 @@ function answerUrl(world: World, answer: URLSearchParams): URL {
 const hostOf = ({ issuer }: ConnectionRow): string => URL.parse(issuer)?.host ?? issuer;
 
 function isSame(given: string, wanted: Attempt['state']): boolean {
-  const [a, b] = [Buffer.from(hashToken(given)), Buffer.from(hashToken(wanted))];
+  const a = Buffer.from(hashToken(given));
+  const b = Buffer.from(hashToken(wanted));
   return timingSafeEqual(a, b);
 }

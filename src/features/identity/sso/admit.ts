@@ -132,8 +132,15 @@ async function make(tx: Executor, store: Store, email: string, name: string | un
   const now = store.clock.now();
   const shown = [...(name ?? '').replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()].slice(0, NAME_CHARS_MAX).join('');
   const row: UserRow = {
-    ...{ id: store.ids.uuid(), email, email_key: emailKeyOf(email), name: shown || null, password_hash: null },
-    ...{ email_verified_at: now, mfa_enabled_at: null, disabled_at: null, created_at: now },
+    id: store.ids.uuid(),
+    email,
+    email_key: emailKeyOf(email),
+    name: shown || null,
+    password_hash: null,
+    email_verified_at: now,
+    mfa_enabled_at: null,
+    disabled_at: null,
+    created_at: now,
   };
   await insertUser(tx, row);
   return row;

@@ -190,7 +190,9 @@ function changed(store: Store, before: ConnectionRow, input: PutSsoRequest): Con
   return {
     ...before,
     client_secret: secret === undefined ? before.client_secret : sealed(store, secret, before.id),
-    ...{ enforced: enforced ? 1 : 0, default_role, updated_at: store.clock.now() },
+    enforced: enforced ? 1 : 0,
+    default_role,
+    updated_at: store.clock.now(),
   };
 }
 
@@ -199,10 +201,19 @@ function made(store: Store, teamId: string, input: PutSsoRequest): ConnectionRow
   if (secret === undefined) {
     throw invalidField('client_secret', 'client_secret is required for a connection to another issuer or client.');
   }
-  const [id, now] = [store.ids.uuid(), store.clock.now()];
+  const id = store.ids.uuid();
+  const now = store.clock.now();
   return {
-    ...{ id, team_id: teamId, issuer, client_id, client_secret: sealed(store, secret, id) },
-    ...{ enforced: enforced ? 1 : 0, default_role, tested_at: null, created_at: now, updated_at: now },
+    id,
+    team_id: teamId,
+    issuer,
+    client_id,
+    client_secret: sealed(store, secret, id),
+    enforced: enforced ? 1 : 0,
+    default_role,
+    tested_at: null,
+    created_at: now,
+    updated_at: now,
     failing_since: null,
   };
 }

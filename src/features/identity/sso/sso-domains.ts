@@ -41,8 +41,14 @@ export async function addSsoDomain(ctx: Ctx, named: string, input: { domain: str
       throw refuse('validation_error', { status: 422, say: `Single sign-on has at most ${DOMAINS_MAX} domains.` });
     }
     const row = {
-      ...{ id: store.ids.uuid(), team_id: teamId, domain, proof: PROOF_LABEL + store.ids.hex(PROOF_BYTES) },
-      ...{ diagnosis: null, verified_at: null, checked_at: 0, created_at: store.clock.now() },
+      id: store.ids.uuid(),
+      team_id: teamId,
+      domain,
+      proof: PROOF_LABEL + store.ids.hex(PROOF_BYTES),
+      diagnosis: null,
+      verified_at: null,
+      checked_at: 0,
+      created_at: store.clock.now(),
     };
     await insertSsoDomain(tx, row);
     return presentSsoDomain(row);
@@ -130,9 +136,14 @@ export async function settleProvenDomain(
 async function loseSsoDomain(store: Store, row: SsoDomainRow, diagnosis: string): Promise<void> {
   const { team_id: teamId, domain } = row;
   const audit = audited(store, {
-    ...{ team_id: teamId, action: 'team_sso.domain_lost', subject_id: row.id, request_id: null },
+    team_id: teamId,
+    action: 'team_sso.domain_lost',
+    subject_id: row.id,
+    request_id: null,
     ...whoActed({ kind: 'job', name: 'single sign-on' }),
-    ...{ address: null, user_agent: null, details: JSON.stringify({ domain, diagnosis }) },
+    address: null,
+    user_agent: null,
+    details: JSON.stringify({ domain, diagnosis }),
   });
   await audit.store.db.tx(async (tx) => {
     await lockTeam(tx, teamId);

@@ -263,8 +263,14 @@ async function assemble(ctx: Ctx<World>, inbox: InboxRow, written: WrittenMail, 
   const ours = parts.headers.filter(([name]) => !named.has(name.toLowerCase()));
   const draft = readEmail(
     {
-      ...{ from: sender.from, to: parts.to, cc: parts.cc, bcc: written.bcc, subject: parts.subject },
-      ...{ html: parts.html, text: parts.text, headers: written.headers ?? {} },
+      from: sender.from,
+      to: parts.to,
+      cc: parts.cc,
+      bcc: written.bcc,
+      subject: parts.subject,
+      html: parts.html,
+      text: parts.text,
+      headers: written.headers ?? {},
       reply_to: sender.replyTo ?? null,
     },
     ctx.store.clock.now(),
@@ -278,7 +284,9 @@ async function assemble(ctx: Ctx<World>, inbox: InboxRow, written: WrittenMail, 
     draft: sent,
     async beside(tx, email) {
       return putSent(ctx, tx, email, {
-        ...{ inboxId: inbox.id, threadId: parts.threadId, isNewThread: parts.isNewThread },
+        inboxId: inbox.id,
+        threadId: parts.threadId,
+        isNewThread: parts.isNewThread,
         text,
         keys: idsToKeepOfSent(email.message_id, conversationIn(ours)),
         participants: participants.filter((address) => !sender.own.has(address)),
@@ -303,8 +311,15 @@ export async function composeNew(
   const threadId = ctx.store.ids.uuid();
   const sender = senderOf(ctx.store, inbox, { threadId, original: undefined });
   return assemble(ctx, inbox, written, {
-    ...{ id: ctx.store.ids.uuid(), threadId, isNewThread: true, sender, headers: [] },
-    ...{ to: written.to, cc: written.cc, subject: written.subject, files: written.files },
+    id: ctx.store.ids.uuid(),
+    threadId,
+    isNewThread: true,
+    sender,
+    headers: [],
+    to: written.to,
+    cc: written.cc,
+    subject: written.subject,
+    files: written.files,
     ...signBelow(written, inbox.signature),
   });
 }
@@ -329,8 +344,13 @@ export async function composeAnswer(
   if (to.length === 0) throw nobodyToAnswer();
   if (!written.to) mustBeFewEnough(recipients, written, isToAll);
   const mail = await assemble(ctx, inbox, written, {
-    ...{ id: store.ids.uuid(), threadId: thread.id, isNewThread: false, sender },
-    ...{ to, cc: written.to ? written.cc : [...recipients.cc, ...written.cc], files: written.files },
+    id: store.ids.uuid(),
+    threadId: thread.id,
+    isNewThread: false,
+    sender,
+    to,
+    cc: written.to ? written.cc : [...recipients.cc, ...written.cc],
+    files: written.files,
     subject: written.subject ?? replySubject(original.subject),
     headers: replyFields(original, { now: store.clock.now(), random: Math.floor(store.random() * 256) }),
     ...quoteBelow(written, quoted(original), inbox.signature),
@@ -357,8 +377,14 @@ export async function composeForward(
   const sender = senderOf(store, inbox, { threadId: thread.id, original });
   const words = written.html === null && written.text === null ? { ...written, text: '' } : written;
   const mail = await assemble(ctx, inbox, words, {
-    ...{ id: store.ids.uuid(), threadId: thread.id, isNewThread: false, sender, headers: [] },
-    ...{ to: written.to ?? [], cc: written.cc, subject: written.subject ?? forwardSubject(original.subject) },
+    id: store.ids.uuid(),
+    threadId: thread.id,
+    isNewThread: false,
+    sender,
+    headers: [],
+    to: written.to ?? [],
+    cc: written.cc,
+    subject: written.subject ?? forwardSubject(original.subject),
     files: [...written.files, ...(await filesOf(store, original.files))],
     ...forwardBelow(words, quoted(original), inbox.signature),
   });
@@ -366,7 +392,12 @@ export async function composeForward(
 }
 
 const quoted = ({ from, to, cc, subject, at, text, html }: Original): QuotedMessage => ({
-  ...{ from, to, cc, subject, text, html },
+  from,
+  to,
+  cc,
+  subject,
+  text,
+  html,
   at: new Date(at),
 });
 
@@ -381,7 +412,8 @@ function mustBeFewEnough(
   written: WrittenMail,
   isToAll: boolean,
 ): void {
-  const [theirs, own] = [to.length + cc.length, written.cc.length + written.bcc.length];
+  const theirs = to.length + cc.length;
+  const own = written.cc.length + written.bcc.length;
   if (theirs + own <= RECIPIENTS_MAX) return;
   const path = isToAll && cc.length > 0 ? 'reply_all' : 'cc';
   const whom = path === 'reply_all' ? 'an answer to all goes to' : 'the email asks to be answered at';
@@ -446,12 +478,18 @@ async function putSent(ctx: Ctx<World>, tx: Executor, email: EmailRow, sending: 
     ...about,
     email_id: email.id,
     email: {
-      ...{ id: email.id, direction: 'outbound', from: mail.from, to: mail.to, cc: mail.cc, bcc: mail.bcc },
+      id: email.id,
+      direction: 'outbound',
+      from: mail.from,
+      to: mail.to,
+      cc: mail.cc,
+      bcc: mail.bcc,
       reply_to: readList(email.reply_to_list),
       subject: email.subject === '' ? null : email.subject,
       message_id: email.message_id,
       attachments: files.map(({ id, filename, size }) => ({ id, filename, size: Number(size) })),
-      ...{ read: true, received_at: isoTime(mail.at) },
+      read: true,
+      received_at: isoTime(mail.at),
     },
   };
   await recordEvents(tx, ctx.store.ids, eventsOf({ before, thread, data, at: mail.at }));
@@ -473,7 +511,8 @@ function eventsOf({
   const about = { teamId: thread.team_id, subjectId: data.email_id, at };
   const events: NewEvent[] = [];
   if (!before) events.push({ ...about, type: 'inbox.thread.created', data });
-  const [from, to] = [before && shownFolder(before.folder), shownFolder(thread.folder)];
+  const from = before && shownFolder(before.folder);
+  const to = shownFolder(thread.folder);
   if (from === 'trash' && to === 'inbox') {
     const { source, inbox_id, thread_id, thread: shown } = data;
     const moved = { source, inbox_id, thread_id, thread: shown, from, to };
@@ -488,7 +527,19 @@ const folderAfter = (folder: StoredFolder): StoredFolder =>
   folder === 'snoozed' || folder === 'trash' ? 'inbox' : folder;
 
 const mailOf = (email: EmailRow, { inboxId, text, keys, participants, subjectKey }: Sending): InboxMail => ({
-  ...{ inboxId, teamId: email.team_id, emailId: email.id, direction: 'outbound', at: Number(email.created_at) },
-  ...{ from: email.sender, to: readList(email.to_list), cc: readList(email.cc_list), bcc: readList(email.bcc_list) },
-  ...{ subject: email.subject, text, hasAttachment: email.attachment_count > 0, keys, participants, subjectKey },
+  inboxId,
+  teamId: email.team_id,
+  emailId: email.id,
+  direction: 'outbound',
+  at: Number(email.created_at),
+  from: email.sender,
+  to: readList(email.to_list),
+  cc: readList(email.cc_list),
+  bcc: readList(email.bcc_list),
+  subject: email.subject,
+  text,
+  hasAttachment: email.attachment_count > 0,
+  keys,
+  participants,
+  subjectKey,
 });

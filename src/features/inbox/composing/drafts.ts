@@ -60,14 +60,16 @@ export async function createDraft(
   return accept.writeIdempotently(ctx, { idempotency, isGrowing: hasUrl(body.attachments) }, async (keep) => {
     const inbox = await inboxNamed(ctx, named);
     const { thread_id, reply_to_email_id, attachments, ...written } = body;
-    const [threadId, emailId] = [thread_id?.toLowerCase(), reply_to_email_id?.toLowerCase()];
+    const threadId = thread_id?.toLowerCase();
+    const emailId = reply_to_email_id?.toLowerCase();
     if (attachments === undefined && Object.keys(written).length === 0) throw nothingInIt();
     if ((threadId === undefined) !== (emailId === undefined)) throw halfAnAnswer();
     const content = readDraftContent(EMPTY_DRAFT, written);
     const target = threadId === undefined ? undefined : await mustFindTarget(ctx, inbox, threadId, emailId ?? '');
     const files = await readyFiles(ctx, attachments ?? []);
     await mustHaveRoom(ctx, inbox, { isNew: true, files });
-    const [id, at] = [store.ids.uuid(), store.clock.now()];
+    const id = store.ids.uuid();
+    const at = store.clock.now();
     const times = { created_at: at, updated_at: at };
     const of = { team_id: ctx.teamId, inbox_id: inbox.id, ...(target ?? { thread_id: null, reply_to_email_id: null }) };
     const row = { id, ...of, ...content, ...times, author_grant_id: grantIdOf(ctx.actor), email_id: null };
@@ -171,8 +173,12 @@ async function mustHaveRoom(
 /** What is larger than a row is written, and synced, before the transaction that names it. */
 async function placeFiles(world: World, draftId: string, files: readonly DraftAttachment[]) {
   const rows = files.map((file, position): DraftFileRow => ({
-    ...{ id: world.ids.prefixed('att_'), draft_id: draftId, position, filename: file.filename },
-    ...{ content_type: file.contentType, size: file.content.length },
+    id: world.ids.prefixed('att_'),
+    draft_id: draftId,
+    position,
+    filename: file.filename,
+    content_type: file.contentType,
+    size: file.content.length,
   }));
   const placed = contentsPlacer(world)(
     files.map(({ content }, i) => ({ key: `${draftId}/${rows[i]?.id ?? ''}`, content })),
@@ -253,13 +259,21 @@ async function composed(
 ) {
   const { thread_id: threadId, reply_to_email_id: emailId } = row;
   const written: WrittenMail = {
-    ...{ to: row.to_list === null ? undefined : addressesIn(row.to_list), cc: addressesIn(row.cc_list) },
-    ...{ bcc: addressesIn(row.bcc_list), subject: row.subject, html: row.html, text: row.text, headers },
+    to: row.to_list === null ? undefined : addressesIn(row.to_list),
+    cc: addressesIn(row.cc_list),
+    bcc: addressesIn(row.bcc_list),
+    subject: row.subject,
+    html: row.html,
+    text: row.text,
+    headers,
     files: await filesOf(
       ctx.store,
       files.map((file) => ({
         key: `${row.id}/${file.id}`,
-        ...{ filename: file.filename, contentType: file.content_type, contentId: null, size: file.size },
+        filename: file.filename,
+        contentType: file.content_type,
+        contentId: null,
+        size: file.size,
       })),
     ),
   };

@@ -77,15 +77,27 @@ async function received(ctx: Ctx<World>, id: string): Promise<Original | undefin
   await mustBeWithinQuota(ctx);
   const { row, files, content } = whole;
   return {
-    ...{ emailId: row.id, direction: 'inbound', from: row.sender, subject: row.subject, messageId: row.message_id },
-    ...{ to: readList(row.to_list), cc: readList(row.cc_list), replyTo: readList(row.reply_to_list) },
-    ...{ headers: content.headers ?? {}, html: content.html, text: content.text, at: Number(row.created_at) },
-    ...{ receivedFor: readList(row.received_for), mailFrom: row.mail_from },
+    emailId: row.id,
+    direction: 'inbound',
+    from: row.sender,
+    subject: row.subject,
+    messageId: row.message_id,
+    to: readList(row.to_list),
+    cc: readList(row.cc_list),
+    replyTo: readList(row.reply_to_list),
+    headers: content.headers ?? {},
+    html: content.html,
+    text: content.text,
+    at: Number(row.created_at),
+    receivedFor: readList(row.received_for),
+    mailFrom: row.mail_from,
     authentication: row.authentication === null ? null : (JSON.parse(row.authentication) as Authentication),
     files: files.map((file) => ({
       key: file.is_stored === 1 ? RECEIVED_ATTACHMENT_BLOB(row.id, file.id) : undefined,
       filename: file.filename ?? 'attachment',
-      ...{ contentType: file.content_type, contentId: file.content_id, size: Number(file.size) },
+      contentType: file.content_type,
+      contentId: file.content_id,
+      size: Number(file.size),
     })),
   };
 }
@@ -97,14 +109,26 @@ async function sent({ store, teamId }: Ctx<World>, id: string): Promise<Original
   const body = await (await findBody(store, store.db, id))?.load();
   const headers = row.headers === null ? [] : (JSON.parse(row.headers) as [string, string][]);
   return {
-    ...{ emailId: row.id, direction: 'outbound', from: row.sender, subject: row.subject, messageId: row.message_id },
-    ...{ to: readList(row.to_list), cc: readList(row.cc_list), replyTo: readList(row.reply_to_list) },
+    emailId: row.id,
+    direction: 'outbound',
+    from: row.sender,
+    subject: row.subject,
+    messageId: row.message_id,
+    to: readList(row.to_list),
+    cc: readList(row.cc_list),
+    replyTo: readList(row.reply_to_list),
     headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value])),
-    ...{ html: body?.html ?? null, text: body?.text ?? null, at: Number(row.created_at) },
-    ...{ receivedFor: [], mailFrom: undefined, authentication: null },
+    html: body?.html ?? null,
+    text: body?.text ?? null,
+    at: Number(row.created_at),
+    receivedFor: [],
+    mailFrom: undefined,
+    authentication: null,
     files: files.map((file) => ({
       key: ATTACHMENT_BLOB(row.id, file.id),
-      ...{ filename: file.filename, contentType: file.content_type, contentId: file.content_id },
+      filename: file.filename,
+      contentType: file.content_type,
+      contentId: file.content_id,
       size: Number(file.size),
     })),
   };
@@ -123,7 +147,8 @@ export async function filesOf(world: World, files: readonly OriginalFile[]): Pro
         filename: shortName(filename),
         contentType: contentTypeFault(contentType) === undefined ? contentType : 'application/octet-stream',
         contentId: contentId !== null && contentIdFault(contentId) === undefined ? contentId : null,
-        ...{ source: null, field: `original.${i}` },
+        source: null,
+        field: `original.${i}`,
       };
       return 'blob' in found
         ? { ...rest, content: Buffer.alloc(0), stored: { blob: found.blob, size } }

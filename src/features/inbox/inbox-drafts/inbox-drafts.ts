@@ -41,8 +41,12 @@ type Written = BodyOf<'updateInboxDraft'>;
 export type DraftContent = Pick<DraftRow, 'to_list' | 'cc_list' | 'bcc_list' | 'subject' | 'html' | 'text'>;
 
 export const EMPTY_DRAFT: DraftContent = {
-  ...{ to_list: null, cc_list: '[]', bcc_list: '[]' },
-  ...{ subject: null, html: null, text: null },
+  to_list: null,
+  cc_list: '[]',
+  bcc_list: '[]',
+  subject: null,
+  html: null,
+  text: null,
 };
 
 /** What a draft holds once `written` is changed in it; a field that is not named stays as it is. */
@@ -57,7 +61,9 @@ export function readDraftContent(before: DraftContent, written: Written): DraftC
   });
   const [to = null, cc, bcc] = lists;
   const now: DraftContent = {
-    ...{ to_list: to, cc_list: cc ?? '[]', bcc_list: bcc ?? '[]' },
+    to_list: to,
+    cc_list: cc ?? '[]',
+    bcc_list: bcc ?? '[]',
     subject: written.subject === undefined ? before.subject : written.subject,
     html: written.html === undefined ? before.html : written.html,
     text: written.text === undefined ? before.text : written.text,

@@ -90,7 +90,9 @@ export const markDraftSent = async (
   { emailId, at }: { emailId: string; at: number },
 ): Promise<boolean> =>
   (await tx.run('update inbox_drafts set email_id = ?, updated_at = ? where id = ? and email_id is null', [
-    ...[emailId, at, id],
+    emailId,
+    at,
+    id,
   ])) === 1;
 
 export const deleteDraftRow = (tx: Executor, id: string): Promise<number> =>

@@ -99,7 +99,9 @@ export const threadData = (
   thread: ThreadRow,
   labels: readonly Omit<ThreadLabelRow, 'thread_id'>[],
 ): InboxThreadData => ({
-  ...{ source, inbox_id: thread.inbox_id, thread_id: thread.id },
+  source,
+  inbox_id: thread.inbox_id,
+  thread_id: thread.id,
   thread: {
     object: 'inbox_thread',
     id: thread.id,

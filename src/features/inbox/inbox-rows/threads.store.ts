@@ -60,12 +60,21 @@ export async function insertThread(
   mail: InboxMail,
 ): Promise<ThreadRow> {
   const row: ThreadRow = {
-    ...{ id, team_id: mail.teamId, inbox_id: mail.inboxId, folder, created_at: mail.at },
-    ...{ subject: mail.subject, subject_key: mail.subjectKey, email_count: 1 },
+    id,
+    team_id: mail.teamId,
+    inbox_id: mail.inboxId,
+    folder,
+    created_at: mail.at,
+    subject: mail.subject,
+    subject_key: mail.subjectKey,
+    email_count: 1,
     ...newestOf(mail),
     is_read: mail.direction === 'outbound' ? 1 : 0,
     has_attachment: mail.hasAttachment ? 1 : 0,
-    ...{ assignee_id: null, snoozed_until: null, notes: null, trashed_at: null },
+    assignee_id: null,
+    snoozed_until: null,
+    notes: null,
+    trashed_at: null,
   };
   await tx.insertMany('inbox_threads', THREAD_COLUMNS, [THREAD_COLUMNS.map((column) => row[column])]);
   await insertMail(tx, id, mail);
@@ -87,8 +96,17 @@ export async function addToThread(
       last_at = ?, sender = ?, to_list = ?, cc_list = ?, bcc_list = ?, snippet = ?, snoozed_until = null, trashed_at = null
       where id = ?`,
     [
-      ...[folder, isRead, newest.sort_id, hasAttachment, newest.last_at, newest.sender],
-      ...[newest.to_list, newest.cc_list, newest.bcc_list, newest.snippet, thread.id],
+      folder,
+      isRead,
+      newest.sort_id,
+      hasAttachment,
+      newest.last_at,
+      newest.sender,
+      newest.to_list,
+      newest.cc_list,
+      newest.bcc_list,
+      newest.snippet,
+      thread.id,
     ],
   );
   if (isRead === 1) await readEmails(tx, thread.id);
@@ -96,7 +114,11 @@ export async function addToThread(
   const now = {
     ...thread,
     ...newest,
-    ...{ folder, is_read: isRead, has_attachment: hasAttachment, snoozed_until: null, trashed_at: null },
+    folder,
+    is_read: isRead,
+    has_attachment: hasAttachment,
+    snoozed_until: null,
+    trashed_at: null,
     email_count: thread.email_count + 1,
   };
   await copyToLabels(tx, now);
@@ -128,7 +150,10 @@ export function snippetOf(text: string): string {
 async function insertMail(tx: Executor, threadId: string, mail: InboxMail): Promise<void> {
   const fold = (texts: readonly string[]): string => texts.map(foldForSearch).join('\n').toWellFormed();
   const row: InboxEmailRow = {
-    ...{ inbox_id: mail.inboxId, email_id: mail.emailId, thread_id: threadId, team_id: mail.teamId },
+    inbox_id: mail.inboxId,
+    email_id: mail.emailId,
+    thread_id: threadId,
+    team_id: mail.teamId,
     direction: mail.direction,
     is_read: mail.direction === 'outbound' ? 1 : 0,
     has_attachment: mail.hasAttachment ? 1 : 0,
@@ -146,7 +171,10 @@ async function insertMail(tx: Executor, threadId: string, mail: InboxMail): Prom
       'inbox_message_ids',
       ['inbox_id', 'id_key', 'thread_id', 'kind', 'subject'],
       [...new Map(keys.map(({ key, kind }) => [messageIdKey(key), kind]))].map(([key, kind]) => [
-        ...[mail.inboxId, key, threadId, kind],
+        mail.inboxId,
+        key,
+        threadId,
+        kind,
         kind === 'referenced' ? null : own,
       ]),
       `on conflict (inbox_id, id_key, thread_id) do update set kind = excluded.kind, subject = excluded.subject
@@ -216,8 +244,16 @@ export async function candidatesByIds(
           select m.thread_id, m.id_key, m.kind, m.subject from (${withId}) m
             join inbox_participants p on p.inbox_id = ? and p.address_key = ? and p.thread_id = m.thread_id`,
           [
-            ...[inboxId, participantKey(sender), CANDIDATES_MAX, inboxId, ...hashes],
-            ...[inboxId, ...hashes, CANDIDATES_MAX, inboxId, participantKey(sender)],
+            inboxId,
+            participantKey(sender),
+            CANDIDATES_MAX,
+            inboxId,
+            ...hashes,
+            inboxId,
+            ...hashes,
+            CANDIDATES_MAX,
+            inboxId,
+            participantKey(sender),
           ],
         );
   const threads = await threadsByIds(db, [...new Set(found.map((row) => row.thread_id))]);
@@ -265,7 +301,9 @@ export async function candidatesBySubject(
 const candidateOf = (thread: ThreadRow, sender: string | undefined): Candidate => ({
   threadId: thread.id,
   inboxId: thread.inbox_id,
-  ...{ key: null, keyKind: null, subjects: [thread.subject] },
+  key: null,
+  keyKind: null,
+  subjects: [thread.subject],
   participants: new Set(sender === undefined ? [] : [sender]),
   lastMessageAt: Number(thread.last_at),
 });
@@ -339,7 +377,9 @@ export async function listThreadRows(
     filter.labels === undefined
       ? [{ from: 'inbox_threads', id: 'id', by: 'inbox_id', ofInbox: '', values: [filter.inboxId, folder, ...rest] }]
       : filter.labels.map((label) => ({
-          ...{ from: 'inbox_thread_labels', id: 'thread_id', by: 'label_id' },
+          from: 'inbox_thread_labels',
+          id: 'thread_id',
+          by: 'label_id',
           ofInbox: 'and exists (select 1 from inbox_labels where id = label_id and inbox_id = ?)',
           values: [label, folder, filter.inboxId, ...rest],
         })),

@@ -79,7 +79,8 @@ async function setLabels(tx: Executor, { store, teamId, actor }: Ctx, thread: Th
   const now = await labelsOfThreads(tx, [thread.id]);
   const data = {
     ...threadData(sourceOf(actor), thread, now),
-    ...{ added: added.map(presentThreadLabel), removed: removed.map(presentThreadLabel) },
+    added: added.map(presentThreadLabel),
+    removed: removed.map(presentThreadLabel),
   };
   const at = store.clock.now();
   await recordEvents(tx, store.ids, [{ teamId, type: 'inbox.thread.labels.updated', subjectId: thread.id, data, at }]);

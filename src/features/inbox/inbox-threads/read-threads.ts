@@ -182,7 +182,8 @@ async function readReceived(store: Store, ids: readonly string[], charsMax: numb
     return {
       ...headOf(row),
       direction: 'inbound' as const,
-      ...{ html: body.html, text: body.text },
+      html: body.html,
+      text: body.text,
       attachments: (files.get(id) ?? []).map((file) => fileOf(file)),
       read: isRead === 1,
       last_event: null,
@@ -204,7 +205,8 @@ async function readSent(store: Store, ids: readonly string[], charsMax: number) 
     return {
       ...headOf(row),
       direction: 'outbound' as const,
-      ...{ html: body.html, text: body.text },
+      html: body.html,
+      text: body.text,
       attachments: (files.get(id) ?? []).map((file) => fileOf(file)),
       read: isRead === 1,
       last_event: row.last_event as string | null,

@@ -107,15 +107,23 @@ export async function createInbox(ctx: Ctx, input: CreateInboxRequest) {
   const { address, key, domain, receivingAddress } = await readInboxAddress(ctx, input);
   const at = store.clock.now();
   const row: NewInbox = {
-    ...{ id: store.ids.uuid(), team_id: teamId, domain_id: domain.id },
-    ...{ address, address_key: key, receiving_address: receivingAddress },
+    id: store.ids.uuid(),
+    team_id: teamId,
+    domain_id: domain.id,
+    address,
+    address_key: key,
+    receiving_address: receivingAddress,
     name: input.name ?? null,
     from_name: input.from_name ?? null,
     channel: input.channel ?? 'open',
     signature: input.signature ?? null,
     thread_by_subject: input.thread_by_subject === true ? 1 : 0,
-    ...{ agent_instructions: null, agent_tone: null, agent_actions: '[]' },
-    ...{ last_received_at: null, created_at: at, updated_at: at },
+    agent_instructions: null,
+    agent_tone: null,
+    agent_actions: '[]',
+    last_received_at: null,
+    created_at: at,
+    updated_at: at,
   };
   try {
     await store.db.tx(async (tx) => {
@@ -161,7 +169,7 @@ export async function createInboxLabel(ctx: Ctx, named: string, { name, color = 
   const { store, teamId } = ctx;
   const inbox = await inboxNamed(ctx, named);
   const id = store.ids.uuid();
-  const row = { ...{ id, inbox_id: inbox.id, name, name_key: keyOf(name), color }, created_at: store.clock.now() };
+  const row = { id, inbox_id: inbox.id, name, name_key: keyOf(name), color, created_at: store.clock.now() };
   await unlessTaken(name, async () => {
     await store.db.tx(async (tx) => {
       if (!(await lockInbox(tx, teamId, inbox.id))) throw notFound('Inbox');

@@ -22,7 +22,11 @@ const db = await openDb({ driver: database.driver, url: database.url, file, pool
 const facts = await makeBackup(
   { config: { database }, dataDir, db, contentIn, programs, named },
   {
-    ...{ folder, part, madeAt, reason, signal: stopping.signal },
+    folder,
+    part,
+    madeAt,
+    reason,
+    signal: stopping.signal,
     clear: () => removeHalfMade(path.dirname(folder), mark),
   },
 );

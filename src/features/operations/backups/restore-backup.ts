@@ -75,7 +75,8 @@ function isOfFileSystem(folder: string): boolean {
 function wasBrokenOff(folder: string, dataDir: string): boolean {
   const mark = path.join(dataDir, RESTORING_KEY);
   if (!existsSync(mark) || existsSync(path.join(dataDir, KEY_FILE))) return false;
-  const [begun, whole] = [readFileSync(mark), readFileSync(path.join(folder, KEY_FILE))];
+  const begun = readFileSync(mark);
+  const whole = readFileSync(path.join(folder, KEY_FILE));
   const isAlone = readdirSync(dataDir).every((name) => name === RESTORING_KEY || name === LOST_AND_FOUND);
   return begun.equals(whole) || (isAlone && begun.equals(whole.subarray(0, begun.length)));
 }

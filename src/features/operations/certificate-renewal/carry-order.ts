@@ -260,7 +260,10 @@ async function prove(on: Carrying, url: string): Promise<void> {
       isAnswered = true;
       const proof = { name, key_authorization: keyAuthorization(challenge.token, account.key) };
       await putChallenge(world.db, {
-        ...{ token: challenge.token, certificate_id: row.id, kind, ...proof },
+        token: challenge.token,
+        certificate_id: row.id,
+        kind,
+        ...proof,
         expires_at: world.clock.now() + CHALLENGE_MS,
       });
       if (kind === 'dns-01' && !(await proveInZone(world, proof, on.signal))) throw new NotYet(0, 'this process ends');

@@ -116,7 +116,10 @@ export function createAuthority(world: World, directoryUrl: string, stopping: Ab
 }
 
 const answerOf = (status: number, headers: Headers, body: Buffer): Answer => ({
-  ...{ status, body, location: headers.location, retryAfter: headers['retry-after'] },
+  status,
+  body,
+  location: headers.location,
+  retryAfter: headers['retry-after'],
   contentType: headers['content-type'] ?? '',
 });
 

@@ -87,8 +87,11 @@ export async function claimDue(db: Executor, { owner, now, until }: Lease): Prom
   );
   if (!found) return undefined;
   const taken = await db.run(`update certificates set lease_owner = ?, lease_until = ? where id = ? and ${due}`, [
-    ...[owner, until, found.id],
-    ...[now, now],
+    owner,
+    until,
+    found.id,
+    now,
+    now,
   ]);
   // Another took it: the caller looks again at its next turn.
   return taken === 1 ? certificateById(db, found.id) : undefined;

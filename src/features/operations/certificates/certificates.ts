@@ -8,7 +8,8 @@ import { trackingHosts } from '../../../mail/domains/index.ts';
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { Secrets, SealedColumn } from '../../../platform/secrets/index.ts';
 
-const [OF_CERTIFICATE, OF_ACCOUNT] = ['certificate key', 'acme account key'];
+const OF_CERTIFICATE = 'certificate key';
+const OF_ACCOUNT = 'acme account key';
 
 export const SEALED_CERTIFICATE_KEYS: readonly SealedColumn[] = [
   { table: 'certificates', column: 'private_key', purpose: OF_CERTIFICATE },
@@ -55,7 +56,10 @@ function present(row: CertificateRow, now: number) {
   const isIssued = row.chain !== null;
   return {
     object: 'certificate' as const,
-    ...{ id: row.id, name: row.name, kind: row.kind, names: row.names.split(' ') },
+    id: row.id,
+    name: row.name,
+    kind: row.kind,
+    names: row.names.split(' '),
     status: statusOf(row, now),
     starts_at: isIssued ? timeOrNull(row.starts_at) : null,
     ends_at: isIssued ? timeOrNull(row.ends_at) : null,

@@ -58,8 +58,12 @@ export async function recordExamination(
 
 /** As an answer has it, of an examination that is not recorded. */
 export const checkedOf = (result: CheckResult, machine: string, at: number): Checked => ({
-  ...{ name: result.name, machine, checkedAt: at },
-  ...{ state: stateOf(result, result.findings), summary: summaryOf(result), findings: result.findings },
+  name: result.name,
+  machine,
+  checkedAt: at,
+  state: stateOf(result, result.findings),
+  summary: summaryOf(result),
+  findings: result.findings,
 });
 
 type Last = Checked & { knownAt: number };
@@ -72,7 +76,9 @@ function rowOf(
   const kept = last && at - last.knownAt <= BELIEVED_MS ? stillUnknown(last.findings, result) : [];
   const findings = [...known, ...kept];
   return {
-    ...{ machine, check_name: result.name, checked_at: at },
+    machine,
+    check_name: result.name,
+    checked_at: at,
     state: stateOf(result, known),
     summary: summaryOf(result),
     findings: JSON.stringify(findings),
@@ -117,9 +123,19 @@ const read = (row: rows.ExaminationRow): Last => ({
 });
 
 const ORDER: readonly CheckName[] = [
-  ...(['port25', 'relays', 'reverse_dns', 'helo', 'dnsbl', 'resolver', 'clock'] as const),
-  ...(['disk', 'files', 'certificates', 'caa', 'backups'] as const),
-];
+  'port25',
+  'relays',
+  'reverse_dns',
+  'helo',
+  'dnsbl',
+  'resolver',
+  'clock',
+  'disk',
+  'files',
+  'certificates',
+  'caa',
+  'backups',
+] as const;
 
 /** What is believed of each machine. */
 export async function lastExaminations({ clock, db }: Store): Promise<Checked[]> {

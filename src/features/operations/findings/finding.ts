@@ -47,10 +47,16 @@ interface Known {
 
 const HERE = 'On the server’s machine, ';
 const installation = (severity: Known['severity'], says: string, words: string, command: string | null): Known => ({
-  ...{ severity, says, advice: { words, command }, isOfInstallation: true },
+  severity,
+  says,
+  advice: { words, command },
+  isOfInstallation: true,
 });
 const team = (severity: Known['severity'], says: string, words: string, command: string | null): Known => ({
-  ...{ severity, says, advice: { words, command }, isOfInstallation: false },
+  severity,
+  says,
+  advice: { words, command },
+  isOfInstallation: false,
 });
 
 /** Every code with what is said of it where no more is known, the gravest first. */
@@ -400,7 +406,11 @@ export function findingOf(
   }: Partial<Omit<Finding, 'code'>> = {},
 ): Finding {
   return {
-    ...{ code, summary, since, node, advice },
+    code,
+    summary,
+    since,
+    node,
+    advice,
     count: Math.min(COUNTED_MAX, Math.max(1, count)),
     subjects: subjects.slice(0, SUBJECTS_MAX),
   };

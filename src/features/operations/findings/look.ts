@@ -195,9 +195,12 @@ async function ofCertificates({ config, db }: Store): Promise<Finding[]> {
 export const presentFinding = (finding: Finding) => ({
   code: finding.code,
   severity: KNOWN[finding.code].severity,
-  ...{ summary: finding.summary, count: finding.count, subjects: finding.subjects },
+  summary: finding.summary,
+  count: finding.count,
+  subjects: finding.subjects,
   since: finding.since === null ? null : isoTime(finding.since),
-  ...{ node: finding.node, advice: finding.advice },
+  node: finding.node,
+  advice: finding.advice,
 });
 
 export const presentForTeam = (findings: readonly Finding[], at: number) => ({
@@ -210,10 +213,18 @@ export const presentForOperator = ({ at, nodes, checks, findings }: Look) => ({
   object: 'operator_findings' as const,
   as_of: isoTime(at),
   nodes: nodes.map(({ name, version, roles, startedAt, seenAt }) => ({
-    ...{ name, version, roles: [...roles], started_at: isoTime(startedAt), seen_at: isoTime(seenAt) },
+    name,
+    version,
+    roles: [...roles],
+    started_at: isoTime(startedAt),
+    seen_at: isoTime(seenAt),
   })),
   checks: checks.map(({ name, machine, state, summary, checkedAt }) => ({
-    ...{ name, machine, state, summary, checked_at: isoTime(checkedAt) },
+    name,
+    machine,
+    state,
+    summary,
+    checked_at: isoTime(checkedAt),
   })),
   findings: findings.map(presentFinding),
 });

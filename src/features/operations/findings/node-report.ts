@@ -31,8 +31,13 @@ export interface NodeReport {
 export async function reportNode({ db, clock }: Store, report: NodeReport): Promise<void> {
   const { id, name, version, roles, startedAt, seenAt, findings } = report;
   await writeReport(db, {
-    ...{ id, name, version, started_at: startedAt, seen_at: seenAt },
-    ...{ roles: JSON.stringify(roles), findings: JSON.stringify(findings) },
+    id,
+    name,
+    version,
+    started_at: startedAt,
+    seen_at: seenAt,
+    roles: JSON.stringify(roles),
+    findings: JSON.stringify(findings),
   });
   await forgetReportsBefore(db, clock.now() - KEPT_MS, LIVE_MS);
 }
@@ -57,7 +62,11 @@ export async function runningNodes({
 }
 
 const read = (row: NodeReportRow): NodeReport => ({
-  ...{ id: row.id, name: row.name, version: row.version, startedAt: row.started_at, seenAt: row.seen_at },
+  id: row.id,
+  name: row.name,
+  version: row.version,
+  startedAt: row.started_at,
+  seenAt: row.seen_at,
   roles: JSON.parse(row.roles) as string[],
   findings: JSON.parse(row.findings) as Finding[],
 });

@@ -236,7 +236,8 @@ async function alone<T>(
 }
 
 async function onSource<T>(order: MoveOrder, work: Parameters<typeof alone<T>>[1]): Promise<T> {
-  const [from, to] = [named(order.from), named(order.to)];
+  const from = named(order.from);
+  const to = named(order.to);
   if (from.options.driver !== 'pg' && !existsSync(from.options.file))
     throw new MoveRefused(`there is no database ${from.says}. Nothing was changed`);
   const source = await openReadOnly(from.options);

@@ -24,12 +24,19 @@ interface Naming {
 /** Every kind of row that names a content, one content each. */
 const NAMINGS: readonly Naming[] = [
   ...['html', 'text'].map((part) => ({
-    ...{ table: 'email_bodies', id: 'email_id', owner: 'email_id', name: `'${part}'`, where: `${part}_in_blob = 1` },
+    table: 'email_bodies',
+    id: 'email_id',
+    owner: 'email_id',
+    name: `'${part}'`,
+    where: `${part}_in_blob = 1`,
   })),
   { table: 'email_attachments', id: 'id', owner: 'email_id', name: 'id', where: 'message_start is null' },
   { table: 'email_messages', id: 'email_id', owner: 'email_id', name: "'message'", where: 'body is null' },
   ...['html', 'text', 'headers'].map((part) => ({
-    ...{ table: 'received_bodies', id: 'received_id', owner: 'received_id', name: `'${part}'` },
+    table: 'received_bodies',
+    id: 'received_id',
+    owner: 'received_id',
+    name: `'${part}'`,
     where: `${part}_in_blob = 1`,
   })),
   { table: 'received_emails', id: 'id', owner: 'id', name: "'raw.eml'", where: 'has_raw = 1' },

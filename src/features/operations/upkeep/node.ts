@@ -28,7 +28,8 @@ const DEAF_MS_MAX = 5 * 60_000;
 export function hearOtherNodes(world: World, node: Pick<Node, 'watch'>): () => Promise<void> {
   const { db, log, config, random, clock, meter } = world;
   const hearing = db.hear({
-    ...{ url: config.database.listen_url, random },
+    url: config.database.listen_url,
+    random,
     onFault: (err) =>
       log.warn({ err }, 'does not hear other nodes, and finds what they commit by polling until it does'),
   });
@@ -144,7 +145,9 @@ export function createNode(world: World, { version, roles }: { version: string; 
   }
 
   return {
-    ...{ report, atHand, look },
+    report,
+    atHand,
+    look,
     lookAnew: () => (looking ? looking.then(look, look) : look()),
     watch: (source) => void sources.push(source),
     async start() {

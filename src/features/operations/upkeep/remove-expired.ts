@@ -113,7 +113,8 @@ const NOTHING: Removed = { emails: 0, received: 0, events: 0, caught: 0, reporte
  * is not sent. A run does a part of it; it may be interrupted anywhere, and the next one goes on.
  */
 export function createRemoval(store: Store): () => Promise<Removed> {
-  const [remove, isCopy] = [createRemovalOf(store), createCopyCheck(store)];
+  const remove = createRemovalOf(store);
+  const isCopy = createCopyCheck(store);
   // The rows of a copy that is not confirmed stay with their contents, which are those of the original as well.
   return async () => ((await isCopy()) ? { ...NOTHING } : remove());
 }

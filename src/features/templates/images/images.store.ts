@@ -16,7 +16,15 @@ export interface ImageRow {
 }
 
 const COLUMNS = [
-  ...(['id', 'team_id', 'token', 'content_hash', 'content_type', 'bytes', 'width', 'height', 'created_at'] as const),
+  'id',
+  'team_id',
+  'token',
+  'content_hash',
+  'content_type',
+  'bytes',
+  'width',
+  'height',
+  'created_at',
 ] as const;
 
 /** Answers whether it was written: the team may have these bytes already. */

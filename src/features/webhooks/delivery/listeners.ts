@@ -241,7 +241,11 @@ export function createListeners(world: World): Listeners {
   let isClosing = false;
   // A stream sends its events itself, as fast as they are read: the loop only wakes it.
   const loop = createWorkLoop<never>({
-    ...{ name: 'listeners', clock, log, pollMs: POLL_MS, carry: () => Promise.resolve() },
+    name: 'listeners',
+    clock,
+    log,
+    pollMs: POLL_MS,
+    carry: () => Promise.resolve(),
     async claim() {
       const open = [...streams.values()].map(({ stream }) => stream);
       const ids = open.map((stream) => stream.listenerId);

@@ -32,7 +32,13 @@ export function createAdminNotices(world: World, accept: Pick<Accept, 'acceptEma
   const failed = new Set<string>();
   const { db, clock, log } = world;
   return createUnleasedLoop<DisabledEndpoint>({
-    ...{ name: 'notices to admins', db, clock, log, pollMs: POLL_MS, atOnceMax: AT_ONCE, wakeOn: [] },
+    name: 'notices to admins',
+    db,
+    clock,
+    log,
+    pollMs: POLL_MS,
+    atOnceMax: AT_ONCE,
+    wakeOn: [],
     // What failed is retried last, so that AT_ONCE failures do not block the others.
     due: async () =>
       (await untold(db)).toSorted((one, other) => Number(failed.has(one.id)) - Number(failed.has(other.id))),
@@ -69,8 +75,11 @@ async function send(
   if (domain === undefined) return 'the team has no verified domain to send from';
   const input = { from: `rasket <notifications@${domain}>`, to, ...wordsFor(endpoint) };
   return mailOnce(world, accept, {
-    ...{ teamId: endpoint.team_id, job: 'admin-notices', input },
-    ...{ kind: 'webhook-disabled', occasion: `${endpoint.id} ${endpoint.disabled_at}` },
+    teamId: endpoint.team_id,
+    job: 'admin-notices',
+    input,
+    kind: 'webhook-disabled',
+    occasion: `${endpoint.id} ${endpoint.disabled_at}`,
   });
 }
 
@@ -201,7 +210,13 @@ function createEndpointLoop(
   const { db } = world;
   const { poll_ms: pollMs, lease_seconds: leaseSeconds } = world.config.webhooks;
   const loop: LeasedLoop<EndpointSender> = createLeasedLoop<EndpointSender>(world, {
-    ...{ name: 'webhooks', wakeOn: [WORK_TABLE], pollMs, rest: REST, claim, carry, renewed },
+    name: 'webhooks',
+    wakeOn: [WORK_TABLE],
+    pollMs,
+    rest: REST,
+    claim,
+    carry,
+    renewed,
     describe: ({ id }) => ({ webhookId: id }),
     lease: { owner, ms: leaseSeconds * 1000, leases: endpointLeases(db) },
   });

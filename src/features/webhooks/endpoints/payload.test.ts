@@ -85,7 +85,12 @@ test('a tag called __proto__ is a tag', () => {
 test('of a domain only what is documented is told; of a suppression what was recorded', () => {
   const data = { object: 'domain', id: 'd', name: 'n', status: 's', created_at: 'c', region: 'r', records: [], x: 1 };
   expect(told({ type: 'domain.updated', at: AT, subjectId: 'd', data }, 'gone')).toEqual({
-    ...{ id: 'd', name: 'n', status: 's', created_at: 'c', region: 'r', records: [] },
+    id: 'd',
+    name: 'n',
+    status: 's',
+    created_at: 'c',
+    region: 'r',
+    records: [],
   });
   const added = { id: 'sup_1', email: 'a@b.example', origin: 'manual', source_id: null, created_at: 'c' };
   expect(told({ type: 'suppression.added', at: AT, subjectId: 'sup_1', data: added }, 'gone')).toEqual(added);

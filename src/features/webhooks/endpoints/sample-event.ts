@@ -57,22 +57,41 @@ const automationRun = (
   now: string,
   status: EventData['automation.run.started']['status'],
 ): EventData['automation.run.started'] => ({
-  ...{ id, automation_id: id, contact_id: id, status, started_at: now },
+  id,
+  automation_id: id,
+  contact_id: id,
+  status,
+  started_at: now,
   completed_at: status === 'running' ? null : now,
   error: status === 'failed' ? 'thanks: the template does not exist any more' : null,
 });
 
 const inbox = (id: string, now: string): EventData['inbox.created'] => ({
-  ...{ source: 'api', inbox_id: id },
+  source: 'api',
+  inbox_id: id,
   inbox: {
-    ...{ object: 'inbox', id, name: 'Support', email_address: 'support@example.com', domain_id: id },
-    ...{ receiving_address: null, from_name: null, channel: 'open', signature: null, thread_by_subject: false },
-    ...{ unread: 0, drafts: 0, last_received: null, created_at: now, updated_at: now },
+    object: 'inbox',
+    id,
+    name: 'Support',
+    email_address: 'support@example.com',
+    domain_id: id,
+    receiving_address: null,
+    from_name: null,
+    channel: 'open',
+    signature: null,
+    thread_by_subject: false,
+    unread: 0,
+    drafts: 0,
+    last_received: null,
+    created_at: now,
+    updated_at: now,
   },
 });
 
 const inboxThread = (id: string): InboxThreadData => ({
-  ...{ source: 'api', inbox_id: id, thread_id: id },
+  source: 'api',
+  inbox_id: id,
+  thread_id: id,
   thread: { object: 'inbox_thread', id, subject: 'A sample', folder: 'inbox', labels: [], read: false },
 });
 
@@ -84,18 +103,40 @@ const inboxEmail = (id: string, now: string, direction: 'inbound' | 'outbound'):
     source: direction === 'inbound' ? 'system' : 'api',
     email_id: id,
     email: {
-      ...{ id, direction, from, to: [recipient], cc: [], bcc: [], reply_to: [], subject: 'A sample' },
-      ...{ message_id: `<${id}@example.org>`, attachments: [], read: direction === 'outbound', received_at: now },
+      id,
+      direction,
+      from,
+      to: [recipient],
+      cc: [],
+      bcc: [],
+      reply_to: [],
+      subject: 'A sample',
+      message_id: `<${id}@example.org>`,
+      attachments: [],
+      read: direction === 'outbound',
+      received_at: now,
     },
   };
 };
 
 const inboxDraft = (id: string, now: string): EventData['inbox.draft.created'] => ({
-  ...{ source: 'api', inbox_id: id, draft_id: id },
+  source: 'api',
+  inbox_id: id,
+  draft_id: id,
   draft: {
-    ...{ object: 'inbox_draft', id, type: 'standalone', to: ['someone@example.org'], cc: [], bcc: [] },
-    ...{ subject: 'A sample', thread_id: null, reply_to_email_id: null, email_id: null },
-    ...{ created_at: now, updated_at: now, attachments: [] },
+    object: 'inbox_draft',
+    id,
+    type: 'standalone',
+    to: ['someone@example.org'],
+    cc: [],
+    bcc: [],
+    subject: 'A sample',
+    thread_id: null,
+    reply_to_email_id: null,
+    email_id: null,
+    created_at: now,
+    updated_at: now,
+    attachments: [],
   },
 });
 
@@ -164,16 +205,20 @@ const SAMPLES: { [Type in SampleType]: (id: string, now: string) => EventData[Ty
   'inbox.thread.created': (id, now) => inboxEmail(id, now, 'inbound'),
   'inbox.thread.folder.updated': (id) => ({
     ...inboxThread(id),
-    ...{ from: 'inbox', to: 'archive' },
+    from: 'inbox',
+    to: 'archive',
   }),
   'inbox.thread.assigned': (id) => ({
     ...inboxThread(id),
-    ...{ assignee_email: 'ada@example.com', assigned_by_email: 'grace@example.com', previous_assignee_email: null },
+    assignee_email: 'ada@example.com',
+    assigned_by_email: 'grace@example.com',
+    previous_assignee_email: null,
   }),
   'inbox.thread.unassigned': (id) => ({ ...inboxThread(id), previous_assignee_email: 'ada@example.com' }),
   'inbox.thread.labels.updated': (id) => ({
     ...inboxThread(id),
-    ...{ added: [{ id, name: 'Billing', color: '#00A2C7' }], removed: [] },
+    added: [{ id, name: 'Billing', color: '#00A2C7' }],
+    removed: [],
   }),
   'inbox.email.received': (id, now) => inboxEmail(id, now, 'inbound'),
   'inbox.email.sent': (id, now) => inboxEmail(id, now, 'outbound'),

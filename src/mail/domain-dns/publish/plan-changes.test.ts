@@ -12,7 +12,8 @@ const plan = (given: Partial<PlanInput>) => planChanges({ wanted: [], ours: [], 
 
 describe('planChanges', () => {
   it('one of ours that goes and one that comes at the same name are one replacement', () => {
-    const [old, next] = [txt('k.example', 'v=DKIM1; p=old'), txt('k.example', 'v=DKIM1; p=new')];
+    const old = txt('k.example', 'v=DKIM1; p=old');
+    const next = txt('k.example', 'v=DKIM1; p=new');
     const { changes, deletes, creates } = plan({ wanted: [next], ours: [old], seen: [inZone(old)] });
     expect(changes).toEqual([{ ...next, action: 'replace', ttl: 300 }]);
     expect(deletes).toEqual([inZone(old)]);

@@ -25,24 +25,50 @@ import type { Caller } from '../request-log.ts';
  */
 export const CURATED = [
   // Send, and find out what became of it.
-  ...(['sendEmail', 'listEmails', 'getEmail', 'listEmailEvents', 'listEmailAttempts'] as const),
+  'sendEmail',
+  'listEmails',
+  'getEmail',
+  'listEmailEvents',
+  'listEmailAttempts',
   // A scheduled email is moved or called off while there is time: an agent should not have to search for how.
-  ...(['updateEmail', 'cancelEmail'] as const),
+  'updateEmail',
+  'cancelEmail',
   // Answers to what was sent.
-  ...(['listReceivedEmails', 'getReceivedEmail'] as const),
+  'listReceivedEmails',
+  'getReceivedEmail',
   'getEmailMetrics',
   // Text that is written with a person, and published once they like it.
-  ...(['listTemplates', 'getTemplate', 'createTemplate', 'updateTemplate', 'publishTemplate'] as const),
+  'listTemplates',
+  'getTemplate',
+  'createTemplate',
+  'updateTemplate',
+  'publishTemplate',
   // Whom a person means, and what is known of them.
-  ...(['listContacts', 'getContact', 'createContact', 'updateContact'] as const),
+  'listContacts',
+  'getContact',
+  'createContact',
+  'updateContact',
   // Whom a campaign goes to.
-  ...(['listSegments', 'createSegment', 'previewSegment', 'listTopics'] as const),
+  'listSegments',
+  'createSegment',
+  'previewSegment',
+  'listTopics',
   // A campaign from its draft to its report; each step shows more before anything is sent.
-  ...(['listBroadcasts', 'getBroadcast', 'createBroadcast', 'updateBroadcast', 'previewBroadcast'] as const),
-  ...(['getBroadcastChecklist', 'runBroadcastChecks', 'testBroadcast', 'sendBroadcast', 'cancelBroadcast'] as const),
+  'listBroadcasts',
+  'getBroadcast',
+  'createBroadcast',
+  'updateBroadcast',
+  'previewBroadcast',
+  'getBroadcastChecklist',
+  'runBroadcastChecks',
+  'testBroadcast',
+  'sendBroadcast',
+  'cancelBroadcast',
   'listBroadcastRecipients',
   // What starts automations, and whether they run. To draw one up is work for a person with a graph before them.
-  ...(['sendEvent', 'listAutomations', 'getAutomation'] as const),
+  'sendEvent',
+  'listAutomations',
+  'getAutomation',
   // Whose name and address the mail bears.
   'getTeam',
 ] as const satisfies readonly ValueId[];

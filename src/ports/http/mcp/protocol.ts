@@ -175,7 +175,9 @@ export function createProtocol({ tools, version, url }: ProtocolParts): AnswerMe
     const { createMcpHandler, isLegacyRequest, WebStandardStreamableHTTPServerTransport } = library;
     const { request, reply } = assistant;
     const asked = new Request(url(), {
-      ...{ method: 'POST', headers: protocolHeaders(request), signal: whenCallerGone(request, reply) },
+      method: 'POST',
+      headers: protocolHeaders(request),
+      signal: whenCallerGone(request, reply),
     });
     const makeServer = () => serverFor(library, { assistant, tools, version });
     if (!(await isLegacyRequest(asked, message))) {

@@ -59,7 +59,9 @@ export function serveMcp(server: FastifyInstance, operation: OperationValidators
   const letIn = createDoor(world);
   const assistants = new WeakMap<FastifyRequest, Assistant>();
   const tools = createTools({
-    ...{ document, validators, callOperation: createCallOperation(validators, services) },
+    document,
+    validators,
+    callOperation: createCallOperation(validators, services),
     newMark: () => world.ids.hex(8),
     refusalOf: (error, { request }) => refusalFor(error, request, world.log),
   });

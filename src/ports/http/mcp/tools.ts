@@ -19,7 +19,15 @@ const TEXT_CHARS_MAX = 10_000;
 
 /** Families whose answers hold what the team or the operator has written, and nothing else. All others may bring mail, names or replies. */
 const OF_THE_TEAM: ReadonlySet<string> = new Set([
-  ...['billing', 'contact-properties', 'custom-events', 'images', 'metrics', 'shares', 'teams', 'templates', 'topics'],
+  'billing',
+  'contact-properties',
+  'custom-events',
+  'images',
+  'metrics',
+  'shares',
+  'teams',
+  'templates',
+  'topics',
 ]);
 
 /** Whether an answer may hold what people outside the team have written. What is not known may. */
@@ -238,7 +246,8 @@ export function createTools({ document, validators, callOperation, newMark, refu
 
   return {
     list,
-    ...{ describe, reached },
+    describe,
+    reached,
     /** Returns the scopes that the grant lacks for a call, so that its person can be asked for them. */
     lackingScopes({ actor }: Assistant, call: ToolCall): string[] {
       const operation = operationIn(call)?.operation;
@@ -262,7 +271,10 @@ export function createTools({ document, validators, callOperation, newMark, refu
 }
 
 const foundOf = ({ name, description, inputSchema, annotations }: Tool) => ({
-  ...{ operation_id: name, description, is_read_only: annotations?.readOnlyHint, arguments: inputSchema },
+  operation_id: name,
+  description,
+  is_read_only: annotations?.readOnlyHint,
+  arguments: inputSchema,
 });
 
 function resultOf(answer: unknown, { part, ...showing }: Showing & { part: number | undefined }): CallToolResult {

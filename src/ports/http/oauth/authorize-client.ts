@@ -24,8 +24,14 @@ export const refusedPage = (reply: FastifyReply, say: string, status = 400): Fas
 
 const CONSENT_PATH = '/oauth/consent';
 const ASKED = [
-  ...['response_type', 'client_id', 'redirect_uri', 'code_challenge', 'code_challenge_method'],
-  ...['state', 'scope', 'resource'],
+  'response_type',
+  'client_id',
+  'redirect_uri',
+  'code_challenge',
+  'code_challenge_method',
+  'state',
+  'scope',
+  'resource',
 ];
 
 /** Leads to the page of consent, which reads the same once more, or back to the app with what is wrong. */

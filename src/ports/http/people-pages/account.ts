@@ -33,7 +33,8 @@ async function showAccount(
   { store, call, session }: PersonCtx,
   { said, fault }: { said?: string | undefined; fault?: Refusal },
 ): Promise<Shown> {
-  const [me, mfa] = [await call('getMe', {}), await call('getMfa', {})];
+  const me = await call('getMe', {});
+  const mfa = await call('getMfa', {});
   const isBySso = (await ssoTeamOfSession(store.db, session.actor.sessionId)) !== null;
   const rows: [string, string][] = [
     ['Email', `${bdi(me.email)}${me.email_verified_at === null ? ' (not verified)' : ''}`],
@@ -77,8 +78,12 @@ async function showAccount(
 
 const switchForm = (id: string, name: string): string =>
   renderForm({
-    ...{ action: '/account/team', submit: 'Switch', describedAs: `Switch to ${name}` },
-    ...{ isSecond: true, hidden: { team_id: id }, id: `team-${id}` },
+    action: '/account/team',
+    submit: 'Switch',
+    describedAs: `Switch to ${name}`,
+    isSecond: true,
+    hidden: { team_id: id },
+    id: `team-${id}`,
   });
 
 export const sessionsPage: PeoplePage = {
@@ -106,12 +111,12 @@ async function showSessions(
     const end = one.is_current
       ? '<strong>This one</strong>'
       : renderForm({
-          ...{
-            action: '/account/sessions',
-            submit: 'End',
-            describedAs: `End ${what}, since ${timeInWords(Date.parse(one.created_at))}`,
-          },
-          ...{ isSecond: true, hidden: { session_id: one.id }, id: `end-${one.id}` },
+          action: '/account/sessions',
+          submit: 'End',
+          describedAs: `End ${what}, since ${timeInWords(Date.parse(one.created_at))}`,
+          isSecond: true,
+          hidden: { session_id: one.id },
+          id: `end-${one.id}`,
         });
     return `<li><div>${bdi(what)}<br><span class="quiet">${when}${where}${one.team ? `, in ${bdi(one.team.name)}` : ''}</span></div>${end}</li>`;
   });
@@ -122,7 +127,11 @@ async function showSessions(
       fault ? renderAlert(fault.message) : '',
       `<ul class="rows">${rows.join('')}</ul>`,
       renderForm({
-        ...{ action: '/sign-out', submit: 'Sign out everywhere', isSecond: true, hidden: { all: 'yes' }, id: 'all' },
+        action: '/sign-out',
+        submit: 'Sign out everywhere',
+        isSecond: true,
+        hidden: { all: 'yes' },
+        id: 'all',
       }),
       renderLinks(
         hasMore ? renderLink(`/account/sessions?after=${data.at(-1)?.id ?? ''}`, 'Older ones') : '',

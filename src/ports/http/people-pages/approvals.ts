@@ -121,7 +121,8 @@ export const approvalsPage: PeoplePage = {
   path: PATH,
   get: forSignedIn(async (ctx, { query }) => {
     if (ctx.session.teamId === null) return withoutTeam();
-    const [after, isAll] = [query.get('after'), query.get('all') === 'yes'];
+    const after = query.get('after');
+    const isAll = query.get('all') === 'yes';
     const wanted = { ...(isAll ? {} : { status: 'pending' as const }), ...(after === undefined ? {} : { after }) };
     const page = await ctx.call('listApprovals', { query: wanted });
     const older = `${PATH}?after=${page.data.at(-1)?.id ?? ''}${isAll ? '&all=yes' : ''}`;

@@ -45,8 +45,12 @@ const APPROVALS = [
 ] as const;
 
 const MAY_SEND: ReadonlySet<Scope> = new Set([
-  ...(['emails:send', 'broadcasts:write', 'events:send', 'contacts:write', 'automations:write'] as const),
-]);
+  'emails:send',
+  'broadcasts:write',
+  'events:send',
+  'contacts:write',
+  'automations:write',
+] as const);
 
 const UNCOUNTED =
   'Then it sends no broadcasts, reports no events, moves no scheduled emails and changes no contacts or automations, unless you approve it.';
@@ -65,25 +69,39 @@ function limitFields(scopes: readonly Scope[], now?: Limited, days?: number | nu
 
 const changeFields = (now: Limited | undefined): Field[] => [
   {
-    ...{ name: 'read_only', type: 'checkbox', autocomplete: 'off', label: 'It may only read' },
+    name: 'read_only',
+    type: 'checkbox',
+    autocomplete: 'off',
+    label: 'It may only read',
     isChecked: now?.limits.readOnly === true,
   },
   {
-    ...{ name: 'approval', autocomplete: 'off', label: 'You approve first', options: APPROVALS },
-    ...{ value: now?.limits.approval ?? 'none' },
+    name: 'approval',
+    autocomplete: 'off',
+    label: 'You approve first',
+    options: APPROVALS,
+    value: now?.limits.approval ?? 'none',
     hint: 'Until then it waits under your account, and you are told by mail.',
   },
 ];
 
 const sendFields = (now: Limited | undefined): Field[] => [
   {
-    ...{ name: 'own_domains', type: 'checkbox', autocomplete: 'off', hint: UNCOUNTED },
+    name: 'own_domains',
+    type: 'checkbox',
+    autocomplete: 'off',
+    hint: UNCOUNTED,
     label: 'It writes to addresses of your team’s own domains alone',
     isChecked: now?.limits.recipients === 'own_domains',
   },
   {
-    ...{ name: 'emails_per_day', type: 'number', inputmode: 'numeric', autocomplete: 'off', isOptional: true },
-    ...{ label: 'At most so many emails a day, one for each recipient', hint: UNCOUNTED },
+    name: 'emails_per_day',
+    type: 'number',
+    inputmode: 'numeric',
+    autocomplete: 'off',
+    isOptional: true,
+    label: 'At most so many emails a day, one for each recipient',
+    hint: UNCOUNTED,
     value: now?.limits.emailsPerDay?.toString() ?? '',
   },
 ];
@@ -96,7 +114,10 @@ function daysUntil(limited: Limited | undefined, now: number): number | null {
 }
 
 const endField = (expiresAt: number | null): Field => ({
-  ...{ name: 'ends', autocomplete: 'off', label: 'It ends', value: expiresAt === null ? 'never' : 'keep' },
+  name: 'ends',
+  autocomplete: 'off',
+  label: 'It ends',
+  value: expiresAt === null ? 'never' : 'keep',
   options: [
     ...(expiresAt === null ? [] : [{ value: 'keep', label: timeInWords(expiresAt) }]),
     { value: 'never', label: 'When you end it' },
@@ -201,8 +222,12 @@ function rowOf(row: Row): string {
   const used = row.last_used_at === null ? 'not used yet' : `last used ${timeInWords(row.last_used_at)}`;
   const scopes = row.scopes.split(' ').map((scope) => `<li>${escapeHtml(SCOPES[scope as Scope] ?? scope)}</li>`);
   const end = renderForm({
-    ...{ action: PATH, submit: 'End it', describedAs: `End ${row.client_name}, since ${since}` },
-    ...{ isSecond: true, hidden: { grant_id: row.id }, id: `end-${row.id}` },
+    action: PATH,
+    submit: 'End it',
+    describedAs: `End ${row.client_name}, since ${since}`,
+    isSecond: true,
+    hidden: { grant_id: row.id },
+    id: `end-${row.id}`,
   });
   const limits = limitsInWords({ limits: readStored(row.limits), expiresAt: row.expires_at });
   const lines = limits.map((line) => `<li>${escapeHtml(line)}</li>`).join('');
@@ -276,7 +301,10 @@ async function decide(ctx: PageCtx & { session: SignedIn }, form: Fields, isAllo
 }
 
 const consentCtx = ({ store, browser, requestId, session }: PageCtx & { session: SignedIn }) => ({
-  ...{ store, browser, requestId, actor: session.actor },
+  store,
+  browser,
+  requestId,
+  actor: session.actor,
 });
 
 /** Nothing of the app is fetched or drawn: its name is a stranger's text, and its picture could be anybody's. */
@@ -359,7 +387,8 @@ export const devicePage: PeoplePage = {
     return asks instanceof Refusal ? askForCode(code, asks) : askForDecision(asks, code, session);
   }),
   post: forSignedIn(async ({ call }, { form }) => {
-    const [code, decision] = [form.get('user_code') ?? '', form.get('decision')];
+    const code = form.get('user_code') ?? '';
+    const decision = form.get('decision');
     // Only a person who has seen what asks decides.
     if (!isVerb(decision)) return { to: `${DEVICE_PATH}?code=${encodeURIComponent(code)}` };
     const done = await attempt(call(VERBS[decision], { body: { user_code: code } }));

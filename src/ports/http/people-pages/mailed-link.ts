@@ -33,7 +33,10 @@ export function takeToken(ctx: PageCtx, { query }: Visit, kind: TokenKind, path:
 }
 
 export const newPasswordField: Field = {
-  ...{ name: 'password', label: 'New password', type: 'password', autocomplete: 'new-password' },
+  name: 'password',
+  label: 'New password',
+  type: 'password',
+  autocomplete: 'new-password',
   hint: 'At least 6 characters. A few words that only you would put together are better than signs.',
 };
 

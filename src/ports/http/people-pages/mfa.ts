@@ -17,7 +17,10 @@ import type { PageCtx, PeoplePage, Shown, Fields } from './page.ts';
 const back = renderLinks(renderLink('/account', 'Back to your account'));
 
 const codeField: Field = {
-  ...{ name: 'code', label: 'Code', autocomplete: 'one-time-code', inputmode: 'numeric' },
+  name: 'code',
+  label: 'Code',
+  autocomplete: 'one-time-code',
+  inputmode: 'numeric',
   hint: 'The six digits that the app shows now.',
 };
 
@@ -75,16 +78,21 @@ async function showStatus({ call }: PageCtx, { said, fault, of }: Said): Promise
         `<p>Signing in by password asks for a code of your authenticator app, since ${timeInWords(Date.parse(mfa.enabled_at ?? ''))}. Recovery codes that are left: ${mfa.recovery_codes_remaining}.</p>`,
         '<h2>New recovery codes</h2>',
         renderForm({
-          ...{ action: '/account/mfa/recovery-codes', submit: 'Make ten new codes', isSecond: true, id: 'codes' },
-          ...{ fields: [codeField], fault: faultOf('codes') },
+          action: '/account/mfa/recovery-codes',
+          submit: 'Make ten new codes',
+          isSecond: true,
+          id: 'codes',
+          fields: [codeField],
+          fault: faultOf('codes'),
         }),
         '<h2>Switch it off</h2>',
         renderForm({
-          ...{ action: '/account/mfa/disable', submit: 'Switch it off', isSecond: true, id: 'off' },
-          ...{
-            fields: [{ ...codeField, hint: 'Of the app, or a recovery code.', inputmode: 'text' }],
-            fault: faultOf('off'),
-          },
+          action: '/account/mfa/disable',
+          submit: 'Switch it off',
+          isSecond: true,
+          id: 'off',
+          fields: [{ ...codeField, hint: 'Of the app, or a recovery code.', inputmode: 'text' }],
+          fault: faultOf('off'),
         }),
       ]
     : [
@@ -116,8 +124,11 @@ async function showEnrolment(
       `<p><code>${escapeHtml(secret.replaceAll(/(.{4})(?=.)/g, '$1 '))}</code></p>`,
       link,
       renderForm({
-        ...{ action: '/account/mfa/confirm', submit: 'Switch it on', username: session?.actor.name },
-        ...{ hidden: { secret, otpauth_url }, fault },
+        action: '/account/mfa/confirm',
+        submit: 'Switch it on',
+        username: session?.actor.name,
+        hidden: { secret, otpauth_url },
+        fault,
         fields: [
           codeField,
           ...(hasPassword

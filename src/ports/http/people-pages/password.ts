@@ -40,7 +40,8 @@ export const resetPasswordPage: PeoplePage = {
     return visit.query.get('said') === 'verified' ? showReset(token, undefined, FIRST) : showReset(token);
   },
   async post(ctx, { form }) {
-    const [token, password] = [form.get('token') ?? '', form.get('password') ?? ''];
+    const token = form.get('token') ?? '';
+    const password = form.get('password') ?? '';
     const done = await attempt(ctx.call('confirmPasswordReset', { body: { token, password } }));
     if (!(done instanceof Refusal)) {
       forgetToken(ctx, 'reset');
@@ -62,8 +63,11 @@ const showReset = (
   showForm(
     'Choose a new password',
     {
-      ...{ action: '/reset-password', submit: 'Set the new password', hidden: { token } },
-      ...{ fields: [newPasswordField], fault },
+      action: '/reset-password',
+      submit: 'Set the new password',
+      hidden: { token },
+      fields: [newPasswordField],
+      fault,
     },
     { above: `<p>${says}</p>` },
   );

@@ -45,12 +45,33 @@ const frontPage: PeoplePage = {
 
 /** Every page, each by its path. */
 export const peoplePages: readonly PeoplePage[] = [
-  ...[frontPage, signInPage, codePage, recoveryCodePage, signOutPage, signUpPage, verifyEmailPage],
-  ...[ssoStartPage, ssoCallbackPage, consentPage],
-  ...[forgotPasswordPage, resetPasswordPage, invitationPage],
-  ...[accountPage, teamPage, passwordPage, sessionsPage, appsPage, appLimitsPage, devicePage],
-  ...[approvalsPage, approvalPage],
-  ...[mfaPage, enrolPage, confirmPage, recoveryCodesPage, disablePage],
+  frontPage,
+  signInPage,
+  codePage,
+  recoveryCodePage,
+  signOutPage,
+  signUpPage,
+  verifyEmailPage,
+  ssoStartPage,
+  ssoCallbackPage,
+  consentPage,
+  forgotPasswordPage,
+  resetPasswordPage,
+  invitationPage,
+  accountPage,
+  teamPage,
+  passwordPage,
+  sessionsPage,
+  appsPage,
+  appLimitsPage,
+  devicePage,
+  approvalsPage,
+  approvalPage,
+  mfaPage,
+  enrolPage,
+  confirmPage,
+  recoveryCodesPage,
+  disablePage,
 ];
 
 declare module 'fastify' {
@@ -92,7 +113,8 @@ export const PAGE = 'page of people';
 export async function servePeoplePages(server: FastifyInstance, parts: PeoplePageParts): Promise<void> {
   const { services, rateLimit } = parts;
   const { world } = services;
-  const [callsOf, whyNotOf] = [createCalls(parts), createWhyNot(parts)];
+  const callsOf = createCalls(parts);
+  const whyNotOf = createWhyNot(parts);
   await server.register(async (scope) => {
     scope.setErrorHandler((error, request, reply) => {
       const refusal = refusalFor(error, request, world.log);
@@ -139,8 +161,12 @@ export async function servePeoplePages(server: FastifyInstance, parts: PeoplePag
     const form = readForm(request.body as Buffer | undefined, request.headers['content-type']);
     const session = await whoIsSignedIn(parts.authenticators, request);
     const ctx: PageCtx = {
-      ...{ store: world, browser: browserOf(world, request, reply), requestId: request.id, session },
-      ...{ call: callsOf(request, reply, session), whyNot: whyNotOf(session) },
+      store: world,
+      browser: browserOf(world, request, reply),
+      requestId: request.id,
+      session,
+      call: callsOf(request, reply, session),
+      whyNot: whyNotOf(session),
     };
     const handler = request.method === 'POST' ? page.post : page.get;
     if (!handler) throw notHere();

@@ -38,7 +38,9 @@ export const signInPage: PeoplePage = {
     return show(store.config.accounts.sign_up, { next, said: SAID[query.get('said') ?? ''] });
   },
   async post(ctx, { form }) {
-    const [email, password, next] = [form.get('email') ?? '', form.get('password') ?? '', ownPath(form.get('next'))];
+    const email = form.get('email') ?? '';
+    const password = form.get('password') ?? '';
+    const next = ownPath(form.get('next'));
     const done = await attempt(ctx.call('logIn', { body: { email, password } }));
     if (done instanceof Refusal) return show(ctx.store.config.accounts.sign_up, { next, email, fault: done });
     if (done.object === 'session') return { to: next ?? '/account' };
@@ -115,7 +117,10 @@ export const codePage = secondStep(
         hidden: { next },
         fields: [
           {
-            ...{ name: 'code', label: 'Code', autocomplete: 'one-time-code', inputmode: 'numeric' },
+            name: 'code',
+            label: 'Code',
+            autocomplete: 'one-time-code',
+            inputmode: 'numeric',
             hint: 'The six digits that your authenticator app shows for this service.',
           },
         ],
@@ -142,11 +147,12 @@ export const recoveryCodePage = secondStep(
         hidden: { next },
         fields: [
           {
-            ...{ name: 'code', label: 'Recovery code', autocomplete: 'off', inputmode: 'text' },
-            ...{
-              faultOf: 'recovery_code',
-              hint: 'One of the ten that you kept when you set up the second factor. It works once.',
-            },
+            name: 'code',
+            label: 'Recovery code',
+            autocomplete: 'off',
+            inputmode: 'text',
+            faultOf: 'recovery_code',
+            hint: 'One of the ten that you kept when you set up the second factor. It works once.',
           },
         ],
         fault,
@@ -179,7 +185,8 @@ export const ssoCallbackPage: PeoplePage = {
 };
 
 async function begin(ctx: PageCtx, fields: Fields): Promise<Shown | LedTo> {
-  const [email, next] = [fields.get('email') ?? '', ownPath(fields.get('next'))];
+  const email = fields.get('email') ?? '';
+  const next = ownPath(fields.get('next'));
   const done = await startSignIn(ctx, { email, next });
   if (done.kind === 'led') return done;
   if (done.why !== 'bad_email' && done.why !== 'no_sso') return explain(done);

@@ -32,7 +32,9 @@ export const signUpPage: PeoplePage = {
   async post({ store, call }, { form }) {
     const mode = store.config.accounts.sign_up;
     if (mode === 'closed') return closed();
-    const [email, password, name] = [form.get('email') ?? '', form.get('password') ?? '', form.get('name') ?? ''];
+    const email = form.get('email') ?? '';
+    const password = form.get('password') ?? '';
+    const name = form.get('name') ?? '';
     const done = await attempt(call('signUp', { body: { email, password, name: name.trim() === '' ? null : name } }));
     return done instanceof Refusal ? show(mode, { email, name, fault: done }) : { to: '/sign-up?said=mailed' };
   },
@@ -174,7 +176,11 @@ function waysIn({ session, store }: PageCtx, { token, invitation, name, fault }:
     return '<p>This address has no account yet, and nobody makes one by themselves on this service; ask whoever runs it.</p>';
   }
   return renderForm({
-    ...{ action: PATH, submit: 'Make my account and join', hidden: { token }, username: invitation.email, fault },
+    action: PATH,
+    submit: 'Make my account and join',
+    hidden: { token },
+    username: invitation.email,
+    fault,
     fields: [
       { name: 'name', label: 'Your name', autocomplete: 'name', value: name, isOptional: true },
       newPasswordField,

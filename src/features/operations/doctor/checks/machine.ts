@@ -47,11 +47,13 @@ const mib = (bytes: number): string => {
 
 /** By the line that lies nearest to all samples; undefined where nothing grows, or too little is known. */
 function daysLeft(samples: readonly DiskSample[]): number | undefined {
-  const [first, last] = [samples[0], samples.at(-1)];
+  const first = samples[0];
+  const last = samples.at(-1);
   if (!first || !last || samples.length < SAMPLES_MIN || last.at - first.at < SPAN_MIN_MS) return undefined;
   const meanAt = samples.reduce((sum, { at }) => sum + (at - first.at), 0) / samples.length;
   const meanFree = samples.reduce((sum, { free_bytes: free }) => sum + free, 0) / samples.length;
-  let [above, below] = [0, 0];
+  let above = 0;
+  let below = 0;
   for (const { at, free_bytes: free } of samples) {
     above += (at - first.at - meanAt) * (free - meanFree);
     below += (at - first.at - meanAt) ** 2;
