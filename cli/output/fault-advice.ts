@@ -145,7 +145,7 @@ const seeDomains: Advice = { words: 'See your domains with', command: ['listDoma
 /** A domain that was not created cannot be looked at; the refusal itself says how it is created. */
 function seeSender({ from }: Path, message: string): Advice {
   const [, domain] = /@([^\s@>]+)>?$/.exec(String(from)) ?? [];
-  return domain === undefined || message.includes('rasket domains create')
+  return domain === undefined || message.includes('create it, publish its DNS records')
     ? seeDomains
     : { words: 'See how the domain stands with', command: ['getDomain', domain] };
 }

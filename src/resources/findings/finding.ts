@@ -1,8 +1,32 @@
 import type { Finding as Presented, FindingCode } from '../../contract/index.ts';
-
-import type { Refusals } from './refusal-findings.ts';
+import type { CAUSES, ReplyCause, Responsible } from '../../protocol/smtp-reply/index.ts';
 
 export type { FindingCode };
+
+type CauseFor<R extends Responsible> = {
+  [Cause in ReplyCause]: (typeof CAUSES)[Cause]['responsible'] extends R ? Cause : never;
+}[ReplyCause];
+
+/** Refusals of `relay` mostly mean a wrong MX record of the recipient, and our relays have a finding of their own. */
+export type OperatorCause = Exclude<CauseFor<'operator'>, 'relay' | 'relay_misconfigured'>;
+export type OwnerCause = CauseFor<'domain owner'>;
+
+/** Refusals for one cause by one receiver since it last took mail. */
+export interface Refusals {
+  cause: OperatorCause | OwnerCause;
+  /** A provider, or the domain of a mail server. */
+  receiver: string;
+  /** The sending domain, where its owner has to do something; null where the operator has. */
+  domain: { teamId: string; id: string } | null;
+  region: string;
+  /** How many attempts were refused. */
+  count: number;
+  /** When the first was. */
+  since: number;
+  /** The last email that was refused, and the reply to it. */
+  emailId: string;
+  reply: string;
+}
 
 export interface Finding extends Omit<Presented, 'since' | 'severity'> {
   /** In milliseconds. */

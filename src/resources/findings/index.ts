@@ -4,9 +4,8 @@
  * however much mail, and however many webhooks and domains, there are beside those in trouble.
  */
 export { certificateFindings } from './certificate-findings.ts';
-export { relayFindings } from './relay-findings.ts';
-export { isReported, refusalFindings, type Refusals } from './refusal-findings.ts';
-export { findingOf, gravestFirst, severityOf, type Finding } from './finding.ts';
+export { isReported, refusalFindings, relayFindings } from './delivery-findings.ts';
+export { findingOf, gravestFirst, severityOf, type Finding, type Refusals } from './finding.ts';
 export {
   lookAtInstallation,
   lookAtTeam,

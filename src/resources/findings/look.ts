@@ -11,7 +11,7 @@ import { COUNTED_MAX, findingOf, gravestFirst, KNOWN, type Finding } from './fin
 import { missedPayments, oldestDue } from './findings.store.ts';
 import { liveNodes, type NodeReport } from './node-report.ts';
 import { withWayToOperator } from './operator-advice.ts';
-import { findRefusedDomains } from './refusal-findings.ts';
+import { findRefusedDomains } from './delivery-findings.ts';
 import { teamFindings } from './team-findings.ts';
 
 export interface Look {

@@ -1,16 +1,8 @@
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import { CAUSES, type ReplyCause, type Responsible } from '../../protocol/smtp-reply/index.ts';
-import { findingOf, type Finding } from './finding.ts';
-import { namesOfDomains } from './findings.store.ts';
-
-type CauseFor<R extends Responsible> = {
-  [Cause in ReplyCause]: (typeof CAUSES)[Cause]['responsible'] extends R ? Cause : never;
-}[ReplyCause];
-
-/** Refusals of `relay` mostly mean a wrong MX record of the recipient, and our relays have a finding of their own. */
-type OperatorCause = Exclude<CauseFor<'operator'>, 'relay' | 'relay_misconfigured'>;
-type OwnerCause = CauseFor<'domain owner'>;
+import type { ReplyCause } from '../../protocol/smtp-reply/index.ts';
+import { findingOf, type Finding, type OperatorCause, type OwnerCause, type Refusals } from './finding.ts';
+import { readDomainNames } from './findings.store.ts';
 
 interface Remedy {
   /** What the receiver refuses mail for. */
@@ -67,23 +59,6 @@ const isOwnerCause = (cause: ReplyCause): cause is OwnerCause => Object.hasOwn(F
 export const isReported = (cause: ReplyCause): cause is OperatorCause | OwnerCause =>
   isOperatorCause(cause) || isOwnerCause(cause);
 
-/** Refusals for one cause by one receiver since it last took mail. */
-export interface Refusals {
-  cause: OperatorCause | OwnerCause;
-  /** A provider, or the domain of a mail server. */
-  receiver: string;
-  /** The sending domain, where its owner has to do something; null where the operator has. */
-  domain: { teamId: string; id: string } | null;
-  region: string;
-  /** How many attempts were refused. */
-  count: number;
-  /** When the first was. */
-  since: number;
-  /** The last email that was refused, and the reply to it. */
-  emailId: string;
-  reply: string;
-}
-
 /**
  * Reports what a process knows of refusals: a finding for each cause that the operator has to end, and one that has with it
  * what concerns sending domains, for `findRefusedDomains`.
@@ -108,7 +83,7 @@ export async function findRefusedDomains(
     .filter(({ domain }) => teamId === undefined || domain?.teamId === teamId);
   if (refusals.length === 0) return [];
   const ids = refusals.flatMap(({ domain }) => domain?.id ?? []);
-  const names = await namesOfDomains(db, [...new Set(ids)]);
+  const names = await readDomainNames(db, [...new Set(ids)]);
   const nameDomain = ({ domain }: Refusals): string => names.get(domain?.id ?? '') ?? '';
   const found = reportEach(
     'domain_refused',
@@ -147,4 +122,28 @@ function reportEach(
       },
     });
   });
+}
+
+/** A relay that mail waits for, because the operator has to correct something. */
+export interface RelayTrouble {
+  relay: string;
+  detail: string;
+  since: number;
+}
+
+/** What is wrong with the relays that a process sends through. */
+export function relayFindings(troubles: readonly RelayTrouble[]): Finding[] {
+  const [first] = troubles.toSorted((a, b) => a.since - b.since);
+  if (!first) return [];
+  const { relay, detail, since } = first;
+  const words =
+    'On the server’s machine, see what the relay says, then correct its section of the settings or its password';
+  return [
+    findingOf('relay_misconfigured', {
+      summary: `The relay ${relay} does not accept mail from this server: ${detail}`,
+      subjects: troubles.map((trouble) => trouble.relay),
+      since,
+      advice: { words, command: `rasket relays test ${relay}` },
+    }),
+  ];
 }
