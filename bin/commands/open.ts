@@ -32,6 +32,16 @@ export const newDataFolder = (options: DataOptions): string => path.resolve(name
 export const developmentFolder = (options: DataOptions): string =>
   path.resolve(options.data ?? process.env.RASKET_DATA ?? tryOutFolder);
 
+/** Finds the folder of a development server; `otherwise` says what is not done to the folder of another profile. */
+export function findDevelopmentData(options: DataOptions, otherwise: string): string {
+  const dataDir = developmentFolder(options);
+  mustBeInitialised(dataDir, options.data === undefined ? 'npm start' : `rasket dev --data ${options.data}`);
+  if (!existsSync(path.join(dataDir, DEVELOPMENT_MARK))) {
+    throw new OperatorFault(`${dataDir} is not a folder of the development profile; ${otherwise}`);
+  }
+  return dataDir;
+}
+
 const namedFolder = (options: DataOptions): string | undefined =>
   options.data ?? process.env.RASKET_DATA ?? findInstallation()?.data;
 

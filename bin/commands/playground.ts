@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import {
   CAPTURED_LIMITS,
@@ -30,8 +30,8 @@ import {
 } from '../../cli/output/index.ts';
 import { OperatorFault } from '../explain.ts';
 import {
-  DEVELOPMENT_MARK,
   developmentFolder,
+  findDevelopmentData,
   mustBeInitialised,
   readConfig,
   withStore,
@@ -90,12 +90,8 @@ function asOperatorFault(error: unknown): never {
 
 export async function clearPlayground(options: DataOptions & { json?: boolean }): Promise<void> {
   const terminal = openTerminal({ out: process.stdout, err: process.stderr, env: process.env });
-  const dataDir = developmentFolder(options);
+  const dataDir = findDevelopmentData(options, 'nothing is removed from another');
   const config = readConfig({ ...options, data: dataDir }, { profile: 'development' });
-  mustBeInitialised(dataDir, options.data === undefined ? 'npm start' : `rasket dev --data ${options.data}`);
-  if (!existsSync(path.join(dataDir, DEVELOPMENT_MARK))) {
-    throw new OperatorFault(`${dataDir} is not a folder of the development profile; nothing is removed from another`);
-  }
   const count = await withStore(config, dataDir, clearCaptured);
   if (options.json) terminal.printJson({ object: 'playground', deleted: true, count });
   else terminal.print(`Removed ${count} ${count === 1 ? 'message' : 'messages'}.`);

@@ -1,25 +1,12 @@
-import { existsSync } from 'node:fs';
-import path from 'node:path';
 import { closeNet, withNet } from '../../src/open-world.ts';
 import { listTeams } from '../../src/tenancy/teams/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { seed as fill } from '../seed/index.ts';
-import {
-  DEVELOPMENT_MARK,
-  developmentFolder,
-  mustBeInitialised,
-  readConfig,
-  withStore,
-  type DataOptions,
-} from './open.ts';
+import { findDevelopmentData, readConfig, withStore, type DataOptions } from './open.ts';
 
 export async function seed(options: DataOptions & { json?: boolean; tellWebhooks?: boolean }): Promise<void> {
   const isTold = options.tellWebhooks ?? false;
-  const dataDir = developmentFolder(options);
-  mustBeInitialised(dataDir, options.data === undefined ? 'npm start' : `rasket dev --data ${options.data}`);
-  if (!existsSync(path.join(dataDir, DEVELOPMENT_MARK))) {
-    throw new OperatorFault(`${dataDir} is not a folder of the development profile; made-up mail goes to no other`);
-  }
+  const dataDir = findDevelopmentData(options, 'made-up mail goes to no other');
   const config = readConfig({ ...options, data: dataDir }, { profile: 'development' });
   if (!options.json) await sayWhere(options, dataDir);
   const isWatched = process.stderr.isTTY && !options.json;

@@ -194,7 +194,7 @@ const BY_OPERATION: Partial<Record<ContractId, Advise>> = {
     'checks' in details
       ? { words: 'See all that is wrong with', command: ['getBroadcastChecklist', idIn(path, 'broadcast_id')] }
       : undefined,
-  sendEmail: ({ status, sent }) => (status === 403 ? seeSender(sent) : undefined),
+  sendEmail: ({ status, sent, body: { message } }) => (status === 403 ? seeSender(sent, message) : undefined),
   triggerWebhook: ({ sent: { type, webhook_id: id } }) =>
     typeof id === 'string'
       ? { words: 'See what it takes, and whether it is enabled, with', command: ['getWebhook', id] }
@@ -219,9 +219,10 @@ function seeOtherTemplate({ sent: { alias }, body }: ApiFault): Advice | undefin
 
 const seeDomains: Advice = { words: 'See your domains with', command: ['listDomains'] };
 
-function seeSender({ from }: Path): Advice {
+/** A domain that was not created cannot be looked at; the refusal itself says how it is created. */
+function seeSender({ from }: Path, message: string): Advice {
   const [, domain] = /@([^\s@>]+)>?$/.exec(String(from)) ?? [];
-  return domain === undefined
+  return domain === undefined || message.includes('create it, publish its DNS records')
     ? seeDomains
     : { words: 'See how the domain stands with', command: ['getDomain', domain] };
 }

@@ -37,6 +37,7 @@ export interface Operation {
   operationId: string;
   tags: string[];
   summary: string;
+  deprecated?: true;
   description: string;
   /** The least credential that reaches the operation; null when no key and no session does. An operator's is apart from the rest. */
   'x-service-permission': 'sending_access' | 'full_access' | 'session' | 'operator' | 'none' | null;

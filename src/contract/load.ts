@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'no
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { readCarried } from './carried.ts';
-import type { OpenApiDocument } from './document.ts';
+import { methods, type OpenApiDocument, type PathItem } from './document.ts';
 
 const folder = import.meta.dirname;
 /** The merged document and what it was merged from. It is a cache: made when it is missing or stale, never committed. */
@@ -61,13 +61,50 @@ function mergeSources(): OpenApiDocument {
   return document;
 }
 
-/** Returns the document as a server describes itself: its `servers` begin with the address of that server. */
-export function addressContract(document: OpenApiDocument, origin: string): OpenApiDocument {
+/**
+ * Returns the document as a server describes itself: `servers` begin with its address, operations for development are listed
+ * by a server in development alone, and `/audiences` stands as the former name of `/segments`.
+ */
+export function addressContract(
+  document: OpenApiDocument,
+  { origin, isDevelopment }: { origin: string; isDevelopment: boolean },
+): OpenApiDocument {
   const servers = document.servers.map((server) => ({
     ...server,
     url: origin + new URL(server.url).pathname.replace(/\/$/, ''),
   }));
-  return { ...document, servers };
+  const paths: OpenApiDocument['paths'] = {};
+  for (const [path, item] of Object.entries(document.paths)) {
+    const served = isDevelopment ? item : withoutDevelopment(item);
+    if (methods.some((method) => served[method])) paths[path] = served;
+    if (path === '/segments' || path === '/segments/{segment}') {
+      paths[path.replace('/segments', '/audiences')] = deprecate(served);
+    }
+  }
+  return { ...document, servers, paths };
+}
+
+function withoutDevelopment(item: PathItem): PathItem {
+  const served = { ...item };
+  for (const method of methods) if (served[method]?.['x-development']) delete served[method];
+  return served;
+}
+
+/** Lists operations under a former path, each with an id of its own: `listSegments` is `listAudiences` there. */
+function deprecate(item: PathItem): PathItem {
+  const former = { ...item };
+  for (const method of methods) {
+    const operation = item[method];
+    if (!operation) continue;
+    const { 'x-sdk': _sdk, ...described } = operation;
+    former[method] = {
+      ...described,
+      operationId: operation.operationId.replace('Segment', 'Audience'),
+      deprecated: true,
+      description: `Former name of \`${method.toUpperCase()}\` of the same path below \`/segments\`.`,
+    };
+  }
+  return former;
 }
 
 /** The document as YAML in one piece, without anchors, so that any reader understands it. */

@@ -27,7 +27,7 @@ test('the document is valid OpenAPI 3.1', async () => {
 });
 
 test('the two servers are the address of this one and a base below /api/v1', () => {
-  const addressed = addressContract(document, 'http://127.0.0.1:3000');
+  const addressed = addressContract(document, { origin: 'http://127.0.0.1:3000', isDevelopment: true });
   expect(addressed.servers.map(({ url }) => url)).toEqual(['http://127.0.0.1:3000', 'http://127.0.0.1:3000/api/v1']);
 });
 

@@ -91,7 +91,10 @@ export type DomainPatch = Pick<
   'open_tracking' | 'click_tracking' | 'tls' | 'tls_verify' | 'tracking_subdomain' | 'capabilities'
 > & { confirm_replace_mx?: boolean };
 
-/** The development profile's domain, verified by decree: nothing it signs can leave the machine. */
+/**
+ * Makes a domain of the development profile, verified without DNS: nothing that it signs can leave the machine. The plan's
+ * limit of domains is not asked, so that a test may send from as many as it likes.
+ */
 export async function createVerifiedDomain(store: Store, teamId: string, name: string): Promise<DomainRow> {
   if (!store.config.delivery.capture)
     throw new Error('a domain is verified without DNS only where nothing can leave the machine');

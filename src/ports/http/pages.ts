@@ -103,7 +103,11 @@ const written = new WeakMap<HttpServices, Written>();
 
 /** Returns the forms of the description, each made at its first request: it does not change while the server runs. */
 function writeOnce(services: HttpServices): Written {
-  const forms = written.get(services) ?? writeForms(addressContract(services.document, services.world.origin()));
+  const known = written.get(services);
+  if (known) return known;
+  const { config, origin } = services.world;
+  const isDevelopment = config.profile === 'development';
+  const forms = writeForms(addressContract(services.document, { origin: origin(), isDevelopment }));
   written.set(services, forms);
   return forms;
 }

@@ -16,7 +16,9 @@ describe('the description of the API', () => {
     const { status, body, headers } = await scene.api('GET', '/openapi.json');
     expect(status).toBe(200);
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
-    expect(body).toEqual(JSON.parse(JSON.stringify(addressContract(loadContract(), scene.url))));
+    expect(body).toEqual(
+      JSON.parse(JSON.stringify(addressContract(loadContract(), { origin: scene.url, isDevelopment: false }))),
+    );
     expect(body).toMatchObject({ openapi: '3.1.0', info: { version: '1.0.0' } });
     expect(body.servers).toHaveLength(2);
     for (const { operation } of contractOperations()) {
@@ -24,6 +26,26 @@ describe('the description of the API', () => {
       expect(operation).toHaveProperty('x-service-scope');
       expect(operation).toHaveProperty('x-service-role');
     }
+  });
+
+  it('GET /openapi.json lists the playground in development alone, and /audiences as a deprecated name of /segments', async () => {
+    const { paths } = (await scene.api('GET', '/openapi.json')).body;
+    expect(Object.keys(paths).filter((path) => path.startsWith('/playground'))).toEqual([]);
+    for (const [path, id] of [
+      ['', 'listAudiences'],
+      ['/{segment}', 'getAudience'],
+    ] as const) {
+      const { get: former } = paths[`/audiences${path}`];
+      expect(former).toMatchObject({ deprecated: true, operationId: id });
+      expect(former.responses).toEqual(paths[`/segments${path}`].get.responses);
+    }
+    const ids = Object.values(paths as Record<string, Record<string, { operationId?: string }>>)
+      .flatMap((item) => Object.values(item))
+      .flatMap(({ operationId }) => operationId ?? []);
+    expect(new Set(ids).size).toBe(ids.length);
+    await using development = await startScene({ profile: 'development', roles: ['http'] });
+    const { paths: all } = (await development.api('GET', '/openapi.json')).body;
+    expect(Object.keys(all).filter((path) => path.startsWith('/playground'))).toEqual(['/playground/messages']);
   });
 
   it('GET /openapi.yaml says the same in YAML, without anchors', async () => {

@@ -52,7 +52,7 @@ export const domainsInTrouble = (db: Executor, whose: Whose): Promise<DomainInTr
   );
 
 /** Reads the names of domains by their ids. */
-export async function namesOfDomains(db: Executor, ids: readonly string[]): Promise<Map<string, string>> {
+export async function readDomainNames(db: Executor, ids: readonly string[]): Promise<Map<string, string>> {
   const among = uuidsIn(db.dialect, 'id', ids);
   const rows = await db.all<{ id: string; name: string }>(`select id, name from domains where ${among.sql}`, [
     among.value,

@@ -2,7 +2,7 @@ import { isoTime } from '../../../platform/clock/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { ReplyCause } from '../../../protocol/smtp-reply/index.ts';
 import { findingOf, type Finding, type OperatorCause, type OwnerCause, type Refusals } from './finding.ts';
-import { namesOfDomains } from './findings.store.ts';
+import { readDomainNames } from './findings.store.ts';
 
 interface Remedy {
   /** What the receiver refuses mail for. */
@@ -83,7 +83,7 @@ export async function findRefusedDomains(
     .filter(({ domain }) => teamId === undefined || domain?.teamId === teamId);
   if (refusals.length === 0) return [];
   const ids = refusals.flatMap(({ domain }) => domain?.id ?? []);
-  const names = await namesOfDomains(db, [...new Set(ids)]);
+  const names = await readDomainNames(db, [...new Set(ids)]);
   const nameDomain = ({ domain }: Refusals): string => names.get(domain?.id ?? '') ?? '';
   const found = reportEach(
     'domain_refused',

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Requirement } from '../../contract/index.ts';
 import { Refusal } from '../../platform/refusal/index.ts';
-import { mustReach, NO_LIMITS, type Actor } from '../../tenancy/access/index.ts';
+import { mustReach, NO_LIMITS, type Actor } from './index.ts';
 
 const session = { kind: 'session', sessionId: 's', userId: 'u', name: 'ada@example.com' } as const;
 const person = { grantId: 'g', clientId: 'c', userId: 'u', name: 'ada@example.com', role: 'owner' } as const;
