@@ -121,7 +121,7 @@ export const sso = {
   unlinkTeamMember: (ctx, { path }) => unlinkTeamMember(ctx, { teamId: path.team_id, memberId: path.member_id }),
 } satisfies Partial<Operations>;
 
-/** The bodies of x-oauth-flow come unchecked: RFC 6749 has rules of its own for them, which the resource keeps. */
+/** The bodies of x-oauth-flow come unchecked: RFC 6749 has rules of its own for them, which features/identity/oauth keeps. */
 export const oauth = {
   getAuthorizationServer: async ({ store }) => authorizationServer(store),
   getProtectedResource: async ({ store }) => protectedResource(store, ''),

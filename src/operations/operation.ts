@@ -19,7 +19,7 @@ import type { Ctx, CtxFor, NobodyCtx, OperatorCtx, UserCtx } from '../tenancy/ac
 import type { Maker } from '../features/identity/approvals/index.ts';
 import type { RequestLog } from '../tenancy/logs/index.ts';
 
-/** What operations may call, beside the verbs of resources and flow. */
+/** What operations may call, in addition to tenancy, mail and features. */
 export interface Services {
   world: World;
   accept: Accept;

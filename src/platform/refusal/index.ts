@@ -54,7 +54,7 @@ export const refuse = (name: ErrorName, text: RefusalText): Refusal => new Refus
 /** Missing and foreign look the same on purpose: anything else would tell the caller that the id exists. */
 export const notFound = (what: string): Refusal => new Refusal('not_found', { say: `${what} not found.` });
 
-/** A value that its resource cannot take, by the field that it stands in. */
+/** A value that cannot be taken, by the field that it is in. */
 export const invalidField = (path: string, say: string): Refusal =>
   new Refusal('invalid_parameter', { say, errors: [{ path, message: say }] });
 

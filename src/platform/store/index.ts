@@ -1,6 +1,6 @@
 /**
- * The Store: everything outside the program that a resource may touch, handed in as one value: database, clock, ids,
- * secrets, files, settings, log. Nothing in it waits for another machine, so what a resource does ends when the database
+ * The Store: everything outside the program that a rule may touch, handed in as one value: database, clock, ids,
+ * secrets, files, settings, log. Nothing in it waits for another machine, so what a rule does ends when the database
  * answers. What also needs DNS or HTTP takes a World.
  */
 import type { KeyObject } from 'node:crypto';

@@ -1,5 +1,5 @@
 /**
- * Everything outside the program that a verb of flow may touch: the Store, and the Net, which leads to other machines.
+ * Everything outside the program that background work may touch: the Store, and the Net, which leads to other machines.
  * Made once by startApp; nothing reaches for the outside past it.
  */
 import type { ApiCall } from '../api-call/index.ts';
@@ -10,7 +10,7 @@ import type { Store } from '../store/index.ts';
 
 export type { Store };
 
-/** DNS and HTTP. Resources never see it: what waits for another machine is in flow. */
+/** DNS and HTTP. Rules and stores never see it, because they must not wait for another machine. */
 export interface Net {
   resolver: Resolver;
   /** Asks a zone's own name servers, to say what is wrong with it. */

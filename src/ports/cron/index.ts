@@ -1,5 +1,5 @@
 /**
- * Runs the jobs of the table in `cron-table.ts` on schedule. A job is one verb of flow or resources. Once a minute the
+ * Runs the jobs of the table in `cron-table.ts` on schedule. A job is one function of mail or of a feature. Once a minute the
  * due jobs are determined from the last run of each in the database: a job runs once for each time among all nodes, and
  * once for all the times that were missed while no node ran, or nodes were suspended or had a wrong clock. A failed job
  * waits for its next time. One process never runs a job twice at the same time; but a job that takes longer than its

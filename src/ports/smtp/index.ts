@@ -1,7 +1,7 @@
 /**
  * The SMTP ports: smtp-server with our doors behind it, one for submission by applications with an API key, one for
  * receiving from the world. A door only translates the dialogue to verbs, and their answers and refusals to replies;
- * flow decides what may be sent. A 250 is given only when what it accepts is durable.
+ * `mail/accept` decides what may be sent. A 250 is given only when what it accepts is durable.
  */
 export type { Doors, SubmissionDoor, ReceivingDoor } from './door.ts';
 export { createReceivingDoor } from './receiving.ts';

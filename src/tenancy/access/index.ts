@@ -99,7 +99,7 @@ export interface OperatorCtx<Held extends Store = Store> {
 }
 
 /**
- * A call for one team, as nearly all are. Verbs of flow, which also ask DNS and make requests, take a `Ctx<World>`. A port
+ * A call for one team, as nearly all are. Functions that also ask DNS and make requests take a `Ctx<World>`. A port
  * hands all of them its World: `Ctx` is narrower by its type alone.
  */
 export interface Ctx<Held extends Store = Store> {

@@ -1,7 +1,7 @@
 /**
  * Broadcasts: mail to the members of a segment, written as a draft and sent once. It promises that what is sent is fixed at
  * the moment of the send, whatever changes after, and that of several sends, cancels and pages at once each sees the others.
- * Creating the emails is flow's, by the functions of `leases.store.ts`.
+ * The emails are created by `features/campaigns/sending`, through `leases.store.ts`.
  */
 export {
   createBroadcast,

@@ -1,6 +1,6 @@
 /**
  * Webhooks: a team's endpoints, what each of them is told, and what became of telling it. It promises that a signing
- * secret is shown once and kept sealed. It connects to nothing and posts nothing: that is flow's.
+ * secret is shown once and kept sealed. It connects to nothing and posts nothing: `features/webhooks/delivery` does.
  */
 export {
   addWebhook,
