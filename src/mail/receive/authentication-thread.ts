@@ -2,7 +2,7 @@
 import { parentPort } from 'node:worker_threads';
 import { authenticate, type CheckOrder, type DnsAnswer, type DnsQuestion } from './authenticate.ts';
 import { collectAfter, letGo, rawOf, type ContentSource } from './message-content.ts';
-import type { Said } from './message-thread.ts';
+import type { Said } from './message-worker.ts';
 
 type Heard = { id: number; order: CheckOrder & { source: ContentSource } } | { question: number; told: DnsAnswer };
 

@@ -2,7 +2,7 @@ import { systemClock } from '../../platform/clock/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { MessageReading } from '../../protocol/read-message/index.ts';
 import { LINES_MAX, type MessageContent } from './message-content.ts';
-import { createMessageThread } from './message-thread.ts';
+import { createMessageThread } from './message-worker.ts';
 import type { ReadOrder } from './reader-thread.ts';
 
 export interface MessageParser {

@@ -2,7 +2,7 @@
 import { parentPort } from 'node:worker_threads';
 import { readMessage, type ReadLimits } from '../../protocol/read-message/index.ts';
 import { collectAfter, letGo, rawOf, type ContentSource } from './message-content.ts';
-import type { Said } from './message-thread.ts';
+import type { Said } from './message-worker.ts';
 
 export interface ReadOrder {
   source: ContentSource;

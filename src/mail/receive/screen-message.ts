@@ -5,7 +5,7 @@ import { answerQuestion, type Checks, type CheckOrder, type DnsQuestion } from '
 import type { Arrival, Deferral, LoadedArrival } from './inbound-message.ts';
 import type { MessageContent, ContentSource } from './message-content.ts';
 import { clientKey } from '../../platform/network/index.ts';
-import { createMessageThread } from './message-thread.ts';
+import { createMessageThread } from './message-worker.ts';
 import net from 'node:net';
 import http from 'node:http';
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
 import { systemClock } from '../../platform/clock/index.ts';
-import { createMessageThread, type MessageThread } from './message-thread.ts';
+import { createMessageThread, type MessageThread } from './message-worker.ts';
 
 /** A thread that waits for `restMs` without working, or works without end, and then answers. */
 const WORKER = `
