@@ -1,4 +1,4 @@
-/** Checks messages, many at a time (`message-thread.ts`). It makes no DNS queries, and asks the main thread instead. */
+/** Checks messages, many at a time (`message-worker.ts`). It makes no DNS queries, and asks the main thread instead. */
 import { parentPort } from 'node:worker_threads';
 import { authenticate, type CheckOrder, type DnsAnswer, type DnsQuestion } from './authenticate.ts';
 import { collectAfter, letGo, rawOf, type ContentSource } from './message-content.ts';

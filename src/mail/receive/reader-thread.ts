@@ -1,4 +1,4 @@
-/** Parses one message after the other; may be terminated at any time (`message-thread.ts`). */
+/** Parses one message after the other; may be terminated at any time (`message-worker.ts`). */
 import { parentPort } from 'node:worker_threads';
 import { readMessage, type ReadLimits } from '../../protocol/read-message/index.ts';
 import { collectAfter, letGo, rawOf, type ContentSource } from './message-content.ts';
