@@ -330,9 +330,9 @@ describe('the shell scripts', () => {
     expect(fs.statSync(path.join(root, file)).mode & 0o111).toBe(0o111);
   });
 
-  it('.ci/run is sound bash and executable', () => {
-    expect(() => execFileSync('bash', ['-n', path.join(root, '.ci/run')], { stdio: 'pipe' })).not.toThrow();
-    expect(fs.statSync(path.join(root, '.ci/run')).mode & 0o111).toBe(0o111);
+  it.each(['.ci/run', '.ci/install'])('%s is sound bash and executable', (file) => {
+    expect(() => execFileSync('bash', ['-n', path.join(root, file)], { stdio: 'pipe' })).not.toThrow();
+    expect(fs.statSync(path.join(root, file)).mode & 0o111).toBe(0o111);
   });
 
   // runs only where systemd's own checker is installed
