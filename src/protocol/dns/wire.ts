@@ -103,7 +103,6 @@ function mustFitLabels(labels: readonly string[], name: string): void {
 
 const shown = (name: string): string => JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
 
-const READ_NAME_BYTES_MAX = 255;
 /** A name has at most 127 labels; more pointers than that are an attack on the reader's time. */
 const POINTERS_MAX = 127;
 /**
@@ -262,7 +261,7 @@ function flatten(name: NameHere): void {
 }
 
 function mustFit(bytes: number): void {
-  if (bytes > READ_NAME_BYTES_MAX) throw new DnsFormatError(`A name is longer than ${READ_NAME_BYTES_MAX} bytes.`);
+  if (bytes > NAME_BYTES_MAX) throw new DnsFormatError(`A name is longer than ${NAME_BYTES_MAX} bytes.`);
 }
 
 function mustBeFew(pointers: number): void {
