@@ -64,7 +64,6 @@ export function isWithinCanonical(name: string, zone: string): boolean {
 export const canonicalOfRead = (name: string): string => name.toLowerCase();
 
 // Everything that is neither printable nor plain in a zone file: blanks, quotes, comments, parentheses, @ and $.
-
 const ODD_CHARS = /[^\x21-\x7e]|[."\\;()@$]/g;
 
 function escapeChar(char: string): string {

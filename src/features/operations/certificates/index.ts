@@ -1,7 +1,7 @@
 /**
  * Certificates from an authority: which there are to be, the keys and orders behind them, and what is shown until the next
  * one is there. Keys are sealed at rest; a certificate itself is public, and stands as it is. Asking the authority is the
- * work of flow/certificates.
+ * work of features/operations/certificate-renewal.
  */
 export {
   countOrder,

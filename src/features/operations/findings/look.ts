@@ -121,7 +121,7 @@ function ofNodes(nodes: readonly NodeReport[]): Finding[] {
 }
 
 const MINUTE_MS = 60_000;
-/** As flow/mail/queue numbers them. */
+/** As mail/queue numbers them. */
 const LANES = ['transactional', 'marketing', 'retrying', 'retrying_marketing'];
 
 async function ofSending(store: Store): Promise<Finding[]> {
