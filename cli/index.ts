@@ -1,7 +1,7 @@
 /**
  * The commands that talk to a server over its API. They promise the same for every family: `--json` prints what the
  * API answered, and the number a command ends with
- * tells the class of what went wrong (`output/exit-codes.ts`). They never touch a data folder or import the server.
+ * tells the class of what went wrong (`EXIT_CODES` of `output/command-process.ts`). They never touch a data folder or import the server.
  */
 import type { Command } from 'commander';
 import { addAccessCommands } from './commands/access.ts';

@@ -36,8 +36,6 @@ export async function printConfig(options: { config?: string; profile: 'producti
   console.log(showConfig(config, sources));
 }
 
-/** The files that settings name, read as the server would read them. */
-
 /** What is wrong with a file, and the setting that names it. */
 interface NamedFileFault {
   key: string;
@@ -46,6 +44,7 @@ interface NamedFileFault {
   isWarning?: true;
 }
 
+/** Reads the files that settings name as the server would read them, and returns what is wrong with them. */
 const examineNamedFiles = (config: Config, dataDir: string): NamedFileFault[] => [
   ...examineTls(config, dataDir),
   ...examineDnsSecrets(config, dataDir),

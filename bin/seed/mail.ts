@@ -40,6 +40,7 @@ type Moment = { after: number } & (
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
+const DAY = 24 * 60 * MINUTE;
 
 const ENDINGS = [
   ['delivered', 40],
@@ -146,7 +147,6 @@ function engagement(dice: Dice, at: number, isClicked: boolean): Moment[] {
   return [opened, { after, happens: { type: 'email.clicked', data: { click } } }];
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 const EMAILS_A_DAY = 110;
 
 interface Written {
@@ -180,7 +180,7 @@ export async function seedDay(world: World, domain: DomainRow, dayStart: number,
   const written: Written[] = [];
   for (let i = 0; i < count; i++) {
     // Most is sent by day.
-    const at = dayStart + Math.floor((0.3 + (0.55 * (i + dice.roll())) / count) * DAY_MS);
+    const at = dayStart + Math.floor((0.3 + (0.55 * (i + dice.roll())) / count) * DAY);
     set(at);
     const { email: address } = dice.pick(PEOPLE);
     const row = emailOf(store, domain, address, pickMailing(dice));
@@ -317,9 +317,7 @@ function attemptOf(store: World, emailId: string, { tried, attempt }: Extract<Mo
   };
 }
 
-const MINUTE_MS = 60_000;
 const DAYS_AGO = 9;
-const DAY = 24 * 60 * MINUTE_MS;
 const HTML = `<p>Hello {{{FIRST_NAME|friend}}}, <a href="https://${DOMAIN}/orders">here</a> is what is new.</p>`;
 const SUBSCRIBED = { kind: 'boolean', place: { of: 'unsubscribed' }, op: 'eq', value: false } as const;
 const ALL = 500;
@@ -331,7 +329,7 @@ export async function addSentBroadcast(world: World, ctx: Ctx, domain: DomainRow
   if ((await listBroadcasts(ctx, {}, PAGE)).data.some(({ name }) => name === SUBJECT)) return 0;
   const segment = (await listSegments(ctx, {}, PAGE)).data.find(({ name }) => name === 'Reachable');
   const now = world.clock.now();
-  const at = now - (now % DAY) - DAYS_AGO * DAY + 10 * 60 * MINUTE_MS;
+  const at = now - (now % DAY) - DAYS_AGO * DAY + 10 * 60 * MINUTE;
   const dice = createDice(`${domain.id} sent broadcast`);
   const then = thenIn(world, dice, at);
   let mailed = 0;
@@ -375,7 +373,7 @@ async function sendAll(
   await insertRecipients(tx, recipients);
   await writeStories(tx, then, domain, written);
   await countUsage(tx, { teamId: domain.team_id, kind: 'marketing', at, count: written.length });
-  await finishBroadcast(tx, { id, owner, at: at + 2 * MINUTE_MS });
+  await finishBroadcast(tx, { id, owner, at: at + 2 * MINUTE });
   return written.length;
 }
 

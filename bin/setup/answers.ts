@@ -31,8 +31,6 @@ import type { Edit } from './settings-text.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import type { DataOptions } from '../commands/open.ts';
 
-/** A relay for machines whose network blocks port 25: found out, asked for, and explained. */
-
 const SETUP_RELAY = 'main';
 const SUBMISSION_PORT = 587;
 const IMPLICIT_TLS_PORT = 465;
@@ -194,10 +192,9 @@ export function relaySettings({ relay }: Pick<Answers, 'relay'>, spf: string): E
   ];
 }
 
-/** At which ports this machine is reached: what is free, what other programs have, and what works then. */
-
 type Ways = Pick<Answers, 'https' | 'apiPort' | 'receives' | 'smtpHost' | 'leftOut'>;
 
+/** Asks at which ports this machine is reached, and says which of them other programs have taken. */
 async function askWays(around: Surroundings, own: readonly OwnAddress[]): Promise<Ways> {
   const https = await askHttps(around);
   const apiPort = await askApiPort(around);
@@ -428,8 +425,7 @@ interface Surroundings {
   listeners: readonly Listener[];
 }
 
-/** What has to be known before anything is written: found, shown with where it comes from, and asked for. */
-
+/** Asks for everything that has to be known before anything is written. What was found is shown with where it comes from. */
 export async function askEverything(around: Surroundings): Promise<Answers> {
   const own = ownAddresses();
   const host = await askHost(around, own);

@@ -6,8 +6,6 @@ import { canonicalAddress, type Found } from './this-machine.ts';
 import { isIP } from 'node:net';
 import { ConfigFault, loadConfig, type Config, type DeepPartial } from '../../src/platform/config/index.ts';
 
-/** Asks whoever sits at the terminal, or takes what flags say. */
-
 interface Question<T> {
   /** The flag that answers it, as it is typed. */
   flag: string;
@@ -44,6 +42,7 @@ interface AskerOptions {
   isQuiet?: boolean;
 }
 
+/** Asks the person at the terminal, or takes what flags say. */
 export function createAsker({ isYes, isQuiet = false }: AskerOptions): Asker {
   const isInteractive = !isYes && process.stdin.isTTY && process.stderr.isTTY;
   const tell = (text: string): void => {
@@ -95,7 +94,7 @@ function readGiven<T>({ flag, read }: Question<T>, text: string): T {
   }
 }
 
-/** A refusal says what is wrong in a sentence of its own. */
+/** Refusals of the resources say what is wrong in a sentence of their own. */
 function reasonOf(error: unknown): string {
   if (error instanceof Error && (error.name === 'Unfit' || error.name === 'Refusal'))
     return error.message.replace(/^(name|email): /, '').replace(/\.$/, '');
@@ -167,8 +166,6 @@ function openLines(): Lines {
     close: () => reader.close(),
   };
 }
-
-/** Reads what was typed, by the rules that the settings and the domains have for it. */
 
 type Overrides = DeepPartial<Config>;
 

@@ -25,8 +25,6 @@ import { existsSync } from 'node:fs';
 import { onSameFolder, type DataOptions } from '../commands/open.ts';
 import { executable } from '../../src/program-files/index.ts';
 
-/** The service that systemd runs, where it does; elsewhere its command is said. */
-
 interface Service {
   /** Whether systemd holds it. */
   isManaged: boolean;
@@ -102,8 +100,6 @@ function runRasket(words: readonly string[], env: NodeJS.ProcessEnv): number {
   return spawnSync(executable, [...words], { stdio: ['ignore', 'inherit', 'inherit'], env }).status ?? 1;
 }
 
-/** What follows once the settings stand: team, domain, service, certificate, a look at all of it, the first email. */
-
 export interface First {
   team: string | undefined;
   owner: string | undefined;
@@ -123,6 +119,7 @@ interface Work {
   isChanged: boolean;
 }
 
+/** Does what follows once the settings stand: team, domain, service, certificate, a look at all of it, the first email. */
 export async function finish(work: Work): Promise<void> {
   const { asker, answers, config, known, first } = work;
   const team = await haveTeam(work);
@@ -284,8 +281,6 @@ function tellFirstEmail(
   );
 }
 
-/** Lines for the web server that stands in front of the API. */
-
 export interface Behind {
   host: string;
   apiPort: number;
@@ -293,7 +288,7 @@ export interface Behind {
   asksAuthority: boolean;
 }
 
-/** For the one that was seen, or for those that most have. */
+/** Renders lines for the web server in front of the API: for the one that was seen, or for those that most have. */
 export function proxySnippets(program: string | undefined, behind: Behind): string {
   const all: Readonly<Record<string, (behind: Behind) => string>> = { nginx, Caddy: caddy, Apache: apache };
   const known = all[program ?? ''];

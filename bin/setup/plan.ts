@@ -22,8 +22,6 @@ import {
 import os from 'node:os';
 import path from 'node:path';
 
-/** The settings that follow from the answers. What is so already, by default or by the operator, is not written. */
-
 interface Standing {
   config: Config;
   sources: Sources;
@@ -31,6 +29,7 @@ interface Standing {
 
 const PROXIES_OF_THIS_MACHINE = ['127.0.0.1/32', '::1/128'];
 
+/** Returns the settings that follow from the answers. What is so already, by default or by the operator, is not written. */
 export function planSettings(answers: Answers, standing: Standing): Edit[] {
   const wanted: Edit[] = [
     { key: 'instance.host', value: answers.host },
@@ -149,8 +148,6 @@ function readAs(file: string, scratch: string, env: NodeJS.ProcessEnv): Config {
   }
 }
 
-/** The operator's settings file, replaced whole or not at all. */
-
 export const textOf = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8') : '');
 
 /** As a server would be started with this text; throws a ConfigFault where none would. */
@@ -165,7 +162,9 @@ export function configOf(text: string, file: string, env: NodeJS.ProcessEnv): Co
   }
 }
 
-/** Who may read it stays; a new one is for its owner and the group of the data folder, whose service reads it. */
+/**
+ * Replaces the operator's settings file, whole or not at all. Who may read it stays; a new one is for its owner and the group of the data folder, whose service reads it.
+ */
 export function replaceFile(file: string, text: string, dataDir: string): void {
   const target = existsSync(file) ? realpathSync(file) : file;
   mkdirSync(path.dirname(target), { recursive: true, mode: 0o750 });

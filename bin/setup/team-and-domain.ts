@@ -29,8 +29,6 @@ import { zoneEntry } from '../../cli/commands/domains/zone-entry.ts';
 import { sectionOf, settingLine, type Edit } from './settings-text.ts';
 import { canonicalAddress, familyOf, type LookUps } from './this-machine.ts';
 
-/** The first team with its key, and the first domain: made where they are not there yet. */
-
 interface Here {
   config: Config;
   dataDir: string;
@@ -147,9 +145,7 @@ export const awaitCertificate = (
     }),
   );
 
-/** What is printed of records, settings and the first email. */
-
-/** With the sections that they stand in. */
+/** Renders settings as lines of TOML, with the sections that they stand in. */
 export function settingsInWords(edits: readonly Edit[]): string {
   const sections = [...new Set(edits.map(({ key }) => sectionOf(key)))];
   return sections
@@ -212,8 +208,6 @@ export function firstEmailLine({ url, key, domain, to }: FirstEmail): string {
   -d ${inQuotes(JSON.stringify(body))}`;
 }
 
-/** Sets the records of a domain through a provider of the settings, or Cloudflare with a token of one's own. */
-
 interface Wish {
   teamId: string;
   domainId: string;
@@ -225,6 +219,7 @@ interface Wish {
 
 export type Published = Awaited<ReturnType<typeof configureDomainDns>>;
 
+/** Sets the records of a domain through a provider of the settings, or Cloudflare with a token of one's own. */
 export const publishRecords = ({ config, dataDir }: Here, wish: Wish): Promise<Published> =>
   asOwnerOf(dataDir, async () => {
     const world = await openWorld({ config, dataDir, log: createLog({ level: 'error', format: 'pretty' }) });

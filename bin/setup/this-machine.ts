@@ -7,8 +7,7 @@ import type { Config } from '../../src/platform/config/index.ts';
 import { reverseName } from '../../src/protocol/dnsbl/index.ts';
 import path from 'node:path';
 
-/** What this machine says of itself, and what DNS says of it: each with where it comes from. */
-
+/** A value that this machine or DNS knows, with where it comes from. */
 export interface Found<T> {
   value: T;
   /** Ends a sentence: "the host name of this machine". */
@@ -107,8 +106,6 @@ export const familyOf = (address: string): 'A' | 'AAAA' => (isIPv4(address) ? 'A
 /** One spelling of an address, for comparing. */
 export const canonicalAddress = (address: string): string => ipaddr.process(address).toString();
 
-/** Which program listens at a port of this machine, as Linux says it in /proc. */
-
 export interface Listener {
   port: number;
   /** Only this machine itself reaches it. */
@@ -148,7 +145,7 @@ export const UNITS: Readonly<Record<string, string>> = {
 
 const LISTENING = '0A';
 
-/** Everything that listens for TCP; of a port that several programs share, each. */
+/** Finds every program that listens for TCP, as Linux lists it in /proc; of a port that several programs share, each. */
 export function findListeners(proc = '/proc'): Listener[] {
   const sockets = ['tcp', 'tcp6'].flatMap((table) => readSockets(path.join(proc, 'net', table)));
   if (sockets.length === 0) return [];

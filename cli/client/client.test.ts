@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { expect, it } from 'vitest';
-import { createClient, type Client } from './client.ts';
-import { ApiFault } from './faults.ts';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
+import { expect, it, test } from 'vitest';
+import { createClient, type Client, readFrames, type StreamFrame, exchange } from './client.ts';
+import { ApiFault, noAnswer } from './faults.ts';
 
 /** Hands a client to `use` whose server refuses everything, and answers what the server was asked for. */
 async function refusing(use: (client: Client) => Promise<unknown>): Promise<{ asked: string[]; fault: unknown }> {
@@ -75,4 +75,108 @@ it('a call without what its path needs asks for nothing', async () => {
   const { asked, fault } = await refusing((client) => client.call('getEmail', { path: {} as { email_id: string } }));
   expect(asked).toEqual([]);
   expect(String(fault)).toBe('Error: getEmail was called without email_id, which its path needs');
+});
+
+async function framesOf(...chunks: (string | Uint8Array)[]): Promise<StreamFrame[]> {
+  async function* bytes(): AsyncGenerator<Uint8Array> {
+    for (const chunk of chunks) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+  }
+  const frames: StreamFrame[] = [];
+  for await (const frame of readFrames(bytes(), () => undefined)) frames.push(frame);
+  return frames;
+}
+
+test('a frame is its event, its data and the latest id', async () => {
+  expect(await framesOf('id: 1\nevent: a\ndata: x\n\ndata: y\n\nid\ndata:z\n\n')).toEqual([
+    { event: 'a', data: 'x', lastId: '1' },
+    { event: 'message', data: 'y', lastId: '1' },
+    { event: 'message', data: 'z', lastId: '' },
+  ]);
+});
+
+// HTML §9.2.6: lines end with LF, CR or both, and several data lines are one text.
+test('all line ends are read, and data of several lines is joined', async () => {
+  expect(await framesOf('data: a\r\ndata: b\r\n\r\ndata: c\r\rdata: d\n\n')).toMatchObject([
+    { data: 'a\nb' },
+    { data: 'c' },
+    { data: 'd' },
+  ]);
+});
+
+test('comments, unknown fields and frames without data are no frames', async () => {
+  expect(await framesOf(':\n\n: beat\n\nretry: 2000\n\nevent: nothing\n\nfoo: bar\ndata: x\n\n')).toEqual([
+    { event: 'message', data: 'x', lastId: '' },
+  ]);
+});
+
+test('what is cut anywhere is read alike, and what has no end is no frame', async () => {
+  const text = Buffer.from('id: 7\r\nevent: e\r\ndata: grüße 🎉\r\n\r\ndata: lost');
+  const whole = await framesOf(text);
+  expect(whole).toEqual([{ event: 'e', data: 'grüße 🎉', lastId: '7' }]);
+  for (let cut = 1; cut < text.length; cut++) {
+    expect(await framesOf(text.subarray(0, cut), text.subarray(cut)), `cut at ${cut}`).toEqual(whole);
+  }
+});
+
+test('every byte is a sign of life', async () => {
+  let signs = 0;
+  async function* bytes(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(':\n\n');
+    yield Buffer.from(':\n\n');
+  }
+  for await (const _ of readFrames(bytes(), () => signs++)) throw new Error('no frame was sent');
+  expect(signs).toBe(2);
+});
+
+/** What becomes of a request whose answer is this text. */
+async function heard(answer: string): Promise<string> {
+  const server = createTcpServer((socket) =>
+    socket.on('error', () => undefined).once('data', () => socket.end(answer)),
+  );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  try {
+    const asking = { url: `${url}/emails`, method: 'POST', headers: {}, body: '{}' };
+    const { response, text } = await exchange(asking, AbortSignal.timeout(20_000));
+    return `${response.status} ${text}`;
+  } catch (error) {
+    const { message, isInDoubt } = noAnswer({ url, method: 'POST', timeoutMs: 1000 }, error);
+    return `${message.replace(url, 'URL')}${isInDoubt ? ' In doubt.' : ''}`;
+  } finally {
+    server.close();
+  }
+}
+
+it.each([
+  ['HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}', '200 {}'],
+  ['HTTP/1.1 204 No Content\r\n\r\n', '204 '],
+  [
+    'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
+    'The connection to URL broke before the answer came (ECONNRESET). In doubt.',
+  ],
+  [
+    'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{}',
+    'The connection to URL broke before the answer came (ECONNRESET). In doubt.',
+  ],
+  [
+    'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nno\r\n',
+    'What listens at URL speaks another protocol than HTTP (HPE_INVALID_CHUNK_SIZE). In doubt.',
+  ],
+  ['220 mail.example.com ESMTP\r\n', /^What listens at URL speaks another protocol than HTTP/],
+])('an answer of %j', async (answer, says) => {
+  expect(await heard(answer)).toEqual(typeof says === 'string' ? says : expect.stringMatching(says));
+});
+
+const CHANGE = { url: 'http://x', method: 'POST', timeoutMs: 1 };
+
+// Of a stream that has fallen silent: `listen` connects again.
+it('an end of our own is no defect', () => {
+  expect(noAnswer(CHANGE, AbortSignal.abort().reason)).toMatchObject({ isInDoubt: true });
+});
+
+it('a connection that stood and is gone is in doubt, one that never stood is not', () => {
+  const gone = (syscall: string) => noAnswer(CHANGE, Object.assign(new Error('x'), { code: 'ETIMEDOUT', syscall }));
+  expect([gone('connect').isInDoubt, gone('read').isInDoubt]).toEqual([false, true]);
+  expect(noAnswer({ ...CHANGE, method: 'GET' }, new Error('x')).isInDoubt).toBe(false);
 });

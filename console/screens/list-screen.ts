@@ -22,8 +22,9 @@ import { Preview } from './preview.ts';
 import type { Awaited } from '../waiting-keys.ts';
 import { SORT_KEYS, TableBody } from './table-body.ts';
 
-/** How much of a list is read to find one, where the server does not look for the end of an id. */
+/** Rows of one page of a list: the most that the API answers at once. */
 const PAGE = 100;
+/** Limits how far a list is read to find one row, where the server does not search for the end of an id. */
 const PAGES_SEARCHED = 20;
 
 interface SoughtRow {
@@ -68,7 +69,6 @@ type Segment = AnswerOf<'listSegments'>['data'][number];
 
 /** Counting goes through all contacts: once in a while is enough. */
 const FRESH_MS = 60_000;
-const SEGMENTS_A_PAGE = 100;
 
 /** Columns of a list whose values are not read with it each time, but once in a while. */
 interface MoreColumns {
@@ -112,7 +112,7 @@ class SegmentCounts implements MoreColumns {
     this.#isAsking = true;
     try {
       for (let after: string | undefined; ;) {
-        const query = { include: 'counts', limit: SEGMENTS_A_PAGE, after } as const;
+        const query = { include: 'counts', limit: PAGE, after } as const;
         const { data, has_more: hasMore } = await this.#client.call('listSegments', { query }, signal);
         const at = Date.now();
         for (const segment of data) this.#known.set(segment.id, { segment, at });

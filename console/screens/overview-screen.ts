@@ -29,7 +29,7 @@ interface Seen {
   failures?: readonly Failure[];
 }
 
-const HOURS_SHOWN = 24;
+const HOURS = 24;
 const DAYS = 28;
 const METRICS = 'sent,delivered,delivery_delayed,bounced,complained,delivery_rate,bounce_rate,complaint_rate';
 const FAILED = ['bounced', 'failed'] as const;
@@ -62,7 +62,7 @@ class OverviewData {
     const findings = known.length === 0 ? [] : (await client.call('getFindings', {}, signal)).findings;
     see({ version, checks, findings, at: Date.now() });
     const range = {
-      start_date: startOf({ pieces: HOURS_SHOWN, pieceMs: 3_600_000 }, Date.now()),
+      start_date: startOf({ pieces: HOURS, pieceMs: 3_600_000 }, Date.now()),
       granularity: 'hourly',
     } as const;
     see({ metrics: await this.#metrics(range, signal) });
@@ -140,7 +140,6 @@ function sumsOf({ data = [] }: Metrics, last: number) {
 /** Another key is chosen where the console is started. */
 const asOperator: Advice = { words: 'seen by operators alone', command: ['console', '--profile', 'operator'] };
 
-const HOURS = 24;
 /** Where the values begin that stand beside a word. */
 const VALUES_AT = 11;
 

@@ -213,16 +213,14 @@ export function addWebhookEvents(document: OpenApiDocument): void {
         data: { $ref: describeData(document, `${name}Data`, source) },
       },
     };
-    events.push({ $ref: `${EVENT_SCHEMAS}${name}` });
+    events.push({ $ref: `${SCHEMAS}${name}` });
     document.webhooks[type] = { post: describeRequest(name, source.says) };
   }
   schemas['WebhookPayload'] = {
     description: 'The signed body of every delivery: what happened, by its type. Fields may be added.',
-    anyOf: [...events, { $ref: `${EVENT_SCHEMAS}PastEvent` }],
+    anyOf: [...events, { $ref: `${SCHEMAS}PastEvent` }],
   };
 }
-
-const EVENT_SCHEMAS = '#/components/schemas/';
 
 /** `email.delivery_delayed` is described by EmailDeliveryDelayedEvent. */
 const nameEvent = (type: string): string =>
@@ -233,17 +231,17 @@ const nameEvent = (type: string): string =>
 
 function describeData(document: OpenApiDocument, name: string, { data, has = {}, may = {} }: EventSource): string {
   const added = Object.entries({ ...has, ...may });
-  if (added.length === 0) return `${EVENT_SCHEMAS}${data}`;
-  const base = resolveRef<Schema>(document, { $ref: `${EVENT_SCHEMAS}${data}` });
+  if (added.length === 0) return `${SCHEMAS}${data}`;
+  const base = resolveRef<Schema>(document, { $ref: `${SCHEMAS}${data}` });
   document.components.schemas[name] = {
     ...base,
     required: [...(base.required ?? []), ...Object.keys(has)],
     properties: {
       ...base.properties,
-      ...Object.fromEntries(added.map(([field, schema]) => [field, { $ref: `${EVENT_SCHEMAS}${schema}` }])),
+      ...Object.fromEntries(added.map(([field, schema]) => [field, { $ref: `${SCHEMAS}${schema}` }])),
     },
   };
-  return `${EVENT_SCHEMAS}${name}`;
+  return `${SCHEMAS}${name}`;
 }
 
 const HEADERS = {
@@ -267,7 +265,7 @@ const describeRequest = (schema: string, summary: string) => ({
   })),
   requestBody: {
     required: true,
-    content: { 'application/json': { schema: { $ref: `${EVENT_SCHEMAS}${schema}` } } },
+    content: { 'application/json': { schema: { $ref: `${SCHEMAS}${schema}` } } },
   },
   responses: { '2XX': { description: 'The event has arrived. Any other answer, or none in time, is tried again.' } },
 });

@@ -32,11 +32,9 @@ export const tryOutFolder: string = isSingleFile
     )
   : path.join(programRoot, '.rasket');
 
-const assets = process.getBuiltinModule('node:sea');
-
 /** A file that travels with the program, such as `config/default.toml`. */
 export function readProgramFile(name: string): Buffer {
-  return isSingleFile ? Buffer.from(assets.getRawAsset(name)) : readFileSync(path.join(programRoot, name));
+  return isSingleFile ? Buffer.from(sea.getRawAsset(name)) : readFileSync(path.join(programRoot, name));
 }
 
 export const readProgramText = (name: string): string => readProgramFile(name).toString('utf8');

@@ -32,7 +32,7 @@ const OF_A_KIND_MAX = 1000;
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Writes engagements down. Clicks wait for what else is clicked in the same email (`judge-clicks.ts`), unless it is known
+ * Writes engagements down. Clicks wait for what else is clicked in the same email (`createClickJudge`), unless it is known
  * already that a machine clicked. Those that stand already change nothing; another process that writes one of them at the
  * same time makes this fail on its id, and tried again it is found.
  */

@@ -12,12 +12,9 @@ import {
 } from './contents.store.ts';
 
 /**
- * Reads contents in the blob store and compares them with what was stored: their length before the first byte is
- * returned, and their SHA-256 before the last one. A damaged content is recorded until it is read without a fault
- * again.
+ * Thrown for a content that differs from what was stored. Every read compares it: its length before the first byte is
+ * returned, and its SHA-256 before the last one. A damaged content is recorded until it is read without a fault again.
  */
-
-/** Thrown for a content that differs from what was stored. */
 export class DamagedContent extends Error {
   readonly key: string;
 

@@ -73,7 +73,7 @@ async function indexBlock(store: Store, teamId: string): Promise<boolean> {
   return true;
 }
 
-type StretchOrder = 'desc' | 'asc';
+type Order = 'desc' | 'asc';
 
 /** Looked at in one statement, in less than a millisecond: whatever else is waiting comes in between. */
 const EMAILS_AT_ONCE = 1000;
@@ -84,14 +84,14 @@ export interface Searched {
   /** The last email that stands in a block. */
   indexedTo(): Promise<string | undefined>;
   blocksToLookAt(search: {
-    order: StretchOrder;
+    order: Order;
     above: string | undefined;
     below: string | undefined;
     seen: number | undefined;
     limit: number;
   }): Promise<SearchBlock[]>;
   /** The id that comes after `skip` others of the range. */
-  emailAfter(range: IdRange & { order: StretchOrder; skip: number }): Promise<string | undefined>;
+  emailAfter(range: IdRange & { order: Order; skip: number }): Promise<string | undefined>;
 }
 
 interface Stretch {
@@ -104,7 +104,7 @@ interface Stretch {
 export async function* stretchesToLookAt(
   searched: Searched,
   { above, below }: { above: string | undefined; below: string | undefined },
-  order: StretchOrder,
+  order: Order,
 ): AsyncGenerator<Stretch> {
   const mark = await searched.indexedTo();
   const newest = () => piecesOf(searched, { above: latest(above, mark), below }, order);
@@ -127,7 +127,7 @@ export async function* stretchesToLookAt(
 async function* piecesOf(
   searched: Searched,
   whole: { above: string | undefined; below: string | undefined },
-  order: StretchOrder,
+  order: Order,
 ): AsyncGenerator<Stretch> {
   let { above, below } = whole;
   for (;;) {
@@ -142,8 +142,6 @@ async function* piecesOf(
 
 const latest = (a: string | undefined, b: string | undefined): string | undefined =>
   a === undefined || (b !== undefined && b > a) ? b : a;
-
-type Order = 'desc' | 'asc';
 
 /** What one page may look at: a page that has found something ends there, one that has not is refused. */
 const EMAILS_LOOKED_AT_MAX = 100_000;

@@ -125,7 +125,7 @@ async function takeBack(
 ): Promise<keyof Recovered> {
   const now = world.clock.now();
   const doubtUntil = (row.handed_off_at ?? now) + world.config.delivery.ambiguous_hours * 3_600_000;
-  // `ledger.ts` and `conclude.ts` write both times, this far apart. Any other due date means that it was in doubt before, and
+  // `claim.ts` and `conclude.ts` write both times, this far apart. Any other due date means that it was in doubt before, and
   // was claimed only to be failed.
   const isOwnersHandOff = row.due_at === doubtUntil;
   const isUnsent = isOwnersHandOff && marked !== undefined && !marked.has(row.id);

@@ -21,7 +21,7 @@ type Concluded =
   | 'email.suppressed'
   | 'email.delivery_delayed';
 
-/** What follows from outcomes: of the deliveries of a connection, or of a report (`conclude-report.ts`). */
+/** What follows from outcomes: of the deliveries of a connection, or of a report (`concludeReport` of `settle-report.ts`). */
 export interface Conclusion {
   events: Happening<Concluded>[];
   suppress: { email: string; origin: 'bounce' | 'complaint' }[];

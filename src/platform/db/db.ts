@@ -89,7 +89,7 @@ export interface Db extends Executor {
   txUnsynced<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
   /**
    * `load`, remembered per key until anybody writes to one of `tables`: what any process has committed before the call is seen.
-   * On PostgreSQL that takes a statement, which callers share (`createPgMemo` of pg-changes.ts); tables without the triggers of
+   * On PostgreSQL that takes a statement, which callers share (`createPgMemo` of pg-memo.ts); tables without the triggers of
    * migrations/0001_schema.ts are read each time.
    */
   memo<T>(tables: readonly string[], load: (key: string) => Promise<T>): (key: string) => Promise<T>;

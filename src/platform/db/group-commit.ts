@@ -127,12 +127,6 @@ function answer(waiting: Waiting<never, never>, result: unknown): void {
   else waiting.resolve(result as never);
 }
 
-interface WaitingCall<Item, Result> {
-  item: Item;
-  resolve(result: Result): void;
-  reject(error: unknown): void;
-}
-
 /** One that does not answer holds back the others no longer than this. */
 const ALONE_MS_MAX = 1000;
 
@@ -143,7 +137,7 @@ const ALONE_MS_MAX = 1000;
 export function inCompany<Item, Result>(
   work: (items: Item[]) => Promise<readonly Result[]>,
 ): (item: Item) => Promise<Result> {
-  let waiting: WaitingCall<Item, Result>[] = [];
+  let waiting: Waiting<Item, Result>[] = [];
   let isDraining = false;
 
   async function drain(): Promise<void> {
@@ -159,7 +153,7 @@ export function inCompany<Item, Result>(
     isDraining = false;
   }
 
-  async function settle(group: WaitingCall<Item, Result>[]): Promise<void> {
+  async function settle(group: Waiting<Item, Result>[]): Promise<void> {
     try {
       const results = await work(group.map(({ item }) => item));
       group.forEach(({ resolve }, at) => resolve(results[at] as Result));

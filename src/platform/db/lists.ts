@@ -140,8 +140,6 @@ async function batchEnd(
   return (await db.get<{ id: string }>(sql, values))?.id;
 }
 
-/** A statement on SQLite holds up the process, so that it looks at so many ids at most. */
-const ENDING_BATCH = 5000;
 const LOOKED_AT_MAX = 100_000;
 
 interface EndingList {
@@ -180,7 +178,7 @@ export async function rowsEnding<T>(
   const end = given.toLowerCase();
   const found: string[] = [];
   const most = list.lookedAtMax ?? LOOKED_AT_MAX;
-  const limit = db.dialect === 'pg' ? most : ENDING_BATCH;
+  const limit = db.dialect === 'pg' ? most : BATCH;
   let edge = page.after ?? page.before;
   let lookedAt = 0;
   for (let isLast = false; !isLast;) {

@@ -95,8 +95,6 @@ export async function openPgTurn(url: string, onWait: () => void): Promise<() =>
 
 function ignoreEnd(): void {}
 
-const PRESENCE_CONNECT_MS_MAX = 10_000;
-
 /**
  * Keeps a session of this name open, whatever else the process does; answers what ends it. In a transaction that reads nothing, because a
  * pooler in transaction mode lends the session to others between two of them.
@@ -106,23 +104,21 @@ export async function openPgPresence(url: string, name: string): Promise<() => P
     connectionString: pgAddress(url),
     application_name: name,
     keepAlive: true,
-    connectionTimeoutMillis: PRESENCE_CONNECT_MS_MAX,
+    connectionTimeoutMillis: CONNECT_MS_MAX,
   });
   // One that is lost is lost: whoever looks for it takes the process for gone.
-  client.on('error', ignore);
+  client.on('error', ignoreEnd);
   try {
     await client.connect();
     await endWhenGone(client);
     // In one message: the time of a transaction is limited from its beginning on.
     await client.query(`begin; ${withoutTimeouts({ inTransaction: true })}`);
   } catch (error) {
-    await client.end().catch(ignore);
+    await client.end().catch(ignoreEnd);
     throw error;
   }
-  return () => client.end().catch(ignore);
+  return () => client.end().catch(ignoreEnd);
 }
-
-function ignore(): void {}
 
 /**
  * A URL of a database with the `sslmode` said that is in force: `pg` takes these three for verify-full, and has a later version of it be more

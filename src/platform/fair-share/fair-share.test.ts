@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
-import { createFairShare } from './fair-share.ts';
+import { describe, expect, it, test } from 'vitest';
+import { createFairShare, createFairBudget, type GiveBack, createSlotPool } from './fair-share.ts';
+import fc from 'fast-check';
 
 /** Claims as the queue does, until every destination is at its limit or nothing is free. */
 function fill(countMax: number, destinations: string[], timesFree?: number): Record<string, number> {
@@ -47,4 +48,236 @@ describe('a fair share', () => {
     share.leave('a.example');
     expect([share.used, share.free, share.atLimit()]).toEqual([0, 2, []]);
   });
+});
+
+const turn = (): Promise<void> => new Promise((next) => setImmediate(next));
+
+/** Who got through so far, in order, and how to take it back from them. */
+function parties(capacity: number) {
+  const budget = createFairBudget(capacity);
+  const through: string[] = [];
+  const given = new Map<string, GiveBack>();
+  return {
+    budget,
+    through,
+    take(name: string, amount: number): void {
+      const party = name.slice(0, 1);
+      void budget.take(party, amount).then((giveBack) => {
+        through.push(name);
+        given.set(name, giveBack);
+      });
+    },
+    give: (name: string): void => given.get(name)?.(),
+  };
+}
+
+describe('a fair budget', () => {
+  it('lets one party hold a half, another half of the rest, and leaves something for everybody else', async () => {
+    const { take, through, budget } = parties(64);
+    for (let n = 0; n < 20; n++) take(`a${n}`, 4);
+    for (let n = 0; n < 20; n++) take(`b${n}`, 4);
+    take('c0', 4);
+    await turn();
+    const count = (party: string): number => through.filter((name) => name.startsWith(party)).length;
+    expect([count('a'), count('b'), count('c')]).toEqual([8, 4, 1]);
+    expect(budget.used).toBe(52);
+  });
+
+  it('has a party wait for its own only, in the order of asking', async () => {
+    const { take, give, through } = parties(16);
+    for (let n = 0; n < 4; n++) take(`a${n}`, 4);
+    take('b0', 4);
+    await turn();
+    expect(through).toEqual(['a0', 'a1', 'b0']);
+    give('b0');
+    give('b0');
+    await turn();
+    expect(through).toEqual(['a0', 'a1', 'b0']);
+    give('a0');
+    await turn();
+    expect(through).toEqual(['a0', 'a1', 'b0', 'a2']);
+  });
+
+  it('has nothing left of fractions when all is given back', async () => {
+    const { budget } = parties(16);
+    const taken = [budget.tryTake('a', 0.1), budget.tryTake('a', 0.2), await budget.take('a', 0.3)];
+    for (const giveBack of taken) giveBack?.();
+    expect(budget.used).toBe(0);
+  });
+
+  it('counts what is larger than a quarter as a quarter, so that it gets through', async () => {
+    const { take, through, budget } = parties(16);
+    take('a0', 1000);
+    await turn();
+    expect([through, budget.used]).toEqual([['a0'], 4]);
+  });
+
+  it('does not let a large wish be overtaken for ever', async () => {
+    const { take, give, through } = parties(64);
+    const holders = [...'abcdefghijklmnopqrstuvw'];
+    for (const party of holders) take(`${party}0`, 2);
+    take('x0', 2);
+    take('y0', 2);
+    await turn();
+    take('z0', 16);
+    // Each gives back what it holds and at once wants as much again: there is always room for 2 and never for 16.
+    for (let round = 1; round < 40 && !through.includes('z0'); round++) {
+      for (const party of holders) {
+        give(`${party}${round - 1}`);
+        take(`${party}${round}`, 2);
+        await turn();
+      }
+    }
+    expect(through).toContain('z0');
+  });
+
+  it('gives nothing at once while others wait, or where there is no room', async () => {
+    const { budget, take } = parties(16);
+    const first = budget.tryTake('a', 4);
+    expect(first).toBeDefined();
+    expect(budget.tryTake('a', 4)).toBeDefined();
+    expect(budget.tryTake('a', 4)).toBeUndefined();
+    expect(budget.tryTake('b', 5)).toBeUndefined();
+    take('a1', 4);
+    await turn();
+    expect(budget.tryTake('b', 4)).toBeUndefined();
+    first?.();
+    await turn();
+    expect(budget.tryTake('b', 4)).toBeDefined();
+  });
+
+  it('never gives more than there is, and serves everybody in the end', async () => {
+    const wish = fc.record({ party: fc.constantFrom('a', 'b', 'c', 'd'), amount: fc.integer({ min: 1, max: 40 }) });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(wish, { minLength: 1, maxLength: 60 }),
+        fc.infiniteStream(fc.nat()),
+        async (all, dice) => {
+          const budget = createFairBudget(100);
+          const holding: GiveBack[] = [];
+          let served = 0;
+          for (const { party, amount } of all) {
+            void budget.take(party, amount).then((giveBack) => {
+              served++;
+              holding.push(giveBack);
+            });
+          }
+          while (served < all.length) {
+            await turn();
+            expect(budget.used).toBeLessThanOrEqual(100);
+            const [one] = holding.splice((dice.next().value ?? 0) % Math.max(1, holding.length), 1);
+            expect(one).toBeDefined();
+            one?.();
+          }
+          for (const giveBack of holding) giveBack();
+          expect(budget.used).toBe(0);
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+});
+
+/** Endpoints named by team and number, such as `a1`: what each asked for and was given. */
+function stage(shared: number) {
+  const slots = createSlotPool(shared);
+  const given: string[] = [];
+  const underWay = new Map<string, number>();
+  const waiting = new Set<string>();
+  const teamOf = (endpoint: string): string => endpoint.charAt(0);
+  const ask = async (endpoint: string): Promise<void> => {
+    waiting.add(endpoint);
+    const acquired = slots.acquire(teamOf(endpoint), endpoint).then(() => {
+      waiting.delete(endpoint);
+      given.push(endpoint);
+      underWay.set(endpoint, (underWay.get(endpoint) ?? 0) + 1);
+    });
+    await Promise.race([acquired, new Promise(setImmediate)]);
+  };
+  /** Asks until it has to wait; answers how many it has under way then. */
+  const askAll = async (endpoint: string): Promise<number> => {
+    while (!waiting.has(endpoint)) await ask(endpoint);
+    return underWay.get(endpoint) ?? 0;
+  };
+  const end = async (endpoint: string): Promise<void> => {
+    underWay.set(endpoint, (underWay.get(endpoint) ?? 0) - 1);
+    slots.release(endpoint);
+    await new Promise(setImmediate);
+  };
+  return { ask, askAll, end, given, underWay, waiting };
+}
+
+test('each endpoint has one to itself, although nothing is shared or everything is taken', async () => {
+  const { askAll } = stage(0);
+  for (const endpoint of ['a1', 'a2', 'b1']) expect(await askAll(endpoint)).toBe(1);
+});
+
+test('its own is free for it again when its last one has ended, however many others wait', async () => {
+  const { ask, askAll, end, given } = stage(0);
+  for (const endpoint of ['a1', 'a2', 'b1']) await askAll(endpoint);
+  given.length = 0;
+  await end('b1');
+  expect(given).toEqual(['b1']);
+  await end('a2');
+  await ask('a2');
+  expect(given).toEqual(['b1', 'a2']);
+});
+
+test('a team alone may have half of what is shared, and whoever comes next finds some, however long those are kept', async () => {
+  const { askAll } = stage(256);
+  let sum = 0;
+  for (let n = 0; n < 10; n++) sum += await askAll(`a${n}`);
+  expect(sum).toBe(128 + 10);
+  expect(await askAll('b0')).toBe(64 + 1);
+  expect(await askAll('c0')).toBe(32 + 1);
+});
+
+test('one that becomes free goes to the team that has the fewest', async () => {
+  const { ask, askAll, end, given } = stage(8);
+  for (let i = 0; i < 5; i++) await ask('a1');
+  for (let i = 0; i < 3; i++) await ask('b1');
+  for (const endpoint of ['a1', 'b1']) await askAll(endpoint);
+  given.length = 0;
+  await end('a1');
+  expect(given).toEqual(['b1']);
+});
+
+test('one that becomes free goes to the endpoint of a team that has the fewest', async () => {
+  const { ask, askAll, end, given } = stage(8);
+  for (const endpoint of ['a1', 'a1', 'a1', 'a1', 'a2', 'a2']) await ask(endpoint);
+  for (const endpoint of ['a1', 'a2']) await askAll(endpoint);
+  given.length = 0;
+  await end('a1');
+  expect(given).toEqual(['a2']);
+});
+
+test('of those that have as many, the one that waits longest is first', async () => {
+  const { ask, end, given } = stage(2);
+  for (const endpoint of ['a1', 'a1', 'b1', 'b1', 'c1', 'c2']) await ask(endpoint);
+  for (const endpoint of ['c2', 'c1']) await ask(endpoint);
+  given.length = 0;
+  await end('a1');
+  expect(given).toEqual(['c2']);
+});
+
+test('whoever comes and goes, no more are under way than there are, nobody waits without need, and in the end all are free', async () => {
+  const steps = fc.array(fc.tuple(fc.nat({ max: 5 }), fc.boolean()), { maxLength: 60 });
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 0, max: 20 }), steps, async (slots, all) => {
+      const { ask, askAll, end, underWay, waiting } = stage(slots);
+      const endpoints = Array.from({ length: 6 }, (_, n) => `${'abc'.charAt(n % 3)}${n}`);
+      const shared = (): number => endpoints.reduce((sum, at) => sum + Math.max(0, (underWay.get(at) ?? 0) - 1), 0);
+      for (const [n, isAsking] of all) {
+        const endpoint = endpoints[n] ?? '';
+        if (isAsking && !waiting.has(endpoint)) await ask(endpoint);
+        else if ((underWay.get(endpoint) ?? 0) > 0) await end(endpoint);
+        expect(shared()).toBeLessThanOrEqual(slots);
+        for (const at of waiting) expect(underWay.get(at)).toBeGreaterThan(0);
+      }
+      for (const at of endpoints) while ((underWay.get(at) ?? 0) > 0) await end(at);
+      expect([...waiting]).toEqual([]);
+      expect(await askAll('d9')).toBe(Math.ceil(slots / 2) + 1);
+    }),
+    { numRuns: 50 },
+  );
 });

@@ -117,7 +117,7 @@ function readResponse(
 const utf8Of = (text: string): string => Buffer.from(text, 'latin1').toString('utf8');
 
 function readErrorCode(error: unknown): string {
-  const { code } = error as { code?: unknown };
+  const code = (error as { code?: unknown } | undefined)?.code;
   return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : 'handshake failed';
 }
 
@@ -128,9 +128,6 @@ export interface FetchFailure {
   /** The name has no address. Only in development may a caller learn of it. */
   hasNoAddress?: boolean;
 }
-
-/** Node's own 250 ms between two addresses are less than some round trips. */
-const NEXT_PROBED_ADDRESS_MS = 1500;
 
 /**
  * Connects to one of the addresses given and to no other, finishes the TLS handshake of an https URL as a request would, and
@@ -159,7 +156,10 @@ function probeOnce(hop: Omit<Hop, 'userAgent'>, signal: AbortSignal): Promise<Fe
     });
     socket.once('secureConnect', () => finish());
     const failed = (error?: Error & { code?: unknown }): void =>
-      finish({ fault: stage === 'tls' ? { kind: 'tls', code: codeOf(error) } : { kind: stage }, because: error });
+      finish({
+        fault: stage === 'tls' ? { kind: 'tls', code: readErrorCode(error) } : { kind: stage },
+        because: error,
+      });
     socket.on('error', failed);
     socket.once('close', () => failed());
   });
@@ -175,7 +175,7 @@ function optionsOf({ url, addresses, ca }: Omit<Hop, 'userAgent'>, defaultPort: 
     ALPNProtocols: ['http/1.1'],
     ...(ca ? { ca: [...ca] } : {}),
     autoSelectFamily: true,
-    autoSelectFamilyAttemptTimeout: NEXT_PROBED_ADDRESS_MS,
+    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
     // The look-up has been made and checked; a second one could answer something else.
     lookup(_host: string, wish: { all?: boolean }, done: (...answer: unknown[]) => void): void {
       if (wish.all) done(null, all);
@@ -183,11 +183,6 @@ function optionsOf({ url, addresses, ca }: Omit<Hop, 'userAgent'>, defaultPort: 
     },
   };
   return options as ConnectionOptions;
-}
-
-function codeOf(error: { code?: unknown } | undefined): string {
-  const code = error?.code;
-  return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : 'handshake failed';
 }
 
 export interface GuardedFetchOptions {

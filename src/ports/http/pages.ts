@@ -56,7 +56,6 @@ function readTypes(text: string | undefined, document: OpenApiDocument): string[
 }
 
 /** Answers that only HTTP gives: pages, files and streams. Every other operation is in operations/. */
-
 export const pages: { [Id in PageId]: Page<Id> } = {
   getOpenapiJson(_ctx, _call, { services, reply }) {
     reply.type('application/json; charset=utf-8').header('cache-control', ASK_AGAIN);

@@ -130,7 +130,6 @@ const asciiDotAtom = /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*$/;
 const unicodeDotAtom =
   /^(?:[\w!#$%&'*+/=?^`{|}~-]|[^\0-\x7f\p{C}\p{Z}])+(?:\.(?:[\w!#$%&'*+/=?^`{|}~-]|[^\0-\x7f\p{C}\p{Z}])+)*$/u;
 const quotedLocal = /^"((?:[^"\\]|\\.)*)"@/;
-const beyondAscii = /[^\0-\x7f]/;
 
 /** Reads one bare address (RFC 5321 `Mailbox`, without address literals). */
 export function parseAddress(text: string, options: DomainOptions = {}): AddressResult {
@@ -145,7 +144,7 @@ export function parseAddress(text: string, options: DomainOptions = {}): Address
   if (fault !== undefined) return { ok: false, fault };
   return {
     ok: true,
-    mailbox: { name: '', local, domain: domainResult.domain, address, needsSmtpUtf8: beyondAscii.test(local) },
+    mailbox: { name: '', local, domain: domainResult.domain, address, needsSmtpUtf8: nonAscii.test(local) },
   };
 }
 
@@ -161,7 +160,7 @@ export function normalizeAddress(address: string): string {
 /** What an address begins with, in the form in which addresses are compared; only a whole label beyond ASCII has that form. */
 export function normalizeAddressStart(text: string): string {
   const start = text.normalize('NFC').toLowerCase();
-  return beyondAscii.test(splitAddress(start)?.domain ?? '') ? normalizeAddress(start) : start;
+  return nonAscii.test(splitAddress(start)?.domain ?? '') ? normalizeAddress(start) : start;
 }
 
 /** Cuts a written address at its last `@`, which a quoted local part may hold as well. */
@@ -213,7 +212,7 @@ function localFault(local: string): string {
 }
 
 function isDotAtom(local: string): boolean {
-  return asciiDotAtom.test(local) || (beyondAscii.test(local) && unicodeDotAtom.test(local));
+  return asciiDotAtom.test(local) || (nonAscii.test(local) && unicodeDotAtom.test(local));
 }
 
 function lengthFault(written: string, address: string): string | undefined {

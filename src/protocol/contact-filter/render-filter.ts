@@ -173,8 +173,6 @@ function selectOf(filter: Filter, dialect: FilterDialect): Rendered | undefined 
   return conditionSelect(filter, dialect);
 }
 
-const INDEX_OPERATORS = { eq: '=', neq: '<>', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
-
 function conditionSelect(filter: Filter, dialect: FilterDialect): Rendered | undefined {
   if (filter.kind === 'member') {
     return { sql: 'select contact_id from segment_members where segment_id = ?', values: [filter.segmentId] };
@@ -189,12 +187,12 @@ function conditionSelect(filter: Filter, dialect: FilterDialect): Rendered | und
       const found = dialect === 'pg' ? 'position(? in value) > 0' : 'instr(value, ?) > 0';
       return from('contact_texts', place.propertyId, found, values);
     }
-    const where = op === 'in' ? `value in (${marks(values)})` : `value ${INDEX_OPERATORS[op]} ?`;
+    const where = op === 'in' ? `value in (${marks(values)})` : `value ${OPERATORS[op]} ?`;
     return from('contact_texts', place.propertyId, where, values);
   }
   if (filter.kind === 'number' && filter.place.of === 'property') {
     const { op, place, values } = filter;
-    const where = op === 'in' ? `value in (${marks(values)})` : `value ${INDEX_OPERATORS[op]} ?`;
+    const where = op === 'in' ? `value in (${marks(values)})` : `value ${OPERATORS[op]} ?`;
     return from('contact_numbers', place.propertyId, where, values);
   }
   if (filter.kind === 'boolean' && filter.place.of === 'property') {

@@ -48,7 +48,7 @@ function judgeCaa(wanted: Wanted, records: readonly string[]): Judgement {
   const all = records.map(caaOf);
   const odd = all.find(({ tag, isCritical }) => isCritical && !KNOWN_TAGS.has(tag));
   if (odd) {
-    return wrongCaa(
+    return wrong(
       `A CAA record at ${wanted.name} has the critical tag ${listed([odd.tag])}, which ${issuer} may not know and then refuses to issue (RFC 8659 §4.1).`,
     );
   }
@@ -60,7 +60,7 @@ function judgeCaa(wanted: Wanted, records: readonly string[]): Judgement {
   // RFC 8659 §3: the nearest set decides alone.
   const isAbove = wanted.domain.endsWith(`.${wanted.name}`) && others.length > 0;
   const notAlone = isAbove ? `, not alone at ${wanted.domain}, which would shut ${listed(others)} out there` : '';
-  return wrongCaa(
+  return wrong(
     `The CAA records at ${wanted.name} ${who}, so ${issuer} makes none for tracked links; add ${wanted.value} beside them${notAlone}.`,
   );
 }
@@ -69,7 +69,7 @@ function judgeCaa(wanted: Wanted, records: readonly string[]): Judgement {
 export const forbidsNothing = ({ name, value }: Wanted): string =>
   `Nothing at ${name} forbids ${issuerOf(caaOf(value).value)} to issue certificates; nothing is left to do but wait until our resolver notices.`;
 
-const wrongCaa = (sentence: string): Judgement => ({ verdict: 'wrong', sentence });
+const wrong = (sentence: string): Judgement => ({ verdict: 'wrong', sentence });
 
 /** More than this is no record set of a person's, and its author is to read it all. */
 const RECORDS_MAX = 20;
@@ -197,8 +197,6 @@ function judgeCname(wanted: Wanted, targets: readonly string[], seen: Partial<Ob
   );
 }
 
-const wrong = (sentence: string): Judgement => ({ verdict: 'wrong', sentence });
-
 /** Mail goes to the lowest number first (RFC 5321 §5.1). */
 function beside(wanted: Wanted, found: readonly Mx[], ours: Mx): Judgement {
   const before = found.filter(({ host, preference }) => !sameHost(host, ours.host) && preference <= ours.preference);
@@ -246,14 +244,14 @@ function judgeDmarc(wanted: Wanted, texts: readonly string[], siblings: Observat
   const [policy, ...others] = texts.filter(isDmarc);
   if (policy === undefined) return withoutDmarc(wanted, texts);
   if (others.length > 0) {
-    return wrongDmarc(
+    return wrong(
       `There are ${others.length + 1} DMARC records at ${wanted.name}, so receivers follow none of them; keep one.`,
     );
   }
   const p = tagOf(policy, 'p');
   if (p === undefined || !['none', 'quarantine', 'reject'].includes(p)) {
     const what = p === undefined ? 'no p= tag' : `p=${quoted(p)}`;
-    return wrongDmarc(`The DMARC record at ${wanted.name} has ${what}; p must be none, quarantine or reject.`);
+    return wrong(`The DMARC record at ${wanted.name} has ${what}; p must be none, quarantine or reject.`);
   }
   return { verdict: 'right', sentence: misaligned(wanted, policy, p, siblings ?? []) };
 }
@@ -266,16 +264,14 @@ export const tagOf = (text: string, tag: string): string | undefined =>
     .map((part) => part.split('=', 2).map((side) => side.trim().toLowerCase()))
     .find(([name]) => name === tag)?.[1];
 
-const wrongDmarc = (sentence: string): Judgement => ({ verdict: 'wrong', sentence });
-
 function withoutDmarc(wanted: Wanted, texts: readonly string[]): Judgement {
   for (const text of texts) {
     const fault = shapeFault(text, isDmarc);
-    if (fault) return wrongDmarc(`The DMARC record at ${wanted.name} ${fault}.`);
+    if (fault) return wrong(`The DMARC record at ${wanted.name} ${fault}.`);
   }
   const similar = texts.find((text) => /dmarc|(^|;)\s*p\s*=/i.test(text));
   if (similar === undefined) return { verdict: 'absent', sentence: null };
-  return wrongDmarc(
+  return wrong(
     `The TXT record at ${wanted.name} says ${quoted(similar)}, which is no DMARC record because it does not begin with "v=DMARC1;".`,
   );
 }

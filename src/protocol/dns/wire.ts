@@ -64,7 +64,6 @@ export function isWithinCanonical(name: string, zone: string): boolean {
 export const canonicalOfRead = (name: string): string => name.toLowerCase();
 
 // Everything that is neither printable nor plain in a zone file: blanks, quotes, comments, parentheses, @ and $.
-
 const ODD_CHARS = /[^\x21-\x7e]|[."\\;()@$]/g;
 
 function escapeChar(char: string): string {
@@ -103,7 +102,6 @@ function mustFitLabels(labels: readonly string[], name: string): void {
 
 const shown = (name: string): string => JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
 
-const READ_NAME_BYTES_MAX = 255;
 /** A name has at most 127 labels; more pointers than that are an attack on the reader's time. */
 const POINTERS_MAX = 127;
 /**
@@ -262,7 +260,7 @@ function flatten(name: NameHere): void {
 }
 
 function mustFit(bytes: number): void {
-  if (bytes > READ_NAME_BYTES_MAX) throw new DnsFormatError(`A name is longer than ${READ_NAME_BYTES_MAX} bytes.`);
+  if (bytes > NAME_BYTES_MAX) throw new DnsFormatError(`A name is longer than ${NAME_BYTES_MAX} bytes.`);
 }
 
 function mustBeFew(pointers: number): void {

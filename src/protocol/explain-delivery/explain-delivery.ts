@@ -1,25 +1,25 @@
-const RETRIED_FOR_REASON = 'Nothing to do: it is tried again by itself.';
+const RETRIED = 'Nothing to do: it is tried again by itself.';
 
 /** What we found ourselves. */
 const REASONS: Readonly<Record<string, Explanation>> = {
   dns_failure: {
     sentence: 'The domain’s name servers could not say where its mail goes.',
-    advice: `${RETRIED_FOR_REASON} If it lasts, the domain’s owner has to mend its name servers.`,
+    advice: `${RETRIED} If it lasts, the domain’s owner has to mend its name servers.`,
   },
   resolver_failure: {
     sentence: 'Our resolver did not answer where mail for this domain goes.',
-    advice: `${RETRIED_FOR_REASON} If mail to every domain waits like this, the operator of this server has to mend its resolver, which rasket doctor examines. If only mail to this domain waits, its name servers are too slow.`,
+    advice: `${RETRIED} If mail to every domain waits like this, the operator of this server has to mend its resolver, which rasket doctor examines. If only mail to this domain waits, its name servers are too slow.`,
   },
   unreachable: {
     sentence: 'None of the domain’s mail servers could be connected to.',
-    advice: `${RETRIED_FOR_REASON} If mail to every domain waits like this, check that this machine may make connections to port 25.`,
+    advice: `${RETRIED} If mail to every domain waits like this, check that this machine may make connections to port 25.`,
   },
   destination_down: {
     sentence: 'It was not tried, because the domain’s mail servers had failed a moment before.',
-    advice: RETRIED_FOR_REASON,
+    advice: RETRIED,
   },
-  connection_lost: { sentence: 'The mail server closed the connection in the middle.', advice: RETRIED_FOR_REASON },
-  timeout: { sentence: 'The mail server did not answer in time.', advice: RETRIED_FOR_REASON },
+  connection_lost: { sentence: 'The mail server closed the connection in the middle.', advice: RETRIED },
+  timeout: { sentence: 'The mail server did not answer in time.', advice: RETRIED },
   tls_unavailable: {
     sentence:
       'The sending domain demands an encrypted connection, and the mail server offers none that is good enough.',
@@ -27,7 +27,7 @@ const REASONS: Readonly<Record<string, Explanation>> = {
   },
   protocol_error: {
     sentence: 'The mail server did not speak SMTP as it should.',
-    advice: `${RETRIED_FOR_REASON} If it lasts, the recipient’s administrator has to be told; the transcript shows what was said.`,
+    advice: `${RETRIED} If it lasts, the recipient’s administrator has to be told; the transcript shows what was said.`,
   },
   relay_misconfigured: {
     sentence:
@@ -101,7 +101,7 @@ const REASONS: Readonly<Record<string, Explanation>> = {
 
 const OUTCOMES: Readonly<Record<Ended['outcome'], Explanation>> = {
   delivered: { sentence: 'The recipient’s mail server took the message.', advice: null },
-  deferred: { sentence: 'The mail server did not take the message for now.', advice: RETRIED_FOR_REASON },
+  deferred: { sentence: 'The mail server did not take the message for now.', advice: RETRIED },
   bounced: {
     sentence: 'The mail server refused the message for good.',
     advice: 'Its reply is all that it said; the recipient’s administrator can say more.',
@@ -399,8 +399,6 @@ const ANSWERED: Explanation = {
   sentence: 'The mailbox simulator of this server answered for the recipient; nothing left this server.',
   advice: null,
 };
-
-const RETRIED = 'Nothing to do: it is tried again by itself.';
 
 /** What the end of a delivery means where a relay stands in the place of the recipient's mail server; undefined where it is the same. */
 function explainRelay({ outcome, reason }: Ended, relay: string): Explanation | undefined {

@@ -89,8 +89,6 @@ export const ANSWER_HEADERS = [
   'list-id',
 ];
 
-type ReadNotice = Extract<MessageReading, { isRead: true }>;
-
 interface Told {
   address: string | undefined;
   /** What is said of it. */
@@ -108,7 +106,7 @@ const GIVEN_UP = /(?<!not a |before reporting a )permanent(?:ly)? (?:fatal )?(?:
 const REFUSED = /(?:^|[\s#(])5\.\d{1,3}\.\d{1,3}(?=$|[\s):,;-])|\b5\d\d[ -]/m;
 
 /** The notice of a server that does not write RFC 3464: qmail, Exim and others before it or beside it. */
-function readNotice(reading: ReadNotice, mailFrom: string): MailReport {
+function readNotice(reading: ReadMail, mailFrom: string): MailReport {
   const { subject } = reading;
   const isServer = mailFrom === '' || isOfServer(mailFrom) || isOfServer(reading.from);
   if (!isServer) return { kind: 'none', because: 'it comes from nobody who delivers mail' };
@@ -130,14 +128,14 @@ function readNotice(reading: ReadNotice, mailFrom: string): MailReport {
 }
 
 /** What the text of a report says of a recipient, where its fields give no reason. */
-function reasonInText(reading: ReadNotice, addresses: readonly string[], isAlone: boolean): string {
+function reasonInText(reading: ReadMail, addresses: readonly string[], isAlone: boolean): string {
   const text = noticeText(reading);
   const own = recipientsIn(text, []).find(({ address }) => address !== undefined && addresses.includes(address));
   if (own) return reasonOf(own.about, isAlone ? text : '').diagnostic;
   return isAlone ? reasonIn(text).diagnostic : '';
 }
 
-const noticeText = (reading: ReadNotice): string =>
+const noticeText = (reading: ReadMail): string =>
   withoutOriginal((reading.text ?? textOf(reading.html ?? '')).slice(0, TEXT_CHARS_MAX));
 
 const ADDRESS = String.raw`<?([^\s<>@:;"']{1,64}@[^\s<>@:"',]{1,253})>?`;
@@ -271,8 +269,6 @@ export type MailReport =
   | { kind: 'complaint'; addresses: string[]; envelopeSenders: string[] }
   | { kind: 'none'; because: string };
 
-type Read = Extract<MessageReading, { isRead: true }>;
-
 export function readReport(reading: MessageReading, mailFrom: string): MailReport {
   if (!reading.isRead) return { kind: 'none', because: 'it cannot be read' };
   const feedback = partOf(reading, 'message/feedback-report');
@@ -285,11 +281,11 @@ export function readReport(reading: MessageReading, mailFrom: string): MailRepor
   return readNotice(reading, mailFrom);
 }
 
-const partOf = ({ parts }: Read, type: string): MessagePart | undefined =>
+const partOf = ({ parts }: ReadMail, type: string): MessagePart | undefined =>
   parts.find(({ contentType }) => contentType === type);
 
 /** RFC 3464: one group about the message, then one for each recipient. Undefined where no group says what happened. */
-function readStatus(reading: Read, { content }: MessagePart): MailReport | undefined {
+function readStatus(reading: ReadMail, { content }: MessagePart): MailReport | undefined {
   const groups = fieldGroups(content).filter((group) => group.has('action') || group.has('final-recipient'));
   const recipients = groups.map(recipientOf).filter((one) => one !== undefined);
   if (recipients.length > 0) return { kind: 'delivery', recipients: recipients.map(withReason(reading, recipients)) };
@@ -317,7 +313,7 @@ const inParentheses = (text: string): string =>
 
 /** OpenSMTPD, Domino and others give a general status and no diagnosis; the reason stands in the text for people. */
 const withReason =
-  (reading: Read, all: readonly ReportedRecipient[]) =>
+  (reading: ReadMail, all: readonly ReportedRecipient[]) =>
   (one: ReportedRecipient): ReportedRecipient => {
     const isGeneral = one.status === undefined || /^5\.(?:0\.0|[345]\.\d+)$/.test(one.status);
     const isSilent = !/\p{L}{2}/u.test(one.diagnostic.replace(/^[\w-]+;/, ''));
@@ -336,7 +332,7 @@ function actionOf(text: string | undefined, status: string | undefined): Reporte
 }
 
 /** RFC 5965, and RFC 6650: only abuse is a complaint; the others tell of forgeries, mistakes and viruses. */
-function readComplaint(reading: Read, { content }: MessagePart): MailReport {
+function readComplaint(reading: ReadMail, { content }: MessagePart): MailReport {
   const [fields = new Map<string, string>()] = fieldGroups(content);
   const type = (fields.get('feedback-type') ?? '').toLowerCase();
   if (type !== 'abuse') return { kind: 'none', because: `it is feedback of the type ${type.slice(0, 40) || 'none'}` };
@@ -350,7 +346,7 @@ function readComplaint(reading: Read, { content }: MessagePart): MailReport {
   };
 }
 
-function originalHeaders(reading: Read): Fields | undefined {
+function originalHeaders(reading: ReadMail): Fields | undefined {
   const part = partOf(reading, 'message/rfc822') ?? partOf(reading, 'text/rfc822-headers');
   if (!part) return undefined;
   const top = Buffer.from(part.content)

@@ -72,7 +72,6 @@ export interface TransferDecoder {
 }
 
 const NOTHING = Buffer.alloc(0);
-const LINE_FEED = 10;
 
 /** Content-Transfer-Encoding (RFC 2045 §6); what is not known, or no encoding, goes through as it is. */
 export function transferDecoder(encoding: string): TransferDecoder {
@@ -105,7 +104,7 @@ function linesDecoder(decode: (bytes: Buffer) => Buffer): TransferDecoder {
   let held = NOTHING;
   return {
     update(piece) {
-      const lf = piece.lastIndexOf(LINE_FEED);
+      const lf = piece.lastIndexOf(LF);
       if (lf < 0) {
         held = Buffer.concat([held, piece]);
         return NOTHING;

@@ -71,7 +71,6 @@ function encodeB(text: string, firstMax: number): string[] {
 const columnsMax = 78;
 // RFC 2047 §2: a line that holds an encoded-word has at most 76 characters.
 const columnsWithWordMax = 76;
-const wordCharsMax = 75;
 
 /** Collects the value of one header field and breaks the line before a piece that would not fit. */
 class FieldLine {
@@ -90,7 +89,7 @@ class FieldLine {
   /** How long an encoded-word may be to stand on the current line; a full line's worth when that is too little to be useful. */
   roomForWord(): number {
     const room = columnsWithWordMax - this.column - (this.text === '' ? 0 : 1);
-    return room < 24 ? wordCharsMax : Math.min(room, wordCharsMax);
+    return room < 24 ? encodedWordCharsMax : Math.min(room, encodedWordCharsMax);
   }
 
   /** Adds a piece that brings its own white space, or is set apart by one space. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { disarmHtml } from './disarm-html.ts';
+import { disarmHtml, plainHtml } from './disarm-html.ts';
 import { escapeHtml } from './escape-html.ts';
 
 const KEPT = [
@@ -64,5 +64,110 @@ describe('disarming and escaping in bytes', () => {
     const html = repeated.repeat((2 * 1024 * 1024) / repeated.length);
     expect(disarmHtml(html) === disarmedByPatterns(html)).toBe(true);
     expect(escapeHtml(html) === escapedByPatterns(html)).toBe(true);
+  });
+});
+
+const MAX = 100_000;
+
+describe('HTML of a stranger inside of ours', () => {
+  it.each([
+    ['<p style="color:red" onclick="x()">Hi <b>you</b></p>', '<p>Hi <b>you</b></p>'],
+    ['<html><head><title>x</title><style>p{}</style></head><body>a</body></html>', 'a'],
+    ['a<script>alert("</p>")</script>b', 'ab'],
+    ['a<SCRIPT>never closed', 'a'],
+    ['İ<style>p{}</style>b', 'İb'],
+    ['<img src="https://t.example/1.gif"><img src=x alt="A cat">', '[A cat]'],
+    ['<img src=x onerror=alert(1) alt="<script>">', '[&lt;script&gt;]'],
+    ['<a href="https://a.example/?x=1&amp;y=2">this</a>', 'this (https://a.example/?x=1&amp;y=2)'],
+    ['<a href="https://a.example/">https://a.example/</a>', 'https://a.example/'],
+    ['<a href="javascript:alert(1)">this</a>', 'this'],
+    ['<a href="data:text/html,x">this</a>', 'this'],
+    [
+      '<a href="https://a.example/">one<a href="https://b.example/">two',
+      'one (https://a.example/)two (https://b.example/)',
+    ],
+    ['</blockquote></div></body></html>after', 'after'],
+    ['<div><blockquote>never closed', '<div><blockquote>never closed</blockquote></div>'],
+    ['<b><p>crossed</b></p>', '<b><p>crossed</p></b>'],
+    ['<form action=https://a.example><input type=password>x</form>', 'x'],
+    ['<iframe src=x><p>inside</p></iframe>b', 'b'],
+    ['<svg><style><img src=x></style></svg>b', 'b'],
+    ['a<!-- <b> -->c<!DOCTYPE x><?php ?>d', 'acd'],
+    ['a<!-- never closed <b>', 'a'],
+    ['<p title="a>b">c</p>', '<p>c</p>'],
+    ['<p title="never closed>c</p>', ''],
+    ['1 < 2 & 3 > 2 &lt;b&gt;', '1 &lt; 2 & 3 &gt; 2 &lt;b&gt;'],
+    ['<<b>>x', '&lt;<b>&gt;x</b>'],
+    ['<b\0r>x', '<br>x'],
+    ['<table background=x><tr><td width=1>a</td></tr></table>', '<table><tr><td>a</td></tr></table>'],
+  ])('%j', (html, plain) => {
+    expect(plainHtml(html, MAX)).toBe(plain);
+  });
+
+  const piece = fc.constantFrom(
+    '<',
+    '>',
+    '/',
+    '"',
+    "'",
+    '=',
+    ' ',
+    '&',
+    '&lt;',
+    '<!--',
+    '-->',
+    '</',
+    'a',
+    'İ',
+    '\0',
+    '<p>',
+    '</p>',
+    '<b x=">">',
+    '<a href="https://a.example/"',
+    '<script>',
+    '</script>',
+    '<img src=x onerror=y>',
+    '<div style=x>',
+    '</div>',
+    '<blockquote>',
+    '</blockquote>',
+    '<table>',
+    '</table>',
+    '<br/>',
+    '<style',
+    '<svg/onload=x>',
+    'href=',
+    'alt="<b>"',
+  );
+
+  it('has no attribute, no other element, and closes what it opens', () => {
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
+        const plain = plainHtml(pieces.join(''), MAX);
+        const open: string[] = [];
+        for (const [tag, slash, name] of plain.matchAll(/<(\/?)([^<>]*)>/g)) {
+          expect(tag).toMatch(/^<\/?(?:p|b|div|blockquote|table|br)>$/);
+          if (slash === '/') expect(open.pop()).toBe(name);
+          else if (name !== 'br') open.push(name!);
+        }
+        expect(open).toEqual([]);
+        expect(plain.replaceAll(/<\/?[a-z]+>/g, '')).not.toMatch(/[<>]/);
+        expect(disarmHtml(plain).replaceAll('data-href', 'href')).toBe(plain);
+      }),
+      { numRuns: 20 * (fc.readConfigureGlobal()?.numRuns ?? 100) },
+    );
+  });
+
+  it.each(['<div>', '<a href="https://a.example/">', '<b "', '<!--', '</div>', '<style>', '<', '<p ="'])(
+    'however broken, it ends soon: %j',
+    (one) => {
+      const plain = plainHtml(one.repeat(1_000_000 / one.length), 1_000_000);
+      expect(plain.length).toBeLessThan(30_000_000);
+      expect((plain.match(/<div>/g) ?? []).length).toBeLessThanOrEqual(100);
+    },
+  );
+
+  it('of a long text there is the beginning', () => {
+    expect(plainHtml('<p>abc</p><p>def</p>', 14)).toBe('<p>abc</p><p>d</p>');
   });
 });

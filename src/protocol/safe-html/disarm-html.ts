@@ -61,11 +61,10 @@ const TAG_END = 0x3e;
 const SLASH = 0x2f;
 const EQUALS = 0x3d;
 const DASH = 0x2d;
-const LOWER_CASE = 0x20;
 const LETTER_A = 0x61;
 const LETTER_H = 0x68;
 const LETTER_Z = 0x7a;
-const isLetter = (byte: number): boolean => (byte | LOWER_CASE) >= LETTER_A && (byte | LOWER_CASE) <= LETTER_Z;
+const isLetter = (byte: number): boolean => (byte | LOWER_CASE_BIT) >= LETTER_A && (byte | LOWER_CASE_BIT) <= LETTER_Z;
 /** The characters are those of the HTML standard (13.2.5.8), not those of JavaScript's \s. */
 const isSpace = (byte: number): boolean =>
   byte === 0x20 || byte === 0x0a || byte === 0x09 || byte === 0x0d || byte === 0x0c;
@@ -115,7 +114,7 @@ export function disarmHtml(html: string): string {
       if (isName && wholeNameEnd(keptEnd, bytes, at + 1) < 0) written = append(out, written, PREFIX);
       continue;
     }
-    const lower = byte | LOWER_CASE;
+    const lower = byte | LOWER_CASE_BIT;
     if ((lower === LETTER_H || lower === LETTER_A) && leads(bytes, at))
       written = append(out, written, ATTRIBUTE_PREFIX);
     out[written++] = byte;
@@ -137,9 +136,9 @@ function append(out: Buffer, at: number, text: Buffer): number {
 
 /** Whether an attribute that leads outside begins here. */
 function leads(bytes: Buffer, at: number): boolean {
-  const name = (bytes[at]! | LOWER_CASE) === LETTER_H ? HREF : ATTRIBUTION_SRC;
+  const name = (bytes[at]! | LOWER_CASE_BIT) === LETTER_H ? HREF : ATTRIBUTION_SRC;
   if (at + name.length >= bytes.length) return false;
-  for (let i = 1; i < name.length; i++) if ((bytes[at + i]! | LOWER_CASE) !== name[i]) return false;
+  for (let i = 1; i < name.length; i++) if ((bytes[at + i]! | LOWER_CASE_BIT) !== name[i]) return false;
   return hasValue(bytes, at + name.length);
 }
 

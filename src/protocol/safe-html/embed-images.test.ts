@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { contentIdsIn, embedImages } from './embed-images.ts';
+import { contentIdsIn, embedImages, linksIn } from './embed-images.ts';
 import { escapeHtml } from './escape-html.ts';
 
 it('an id is read in percent-encoding, and one that is none is itself', () => {
@@ -43,3 +43,9 @@ it.each(['cid:', 'src=cid:', 'srcset="cid:a ', 'url(cid:', `src=${' '.repeat(40)
     expect(contentIdsIn(piece.repeat(1_000_000 / piece.length)).size).toBeLessThanOrEqual(1000);
   },
 );
+
+it('finds each address once, and gives up on a text that has only ever the same', () => {
+  const same = '<a href="https://a.example">'.repeat(100);
+  expect(linksIn(`${same}<a href=https://b.example>`, 10)).toEqual(['https://a.example', 'https://b.example']);
+  expect(linksIn(`${same.repeat(50)}<a href=https://b.example>`, 10)).toEqual(['https://a.example']);
+});

@@ -2,8 +2,7 @@ import { sign, createPublicKey, type KeyObject, type X509Certificate } from 'nod
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** DER (X.690), as much of it as certificates and their requests are made of. */
-
+/** Encodes one element of DER (X.690), as much of it as certificates and their requests are made of. */
 function tlv(tag: number, content: Buffer): Buffer {
   const length = content.length;
   if (length < 128) return Buffer.concat([Buffer.from([tag, length]), content]);

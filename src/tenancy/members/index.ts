@@ -1,5 +1,5 @@
 /**
- * Members: which people are in a team, and with which role. Who may do what to whom is one table (`role-rules.ts`). Every
+ * Members: which people are in a team, and with which role. Who may do what to whom is one table (`ROLE_RULES` of `members.ts`). Every
  * change is made under the lock of the team and by the role that the caller has behind it. A team is never without an owner.
  */
 export {

@@ -296,7 +296,7 @@ const DAY_MS = 86_400_000;
 /** How the model stands, as far as this process has asked it. */
 export interface ModelHealth {
   noteAnswer(): void;
-  /** `say` names no secret: see `model-faults.ts`. */
+  /** `say` names no secret: see `faultOf`. */
   noteFailure(say: string): void;
   /** That it fails, since when and with what, until it answers again or has not been asked for a day. */
   findings(): Finding[];

@@ -108,8 +108,6 @@ function contentOf(
   };
 }
 
-/** What a team owes for a month. Pure: integers of cents in, lines of an invoice out. */
-
 /** What of a plan an invoice depends on. */
 export type Terms = Pick<Plan, 'name' | 'monthly_price_cents' | 'included_emails' | 'overage_per_1000_cents'>;
 type InvoiceLine = InvoiceObject['lines'][number];
@@ -134,7 +132,7 @@ interface Charge {
 }
 
 /**
- * A day is charged by the dearest plan that the team had on it. An email is beyond the included ones when more of the month
+ * Returns what a team owes for a month, as lines of an invoice. A day is charged by the dearest plan that the team had on it. An email is beyond the included ones when more of the month
  * were sent than the plan of its day includes, as the quota has it.
  */
 export function billMonth(input: MonthOfTeam): InvoiceLine[] {

@@ -183,14 +183,12 @@ export async function resumeBroadcast({ store, teamId, actor }: Ctx, id: string)
   return broadcastNamed(id);
 }
 
-const COPY_NAME_CHARS_MAX = 200;
-
 /** A draft with the same content; whom it reaches is asked anew when it is sent. */
 export async function duplicateBroadcast(ctx: Ctx, id: string) {
   const { store, teamId } = ctx;
   const row = await findBroadcast(store.db, teamId, id);
   if (!row) throw notFound('Broadcast');
-  const name = [...`Copy of ${row.name}`].slice(0, COPY_NAME_CHARS_MAX).join('');
+  const name = [...`Copy of ${row.name}`].slice(0, NAME_CHARS_MAX).join('');
   const copy = draftOf(ctx, { ...row, name });
   await store.db.tx((tx) => insertBroadcast(tx, copy));
   return broadcastNamed(copy.id);

@@ -41,7 +41,7 @@ export const verificationTokens = mailedTokens('rv_', 'address verification');
 export const signUpTokens = mailedTokens('rs_', 'browser of a sign-up');
 export const resetTokens = mailedTokens('rp_', 'password reset');
 
-const AUDITED_USER_AGENT_CHARS_MAX = 500;
+const USER_AGENT_CHARS_MAX = 500;
 
 /** A store whose first change enters what a person did for their own account without being signed in. */
 export function auditedOf(
@@ -61,14 +61,13 @@ export function auditedOf(
     actor_id: user.id,
     actor_name: user.email,
     address: browser.address,
-    user_agent: browser.userAgent.slice(0, AUDITED_USER_AGENT_CHARS_MAX),
+    user_agent: browser.userAgent.slice(0, USER_AGENT_CHARS_MAX),
     request_id: requestId,
     details: null,
   }).store;
 }
 
 const LIFE_MS = 3_600_000;
-const USER_AGENT_CHARS_MAX = 500;
 
 /** Notes the request and looks nothing up, so that neither the answer nor its time says whether there is an account. */
 export async function requestPasswordReset({ store, browser, requestId }: NobodyCtx, written: string) {

@@ -269,7 +269,6 @@ const answered = (): Refusal =>
     say: 'This question was answered already, or it is too old. Go back to the app and begin again.',
   });
 
-const ORIGIN_USER_AGENT_CHARS_MAX = 500;
 const IS_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** What a person has let in that may still act, in every team; by the single sign-on of a team, in that one. */
@@ -319,7 +318,7 @@ async function changeOwn(
     subject_id: found.id,
     ...whoActed(actor),
     address: browser.address,
-    user_agent: browser.userAgent.slice(0, ORIGIN_USER_AGENT_CHARS_MAX),
+    user_agent: browser.userAgent.slice(0, USER_AGENT_CHARS_MAX),
     request_id: requestId,
     details,
   });

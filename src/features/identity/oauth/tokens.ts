@@ -317,9 +317,8 @@ export function createGrantAuthentication(
   };
 }
 
-const ONE_DAY_MS = 24 * 3_600_000;
-const GRANTS_KEPT_MS = 365 * ONE_DAY_MS;
-const CLIENTS_KEPT_MS = 30 * ONE_DAY_MS;
+const GRANTS_KEPT_MS = 365 * DAY_MS;
+const CLIENTS_KEPT_MS = 30 * DAY_MS;
 
 /** What is not accepted any more. */
 export async function removeExpiredOauth({ db, clock }: Store): Promise<void> {

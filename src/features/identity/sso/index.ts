@@ -1,6 +1,6 @@
 /**
  * Single sign-on: the OpenID Connect provider of a team, the domains whose addresses it speaks for, and whom a person that it
- * vouches for becomes. `features/identity/sso-sign-in` talks to the provider. Changed under the lock of the team, as its members are.
+ * vouches for becomes. What talks to the provider is `features/identity/sso-sign-in`. Changed under the lock of the team, as its members are.
  */
 export { domainOfAddress, readAddress, admit, type Admission, type ProviderClaims, type Unadmitted } from './admit.ts';
 export {

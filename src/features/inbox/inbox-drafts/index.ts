@@ -1,6 +1,6 @@
 /**
  * Mail that is being written in an inbox: what is kept of it, what is answered of it, and its rules. What is fetched for it
- * and how it is sent is in features/inbox/composing.
+ * and how it is sent is `features/inbox/composing`.
  */
 export {
   recordDraftEvent,

@@ -336,11 +336,10 @@ export function createLogRemoval(store: Store): () => Promise<number> {
 }
 
 const AUDIT_BATCH_ROWS = 500;
-const ONE_DAY_MS = 24 * 3_600_000;
 
 /** Removes what the audit log has kept for as long as the settings say; answers how many entries. */
 export async function removeOldAudit({ config, clock, db }: Store): Promise<number> {
-  const before = clock.now() - config.audit.retention_days * ONE_DAY_MS;
+  const before = clock.now() - config.audit.retention_days * DAY_MS;
   for (let removed = 0; ;) {
     const gone = await removeAuditBefore(db, before, AUDIT_BATCH_ROWS);
     removed += gone;

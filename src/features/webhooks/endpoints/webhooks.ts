@@ -79,7 +79,7 @@ const BATCH = 500;
 
 /**
  * Stops an endpoint and parks what was due. Nothing is sent from the first statement on; should the process end before
- * the last one, the rest is parked by `upkeep/remove-old-webhook-events.ts`, by whichever `EndpointSender` holds it, or by
+ * the last one, the rest is parked by `createWebhookRemoval` of `operations/upkeep/remove-expired.ts`, by whichever `EndpointSender` holds it, or by
  * a later call that enables the endpoint again. Answers whether it was enabled before.
  */
 export async function disableWebhook(store: Store, id: string, reason: 'manual' | 'failing'): Promise<boolean> {

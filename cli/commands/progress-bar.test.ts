@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { progressBar } from '../progress-bar.ts';
+import { progressBar } from './progress-bar.ts';
 
 test('it fills from nothing to everything', () => {
   expect(progressBar(0, 40, 'email.sent', 80)).toBe(`[${' '.repeat(24)}] 0/40  email.sent`);

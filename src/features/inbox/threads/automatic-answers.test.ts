@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { answerLoopOf, type Passed } from './automatic-answers.ts';
+import { whyNoAutomaticAnswer, type AutomaticAnswerAsk, type NoAutomaticAnswer } from './index.ts';
 
 const MINUTE = 60_000;
 const rounds = (count: number, everyMs: number, to = ['Ada <Ada@example.org>']): Passed[] =>
@@ -33,4 +34,40 @@ it('what is sent without anything new before it is none, nor what goes to others
   expect(answerLoopOf(each, 20 * MINUTE)).toBeUndefined();
   const both = rounds(10, MINUTE, ['bob@example.org', 'no address', 'ada@example.org', 'ADA@example.org']);
   expect(answerLoopOf(both, 10 * MINUTE)).toMatchObject({ address: 'bob@example.org' });
+});
+
+const COUNTS = { toSenderOfDay: 0, toMessage: 0, inThread: 0 };
+const OWN = new Set(['support@shop.example']);
+const MAIL = { proof: 'unknown' as const, ownAddresses: OWN };
+const ASK: AutomaticAnswerAsk = {
+  mail: MAIL,
+  to: 'ann@home.example',
+  named: ['support@shop.example'],
+  signs: [],
+  isSpam: false,
+  isInboxHere: (address) => address.endsWith('@shop.example'),
+  counts: COUNTS,
+  limits: { perSenderAndDay: 3 },
+};
+
+const rows: [name: string, ask: Partial<AutomaticAnswerAsk>, because: NoAutomaticAnswer | undefined][] = [
+  ['a person', {}, undefined],
+  ['a proved person', { mail: { ...MAIL, proof: 'proved' } }, undefined],
+  ['the third mail of a day', { counts: { ...COUNTS, toSenderOfDay: 2 } }, undefined],
+  ['the fourth mail of a day', { counts: { ...COUNTS, toSenderOfDay: 3 } }, 'limit'],
+  ['a limit of none', { limits: { perSenderAndDay: 0 } }, 'limit'],
+  ['nobody', { to: '' }, 'no-sender'],
+  ['the inbox itself', { to: 'support@shop.example' }, 'own-inbox'],
+  ['another inbox here, which has marked nothing', { to: 'sales@shop.example' }, 'own-inbox'],
+  ['a machine', { signs: ['auto-submitted', 'suppressed'] }, 'auto-submitted'],
+  ['a list', { signs: ['list'] }, 'list'],
+  ['spam', { isSpam: true }, 'spam'],
+  ['a forged sender', { mail: { ...MAIL, proof: 'forged' } }, 'forged-sender'],
+  ['a hidden copy', { named: ['list@l.example'] }, 'not-addressed'],
+  ['a mail that another inbox has answered', { counts: { ...COUNTS, toMessage: 1 } }, 'answered'],
+  ['a thread that has its answer', { counts: { ...COUNTS, inThread: 1 } }, 'answered-thread'],
+];
+
+it.each(rows)('an automatic answer to %s', (_name, ask, because) => {
+  expect(whyNoAutomaticAnswer({ ...ASK, ...ask })).toBe(because);
 });
