@@ -3,7 +3,6 @@ import { refuse } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import {
-  newLinks,
   admit,
   creditsOf,
   diagnose,
@@ -18,6 +17,7 @@ import {
   type EmailFacts,
 } from '../requests/index.ts';
 import { getTemplate } from '../../templates/templates/index.ts';
+import { newLinks } from './new-links.ts';
 import {
   DRAFT,
   SUBJECT_LINES,

@@ -14,4 +14,3 @@ export {
   keepDiagnosis,
   storedDiagnosis,
 } from './email-diagnosis.ts';
-export { newLinks } from './new-links.ts';

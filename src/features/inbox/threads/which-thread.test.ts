@@ -13,7 +13,7 @@ import {
   inMemory,
   conversation,
   type Mail,
-} from './sample-inbox.ts';
+} from './sample-inbox.test-helper.ts';
 
 /** What comes next, and the evidence by which it falls into the thread, or why it does not. */
 type Row = [name: string, mail: Mail, by: string];
