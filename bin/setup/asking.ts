@@ -94,7 +94,7 @@ function readGiven<T>({ flag, read }: Question<T>, text: string): T {
   }
 }
 
-/** Refusals of the resources say what is wrong in a sentence of their own. */
+/** A refusal says what is wrong in a sentence of its own. */
 function reasonOf(error: unknown): string {
   if (error instanceof Error && (error.name === 'Unfit' || error.name === 'Refusal'))
     return error.message.replace(/^(name|email): /, '').replace(/\.$/, '');
