@@ -1,5 +1,6 @@
 import { systemClock } from '../../platform/clock/index.ts';
 import type { Resolver } from '../../platform/resolver/index.ts';
+import { cutText } from './cut-text.ts';
 import type { TlsInfo } from './delivery-job.ts';
 import { planRelay } from './mx-route.ts';
 import type { Relay } from './relay.ts';
@@ -56,7 +57,7 @@ export async function examineRelay(
       const { address, transcript } = connection;
       return { isGood: true, faults: ended.faults, address, tls, transcript: transcript.lines() };
     }
-    ended.faults.push(opened.detail);
+    ended.faults.push(cutText(opened.detail));
     ended.address = target.address;
     ended.transcript = opened.transcript ?? [];
     if (opened.reason !== 'relay_misconfigured') continue;
