@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs';
 import {
   ConfigFault,
+  holdsSecret,
   placeOf,
   showConfig,
   tsigSecretIn,
   usedRelays,
   type Config,
 } from '../../src/platform/config/index.ts';
+import { describeExposure, OTHERS_WRITE } from '../../src/platform/secrets/index.ts';
 import { becomeOwnerOf } from '../installation.ts';
 import { dataFolder, readSettings } from './open.ts';
 import { X509Certificate } from 'node:crypto';
@@ -21,6 +23,10 @@ export async function checkConfig(given: string | undefined): Promise<void> {
   const dataDir = dataFolder({});
   // Root may read what the account of the service may not.
   becomeOwnerOf(dataDir);
+  if (file !== undefined) {
+    const exposure = describeExposure(file, holdsSecret(config, sources) ? undefined : OTHERS_WRITE);
+    if (exposure !== undefined) process.stderr.write(`rasket: warning: ${file} ${exposure}\n`);
+  }
   const faults: string[] = [];
   for (const { key, text: says, isWarning } of examineNamedFiles(config, dataDir)) {
     const line = `${placeOf(key, { sources, file, text })}: ${says}`;
@@ -76,7 +82,7 @@ function examineDnsSecrets({ dns_providers: providers }: Config, dataDir: string
     const file = path.resolve(dataDir, settings[field]);
     const key = `dns_providers.${name}.${field}`;
     const text = examineSecret(file, key, isTsig);
-    return text === undefined ? [] : [{ key, text }];
+    return text === undefined ? warnOfExposure(file, key) : [{ key, text }];
   });
 }
 
@@ -90,9 +96,16 @@ function examineRelayFiles(config: Config, dataDir: string): NamedFileFault[] {
       const file = path.resolve(dataDir, settings[field]);
       const key = `relays.${name}.${field}`;
       const text = examineRelayFile(file, key, field === 'ca_file');
-      return text === undefined ? [] : [{ key, text }];
+      if (text !== undefined) return [{ key, text }];
+      return field === 'ca_file' ? [] : warnOfExposure(file, key);
     });
   });
+}
+
+/** Warns of a secret that other accounts can read; it works all the same. */
+function warnOfExposure(file: string, key: string): NamedFileFault[] {
+  const exposure = describeExposure(file);
+  return exposure === undefined ? [] : [{ key, text: `${file} (${key}) ${exposure}`, isWarning: true }];
 }
 
 function examineRelayFile(file: string, key: string, isCertificate: boolean): string | undefined {
