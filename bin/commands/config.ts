@@ -7,6 +7,7 @@ import {
   tsigSecretIn,
   usedRelays,
   type Config,
+  type RelaySettings,
 } from '../../src/platform/config/index.ts';
 import { describeExposure, OTHERS_WRITE } from '../../src/platform/secrets/index.ts';
 import { becomeOwnerOf } from '../installation.ts';
@@ -91,7 +92,7 @@ function examineRelayFiles(config: Config, dataDir: string): NamedFileFault[] {
   return [...usedRelays(config)].flatMap((name) => {
     const settings = config.relays[name];
     if (!settings) return [];
-    return (['ca_file', 'password_file', 'token_file'] as const).flatMap((field): NamedFileFault[] => {
+    const files = (['ca_file', 'password_file', 'token_file'] as const).flatMap((field): NamedFileFault[] => {
       if (settings[field] === '') return [];
       const file = path.resolve(dataDir, settings[field]);
       const key = `relays.${name}.${field}`;
@@ -99,7 +100,24 @@ function examineRelayFiles(config: Config, dataDir: string): NamedFileFault[] {
       if (text !== undefined) return [{ key, text }];
       return field === 'ca_file' ? [] : warnOfExposure(file, key);
     });
+    return [...files, ...warnOfOtherTls(name, settings)];
   });
+}
+
+/** Names what the well-known ports of mail servers expect. */
+const TLS_OF_PORTS: Readonly<Record<number, RelaySettings['tls']>> = {
+  25: 'starttls',
+  465: 'implicit',
+  587: 'starttls',
+};
+
+/** Warns of a port that usually speaks TLS in the other way: a relay that waits for it says nothing at all. */
+function warnOfOtherTls(name: string, { port, tls }: RelaySettings): NamedFileFault[] {
+  const usual = TLS_OF_PORTS[port];
+  if (usual === undefined || usual === tls) return [];
+  const key = `relays.${name}.${tls === 'starttls' ? 'port' : 'tls'}`;
+  const text = `relays.${name} has port ${port} with tls = "${tls}"; servers at this port expect tls = "${usual}"`;
+  return [{ key, text, isWarning: true }];
 }
 
 /** Warns of a secret that other accounts can read; it works all the same. */

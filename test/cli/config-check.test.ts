@@ -126,6 +126,22 @@ describe('rasket config check', () => {
     expect((await check('')).stderr).toBe('');
   });
 
+  it('warns of a port that expects the other mode of TLS', async () => {
+    const relay = (name: string, lines: string): string =>
+      `[relays.${name}]\nhost = "smtp.example.com"\ndomains = ["${name}.example"]\n${lines}`;
+    const ended = await check(
+      relay('one', 'port = 465\n') +
+        relay('two', 'port = 587\ntls = "implicit"\n') +
+        relay('three', 'port = 2465\ntls = "implicit"\n') +
+        relay('four', 'port = 465\ntls = "implicit"\n'),
+    );
+    expect(ended).toMatchObject({ code: 0, stdout: 'rasket.toml is good.\n' });
+    expect(ended.stderr.trim().split('\n')).toEqual([
+      'rasket: warning: rasket.toml:6: relays.one has port 465 with tls = "starttls"; servers at this port expect tls = "implicit"',
+      'rasket: warning: rasket.toml:11: relays.two has port 587 with tls = "implicit"; servers at this port expect tls = "starttls"',
+    ]);
+  });
+
   it('warns of a certificate that has expired, which stops no server', async () => {
     const { cert, key } = makeCertificate({
       notBefore: new Date('2001-01-01T00:00:00Z'),
