@@ -24,7 +24,7 @@ function measureLongestLine(scene: Scene): number {
   return Math.max(...shown.map((line) => Buffer.byteLength(line)));
 }
 
-describe('a receiver that answers with a megabyte', () => {
+describe('a receiver that answers recipients with a megabyte', () => {
   let scene: Scene;
   beforeAll(async () => {
     const script = (command: string): string | undefined => {
@@ -98,7 +98,16 @@ describe('a receiver that answers with a megabyte', () => {
   });
 });
 
-describe('a receiver that takes a message with a megabyte', () => {
+describe('a receiver that answers a message with a megabyte', () => {
+  it('one long reply that refuses several recipients suppresses none of them', async () => {
+    const scene = await startScene({ sink: { refuseContent: REFUSED } });
+    onTestFinished(() => scene.close());
+    const mail = await mailIn(scene);
+    const id = await mail.send(['a@shared.example', 'b@shared.example']);
+    await scene.settled();
+    expect(await mail.account(id)).toMatchObject({ state: 'bounced', suppressed: [] });
+  });
+
   it('the line of the log about the delivery quotes the beginning of the reply', async () => {
     const scene = await startScene({ sink: { refuseContent: TAKEN } });
     onTestFinished(() => scene.close());
