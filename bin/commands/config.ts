@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs';
 import {
   ConfigFault,
+  holdsSecret,
   placeOf,
   showConfig,
   tsigSecretIn,
   usedRelays,
   type Config,
+  type RelaySettings,
 } from '../../src/platform/config/index.ts';
+import { describeExposure, OTHERS_WRITE } from '../../src/platform/secrets/index.ts';
 import { becomeOwnerOf } from '../installation.ts';
 import { dataFolder, readSettings } from './open.ts';
 import { X509Certificate } from 'node:crypto';
@@ -21,6 +24,10 @@ export async function checkConfig(given: string | undefined): Promise<void> {
   const dataDir = dataFolder({});
   // Root may read what the account of the service may not.
   becomeOwnerOf(dataDir);
+  if (file !== undefined) {
+    const exposure = describeExposure(file, holdsSecret(config, sources) ? undefined : OTHERS_WRITE);
+    if (exposure !== undefined) process.stderr.write(`rasket: warning: ${file} ${exposure}\n`);
+  }
   const faults: string[] = [];
   for (const { key, text: says, isWarning } of examineNamedFiles(config, dataDir)) {
     const line = `${placeOf(key, { sources, file, text })}: ${says}`;
@@ -75,7 +82,7 @@ function examineDnsSecrets({ dns_providers: providers }: Config, dataDir: string
     const file = path.resolve(dataDir, settings[field]);
     const key = `dns_providers.${name}.${field}`;
     const text = examineSecret(file, key, isTsig);
-    return text === undefined ? [] : [{ key, text }];
+    return text === undefined ? warnOfExposure(file, key) : [{ key, text }];
   });
 }
 
@@ -84,14 +91,38 @@ function examineRelayFiles(config: Config, dataDir: string): NamedFileFault[] {
   return [...usedRelays(config)].flatMap((name) => {
     const settings = config.relays[name];
     if (!settings) return [];
-    return (['ca_file', 'password_file', 'token_file'] as const).flatMap((field): NamedFileFault[] => {
+    const files = (['ca_file', 'password_file', 'token_file'] as const).flatMap((field): NamedFileFault[] => {
       if (settings[field] === '') return [];
       const file = path.resolve(dataDir, settings[field]);
       const key = `relays.${name}.${field}`;
       const text = examineRelayFile(file, key, field === 'ca_file');
-      return text === undefined ? [] : [{ key, text }];
+      if (text !== undefined) return [{ key, text }];
+      return field === 'ca_file' ? [] : warnOfExposure(file, key);
     });
+    return [...files, ...warnOfOtherTls(name, settings)];
   });
+}
+
+/** Names what the well-known ports of mail servers expect. */
+const TLS_OF_PORTS: Readonly<Record<number, RelaySettings['tls']>> = {
+  25: 'starttls',
+  465: 'implicit',
+  587: 'starttls',
+};
+
+/** Warns of a port that usually speaks TLS in the other way: a relay that waits for it says nothing at all. */
+function warnOfOtherTls(name: string, { port, tls }: RelaySettings): NamedFileFault[] {
+  const usual = TLS_OF_PORTS[port];
+  if (usual === undefined || usual === tls) return [];
+  const key = `relays.${name}.${tls === 'starttls' ? 'port' : 'tls'}`;
+  const text = `relays.${name} has port ${port} with tls = "${tls}"; servers at this port expect tls = "${usual}"`;
+  return [{ key, text, isWarning: true }];
+}
+
+/** Warns of a secret that other accounts can read; it works all the same. */
+function warnOfExposure(file: string, key: string): NamedFileFault[] {
+  const exposure = describeExposure(file);
+  return exposure === undefined ? [] : [{ key, text: `${file} (${key}) ${exposure}`, isWarning: true }];
 }
 
 function examineRelayFile(file: string, key: string, isCertificate: boolean): string | undefined {

@@ -6,7 +6,13 @@ import { readUserEmail } from '../../src/tenancy/users/index.ts';
 import { loadConfig, type Config, type Sources } from '../../src/platform/config/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { findInstallation, settingsOf } from '../installation.ts';
-import { askEverything, mustBeReadable, type Answers, type SetupOptions } from '../setup/answers.ts';
+import {
+  askEverything,
+  mustBeReadable,
+  warnOfOpenPassword,
+  type Answers,
+  type SetupOptions,
+} from '../setup/answers.ts';
 import { createAsker, type Asker } from '../setup/asking.ts';
 import { finish, type First } from '../setup/finish.ts';
 import { lookAtInstallation, settingsInWords, type Known } from '../setup/team-and-domain.ts';
@@ -36,6 +42,7 @@ export async function setup(options: SetupOptions): Promise<void> {
     const known = await lookAtInstallation(standing);
     const answers = await askForSettings(options, standing, asker);
     await mustBeReadable(answers, standing.dataDir);
+    await warnOfOpenPassword(answers, standing.dataDir);
     const edits = planSettings(answers, standing);
     const edited = withSettings(textOf(standing.file), edits, standing.file);
     const config = configOf(edited.text, standing.file, standing.env);

@@ -23,7 +23,7 @@ export async function testRelay(name: string, options: Options): Promise<void> {
   // Root may read secrets that the account of the service may not.
   becomeOwnerOf(dataDir);
   const examination = await examineConfiguredRelay(config, name, settings, dataDir);
-  const { isGood, faults, address, tls, transcript } = examination;
+  const { isGood, faults, address, tls, dialogues } = examination;
   if (options.json) {
     console.log(
       cleanJson({
@@ -32,10 +32,11 @@ export async function testRelay(name: string, options: Options): Promise<void> {
         address,
         tls: tls && { version: tls.version, cipher: tls.cipher },
         faults,
-        transcript,
+        transcript: dialogues.at(-1)?.transcript ?? [],
+        dialogues,
       }),
     );
-  } else for (const line of transcript) console.log(clean(line));
+  } else printDialogues(dialogues);
   if (!isGood) throw new OperatorFault(explainFault(name, faults));
   if (!options.json)
     console.log(
@@ -43,6 +44,13 @@ export async function testRelay(name: string, options: Options): Promise<void> {
         ? `\nThe relay ${name} can be connected to. It is used without a login; whether it takes mail so, the first email shows.`
         : `\nThe relay ${name} lets this server send, logged in as ${clean(settings.user)}.`,
     );
+}
+
+function printDialogues(dialogues: RelayExamination['dialogues']): void {
+  for (const [index, { address, transcript }] of dialogues.entries()) {
+    if (dialogues.length > 1) console.log(`${index === 0 ? '' : '\n'}Connection to ${address}:`);
+    for (const line of transcript) console.log(clean(line));
+  }
 }
 
 /** The examination of a relay by the settings that a server would have. */

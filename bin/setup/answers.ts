@@ -27,6 +27,7 @@ import path from 'node:path';
 import { examinePort25 } from '../../src/features/operations/doctor/index.ts';
 import { createInspector } from '../../src/platform/resolver/index.ts';
 import { asOwnerOf } from '../installation.ts';
+import { describeExposure } from '../../src/platform/secrets/index.ts';
 import type { Edit } from './settings-text.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import type { DataOptions } from '../commands/open.ts';
@@ -85,6 +86,16 @@ export async function mustBeReadable({ relay }: Pick<Answers, 'relay'>, dataDir:
       }
     });
   }
+}
+
+/** Warns where other accounts can read the password of the relay. */
+export async function warnOfOpenPassword({ relay }: Pick<Answers, 'relay'>, dataDir: string): Promise<void> {
+  const password = relay?.password;
+  // A typed password is written with a mode of its own.
+  if (password === undefined || password.typed !== undefined) return;
+  const exposure = await asOwnerOf(dataDir, async () => describeExposure(password.file));
+  if (exposure !== undefined)
+    process.stderr.write(`rasket: warning: --relay-password-file: ${password.file} ${exposure}\n`);
 }
 
 const BLOCKED =

@@ -28,8 +28,9 @@ export const system = {
       ...Object.entries(services.checks).map(([name, check]) => run(services, name, check)),
     ]);
     const failed = checks.filter((check) => !check.ok).map((check) => check.name);
-    const body = { version, env: world.config.instance.env, checks, failed, findings: presentForAnybody(findings) };
-    if (failed.length === 0) return { status: findings.length === 0 ? 'ok' : 'degraded', ...body };
+    const shown = presentForAnybody(findings);
+    const body = { version, env: world.config.instance.env, checks, failed, findings: shown };
+    if (failed.length === 0) return { status: shown.length === 0 ? 'ok' : 'degraded', ...body };
     const error = {
       statusCode: 503,
       name: 'service_unavailable',

@@ -1,4 +1,5 @@
 // rasket config check --> the files that a configuration names, read as the server would
+import fs from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { makeCertificate } from '../rig/tls.ts';
 import { Desk } from './desk.ts';
@@ -73,7 +74,7 @@ describe('rasket config check', () => {
   });
 
   it('reads the files of relays that mail goes through, and quotes no secret', async () => {
-    desk.write('installed/relay/password', 'Correct-horse\n');
+    fs.chmodSync(desk.write('installed/relay/password', 'Correct-horse\n'), 0o600);
     desk.write('installed/relay/empty', '\n');
     const relay = (name: string, lines: string): string =>
       `[relays.${name}]\nhost = "smtp.example.com"\nuser = "me"\ndomains = ["${name}.example"]\n${lines}`;
@@ -90,6 +91,55 @@ describe('rasket config check', () => {
       expect.stringMatching(/none \(relays\.lost\.token_file\) cannot be read \(ENOENT\)/),
     ]);
     expect(ended.stderr).not.toContain('Correct-horse');
+  });
+
+  it('warns of a secret that other accounts can read, and of settings that they can use, with the command to type', async () => {
+    const relay = (name: string, lines: string): string =>
+      `[relays.${name}]\nhost = "smtp.example.com"\nuser = "me"\ndomains = ["${name}.example"]\n${lines}`;
+    for (const name of ['password', 'token', 'closed']) desk.write(`installed/relay/${name}`, 'Correct-horse\n');
+    fs.chmodSync(desk.at('installed/relay/password'), 0o644);
+    fs.chmodSync(desk.at('installed/relay/token'), 0o604);
+    fs.chmodSync(desk.at('installed/relay/closed'), 0o640);
+    const toml =
+      relay('one', 'password_file = "relay/password"\n') +
+      relay('two', 'token_file = "relay/token"\n') +
+      relay('three', 'password_file = "relay/closed"\n');
+    const ended = await check(toml);
+    expect(ended).toMatchObject({ code: 0, stdout: 'rasket.toml is good.\n' });
+    const password = desk.at('installed/relay/password');
+    const token = desk.at('installed/relay/token');
+    expect(ended.stderr.trim().split('\n')).toEqual([
+      `rasket: warning: rasket.toml:7: ${password} (relays.one.password_file) can be used by other accounts (mode 0644); run: chmod 640 ${password}`,
+      `rasket: warning: rasket.toml:12: ${token} (relays.two.token_file) can be used by other accounts (mode 0604); run: chmod 600 ${token}`,
+    ]);
+    const inFile = relay('one', 'password = "Correct-horse"\n');
+    expect((await check(inFile)).stderr).toBe(
+      'rasket: warning: rasket.toml can be used by other accounts (mode 0644); run: chmod 640 rasket.toml\n',
+    );
+    fs.chmodSync(desk.at('rasket.toml'), 0o640);
+    expect((await check(inFile)).stderr).toBe('');
+    fs.chmodSync(desk.at('rasket.toml'), 0o646);
+    const open = await check('');
+    expect(open).toMatchObject({ code: 0, stdout: 'rasket.toml is good.\n' });
+    expect(open.stderr).toContain('(mode 0646); run: chmod 640 rasket.toml');
+    fs.chmodSync(desk.at('rasket.toml'), 0o644);
+    expect((await check('')).stderr).toBe('');
+  });
+
+  it('warns of a port that expects the other mode of TLS', async () => {
+    const relay = (name: string, lines: string): string =>
+      `[relays.${name}]\nhost = "smtp.example.com"\ndomains = ["${name}.example"]\n${lines}`;
+    const ended = await check(
+      relay('one', 'port = 465\n') +
+        relay('two', 'port = 587\ntls = "implicit"\n') +
+        relay('three', 'port = 2465\ntls = "implicit"\n') +
+        relay('four', 'port = 465\ntls = "implicit"\n'),
+    );
+    expect(ended).toMatchObject({ code: 0, stdout: 'rasket.toml is good.\n' });
+    expect(ended.stderr.trim().split('\n')).toEqual([
+      'rasket: warning: rasket.toml:6: relays.one has port 465 with tls = "starttls"; servers at this port expect tls = "implicit"',
+      'rasket: warning: rasket.toml:11: relays.two has port 587 with tls = "implicit"; servers at this port expect tls = "starttls"',
+    ]);
   });
 
   it('warns of a certificate that has expired, which stops no server', async () => {

@@ -103,6 +103,37 @@ describe('rasket relays test', () => {
     expect(stdout + stderr).not.toContain(SECRET);
   });
 
+  it('prints the dialogue with each address that it tried', async () => {
+    await given({ alsoAt: ['127.0.0.2'], greeting: '421 4.3.2 Busy' });
+    dns.set(RELAY, 'A', ['127.0.0.1', '127.0.0.2']);
+    const { code, stdout } = await rasket('test', 'ses');
+    expect(code).toBe(1);
+    for (const address of ['127.0.0.1', '127.0.0.2'])
+      expect(stdout).toContain(`Connection to ${address}:\nS: 421 4.3.2 Busy\n`);
+    const { stdout: json } = await rasket('test', 'ses', '--json');
+    expect(
+      (JSON.parse(json) as { dialogues: { address: string }[] }).dialogues.map(({ address }) => address).sort(),
+    ).toEqual(['127.0.0.1', '127.0.0.2']);
+  });
+
+  it('hints at the other mode of TLS where the server says nothing before it, or speaks before it', async () => {
+    await given({ greeting: 'drop' });
+    const silent = await rasket('test', 'ses');
+    expect(silent.code).toBe(1);
+    expect(silent.stderr).toContain('no greeting came; if the server speaks TLS from the first byte');
+    expect(silent.stderr).toContain('set relays.ses.tls = "implicit"');
+    await sink.close();
+    await given();
+    desk.write(
+      'rasket.toml',
+      fs.readFileSync(desk.at('rasket.toml'), 'utf8').replace(/^user = /m, 'tls = "implicit"\nuser = '),
+    );
+    const plain = await rasket('test', 'ses');
+    expect(plain.code).toBe(1);
+    expect(plain.stderr).toContain('if the server begins TLS by STARTTLS');
+    expect(plain.stderr).toContain('set relays.ses.tls = "starttls"');
+  });
+
   it('says that the certificate is for another name, and logs in nowhere', async () => {
     const other = makeCertificate({ names: ['other.example'] });
     await given({ certificate: other });

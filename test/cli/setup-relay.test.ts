@@ -40,7 +40,7 @@ beforeEach(async () => {
     RASKET_INSTANCE_HOST: undefined,
   };
   desk.write('ca.pem', certificate.cert);
-  desk.write('password', `${SECRET}\n`);
+  fs.chmodSync(desk.write('password', `${SECRET}\n`), 0o644);
 });
 afterEach(async () => {
   await desk.clear();
@@ -88,6 +88,11 @@ describe('rasket setup where port 25 is blocked', () => {
     const relay = ['--relay', `${RELAY}:${sink.port}`, '--relay-user', 'me', '--relay-spf', 'spf.relay.test'];
     const { code, stdout, stderr } = await setUp(...relay, '--relay-password-file', desk.at('password'));
     expect(code, stderr).toBe(0);
+    const file = desk.at('password');
+    expect(stderr).toContain(
+      `rasket: warning: --relay-password-file: ${file} can be used by other accounts (mode 0644)`,
+    );
+    expect(stderr).toContain(`run: chmod 640 ${file}\n`);
     expect(settings()).toContain('relay = "main"');
     expect(settings()).toContain(`ca_file = "${desk.at('ca.pem')}"\n`);
     expect(settings()).toContain(`password_file = "${desk.at('password')}"`);

@@ -85,6 +85,20 @@ describe('Feedback-ID', () => {
     await expectSigned(scene, findArrived(scene, 'Own id')[0], 'feedback-id');
   });
 
+  it('given twice in different case is one header, and an empty value means none', async () => {
+    const mail = await mailIn(scene);
+    const twice = { 'feedback-id': 'a:b:c:acme-shop', 'Feedback-ID': 'd:e:f:acme-shop', 'X-Other': '1' };
+    await mail.send('ann@one.example', { subject: 'Given twice', headers: twice });
+    await mail.send('ann@one.example', { subject: 'Given empty', headers: { 'Feedback-ID': '' } });
+    await mail.send('ann@one.example', { subject: 'Given blank', headers: { 'feedback-id': ' ' } });
+    await scene.settled();
+    expect(readOnly(scene, 'Given twice', 'feedback-id')).toEqual(['d:e:f:acme-shop']);
+    expect(readOnly(scene, 'Given twice', 'x-other')).toEqual(['1']);
+    expect(readOnly(scene, 'Given empty', 'feedback-id')).toEqual([]);
+    expect(readOnly(scene, 'Given blank', 'feedback-id')).toEqual([]);
+    await expectSigned(scene, findArrived(scene, 'Given twice')[0], 'feedback-id');
+  });
+
   it('is added to a message that a client composed, and nothing else of it changes', async () => {
     const mail = await mailIn(scene);
     const from = `a@${mail.domain.name}`;

@@ -56,7 +56,7 @@ describe('refusals by receivers', () => {
     expect(await readAll()).toMatchObject([
       {
         code: 'server_refused',
-        severity: 'error',
+        severity: 'warning',
         subjects: ['ptr.example (eu-west-1): ptr_helo'],
         since,
         summary: `ptr.example refuses mail because of reverse DNS or the EHLO name of this server (ptr_helo), 6 times since ${since}: ${PTR}.`,
@@ -98,6 +98,56 @@ describe('refusals by receivers', () => {
     expect(await readOwn(mail.team)).toHaveLength(1);
     await sendAll(mail, 'b', 1, 'auth.example');
     expect(await readOwn(mail.team)).toEqual([]);
+  });
+
+  it('a finding about one receiver is a warning that /ready leaves out, and three independent receivers are an error', async () => {
+    const mail = await mailIn(scene);
+    const readReady = async (): Promise<{ status: string; findings: Told[] }> => {
+      const { status, findings } = (await scene.api('GET', '/ready')).body as { status: string; findings: Told[] };
+      return { status, findings: findings.filter(isRefused) };
+    };
+    const before = await readReady();
+    for (const [at, domain] of ['one.example', 'two.example', 'three.example'].entries()) {
+      // Names below one registered domain are one receiver, however many there are.
+      refuse(domain, PTR, `mx.${'abc'.charAt(at)}.spiteful.test`);
+      await sendAll(mail, 'a', 5, domain);
+    }
+    expect(await readAll()).toMatchObject([{ code: 'server_refused', severity: 'warning' }]);
+    expect(await readReady()).toEqual(before);
+    refuse('auth.example', AUTH);
+    await sendAll(mail, 'a', 5, 'auth.example');
+    expect(await readAll()).toMatchObject([
+      { code: 'server_refused' },
+      { code: 'domain_refused', severity: 'warning' },
+    ]);
+    expect(await readReady()).toEqual(before);
+    for (const domain of ['four.example', 'five.test']) {
+      refuse(domain, PTR);
+      await sendAll(mail, 'a', 5, domain);
+    }
+    expect(await readAll()).toMatchObject([{ code: 'server_refused', severity: 'error' }, { code: 'domain_refused' }]);
+    expect(await readOwn(mail.team)).toMatchObject([{ code: 'server_refused', severity: 'error' }, {}]);
+    expect(await readReady()).toMatchObject({
+      status: 'degraded',
+      findings: [{ code: 'server_refused', severity: 'error' }],
+    });
+    for (const domain of ['one.example', 'two.example', 'three.example', 'auth.example', 'four.example', 'five.test']) {
+      replies.delete(domain);
+      await sendAll(mail, 'b', 1, domain);
+    }
+    expect(await readAll()).toEqual([]);
+  });
+
+  it('a finding quotes at most 200 characters of a reply, and its URL as plain text', async () => {
+    const mail = await mailIn(scene);
+    refuse('long.example', `${PTR}, see https://long.example/why?ip=1 ${'and so on '.repeat(100)}`);
+    await sendAll(mail, 'a', 5, 'long.example');
+    const [told] = await readAll();
+    const [, quoted = ''] = /Z: (.*)\.$/.exec(told?.summary ?? '') ?? [];
+    expect(quoted).toMatch(/^550 5\.7\.25 .* see https:\/\/long\.example\/why\?ip=1 and so on .*…$/);
+    expect(quoted).toHaveLength(200);
+    replies.delete('long.example');
+    await sendAll(mail, 'b', 1, 'long.example');
   });
 
   it('a finding about refusals ends a day after the last one', async () => {

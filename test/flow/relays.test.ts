@@ -108,6 +108,16 @@ describe('mail through a relay', () => {
     expect((await mail.detail(id, 'email.failed')).failed).toMatchObject({ reason: 'relay_misconfigured' });
   });
 
+  it('a relay that refuses the login at length is quoted in its beginning alone', async () => {
+    const lines = Array.from({ length: 100 }, () => `535-5.7.8 Authentication failed ${'x'.repeat(3000)}`);
+    await given({ auth: { answer: [...lines, '535 5.7.8 Bye'].join('\r\n') } });
+    await mail.send('a@y.example');
+    await scene.settled();
+    const { body } = await scene.api('GET', '/operator/findings', { key: await scene.operator() });
+    expect(body.findings).toMatchObject([{ summary: expect.stringContaining('535 5.7.8 Authentication failed xxx') }]);
+    expect(body.findings[0].summary.length).toBeLessThan(1200);
+  });
+
   it('goes out with a new password without a restart, and the finding ends', async () => {
     await given({ password: 'not-the-password' });
     const id = await mail.send('a@y.example');

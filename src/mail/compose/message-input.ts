@@ -77,9 +77,20 @@ export async function messageInput(
 
 /** The headers that the sender or its stream added, then those for receivers that are not among them. */
 function extraHeaders({ config }: World, row: EmailRow, domain: SigningDomain): HeaderField[] {
-  const own = row.headers === null ? [] : (JSON.parse(row.headers) as HeaderField[]);
-  const written = new Set(own.map(([name]) => name.toLowerCase()));
+  const stored = row.headers === null ? [] : (JSON.parse(row.headers) as HeaderField[]);
+  const written = new Set(stored.map(([name]) => name.toLowerCase()));
+  const own = withoutRepeated(stored, 'feedback-id');
   return [...own, ...listReceiverHeaders(config.delivery, row, domain.name, written)];
+}
+
+/**
+ * Keeps the last field of a name that may be given once, whose letter case makes several of it in JSON. An empty value says
+ * that the message is to have none.
+ */
+function withoutRepeated(fields: readonly HeaderField[], lower: string): HeaderField[] {
+  const isMeant = ([name]: HeaderField): boolean => name.toLowerCase() === lower;
+  const last = fields.findLast(isMeant);
+  return fields.filter((field) => !isMeant(field) || (field === last && field[1].trim() !== ''));
 }
 
 /**

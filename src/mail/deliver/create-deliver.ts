@@ -7,6 +7,7 @@ import type { Resolver } from '../../platform/resolver/index.ts';
 import { FamilyChoice, familyOf, isRefusalByRule, isRefusalOfV6 } from './address-family.ts';
 import type { Place, PoolStats } from './destination-pool.ts';
 import { createDestinationPool } from './destination-pool.ts';
+import { cutText } from './cut-text.ts';
 import { endingOf, type Ending } from './ending.ts';
 import type { Route } from './mx-route.ts';
 import { planRelay, planRoute } from './mx-route.ts';
@@ -185,7 +186,7 @@ function createNetwork(options: DeliverOptions): Delivery {
     const wrong = outcomes.find((outcome) => outcome.kind === 'deferred' && outcome.reason === 'relay_misconfigured');
     if (wrong?.kind !== 'deferred') return void troubles.delete(relay.name);
     const since = troubles.get(relay.name)?.since ?? clock.now();
-    troubles.set(relay.name, { relay: relay.name, detail: wrong.detail, since });
+    troubles.set(relay.name, { relay: relay.name, detail: cutText(wrong.detail), since });
   };
 
   const tryOnce = async (job: RoutedJob, ctx: DeliverContext, fresh: boolean): Promise<Try | 'stale'> => {

@@ -1,5 +1,6 @@
 import { systemClock } from '../../platform/clock/index.ts';
 import type { Resolver } from '../../platform/resolver/index.ts';
+import { cutText } from './cut-text.ts';
 import type { TlsInfo } from './delivery-job.ts';
 import { planRelay } from './mx-route.ts';
 import type { Relay } from './relay.ts';
@@ -16,8 +17,8 @@ export interface RelayExamination {
   /** The address of the relay that was spoken to. */
   address: string | null;
   tls: TlsInfo;
-  /** Commands and replies, without secrets. */
-  transcript: string[];
+  /** Commands and replies of each address that a connection was begun to, without secrets. */
+  dialogues: { address: string; transcript: string[] }[];
 }
 
 export interface ExaminationOptions {
@@ -32,7 +33,7 @@ export async function examineRelay(
   relay: Relay,
   { resolver, heloName, openMs, signal }: ExaminationOptions,
 ): Promise<RelayExamination> {
-  const ended: RelayExamination = { isGood: false, faults: [], address: null, tls: null, transcript: [] };
+  const ended: RelayExamination = { isGood: false, faults: [], address: null, tls: null, dialogues: [] };
   const route = await planRelay(relay, { resolver });
   if (route.kind !== 'route') {
     const fault = route.reason === 'relay_misconfigured' ? { fault: 'settings' as const } : {};
@@ -53,12 +54,13 @@ export async function examineRelay(
       const gone = new Promise<void>((done) => (connection.onClosed = done));
       connection.quit(RFC_TIMEOUTS.quitMs);
       await gone;
-      const { address, transcript } = connection;
-      return { isGood: true, faults: ended.faults, address, tls, transcript: transcript.lines() };
+      const { address } = connection;
+      const dialogues = [...ended.dialogues, { address, transcript: connection.transcript.lines() }];
+      return { isGood: true, faults: ended.faults, address, tls, dialogues };
     }
-    ended.faults.push(opened.detail);
+    ended.faults.push(cutText(opened.detail));
     ended.address = target.address;
-    ended.transcript = opened.transcript ?? [];
+    if (opened.transcript) ended.dialogues.push({ address: target.address, transcript: opened.transcript });
     if (opened.reason !== 'relay_misconfigured') continue;
     ended.fault = opened.reply !== undefined && wantsLogin(opened.reply) ? 'login' : 'settings';
     // What one address refuses, another one of the same relay refuses too.

@@ -2,6 +2,7 @@
 // final dot is never written before the hand-off is durable, that a failure after the dot is never taken for retryable,
 // and that network trouble comes back as an outcome, not as an exception. It never decides when to try again.
 export { createCapture } from './capture.ts';
+export { cutText, PEER_TEXT_CHARS_MAX } from './cut-text.ts';
 export { createDeliver } from './create-deliver.ts';
 export { deliverOptionsOf, createRelayChoice, hasDomainRelays, readRelay } from './deliver-options.ts';
 export { examineRelay, type RelayExamination } from './examine-relay.ts';

@@ -145,7 +145,7 @@ async function greet(connection: SmtpConnection, target: Target, options: Openin
   const mx = `${target.host} [${target.address}]`;
   if (options.relay?.tls === 'implicit') return greetOverTls(connection, target, options, mx);
   const greeting = await step(connection, undefined, timeouts.greetingMs);
-  if ('kind' in greeting) return failed(connection, mx, 'connecting', greeting);
+  if ('kind' in greeting) return failed(connection, mx, 'connecting', hintAtImplicitTls(greeting, options));
   if (greeting.code !== 220) return refused(connection, mx, 'the greeting', greeting, timeouts.quitMs);
   const hello = await sayHello(connection, options);
   if ('kind' in hello) return failed(connection, mx, 'EHLO', hello);
@@ -175,7 +175,10 @@ async function greetOverTls(
   const { timeouts } = options;
   if (connection.failure) return failed(connection, mx, 'connecting', connection.failure);
   const tls = await connection.startTls(target.host, timeouts.startTlsMs, options.tls);
-  if (!tls) return { ...failed(connection, mx, 'the TLS handshake', undefined), reason: 'tls_unavailable' as const };
+  if (!tls) {
+    const why = hintAtStartTls(connection.failure, options);
+    return { ...failed(connection, mx, 'the TLS handshake', why), reason: 'tls_unavailable' as const };
+  }
   if (!tls.authorized) return noTls(connection, mx, invalidCertificate(connection, options), options);
   const greeting = await step(connection, undefined, timeouts.greetingMs);
   if ('kind' in greeting) return failed(connection, mx, 'the greeting', greeting);
@@ -184,6 +187,21 @@ async function greetOverTls(
   if ('kind' in hello) return failed(connection, mx, 'EHLO', hello);
   if ('reply' in hello) return refused(connection, mx, 'EHLO', hello.reply, timeouts.quitMs);
   return loggedIn({ ...newSession(connection, target, options, hello), tls }, mx, options);
+}
+
+/** Adds what to set where a relay says nothing because it waits for TLS. */
+function hintAtImplicitTls(failure: Failure, { relay }: Pick<SessionOptions, 'relay'>): Failure {
+  const isSilent = failure.kind === 'timeout' || failure.kind === 'lost';
+  if (relay?.tls !== 'starttls' || !isSilent) return failure;
+  const hint = `no greeting came; if the server speaks TLS from the first byte, as at port 465, set relays.${relay.name}.tls = "implicit"`;
+  return { ...failure, detail: `${failure.detail}; ${hint}` };
+}
+
+/** Adds what to set where a relay may have greeted without TLS. */
+function hintAtStartTls(failure: Failure | undefined, { relay }: Pick<SessionOptions, 'relay'>): Failure | undefined {
+  if (failure === undefined || failure.kind === 'aborted' || relay?.tls !== 'implicit') return failure;
+  const hint = `if the server begins TLS by STARTTLS, as at ports 587 and 25, set relays.${relay.name}.tls = "starttls"`;
+  return { ...failure, detail: `${failure.detail}; ${hint}` };
 }
 
 /** Logs in where there are credentials; the caller has verified the certificate of the relay they are for. */

@@ -6,6 +6,7 @@ import type { World } from '../../platform/world/index.ts';
 import { nextAttempt } from '../../protocol/retry-schedule/index.ts';
 import { classifyReply } from '../../platform/reply-rules/index.ts';
 import { bounceOfReply, replyText, type Bounce, type ReplyCause } from '../../protocol/smtp-reply/index.ts';
+import { cutText, PEER_TEXT_CHARS_MAX } from '../deliver/index.ts';
 import type { DeliveryRow, Outcome } from '../queue/index.ts';
 
 type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
@@ -187,7 +188,7 @@ function deferred(
   }
   if ('giveUp' in next) {
     const message = `Delivery was given up after ${row.attempt} attempts in ${hours} hours. The last answer: ${first.detail}`;
-    const diagnosticCode = group.map(textOf);
+    const diagnosticCode = describeEach(group);
     done.events.push({
       type: 'email.bounced',
       data: { to, bounce: { type: 'Transient', subType: 'General', message, diagnosticCode } },
@@ -250,12 +251,16 @@ function isOfDestination({ reason, reply, cause }: Of<'deferred'>): boolean {
 const PASSES_BY_ITSELF: ReadonlySet<ReplyCause> = new Set(['greylist', 'recipient_rate', 'content', 'mailbox_full']);
 
 function delayOf(group: Of<'deferred'>[], expiresAt: number): EventData['email.delivery_delayed'] {
+  const diagnosticCodes = describeEach(group);
   return {
     to: group.map((outcome) => outcome.address),
     delay: {
       type: DELAY_TYPES[group[0]?.reason ?? ''] ?? 'Undetermined',
       expirationTime: isoTime(expiresAt),
-      delayedRecipients: group.map((outcome) => ({ emailAddress: outcome.address, diagnosticCode: textOf(outcome) })),
+      delayedRecipients: group.map((outcome, index) => ({
+        emailAddress: outcome.address,
+        diagnosticCode: diagnosticCodes[index] ?? '',
+      })),
     },
   };
 }
@@ -275,13 +280,13 @@ function bounced(world: World, row: DeliveryRow, done: Conclusion, group: Of<'bo
   const first = group[0];
   if (!first) return;
   const bounce = bounceFor(first);
-  const diagnosticCode = group.map(textOf);
+  const diagnosticCode = describeEach(group);
   done.events.push({
     type: 'email.bounced',
     data: { to, bounce: { ...bounce, message: first.detail, diagnosticCode } },
   });
   done.logLines.push((log) =>
-    log.bounced({ ...loggedAs(row), to, reason: first.reason, detail: diagnosticCode.join(' | ') }),
+    log.bounced({ ...loggedAs(row), to, reason: first.reason, detail: [...new Set(diagnosticCode)].join(' | ') }),
   );
   // Addresses of the simulator are not suppressed, or each could be used only once.
   if (bounce.type !== 'Permanent' || isSimulatorDomain(world.config, row.destination)) return;
@@ -346,6 +351,19 @@ function suppressedBecause(origin: Of<'suppressed'>['origin']): string {
   if (origin === 'opt_out')
     return 'The contact unsubscribed, left the topic or was deleted after this email was accepted, so nothing was sent to it.';
   return 'The address is on the suppression list of this team, so nothing was sent to it.';
+}
+
+/** Bounds what an event quotes for all of its recipients together. */
+const QUOTED_CHARS_MAX = 16_000;
+
+/** Returns how much an event quotes for each of so many recipients. */
+export const quotedCharsMax = (recipients: number): number =>
+  Math.min(PEER_TEXT_CHARS_MAX, Math.floor(QUOTED_CHARS_MAX / recipients));
+
+/** Quotes what was said about each recipient, less of it where there are many. */
+function describeEach(group: (Of<'deferred'> | Of<'bounced'>)[]): string[] {
+  const charsMax = quotedCharsMax(group.length);
+  return group.map((outcome) => cutText(textOf(outcome), charsMax));
 }
 
 const textOf = (outcome: Of<'deferred'> | Of<'bounced'>): string =>

@@ -3,6 +3,7 @@ import { replyRules } from '../../platform/reply-rules/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { CAUSES, findProvider, replyText, type ReplyCause } from '../../protocol/smtp-reply/index.ts';
 import { isReported, type Refusals } from '../../features/operations/findings/index.ts';
+import { cutText } from '../deliver/index.ts';
 import type { DeliveryRow, Outcome } from '../queue/index.ts';
 import { causeFor } from './conclude.ts';
 
@@ -12,7 +13,8 @@ const SEVERAL = 5;
 const RECENT_MS = 24 * 3_600_000;
 /** Bounds what a process remembers, however many receivers refuse; the one that refused longest ago is forgotten first. */
 const KEPT_MAX = 1000;
-const REPLY_CHARS_MAX = 300;
+/** What a finding quotes of a reply. */
+const REPLY_CHARS_MAX = 200;
 
 interface Counted extends Refusals {
   /** The first emails, as many as it takes to report them. */
@@ -52,7 +54,7 @@ export function createRefusalCounter({ clock, config }: Pick<World, 'clock' | 'c
       count: (before?.count ?? 0) + 1,
       since: before?.since ?? now,
       emailId: row.email_id,
-      reply: reply.slice(0, REPLY_CHARS_MAX),
+      reply: cutText(reply, REPLY_CHARS_MAX),
       emails,
       lastAt: now,
     });

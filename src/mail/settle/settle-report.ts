@@ -11,7 +11,8 @@ import { settleOutcomes } from './settle-outcomes.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import { classifyReply } from '../../platform/reply-rules/index.ts';
 import { bounceOfReply } from '../../protocol/smtp-reply/index.ts';
-import { nothingFollows, type Conclusion } from './conclude.ts';
+import { cutText } from '../deliver/index.ts';
+import { nothingFollows, quotedCharsMax, type Conclusion } from './conclude.ts';
 import { readAsked, wants } from '../../protocol/dsn/index.ts';
 
 const NOTICES = {
@@ -207,7 +208,7 @@ interface ReportedOutcome {
 function concludeReport(world: World, email: EmailRow, outcomes: readonly ReportedOutcome[]): Conclusion {
   const done = nothingFollows();
   for (const { kind, to, status, diagnostic: said, maySuppress } of outcomes) {
-    const diagnostic = [status, said].filter((part) => part).join(' ');
+    const diagnostic = cutText([status, said].filter((part) => part).join(' '), quotedCharsMax(to.length));
     switch (kind) {
       case 'delivered':
         done.events.push({ type: 'email.delivered', data: { to } });

@@ -12,6 +12,7 @@ import {
   type Tried,
 } from '../queue/index.ts';
 import type { Stream } from '../stream-rates/index.ts';
+import { boundOutcomes } from './bound-outcomes.ts';
 import { conclude, causeFor, isUntried, type Conclusion } from './conclude.ts';
 import { createRefusalCounter, type RefusalCounter } from './refusals.ts';
 import { settleOutcomes, type Settlement } from './settle-outcomes.ts';
@@ -20,7 +21,6 @@ import { readAsked, wants, type NoticeAction, type NoticeRecipient, type Notify 
 import type { NoticeOrder } from '../accept/index.ts';
 
 const TRANSCRIPT_CHARS_MAX = 8000;
-const REPLY_CHARS_MAX = 1000;
 
 /** The row of `delivery_attempts` for an attempt; undefined where it was broken off before it began and counts as none. */
 function attemptOf(
@@ -57,7 +57,7 @@ function describeTriedRecipient(outcome: Outcome): TriedRecipient {
     email: outcome.address,
     outcome: outcome.kind,
     reason: 'reason' in outcome ? outcome.reason : null,
-    reply: (said ?? detail)?.slice(0, REPLY_CHARS_MAX) ?? null,
+    reply: said ?? detail ?? null,
     cause: (outcome.kind === 'bounced' || outcome.kind === 'deferred' ? causeFor(outcome) : undefined) ?? null,
   };
 }
@@ -148,7 +148,8 @@ export function createSettle(
     await forgetFirstAttempts(tx, [...new Set(unsigned.map(({ row }) => row.email_id))]);
     return items.map((item) => ours.includes(item));
   });
-  return async (row, outcomes: Outcome[], tried) => {
+  return async (row, settled: Outcome[], tried) => {
+    const outcomes = boundOutcomes(settled);
     const conclusion = conclude(world, row, outcomes);
     const attempt = tried && attemptOf(world, row, outcomes, tried);
     const notices = noticesOf(world, row, outcomes, conclusion);

@@ -19,4 +19,4 @@ export {
   isSimulatorDomain,
   listSimulatorDomains,
 } from './settings.ts';
-export { placeOf, showConfig } from './show-config.ts';
+export { holdsSecret, placeOf, showConfig } from './show-config.ts';

@@ -23,8 +23,11 @@ function listEntries(config: Config): string[] {
   );
 }
 
+const readValue = (config: Config, key: string): unknown =>
+  key.split('.').reduce<unknown>((table, name) => (table as Record<string, unknown>)[name], config);
+
 function writeValue(config: Config, key: string): string {
-  const value = key.split('.').reduce<unknown>((table, name) => (table as Record<string, unknown>)[name], config);
+  const value = readValue(config, key);
   const kind = findKind(key);
   const shown = kind?.mask === undefined ? value : kind.mask(value);
   return stringify({ value: kind?.toToml(shown) })
@@ -46,6 +49,15 @@ function describeOrigin(source: Source, key: string): string {
       return '  # from an override';
   }
 }
+
+/** Tells whether the settings file itself holds a secret, such as the password of a relay. */
+export const holdsSecret = (config: Config, sources: Sources): boolean =>
+  listKeys(listEntries(config)).some((key) => {
+    if (sources.get(key) !== 'file') return false;
+    const value = readValue(config, key);
+    const mask = findKind(key)?.mask;
+    return mask !== undefined && mask(value) !== value;
+  });
 
 interface Read {
   sources: Sources;

@@ -19,5 +19,6 @@ export {
   type Secrets,
   makeRsaKey,
 } from './secrets.ts';
+export { describeExposure, OTHERS_WRITE } from './file-modes.ts';
 export { createPasswords, type PasswordCost, type Passwords } from './passwords.ts';
 export { hashToken, newToken, randomLetters, randomSecret, mailedTokens, type MailedTokens } from './tokens.ts';

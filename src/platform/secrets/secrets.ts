@@ -24,6 +24,7 @@ import {
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { formatMode, TOO_OPEN } from './file-modes.ts';
 
 /**
  * What `instance.key` holds, one key a line: the one in force first, then `next <key>` while nodes are being given the
@@ -41,8 +42,6 @@ export class InstanceKeyFault extends Error {
 }
 
 const KEY_BYTES = 32;
-/** Permissions that must not be set: any for others, and write for the group. A group may read the file. */
-const TOO_OPEN = 0o037;
 
 export const instanceKeyPath = (dataDir: string): string => path.join(dataDir, 'instance.key');
 
@@ -99,7 +98,7 @@ export function closeInstanceKey(dataDir: string): string | undefined {
   return withKeyFile(file, (handle) => {
     const { mode, uid } = fstatSync(handle);
     if ((mode & TOO_OPEN) === 0) return undefined;
-    const was = `0${(mode & 0o777).toString(8)}`;
+    const was = formatMode(mode);
     const refuse = (why: string): never => {
       throw new InstanceKeyFault(
         `${file} can be used by other accounts (mode ${was}) and ${why}; as root: chown ${ownName()} ${file} && chmod 600 ${file}`,

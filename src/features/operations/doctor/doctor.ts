@@ -99,14 +99,15 @@ export function createDoctor(world: World, { self, look }: Parts): Doctor {
 /** A line in the log for each change, and a notice to the command or URL of the settings, which goes out within a minute. Answers whether something grave has appeared. */
 async function noteInLog(world: World, findings: readonly Finding[]): Promise<boolean> {
   const { appeared, mended, flapping } = await noteChanges(world, findings);
-  for (const { code, summary, subjects, node, advice } of appeared) {
-    const level = severityOf(code) === 'error' ? 'error' : 'warn';
+  for (const finding of appeared) {
+    const { code, summary, subjects, node, advice } = finding;
+    const level = severityOf(finding) === 'error' ? 'error' : 'warn';
     world.log[level]({ code, subjects, node, summary, advice }, 'found: something is wrong');
   }
   for (const { code, subject, node } of mended) world.log.info({ code, subject, node }, 'mended: a finding is gone');
   for (const { code, subject, node } of flapping)
     world.log.warn({ code, subject, node }, 'a finding comes and goes; its next changes are told later');
-  return appeared.some(({ code }) => severityOf(code) === 'error');
+  return appeared.some((finding) => severityOf(finding) === 'error');
 }
 
 /** All checks at once, for as long as `doctor.seconds`; what has not ended by then is not known. */

@@ -32,6 +32,8 @@ export type { FindingCode };
 export interface Finding extends Omit<Presented, 'since' | 'severity'> {
   /** In milliseconds. */
   since: number | null;
+  /** Where it is not that of its code. */
+  severity?: Presented['severity'] | undefined;
   /** Refused domains, in the report of a node: whoever reads it names them to their teams. */
   refusals?: readonly Refusals[];
 }
@@ -151,12 +153,6 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}see what the relay says, correct its section [relays] or its password, and let the server load them; mail waits until then`,
     'rasket relays test',
   ),
-  server_refused: installation(
-    'error',
-    'A receiver refuses mail because of this server: its addresses, their names or their use.',
-    `${HERE}see what others see of it, and correct that; the refusals end with the next mail that the receiver takes`,
-    'rasket doctor',
-  ),
   resolver_failing: installation(
     'error',
     'The resolver does not answer, or answers for names that do not exist.',
@@ -223,8 +219,14 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'Enable it again once its endpoint answers',
     'rasket webhooks list',
   ),
+  server_refused: installation(
+    'warning',
+    'A receiver refuses mail because of this server: its addresses, their names or their use.',
+    `${HERE}see what others see of it, and correct that; the refusals end with the next mail that the receiver takes`,
+    'rasket doctor',
+  ),
   domain_refused: team(
-    'error',
+    'warning',
     'A receiver refuses mail because of its sending domain: authentication, sender or reputation.',
     'See what is wrong with the records of the domain',
     'rasket domains list',
@@ -403,6 +405,7 @@ export function findingOf(
     since = null,
     node = null,
     advice = KNOWN[code].advice,
+    severity,
   }: Partial<Omit<Finding, 'code'>> = {},
 ): Finding {
   return {
@@ -413,10 +416,23 @@ export function findingOf(
     advice,
     count: Math.min(COUNTED_MAX, Math.max(1, count)),
     subjects: subjects.slice(0, SUBJECTS_MAX),
+    ...(severity === undefined ? {} : { severity }),
   };
 }
 
 export const gravestFirst = (findings: readonly Finding[]): Finding[] =>
-  findings.toSorted((a, b) => ORDER.indexOf(a.code) - ORDER.indexOf(b.code));
+  findings.toSorted(
+    (a, b) =>
+      Number(severityOf(b) === 'error') - Number(severityOf(a) === 'error') ||
+      ORDER.indexOf(a.code) - ORDER.indexOf(b.code),
+  );
 
-export const severityOf = (code: FindingCode): Known['severity'] => KNOWN[code].severity;
+export const severityOf = ({ code, severity }: Pick<Finding, 'code' | 'severity'>): Known['severity'] =>
+  severity ?? KNOWN[code].severity;
+
+/** Codes of what receivers of mail say, which is believed only where several say so. */
+const SAID_BY_RECEIVERS: ReadonlySet<FindingCode> = new Set<FindingCode>(['server_refused', 'domain_refused']);
+
+/** Whether a finding shows that something is wrong here; one receiver can say of us what it likes. */
+export const isProven = (finding: Finding): boolean =>
+  !SAID_BY_RECEIVERS.has(finding.code) || severityOf(finding) === 'error';

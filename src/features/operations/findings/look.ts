@@ -7,7 +7,7 @@ import { listDamaged } from '../../../mail/contents/index.ts';
 import { hasUsers } from '../../../tenancy/users/index.ts';
 import { backupFindings } from './installation-findings.ts';
 import { lastExaminations, type Checked } from './examinations.ts';
-import { COUNTED_MAX, findingOf, gravestFirst, KNOWN, type Finding } from './finding.ts';
+import { COUNTED_MAX, findingOf, gravestFirst, isProven, KNOWN, severityOf, type Finding } from './finding.ts';
 import { missedPayments, oldestDue } from './findings.store.ts';
 import { liveNodes, type NodeReport } from './node-report.ts';
 import { findRefusedDomains } from './refusal-findings.ts';
@@ -62,12 +62,11 @@ export async function lookAtTeam(store: Store, teamId: string, own?: NodeReport)
 }
 
 /** A finding as anybody may hear it. */
-const inGeneral = ({ code, since }: Finding): Finding => findingOf(code, { since });
+const inGeneral = ({ code, since, severity }: Finding): Finding => findingOf(code, { since, severity });
 
-/** Several nodes may have the same to report. */
-const eachOnce = (findings: readonly Finding[]): Finding[] => [
-  ...new Map(findings.map((finding) => [finding.code, finding])).values(),
-];
+/** Keeps the gravest of each code: several nodes may have the same to report. */
+const eachOnce = (findings: readonly Finding[]): Finding[] =>
+  [...Map.groupBy(gravestFirst(findings), ({ code }) => code).values()].flatMap((alike) => alike.slice(0, 1));
 
 interface Machines extends Omit<Look, 'at'> {
   /** What nodes report of the domains of teams, to be named to these. */
@@ -194,7 +193,7 @@ async function ofCertificates({ config, db }: Store): Promise<Finding[]> {
 
 export const presentFinding = (finding: Finding) => ({
   code: finding.code,
-  severity: KNOWN[finding.code].severity,
+  severity: severityOf(finding),
   summary: finding.summary,
   count: finding.count,
   subjects: finding.subjects,
@@ -229,9 +228,9 @@ export const presentForOperator = ({ at, nodes, checks, findings }: Look) => ({
   findings: findings.map(presentFinding),
 });
 
-/** For callers without a credential: codes, and words that are the same on every installation. */
+/** For callers without a credential: codes, and words that are the same on every installation; only what is proven. */
 export const presentForAnybody = (findings: readonly Finding[]) =>
-  eachOnce(gravestFirst(findings)).map(({ code }) => {
-    const { severity, says, advice } = KNOWN[code];
-    return { code, severity, summary: says, advice };
+  eachOnce(findings.filter(isProven)).map((finding) => {
+    const { says, advice } = KNOWN[finding.code];
+    return { code: finding.code, severity: severityOf(finding), summary: says, advice };
   });

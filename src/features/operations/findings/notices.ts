@@ -108,7 +108,7 @@ function bodyOf(
     data: {
       host: config.instance.host,
       appeared: said.appeared.map(presentFinding),
-      mended: said.mended.map((one) => ({ ...one, severity: severityOf(one.code) })),
+      mended: said.mended.map((one) => ({ ...one, severity: severityOf(one) })),
       findings: said.findings.map(presentFinding),
     },
   });

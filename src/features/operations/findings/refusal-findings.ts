@@ -100,6 +100,17 @@ export async function findRefusedDomains(
   });
 }
 
+/** How many receivers have to refuse for one cause before the cause is believed to lie with us. */
+const INDEPENDENT_MIN = 3;
+
+/**
+ * Counts the receivers that are run by different people. The name of a mail server costs nothing, so all below one registered
+ * domain are one; where registrations are of three labels, too many are taken for one.
+ */
+function countIndependent(refusals: readonly Refusals[]): number {
+  return new Set(refusals.map(({ receiver }) => receiver.split('.').slice(-2).join('.'))).size;
+}
+
 /** Makes one finding of each cause. Its summary is about the receiver that refused most. */
 function reportEach(
   code: 'server_refused' | 'domain_refused',
@@ -111,8 +122,10 @@ function reportEach(
     const { because, words, command } = isOwnerCause(cause) ? FOR_OWNER[cause] : FOR_OPERATOR[cause];
     const whose = code === 'domain_refused' ? `of ${nameSubject(most)} ` : '';
     const more = others.length === 0 ? '' : ` ${others.length} more ${others.length === 1 ? 'does' : 'do'} so.`;
+    const isOurFault = code === 'server_refused' && countIndependent(those) >= INDEPENDENT_MIN;
     const times = `${most.count} times since ${isoTime(most.since)}`;
     return findingOf(code, {
+      severity: isOurFault ? 'error' : 'warning',
       summary: `${most.receiver} refuses mail ${whose}because of ${because} (${cause}), ${times}: ${most.reply}.${more}`,
       subjects: [...new Set(those.map((one) => `${nameSubject(one)}: ${cause}`))],
       since: Math.min(...those.map(({ since }) => since)),

@@ -65,8 +65,10 @@ export function watchInstallation(world: World, { node, version }: { node: Node;
     return [{ value: oldestAt === null ? 0 : Math.max(0, (clock.now() - Date.parse(oldestAt)) / 1000) }];
   });
   meter.watch('rasket_findings', async () => {
-    const counts = Map.groupBy((await node.look()).findings, ({ code }) => code);
-    return [...counts].map(([code, { length: value }]) => ({ value, labels: { code, severity: severityOf(code) } }));
+    const alike = Map.groupBy((await node.look()).findings, (one) => `${one.code} ${severityOf(one)}`);
+    return [...alike.values()].flatMap(({ 0: first, length: value }) =>
+      first === undefined ? [] : [{ value, labels: { code: first.code, severity: severityOf(first) } }],
+    );
   });
   meter.watch('rasket_nodes', async () => [{ value: (await node.look()).nodes.length }]);
   meter.watch('rasket_disk_free_bytes', async () => {
