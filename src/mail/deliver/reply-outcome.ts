@@ -4,7 +4,7 @@ import type { JobOutcome } from './delivery-job.ts';
 import type { SmtpSession } from './smtp-session.ts';
 
 /** Who answered: the name of its host, and of the relay that it is. */
-type Answering = Pick<SmtpSession, 'mx' | 'relay' | 'isAnonymous'>;
+type Answering = Pick<SmtpSession, 'mx' | 'relay' | 'isSmarthost' | 'isAnonymous'>;
 
 /** Whether a relay says that the operator has to change the login (RFC 4954 §6). A server that is no relay never asks for one. */
 export const wantsLogin = ({ code, enhanced = '' }: Reply): boolean =>
@@ -16,14 +16,17 @@ const isRefusalWithoutLogin = ({ enhanced = '' }: Reply, { isAnonymous }: Answer
 
 /** The outcome for a recipient when a step was not answered with success (RFC 5321 §4.2.1). */
 export function outcomeOf(reply: Reply, step: ReplyStage, from: Answering, recipient: string): JobOutcome {
-  const { mx, relay } = from;
+  const { mx, relay, isSmarthost = false } = from;
   const detail = `${mx} answered ${step} with ${replyText(reply)}`;
   if (reply.code < 400 || reply.code >= 600) return { kind: 'deferred', reason: 'protocol_error', detail, reply, mx };
-  const throughRelay = relay !== undefined;
-  const { cause, waitMs } = classifyReply({ reply, stage: step, mx, recipient, throughRelay });
+  const throughRelay = relay !== undefined || isSmarthost;
+  const judged = classifyReply({ reply, stage: step, mx, recipient, throughRelay });
+  const { waitMs } = judged;
+  // A smarthost has no section of the settings that could be corrected.
+  const cause = judged.cause === 'relay_misconfigured' && relay === undefined ? 'relay' : judged.cause;
   const isRefusalOfUs =
     cause === 'relay_misconfigured' || (step !== 'the message' && isRefusalWithoutLogin(reply, from));
-  if (throughRelay && isRefusalOfUs)
+  if (relay !== undefined && isRefusalOfUs)
     return { kind: 'deferred', reason: 'relay_misconfigured', detail, reply, cause: 'relay_misconfigured', mx };
   if (!isRetried(reply, cause)) return { kind: 'bounced', reason: 'refused', detail, reply, cause, mx };
   return { kind: 'deferred', reason: 'refused_for_now', detail, reply, cause, mx, waitMs };

@@ -50,6 +50,8 @@ export interface SmtpSession {
   readonly mx: string;
   /** The name of the relay that the server is. */
   readonly relay?: string | undefined;
+  /** The server is the smarthost of a region: a relay without a login. */
+  readonly isSmarthost?: boolean;
   /** The relay offers a login, and the settings have none for it. */
   readonly isAnonymous?: boolean;
   readonly tls: TlsInfo;
@@ -177,9 +179,18 @@ async function greet(connection: SmtpConnection, target: Target, options: Openin
 const newSession = (
   connection: SmtpConnection,
   target: Target,
-  { timeouts }: SessionOptions,
+  { timeouts, relay }: SessionOptions,
   can: Capabilities,
-): SmtpSession => ({ connection, mx: target.host, tls: null, can, timeouts, used: 0, needsReset: false });
+): SmtpSession => ({
+  connection,
+  mx: target.host,
+  isSmarthost: relay?.tls === 'as asked',
+  tls: null,
+  can,
+  timeouts,
+  used: 0,
+  needsReset: false,
+});
 
 /** Begins with the handshake (RFC 8314), and greets after it. */
 async function greetOverTls(

@@ -214,6 +214,15 @@ describe('a refusal that is about this server or its message', () => {
     '550 5.2.1 Mail from your host is refused',
     '550 5.2.1 message refused',
     '550 invalid host name in EHLO',
+    '550 address 192.0.2.1 blocked',
+    '550 Your IPv6 address 2001:db8::1 is disabled',
+    '550 5.7.1 [192.0.2.1] address blocked',
+    '550 Your address is blocked',
+    '550 5.7.1 invalid domain in Message-ID',
+    '550 invalid address in From',
+    '550 5.1.1 Unencrypted mail refused',
+    '550 5.2.0 too many complaints',
+    '521 5.2.1 : (DNS:NR) http://postmaster.info.aol.com',
   ])('suppresses nobody after RCPT TO: %s', (line) => {
     expect(suppressesBy(line, 'RCPT TO')).toBe(false);
   });
@@ -296,6 +305,10 @@ describe('what a relay says', () => {
       'authentication',
     ],
     ['RCPT TO', '550 5.1.1 User unknown', 'recipient_unknown'],
+    ['RCPT TO', '550 5.2.1 This account has been suspended', 'recipient_inactive'],
+    ['RCPT TO', '550 5.2.1 Account disabled', 'recipient_inactive'],
+    ['RCPT TO', '550 5.7.1 You do not have permission to send to this recipient', 'receiver_policy'],
+    ['RCPT TO', '550 5.1.2 <bad@victim.example>: host mx.other.example said: 550 Domain unknown', 'domain_unknown'],
     ['RCPT TO', '550 5.0.0 No such user here', 'recipient_unknown'],
     ['RCPT TO', '525 5.7.13 The account of the recipient is disabled', 'recipient_inactive'],
     ['RCPT TO', '550 5.1.0 Address rejected', 'receiver_policy'],

@@ -205,7 +205,8 @@ function judgeStage(rule: ReplyRule, reply: JudgedReply): ReplyCause {
   const isAfterData = stage === 'DATA' || stage === 'the message';
   if (!isOfRecipient && !(isAfterData && namesAddress(text, recipient))) return 'receiver_policy';
   if (isWordless(rule, reply.enhanced)) return 'receiver_policy';
-  if (cause === 'domain_unknown' && namesOtherDomain(text, recipient)) return 'sender_address';
+  if (cause === 'domain_unknown' && !namesAddress(text, recipient) && namesOtherDomain(text, recipient))
+    return 'sender_address';
   return reply.isOfRelay && !isClearOfRelay(cause, reply) ? 'receiver_policy' : cause;
 }
 
