@@ -283,13 +283,22 @@ describe('a destination that failed', () => {
     const detail = `${MX} [127.0.0.1]: the greeting: 421 4.3.2 Not now`;
     const reply = { code: 421, enhanced: '4.3.2', lines: ['Not now'] };
     expect(outcomes.slice(0, 2)).toEqual([
-      { kind: 'deferred', address: 'a@y.example', reason: 'refused_for_now', detail, reply, mx: MX },
+      {
+        kind: 'deferred',
+        address: 'a@y.example',
+        reason: 'refused_for_now',
+        detail,
+        reply,
+        cause: 'receiver_trouble',
+        mx: MX,
+      },
       {
         kind: 'deferred',
         address: 'a@y.example',
         reason: 'destination_down',
         detail: `Not tried, since a moment ago: ${detail}`,
         reply,
+        cause: 'receiver_trouble',
         mx: MX,
       },
     ]);

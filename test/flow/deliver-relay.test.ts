@@ -240,6 +240,20 @@ describe('what is wrong with a relay', () => {
   });
 });
 
+test('what a smarthost says of its customer bounces as a refusal to relay, and condemns no recipient', async () => {
+  const said = ['550 5.7.1 Account disabled', '550 Sorry', '550 5.1.1 User unknown'];
+  const port = await freePort();
+  await given({
+    choose: () => ({}),
+    deliver: { regionOf: () => ({ smarthost: { host: RELAY, port } }) },
+    sink: { port, auth: undefined, script: (command) => (command.startsWith('RCPT') ? said.shift() : undefined) },
+  });
+  const bounced = (cause: string) => [{ kind: 'bounced', reason: 'refused', cause }];
+  expect(await scene.send('a@y.example')).toMatchObject(bounced('relay'));
+  expect(await scene.send('b@y.example')).toMatchObject(bounced('receiver_policy'));
+  expect(await scene.send('c@y.example')).toMatchObject(bounced('recipient_unknown'));
+});
+
 describe('what passes by itself at a relay', () => {
   test('454 to a login defers the mail as the trouble of the relay', async () => {
     await given({ auth: { answer: '454 4.7.0 Temporary authentication failure' } });

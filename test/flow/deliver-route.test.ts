@@ -69,6 +69,7 @@ test('when no host greets, what they said defers the mail', async () => {
         /^first\.y\.example \[127\.0\.0\.2\]: connecting: .*ECONNREFUSED.*; second\.y\.example \[127\.0\.0\.1\]: the greeting: 554 5\.7\.1 Not you$/,
       ),
       reply: { code: 554, enhanced: '5.7.1', lines: ['Not you'] },
+      cause: 'receiver_policy',
       mx: 'second.y.example',
     })),
   );

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { advanceToNextAttempt, mailIn, MINUTE, type Mail } from './mail.ts';
 
@@ -13,6 +13,10 @@ const TO_RCPT: Readonly<Record<string, string>> = {
   'sender-domain': '550 Sender s@example.com has no A, AAAA, or MX DNS records.',
   rcpthosts: '553 sorry, that domain is not in my list of allowed rcpthosts (#5.7.1)',
   gone: '554 5.7.1 Recipient address rejected: Not in recipient list',
+  'client-host': '550 5.7.1 Client host not found',
+  callout: '550 Callout verification failed: user unknown at sender domain',
+  'ip-list': '553 Your IP is in our local list',
+  wordless: '550 Sorry',
 };
 
 let scene: Scene;
@@ -50,6 +54,10 @@ describe('a refusal', () => {
     ['spoofed', 'authentication', 'domain owner', 'General'],
     ['sender-domain', 'sender_address', 'domain owner', 'General'],
     ['rcpthosts', 'relay', 'operator', 'ContentRejected'],
+    ['client-host', 'ptr_helo', 'operator', 'General'],
+    ['callout', 'sender_address', 'domain owner', 'General'],
+    ['ip-list', 'ip_reputation', 'operator', 'ContentRejected'],
+    ['wordless', 'receiver_policy', 'sender', 'ContentRejected'],
   ])(
     'by %s means %s, which the %s has to mend, and suppresses no recipient',
     async (name, cause, responsible, subType) => {
@@ -85,6 +93,73 @@ describe('a refusal', () => {
     // The provider is known to count for an hour.
     expect(await advanceToNextAttempt(scene, id)).toBeGreaterThanOrEqual(60 * MINUTE);
     expect((await mail.account(id)).state).toBe('delivered');
+  });
+});
+
+const THREE = ['a@faults.example', 'b@faults.example', 'c@faults.example'];
+
+describe('a refusal before a recipient was named', () => {
+  const sendTo = async (sink: NonNullable<Parameters<typeof startScene>[0]>['sink']) => {
+    const refusing = await startScene({ sink });
+    onTestFinished(() => refusing.close());
+    const { send, account } = await mailIn(refusing);
+    const id = await send(THREE);
+    await refusing.settled();
+    return account(id);
+  };
+
+  it('in a greeting that says that the host takes no mail bounces and suppresses nobody', async () => {
+    expect(await sendTo({ greeting: '521 5.3.2 This host takes no mail' })).toMatchObject({
+      state: 'bounced',
+      suppressed: [],
+      waiting: [],
+    });
+  });
+
+  it.each(['521 Your host 192.0.2.1 is not welcome here', '554 5.7.1 This server does not accept mail from you'])(
+    'in the greeting %s waits and suppresses nobody',
+    async (greeting) => {
+      expect(await sendTo({ greeting })).toMatchObject({ state: 'delivery_delayed', suppressed: [], waiting: THREE });
+    },
+  );
+
+  it.each(['521 Your host is not welcome here', '550 This server does not accept mail from you', '556 No mail'])(
+    'of MAIL FROM with %s bounces and suppresses nobody',
+    async (answer) => {
+      const script = (command: string) => (command.startsWith('MAIL') ? answer : undefined);
+      expect(await sendTo({ script })).toMatchObject({ state: 'bounced', suppressed: [], waiting: [] });
+    },
+  );
+});
+
+describe('a refusal of the message itself', () => {
+  const refuse = async (refuseContent: string) => {
+    const refusing = await startScene({ sink: { refuseContent } });
+    onTestFinished(() => refusing.close());
+    const mailing = await mailIn(refusing);
+    const accountOf = async (to: string | string[]) => {
+      const id = await mailing.send(to);
+      await refusing.settled();
+      return mailing.account(id);
+    };
+    return { one: await accountOf('one@faults.example'), three: await accountOf(THREE) };
+  };
+
+  it.each(['550 5.1.1 Bulk mail not accepted here', '521 Your server does not accept mail', '550 5.1.1 User unknown'])(
+    'with %s bounces and suppresses nobody',
+    async (said) => {
+      const { one, three } = await refuse(said);
+      expect([one, three]).toMatchObject([
+        { state: 'bounced', suppressed: [] },
+        { state: 'bounced', suppressed: [] },
+      ]);
+    },
+  );
+
+  it('that names one of the recipients suppresses that one alone', async () => {
+    const { one, three } = await refuse('550 5.1.1 <b@faults.example>: User unknown');
+    expect(one).toMatchObject({ state: 'bounced', suppressed: [] });
+    expect(three).toMatchObject({ state: 'bounced', suppressed: ['b@faults.example'] });
   });
 });
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { freePort } from '../rig/free-port.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
-import type { SinkAuth } from '../rig/sink.ts';
+import type { SinkAuth, SinkOptions } from '../rig/sink.ts';
 import { makeCertificate } from '../rig/tls.ts';
 import { HOUR, mailIn, MINUTE, type Mail } from './mail.ts';
 
@@ -21,6 +21,7 @@ interface Given {
   relay?: Record<string, unknown>;
   password?: string;
   auth?: Partial<SinkAuth>;
+  sink?: SinkOptions;
   networkWaits?: 'by hand';
 }
 
@@ -30,11 +31,12 @@ async function given({
   relay,
   password = SECRET,
   auth,
+  sink,
   networkWaits,
 }: Given = {}): Promise<void> {
   const port = await freePort();
   scene = await startScene({
-    sink: { port, tls: 'starttls', certificate, auth: { user: USER, secret: SECRET, ...auth } },
+    sink: { port, tls: 'starttls', certificate, auth: { user: USER, secret: SECRET, ...auth }, ...sink },
     config: {
       delivery: { smtp_port: await freePort(), ...delivery },
       relays: {
@@ -116,6 +118,71 @@ describe('mail through a relay', () => {
     const { body } = await scene.api('GET', '/operator/findings', { key: await scene.operator() });
     expect(body.findings).toMatchObject([{ summary: expect.stringContaining('535 5.7.8 Authentication failed xxx') }]);
     expect(body.findings[0].summary.length).toBeLessThan(1200);
+
+  const toRcpt = (answer: string): SinkOptions => ({
+    script: (command) => (/^RCPT TO:<bad@/.test(command) ? answer : undefined),
+  });
+  const findings = async () => {
+    const { body } = await scene.api('GET', '/operator/findings', { key: await scene.operator() });
+    return body.findings as { code: string; subjects: string[] }[];
+  };
+
+  it.each<[string, SinkOptions]>([
+    ['RCPT TO with an account that is suspended', toRcpt('550 5.7.1 Your account has been suspended')],
+    ['RCPT TO with an account that is disabled', toRcpt('550 5.7.1 Account disabled')],
+    [
+      'RCPT TO with a sender that is not verified',
+      toRcpt(
+        '550 The from address does not match a verified Sender Identity. Mail cannot be sent until this error is resolved.',
+      ),
+    ],
+    ['RCPT TO with a sender it does not relay for', toRcpt('553 Relaying disallowed as s@shop.example')],
+    ['the final dot with an account that is suspended', { refuseContent: '550 5.7.1 Your account has been suspended' }],
+    [
+      'the final dot with a sender that is not verified',
+      {
+        refuseContent:
+          '554 Message rejected: Email address is not verified. The following identities failed the check in region US-EAST-1: a@x.example',
+      },
+    ],
+    ['the final dot with the wish for a login', { refuseContent: '530 5.7.0 Authentication required' }],
+    ['the final dot with a login that has expired', { refuseContent: '535 5.7.8 Expired' }],
+  ])('waits while the relay answers %s, which is a finding and no bounce', async (_, sink) => {
+    await given({ sink });
+    const id = await mail.send('bad@y.example');
+    await scene.settled();
+    expect(await mail.account(id)).toMatchObject({
+      state: 'delivery_delayed',
+      suppressed: [],
+      waiting: ['bad@y.example'],
+    });
+    expect((await attemptsOf(id))[0].recipients[0]).toMatchObject({ cause: 'relay_misconfigured' });
+    expect(await findings()).toMatchObject([{ code: 'relay_misconfigured', subjects: ['main'] }]);
+  });
+
+  it('is tried again when the quota of the account is used up', async () => {
+    await given({ sink: { refuseContent: '550 5.4.5 Daily sending quota exceeded' } });
+    const id = await mail.send('bad@y.example');
+    await scene.settled();
+    expect(await mail.account(id)).toMatchObject({ suppressed: [], waiting: ['bad@y.example'] });
+    expect((await attemptsOf(id))[0].recipients[0]).toMatchObject({ cause: 'rate' });
+    expect(await findings()).toEqual([]);
+  });
+
+  it('bounces for a recipient whose own server the relay quotes, which is no finding', async () => {
+    const answer = '550 5.1.0 <bad@y.example>: undeliverable: host mx said: 550 Relaying denied';
+    await given({ sink: toRcpt(answer) });
+    const id = await mail.send(['a@y.example', 'bad@y.example']);
+    await scene.settled();
+    expect(await mail.account(id)).toMatchObject({ suppressed: [], waiting: [] });
+    const outcomes = (await attemptsOf(id))[0].recipients.map(
+      ({ email, outcome }: { email: string; outcome: string }) => [email, outcome],
+    );
+    expect(outcomes).toEqual([
+      ['a@y.example', 'delivered'],
+      ['bad@y.example', 'bounced'],
+    ]);
+    expect(await findings()).toEqual([]);
   });
 
   it('goes out with a new password without a restart, and the finding ends', async () => {

@@ -1,29 +1,32 @@
 import { classifyReply } from '../../platform/reply-rules/index.ts';
-import { isRetried, replyText, type Reply, type ReplyCause, type ReplyStage } from '../../protocol/smtp-reply/index.ts';
+import { isRetried, replyText, type Reply, type ReplyStage } from '../../protocol/smtp-reply/index.ts';
 import type { JobOutcome } from './delivery-job.ts';
 import type { SmtpSession } from './smtp-session.ts';
 
 /** Who answered: the name of its host, and of the relay that it is. */
-type Answering = Pick<SmtpSession, 'mx' | 'relay' | 'isAnonymous'>;
+type Answering = Pick<SmtpSession, 'mx' | 'relay' | 'isSmarthost' | 'isAnonymous'>;
 
 /** Whether a relay says that the operator has to change the login (RFC 4954 §6). A server that is no relay never asks for one. */
 export const wantsLogin = ({ code, enhanced = '' }: Reply): boolean =>
   code === 530 || code === 535 || /^5\.7\.[89]$/.test(enhanced);
 
-/** Whether a relay refuses what it would take after a login, or from another address of ours: the operator's to change. */
-function isRefusalOfUs(reply: Reply, cause: ReplyCause | undefined, { relay, isAnonymous }: Answering): boolean {
-  if (relay === undefined) return false;
-  // Ports for submission answer "Access denied" to who is not logged in.
-  return wantsLogin(reply) || cause === 'relay' || (isAnonymous === true && /^5\.7\.[01]$/.test(reply.enhanced ?? ''));
-}
+/** Whether a relay without a login refuses what it would take after one. Ports for submission answer "Access denied" then. */
+const isRefusalWithoutLogin = ({ enhanced = '' }: Reply, { isAnonymous }: Answering): boolean =>
+  isAnonymous === true && /^5\.7\.[01]$/.test(enhanced);
 
 /** The outcome for a recipient when a step was not answered with success (RFC 5321 §4.2.1). */
-export function outcomeOf(reply: Reply, step: ReplyStage, from: Answering): JobOutcome {
-  const { mx } = from;
+export function outcomeOf(reply: Reply, step: ReplyStage, from: Answering, recipient: string): JobOutcome {
+  const { mx, relay, isSmarthost = false } = from;
   const detail = `${mx} answered ${step} with ${replyText(reply)}`;
   if (reply.code < 400 || reply.code >= 600) return { kind: 'deferred', reason: 'protocol_error', detail, reply, mx };
-  const { cause, waitMs } = classifyReply({ reply, stage: step, mx });
-  if (step !== 'the message' && isRefusalOfUs(reply, cause, from))
+  const throughRelay = relay !== undefined || isSmarthost;
+  const judged = classifyReply({ reply, stage: step, mx, recipient, throughRelay });
+  const { waitMs } = judged;
+  // A smarthost has no section of the settings that could be corrected.
+  const cause = judged.cause === 'relay_misconfigured' && relay === undefined ? 'relay' : judged.cause;
+  const isRefusalOfUs =
+    cause === 'relay_misconfigured' || (step !== 'the message' && isRefusalWithoutLogin(reply, from));
+  if (relay !== undefined && isRefusalOfUs)
     return { kind: 'deferred', reason: 'relay_misconfigured', detail, reply, cause: 'relay_misconfigured', mx };
   if (!isRetried(reply, cause)) return { kind: 'bounced', reason: 'refused', detail, reply, cause, mx };
   return { kind: 'deferred', reason: 'refused_for_now', detail, reply, cause, mx, waitMs };

@@ -1,5 +1,6 @@
 import type { Clock } from '../../platform/clock/index.ts';
 import type { Reply, ReplyCause } from '../../protocol/smtp-reply/index.ts';
+import { classifyReply } from '../../platform/reply-rules/index.ts';
 import { replyText } from '../../protocol/smtp-reply/index.ts';
 import { onAbort } from './abort-watch.ts';
 import type { Target } from './mx-route.ts';
@@ -49,6 +50,8 @@ export interface SmtpSession {
   readonly mx: string;
   /** The name of the relay that the server is. */
   readonly relay?: string | undefined;
+  /** The server is the smarthost of a region: a relay without a login. */
+  readonly isSmarthost?: boolean;
   /** The relay offers a login, and the settings have none for it. */
   readonly isAnonymous?: boolean;
   readonly tls: TlsInfo;
@@ -100,7 +103,8 @@ async function openRelay(target: Target, options: SessionOptions, relay: Relay):
       return { ...attempt, session: { ...attempt.session, relay: relay.name, isAnonymous } };
     }
     // A relay that answers 521 or 556 is the wrong server, which condemns no recipient.
-    const isMisconfigured = attempt.reason === 'tls_unavailable' || attempt.takesNoMail;
+    const isMisconfigured =
+      attempt.reason === 'tls_unavailable' || (attempt.reply !== undefined && meansNoMail(attempt.reply));
     if (!isMisconfigured) return attempt;
     return { ...misconfigured(attempt.detail, attempt.reply), transcript: attempt.transcript };
   } catch (error) {
@@ -123,7 +127,8 @@ interface OpeningOptions extends SessionOptions {
   login?: Login | undefined;
 }
 
-type Attempt = Extract<Opened, { kind: 'open' }> | (Extract<Opened, { kind: 'failed' }> & { handshakeFailed: boolean });
+type FailedAttempt = Extract<Opened, { kind: 'failed' }> & { handshakeFailed: boolean };
+type Attempt = Extract<Opened, { kind: 'open' }> | FailedAttempt;
 
 async function openOnce(target: Target, options: OpeningOptions): Promise<Attempt> {
   const connection = new SmtpConnection(options.clock, target, options);
@@ -133,12 +138,25 @@ async function openOnce(target: Target, options: OpeningOptions): Promise<Attemp
   try {
     await connection.connected(options.timeouts.connectMs);
     const attempt = await greet(connection, target, options);
-    return attempt.kind === 'open' ? attempt : { ...attempt, transcript: connection.transcript.lines() };
+    if (attempt.kind === 'open') return attempt;
+    return { ...judgeRefusal(attempt, target), transcript: connection.transcript.lines() };
   } finally {
     cancel();
     unwatch();
   }
 }
+
+/** Finds out why a server did not let us begin. That is never about a recipient: none has been named yet. */
+function judgeRefusal(attempt: FailedAttempt, target: Target): FailedAttempt {
+  const { reply } = attempt;
+  if (reply === undefined || attempt.cause !== undefined) return attempt;
+  const { cause, found } = classifyReply({ reply, stage: 'the greeting', mx: target.host });
+  if (cause === undefined) return attempt;
+  // RFC 7504: 521 and 556 say that no mail is taken at all, unless the words are about us.
+  return { ...attempt, cause, takesNoMail: meansNoMail(reply) && found === 'takes_no_mail' };
+}
+
+const meansNoMail = ({ code }: Reply): boolean => code === 521 || code === 556;
 
 async function greet(connection: SmtpConnection, target: Target, options: OpeningOptions): Promise<Attempt> {
   const { timeouts } = options;
@@ -161,9 +179,18 @@ async function greet(connection: SmtpConnection, target: Target, options: Openin
 const newSession = (
   connection: SmtpConnection,
   target: Target,
-  { timeouts }: SessionOptions,
+  { timeouts, relay }: SessionOptions,
   can: Capabilities,
-): SmtpSession => ({ connection, mx: target.host, tls: null, can, timeouts, used: 0, needsReset: false });
+): SmtpSession => ({
+  connection,
+  mx: target.host,
+  isSmarthost: relay?.tls === 'as asked',
+  tls: null,
+  can,
+  timeouts,
+  used: 0,
+  needsReset: false,
+});
 
 /** Begins with the handshake (RFC 8314), and greets after it. */
 async function greetOverTls(
@@ -352,8 +379,7 @@ function refused(connection: SmtpConnection, mx: string, what: string, reply: Re
     reason: 'refused_for_now',
     detail: `${mx}: ${what}: ${replyText(reply)}`,
     reply,
-    // RFC 7504: 521 and 556 say that no mail is taken at all. Any other refusal here is about us, not the recipient.
-    takesNoMail: reply.code === 521 || reply.code === 556,
+    takesNoMail: false,
     handshakeFailed: false,
   };
 }

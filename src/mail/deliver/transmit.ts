@@ -47,7 +47,7 @@ export async function transmit(session: SmtpSession, job: DeliveryJob, ctx: Deli
       connection.fail({ kind: 'lost', detail: 'the idle connection had been closed' });
       return { kind: 'stale' };
     }
-    const outcomes = envelopeOutcomes(session, replies, job.recipients.length);
+    const outcomes = envelopeOutcomes(session, replies, job.recipients);
     if (outcomes.every((outcome) => outcome !== undefined)) {
       await leaveTransaction(session, replies);
       return done(dealOut(session, job, outcomes, undefined));
@@ -84,39 +84,32 @@ function isStale({ mail, failure, closing }: EnvelopeReplies): boolean {
 }
 
 /** Per recipient: why it gets no further, or undefined when it was accepted and DATA may begin. */
-function envelopeOutcomes(session: SmtpSession, replies: EnvelopeReplies, count: number): (JobOutcome | undefined)[] {
-  const unanswered = (): JobOutcome =>
-    replies.closing ? outcomeOf(replies.closing, 'RCPT TO', session) : brokenOff(session, replies.failure);
-  const outcomes: (JobOutcome | undefined)[] = [];
+function envelopeOutcomes(
+  session: SmtpSession,
+  replies: EnvelopeReplies,
+  recipients: readonly string[],
+): (JobOutcome | undefined)[] {
+  const unanswered = (recipient: string): JobOutcome =>
+    replies.closing ? outcomeOf(replies.closing, 'RCPT TO', session, recipient) : brokenOff(session, replies.failure);
   let accepted = 0;
-  for (let index = 0; index < count; index += 1) {
+  return recipients.map((recipient, index) => {
+    const { mail, data } = replies;
     const rcpt = replies.rcpt[index];
-    if (!replies.mail) outcomes.push(unanswered());
-    else if (replies.mail.code !== 250) outcomes.push(outcomeOf(replies.mail, 'MAIL FROM', session));
-    else if (!rcpt) outcomes.push(unanswered());
-    else if (!isAccepted(rcpt)) outcomes.push(rcptOutcome(rcpt, session, accepted));
-    else {
-      accepted += 1;
-      outcomes.push(dataOutcome(replies, session, unanswered));
-    }
-  }
-  return outcomes;
+    if (!mail) return unanswered(recipient);
+    if (mail.code !== 250) return outcomeOf(mail, 'MAIL FROM', session, recipient);
+    if (!rcpt) return unanswered(recipient);
+    if (!isAccepted(rcpt)) return rcptOutcome(rcpt, session, recipient, accepted);
+    accepted += 1;
+    if (!data) return unanswered(recipient);
+    return data.code === 354 ? undefined : outcomeOf(data, 'DATA', session, recipient);
+  });
 }
 
-function rcptOutcome(rcpt: Reply, session: SmtpSession, acceptedBefore: number): JobOutcome {
+function rcptOutcome(rcpt: Reply, session: SmtpSession, recipient: string, acceptedBefore: number): JobOutcome {
   const { mx } = session;
-  const outcome = outcomeOf(rcpt, 'RCPT TO', session);
+  const outcome = outcomeOf(rcpt, 'RCPT TO', session, recipient);
   if (!isTooManyRecipients(rcpt, acceptedBefore)) return outcome;
   return { kind: 'deferred', reason: 'refused_for_now', detail: outcome.detail, reply: rcpt, cause: 'protocol', mx };
-}
-
-function dataOutcome(
-  { data }: EnvelopeReplies,
-  session: SmtpSession,
-  unanswered: () => JobOutcome,
-): JobOutcome | undefined {
-  if (!data) return unanswered();
-  return data.code === 354 ? undefined : outcomeOf(data, 'DATA', session);
 }
 
 function brokenOff(session: SmtpSession, failure: Failure | undefined): JobOutcome {
@@ -151,6 +144,8 @@ function loseTrack({ connection }: SmtpSession): void {
 type End =
   | { kind: 'delivered'; reply: Reply; mx: string; tls: TlsInfo }
   | { kind: 'ambiguous'; detail: string; mx: string }
+  /** The message was refused, which each recipient is judged by on its own: the text may name one of them. */
+  | { kind: 'refused'; reply: Reply }
   | JobOutcome;
 
 const SMALL_BYTES = 64 * 1024;
@@ -188,13 +183,12 @@ async function sendContentAndDot(
 }
 
 /** Why the dot must not be written: the connection failed, or a reply came before it. */
-function stoppedBy(session: SmtpSession): JobOutcome | undefined {
+function stoppedBy(session: SmtpSession): End | undefined {
   const { failure, earlyReply } = session.connection;
   if (failure) return brokenOff(session, failure);
   if (!earlyReply) return undefined;
-  const outcome = outcomeOf(earlyReply, 'the message', session);
   loseTrack(session);
-  return outcome;
+  return { kind: 'refused', reply: earlyReply };
 }
 
 function endOf(session: SmtpSession, reply: Reply | undefined, failure: Failure | undefined): End {
@@ -205,21 +199,22 @@ function endOf(session: SmtpSession, reply: Reply | undefined, failure: Failure 
   }
   if (reply.code === 421) session.connection.quit(session.timeouts.quitMs);
   if (isAccepted(reply)) return { kind: 'delivered', reply, mx, tls };
-  if (reply.code >= 400) return outcomeOf(reply, 'the message', session);
+  if (reply.code >= 400) return { kind: 'refused', reply };
   loseTrack(session);
   return { kind: 'ambiguous', detail: `${mx} answered the final dot with ${replyText(reply)}`, mx };
 }
 
 function dealOut(
-  { can }: SmtpSession,
+  session: SmtpSession,
   job: DeliveryJob,
   outcomes: (JobOutcome | undefined)[],
   end: End | undefined,
 ): RecipientOutcome[] {
-  const noticed = job.asked && can.dsn ? { isNoticed: true } : {};
+  const noticed = job.asked && session.can.dsn ? { isNoticed: true } : {};
   return job.recipients.map((address, index) => {
-    const outcome = outcomes[index] ?? end;
-    if (!outcome) throw new Error('a recipient that was accepted always has an end');
+    const last = outcomes[index] ?? end;
+    if (!last) throw new Error('a recipient that was accepted always has an end');
+    const outcome = last.kind === 'refused' ? outcomeOf(last.reply, 'the message', session, address) : last;
     return { ...outcome, ...(outcome.kind === 'delivered' ? noticed : {}), address } as RecipientOutcome;
   });
 }

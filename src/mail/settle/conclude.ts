@@ -293,7 +293,7 @@ function bounced(world: World, row: DeliveryRow, done: Conclusion, group: Of<'bo
   done.suppress.push(...group.filter(isCondemned).map(({ address: email }) => ({ email, origin: 'bounce' as const })));
 }
 
-/** Whether a refusal suppresses the address. One reply to several recipients is about the message or its sender instead. */
+/** Whether a refusal of a type that suppresses does so. One reply to several recipients is about the message or its sender. */
 function isCondemned(outcome: Of<'bounced'>, _index: number, group: Of<'bounced'>[]): boolean {
   if (outcome.reason !== 'refused') return true;
   return !group.some((other) => other !== outcome && other.reply === outcome.reply);
@@ -303,8 +303,12 @@ function isCondemned(outcome: Of<'bounced'>, _index: number, group: Of<'bounced'
 function bounceFor(outcome: Of<'bounced'>): Bounce {
   switch (outcome.reason) {
     case 'no_such_domain':
-    case 'takes_no_mail':
       return { type: 'Permanent', subType: 'NoEmail' };
+    case 'takes_no_mail':
+      // DNS says it of the domain; a greeting says it of one host, before a recipient was named.
+      return outcome.cause === undefined || outcome.reply === undefined
+        ? { type: 'Permanent', subType: 'NoEmail' }
+        : bounceOfReply(outcome.reply, outcome.cause);
     case 'too_large':
       return { type: 'Transient', subType: 'MessageTooLarge' };
     case 'blocked_address':
@@ -325,7 +329,7 @@ function bounceFor(outcome: Of<'bounced'>): Bounce {
 export function causeFor(outcome: Of<'bounced'> | Of<'deferred'>): ReplyCause | undefined {
   if (outcome.cause !== undefined || outcome.reply === undefined) return outcome.cause;
   const isOwnReply = outcome.kind === 'bounced' && outcome.reason !== 'refused';
-  return isOwnReply ? undefined : classifyReply({ reply: outcome.reply }).cause;
+  return isOwnReply ? undefined : classifyReply({ reply: outcome.reply, mx: outcome.mx }).cause;
 }
 
 const SUPPRESSED_REASONS = {

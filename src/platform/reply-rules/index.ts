@@ -25,6 +25,7 @@ export const classifyReply = (received: ReceivedReply): Classification => classi
 
 interface RuleEntry {
   provider?: string;
+  through?: string;
   text?: string;
   enhanced?: string;
   codes?: number[];
@@ -46,15 +47,35 @@ export function readRules(toml: string): ReplyRules {
   }));
   const names = new Set(providers.map(({ name }) => name));
   const rules = file.rules.map((entry, index) => readRule(entry, index + 1, names));
-  // The rules of a provider are more precise than general ones, wherever they stand in the file.
-  rules.sort((a, b) => Number(a.provider === undefined) - Number(b.provider === undefined));
+  // The rules for relays, then those of a provider, are more precise than general ones, wherever they stand in the file.
+  rules.sort((a, b) => rank(a) - rank(b));
   return { providers, rules };
 }
+
+function rank({ throughRelay, provider }: ReplyRule): number {
+  if (throughRelay) return 0;
+  return provider === undefined ? 2 : 1;
+}
+
+const KEYS: ReadonlySet<string> = new Set<keyof RuleEntry>([
+  'provider',
+  'through',
+  'text',
+  'enhanced',
+  'codes',
+  'cause',
+  'wait',
+  'source',
+  'sample',
+]);
 
 function readRule(entry: RuleEntry, number: number, providers: ReadonlySet<string>): ReplyRule {
   const { provider, cause = '', sample = '', source = '' } = entry;
   const fault = (why: string): Error => new Error(`config/replies.toml: rule ${number} (${cause}) ${why}`);
   if (!Object.hasOwn(CAUSES, cause)) throw fault('names an unknown cause');
+  const unknown = Object.keys(entry).find((key) => !KEYS.has(key));
+  if (unknown !== undefined) throw fault(`has the unknown key ${unknown}`);
+  if (entry.through !== undefined && entry.through !== 'relay') throw fault(`has the unknown through ${entry.through}`);
   if (provider !== undefined && !providers.has(provider)) throw fault(`names the unknown provider ${provider}`);
   if (sample === '' || source === '') throw fault('has no sample or no source');
   if (entry.text === undefined && entry.enhanced === undefined && entry.codes === undefined) {
@@ -62,6 +83,7 @@ function readRule(entry: RuleEntry, number: number, providers: ReadonlySet<strin
   }
   return {
     provider,
+    throughRelay: entry.through === 'relay',
     text: entry.text === undefined ? undefined : new RegExp(entry.text, 'i'),
     enhanced: entry.enhanced === undefined ? undefined : new RegExp(entry.enhanced),
     codes: entry.codes,

@@ -22,15 +22,21 @@ function mailServerOf(provider: string | undefined): { mx?: string } {
 }
 
 describe('the rules for replies', () => {
-  it.each(replyRules().rules)('recognise the sample of their own: $sample', ({ sample, provider, cause }) => {
-    expect(classifyReply({ reply: parse(sample), ...mailServerOf(provider) }).cause).toBe(cause);
-  });
+  it.each(replyRules().rules)(
+    'recognise the sample of their own: $sample',
+    ({ sample, provider, throughRelay, cause }) => {
+      const reply = parse(sample);
+      expect(classifyReply({ reply, throughRelay, ...mailServerOf(provider) }).found).toBe(cause);
+    },
+  );
 
   it.each([
     ['names an unknown cause', 'cause = "weather"'],
     ['names the unknown provider nobody', 'provider = "nobody"\ncause = "rate"'],
     ['has no sample or no source', 'text = "x"\ncause = "rate"'],
     ['has no condition', 'cause = "rate"\nsource = "RFC"\nsample = "450 x"'],
+    ['has the unknown key stages', 'stages = ["DATA"]\ntext = "x"\ncause = "rate"\nsource = "RFC"\nsample = "450 x"'],
+    ['has the unknown through', 'through = "post"\ntext = "x"\ncause = "rate"\nsource = "RFC"\nsample = "450 x"'],
   ])('are refused by number where one %s', (why, rule) => {
     expect(() => readRules(`[providers]\n[[rules]]\n${rule}\n`)).toThrow(`config/replies.toml: rule 1`);
     expect(() => readRules(`[providers]\n[[rules]]\n${rule}\n`)).toThrow(why);
@@ -130,13 +136,13 @@ it.each([
 });
 
 it.each<[string, ReplyStage, ReplyCause]>([
-  ['550 Sorry', 'RCPT TO', 'unspecified'],
+  ['550 Sorry', 'RCPT TO', 'receiver_policy'],
   ['550 Sorry', 'MAIL FROM', 'receiver_policy'],
   ['550 Sorry', 'the message', 'receiver_policy'],
   ['553 Sorry', 'MAIL FROM', 'sender_address'],
   ['553 Sorry', 'the message', 'receiver_policy'],
   ['550 5.1.1 User unknown', 'MAIL FROM', 'sender_address'],
-  ['550 5.1.1 User unknown', 'the message', 'recipient_unknown'],
+  ['550 5.1.1 User unknown', 'the message', 'receiver_policy'],
   ['552 Sorry', 'the message', 'size'],
   ['552 Sorry', 'MAIL FROM', 'size'],
   ['552 Sorry', 'RCPT TO', 'mailbox_full'],
@@ -155,4 +161,177 @@ it.each([
   ['450 4.2.0 Greylisted, try again in 90 days or 9000 hours', 24 * 3_600_000],
 ])('the reply %s asks to wait for %d ms', (line, waitMs) => {
   expect(classifyReply({ reply: parse(line) }).waitMs).toBe(waitMs);
+});
+
+const RECIPIENT = 'bad@victim.example';
+
+const suppressesBy = (line: string, stage: ReplyStage, throughRelay = false): boolean => {
+  const reply = parse(line);
+  const { cause } = classifyReply({ reply, stage, recipient: RECIPIENT, throughRelay });
+  return bounceOfReply(reply, cause).type === 'Permanent';
+};
+
+describe('a refusal that is about this server or its message', () => {
+  it.each([
+    '550 5.7.1 Client host not found',
+    '550 Your domain does not exist',
+    '550 Domain example.com does not exist (sender)',
+    '550 Domain shop.example not found',
+    '550 No such domain in envelope-from',
+    '553 Your IP is in our local list',
+    '550 Could not verify sender: 550 user unknown',
+    '550 Callout verification failed: user unknown at sender domain',
+    '550 Untrusted sender',
+    '550 Sender not verified',
+    '521 5.2.1 :  AOL will not accept delivery of this message.',
+    '550 This server does not accept mail from dynamic IP addresses',
+    '554 5.7.1 host does not accept mail from 192.0.2.1',
+    '521 Your host 192.0.2.1 is not welcome here',
+    '521 mail from your server refused',
+    '550 Unknown sending host',
+    '550 unknown host or domain in sender',
+    '550 Unknown host mail.example.com (fix your DNS)',
+    '550 DNS lookup failure for sender: NXDOMAIN',
+    '553 Mail from 192.0.2.1 not allowed',
+    '553 sorry, that sender is in my badmailfrom list (#5.7.1)',
+    '551 not authorised to send from this address',
+    '551 Sending not permitted',
+    '550 You are not welcome here',
+    '550 Go away',
+    '550 Blacklisted',
+    '550 5.1.1 you are not allowed to send mail to this user',
+    '550 5.1.0 Mail from your server cannot be accepted',
+    '550 Your account is disabled',
+    "550 The sender's account has been suspended",
+    '550 Sending account disabled',
+    '554 5.7.1 account suspended for outgoing mail',
+    '550 Sending user unknown',
+    '550 The address you are sending from does not exist',
+    '550 No such user in From header',
+    '550 Return address unknown user',
+    '550 Verification failed for <s@shop.example>: 550 no such user',
+    '550 5.1.1 <s@shop.example>: Sender address rejected: User unknown',
+    '550 5.2.1 Mail from your host is refused',
+    '550 5.2.1 message refused',
+    '550 invalid host name in EHLO',
+    '550 address 192.0.2.1 blocked',
+    '550 Your IPv6 address 2001:db8::1 is disabled',
+    '550 5.7.1 [192.0.2.1] address blocked',
+    '550 Your address is blocked',
+    '550 5.7.1 invalid domain in Message-ID',
+    '550 invalid address in From',
+    '550 5.1.1 Unencrypted mail refused',
+    '550 5.2.0 too many complaints',
+    '521 5.2.1 : (DNS:NR) http://postmaster.info.aol.com',
+  ])('suppresses nobody after RCPT TO: %s', (line) => {
+    expect(suppressesBy(line, 'RCPT TO')).toBe(false);
+  });
+
+  it.each<ReplyStage>(['the greeting', 'MAIL FROM', 'DATA', 'the message'])(
+    'suppresses nobody as the reply to %s, whatever it says',
+    (stage) => {
+      for (const line of [
+        '521 Your host 192.0.2.1 is not welcome here',
+        '521 Server does not accept mail',
+        '556 5.1.10 Null MX',
+        '550 This host does not accept mail from you',
+        '550 5.1.1 no',
+        '550 5.1.1 User unknown',
+        '550 5.2.1 Account disabled',
+        '554 5.7.1 No such user in From header',
+        '550 5.1.1 Bulk mail not accepted here',
+        '550 Unknown host mail.example.com (fix your DNS)',
+        '550 Mailbox unavailable',
+        '550 5.1.1 <otherbad@victim.example>: User unknown',
+        '550 5.1.1 <bad@victim.example.org>: User unknown',
+      ])
+        expect([line, suppressesBy(line, stage)]).toEqual([line, false]);
+    },
+  );
+
+  it('does not hide that the final reply names the recipient', () => {
+    expect(suppressesBy('550 5.1.1 <Bad@Victim.example>: User unknown', 'the message')).toBe(true);
+    expect(suppressesBy('550 5.1.1 user unknown: bad@victim.example.', 'DATA')).toBe(true);
+    expect(suppressesBy('550 5.1.1 <bad@victim.example>: User unknown', 'MAIL FROM')).toBe(false);
+  });
+
+  it.each([
+    '550 5.1.1 User unknown',
+    '550 No such user here',
+    '550 Requested action not taken: mailbox unavailable',
+    '550 5.1.0 Address rejected',
+    '550 5.2.0 Sorry',
+    '550 Domain victim.example does not exist',
+    '521 Server does not accept mail',
+    '550 5.1.1 <bad@victim.example>: Recipient address rejected: User unknown in relay recipient table',
+  ])('does not hide that RCPT TO was answered with %s', (line) => {
+    expect(suppressesBy(line, 'RCPT TO')).toBe(true);
+  });
+});
+
+describe('what a relay says', () => {
+  it.each<[ReplyStage, string, ReplyCause]>([
+    ['RCPT TO', '550 5.7.1 Account disabled', 'relay_misconfigured'],
+    ['RCPT TO', '550 5.7.1 Your account has been suspended', 'relay_misconfigured'],
+    ['the message', '550 5.7.1 Your account has been suspended', 'relay_misconfigured'],
+    [
+      'RCPT TO',
+      '550 The from address does not match a verified Sender Identity. Mail cannot be sent until this error is resolved.',
+      'relay_misconfigured',
+    ],
+    ['RCPT TO', '553 Relaying disallowed as s@shop.example', 'relay_misconfigured'],
+    ['RCPT TO', '554 5.7.1 <bad@victim.example>: Relay access denied', 'relay_misconfigured'],
+    [
+      'the message',
+      '554 Message rejected: Email address is not verified. The following identities failed the check in region US-EAST-1: a@x.example',
+      'relay_misconfigured',
+    ],
+    ['the message', '554 Message rejected: Sending paused for this account.', 'relay_misconfigured'],
+    ['MAIL FROM', '554 5.2.252 SendAsDenied; a@b not allowed to send as c@d', 'relay_misconfigured'],
+    ['the message', '530 5.7.0 Authentication required', 'relay_misconfigured'],
+    ['the message', '535 5.7.8 Expired', 'relay_misconfigured'],
+    ['the message', '550 5.7.9 Mechanism too weak', 'relay_misconfigured'],
+    ['the message', '550 5.4.5 Daily sending quota exceeded', 'rate'],
+    ['MAIL FROM', '550 5.4.5 Daily user sending limit exceeded.', 'rate'],
+    [
+      'RCPT TO',
+      '550 Domain example.com has exceeded the max emails per hour (100/100 (100%)) allowed. Message discarded.',
+      'rate',
+    ],
+    ['RCPT TO', '550 5.1.0 <bad@victim.example>: undeliverable: host mx said: 550 Relaying denied', 'relay'],
+    [
+      'RCPT TO',
+      '550 5.1.0 <bad@victim.example>: host mx.victim.example[192.0.2.9] said: 530 5.7.0 Authentication required',
+      'authentication',
+    ],
+    ['RCPT TO', '550 5.1.1 User unknown', 'recipient_unknown'],
+    ['RCPT TO', '550 5.2.1 This account has been suspended', 'recipient_inactive'],
+    ['RCPT TO', '550 5.2.1 Account disabled', 'recipient_inactive'],
+    ['RCPT TO', '550 5.7.1 You do not have permission to send to this recipient', 'receiver_policy'],
+    ['RCPT TO', '550 5.1.2 <bad@victim.example>: host mx.other.example said: 550 Domain unknown', 'domain_unknown'],
+    ['RCPT TO', '550 5.0.0 No such user here', 'recipient_unknown'],
+    ['RCPT TO', '525 5.7.13 The account of the recipient is disabled', 'recipient_inactive'],
+    ['RCPT TO', '550 5.1.0 Address rejected', 'receiver_policy'],
+    ['RCPT TO', '521 Server does not accept mail', 'receiver_policy'],
+    ['RCPT TO', '550 Domain not found', 'receiver_policy'],
+    ['RCPT TO', '550 Domain victim.example not found', 'domain_unknown'],
+  ])('to %s with %s means %s', (stage, line, cause) => {
+    const found = classifyReply({ reply: parse(line), stage, recipient: RECIPIENT, throughRelay: true });
+    expect(found.cause).toBe(cause);
+  });
+
+  it('is judged as any other reply where it does not come from a relay', () => {
+    const reply = parse('530 5.7.0 Authentication required');
+    expect(classifyReply({ reply, stage: 'the message' }).cause).toBe('authentication');
+  });
+});
+
+it.each([
+  ['451 4.7.1 Greylisted since 2 h, wait 5 minutes', 5],
+  ['451 4.7.1 Greylisted for 2 h already; retry in 7 minutes', 7],
+  ['451 4.7.1 Greylisting in action since 00:30:00, please come back in 00:10:00', 10],
+  ['451 4.7.1 Greylisted (delay of 3 min)', 3],
+  ['451 4.7.1 Greylisted: 12 minutes', 12],
+])('the wait of the reply %s is the number beside the words of waiting: %d minutes', (line, minutes) => {
+  expect(classifyReply({ reply: parse(line) }).waitMs).toBe(minutes * 60_000);
 });

@@ -28,6 +28,7 @@ interface Consequences extends Bounce {
 /**
  * Names what each cause leads to. `Permanent` suppresses the recipient, so it belongs to the causes that condemn the
  * address and to no other: a fault of this server, of the message or of the sending domain leaves the address alone.
+ * `judgeStage` replaces such a cause where the reply does not speak about the recipient.
  */
 export const CAUSES = {
   recipient_unknown: { type: 'Permanent', subType: 'NoEmail', retriesRefusal: false, responsible: 'sender' },
@@ -69,11 +70,13 @@ export const CAUSES = {
 
 export type ReplyCause = keyof typeof CAUSES;
 
-/** Where in the dialogue a reply came. A report by mail does not say. */
-export type ReplyStage = 'MAIL FROM' | 'RCPT TO' | 'DATA' | 'the message';
+/** Where in the dialogue a reply came; the greeting includes what follows until MAIL FROM. A report by mail does not say. */
+export type ReplyStage = 'the greeting' | 'MAIL FROM' | 'RCPT TO' | 'DATA' | 'the message';
 
 export interface ReplyRule {
   provider: string | undefined;
+  /** The rule holds for what a relay of the settings says, and for no other server. */
+  throughRelay: boolean;
   text: RegExp | undefined;
   enhanced: RegExp | undefined;
   codes: readonly number[] | undefined;
@@ -98,12 +101,18 @@ export interface ReceivedReply {
   reply: Reply;
   stage?: ReplyStage;
   /** The name of the mail server that gave it. */
-  mx?: string;
+  mx?: string | undefined;
+  /** The address that the mail was for. */
+  recipient?: string;
+  /** The server is a relay of the settings, which speaks about its own customer as well as about the recipient. */
+  throughRelay?: boolean;
 }
 
 export interface Classification {
   /** Undefined where no rule knows the reply. */
   cause: ReplyCause | undefined;
+  /** What its words or its code mean where they speak about the recipient. */
+  found: ReplyCause | undefined;
   provider: string | undefined;
   /** How long the receiver wants mail to wait, as the reply states it or as its provider is known to want. */
   waitMs: number | undefined;
@@ -112,24 +121,29 @@ export interface Classification {
 // The verdict stands at the beginning; 256 lines of text are not worth searching.
 const TEXT_CHARS_MAX = 2000;
 
-/** Finds out why a reply refused a message: rules of the provider that gave it come first, then general rules. */
+/**
+ * Finds out why a reply refused a message: rules for relays come first where a relay gave it, then rules of the provider
+ * that gave it, then general rules.
+ */
 export function classifyReply({ providers, rules }: ReplyRules, received: ReceivedReply): Classification {
-  const { reply, stage, mx } = received;
+  const { reply, mx } = received;
   const text = replyText(reply).slice(0, TEXT_CHARS_MAX);
   const provider = (mx === undefined ? undefined : findProvider(providers, mx)) ?? recogniseProvider(providers, text);
   const enhanced = reply.enhanced ?? findEnhanced(reply.code, text);
   const words = removeNames(text);
+  const isOfRelay = received.throughRelay === true && !quotesRecipientsServer(text, received.recipient);
   const rule = rules.find(
     (candidate) =>
+      (!candidate.throughRelay || isOfRelay) &&
       (candidate.provider === undefined || candidate.provider === provider) &&
       (candidate.codes === undefined || candidate.codes.includes(reply.code)) &&
       (candidate.enhanced === undefined || (enhanced !== undefined && candidate.enhanced.test(enhanced))) &&
       (candidate.text === undefined || candidate.text.test(candidate.provider === undefined ? words : text)),
   );
-  const cause = rule === undefined ? undefined : judgeStage(rule, stage);
+  const cause = rule === undefined ? undefined : judgeStage(rule, { ...received, text, enhanced, isOfRelay });
   const stated = cause === 'greylist' || cause === 'rate' || cause === 'recipient_rate' ? readWait(text) : undefined;
   const waitMs = stated ?? rule?.waitMs ?? (cause === 'greylist' ? GREYLIST_WAIT_MS : undefined);
-  return { cause, provider, waitMs };
+  return { cause, found: rule?.cause, provider, waitMs };
 }
 
 /** Says whether mail is tried again after the reply, though its code may refuse it for good. */
@@ -168,26 +182,78 @@ function findEnhanced(code: number, text: string): string | undefined {
   return found?.startsWith(String(code).charAt(0)) === true ? found : undefined;
 }
 
-/** Causes that condemn the recipient's address. */
-const CONDEMNING: ReadonlySet<ReplyCause> = new Set([
-  'recipient_unknown',
-  'recipient_inactive',
-  'domain_unknown',
-  'unspecified',
-]);
+interface JudgedReply extends ReceivedReply {
+  text: string;
+  enhanced: string | undefined;
+  /** A relay speaks for itself; what it quotes of another server is judged as that server's reply. */
+  isOfRelay: boolean;
+}
 
 /**
- * Corrects what a rule found by where the reply came. MAIL FROM names the sender and no recipient; and behind DATA a code
- * without words is a refusal of the message, because the recipients had been accepted.
+ * Corrects what a rule found by where the reply came and about whom it speaks. A cause condemns the recipient only in a
+ * reply to RCPT TO or a report by mail, or after DATA in a text that names the recipient; and never by a code without words.
  */
-function judgeStage(rule: ReplyRule, stage: ReplyStage | undefined): ReplyCause {
+function judgeStage(rule: ReplyRule, reply: JudgedReply): ReplyCause {
+  const { stage, text, recipient } = reply;
   const { cause } = rule;
   const isByCodeAlone = rule.text === undefined && rule.enhanced === undefined;
-  if (stage === undefined || stage === 'RCPT TO') return cause;
-  if (cause === 'mailbox_full' && isByCodeAlone) return 'size';
-  if (!CONDEMNING.has(cause)) return cause;
-  if (stage === 'MAIL FROM') return cause === 'unspecified' ? 'receiver_policy' : 'sender_address';
-  return cause === 'unspecified' || isByCodeAlone ? 'receiver_policy' : cause;
+  if (reply.isOfRelay && cause === 'relay') return 'relay_misconfigured';
+  const isOfRecipient = stage === undefined || stage === 'RCPT TO';
+  if (cause === 'mailbox_full' && isByCodeAlone && !isOfRecipient) return 'size';
+  if (CAUSES[cause].type !== 'Permanent') return cause;
+  if (stage === 'MAIL FROM') return OF_A_NAME.has(cause) ? 'sender_address' : 'receiver_policy';
+  const isAfterData = stage === 'DATA' || stage === 'the message';
+  if (!isOfRecipient && !(isAfterData && namesAddress(text, recipient))) return 'receiver_policy';
+  if (isWordless(rule, reply.enhanced)) return 'receiver_policy';
+  if (cause === 'domain_unknown' && !namesAddress(text, recipient) && namesOtherDomain(text, recipient))
+    return 'sender_address';
+  return reply.isOfRelay && !isClearOfRelay(cause, reply) ? 'receiver_policy' : cause;
+}
+
+/** Says whether a rule found the recipient at fault by a code that does not speak of the address (x.1.x) or mailbox (x.2.x). */
+const isWordless = ({ provider, text }: ReplyRule, enhanced = ''): boolean =>
+  provider === undefined && text === undefined && !/^[45]\.[12]\./.test(enhanced);
+
+/** Causes that say of an address or a domain that it is wrong; after MAIL FROM that is the sender's. */
+const OF_A_NAME: ReadonlySet<ReplyCause> = new Set(['recipient_unknown', 'recipient_inactive', 'domain_unknown']);
+
+/** Says whether a relay refuses the recipient and not its customer: by a code for it, by words for a mailbox, or by its name. */
+function isClearOfRelay(cause: ReplyCause, { text, enhanced = '', recipient }: JudgedReply): boolean {
+  if (/^5\.(?:1\.(?:[1236]|10)|2\.1)$/.test(enhanced) || namesAddress(text, recipient)) return true;
+  if (cause === 'recipient_unknown' || cause === 'recipient_inactive') return true;
+  return cause === 'domain_unknown' && findNamedDomain(text) !== undefined;
+}
+
+/** Says whether a text names the address, and not one that merely contains it. */
+function namesAddress(text: string, address: string | undefined): boolean {
+  if (address === undefined || address === '') return false;
+  const searched = text.toLowerCase();
+  const wanted = address.toLowerCase();
+  for (let at = searched.indexOf(wanted); at >= 0; at = searched.indexOf(wanted, at + 1)) {
+    const before = searched.charAt(at - 1);
+    const after = searched.slice(at + wanted.length, at + wanted.length + 2);
+    if (!/[\w.+%=/-]/.test(before) && !/^(?:[\w-]|\.\w)/.test(after)) return true;
+  }
+  return false;
+}
+
+/** Says whether a relay passes on what the recipient's own server said of the recipient. */
+const quotesRecipientsServer = (text: string, recipient: string | undefined): boolean =>
+  namesAddress(text, recipient) && QUOTES_SERVER.test(text);
+
+const QUOTES_SERVER =
+  /\b(?:host|server|mta|mx) [^\s[\]()]{1,255}(?: ?[[(][^\])]{1,60}[\])])?:? (?:said|says|answered|replied|responded|returned|refused)\b/i;
+
+/** Finds the domain of which a text says that it does not exist. */
+const findNamedDomain = (text: string): string | undefined =>
+  /\b(?:host|domain)(?: name)?:? ["'<(]?((?:[a-z0-9_-]{1,63}\.){1,10}[a-z][a-z0-9-]{0,62})\b/i.exec(text)?.[1];
+
+/** Says whether a text is about another domain than the recipient's, such as the sender's or the name of this server. */
+function namesOtherDomain(text: string, recipient: string | undefined): boolean {
+  const named = findNamedDomain(text)?.toLowerCase();
+  if (named === undefined || recipient === undefined) return false;
+  const domain = recipient.slice(recipient.lastIndexOf('@') + 1).toLowerCase();
+  return named !== domain && !named.endsWith(`.${domain}`);
 }
 
 const MINUTE_MS = 60_000;
@@ -196,14 +262,29 @@ const WAIT_MS_MAX = 24 * 60 * MINUTE_MS;
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: MINUTE_MS, h: 60 * MINUTE_MS };
 
-/** Reads the wait that a reply states, such as "for 5 minutes", "in 300 seconds" or "in 00:05:00". */
+/**
+ * Reads the wait that a reply states, such as "for 5 minutes", "in 300 seconds" or "in 00:05:00". Of several times the one
+ * next to words of waiting counts: another may say since when the receiver has known the mail.
+ */
 function readWait(text: string): number | undefined {
-  const clock = /\b(\d{1,2}):(\d{2}):(\d{2})\b/.exec(text);
-  const words = /\b(\d{1,5}) ?(s|m|h)(?:ec(?:ond)?s?|in(?:ute)?s?|(?:ou)?rs?)?\b/i.exec(text);
-  let waitMs: number | undefined;
-  if (clock !== null) waitMs = (Number(clock[1]) * 3600 + Number(clock[2]) * 60 + Number(clock[3])) * 1000;
-  else if (words !== null) waitMs = Number(words[1]) * (UNIT_MS[(words[2] ?? '').toLowerCase()] ?? 0);
-  return waitMs === undefined || waitMs <= 0 ? undefined : Math.min(waitMs, WAIT_MS_MAX);
+  const times = [...text.matchAll(TIMES)].map((match) => ({
+    before: text.slice(Math.max(0, match.index - 40), match.index),
+    ms: readTime(match),
+  }));
+  const stated =
+    times.find(({ before }) => SAYS_WAIT.test(before)) ??
+    times.find(({ before }) => !SAYS_PAST.test(before)) ??
+    times[0];
+  return stated === undefined || stated.ms <= 0 ? undefined : Math.min(stated.ms, WAIT_MS_MAX);
+}
+
+const TIMES = /\b(\d{1,2}):(\d{2}):(\d{2})\b|\b(\d{1,5}) ?(s|m|h)(?:ec(?:ond)?s?|in(?:ute)?s?|(?:ou)?rs?)?\b/gi;
+const SAYS_WAIT = /\b(?:wait|again|retry|come back|later|delay)\b[^\d;]*$/i;
+const SAYS_PAST = /\b(?:since|last|first seen)\b[^\d;]*$/i;
+
+function readTime([, hours, minutes, seconds, count, unit = '']: RegExpMatchArray): number {
+  if (hours === undefined) return Number(count) * (UNIT_MS[unit.toLowerCase()] ?? 0);
+  return (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1000;
 }
 
 const BLOCKLISTS = /spamhaus|spamcop|barracuda|sorbs|spamrl|dnsbl|\brbl\b/i;
@@ -215,6 +296,6 @@ const removeNames = (text: string): string =>
     .replaceAll(/[^\s<>"'(),;:[\]]{1,320}@[^\s<>"'(),;:[\]]{1,320}/g, '<address>')
     .replaceAll('<<address>>', '<address>')
     .replaceAll(
-      /\b(?:host|server|mta) [^\s[\]()]{1,255} ?(?:[[(][^\])]{1,60}[\])])?(?=:? ?(?:said|refused|responded|failed))/gi,
+      /\b(?:host|server|mta) [^\s[\]()]{1,255}(?: ?[[(][^\])]{1,60}[\])])?(?=:? ?(?:said|refused|responded|failed))/gi,
       'host',
     );
