@@ -118,6 +118,7 @@ describe('mail through a relay', () => {
     const { body } = await scene.api('GET', '/operator/findings', { key: await scene.operator() });
     expect(body.findings).toMatchObject([{ summary: expect.stringContaining('535 5.7.8 Authentication failed xxx') }]);
     expect(body.findings[0].summary.length).toBeLessThan(1200);
+  });
 
   const toRcpt = (answer: string): SinkOptions => ({
     script: (command) => (/^RCPT TO:<bad@/.test(command) ? answer : undefined),
