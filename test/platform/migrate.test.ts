@@ -58,3 +58,11 @@ describe('a database of a newer rasket', () => {
     expect(await tables()).toEqual(before);
   });
 });
+
+it('a database of a development version from before the first schema is refused as such', async () => {
+  await migrate(scratch.db);
+  await scratch.db.run("update schema_migrations set name = '0001_teams_and_api_keys'");
+  await expect(migrate(scratch.db)).rejects.toThrow(
+    /made by a development version .* \(it holds the migration 0001_teams_and_api_keys\); start with a new data folder/,
+  );
+});

@@ -71,8 +71,11 @@ function compareWithKnown(rows: readonly { name: string }[]): SchemaState {
   const done = rows.map((row) => row.name);
   const unknown = done.find((name) => !all.includes(name));
   if (unknown !== undefined) {
+    const isNewer = unknown.slice(0, 4) > (all.at(-1) ?? '').slice(0, 4);
     throw new SchemaTooNew(
-      `the database was written by a newer rasket (it holds the migration ${unknown}); start that version or a later one`,
+      isNewer
+        ? `the database was written by a newer rasket (it holds the migration ${unknown}); start that version or a later one`
+        : `the database was made by a development version of rasket that this one does not continue (it holds the migration ${unknown}); start with a new data folder or database`,
     );
   }
   const applied = new Set(done);
