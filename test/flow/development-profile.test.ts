@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import type { DeepPartial, Config } from '../../src/platform/config/index.ts';
 import { loadConfig } from '../../src/platform/config/index.ts';
 import { keepFixedKey } from '../../src/tenancy/api-keys/index.ts';
+import { keepPlaceholderAddress } from '../../src/tenancy/teams/index.ts';
 import { ADDRESS } from '../api/broadcasts/drafting.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 
@@ -275,4 +276,22 @@ it('a team makes a thousand requests a second in the development profile and ten
   const limits = (profile: 'development' | 'production') => loadConfig({ env: {}, profile }).config.rate_limit;
   expect(limits('development')).toEqual({ requests_per_second: 1000, burst: 1000 });
   expect(limits('production')).toEqual({ requests_per_second: 10, burst: 10 });
+});
+
+it('another fixed key ends the earlier one, and the placeholder of a postal address replaces none', async () => {
+  const { world } = scene.app;
+  const earlier = 'rk_the_first_of_two';
+  await keepFixedKey(world, { teamId: team.id, token: earlier });
+  expect((await scene.api('GET', '/domains', { key: earlier })).status).toBe(200);
+  await keepFixedKey(world, { teamId: team.id, token: 'rk_the_second_of_two', earlier });
+  expect((await scene.api('GET', '/domains', { key: earlier })).status).toBe(403);
+  expect((await scene.api('GET', '/domains', { key: 'rk_the_second_of_two' })).status).toBe(200);
+
+  await keepPlaceholderAddress(world, team.id);
+  expect((await call('GET', '/team')).body.sender_identity.postal_address).toMatchObject({
+    line1: 'Placeholder Street 1',
+  });
+  await call('PATCH', '/team', { postal_address: ADDRESS });
+  await keepPlaceholderAddress(world, team.id);
+  expect((await call('GET', '/team')).body.sender_identity.postal_address).toMatchObject({ line1: ADDRESS.line1 });
 });
