@@ -17,13 +17,13 @@ const SHELL_WORDS = /--\S+ (?!-)(?:'[^']*'|[^\s'])+|(?:'[^']*'|[^\s'])+/g;
 
 interface Word {
   text: string;
-  /** What ends a line that ends with it. */
+  /** Text to append when a line ends with this word. */
   end: string;
 }
 
 function wrap(line: string, width: number): string[] {
   const [start = ''] = /^ */.exec(line) ?? [];
-  // What is explained behind a gap of two columns goes on below its explanation.
+  // An explanation after a gap of two columns continues below its first line.
   const gap = /^ *\S.*? {2,}(?=\S)/.exec(line)?.[0].length;
   const isCommand = gap === undefined && /^ *rasket /.test(line);
   const hang = gap ?? start.length + (isCommand ? 2 : 0);
@@ -46,7 +46,10 @@ function wrap(line: string, width: number): string[] {
 
 const plain = (text: string): Word => ({ text, end: '' });
 
-/** What is too long for a line is broken within its quotes, where a shell takes the line end as it stands: JSON may have it. */
+/**
+ * Splits a command into words of a shell. A quoted argument that is too long for a line is broken inside its quotes, where
+ * a shell keeps the line break and JSON permits it.
+ */
 function shellWords(line: string, width: number): Word[] {
   let isQuoted = false;
   const end = ' \\';

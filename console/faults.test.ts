@@ -134,7 +134,7 @@ it('a list that hangs for ten seconds is told with the time of its question, and
   expect(told).toEqual([`silent since ${began}`, 'heard listEmails']);
 });
 
-it('what asks other machines may take longer; nothing is told of a question that was withdrawn', async () => {
+it('a call that asks other machines may take longer, and no fault is shown for a withdrawn call', async () => {
   const { client, calls, told } = hanging();
   const verified = client.call('verifyDomain', { path: { domain_id: 'x' } } as never);
   vi.advanceTimersByTime(60_000);

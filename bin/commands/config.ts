@@ -43,7 +43,7 @@ export async function printConfig(options: { config?: string; profile: 'producti
   console.log(showConfig(config, sources));
 }
 
-/** What is wrong with a file, and the setting that names it. */
+/** Describes a fault of a file that a setting names. */
 interface NamedFileFault {
   key: string;
   text: string;

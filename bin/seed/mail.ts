@@ -57,7 +57,7 @@ const ENDINGS = [
 
 const AGENTS = ['Mozilla/5.0 (Macintosh)', 'Mozilla/5.0 (Windows NT 10.0)', 'Mozilla/5.0 (iPhone)'];
 
-/** What becomes of one email, in the order in which it happens. */
+/** Returns the events of one email in the order in which they happen. */
 function tellStory(dice: Dice, email: string, at: number): Moment[] {
   const ending = pickEnding(dice);
   const to = [email];
@@ -361,7 +361,7 @@ async function sendAll(
   const broadcast = due.find(
     ({ created_at: createdAt, team_id: team }) => team === domain.team_id && Number(createdAt) === at,
   );
-  if (!broadcast) throw new Error('the broadcast of the sample data is not due');
+  if (!broadcast) throw new Error('sample broadcast missing among those that are due');
   const { id } = broadcast;
   const made = new Set(PEOPLE.map(({ email }) => email));
   const all = await membersPage(tx, domain.team_id, SUBSCRIBED, { limit: ALL, after: undefined });

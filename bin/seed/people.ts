@@ -99,7 +99,7 @@ export function createDice(seed: string): Dice {
     roll,
     pick<T>(list: readonly T[]): T {
       const picked = list[Math.floor(roll() * list.length)];
-      if (picked === undefined) throw new Error('there is nothing to pick from');
+      if (picked === undefined) throw new Error('cannot pick from an empty list');
       return picked;
     },
   };

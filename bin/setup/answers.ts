@@ -102,12 +102,13 @@ const BLOCKED =
   'Port 25 is blocked here: no mail server of a large provider can be connected to, while other connections lead out. Either ask whoever runs the network to open port 25 outbound, or let a relay pass your mail on: a provider such as Amazon SES, Postmark or Mailgun, or the mail server of your company. A relay is named by --relay HOST:PORT, at any later time too: rasket setup --relay smtp.example.com:587 --relay-user NAME --relay-password-file FILE (docs/relays.md).';
 
 function mustHaveRelay({ relayUser, relayPasswordFile, relayCaFile, relaySpf }: SetupOptions): void {
-  const [flag] = [
-    relayUser === undefined ? [] : ['--relay-user'],
-    relayPasswordFile === undefined ? [] : ['--relay-password-file'],
-    relayCaFile === undefined ? [] : ['--relay-ca-file'],
-    relaySpf === undefined ? [] : ['--relay-spf'],
-  ].flat();
+  const given = Object.entries({
+    '--relay-user': relayUser,
+    '--relay-password-file': relayPasswordFile,
+    '--relay-ca-file': relayCaFile,
+    '--relay-spf': relaySpf,
+  });
+  const flag = given.find(([, value]) => value !== undefined)?.[0];
   if (flag !== undefined) throw new OperatorFault(`${flag} goes with --relay HOST:PORT`, 'usage');
 }
 
@@ -272,7 +273,7 @@ function writtenHttps(config: Surroundings['config'], fromOf: Surroundings['from
   return ports === undefined ? undefined : { value: 'none', from: ports };
 }
 
-/** Where the API listens for this machine and for a proxy. */
+/** Asks for the port of the API when another program has the usual one or a flag names one. */
 async function askApiPort({ options, asker, config, fromOf, listeners }: Surroundings): Promise<number | undefined> {
   const { port } = config.http;
   const isTaken = at(listeners, port).length > 0;
@@ -337,13 +338,13 @@ async function askMail(
   return { receives: answer === 'yes', smtpHost: undefined };
 }
 
-/** What a person could type to set a port free; never done here. */
+/** Returns the command that frees a port. Setup shows it and never runs it. */
 const howToFree = (program: string | undefined): string => {
   const unit = UNITS[program ?? ''];
   return unit === undefined ? 'stop that program' : `stop it (systemctl disable --now ${unit})`;
 };
 
-/** What was typed; each answers a question. */
+/** Holds the flags of the command; each one answers a question. */
 export interface SetupOptions extends DataOptions {
   host?: string;
   publicAddress?: string[];
@@ -427,12 +428,12 @@ interface Surroundings {
   asker: Asker;
   /** The settings file. */
   file: string;
-  /** As it stands before. */
+  /** The settings before setup changes them. */
   config: Config;
-  /** Where a setting has its value from, and undefined where that is the default. */
+  /** Returns the source of a setting's value; undefined for the default. */
   fromOf: (key: string) => string | undefined;
   lookUps: LookUps;
-  /** Of other programs; ours may have its ports. */
+  /** Listeners of other programs. A running rasket may keep its own ports. */
   listeners: readonly Listener[];
 }
 

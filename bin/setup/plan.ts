@@ -150,7 +150,7 @@ function readAs(file: string, scratch: string, env: NodeJS.ProcessEnv): Config {
 
 export const textOf = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8') : '');
 
-/** As a server would be started with this text; throws a ConfigFault where none would. */
+/** Reads settings as a server does at its start. Throws a ConfigFault when the server would refuse them. */
 export function configOf(text: string, file: string, env: NodeJS.ProcessEnv): Config {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'rasket-setup-'));
   try {

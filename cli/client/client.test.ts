@@ -109,7 +109,7 @@ test('comments, unknown fields and frames without data are no frames', async () 
   ]);
 });
 
-test('what is cut anywhere is read alike, and what has no end is no frame', async () => {
+test('an event stream that arrives in pieces is read as one, and a frame without its end is not read', async () => {
   const text = Buffer.from('id: 7\r\nevent: e\r\ndata: grüße 🎉\r\n\r\ndata: lost');
   const whole = await framesOf(text);
   expect(whole).toEqual([{ event: 'e', data: 'grüße 🎉', lastId: '7' }]);

@@ -52,7 +52,7 @@ it.each([
   expect(lines.map(shownWidth)).toEqual([width, width, width, width]);
 });
 
-it('where one is in it stands at the right, and the title gives way to it', () => {
+it('the position in a text is shown at the right, and the title is shortened for it', () => {
   const [first = ''] = boxed('create: write a broadcast', ['inside'], 41, '1 of 10');
   expect(unstyled(first)).toBe('┌─ create: write a broadcast ─ 1 of 10 ─┐');
   expect(unstyled(boxed('create: write a broadcast', [], 30, '1 of 10')[0] ?? '')).toBe(

@@ -213,7 +213,7 @@ function dealOut(
   const noticed = job.asked && session.can.dsn ? { isNoticed: true } : {};
   return job.recipients.map((address, index) => {
     const last = outcomes[index] ?? end;
-    if (!last) throw new Error('a recipient that was accepted always has an end');
+    if (!last) throw new Error('accepted recipient has no outcome');
     const outcome = last.kind === 'refused' ? outcomeOf(last.reply, 'the message', session, address) : last;
     return { ...outcome, ...(outcome.kind === 'delivered' ? noticed : {}), address } as RecipientOutcome;
   });

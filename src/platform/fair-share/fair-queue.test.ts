@@ -92,7 +92,12 @@ it('the caller of a task has its answer at once, and the next task begins when t
     return new Promise((over) => pauses.push(over));
   });
   let begun = 0;
-  const [first, second] = [1, 2].map((n) => executor.run('a', () => ((begun += 1), n)));
+  const begin = (n: number) => (): number => {
+    begun += 1;
+    return n;
+  };
+  const first = executor.run('a', begin(1));
+  const second = executor.run('a', begin(2));
   expect(await first).toBe(1);
   expect([begun, seen]).toEqual([1, [true]]);
   pauses[0]?.();
@@ -112,7 +117,7 @@ it('a task that fails lets the next one run', async () => {
   expect(await executor.run('a', () => 'after')).toBe('after');
 });
 
-it('as many go together as fit, round robin by party, and one larger than all goes alone', async () => {
+it('fair turns run as many tasks together as fit, round robin by party, and one that is larger than all runs alone', async () => {
   const turns = createFairTurns(10);
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
@@ -179,7 +184,7 @@ function stage(perTurn: number) {
   return { task, runAll };
 }
 
-it('in one turn so much is done, and what has begun goes on before its party’s next task', async () => {
+it('one turn of the loop does a bounded amount of work, and a task that has begun continues before the next one of its party', async () => {
   const { task, runAll } = stage(2);
   expect(await runAll([task('a1', 3), task('a2', 2)])).toEqual(['a1 a1', 'a1 a2', 'a2']);
 });

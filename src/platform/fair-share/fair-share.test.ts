@@ -251,7 +251,7 @@ test('one that becomes free goes to the endpoint of a team that has the fewest',
   expect(given).toEqual(['a2']);
 });
 
-test('of those that have as many, the one that waits longest is first', async () => {
+test('among parties with equal shares, the one that waits longest is first', async () => {
   const { ask, end, given } = stage(2);
   for (const endpoint of ['a1', 'a1', 'b1', 'b1', 'c1', 'c2']) await ask(endpoint);
   for (const endpoint of ['c2', 'c1']) await ask(endpoint);

@@ -320,7 +320,7 @@ describe('what a relay says', () => {
     expect(found.cause).toBe(cause);
   });
 
-  it('is judged as any other reply where it does not come from a relay', () => {
+  it('a reply about a login is classified as any other when it does not come from a relay', () => {
     const reply = parse('530 5.7.0 Authentication required');
     expect(classifyReply({ reply, stage: 'the message' }).cause).toBe('authentication');
   });

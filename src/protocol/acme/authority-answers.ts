@@ -265,7 +265,8 @@ export function renewalId(leaf: X509Certificate): string | undefined {
 /** A time in the window that the authority suggests (RFC 9773 §4.2); undefined where it suggests none that makes sense. */
 export function readRenewalWindow(answer: RawAnswer, random: number): number | undefined {
   const { start, end } = fieldsIn(readFields('the renewal information', answer).suggestedWindow);
-  const [from, to] = [start, end].map((one) => (typeof one === 'string' ? Date.parse(one) : NaN)) as [number, number];
+  const from = typeof start === 'string' ? Date.parse(start) : NaN;
+  const to = typeof end === 'string' ? Date.parse(end) : NaN;
   return to > from ? Math.round(from + (to - from) * random) : undefined;
 }
 

@@ -271,7 +271,7 @@ describe('a domain goes on as it was written, so that it is what every reader ma
   });
 });
 
-test('what is read without comments and folds is what parseMailbox reads', () => {
+test('a header mailbox without comments and folds is read as parseMailbox reads it', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => {
       const parsed = parseHeaderMailbox(text);

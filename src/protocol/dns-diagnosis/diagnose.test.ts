@@ -289,19 +289,19 @@ describe('name servers that did not answer in time', () => {
   it.each([
     ['finds nothing', { resolver: NONE }],
     ['found nothing a moment ago and is slow now', { resolver: LATE }],
-  ])('are not called dead when our resolver %s', (_, seen) => {
+  ])('slow name servers are not called dead when our resolver %s', (_, seen) => {
     expect(say(seen, [silent])).toBe(
       'Our resolver finds no TXT record at send.m.example.com, and of the name servers of example.com, ns1.example.com did not answer in time; publish the record shown, and if it is published, ask again in a minute.',
     );
   });
 
-  it('are not called dead when our resolver is as slow', () => {
+  it('slow name servers are not called dead when our resolver is as slow', () => {
     expect(say({ checked: LATE, resolver: LATE }, [silent, lame])).toBe(
       'Of the name servers of example.com, ns1.example.com did not answer in time; ns2.example.com does not know the zone (lame delegation), and our resolver gave no answer about send.m.example.com either (timeout); ask again in a minute.',
     );
   });
 
-  it('are called dead when our resolver cannot reach them either', () => {
+  it('slow name servers are called dead when our resolver cannot reach them either', () => {
     expect(say({ checked: SERVFAIL, resolver: SERVFAIL }, [silent])).toBe(
       'Of the name servers of example.com, ns1.example.com does not answer, so nobody can look send.m.example.com up; mend it or change the delegation at the registrar.',
     );
@@ -312,7 +312,7 @@ describe('name servers that did not answer in time', () => {
     expect(say({ resolver: found(SILENT_WANTED.value) }, [silent])).toContain('is published as asked for by now');
   });
 
-  it('and what was found a moment ago is not quoted, because it may stand behind an alias', () => {
+  it('a record that was found a moment ago is not quoted, because it may stand behind an alias', () => {
     const sentence = say({ checked: found('v=spf1 secret'), resolver: LATE }, [silent]);
     expect(sentence).toContain('did not answer in time');
     expect(sentence).not.toContain('secret');

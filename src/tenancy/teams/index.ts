@@ -11,8 +11,16 @@ export {
   knownPlan,
   type TeamChange,
 } from './administer-team.ts';
-export { getTeam, presentTeam, presentTeams, foundTeam, listOwnTeams, switchTeam, updateTeam } from './own-teams.ts';
-export { keepPlaceholderAddress } from './keep-placeholder-address.ts';
+export {
+  getTeam,
+  presentTeam,
+  presentTeams,
+  foundTeam,
+  keepPlaceholderAddress,
+  listOwnTeams,
+  switchTeam,
+  updateTeam,
+} from './own-teams.ts';
 export {
   findNamedTeam,
   findTeam,

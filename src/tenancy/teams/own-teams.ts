@@ -6,7 +6,15 @@ import { countOwned, findMemberByUser, insertMember, leadsSuspended, lockAccount
 import { moveSession, mustHaveUsedPassword, ssoTeamOfSession } from '../session-rows/index.ts';
 import { isEnforced, connectionsOf, provenDomainsOf, statusOf } from '../sso-rows/index.ts';
 import { readTeamName, slugOf } from './administer-team.ts';
-import { findTeam, insertTeam, teamsOf, changeTeam, type TeamColumns, type TeamRow } from './teams.store.ts';
+import {
+  findTeam,
+  insertTeam,
+  teamsOf,
+  changeTeam,
+  setMissingAddress,
+  type TeamColumns,
+  type TeamRow,
+} from './teams.store.ts';
 import { planNamed, type Config } from '../../platform/config/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 
@@ -187,4 +195,23 @@ function presentPlan(config: Config, planCode: string): TeamObject['plan'] {
       retention_days: plan.retention_days,
     },
   };
+}
+
+/** Nobody takes this for the address of a sender. */
+const PLACEHOLDER: PostalAddress = {
+  line1: 'Placeholder Street 1',
+  line2: null,
+  city: 'Playground',
+  state: null,
+  postal_code: '00000',
+  country: 'US',
+};
+
+/**
+ * Gives a team without a postal address a placeholder, so that its broadcasts can be sent. For the development profile alone:
+ * mail that reaches people has to name where its sender is.
+ */
+export async function keepPlaceholderAddress(store: Store, teamId: string): Promise<void> {
+  if (store.config.profile !== 'development') throw new Error('placeholder address outside the development profile');
+  await setMissingAddress(store.db, teamId, JSON.stringify(PLACEHOLDER));
 }

@@ -96,7 +96,7 @@ export async function sendDraft(
   const gate = await runGate(store, tx, { teamId: row.team_id, row, around });
   const refusal = refusalOf(gate);
   const { domain, source } = gate;
-  if (refusal || !domain || !source) throw refusal ?? new Error('the gate passed without a domain or a body');
+  if (refusal || !domain || !source) throw refusal ?? new Error('domain or body missing after the gate passed');
   // Before the checks, so that no picture that they find is deleted before this is over.
   await noteImagesOf(tx, row, source);
   const { checks, bodies, tooMany } = await mustStillHold(store, tx, { row, source, before: prepared });

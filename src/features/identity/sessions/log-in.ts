@@ -39,7 +39,7 @@ async function beginChallenge(
   await db.tx(async (tx) => {
     mustBeUnchanged(await lockUser(tx, user.id), user);
     const secret = await secretOf(tx, user.id);
-    if (!secret) throw new Error('a person with a second factor has a secret');
+    if (!secret) throw new Error('secret missing for a person with a second factor');
     await insertChallenge(tx, {
       id: ids.uuid(),
       token_hash: hashToken(token),

@@ -226,8 +226,9 @@ type FoundDraft = Awaited<ReturnType<typeof mustFindDraft>>;
 
 /** The same content: the row, and the ids of its files. */
 const isSame = (one: Pick<FoundDraft, 'row' | 'files'>, other: Pick<FoundDraft, 'row' | 'files'>): boolean => {
-  const [was, is] = [one, other].map(({ row, files }) => JSON.stringify([row, files.map((file) => file.id)]));
-  return was === is;
+  const write = ({ row, files }: Pick<FoundDraft, 'row' | 'files'>): string =>
+    JSON.stringify([row, files.map((file) => file.id)]);
+  return write(one) === write(other);
 };
 
 const changedMeanwhile = () =>

@@ -22,7 +22,7 @@ it('slow ones are a loop as well, by the day', () => {
   expect(answerLoopOf(rounds(30, 20 * MINUTE), 30 * 20 * MINUTE)).toMatchObject({ rounds: 30, within: 'a day' });
 });
 
-it('what is sent without anything new before it is none, nor what goes to others', () => {
+it('messages with nothing new before them, or to other people, are no answer loop', () => {
   const many = Array.from({ length: 40 }, (_, i): Passed => ({
     direction: 'outbound',
     at: i,

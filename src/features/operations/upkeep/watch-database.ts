@@ -42,7 +42,7 @@ function watchCommits({ db, clock, log }: Watched): DatabaseWatch {
   async function attempt(): Promise<void> {
     const error = await tryCommit({ db, clock }).then(
       () => undefined,
-      (fault: unknown) => fault ?? new Error('a commit failed without a reason'),
+      (fault: unknown) => fault ?? new Error('commit rejected with undefined'),
     );
     if (error === undefined) {
       if (failing) log.warn('commits to the database succeed again');
@@ -77,7 +77,8 @@ function watchCommits({ db, clock, log }: Watched): DatabaseWatch {
     gone: new Promise(() => undefined),
     findings,
     async check() {
-      if (trying && !(await hasEnded(trying))) throw new Error('a commit failed, and the next one does not end');
+      if (trying && !(await hasEnded(trying)))
+        throw new Error('the next commit after a failed one did not end in time');
       if (failing) throw new Error('the last commit failed', { cause: failing.error });
     },
     async stop() {

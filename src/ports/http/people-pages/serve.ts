@@ -113,8 +113,8 @@ export const PAGE = 'page of people';
 export async function servePeoplePages(server: FastifyInstance, parts: PeoplePageParts): Promise<void> {
   const { services, rateLimit } = parts;
   const { world } = services;
-  const callsOf = createCalls(parts);
-  const whyNotOf = createWhyNot(parts);
+  const bindCall = createCalls(parts);
+  const bindWhyNot = createWhyNot(parts);
   await server.register(async (scope) => {
     scope.setErrorHandler((error, request, reply) => {
       const refusal = refusalFor(error, request, world.log);
@@ -165,8 +165,8 @@ export async function servePeoplePages(server: FastifyInstance, parts: PeoplePag
       browser: browserOf(world, request, reply),
       requestId: request.id,
       session,
-      call: callsOf(request, reply, session),
-      whyNot: whyNotOf(session),
+      call: bindCall(request, reply, session),
+      whyNot: bindWhyNot(session),
     };
     const handler = request.method === 'POST' ? page.post : page.get;
     if (!handler) throw notHere();
