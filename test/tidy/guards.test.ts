@@ -30,7 +30,7 @@ describe('the import rules', () => {
     'ports-never-meet': 'src/ports/http/g.ts -> ../smtp/index.ts',
     'only-bin-starts-the-app': 'src/open-world.ts -> ./app.ts',
     'operator-commands-load-no-server': 'bin/commands/y.ts -> ../../src/mail/queue/index.ts',
-    'modules-are-entered-through-index': 'src/mail/queue/i.ts -> ../emails/present.ts',
+    'modules-are-entered-through-index': 'src/mail/queue/i.ts -> ../emails/read-emails.ts',
     'no-cycles': 'src/protocol/text/l.ts -> ./m.ts',
     'no-cycles-between-modules': 'src/mail/queue/n.ts -> ../deliver/index.ts',
     'sql-stays-in-stores': 'src/mail/emails/o.ts -> knex',
