@@ -94,7 +94,7 @@ module.exports = {
         'that works in the background, and hand the rule what was answered.',
       from: { path: '^src/(tenancy|mail|features)/', pathNot: ['\.test\.ts$', WORKERS, '^src/mail/events/'] },
       to: {
-        path: ['^src/platform/(world|resolver|fetch|api-call)/', NETWORK, packages('undici', 'mailauth')],
+        path: ['^src/platform/(world\.ts|resolver/|fetch/|api-call\.ts)', NETWORK, packages('undici', 'mailauth')],
       },
     },
     {

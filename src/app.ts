@@ -43,12 +43,12 @@ import { cronTable } from './cron-table.ts';
 import { migrateStore } from './open-store.ts';
 import { recogniseCopy } from './recognise-copy.ts';
 import { closeWorld, openWorld, type WorldOptions } from './open-world.ts';
-import { stopwatch, systemClock, type Clock } from './platform/clock/index.ts';
+import { stopwatch, systemClock, type Clock } from './platform/clock.ts';
 import type { Config } from './platform/config/index.ts';
 import { lockDataFolder, ping } from './platform/db/index.ts';
 import { openProcessMarks, type ProcessMarks } from './platform/process-mark/index.ts';
-import { openServerTls, type ServerTls } from './platform/server-tls/index.ts';
-import type { World } from './platform/world/index.ts';
+import { openServerTls, type ServerTls } from './platform/server-tls.ts';
+import type { World } from './platform/world.ts';
 import type { UpgradeWishes } from './features/operations/backups/index.ts';
 import { keepPlanTerms } from './features/billing/invoices/index.ts';
 import {

@@ -27,7 +27,7 @@ import {
 } from './features/operations/upkeep/index.ts';
 import { recheckSsoDomains, recheckSsoProviders } from './features/identity/sso-sign-in/index.ts';
 import { forgetListeners } from './features/webhooks/delivery/index.ts';
-import type { World } from './platform/world/index.ts';
+import type { World } from './platform/world.ts';
 import { backUpOnSchedule, watchBackups } from './features/operations/backups/index.ts';
 import { removeOldApprovals } from './features/identity/approvals/index.ts';
 import { clearDeleted } from './features/audience/contacts/index.ts';

@@ -5,10 +5,10 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { openBlobs, type Blobs } from './platform/blobs/index.ts';
-import { systemClock, type Clock } from './platform/clock/index.ts';
+import { systemClock, type Clock } from './platform/clock.ts';
 import type { Config } from './platform/config/index.ts';
 import { createGroupCommit, migrate, mustNotBeApplied, openDb, schemaState } from './platform/db/index.ts';
-import { createIds } from './platform/ids/index.ts';
+import { createIds } from './platform/ids.ts';
 import { createLog, createMailLog, type Log } from './platform/log/index.ts';
 import { createTracer } from './platform/trace/index.ts';
 import { createMeter, type Meter } from './platform/meter/index.ts';
@@ -20,7 +20,7 @@ import {
   type PasswordCost,
   type SealedColumn,
 } from './platform/secrets/index.ts';
-import type { Store } from './platform/store/index.ts';
+import type { Store } from './platform/store.ts';
 import { createTextThread } from './platform/text-thread/index.ts';
 import type { UpgradeWishes } from './features/operations/backups/index.ts';
 import {

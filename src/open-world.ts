@@ -1,9 +1,9 @@
 import { closeStore, openStore, type StoreOptions } from './open-store.ts';
-import { createApiCall } from './platform/api-call/index.ts';
+import { createApiCall } from './platform/api-call.ts';
 import { createGuardedFetch } from './platform/fetch/index.ts';
 import { createOwnConnections } from './platform/network/index.ts';
 import { createInspector, createResolver } from './platform/resolver/index.ts';
-import type { Net, Store, World } from './platform/world/index.ts';
+import type { Net, Store, World } from './platform/world.ts';
 
 export interface WorldOptions extends StoreOptions {
   /** Certificates in PEM that our own HTTP requests, and deliveries that verify, trust instead of the system's. */

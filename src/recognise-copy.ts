@@ -1,7 +1,7 @@
-import { isoTime } from './platform/clock/index.ts';
+import { isoTime } from './platform/clock.ts';
 import { readCopyMark, removeCopyMark } from './platform/installation-mark/index.ts';
 import { nodeIdOf } from './platform/process-mark/index.ts';
-import type { Store } from './platform/store/index.ts';
+import type { Store } from './platform/store.ts';
 import { removeAllAccountRequests } from './features/identity/accounts/index.ts';
 import { expireAllApprovals } from './features/identity/approvals/index.ts';
 import { holdRestored } from './features/campaigns/broadcasts/index.ts';

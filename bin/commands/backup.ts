@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { systemClock } from '../../src/platform/clock/index.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import {
   contentInOf,
   explainDamaged,
@@ -13,7 +13,7 @@ import {
   type BackupFacts,
   type Verification,
 } from '../../src/features/operations/backups/index.ts';
-import type { Store } from '../../src/platform/store/index.ts';
+import type { Store } from '../../src/platform/store.ts';
 import { noteBackup } from '../../src/tenancy/instance/index.ts';
 import { isSingleFile, loadAddon } from '../../src/program-files/index.ts';
 import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';

@@ -5,7 +5,7 @@ import { copyAllBlobs, openBlobs, type Blobs } from '../../src/platform/blobs/in
 import type { Config } from '../../src/platform/config/index.ts';
 import { lockDataFolder } from '../../src/platform/db/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
-import type { Store } from '../../src/platform/store/index.ts';
+import type { Store } from '../../src/platform/store.ts';
 import { liveNodes } from '../../src/features/operations/findings/index.ts';
 import { installationOf, noteBlobsMove, readBlobsMove } from '../../src/tenancy/instance/index.ts';
 import { keysInRows, namedContents } from '../../src/features/operations/moves/index.ts';

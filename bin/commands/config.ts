@@ -14,8 +14,8 @@ import { becomeOwnerOf } from '../installation.ts';
 import { dataFolder, readSettings } from './open.ts';
 import { X509Certificate } from 'node:crypto';
 import path from 'node:path';
-import { isoTime } from '../../src/platform/clock/index.ts';
-import { certificateFilesOf, examineCertificate, unreadable } from '../../src/platform/server-tls/index.ts';
+import { isoTime } from '../../src/platform/clock.ts';
+import { certificateFilesOf, examineCertificate, unreadable } from '../../src/platform/server-tls.ts';
 
 /** As the server would be started with it, with the files that it names. */
 export async function checkConfig(given: string | undefined): Promise<void> {

@@ -3,14 +3,14 @@ import { isIP } from 'node:net';
 import path from 'node:path';
 import type { Examination, Machine, MachineLook, NamedMachine } from '../../cli/commands/machine.ts';
 import { closeStore, openStore } from '../../src/open-store.ts';
-import { systemClock } from '../../src/platform/clock/index.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import { schemaState } from '../../src/platform/db/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { readCopyMark } from '../../src/platform/installation-mark/index.ts';
-import { certificateFilesOf, examineCertificate } from '../../src/platform/server-tls/index.ts';
+import { certificateFilesOf, examineCertificate } from '../../src/platform/server-tls.ts';
 import { openSecrets } from '../../src/platform/secrets/index.ts';
-import type { Store } from '../../src/platform/store/index.ts';
+import type { Store } from '../../src/platform/store.ts';
 import { writeMachinePass } from '../../src/tenancy/operators/index.ts';
 import {
   certificateFindings,

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Config } from '../../src/platform/config/index.ts';
 import { hasTable } from '../../src/platform/db/index.ts';
 import { createInstanceKey, instanceKeyPath, newToken } from '../../src/platform/secrets/index.ts';
-import type { Store } from '../../src/platform/store/index.ts';
+import type { Store } from '../../src/platform/store.ts';
 import { InstallationMismatch } from '../../src/tenancy/instance/index.ts';
 import { insertMember } from '../../src/tenancy/members/index.ts';
 import { createTeam, listTeams } from '../../src/tenancy/teams/index.ts';

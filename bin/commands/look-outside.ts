@@ -1,7 +1,7 @@
 import { examineHere } from '../../src/features/operations/doctor/index.ts';
 import { closeNet, withNet } from '../../src/open-world.ts';
-import { certificateFilesOf, examineCertificate } from '../../src/platform/server-tls/index.ts';
-import type { Store } from '../../src/platform/store/index.ts';
+import { certificateFilesOf, examineCertificate } from '../../src/platform/server-tls.ts';
+import type { Store } from '../../src/platform/store.ts';
 import type { Look } from '../../src/features/operations/findings/index.ts';
 import { runningPid } from './ready-file.ts';
 

@@ -15,11 +15,11 @@ import {
   type MoveWatch,
 } from '../../src/features/operations/moves/index.ts';
 import { openBlobs } from '../../src/platform/blobs/index.ts';
-import { systemClock } from '../../src/platform/clock/index.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { readPostgresUrl, type Config } from '../../src/platform/config/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { openSecrets } from '../../src/platform/secrets/index.ts';
-import type { Store } from '../../src/platform/store/index.ts';
+import type { Store } from '../../src/platform/store.ts';
 import { OperatorFault } from '../explain.ts';
 import { asOwnerOf, settingsOf } from '../installation.ts';
 import { replaceFile, textOf } from '../setup/plan.ts';

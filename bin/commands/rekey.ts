@@ -8,7 +8,7 @@ import {
   readInstanceKeys,
   writeInstanceKeys,
 } from '../../src/platform/secrets/index.ts';
-import type { Store } from '../../src/platform/store/index.ts';
+import type { Store } from '../../src/platform/store.ts';
 import { sealAnew, type SealedAnew } from '../../src/tenancy/instance/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { dataFolder, onSameFolder, readConfig, withStore, type CommandAudit, type DataOptions } from './open.ts';

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { ROLES, startApp, type App, type Role } from '../../src/app.ts';
-import { systemClock, stopwatch } from '../../src/platform/clock/index.ts';
-import { collectWhenIdle } from '../../src/platform/idle-memory/index.ts';
+import { systemClock, stopwatch } from '../../src/platform/clock.ts';
+import { collectWhenIdle } from '../../src/platform/idle-memory.ts';
 import { createLog, type Log } from '../../src/platform/log/index.ts';
-import { openServiceManager } from '../../src/platform/systemd/index.ts';
+import { openServiceManager } from '../../src/platform/systemd.ts';
 import { OperatorFault, explain } from '../explain.ts';
 import { becomeOwnerOf } from '../installation.ts';
 import { outliveReaders } from '../output.ts';

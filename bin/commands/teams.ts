@@ -7,7 +7,7 @@ import {
   type TeamRow,
 } from '../../src/tenancy/teams/index.ts';
 import { stopEnforcingSso, takeSsoDomain } from '../../src/features/identity/sso/index.ts';
-import type { Store } from '../../src/platform/store/index.ts';
+import type { Store } from '../../src/platform/store.ts';
 import { clean, cleanJson, type Column, listTime, openTerminal, type Terminal } from '../../cli/output/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { printTeam } from './init.ts';

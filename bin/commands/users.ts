@@ -1,7 +1,7 @@
 import { ROLES, type Role } from '../../src/contract/index.ts';
 import { newToken } from '../../src/platform/secrets/index.ts';
-import type { Store } from '../../src/platform/store/index.ts';
-import { notFound } from '../../src/platform/refusal/index.ts';
+import type { Store } from '../../src/platform/store.ts';
+import { notFound } from '../../src/platform/refusal.ts';
 import { makePasswordReset, tell as tellPerson } from '../../src/features/identity/accounts/index.ts';
 import { inviteByOperator } from '../../src/features/identity/invitations/index.ts';
 import { hasMembers, insertMember, teamsOfLastWayIn } from '../../src/tenancy/members/index.ts';

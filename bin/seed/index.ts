@@ -6,7 +6,7 @@ import { withoutWebhooks } from '../../src/mail/events/index.ts';
 import { createAccept } from '../../src/mail/accept/index.ts';
 import { createMessageParser, createStoreMessage, heldContent } from '../../src/mail/receive/index.ts';
 import { createGroupCommit } from '../../src/platform/db/index.ts';
-import type { World } from '../../src/platform/world/index.ts';
+import type { World } from '../../src/platform/world.ts';
 import type { Ctx } from '../../src/tenancy/access/index.ts';
 import { createContact } from '../../src/features/audience/contacts/index.ts';
 import { createVerifiedDomain, findDomainByName, registerDomain } from '../../src/mail/domains/index.ts';

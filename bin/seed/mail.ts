@@ -1,6 +1,6 @@
 import { foldLastEvent, type NewEvent, type Happening } from '../../src/mail/events/index.ts';
 import { overlaid, type Executor } from '../../src/platform/db/index.ts';
-import type { World } from '../../src/platform/world/index.ts';
+import type { World } from '../../src/platform/world.ts';
 import type { DomainRow } from '../../src/mail/domains/index.ts';
 import {
   bodyRow,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Ids } from '../../src/platform/ids/index.ts';
+import type { Ids } from '../../src/platform/ids.ts';
 
 export const DOMAIN = 'shop.example.com';
 export const SECOND_DOMAIN = 'news.example.com';

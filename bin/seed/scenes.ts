@@ -1,5 +1,5 @@
 /** What a team meets beside its mail: an endpoint that failed, an automation under way, a broadcast that is planned. */
-import type { World } from '../../src/platform/world/index.ts';
+import type { World } from '../../src/platform/world.ts';
 import type { Ctx } from '../../src/tenancy/access/index.ts';
 import { createAutomation, listAutomations } from '../../src/features/automations/automations/index.ts';
 import { createBroadcast, listBroadcasts } from '../../src/features/campaigns/broadcasts/index.ts';

@@ -4,7 +4,7 @@ import { isIPv4 } from 'node:net';
 import os from 'node:os';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../src/platform/config/index.ts';
-import { reverseName } from '../../src/protocol/dnsbl/index.ts';
+import { reverseName } from '../../src/protocol/dnsbl.ts';
 import path from 'node:path';
 
 /** A value that this machine or DNS knows, with where it comes from. */

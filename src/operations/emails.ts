@@ -2,7 +2,7 @@ import type { BatchError, SendBatchRequest, SendEmailRequest } from '../contract
 import { idempotencyOf } from '../mail/accept/index.ts';
 import { pendingDeliveries } from '../mail/queue/index.ts';
 import { cancelEmail, moveEmail } from '../mail/schedule/index.ts';
-import { Refusal } from '../platform/refusal/index.ts';
+import { Refusal } from '../platform/refusal.ts';
 import { getEmail, listEmailAttempts, listEmailEvents, listEmails } from '../mail/emails/index.ts';
 import { pageOf, type OperationCtx, type Operations } from './operation.ts';
 import {

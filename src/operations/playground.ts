@@ -1,5 +1,5 @@
 import { clearCaptured, findCaptured, readWholeCaptured } from '../mail/capture/index.ts';
-import { refuse } from '../platform/refusal/index.ts';
+import { refuse } from '../platform/refusal.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 /** Sources that one page holds at most; a message comes whole whatever its size. */

@@ -1,8 +1,8 @@
 import Sqlite from 'better-sqlite3';
 import path from 'node:path';
-import { systemClock } from '../../src/platform/clock/index.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { openDb } from '../../src/platform/db/index.ts';
-import type { Store } from '../../src/platform/store/index.ts';
+import type { Store } from '../../src/platform/store.ts';
 import { indexInboxes } from '../../src/features/inbox/inbox-threads/index.ts';
 import { initialise, startAppliance, type Appliance } from './appliance.ts';
 import type { Bench } from './bench.ts';

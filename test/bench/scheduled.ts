@@ -7,7 +7,7 @@ import { loadConfig } from '../../src/platform/config/index.ts';
 import { migrate } from '../../src/platform/db/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { createInstanceKey } from '../../src/platform/secrets/index.ts';
-import type { World } from '../../src/platform/world/index.ts';
+import type { World } from '../../src/platform/world.ts';
 import type { Bench } from './bench.ts';
 import { median } from './figures.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { reverseName } from '../../src/protocol/dnsbl/index.ts';
+import { reverseName } from '../../src/protocol/dnsbl.ts';
 import { Screen } from '../console/screen.ts';
 import { startDns, type DnsRig } from '../rig/dns.ts';
 import { Desk } from './desk.ts';

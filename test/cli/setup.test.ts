@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLookUps } from '../../bin/setup/this-machine.ts';
-import { reverseName } from '../../src/protocol/dnsbl/index.ts';
+import { reverseName } from '../../src/protocol/dnsbl.ts';
 import { startDns, type DnsRig } from '../rig/dns.ts';
 import { freePort } from '../rig/free-port.ts';
 import { startUpdateServer } from '../rig/update-server.ts';

@@ -10,7 +10,7 @@ import {
   type Role,
 } from '../../src/contract/index.ts';
 import { describeAccess } from '../../src/contract/access.ts';
-import { Refusal } from '../../src/platform/refusal/index.ts';
+import { Refusal } from '../../src/platform/refusal.ts';
 import { mustReach, NO_LIMITS, type Actor } from '../../src/tenancy/access/index.ts';
 
 interface Described {

@@ -1,6 +1,6 @@
 // A relay between app and PostgreSQL loses the answer to a COMMIT, which reaches the server only later.
 import { expect, it } from 'vitest';
-import { nextTurn } from '../../src/platform/clock/index.ts';
+import { nextTurn } from '../../src/platform/clock.ts';
 import { driver } from '../rig/database.ts';
 import { startPgRelay } from '../rig/pg-relay.ts';
 import { startScene, type Scene } from '../rig/scene.ts';

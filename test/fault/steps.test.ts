@@ -8,7 +8,7 @@ import type { Deliver } from '../../src/mail/deliver/index.ts';
 import { createQueue, openHandOffLog, recoverDeliveries, type Queue } from '../../src/mail/queue/index.ts';
 import { createSettle } from '../../src/mail/settle/index.ts';
 import { mailIn, HOUR, MINUTE, type Mail } from '../flow/mail.ts';
-import type { Clock } from '../../src/platform/clock/index.ts';
+import type { Clock } from '../../src/platform/clock.ts';
 import { findHandOffFiles } from '../rig/hand-off-files.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 

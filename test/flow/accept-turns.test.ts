@@ -1,9 +1,9 @@
 // Who is accepted first while one team posts many batches. The shared commit is held until all have handed in what they post.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createAccept, type Accept } from '../../src/mail/accept/index.ts';
-import { nextTurn } from '../../src/platform/clock/index.ts';
+import { nextTurn } from '../../src/platform/clock.ts';
 import { createGroupCommit } from '../../src/platform/db/index.ts';
-import type { World } from '../../src/platform/world/index.ts';
+import type { World } from '../../src/platform/world.ts';
 import type { Ctx } from '../../src/tenancy/access/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { mailIn, type Mail } from './mail.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { findTimeZone } from '../../src/protocol/time-zone/index.ts';
+import { findTimeZone } from '../../src/protocol/time-zone.ts';
 import '../rig/seed.ts';
 import { billMonth, type MonthOfTeam, type Terms } from '../../src/features/billing/invoices/monthly-invoice.ts';
 

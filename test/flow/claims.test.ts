@@ -6,7 +6,7 @@ import type { Deliver, DeliveryJob } from '../../src/mail/deliver/index.ts';
 import { createQueue, openHandOffLog, type Queue } from '../../src/mail/queue/index.ts';
 import { createSettle } from '../../src/mail/settle/index.ts';
 import { createGroupCommit } from '../../src/platform/db/index.ts';
-import type { World } from '../../src/platform/world/index.ts';
+import type { World } from '../../src/platform/world.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { DAY } from './expiry.ts';
 import { mailIn } from './mail.ts';

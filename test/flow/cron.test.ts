@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest';
 import { startCron, type Cron, type CronJob } from '../../src/ports/cron/index.ts';
 import { readSchedule } from '../../src/ports/cron/schedule.ts';
 import { cronTable } from '../../src/cron-table.ts';
-import { nextTurn } from '../../src/platform/clock/index.ts';
+import { nextTurn } from '../../src/platform/clock.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 
 const MINUTE = 60_000;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nextTurn } from '../../src/platform/clock/index.ts';
+import { nextTurn } from '../../src/platform/clock.ts';
 import { startScene } from '../rig/scene.ts';
 import { HOUR, mailIn } from './mail.ts';
 

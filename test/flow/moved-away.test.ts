@@ -8,7 +8,7 @@ import { startApp, type App, type Role } from '../../src/app.ts';
 import { connectAsFound } from '../../src/open-store.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import { openDb, type Db } from '../../src/platform/db/index.ts';
-import { webhookHeaders } from '../../src/protocol/webhook-signature/index.ts';
+import { webhookHeaders } from '../../src/protocol/webhook-signature.ts';
 import { noteBlobsMove, noteLeaving } from '../../src/tenancy/instance/index.ts';
 import { moveDatabase } from '../../src/features/operations/moves/index.ts';
 import { leaveSource, type Leaving } from '../../src/features/operations/moves/move-database.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { pixelsOf, readQrCode } from '../rig/qr-code.ts';
-import { base32, otpauthUrl } from '../../src/protocol/totp/index.ts';
-import { qrSvg } from '../../src/protocol/qr-code/index.ts';
+import { base32, otpauthUrl } from '../../src/protocol/totp.ts';
+import { qrSvg } from '../../src/protocol/qr-code.ts';
 
 it('is read as what was written by a decoder of others, for whichever account and host', () => {
   fc.assert(

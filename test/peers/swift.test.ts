@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openObjectStore, type ObjectBody, type ObjectStoreOptions } from '../../src/platform/object-store/index.ts';
-import { EMPTY_BODY_HASH, signRequest } from '../../src/protocol/aws-signature/index.ts';
+import { EMPTY_BODY_HASH, signRequest } from '../../src/protocol/aws-signature.ts';
 import { mailIn } from '../flow/mail.ts';
 import { startScene } from '../rig/scene.ts';
 import { describePeers } from './peers.ts';

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createGuardedFetch, type FetchAnswer, type FetchLimits } from '../../src/platform/fetch/index.ts';
 import { createResolver, type Resolver } from '../../src/platform/resolver/index.ts';
-import { readHttpsUrl } from '../../src/protocol/https-url/index.ts';
+import { readHttpsUrl } from '../../src/protocol/https-url.ts';
 import { startDns, type DnsRig } from '../rig/dns.ts';
 import { makeBadCertificate } from '../rig/tls.ts';
 import {

@@ -1,6 +1,6 @@
 import type { BlobDigest } from '../../src/platform/blobs/index.ts';
 import type { Db, Executor } from '../../src/platform/db/index.ts';
-import type { World } from '../../src/platform/world/index.ts';
+import type { World } from '../../src/platform/world.ts';
 
 export interface Breakable {
   /** Counting begins again: the n-th statement, blob or commit from now on fails; without a number none does. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/platform/clock/index.ts';
+import type { Clock } from '../../src/platform/clock.ts';
 
 /** A clock that moves only by hand: two days of retries pass in milliseconds. */
 export interface ManualClock extends Clock {

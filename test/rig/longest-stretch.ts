@@ -1,4 +1,4 @@
-import { nextTurn } from '../../src/platform/clock/index.ts';
+import { nextTurn } from '../../src/platform/clock.ts';
 
 /** Returns the processor time of this thread in milliseconds, which other load on the machine does not change. */
 export function usedMs(): number {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { signatureOf } from '../../src/protocol/aws-signature/index.ts';
+import { signatureOf } from '../../src/protocol/aws-signature.ts';
 
 /** What the store does otherwise than a right one would, to the requests that `to` picks. */
 export type Wrong =

@@ -1,5 +1,5 @@
 import { createUser } from '../../src/tenancy/users/index.ts';
-import { codeOf, fromBase32, stepAt } from '../../src/protocol/totp/index.ts';
+import { codeOf, fromBase32, stepAt } from '../../src/protocol/totp.ts';
 import { PageVisitor, type PageSeen } from './page-visitor.ts';
 import type { Scene, Team } from './scene.ts';
 

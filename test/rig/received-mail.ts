@@ -1,6 +1,6 @@
 import { createAccept } from '../../src/mail/accept/index.ts';
 import { createReceive, heldContent, type Receive } from '../../src/mail/receive/index.ts';
-import type { World } from '../../src/platform/world/index.ts';
+import type { World } from '../../src/platform/world.ts';
 import type { Scene } from './scene.ts';
 
 export interface Arriving {

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { selfSignedCertificate } from '../../src/protocol/x509/index.ts';
+import { selfSignedCertificate } from '../../src/protocol/x509.ts';
 
 export interface Certificate {
   key: string;

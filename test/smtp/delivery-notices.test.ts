@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readReport } from '../../src/protocol/mail-report/index.ts';
+import { readReport } from '../../src/protocol/mail-report.ts';
 import { readMessage } from '../../src/protocol/read-message/index.ts';
 import { bringMail } from '../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';

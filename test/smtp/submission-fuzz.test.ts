@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { nextTurn } from '../../src/platform/clock/index.ts';
+import { nextTurn } from '../../src/platform/clock.ts';
 import { scaled } from '../rig/scale.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { connect, logIn, submit, type Dialogue } from './dialogue.ts';

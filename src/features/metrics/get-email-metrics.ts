@@ -8,8 +8,8 @@ import {
   type Counter,
   type Counts,
 } from '../../mail/events/index.ts';
-import { isoTime, nextTurn } from '../../platform/clock/index.ts';
-import { refuse, type Refusal } from '../../platform/refusal/index.ts';
+import { isoTime, nextTurn } from '../../platform/clock.ts';
+import { refuse, type Refusal } from '../../platform/refusal.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import { broadcastNames } from '../campaigns/broadcasts/index.ts';
 import {

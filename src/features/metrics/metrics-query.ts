@@ -1,8 +1,8 @@
 import type { QueryOf } from '../../contract/index.ts';
-import { isUuid } from '../../platform/ids/index.ts';
-import { refuse, type Refusal } from '../../platform/refusal/index.ts';
-import { parseIsoTime } from '../../protocol/iso-time/index.ts';
-import { findTimeZone, type TimeZone } from '../../protocol/time-zone/index.ts';
+import { isUuid } from '../../platform/ids.ts';
+import { refuse, type Refusal } from '../../platform/refusal.ts';
+import { parseIsoTime } from '../../protocol/iso-time.ts';
+import { findTimeZone, type TimeZone } from '../../protocol/time-zone.ts';
 import { QUARTER_MS, type Granularity } from './periods.ts';
 import type { Counter, Counts } from '../../mail/events/index.ts';
 

@@ -1,6 +1,6 @@
 import { COUNTERS, countedAs, type Counts } from '../../mail/events/index.ts';
 import { textsIn, uuidsIn, type Executor } from '../../platform/db/index.ts';
-import { firstIdAt } from '../../platform/ids/index.ts';
+import { firstIdAt } from '../../platform/ids.ts';
 import { QUARTER_MS, type SlotRange } from './periods.ts';
 
 export interface ScopeCounts {

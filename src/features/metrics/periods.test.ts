@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { periodsOf, type Granularity, QUARTER_MS, slotRangesOf } from './periods.ts';
-import { findTimeZone, type TimeZone } from '../../protocol/time-zone/index.ts';
+import { findTimeZone, type TimeZone } from '../../protocol/time-zone.ts';
 import fc from 'fast-check';
 
 const HOUR_MS = 3_600_000;

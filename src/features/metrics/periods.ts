@@ -1,5 +1,5 @@
-import { isoTime } from '../../platform/clock/index.ts';
-import type { TimeZone } from '../../protocol/time-zone/index.ts';
+import { isoTime } from '../../platform/clock.ts';
+import type { TimeZone } from '../../protocol/time-zone.ts';
 import { DAY_MINUTES, QUARTER_MINUTES } from '../../mail/events/index.ts';
 
 export type Granularity = 'hourly' | 'daily' | 'weekly' | 'monthly';

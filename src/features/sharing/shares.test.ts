@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Refusal } from '../../platform/refusal/index.ts';
+import { Refusal } from '../../platform/refusal.ts';
 import { readExpiresIn, SHARE_MS_MAX } from './shares.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,5 +1,5 @@
 import type { BodyOf } from '../../contract/index.ts';
-import { notFound, refuse, invalidFields } from '../../platform/refusal/index.ts';
+import { notFound, refuse, invalidFields } from '../../platform/refusal.ts';
 import { hashToken, newToken } from '../../platform/secrets/index.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import {
@@ -14,7 +14,7 @@ import {
 } from '../../mail/emails/index.ts';
 import { mustBeWithinQuota, mayShowContent } from '../../tenancy/usage/index.ts';
 import { insertShare, findLiveShare, removeSharesOf, deleteExpiredShares } from './shares.store.ts';
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import { contentIdsIn, imageDataUrl } from '../../protocol/safe-html/index.ts';
 
 const SECOND_MS = 1000;

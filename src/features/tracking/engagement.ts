@@ -1,5 +1,5 @@
 import type { Happening } from '../../mail/events/index.ts';
-import { isoTime } from '../../platform/clock/index.ts';
+import { isoTime } from '../../platform/clock.ts';
 
 /** Somebody or something has opened an email or followed a link in it. */
 export interface Engagement {

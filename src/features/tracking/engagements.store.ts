@@ -1,6 +1,6 @@
 import { uuidsIn, textsIn, type Executor } from '../../platform/db/index.ts';
 import type { Click } from './engagement.ts';
-import type { Arrival, TimedClick } from '../../protocol/machine-opens/index.ts';
+import type { Arrival, TimedClick } from '../../protocol/machine-opens.ts';
 
 interface ClickRow {
   id: string;

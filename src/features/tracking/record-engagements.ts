@@ -1,7 +1,7 @@
 import { standingAmong } from '../../mail/events/index.ts';
 import { isDatabaseSetback, type Executor } from '../../platform/db/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import { isSoonAfterArrival, burstsAmong } from '../../protocol/machine-opens/index.ts';
+import type { World } from '../../platform/world.ts';
+import { isSoonAfterArrival, burstsAmong } from '../../protocol/machine-opens.ts';
 import { emailRowsByIds, recordEmailEvents, type EmailEvent } from '../../mail/emails/index.ts';
 import { isClick, readingOf, type Click, type Engagement } from './engagement.ts';
 import {

@@ -1,6 +1,6 @@
-import { nextTurn, stopwatch } from '../../platform/clock/index.ts';
+import { nextTurn, stopwatch } from '../../platform/clock.ts';
 import { findLinkTargets } from '../../platform/text-thread/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 import {
   clickToken,
   HTML_CHARS_MAX,

@@ -1,7 +1,7 @@
-import { stopwatch } from '../../platform/clock/index.ts';
+import { stopwatch } from '../../platform/clock.ts';
 import { isDatabaseSetback, isUniqueViolation } from '../../platform/db/index.ts';
 import type { ProcessMarks } from '../../platform/process-mark/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 import type { Engagement } from './engagement.ts';
 import { createClickJudge, createRecordEngagements } from './record-engagements.ts';
 import { openTrackJournal, type TrackJournal } from './track-journal.ts';

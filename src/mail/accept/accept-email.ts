@@ -1,9 +1,9 @@
 import type { BatchError, SendEmailRequest, SentBatch, SentEmail } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import { creationTime } from '../../platform/ids/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import { creationTime } from '../../platform/ids.ts';
+import type { World } from '../../platform/world.ts';
 import { normalizeAddress, type Mailbox } from '../../protocol/address/index.ts';
-import type { Asked } from '../../protocol/dsn/index.ts';
+import type { Asked } from '../../protocol/dsn.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import type { EmailDraft } from '../emails/index.ts';
 import { createAcceptPrepared, type AcceptBeside, type AcceptPrepared } from './accept-prepared.ts';
@@ -24,7 +24,7 @@ import { createSendingGate, mustBeWithinQuota } from './sending-limits.ts';
 import { readSubmitted, type SubmissionEnvelope } from './read-submitted.ts';
 import { shareBodies, type AcceptedAs, type AcceptedRows } from './accepted-rows.ts';
 import { listMissingFields, type Spooled } from './submitted-message.ts';
-import { refuse, Refusal, type FieldFault } from '../../platform/refusal/index.ts';
+import { refuse, Refusal, type FieldFault } from '../../platform/refusal.ts';
 
 interface BatchOptions {
   /** A bad email is refused alone; `refused` are those whose fields were at fault already. */

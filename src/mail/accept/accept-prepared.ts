@@ -1,8 +1,8 @@
 import type { SentEmail } from '../../contract/index.ts';
 import { NoSuchBlob } from '../../platform/blobs/index.ts';
 import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
-import { Refusal } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import { Refusal } from '../../platform/refusal.ts';
+import type { World } from '../../platform/world.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import { linkFiles, placeInRows, putFiles, bytesWorth, rowsWorth } from '../contents/index.ts';
 import { createContentionGauge, insertDeliveries } from '../queue/index.ts';

@@ -1,7 +1,7 @@
-import { creationTime } from '../../platform/ids/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import { creationTime } from '../../platform/ids.ts';
+import type { World } from '../../platform/world.ts';
 import { normalizeAddress, type Mailbox } from '../../protocol/address/index.ts';
-import type { Asked } from '../../protocol/dsn/index.ts';
+import type { Asked } from '../../protocol/dsn.ts';
 import { keyIdOf, type Ctx } from '../../tenancy/access/index.ts';
 import type { RunRow } from '../../features/automations/automation-runs/index.ts';
 import type { BlobLink, NewBlob } from '../../platform/blobs/index.ts';

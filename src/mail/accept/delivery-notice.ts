@@ -1,16 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Executor } from '../../platform/db/index.ts';
-import { refuse } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import { refuse } from '../../platform/refusal.ts';
+import type { World } from '../../platform/world.ts';
 import { normalizeAddress, parseAddress } from '../../protocol/address/index.ts';
 import { bodyHash } from '../../protocol/dkim/index.ts';
-import {
-  composeNotice,
-  hasNotices,
-  type Asked,
-  type NoticeAction,
-  type NoticeRecipient,
-} from '../../protocol/dsn/index.ts';
+import { composeNotice, hasNotices, type Asked, type NoticeAction, type NoticeRecipient } from '../../protocol/dsn.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import { findDomain, findDomainByName, maySend } from '../domains/index.ts';
 import { emailRowsByIds, findMessage, type EmailRow, type MessageRow } from '../emails/index.ts';

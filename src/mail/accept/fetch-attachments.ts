@@ -1,6 +1,6 @@
 import type { FetchAnswer, FetchFault } from '../../platform/fetch/index.ts';
-import type { Refusal } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { Refusal } from '../../platform/refusal.ts';
+import type { World } from '../../platform/world.ts';
 import { callerGone } from '../../tenancy/access/index.ts';
 import { invalidAttachment, sizeOfFile, type DraftAttachment, type EmailDraft } from '../emails/index.ts';
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
-import { refuse } from '../../platform/refusal/index.ts';
+import { refuse } from '../../platform/refusal.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import { findAnswer, insertAnswers } from './idempotency.store.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 
 export interface Idempotency {
   key: string;

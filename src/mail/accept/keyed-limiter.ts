@@ -1,4 +1,4 @@
-import { refuse } from '../../platform/refusal/index.ts';
+import { refuse } from '../../platform/refusal.ts';
 import { callerGone } from '../../tenancy/access/index.ts';
 import { createLoopTurns } from '../../platform/fair-share/index.ts';
 

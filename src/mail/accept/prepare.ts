@@ -1,7 +1,7 @@
 import type { SendEmailRequest } from '../../contract/index.ts';
-import { nextTurn } from '../../platform/clock/index.ts';
-import { invalidFields, refuse } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import { nextTurn } from '../../platform/clock.ts';
+import { invalidFields, refuse } from '../../platform/refusal.ts';
+import type { World } from '../../platform/world.ts';
 import { pinnedDomainOf, type Ctx } from '../../tenancy/access/index.ts';
 import {
   findDomain,

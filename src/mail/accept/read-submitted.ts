@@ -1,5 +1,5 @@
 import { addressParser, decodeWords } from 'postal-mime';
-import { refuse, type Refusal } from '../../platform/refusal/index.ts';
+import { refuse, type Refusal } from '../../platform/refusal.ts';
 import {
   formatMailbox,
   normalizeAddress,
@@ -7,7 +7,7 @@ import {
   parseMailbox,
   type Mailbox,
 } from '../../protocol/address/index.ts';
-import type { Asked } from '../../protocol/dsn/index.ts';
+import type { Asked } from '../../protocol/dsn.ts';
 import { headerFault } from '../../protocol/mime/index.ts';
 import {
   decodeText,

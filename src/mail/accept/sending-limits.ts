@@ -1,5 +1,5 @@
-import { refuse, type Refusal } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import { refuse, type Refusal } from '../../platform/refusal.ts';
+import type { World } from '../../platform/world.ts';
 import { createSendSwitch } from '../../tenancy/instance/index.ts';
 import { isSimulatorDomain, monthlyLimitOf } from '../../platform/config/index.ts';
 import { beyond, type Ctx, type Actor } from '../../tenancy/access/index.ts';
@@ -7,7 +7,7 @@ import type { DomainRow } from '../domains/index.ts';
 import type { EmailDraft } from '../emails/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { countUsage, planOf, usageOf, type UsageKind } from '../../tenancy/usage/index.ts';
-import { isoTime } from '../../platform/clock/index.ts';
+import { isoTime } from '../../platform/clock.ts';
 import { countSends } from '../../features/identity/oauth/index.ts';
 
 const DAY_MS = 24 * 3_600_000;

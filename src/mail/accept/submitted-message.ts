@@ -1,7 +1,7 @@
 import type { BlobDigest, NewBlob, BlobSpool } from '../../platform/blobs/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import type { ArcChain } from '../../protocol/arc/index.ts';
-import type { Asked } from '../../protocol/dsn/index.ts';
+import type { World } from '../../platform/world.ts';
+import type { ArcChain } from '../../protocol/arc.ts';
+import type { Asked } from '../../protocol/dsn.ts';
 import { formatDate, receivedField } from '../../protocol/mime/index.ts';
 import { fileRow, type ContentRow, type FileRow } from '../contents/index.ts';
 import { MESSAGE_BLOB, type MessageRow } from '../emails/index.ts';

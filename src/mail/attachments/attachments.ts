@@ -1,13 +1,13 @@
 import type { Page } from '../../platform/db/index.ts';
-import { notFound } from '../../platform/refusal/index.ts';
+import { notFound } from '../../platform/refusal.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import { emailRowsByIds, openAttachment, type AttachmentRow } from '../emails/index.ts';
 import { mustBeWithinQuota, mayShowContent } from '../../tenancy/usage/index.ts';
 import { attachmentPage, findAttachment, isEmailOf } from './attachments.store.ts';
 import type { Readable } from 'node:stream';
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import { timingSafeEqual } from 'node:crypto';
-import { isoTime } from '../../platform/clock/index.ts';
+import { isoTime } from '../../platform/clock.ts';
 
 /** Where a link leads, and until which second. */
 interface LinkTarget {

@@ -1,6 +1,6 @@
 import { databaseBehind, type Executor, type Page } from '../../platform/db/index.ts';
-import { refuse } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import { refuse } from '../../platform/refusal.ts';
+import type { World } from '../../platform/world.ts';
 import {
   walkCaptured,
   MESSAGE_BLOB,
@@ -12,8 +12,8 @@ import {
 } from './captured-messages.store.ts';
 import { isUtf8 } from 'node:buffer';
 import { NoSuchBlob } from '../../platform/blobs/index.ts';
-import { isoTime } from '../../platform/clock/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import { isoTime } from '../../platform/clock.ts';
+import type { Store } from '../../platform/store.ts';
 import { readMessage, signersOf, type MessagePart } from '../../protocol/read-message/index.ts';
 import { expectedRecords, findDomainByName, keysOf, type RecordRow } from '../domains/index.ts';
 import { authenticate, type Checks } from '../receive/index.ts';

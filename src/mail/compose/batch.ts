@@ -10,7 +10,7 @@ import {
   type SigningDomain,
   type SigningDomains,
 } from './signing-domains.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 
 interface BatchDelivery {
   id: string;

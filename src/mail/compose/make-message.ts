@@ -1,4 +1,4 @@
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 import {
   composeMessage,
   isComposite,

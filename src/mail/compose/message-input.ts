@@ -1,4 +1,4 @@
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 import { parseMailbox, type Mailbox } from '../../protocol/address/index.ts';
 import { signDkim, type DkimMessage } from '../../protocol/dkim/index.ts';
 import {

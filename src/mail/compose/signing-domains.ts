@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
-import { stopwatch } from '../../platform/clock/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import { stopwatch } from '../../platform/clock.ts';
+import type { World } from '../../platform/world.ts';
 import type { DkimKey } from '../../protocol/dkim/index.ts';
 import { dkimKeysOf, openDkimKey, sendingNames, type DkimKeyRow, type SendingName } from '../domains/index.ts';
 import type { TrackingLinks } from '../../features/tracking/index.ts';

@@ -1,5 +1,5 @@
-import type { World } from '../../platform/world/index.ts';
-import { sealArc, type ArcChain } from '../../protocol/arc/index.ts';
+import type { World } from '../../platform/world.ts';
+import { sealArc, type ArcChain } from '../../protocol/arc.ts';
 import { signDkim } from '../../protocol/dkim/index.ts';
 import { encodeText, type HeaderField, type Piece } from '../../protocol/mime/index.ts';
 import { decodeText, readFields, type RawField, type TextPart } from '../../protocol/mime-read/index.ts';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { BlobDigest, BlobLink, ByteRange, NewBlob } from '../../platform/blobs/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import {
   contentsOf,
   filesOfOwners,

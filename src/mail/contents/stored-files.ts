@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { createDigester, digestOfBytes, type BlobDigest, type ByteRange } from '../../platform/blobs/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import {
   clearDamage,
   damagedFiles,

@@ -1,7 +1,7 @@
 import type { DeliveryJob, Family, FamilyOrder, RecipientOutcome } from './delivery-job.ts';
-import { localAddress } from '../../platform/probe/index.ts';
+import { localAddress } from '../../platform/probe.ts';
 import { findReverseDns } from '../../platform/resolver/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 
 const REFUSAL_MEMORY_MS = 24 * 3_600_000;
 const REFUSALS_MAX = 10_000;

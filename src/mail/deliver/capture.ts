@@ -1,4 +1,4 @@
-import { PLAYGROUND } from '../../protocol/explain-delivery/index.ts';
+import { PLAYGROUND } from '../../protocol/explain-delivery.ts';
 import type { Deliver, DeliveryJob } from './delivery-job.ts';
 
 /** For development: keeps every message in a built-in mailbox and reports it as delivered. */

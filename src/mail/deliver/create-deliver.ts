@@ -1,6 +1,6 @@
 import type { SecureVersion } from 'node:tls';
-import { systemClock } from '../../platform/clock/index.ts';
-import type { Clock } from '../../platform/clock/index.ts';
+import { systemClock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { createAddressGuard } from '../../platform/network/index.ts';
 import type { OwnConnections } from '../../platform/network/index.ts';
 import type { Resolver } from '../../platform/resolver/index.ts';

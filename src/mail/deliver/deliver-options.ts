@@ -1,5 +1,5 @@
 import { listSimulatorDomains, type Config, type RelaySettings } from '../../platform/config/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 import { takesMailHere } from '../domains/index.ts';
 import type { DeliverOptions, RelayedBy } from './create-deliver.ts';
 import type { Deliver, Family, Login } from './delivery-job.ts';

@@ -1,4 +1,4 @@
-import type { Asked } from '../../protocol/dsn/index.ts';
+import type { Asked } from '../../protocol/dsn.ts';
 import type { Reply, ReplyCause } from '../../protocol/smtp-reply/index.ts';
 
 export type Family = 'v4' | 'v6';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock/index.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { ConnectionSlots } from './connection-slots.ts';
 import type { IdleSessions, Peer } from './idle-sessions.ts';
 import type { Route, Target } from './mx-route.ts';

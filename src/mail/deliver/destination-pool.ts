@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock/index.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { ConnectionSlots } from './connection-slots.ts';
 import { Destination } from './destination.ts';
 import type { DestinationLimits } from './destination-options.ts';

@@ -1,5 +1,5 @@
 import { normalizeAddress } from '../../protocol/address/index.ts';
-import { encodeXtext, type Notify } from '../../protocol/dsn/index.ts';
+import { encodeXtext, type Notify } from '../../protocol/dsn.ts';
 import type { Reply } from '../../protocol/smtp-reply/index.ts';
 import type { DeliveryJob, OutboundMessage, JobOutcome } from './delivery-job.ts';
 import { ownBounce } from './delivery-job.ts';

@@ -1,4 +1,4 @@
-import { systemClock } from '../../platform/clock/index.ts';
+import { systemClock } from '../../platform/clock.ts';
 import type { Resolver } from '../../platform/resolver/index.ts';
 import { cutText } from './cut-text.ts';
 import type { TlsInfo } from './delivery-job.ts';

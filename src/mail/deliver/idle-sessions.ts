@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock/index.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { MxAddress } from './mx-address.ts';
 import type { SmtpSession } from './smtp-session.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock/index.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { onAbort } from './abort-watch.ts';
 import { partyBefore, WaitersByParty } from './party.ts';
 

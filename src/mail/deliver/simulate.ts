@@ -1,4 +1,4 @@
-import { SIMULATED } from '../../protocol/explain-delivery/index.ts';
+import { SIMULATED } from '../../protocol/explain-delivery.ts';
 import type { Reply } from '../../protocol/smtp-reply/index.ts';
 import type { DeliveryJob, RecipientOutcome } from './delivery-job.ts';
 

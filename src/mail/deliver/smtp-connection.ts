@@ -1,6 +1,6 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureVersion, type TLSSocket } from 'node:tls';
-import type { Clock } from '../../platform/clock/index.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { OwnConnections } from '../../platform/network/index.ts';
 import { MalformedReply, ReplyParser, type Reply } from '../../protocol/smtp-reply/index.ts';
 import type { Target } from './mx-route.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock/index.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Reply, ReplyCause } from '../../protocol/smtp-reply/index.ts';
 import { classifyReply } from '../../platform/reply-rules/index.ts';
 import { replyText } from '../../protocol/smtp-reply/index.ts';

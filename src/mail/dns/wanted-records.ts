@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import { CLASSES, recordDataOf, zoneEntry, type PlainRecord } from '../../protocol/dns/index.ts';
 import { openProof } from '../domain-claims/index.ts';
 import { isOwnedElsewhere, recordsOf, findDomain } from '../domains/index.ts';
 import { LEAVING, publishedFor, setupsOfName, type PublishedRow } from './dns.store.ts';
-import { notFound } from '../../platform/refusal/index.ts';
+import { notFound } from '../../platform/refusal.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 
 /** Short, so that a mistake made by hand is soon forgotten. */

@@ -1,6 +1,6 @@
 import type { ClaimDomainRequest } from '../../contract/index.ts';
-import { refuse, notFound } from '../../platform/refusal/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import { refuse, notFound } from '../../platform/refusal.ts';
+import type { Store } from '../../platform/store.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { lockTeam, type Ctx } from '../../tenancy/access/index.ts';
 import {
@@ -22,7 +22,7 @@ import {
   type ClaimStatus,
   type Ending,
 } from './domain-claims.store.ts';
-import { isoTime } from '../../platform/clock/index.ts';
+import { isoTime } from '../../platform/clock.ts';
 
 /** What every proof begins with, whichever claim it is of. */
 export const PROOF_LABEL = 'rasket-domain-verification=';

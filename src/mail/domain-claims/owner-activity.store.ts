@@ -1,6 +1,6 @@
 import { domainScope, QUARTER_MINUTES } from '../events/index.ts';
 import type { Executor, Value } from '../../platform/db/index.ts';
-import { firstIdAt } from '../../platform/ids/index.ts';
+import { firstIdAt } from '../../platform/ids.ts';
 
 export interface Owner {
   id: string;

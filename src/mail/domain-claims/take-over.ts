@@ -1,5 +1,5 @@
 import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import {
   composeSwitchedOff,
   findOwner,

@@ -1,7 +1,7 @@
 import { recordEvents } from '../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import { notFound } from '../../platform/refusal/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import { notFound } from '../../platform/refusal.ts';
+import type { Store } from '../../platform/store.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import { mustBeOfUse, statusOf } from './domain-state.ts';
 import {

@@ -1,6 +1,6 @@
 import { recordEvents } from '../events/index.ts';
-import { notFound, refuse } from '../../platform/refusal/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import { notFound, refuse } from '../../platform/refusal.ts';
+import type { Store } from '../../platform/store.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import {
   insertKeys,

@@ -1,4 +1,4 @@
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import {
   isSameRecord,
   type DkimKeyRow,
@@ -8,7 +8,7 @@ import {
   type KeyStatus,
 } from './domain-rows.ts';
 import type { Config } from '../../platform/config/index.ts';
-import { invalidFields, type Refusal } from '../../platform/refusal/index.ts';
+import { invalidFields, type Refusal } from '../../platform/refusal.ts';
 import type { Verdict } from '../../protocol/dns-diagnosis/index.ts';
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { SealedColumn } from '../../platform/secrets/index.ts';

@@ -1,7 +1,7 @@
 import type { Verdict } from '../../protocol/dns-diagnosis/index.ts';
 import type { DomainRow, DomainStatus, RecordRow, RecordStatus } from './domain-rows.ts';
-import { refuse } from '../../platform/refusal/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import { refuse } from '../../platform/refusal.ts';
+import type { Store } from '../../platform/store.ts';
 
 /** How far one capability, sending or receiving, has come. */
 export interface Standing {

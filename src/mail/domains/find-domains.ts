@@ -1,5 +1,5 @@
 import { isUniqueViolation, type Page, type Executor } from '../../platform/db/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import { maySend } from './domain-state.ts';
 import { createVerifiedDomain } from './register-domain.ts';
 import type { DomainRow } from './domain-rows.ts';

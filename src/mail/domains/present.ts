@@ -1,5 +1,5 @@
 import type { DomainData } from '../events/index.ts';
-import { isoTime } from '../../platform/clock/index.ts';
+import { isoTime } from '../../platform/clock.ts';
 import type { DomainRow, RecordRow } from './domain-rows.ts';
 import type { RecordCheck } from './domain-records.ts';
 import { listedRecords } from './domains.store.ts';

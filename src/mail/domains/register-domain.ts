@@ -1,7 +1,7 @@
 import { planNamed } from '../../platform/config/index.ts';
 import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
-import { invalidFields, refuse, type Refusal } from '../../platform/refusal/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import { invalidFields, refuse, type Refusal } from '../../platform/refusal.ts';
+import type { Store } from '../../platform/store.ts';
 import { parseDomainName } from '../../protocol/address/index.ts';
 import { lockTeam, type Ctx } from '../../tenancy/access/index.ts';
 import { mustBeOfUse } from './domain-state.ts';

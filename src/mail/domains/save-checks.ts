@@ -1,7 +1,7 @@
 import { recordEvents } from '../events/index.ts';
 import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
-import { refuse } from '../../platform/refusal/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import { refuse } from '../../platform/refusal.ts';
+import type { Store } from '../../platform/store.ts';
 import type { Verdict } from '../../protocol/dns-diagnosis/index.ts';
 import {
   deleteKeys,

@@ -1,6 +1,6 @@
 import { recordEvents } from '../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import { composeDomain, mustFitDns, type MadeDomain, type NewDomain } from './register-domain.ts';
 import { newDkimKeys, carryOver, expectedRecords, returnPathClash } from './domain-records.ts';
 import {

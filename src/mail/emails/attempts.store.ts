@@ -1,5 +1,5 @@
 import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
-import type { Ended } from '../../protocol/explain-delivery/index.ts';
+import type { Ended } from '../../protocol/explain-delivery.ts';
 import type { ReplyCause } from '../../protocol/smtp-reply/index.ts';
 
 export interface AttemptRow {

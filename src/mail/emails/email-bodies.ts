@@ -1,6 +1,6 @@
 import type { BlobLink, NewBlob } from '../../platform/blobs/index.ts';
 import { inCompany, type Executor } from '../../platform/db/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import { readContent, sizeOfContent, openContent } from '../contents/index.ts';
 import { openSharedBody, type OpenedBody } from '../shared-bodies/index.ts';
 import {

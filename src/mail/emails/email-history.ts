@@ -12,17 +12,17 @@ import {
   type RecordedEvent,
 } from '../events/index.ts';
 import type { Executor, Page } from '../../platform/db/index.ts';
-import type { Ids } from '../../platform/ids/index.ts';
+import type { Ids } from '../../platform/ids.ts';
 import {
   countClicks,
   countOutcomes,
   type BroadcastOutcome,
 } from '../../features/campaigns/broadcast-recipients/index.ts';
 import { advanceLastEvent, findEmail, type EmailRow } from './emails.store.ts';
-import { isoTime } from '../../platform/clock/index.ts';
-import { notFound } from '../../platform/refusal/index.ts';
+import { isoTime } from '../../platform/clock.ts';
+import { notFound } from '../../platform/refusal.ts';
 import { parseMailbox } from '../../protocol/address/index.ts';
-import { explainDelivery } from '../../protocol/explain-delivery/index.ts';
+import { explainDelivery } from '../../protocol/explain-delivery.ts';
 import { CAUSES } from '../../protocol/smtp-reply/index.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import { suppressedNow } from '../suppressions/index.ts';

@@ -10,10 +10,10 @@ import {
   type Page,
   type Value,
 } from '../../platform/db/index.ts';
-import { firstIdAt } from '../../platform/ids/index.ts';
+import { firstIdAt } from '../../platform/ids.ts';
 import { insertContents, removeContents, type ContentRow, type FileRow } from '../contents/index.ts';
 import { foldForSearch } from './search-text.ts';
-import type { ArcChain } from '../../protocol/arc/index.ts';
+import type { ArcChain } from '../../protocol/arc.ts';
 
 /** A message that its client composed, sent as it is but for what its domain tracks. */
 export interface MessageRow {

@@ -1,9 +1,9 @@
 import type { SendEmailRequest, SendEmailAttachment } from '../../contract/index.ts';
-import { invalidFields, refuse, type FieldFault, type Refusal } from '../../platform/refusal/index.ts';
+import { invalidFields, refuse, type FieldFault, type Refusal } from '../../platform/refusal.ts';
 import { parseMailbox, type Mailbox } from '../../protocol/address/index.ts';
 import { headerFault, contentIdFault, contentTypeFault, guessContentType } from '../../protocol/mime/index.ts';
-import { parseIsoTime } from '../../protocol/iso-time/index.ts';
-import { readHttpsUrl } from '../../protocol/https-url/index.ts';
+import { parseIsoTime } from '../../protocol/iso-time.ts';
+import { readHttpsUrl } from '../../protocol/https-url.ts';
 
 export interface DraftAttachment {
   filename: string;

@@ -1,15 +1,15 @@
 import type { QueryOf } from '../../contract/index.ts';
 import { mustBeAlone, type Page } from '../../platform/db/index.ts';
-import { notFound, refuse } from '../../platform/refusal/index.ts';
+import { notFound, refuse } from '../../platform/refusal.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import { isAboveQuota, mustBeWithinQuota } from '../../tenancy/usage/index.ts';
 import { loadBodies, type EmailBody } from './email-bodies.ts';
 import { emailRowsEnding, findEmail, listEmailRows, type EmailRow } from './emails.store.ts';
 import { listTaggedEmails, searchEmails } from './search-emails.ts';
 import { canBeFound } from './search-text.ts';
-import { isoTime } from '../../platform/clock/index.ts';
-import type { Store } from '../../platform/store/index.ts';
-import { parseIsoTime } from '../../protocol/iso-time/index.ts';
+import { isoTime } from '../../platform/clock.ts';
+import type { Store } from '../../platform/store.ts';
+import { parseIsoTime } from '../../protocol/iso-time.ts';
 
 const DAY_MS = 24 * 3_600_000;
 

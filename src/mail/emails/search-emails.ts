@@ -1,8 +1,8 @@
-import { nextTurn } from '../../platform/clock/index.ts';
+import { nextTurn } from '../../platform/clock.ts';
 import { pageOf, type Page } from '../../platform/db/index.ts';
-import { firstIdAt } from '../../platform/ids/index.ts';
-import { refuse } from '../../platform/refusal/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import { firstIdAt } from '../../platform/ids.ts';
+import { refuse } from '../../platform/refusal.ts';
+import type { Store } from '../../platform/store.ts';
 import {
   emailAfter,
   emailsBetween,

@@ -1,5 +1,5 @@
 import { textsIn, uuidsIn, type Executor, type Value } from '../../platform/db/index.ts';
-import type { Ids } from '../../platform/ids/index.ts';
+import type { Ids } from '../../platform/ids.ts';
 import { normalizeAddress, parseMailbox } from '../../protocol/address/index.ts';
 import { isByMachine, type NewEvent } from './event.ts';
 

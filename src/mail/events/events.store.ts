@@ -1,5 +1,5 @@
 import { pageOf, pageSql, pageValues, textsIn, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
-import { timeOfId, type Ids } from '../../platform/ids/index.ts';
+import { timeOfId, type Ids } from '../../platform/ids.ts';
 import { countEvents } from './metric-counts.store.ts';
 import type { Happening, NewEvent, EventType } from './event.ts';
 import { enrolByEvents } from './enrol.store.ts';

@@ -1,5 +1,5 @@
 import type { Executor } from '../../platform/db/index.ts';
-import type { Ids } from '../../platform/ids/index.ts';
+import type { Ids } from '../../platform/ids.ts';
 import { countedAs, COUNTERS } from './counters.ts';
 import type { NewEvent } from './event.ts';
 import { additionsOf, countRowsOf, type Addition, type OpenQuestion } from './metric-counts.ts';

@@ -1,5 +1,5 @@
 import type { CreateInboundRuleRequest, UpdateInboundRuleRequest } from '../../contract/index.ts';
-import { invalidFields, refuse, notFound, type FieldFault } from '../../platform/refusal/index.ts';
+import { invalidFields, refuse, notFound, type FieldFault } from '../../platform/refusal.ts';
 import { lockTeam, type Ctx } from '../../tenancy/access/index.ts';
 import { findDomainByName, takesMailHere } from '../domains/index.ts';
 import {
@@ -13,7 +13,7 @@ import {
   type InboundRuleRow,
   type InboundAction,
 } from './inbound-rules.store.ts';
-import { isoTime } from '../../platform/clock/index.ts';
+import { isoTime } from '../../platform/clock.ts';
 import type { Page } from '../../platform/db/index.ts';
 import { normalizeAddress, parseAddress, splitAddress } from '../../protocol/address/index.ts';
 

@@ -1,9 +1,9 @@
 import type { BodyOf } from '../../contract/index.ts';
-import { isoTime, nextTurn } from '../../platform/clock/index.ts';
+import { isoTime, nextTurn } from '../../platform/clock.ts';
 import type { Page, Db } from '../../platform/db/index.ts';
-import { notFound, refuse } from '../../platform/refusal/index.ts';
-import type { Store } from '../../platform/store/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import { notFound, refuse } from '../../platform/refusal.ts';
+import type { Store } from '../../platform/store.ts';
+import type { World } from '../../platform/world.ts';
 import type { OperatorCtx } from '../../tenancy/access/index.ts';
 import { findTeam } from '../../tenancy/teams/index.ts';
 import {

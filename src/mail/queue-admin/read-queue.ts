@@ -1,5 +1,5 @@
-import { isoTime, stopwatch } from '../../platform/clock/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import { isoTime, stopwatch } from '../../platform/clock.ts';
+import type { Store } from '../../platform/store.ts';
 import { createSendSwitch } from '../../tenancy/instance/index.ts';
 import { suspendedTeams } from '../../tenancy/teams/index.ts';
 import {
@@ -11,7 +11,7 @@ import {
   type StateCount,
 } from '../queue/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import { explainDelivery } from '../../protocol/explain-delivery/index.ts';
+import { explainDelivery } from '../../protocol/explain-delivery.ts';
 import { latestAttempts, type TriedRecipient } from '../emails/index.ts';
 
 const DESTINATIONS_MAX = 100;

@@ -1,6 +1,6 @@
-import { isoTime, nextTurn } from '../../platform/clock/index.ts';
+import { isoTime, nextTurn } from '../../platform/clock.ts';
 import { mustBeAlone, type Page } from '../../platform/db/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import { emailRowsByIds, emailSizes, presentEnvelope, storyOf } from '../emails/index.ts';
 import { slugsOf, suspendedTeams } from '../../tenancy/teams/index.ts';
 import {
@@ -20,10 +20,10 @@ import {
 import { lastAttempts } from './read-queue.ts';
 import { asStored, presentHold, readSelection } from './holds.ts';
 import type { BodyOf } from '../../contract/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 import type { OperatorCtx } from '../../tenancy/access/index.ts';
 import { settleDropped } from '../settle/index.ts';
-import { notFound } from '../../platform/refusal/index.ts';
+import { notFound } from '../../platform/refusal.ts';
 
 const HASH_HEX = 16;
 

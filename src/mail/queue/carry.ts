@@ -1,5 +1,5 @@
-import type { World } from '../../platform/world/index.ts';
-import { readAsked } from '../../protocol/dsn/index.ts';
+import type { World } from '../../platform/world.ts';
+import { readAsked } from '../../protocol/dsn.ts';
 import { DamagedContent } from '../contents/index.ts';
 import { ContentChanged, DomainRemoved, DomainUnverified, KeysChanged, type Batch } from '../compose/index.ts';
 import type { Conversation, Deliver, DeliveryJob, HandOff } from '../deliver/index.ts';

@@ -1,6 +1,6 @@
 import { withoutEvent } from '../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 import { beginAttempts, recordEmailEvents, type EmailEvent } from '../emails/index.ts';
 import {
   claimDue,
@@ -17,7 +17,7 @@ import {
 import type { AtLimit } from './in-flight.ts';
 import { isRetrying, laneNumber, type Lane } from './lanes.ts';
 import { putAside, ruleOn, type ClaimedDelivery, type DownRule } from './rules.ts';
-import { nextTurn, stopwatch } from '../../platform/clock/index.ts';
+import { nextTurn, stopwatch } from '../../platform/clock.ts';
 import { LeaseLost } from './carry.ts';
 
 export interface ClaimRequest {

@@ -1,4 +1,4 @@
-import { stopwatch } from '../../platform/clock/index.ts';
+import { stopwatch } from '../../platform/clock.ts';
 
 /** What `deliveries.lane` says: how urgent a delivery is. Lanes with lower numbers are claimed from first. */
 export const LANES = ['transactional', 'marketing', 'retrying', 'retrying_marketing'] as const;

@@ -1,5 +1,5 @@
-import { isoTime } from '../../platform/clock/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import { isoTime } from '../../platform/clock.ts';
+import type { Store } from '../../platform/store.ts';
 import { deliveriesOf } from './deliveries.store.ts';
 
 /** What is pending for an email: each destination that is not settled, and what it waits for. */

@@ -1,5 +1,5 @@
 import { createWorkLoop, type Claim, type Claimed } from '../../platform/work-loop/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 import { createSendSwitch } from '../../tenancy/instance/index.ts';
 import type { Batch, Composer } from '../compose/index.ts';
 import type { Deliver } from '../deliver/index.ts';
@@ -11,7 +11,7 @@ import { createInFlight } from './in-flight.ts';
 import { LaneScheduler, isMarketing, isRetrying, laneNumber, LANES, WEIGHTS, type Lane } from './lanes.ts';
 import { createOrphanedClaims } from './recover.ts';
 import type { ClaimedDelivery, DownRule } from './rules.ts';
-import { stopwatch } from '../../platform/clock/index.ts';
+import { stopwatch } from '../../platform/clock.ts';
 
 /** So many callers at once mean contention. */
 const CONTENDED_CALLERS = 12;

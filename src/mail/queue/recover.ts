@@ -1,6 +1,6 @@
 import type { Executor } from '../../platform/db/index.ts';
 import { ofEmail } from '../../platform/log/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 import { handedOffBy, leaseOwners, reschedule, unclaimUnsent, type DeliveryRow } from './deliveries.store.ts';
 import { leftHandOffLogs, type HandOffOptions, type LeftLog } from './hand-off-log.ts';
 

@@ -1,5 +1,5 @@
 import type { Executor } from '../../platform/db/index.ts';
-import { timeOfId } from '../../platform/ids/index.ts';
+import { timeOfId } from '../../platform/ids.ts';
 import { normalizeAddress } from '../../protocol/address/index.ts';
 import { accountMailAmong, emailRowsByIds } from '../emails/index.ts';
 import { sendingNames } from '../domains/index.ts';

@@ -1,4 +1,4 @@
-import { nextTurn } from '../../platform/clock/index.ts';
+import { nextTurn } from '../../platform/clock.ts';
 import {
   endOfUuid,
   uuidsIn,

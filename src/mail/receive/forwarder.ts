@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { Refusal } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import { Refusal } from '../../platform/refusal.ts';
+import type { World } from '../../platform/world.ts';
 import { normalizeAddress, parseMailbox, parseAddress, type Mailbox } from '../../protocol/address/index.ts';
-import { arcResults, arcState } from '../../protocol/arc/index.ts';
+import { arcResults, arcState } from '../../protocol/arc.ts';
 import { receivedField, type HeaderField } from '../../protocol/mime/index.ts';
 import { readFields, type RawField } from '../../protocol/mime-read/index.ts';
 import type { MessageReading } from '../../protocol/read-message/index.ts';
-import { rewriteSender } from '../../protocol/srs/index.ts';
+import { rewriteSender } from '../../protocol/srs.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import { spoolMessage, type Accept, type Forward } from '../accept/index.ts';
 import type { LoadedArrival, RuleDecision } from './inbound-message.ts';

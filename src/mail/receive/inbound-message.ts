@@ -1,9 +1,9 @@
 import type { Authentication, NotForwarded } from '../received-emails/index.ts';
 import type { MessageContent } from './message-content.ts';
-import type { Refusal } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { Refusal } from '../../platform/refusal.ts';
+import type { World } from '../../platform/world.ts';
 import { isGenuineReturnPath, parseAddress, parseReturnPath, type Mailbox } from '../../protocol/address/index.ts';
-import { reverseSrs } from '../../protocol/srs/index.ts';
+import { reverseSrs } from '../../protocol/srs.ts';
 import { receivingDomain, returnPathOwner, sendingNames } from '../domains/index.ts';
 import { emailRowsByIds, type EmailRow } from '../emails/index.ts';
 import { suspendedAmong } from '../../tenancy/teams/index.ts';

@@ -1,9 +1,9 @@
 import { recordEvents, type InboxEmailData, type NewEvent } from '../events/index.ts';
-import { isoTime } from '../../platform/clock/index.ts';
+import { isoTime } from '../../platform/clock.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 import { normalizeAddress } from '../../protocol/address/index.ts';
-import { isWrittenByMachine, machineSigns } from '../../protocol/automatic-mail/index.ts';
+import { isWrittenByMachine, machineSigns } from '../../protocol/automatic-mail.ts';
 import { textOfHtml, type MessageReading } from '../../protocol/read-message/index.ts';
 import {
   addToThread,

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { systemClock } from '../../platform/clock/index.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { createMessageThread, type MessageThread } from './message-worker.ts';
 
 /** A thread that waits for `restMs` without working, or works without end, and then answers. */

@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads';
-import type { Clock } from '../../platform/clock/index.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { createFairQueue } from '../../platform/fair-share/index.ts';
 import { startThread } from '../../program-files/index.ts';
 import type { ContentSource } from './message-content.ts';

@@ -1,5 +1,5 @@
-import { systemClock } from '../../platform/clock/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import { systemClock } from '../../platform/clock.ts';
+import type { World } from '../../platform/world.ts';
 import type { MessageReading } from '../../protocol/read-message/index.ts';
 import { LINES_MAX, type MessageContent } from './message-content.ts';
 import { createMessageThread } from './message-worker.ts';

@@ -1,7 +1,7 @@
 import { clientKey } from '../../platform/network/index.ts';
-import { Refusal } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import { isReturn, readReport, type MailReport } from '../../protocol/mail-report/index.ts';
+import { Refusal } from '../../platform/refusal.ts';
+import type { World } from '../../platform/world.ts';
+import { isReturn, readReport, type MailReport } from '../../protocol/mail-report.ts';
 import type { MessageReading } from '../../protocol/read-message/index.ts';
 import type { Authentication, NotForwarded } from '../received-emails/index.ts';
 import { findDomainByName, sendingNames } from '../domains/index.ts';

@@ -1,5 +1,5 @@
-import { systemClock, type Clock } from '../../platform/clock/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import { systemClock, type Clock } from '../../platform/clock.ts';
+import type { World } from '../../platform/world.ts';
 import type { Authentication } from '../received-emails/index.ts';
 import { answerQuestion, type Checks, type CheckOrder, type DnsQuestion } from './authenticate.ts';
 import type { Arrival, Deferral, LoadedArrival } from './inbound-message.ts';

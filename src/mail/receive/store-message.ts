@@ -1,4 +1,4 @@
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 import type { MessageReading, MessageHead, MessagePart } from '../../protocol/read-message/index.ts';
 import { contentsPlacer, putFiles, rowsWorth, type PlaceContents } from '../contents/index.ts';
 import {
@@ -22,7 +22,7 @@ import { recordEvents, type NewEvent, type ReceivedData } from '../events/index.
 import type { Executor } from '../../platform/db/index.ts';
 import { createHash } from 'node:crypto';
 import type { NewBlob } from '../../platform/blobs/index.ts';
-import { isoTime } from '../../platform/clock/index.ts';
+import { isoTime } from '../../platform/clock.ts';
 import { withoutOwnClaims } from './authenticate.ts';
 
 /** How much of a message's head is stored in its row and its event; the source has all of it. */

@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream';
-import { notFound } from '../../platform/refusal/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import { notFound } from '../../platform/refusal.ts';
+import type { Store } from '../../platform/store.ts';
 import { openContent } from '../contents/index.ts';
 import { mayShowContent } from '../../tenancy/usage/index.ts';
 import { findReceivedAttachment, findReceivedById } from './received-emails.store.ts';
 import { RAW_BLOB, RECEIVED_ATTACHMENT_BLOB } from './stored-content.ts';
 import { timingSafeEqual } from 'node:crypto';
-import { isoTime } from '../../platform/clock/index.ts';
+import { isoTime } from '../../platform/clock.ts';
 
 /** Where a link leads, and until which second. */
 interface ReceivedLink {

@@ -1,6 +1,6 @@
 import type { QueryOf, components } from '../../contract/index.ts';
 import { mustBeAlone, type Page } from '../../platform/db/index.ts';
-import { notFound } from '../../platform/refusal/index.ts';
+import { notFound } from '../../platform/refusal.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import { mustBeWithinQuota } from '../../tenancy/usage/index.ts';
 import {
@@ -17,10 +17,10 @@ import {
 } from './received-emails.store.ts';
 import { makeReceivedLink } from './download-received.ts';
 import { loadReceivedContent, RECEIVED_ATTACHMENT_BLOB } from './stored-content.ts';
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import { contentIdsIn, embedImages, imageDataUrl } from '../../protocol/safe-html/index.ts';
 import { readContent } from '../contents/index.ts';
-import { isoTime } from '../../platform/clock/index.ts';
+import { isoTime } from '../../platform/clock.ts';
 import { eraseEventsOf } from '../events/index.ts';
 import { erasePayloads } from '../../features/webhooks/endpoints/index.ts';
 

@@ -1,5 +1,5 @@
 import type { NewBlob } from '../../platform/blobs/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import { readContent } from '../contents/index.ts';
 import {
   receivedBodiesByIds,

@@ -1,5 +1,5 @@
 import type { Executor } from '../../platform/db/index.ts';
-import { invalidFields, notFound, refuse, type FieldFault } from '../../platform/refusal/index.ts';
+import { invalidFields, notFound, refuse, type FieldFault } from '../../platform/refusal.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import {
   cancelScheduled,

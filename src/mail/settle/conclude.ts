@@ -1,9 +1,9 @@
 import type { EventData, Happening } from '../events/index.ts';
-import { isoTime } from '../../platform/clock/index.ts';
+import { isoTime } from '../../platform/clock.ts';
 import { ofEmail, type MailLog } from '../../platform/log/index.ts';
 import { isSimulatorDomain } from '../../platform/config/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import { nextAttempt } from '../../protocol/retry-schedule/index.ts';
+import type { World } from '../../platform/world.ts';
+import { nextAttempt } from '../../protocol/retry-schedule.ts';
 import { classifyReply } from '../../platform/reply-rules/index.ts';
 import { bounceOfReply, replyText, type Bounce, type ReplyCause } from '../../protocol/smtp-reply/index.ts';
 import { cutText, PEER_TEXT_CHARS_MAX } from '../deliver/index.ts';

@@ -1,6 +1,6 @@
 import { isSimulatorDomain } from '../../platform/config/index.ts';
 import { replyRules } from '../../platform/reply-rules/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 import { CAUSES, findProvider, replyText, type ReplyCause } from '../../protocol/smtp-reply/index.ts';
 import { isReported, type Refusals } from '../../features/operations/findings/index.ts';
 import { cutText } from '../deliver/index.ts';

@@ -1,5 +1,5 @@
 import type { Executor } from '../../platform/db/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 import {
   insertAttempts,
   recordEmailEvents,

@@ -1,19 +1,19 @@
 import { eventsOf, type EventType, type RecordedEvent } from '../events/index.ts';
 import { ofEmail } from '../../platform/log/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 import { normalizeAddress, returnPathPrefix } from '../../protocol/address/index.ts';
-import { readReportedReply, type MailReport, type ReportedRecipient } from '../../protocol/mail-report/index.ts';
+import { readReportedReply, type MailReport, type ReportedRecipient } from '../../protocol/mail-report.ts';
 import { emailRowsByIds, type EmailRow } from '../emails/index.ts';
 import type { Stream } from '../stream-rates/index.ts';
 import type { NoticeOrder } from '../accept/index.ts';
 import { endDoubt } from '../queue/index.ts';
 import { settleOutcomes } from './settle-outcomes.ts';
-import { isoTime } from '../../platform/clock/index.ts';
+import { isoTime } from '../../platform/clock.ts';
 import { classifyReply } from '../../platform/reply-rules/index.ts';
 import { bounceOfReply } from '../../protocol/smtp-reply/index.ts';
 import { cutText } from '../deliver/index.ts';
 import { nothingFollows, quotedCharsMax, type Conclusion } from './conclude.ts';
-import { readAsked, wants } from '../../protocol/dsn/index.ts';
+import { readAsked, wants } from '../../protocol/dsn.ts';
 
 const NOTICES = {
   delivered: { what: 'SUCCESS', status: '2.0.0' },

@@ -1,5 +1,5 @@
 import type { Executor } from '../../platform/db/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 import { forgetFirstAttempts, type AttemptRow, type TriedRecipient } from '../emails/index.ts';
 import {
   emailOf,
@@ -17,7 +17,7 @@ import { conclude, causeFor, isUntried, type Conclusion } from './conclude.ts';
 import { createRefusalCounter, type RefusalCounter } from './refusals.ts';
 import { settleOutcomes, type Settlement } from './settle-outcomes.ts';
 import { replyText, type Reply } from '../../protocol/smtp-reply/index.ts';
-import { readAsked, wants, type NoticeAction, type NoticeRecipient, type Notify } from '../../protocol/dsn/index.ts';
+import { readAsked, wants, type NoticeAction, type NoticeRecipient, type Notify } from '../../protocol/dsn.ts';
 import type { NoticeOrder } from '../accept/index.ts';
 
 const TRANSCRIPT_CHARS_MAX = 8000;

@@ -1,7 +1,7 @@
 import type { Executor } from '../../platform/db/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import { findPlaces, parseVariables } from '../../platform/text-thread/index.ts';
-import { mergedChars, notePlaces, parseMerge, renderMerge, type MergeText } from '../../protocol/merge/index.ts';
+import { mergedChars, notePlaces, parseMerge, renderMerge, type MergeText } from '../../protocol/merge.ts';
 import { findSharedBody, type SharedBodyRow } from './shared-bodies.store.ts';
 
 /** What one recipient's body says, of the variables that the shared body uses. */

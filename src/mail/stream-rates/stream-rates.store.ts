@@ -1,7 +1,7 @@
 import { shardOf } from '../events/index.ts';
 import type { Config } from '../../platform/config/index.ts';
 import type { Executor, Value } from '../../platform/db/index.ts';
-import type { Ids } from '../../platform/ids/index.ts';
+import type { Ids } from '../../platform/ids.ts';
 
 /** Why mail is sent: by a call or a client, by a broadcast, or by a run of an automation. */
 export type Stream = 'transactional' | 'broadcast' | 'automation';

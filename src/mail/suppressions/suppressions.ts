@@ -1,7 +1,7 @@
 import { recordEvents, type SuppressionData } from '../events/index.ts';
-import { isoTime } from '../../platform/clock/index.ts';
+import { isoTime } from '../../platform/clock.ts';
 import { mustBeAlone, type Executor, type Page } from '../../platform/db/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import { normalizeAddress, parseMailbox } from '../../protocol/address/index.ts';
 import {
   findByKeys,
@@ -13,7 +13,7 @@ import {
   type Origin,
   type SuppressionRow,
 } from './suppressions.store.ts';
-import { invalidFields, notFound, refuse, type FieldFault } from '../../platform/refusal/index.ts';
+import { invalidFields, notFound, refuse, type FieldFault } from '../../platform/refusal.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import type { QueryOf } from '../../contract/index.ts';
 

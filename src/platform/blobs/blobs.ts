@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { ScratchFile } from './blob-files.ts';
 import { createHash } from 'node:crypto';
-import { nextTurn } from '../clock/index.ts';
+import { nextTurn } from '../clock.ts';
 
 export interface NewBlob {
   key: string;

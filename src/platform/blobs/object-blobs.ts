@@ -13,7 +13,7 @@ import {
   utimes,
   type FileHandle,
 } from 'node:fs/promises';
-import { stopwatch, systemClock } from '../clock/index.ts';
+import { stopwatch, systemClock } from '../clock.ts';
 import { MARK_FILE } from '../installation-mark/index.ts';
 import { openObjectStore, type ObjectBody, type ObjectStore, type ObjectStoreOptions } from '../object-store/index.ts';
 import { NoSuchBlob, eachAtOnce, type BlobDigest, type Blobs, type BlobSpool, type NewBlob } from './blobs.ts';

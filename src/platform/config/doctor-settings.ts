@@ -1,7 +1,7 @@
 import type { Kind } from './kind.ts';
 import { integer, list, oneOf, secret, text, textOrEmpty } from './kind.ts';
 import * as network from './network-kinds.ts';
-import { webhookKey } from '../../protocol/webhook-signature/index.ts';
+import { webhookKey } from '../../protocol/webhook-signature.ts';
 
 /** What an examination looks at, in the order in which it is shown. */
 export const CHECKS = [

@@ -1,6 +1,6 @@
 import { flag, integer, list, oneOf, text, secret, textOrEmpty } from './kind.ts';
 import * as network from './network-kinds.ts';
-import { readHttpsUrl } from '../../protocol/https-url/index.ts';
+import { readHttpsUrl } from '../../protocol/https-url.ts';
 
 const cidrs = list(network.cidr, { min: 0, max: 100 });
 const bytes = { unit: 'bytes' };

@@ -4,7 +4,7 @@ import { flag, integer, integerOrNone, list, oneOf, percent, text, textOrEmpty, 
 import { doctorSection } from './doctor-settings.ts';
 import * as network from './network-kinds.ts';
 import { hasOnlyHostPlaceholder, isHostTemplate, smtpSections, tlsSections } from './port-settings.ts';
-import { findTimeZone } from '../../protocol/time-zone/index.ts';
+import { findTimeZone } from '../../protocol/time-zone.ts';
 
 /** Copies of the installation, and what is asked before a newer program changes it. */
 const backupSections = {

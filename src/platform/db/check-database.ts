@@ -1,5 +1,5 @@
 import { startThread } from '../../program-files/index.ts';
-import { systemClock, stopwatch } from '../clock/index.ts';
+import { systemClock, stopwatch } from '../clock.ts';
 import { isDatabaseDamage } from './faults.ts';
 import type { Db } from './db.ts';
 

@@ -1,4 +1,4 @@
-import { nextTurn, systemClock } from '../clock/index.ts';
+import { nextTurn, systemClock } from '../clock.ts';
 import { createFairBacklog, type FairBacklog, type Place } from '../fair-share/index.ts';
 import { isDatabaseGone, isDatabaseSetback } from './faults.ts';
 import type { Db, Executor } from './db.ts';

@@ -1,7 +1,7 @@
-import { isUuid } from '../ids/index.ts';
+import { isUuid } from '../ids.ts';
 import type { Dialect, Executor, Value } from './db.ts';
-import { nextTurn } from '../clock/index.ts';
-import { refuse } from '../refusal/index.ts';
+import { nextTurn } from '../clock.ts';
+import { refuse } from '../refusal.ts';
 
 interface Fragment {
   sql: string;

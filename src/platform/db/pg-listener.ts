@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { systemClock } from '../clock/index.ts';
+import { systemClock } from '../clock.ts';
 import { pgAddress, endWhenGone } from './pg-session.ts';
 import { createCommitListeners } from './memo.ts';
 import type { Db } from './db.ts';

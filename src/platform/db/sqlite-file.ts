@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { isoTime, nextTurn, stopwatch } from '../clock/index.ts';
+import { isoTime, nextTurn, stopwatch } from '../clock.ts';
 import Sqlite from 'better-sqlite3';
 import { offerFolder } from '../../program-files/index.ts';
 import { isLocked } from './faults.ts';

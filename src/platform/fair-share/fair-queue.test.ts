@@ -6,7 +6,7 @@ import {
   createFairTurns,
   createLoopTurns,
 } from './fair-queue.ts';
-import { nextTurn } from '../clock/index.ts';
+import { nextTurn } from '../clock.ts';
 
 it('a party that adds many items waits for itself', () => {
   const queue = createFairQueue<string>();

@@ -1,4 +1,4 @@
-import { stopwatch, nextTurn } from '../clock/index.ts';
+import { stopwatch, nextTurn } from '../clock.ts';
 
 /** Waiting items of several parties, taken many at a time. */
 export interface FairBacklog<T> {

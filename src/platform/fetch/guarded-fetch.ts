@@ -8,7 +8,7 @@ import {
   type PostPool,
   type FetchFault,
 } from './guarded-connector.ts';
-import { readHttpsUrl } from '../../protocol/https-url/index.ts';
+import { readHttpsUrl } from '../../protocol/https-url.ts';
 import { createPostPools, type PoolWishes } from './post-pool.ts';
 import http from 'node:http';
 import type { ClientRequest, IncomingMessage, IncomingHttpHeaders } from 'node:http';

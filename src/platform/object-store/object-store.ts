@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { encodedPath } from '../../protocol/aws-signature/index.ts';
+import { encodedPath } from '../../protocol/aws-signature.ts';
 import {
   elementOf,
   ObjectStoreFault,

@@ -6,8 +6,8 @@ import {
   encodedQuery,
   signRequest,
   type SigningKey,
-} from '../../protocol/aws-signature/index.ts';
-import { stopwatch, systemClock, waitFor } from '../clock/index.ts';
+} from '../../protocol/aws-signature.ts';
+import { stopwatch, systemClock, waitFor } from '../clock.ts';
 
 /** The store does not answer, or not as it must. What waited for it is tried again later: no message is at fault. */
 export class ObjectStoreFault extends Error {

@@ -12,7 +12,7 @@ import {
 import type { Answer, ServerObservation, ZoneObservation } from '../../protocol/dns-diagnosis/index.ts';
 import { createAddressGuard, type AddressGuard } from '../network/index.ts';
 import { exchange, readAnswer, type Exchanged, type NameServer, type ReadBudget } from './exchange.ts';
-import { rest } from '../clock/index.ts';
+import { rest } from '../clock.ts';
 
 interface Zone {
   name: string;

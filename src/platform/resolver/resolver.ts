@@ -1,7 +1,7 @@
 import { Resolver as NodeResolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { Answer } from '../../protocol/dns-diagnosis/index.ts';
-import { reverseName } from '../../protocol/dnsbl/index.ts';
+import { reverseName } from '../../protocol/dnsbl.ts';
 import type { RecordTypeName } from '../../protocol/dns/index.ts';
 import { getServers } from 'node:dns';
 

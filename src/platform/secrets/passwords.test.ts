@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Refusal } from '../refusal/index.ts';
+import { Refusal } from '../refusal.ts';
 import { createPasswords } from './index.ts';
 
 it('a password is found again, in whatever form of Unicode it is typed, and no other is', async () => {

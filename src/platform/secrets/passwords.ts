@@ -1,8 +1,8 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { nextTurn, rest } from '../clock/index.ts';
+import { nextTurn, rest } from '../clock.ts';
 import { createFairExecutor } from '../fair-share/index.ts';
-import { refuse } from '../refusal/index.ts';
+import { refuse } from '../refusal.ts';
 
 const derive = promisify(argon2);
 

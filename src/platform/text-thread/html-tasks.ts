@@ -1,4 +1,4 @@
-import { keysOf, parseMerge, placesOf, type MergeText, type Place } from '../../protocol/merge/index.ts';
+import { keysOf, parseMerge, placesOf, type MergeText, type Place } from '../../protocol/merge.ts';
 import { textOfHtml } from '../../protocol/read-message/index.ts';
 import { disarmHtml, embedImages, escapeHtml, linksIn, mayLoadImages } from '../../protocol/safe-html/index.ts';
 import { findTargets, type Targets } from '../../protocol/track-links/index.ts';

@@ -1,8 +1,8 @@
 import type { Worker } from 'node:worker_threads';
 import { startThread } from '../../program-files/index.ts';
-import { systemClock } from '../clock/index.ts';
+import { systemClock } from '../clock.ts';
 import { createFairQueue } from '../fair-share/index.ts';
-import { refuse, Refusal, type RefusalText } from '../refusal/index.ts';
+import { refuse, Refusal, type RefusalText } from '../refusal.ts';
 
 export interface TextThread {
   /**

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock/index.ts';
+import type { Clock } from '../clock.ts';
 import type { Db } from '../db/index.ts';
 import type { Log } from '../log/index.ts';
 import type { Leases } from './leases.store.ts';

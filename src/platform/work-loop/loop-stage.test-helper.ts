@@ -1,4 +1,4 @@
-import { nextTurn } from '../clock/index.ts';
+import { nextTurn } from '../clock.ts';
 import { createWorkLoop, type Claim, type Claimed, type WorkLoop, type WorkLoopOptions } from './index.ts';
 
 export const POLL_MS = 1000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nextTurn } from '../clock/index.ts';
+import { nextTurn } from '../clock.ts';
 import { heldClaim, NOTHING, POLL_MS, settle, stage } from './loop-stage.test-helper.ts';
 
 test('it looks when it is started, when it is woken, and after the poll, and a wake before the start is none', async () => {

@@ -1,4 +1,4 @@
-import { isoTime, repeat, rest, stopwatch, type Clock } from '../clock/index.ts';
+import { isoTime, repeat, rest, stopwatch, type Clock } from '../clock.ts';
 import type { Log } from '../log/index.ts';
 
 /**

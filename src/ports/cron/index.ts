@@ -5,7 +5,7 @@
  * waits for its next time. One process never runs a job twice at the same time; but a job that takes longer than its
  * interval may overlap with the next run on another node, so each verb has to tolerate that.
  */
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 import { noteJobs, readSlots, takeSlot } from './cron-runs.store.ts';
 import { readSchedule } from './schedule.ts';
 

@@ -19,7 +19,7 @@ import {
 } from '../../operations/index.ts';
 import { audited, whoActed, type AuditNote } from '../../tenancy/audit/index.ts';
 import { isOwnWork, mustLeaveWhatWaits, proposeCall, type Maker } from '../../features/identity/approvals/index.ts';
-import { notFound, refuse, Refusal } from '../../platform/refusal/index.ts';
+import { notFound, refuse, Refusal } from '../../platform/refusal.ts';
 import {
   mustReachNamed,
   admissionOf,
@@ -33,7 +33,7 @@ import { checkBody, type ParsedBody } from './check-request.ts';
 import type { HttpServices, PageCall } from './page.ts';
 import { pages } from './pages.ts';
 import { fetchFilesOf, lookAt } from '../../features/identity/approval-review/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 import { redactBody, redactTokens } from '../../tenancy/logs/index.ts';
 import type { Caller } from './request-log.ts';
 

@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseDamage, isDatabaseSetback, isFenced } from '../../platform/db/index.ts';
-import { refuse, Refusal } from '../../platform/refusal/index.ts';
+import { refuse, Refusal } from '../../platform/refusal.ts';
 import type { Log } from '../../platform/log/index.ts';
 import { DamagedContent } from '../../mail/contents/index.ts';
 import { routeOf } from './find-operation.ts';
 import { addressBucket, type RateState, type RateLimit } from './rate-limit.ts';
 import { createRangeCheck, plainAddress } from '../../platform/network/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 import { OauthRefusal } from '../../features/identity/oauth/index.ts';
 import { challengeOf, refusedPage, sendOauthError } from './oauth/index.ts';
 import { UPLOAD_BYTES_PER_SECOND, type LingeringClose } from './slow-clients.ts';

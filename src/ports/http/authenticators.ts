@@ -1,7 +1,7 @@
 import type { FastifyRequest, FastifyReply } from 'fastify';
 import type { Operation } from '../../contract/index.ts';
-import { Refusal, refuse } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import { Refusal, refuse } from '../../platform/refusal.ts';
+import type { World } from '../../platform/world.ts';
 import type { Identity, Browser } from '../../tenancy/access/index.ts';
 import { createAuthentication } from '../../tenancy/api-keys/index.ts';
 import { ACCESS_PREFIX, createGrantAuthentication } from '../../features/identity/oauth/index.ts';

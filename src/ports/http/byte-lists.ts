@@ -1,4 +1,4 @@
-import { nextTurn } from '../../platform/clock/index.ts';
+import { nextTurn } from '../../platform/clock.ts';
 
 /**
  * Clients of some languages write a file as a JSON list of its bytes. JSON.parse makes millions of values of it and blocks

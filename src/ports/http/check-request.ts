@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyRequest } from 'fastify';
 import type { OperationValidators, Problem, RequestParameters, Schema } from '../../contract/index.ts';
-import { invalidFields, notFound, refuse, type Refusal } from '../../platform/refusal/index.ts';
+import { invalidFields, notFound, refuse, type Refusal } from '../../platform/refusal.ts';
 
 /**
  * A body of a few megabytes can contain millions of objects, which take a hundred times its size once parsed. No

@@ -1,9 +1,9 @@
 import type { FastifyRequest, FastifyReply } from 'fastify';
-import { nextTurn, rest } from '../../platform/clock/index.ts';
+import { nextTurn, rest } from '../../platform/clock.ts';
 import { createFairExecutor, type FairExecutor } from '../../platform/fair-share/index.ts';
 import { callerGone } from '../../tenancy/access/index.ts';
 import type { IncomingMessage } from 'node:http';
-import { refuse } from '../../platform/refusal/index.ts';
+import { refuse } from '../../platform/refusal.ts';
 
 /** The one party of all callers without a key: by address, one caller could be any number of parties. */
 export const ANYBODY = 'anybody';

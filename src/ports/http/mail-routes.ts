@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { clickOf, createLinkHosts, openingOf, hostNameOf, type Tracking } from '../../features/tracking/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import { isMachineFetch } from '../../protocol/machine-opens/index.ts';
+import type { World } from '../../platform/world.ts';
+import { isMachineFetch } from '../../protocol/machine-opens.ts';
 import type { TrackedMail } from '../../protocol/track-links/index.ts';
 import { createClientAddress, createRequestedHost } from './client-address.ts';
 import { pipeline } from 'node:stream/promises';

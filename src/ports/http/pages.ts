@@ -19,7 +19,7 @@ import { authorizeClient } from './oauth/authorize-client.ts';
 import type { HttpServices, Page } from './page.ts';
 import { getSharePage } from './share-page/index.ts';
 import { readPosition } from '../../features/webhooks/delivery/index.ts';
-import { refuse } from '../../platform/refusal/index.ts';
+import { refuse } from '../../platform/refusal.ts';
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 import { openRedirectPorts, openSecurePorts, type SecureParts } from './secure-ports.ts';
 
 export type { SecureParts };

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { clientKey } from '../../platform/network/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 import { inCompany } from '../../platform/db/index.ts';
 import { takeFromSharedBuckets, type Taken } from './rate-limit.store.ts';
 

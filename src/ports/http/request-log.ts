@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { accessOf, callerKindOf, type OperationValidators } from '../../contract/index.ts';
-import { creationTime } from '../../platform/ids/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import { creationTime } from '../../platform/ids.ts';
+import type { World } from '../../platform/world.ts';
 import { keyIdOf, type Identity } from '../../tenancy/access/index.ts';
 import { markerText, redactBody, redactPath, redactTokens, type RequestLog } from '../../tenancy/logs/index.ts';
 

@@ -7,8 +7,8 @@ import {
   answerToToken,
   type Issued,
 } from '../../features/operations/certificate-renewal/index.ts';
-import type { ServerTls } from '../../platform/server-tls/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { ServerTls } from '../../platform/server-tls.ts';
+import type { World } from '../../platform/world.ts';
 import { readClientHello, isToken } from '../../protocol/acme/index.ts';
 
 interface SecurePorts {

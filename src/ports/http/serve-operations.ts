@@ -7,8 +7,8 @@ import {
   type RequestParameters,
   type Validators,
 } from '../../contract/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import { notFound } from '../../platform/refusal/index.ts';
+import type { World } from '../../platform/world.ts';
+import { notFound } from '../../platform/refusal.ts';
 import { checksItsOwnBody } from '../../operations/index.ts';
 import { mustReach } from '../../tenancy/access/index.ts';
 import { createKeyUse } from '../../tenancy/api-keys/index.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { World } from '../../platform/world/index.ts';
-import { refuse } from '../../platform/refusal/index.ts';
+import type { World } from '../../platform/world.ts';
+import { refuse } from '../../platform/refusal.ts';
 
 const LOOK_MS = 10_000;
 /** So far a body may fall behind `UPLOAD_BYTES_PER_SECOND`. The rest of a request that is answered already has this time in all. */

@@ -7,7 +7,7 @@ import {
   importContacts,
   type ImportPart,
 } from '../../features/audience/import-runner/index.ts';
-import { Refusal, refuse } from '../../platform/refusal/index.ts';
+import { Refusal, refuse } from '../../platform/refusal.ts';
 import type { Page } from './page.ts';
 import { createImage as storeImage } from '../../features/templates/images/index.ts';
 import { takeEvent } from '../../features/billing/closing/index.ts';

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
 import type { SMTPServer, SMTPServerSession } from 'smtp-server';
-import type { Clock } from '../../platform/clock/index.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { parameterFault, withoutQuotes, SmtpParser } from './smtp-parser.ts';
 import type { Occupant, Standing } from './connection-limits.ts';
 import { SmtpReply } from './door.ts';

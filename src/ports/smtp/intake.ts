@@ -1,9 +1,9 @@
 import { gatherContent, type MessageContent, type ContentGatherer } from '../../mail/receive/index.ts';
 import { createFairTurns, createFairShare } from '../../platform/fair-share/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import type { World } from '../../platform/world.ts';
 import { SmtpReply, temporaryTrouble, type Content } from './door.ts';
-import { createBareLineEnds } from '../../protocol/line-ends/index.ts';
-import type { Clock } from '../../platform/clock/index.ts';
+import { createBareLineEnds } from '../../protocol/line-ends.ts';
+import type { Clock } from '../../platform/clock.ts';
 
 /** Where messages stand while they come in and wait to be read, over all connections. */
 interface ContentSpace {

@@ -8,14 +8,14 @@ import {
   type SMTPServerSession,
 } from 'smtp-server';
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js';
-import type { Clock } from '../../platform/clock/index.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log/index.ts';
 import { clientKey, type OwnConnections } from '../../platform/network/index.ts';
-import type { TlsKeys } from '../../platform/server-tls/index.ts';
+import type { TlsKeys } from '../../platform/server-tls.ts';
 import { SmtpConnection, type ListenerRules, type CommandWaitOptions } from './connection.ts';
 import { createHandshakes, type ConnectionLimits, type Slot, type Handshakes } from './connection-limits.ts';
 import { SmtpReply, temporaryTrouble, type Door, type Doors, type Session } from './door.ts';
-import { readProxyHeader } from '../../protocol/proxy-header/index.ts';
+import { readProxyHeader } from '../../protocol/proxy-header.ts';
 
 export interface ListenerOptions {
   name: string;

@@ -1,9 +1,9 @@
-import type { World } from '../../platform/world/index.ts';
-import { Refusal } from '../../platform/refusal/index.ts';
+import type { World } from '../../platform/world.ts';
+import { Refusal } from '../../platform/refusal.ts';
 import { mustReach } from '../../tenancy/access/index.ts';
 import { createAuthentication } from '../../tenancy/api-keys/index.ts';
 import { SmtpReply, type Credentials, type Login, type Session } from './door.ts';
-import type { Clock } from '../../platform/clock/index.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { createFairShare } from '../../platform/fair-share/index.ts';
 import { clientKey } from '../../platform/network/index.ts';
 import type { ErrorName } from '../../contract/index.ts';

@@ -1,6 +1,6 @@
 import type { Arrival, Receive, ReceiveResult, Route, Deferral } from '../../mail/receive/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import { stopwatch, type Clock } from '../../platform/clock/index.ts';
+import type { World } from '../../platform/world.ts';
+import { stopwatch, type Clock } from '../../platform/clock.ts';
 import { clientKey } from '../../platform/network/index.ts';
 import { parseAddress } from '../../protocol/address/index.ts';
 import { mustFitCharset, protocolOf, SmtpReply, type PathCommand, type ReceivingDoor, type Session } from './door.ts';

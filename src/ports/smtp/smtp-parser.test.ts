@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js';
-import { nextTurn } from '../../platform/clock/index.ts';
+import { nextTurn } from '../../platform/clock.ts';
 import { SmtpParser, parameterFault } from './smtp-parser.ts';
 
 interface Heard {

@@ -1,6 +1,6 @@
-import { systemClock, type Clock } from '../../platform/clock/index.ts';
-import type { ServerTls } from '../../platform/server-tls/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import { systemClock, type Clock } from '../../platform/clock.ts';
+import type { ServerTls } from '../../platform/server-tls.ts';
+import type { World } from '../../platform/world.ts';
 import { createRangeCheck } from '../../platform/network/index.ts';
 import { createConnectionLimits } from './connection-limits.ts';
 import type { DoorName, Doors } from './door.ts';

@@ -1,8 +1,8 @@
 import { spoolMessage, type Accept, type Spooled } from '../../mail/accept/index.ts';
-import { Refusal } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
+import { Refusal } from '../../platform/refusal.ts';
+import type { World } from '../../platform/world.ts';
 import { normalizeAddress, parseAddress, type Mailbox } from '../../protocol/address/index.ts';
-import type { Asked, AskedOfRecipient, Notify } from '../../protocol/dsn/index.ts';
+import type { Asked, AskedOfRecipient, Notify } from '../../protocol/dsn.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import { createKeyUse } from '../../tenancy/api-keys/index.ts';
 import {

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, generateKeyPairSync, verify, X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { selfSignedCertificate } from '../x509/index.ts';
+import { selfSignedCertificate } from '../x509.ts';
 import * as acme from './index.ts';
 
 const makeKeys = () => generateKeyPairSync('ec', { namedCurve: 'prime256v1' });

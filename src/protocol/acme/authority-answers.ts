@@ -1,7 +1,7 @@
 import { X509Certificate, type KeyObject } from 'node:crypto';
-import { readMarks } from '../x509/index.ts';
+import { readMarks } from '../x509.ts';
 import { base64url } from './jws.ts';
-import { readHttpsUrl } from '../https-url/index.ts';
+import { readHttpsUrl } from '../https-url.ts';
 
 /** What went wrong with an authority, in one line that may be shown to an operator. */
 export class AcmeFault extends Error {

@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { selfSignedCertificate } from '../x509/index.ts';
+import { selfSignedCertificate } from '../x509.ts';
 import { thumbprint } from './jws.ts';
 
 /** RFC 8555 §8.1: what shows that the server of a name belongs to the account. */

@@ -1,4 +1,4 @@
-import { parseIsoTime } from '../iso-time/index.ts';
+import { parseIsoTime } from '../iso-time.ts';
 import { parseMailbox, normalizeAddress } from '../address/index.ts';
 import {
   foldText,

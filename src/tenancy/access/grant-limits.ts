@@ -1,5 +1,5 @@
 import type { Effect } from '../../contract/index.ts';
-import { refuse, type Refusal } from '../../platform/refusal/index.ts';
+import { refuse, type Refusal } from '../../platform/refusal.ts';
 
 /** What an app is kept to beside its scopes. */
 export interface GrantLimits {

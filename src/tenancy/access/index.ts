@@ -11,8 +11,8 @@ import {
   type Requirement,
   type Role,
 } from '../../contract/index.ts';
-import { refuse, type Refusal } from '../../platform/refusal/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import { refuse, type Refusal } from '../../platform/refusal.ts';
+import type { Store } from '../../platform/store.ts';
 import type { GrantLimits } from './grant-limits.ts';
 
 export { asksForWriter, effectOf, leastEffectOf } from './effect.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Requirement } from '../../contract/index.ts';
-import { Refusal } from '../../platform/refusal/index.ts';
+import { Refusal } from '../../platform/refusal.ts';
 import { mustReach, NO_LIMITS, type Actor } from './index.ts';
 
 const session = { kind: 'session', sessionId: 's', userId: 'u', name: 'ada@example.com' } as const;

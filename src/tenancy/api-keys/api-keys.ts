@@ -1,10 +1,10 @@
 import type { CreateApiKeyRequest } from '../../contract/index.ts';
-import { invalidFields, refuse, notFound } from '../../platform/refusal/index.ts';
+import { invalidFields, refuse, notFound } from '../../platform/refusal.ts';
 import { keyIdOf, type Ctx, type Permission, type Actor, type Identity } from '../access/index.ts';
 import { findDomain } from '../../mail/domains/index.ts';
 import type { Executor, Page } from '../../platform/db/index.ts';
 import { hashToken, newToken } from '../../platform/secrets/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import {
   insertApiKey,
   listKeyRows,
@@ -20,7 +20,7 @@ import {
   type Credential,
   type KeyUse,
 } from './api-keys.store.ts';
-import { isoTime } from '../../platform/clock/index.ts';
+import { isoTime } from '../../platform/clock.ts';
 
 const PREFIX = 'rk_';
 const SHOWN_CHARS = 10;

@@ -1,8 +1,8 @@
 import type { Actor, Ctx, OperatorCtx } from '../access/index.ts';
 import { auditPage, type AuditRow } from './audit.store.ts';
-import { isoTime } from '../../platform/clock/index.ts';
+import { isoTime } from '../../platform/clock.ts';
 import type { Page } from '../../platform/db/index.ts';
-import { timeOfId } from '../../platform/ids/index.ts';
+import { timeOfId } from '../../platform/ids.ts';
 
 /** How an entry names who acted. The name of a key is looked up when the entry is written. */
 export function whoActed(actor: Actor): Pick<AuditRow, 'actor_kind' | 'actor_id' | 'actor_name'> {

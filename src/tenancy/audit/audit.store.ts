@@ -1,5 +1,5 @@
 import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
-import { firstIdAt } from '../../platform/ids/index.ts';
+import { firstIdAt } from '../../platform/ids.ts';
 
 export interface AuditRow {
   id: string;

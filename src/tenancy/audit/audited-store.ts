@@ -1,6 +1,6 @@
 import { noteWrapper, type Db, type Executor, type Row, type Value } from '../../platform/db/index.ts';
-import { creationTime } from '../../platform/ids/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import { creationTime } from '../../platform/ids.ts';
+import type { Store } from '../../platform/store.ts';
 import { insertAudit, readRemoved, type AuditRow } from './audit.store.ts';
 
 /** What is about to be done, by whom and from where. */

@@ -1,5 +1,5 @@
 import { hasTable, type Db } from '../../platform/db/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import { readSetting, writeSetting } from './instance.store.ts';
 
 const SETTING = 'backups';

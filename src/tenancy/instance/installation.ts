@@ -19,7 +19,7 @@ import {
 } from '../../platform/installation-mark/index.ts';
 import { ObjectStoreFault } from '../../platform/object-store/index.ts';
 import { instanceKeyPath, keyIdIn, type SealedColumn } from '../../platform/secrets/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import { listTeams } from '../teams/index.ts';
 import {
   addSetting,
@@ -32,7 +32,7 @@ import {
   sealedByOthers,
 } from './instance.store.ts';
 import os from 'node:os';
-import { isoTime } from '../../platform/clock/index.ts';
+import { isoTime } from '../../platform/clock.ts';
 import { nodeIdOf } from '../../platform/process-mark/index.ts';
 
 /**

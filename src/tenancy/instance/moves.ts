@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isoTime } from '../../platform/clock/index.ts';
+import { isoTime } from '../../platform/clock.ts';
 import { hasMoveSession, lowerFence, raiseFence, type Db, type Executor } from '../../platform/db/index.ts';
 import { InstallationMismatch } from './installation.ts';
 import { readMoveText, removeMove, removeMoveText, replaceMoveText, writeMoveText } from './instance.store.ts';

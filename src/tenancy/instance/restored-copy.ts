@@ -1,5 +1,5 @@
 import { overlaid, type Executor } from '../../platform/db/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import { databaseIdentity, readSetting, writeSetting } from './instance.store.ts';
 import type { Blobs } from '../../platform/blobs/index.ts';
 import { readCopyMark } from '../../platform/installation-mark/index.ts';

@@ -1,6 +1,6 @@
-import { refuse } from '../../platform/refusal/index.ts';
+import { refuse } from '../../platform/refusal.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import { readChangedAt, readSetting, writeSetting } from './instance.store.ts';
 
 export interface SendSwitch {

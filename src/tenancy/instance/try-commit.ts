@@ -1,4 +1,4 @@
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import { writeSetting } from './instance.store.ts';
 
 /** Commits a write without meaning, synced like accepted mail, because only a commit shows whether commits succeed. */

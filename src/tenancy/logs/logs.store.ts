@@ -8,7 +8,7 @@ import {
   type Page,
   type Value,
 } from '../../platform/db/index.ts';
-import { firstIdAt } from '../../platform/ids/index.ts';
+import { firstIdAt } from '../../platform/ids.ts';
 
 /** Bodies are JSON text, redacted before they come here. */
 export interface LogRow {

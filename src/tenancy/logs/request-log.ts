@@ -1,10 +1,10 @@
 import { isDatabaseSetback, mustBeAlone, type Page } from '../../platform/db/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import { insertLogs, findLog, listLogRows, logRowsEnding, type LogRow, type LogListRow } from './logs.store.ts';
 import type { QueryOf } from '../../contract/index.ts';
-import { isoTime } from '../../platform/clock/index.ts';
-import { timeOfId } from '../../platform/ids/index.ts';
-import { notFound } from '../../platform/refusal/index.ts';
+import { isoTime } from '../../platform/clock.ts';
+import { timeOfId } from '../../platform/ids.ts';
+import { notFound } from '../../platform/refusal.ts';
 import type { Ctx } from '../access/index.ts';
 import { readCreatedRange } from '../../mail/emails/index.ts';
 

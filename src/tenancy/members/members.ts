@@ -1,7 +1,7 @@
 import { ROLES, type Role, type UpdateTeamMemberRequest } from '../../contract/index.ts';
 import type { Executor, Page } from '../../platform/db/index.ts';
-import { notFound, refuse } from '../../platform/refusal/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import { notFound, refuse } from '../../platform/refusal.ts';
+import type { Store } from '../../platform/store.ts';
 import { lockTeam, type Ctx } from '../access/index.ts';
 import { endSessionsInTeam, endSsoSessions } from '../session-rows/index.ts';
 import { findConnection, identityOfUser, insertIdentity, isEnforced } from '../sso-rows/index.ts';
@@ -18,7 +18,7 @@ import {
   findMemberByUser,
   type MemberRow,
 } from './members.store.ts';
-import { isoTime } from '../../platform/clock/index.ts';
+import { isoTime } from '../../platform/clock.ts';
 
 export type PeopleAct = 'invite' | 'change' | 'remove';
 

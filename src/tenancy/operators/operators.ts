@@ -1,6 +1,6 @@
-import { refuse, notFound } from '../../platform/refusal/index.ts';
+import { refuse, notFound } from '../../platform/refusal.ts';
 import { hashToken, newToken } from '../../platform/secrets/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 import { insertOperator, findOperatorByHash, listOperators, setRevoked, type OperatorRow } from './operators.store.ts';
 import type { Actor, Identity } from '../access/index.ts';
 import { timingSafeEqual } from 'node:crypto';

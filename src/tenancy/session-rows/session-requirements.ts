@@ -1,5 +1,5 @@
 import type { Executor } from '../../platform/db/index.ts';
-import { refuse } from '../../platform/refusal/index.ts';
+import { refuse } from '../../platform/refusal.ts';
 import { ssoTeamOfSession, kindOfSession } from './session-rows.store.ts';
 
 /**

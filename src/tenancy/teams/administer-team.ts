@@ -1,6 +1,6 @@
 import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
-import { refuse, notFound } from '../../platform/refusal/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import { refuse, notFound } from '../../platform/refusal.ts';
+import type { Store } from '../../platform/store.ts';
 import { issueApiKey } from '../api-keys/index.ts';
 import {
   insertTeam,
@@ -14,7 +14,7 @@ import {
 import { isPlan } from '../../platform/config/index.ts';
 import { lockTeam } from '../access/index.ts';
 import { normalizeAddress, parseMailbox } from '../../protocol/address/index.ts';
-import { isUuid } from '../../platform/ids/index.ts';
+import { isUuid } from '../../platform/ids.ts';
 
 const ADMINS_MAX = 20;
 

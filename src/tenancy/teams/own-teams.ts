@@ -1,6 +1,6 @@
 import type { TeamObject, PostalAddress, UpdateTeamRequest } from '../../contract/index.ts';
 import { isUniqueViolation, type Page, type Executor } from '../../platform/db/index.ts';
-import { notFound, refuse } from '../../platform/refusal/index.ts';
+import { notFound, refuse } from '../../platform/refusal.ts';
 import type { UserCtx, Ctx } from '../access/index.ts';
 import { countOwned, findMemberByUser, insertMember, leadsSuspended, lockAccount } from '../members/index.ts';
 import { moveSession, mustHaveUsedPassword, ssoTeamOfSession } from '../session-rows/index.ts';
@@ -16,7 +16,7 @@ import {
   type TeamRow,
 } from './teams.store.ts';
 import { planNamed, type Config } from '../../platform/config/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import type { Store } from '../../platform/store.ts';
 
 const OWNED_MAX = 20;
 

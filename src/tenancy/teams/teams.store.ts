@@ -1,4 +1,4 @@
-import { isUuid } from '../../platform/ids/index.ts';
+import { isUuid } from '../../platform/ids.ts';
 import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page, type Value } from '../../platform/db/index.ts';
 
 export type RiskState = 'normal' | 'suspended';

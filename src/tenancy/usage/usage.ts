@@ -5,8 +5,8 @@ import { countDomains } from '../../mail/domains/index.ts';
 import { countSegments } from '../../features/audience/segments/index.ts';
 import { storageOf, contactCount, usageOf, planCodeOf, type Counts } from './usage.store.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import { refuse } from '../../platform/refusal/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import { refuse } from '../../platform/refusal.ts';
+import type { Store } from '../../platform/store.ts';
 import { suspendedAmong } from '../teams/index.ts';
 
 /** How many broadcasts there are is the broadcasts' to say, and those know the plan. */

@@ -1,12 +1,12 @@
 import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
-import { invalidField, invalidFields, notFound, refuse } from '../../platform/refusal/index.ts';
-import type { Store } from '../../platform/store/index.ts';
+import { invalidField, invalidFields, notFound, refuse } from '../../platform/refusal.ts';
+import type { Store } from '../../platform/store.ts';
 import { parseMailbox, normalizeAddress } from '../../protocol/address/index.ts';
 import { insertUser, findUserByEmailKey, lockUser, setDisabled, type UserRow } from './users.store.ts';
 import { withdrawAllInvitationsOf } from '../members/index.ts';
 import { revokeGrantsOfUser } from '../../features/identity/oauth/index.ts';
 import { endSessionsOf } from '../session-rows/index.ts';
-import { isoTime } from '../../platform/clock/index.ts';
+import { isoTime } from '../../platform/clock.ts';
 
 const EMAIL_CHARS_MAX = 320;
 const NAME_CHARS_MAX = 200;

@@ -1,7 +1,7 @@
 // These tests use bodies of a megabyte that short calls name. Their cost is compared with that of the same work in this
 // thread, in the same run.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { checkContent } from '../../../src/protocol/content-checks/index.ts';
+import { checkContent } from '../../../src/protocol/content-checks.ts';
 import { longestStretch, usedMs } from '../../rig/longest-stretch.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 

@@ -4,7 +4,7 @@ import tls from 'node:tls';
 import { expect } from 'vitest';
 import { renewCertificates } from '../../../src/features/operations/certificate-renewal/index.ts';
 import { closeWorld, openWorld } from '../../../src/open-world.ts';
-import type { Clock } from '../../../src/platform/clock/index.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 import type { Config, DeepPartial } from '../../../src/platform/config/index.ts';
 import { issuedVersions, readShown } from '../../../src/features/operations/certificates/index.ts';
 import { startAcmeServer, type AcmeServer } from '../../rig/acme-server.ts';

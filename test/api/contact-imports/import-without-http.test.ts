@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { importContacts, type ImportPart } from '../../../src/features/audience/import-runner/index.ts';
-import { Refusal } from '../../../src/platform/refusal/index.ts';
+import { Refusal } from '../../../src/platform/refusal.ts';
 import type { Ctx } from '../../../src/tenancy/access/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 

@@ -9,7 +9,7 @@ import {
   secretsFrom,
   writeInstanceKeys,
 } from '../../../src/platform/secrets/index.ts';
-import { reverseName } from '../../../src/protocol/dnsbl/index.ts';
+import { reverseName } from '../../../src/protocol/dnsbl.ts';
 import { writeMachinePass } from '../../../src/tenancy/operators/index.ts';
 import { ADDRESS, DAY_MS, HOST, startMachine, type Machine } from './examined.ts';
 

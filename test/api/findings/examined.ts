@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { loadConfig, type Config, type DeepPartial } from '../../../src/platform/config/index.ts';
-import { reverseName } from '../../../src/protocol/dnsbl/index.ts';
+import { reverseName } from '../../../src/protocol/dnsbl.ts';
 import { noteBackup } from '../../../src/tenancy/instance/index.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { makeCertificate } from '../../rig/tls.ts';

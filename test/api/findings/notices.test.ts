@@ -6,7 +6,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { webhookHeaders } from '../../../src/protocol/webhook-signature/index.ts';
+import { webhookHeaders } from '../../../src/protocol/webhook-signature.ts';
 import { beginNotice } from '../../../src/features/operations/findings/index.ts';
 import { scratchFolder } from '../../rig/scratch.ts';
 import { startMachine, type Machine } from './examined.ts';

@@ -1,4 +1,4 @@
-import { isUuid } from '../../../src/platform/ids/index.ts';
+import { isUuid } from '../../../src/platform/ids.ts';
 import type { AnyBody, ApiAnswer, ApiCall } from '../../rig/api.ts';
 import type { Scene, Team } from '../../rig/scene.ts';
 

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openWorld } from '../../../src/open-world.ts';
 import { isByMachine, recordEvents, type NewEvent } from '../../../src/mail/events/index.ts';
-import type { World } from '../../../src/platform/world/index.ts';
+import type { World } from '../../../src/platform/world.ts';
 import { nodeFolder } from '../../rig/node-folder.ts';
 import { madeUp } from '../../rig/events.ts';
 import { driver } from '../../rig/database.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import { codeOf, fromBase32, stepAt } from '../../../src/protocol/totp/index.ts';
+import { codeOf, fromBase32, stepAt } from '../../../src/protocol/totp.ts';
 import { createUser } from '../../../src/tenancy/users/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { createApi } from '../../rig/api.ts';

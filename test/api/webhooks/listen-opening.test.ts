@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nextTurn } from '../../../src/platform/clock/index.ts';
+import { nextTurn } from '../../../src/platform/clock.ts';
 import { openEventStream } from '../../rig/event-stream.ts';
 import { startScene } from '../../rig/scene.ts';
 

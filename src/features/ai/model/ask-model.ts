@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { refuse } from '../../../platform/refusal/index.ts';
+import { refuse } from '../../../platform/refusal.ts';
 import type { PostAnswer } from '../../../platform/fetch/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import { callerGone } from '../../../tenancy/access/index.ts';
 import { promptOf, TRY_AGAIN, type AnswerForm, type Task } from './model-tasks.ts';
 import { findingOf, type Finding } from '../../operations/findings/index.ts';

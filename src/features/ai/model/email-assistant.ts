@@ -1,6 +1,6 @@
 import type { DraftEmailBodyRequest, SuggestSubjectLinesRequest } from '../../../contract/index.ts';
-import { refuse } from '../../../platform/refusal/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import { refuse } from '../../../platform/refusal.ts';
+import type { World } from '../../../platform/world.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import {
   admit,
@@ -28,7 +28,7 @@ import {
   type AnswerForm,
   type Task,
 } from './model-tasks.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import { getEmail, listEmailAttempts, listEmailEvents } from '../../../mail/emails/index.ts';
 import { pendingDeliveries } from '../../../mail/queue/index.ts';
 import { hasModel, askModel, type Asking } from './ask-model.ts';

@@ -1,5 +1,5 @@
 import type { Executor } from '../../../platform/db/index.ts';
-import { notFound, refuse } from '../../../platform/refusal/index.ts';
+import { notFound, refuse } from '../../../platform/refusal.ts';
 import { lockTeam, type Ctx } from '../../../tenancy/access/index.ts';
 import { findTeam } from '../../../tenancy/teams/index.ts';
 import { countUsage, planOf, usageOf } from '../../../tenancy/usage/index.ts';

@@ -3,7 +3,7 @@ import type { Executor } from '../../../platform/db/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { findDiagnosis, putDiagnosis } from './ai.store.ts';
 import { normalizeAddress, parseMailbox } from '../../../protocol/address/index.ts';
-import { explainDelivery, type Ended } from '../../../protocol/explain-delivery/index.ts';
+import { explainDelivery, type Ended } from '../../../protocol/explain-delivery.ts';
 
 export interface Diagnosis {
   summary: string;

@@ -1,4 +1,4 @@
-import { refuse, notFound, invalidFields } from '../../../platform/refusal/index.ts';
+import { refuse, notFound, invalidFields } from '../../../platform/refusal.ts';
 import type { Executor, Page } from '../../../platform/db/index.ts';
 import {
   columnsOf,
@@ -22,7 +22,7 @@ import {
   type ImportRow,
   type ImportStatus,
 } from './contact-imports.store.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import type { PropertyType } from '../../../protocol/contact-filter/index.ts';
 
 const OWN = ['email', 'first_name', 'last_name', 'unsubscribed', ...ID_LISTS] as const;

@@ -1,6 +1,6 @@
 import type { CreateContactPropertyRequest, UpdateContactPropertyRequest } from '../../../contract/index.ts';
 import { isUniqueViolation, type Executor, type Page } from '../../../platform/db/index.ts';
-import { refuse, notFound } from '../../../platform/refusal/index.ts';
+import { refuse, notFound } from '../../../platform/refusal.ts';
 import { ID_LISTS } from '../../../protocol/csv/index.ts';
 import { lockTeam, type Ctx } from '../../../tenancy/access/index.ts';
 import {
@@ -13,8 +13,8 @@ import {
   declaredProperties,
   type PropertyRow,
 } from './contact-properties.store.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
+import type { Store } from '../../../platform/store.ts';
 import { readValue, type PropertyType } from '../../../protocol/contact-filter/index.ts';
 
 /** Each of them is read with every contact and every segment of the team. */

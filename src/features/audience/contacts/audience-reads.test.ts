@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nextTurn } from '../../../platform/clock/index.ts';
+import { nextTurn } from '../../../platform/clock.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { mustBeBelowReaderLimit, readAudienceBatch } from './audience-reads.ts';
 

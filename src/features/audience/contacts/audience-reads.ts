@@ -1,7 +1,7 @@
-import { nextTurn, rest, stopwatch } from '../../../platform/clock/index.ts';
+import { nextTurn, rest, stopwatch } from '../../../platform/clock.ts';
 import { databaseBehind, type Executor } from '../../../platform/db/index.ts';
 import { createFairExecutor, type FairExecutor } from '../../../platform/fair-share/index.ts';
-import { refuse } from '../../../platform/refusal/index.ts';
+import { refuse } from '../../../platform/refusal.ts';
 
 /** SQLite answers in this thread; most of PostgreSQL's connections are kept for short statements. */
 const CONCURRENCY = { sqlite: 1, pg: 2 };

@@ -1,7 +1,7 @@
 import type { CreateContactRequest, UpdateContactRequest } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
-import { refuse, notFound } from '../../../platform/refusal/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { refuse, notFound } from '../../../platform/refusal.ts';
+import type { Store } from '../../../platform/store.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import {
   declaredProperties,
@@ -38,7 +38,7 @@ import { eraseEventsOf, recordEvents } from '../../../mail/events/index.ts';
 import { eraseRunsOf } from '../../automations/automation-runs/index.ts';
 import { eraseRecipient } from '../../campaigns/broadcast-recipients/index.ts';
 import { erasePayloads } from '../../webhooks/endpoints/index.ts';
-import { nextTurn } from '../../../platform/clock/index.ts';
+import { nextTurn } from '../../../platform/clock.ts';
 
 /** Few enough that what stands in line behind a batch does not notice it. */
 const BATCH = 500;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { textsIn, type Executor } from '../../../platform/db/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 
 export type ConsentAction = 'unsubscribed' | 'resubscribed' | 'opt_in' | 'opt_out';
 export type ConsentSource = 'api' | 'import' | 'one_click' | 'preference_page' | 'confirmation' | 'carried_over';

@@ -1,7 +1,7 @@
 import type { Executor, Page } from '../../../platform/db/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import type { Subscription } from '../../../protocol/contact-filter/index.ts';
-import type { PreferenceLink } from '../../../protocol/preference-links/index.ts';
+import type { PreferenceLink } from '../../../protocol/preference-links.ts';
 import { withoutEvent } from '../../../mail/events/index.ts';
 import { declaredProperties } from '../contact-properties/index.ts';
 import { emailRowsByIds, recordEmailEvents } from '../../../mail/emails/index.ts';

@@ -1,6 +1,6 @@
-import { isoTime, nextTurn, rest } from '../../../platform/clock/index.ts';
+import { isoTime, nextTurn, rest } from '../../../platform/clock.ts';
 import { databaseBehind, type Executor } from '../../../platform/db/index.ts';
-import { invalidField, refuse } from '../../../platform/refusal/index.ts';
+import { invalidField, refuse } from '../../../platform/refusal.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
 import { defused, unclaimedIdLists, OWN_COLUMNS, quoted, type IdList } from '../../../protocol/csv/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';

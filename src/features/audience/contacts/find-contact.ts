@@ -1,5 +1,5 @@
 import type { Executor } from '../../../platform/db/index.ts';
-import { notFound, invalidField, invalidFields, refuse } from '../../../platform/refusal/index.ts';
+import { notFound, invalidField, invalidFields, refuse } from '../../../platform/refusal.ts';
 import {
   meetsFilter,
   foldText,

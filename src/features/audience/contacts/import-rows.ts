@@ -1,6 +1,6 @@
 import { enrol, type Enrolment } from '../../../mail/events/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import type { ReadRow } from '../../../protocol/csv/index.ts';
 import type { PropertyRow } from '../contact-properties/index.ts';
 import { addMembers, liveSegments, membersAmong, type MemberRow } from '../segments/index.ts';

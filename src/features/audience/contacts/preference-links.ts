@@ -1,10 +1,10 @@
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import {
   preferenceToken,
   readPreferenceToken,
   type LinkKeys,
   type PreferenceLink,
-} from '../../../protocol/preference-links/index.ts';
+} from '../../../protocol/preference-links.ts';
 import { sendingNames } from '../../../mail/domains/index.ts';
 
 /** Whom a link is for, and the mail that it stands in, as far as it is known. */

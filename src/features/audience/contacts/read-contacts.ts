@@ -1,7 +1,7 @@
 import type { QueryOf } from '../../../contract/index.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import { mustBeAlone, type Page } from '../../../platform/db/index.ts';
-import { invalidField, Refusal } from '../../../platform/refusal/index.ts';
+import { invalidField, Refusal } from '../../../platform/refusal.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { declaredProperties } from '../contact-properties/index.ts';
@@ -10,7 +10,7 @@ import { audiencePage } from './audience.store.ts';
 import { contactRowsEnding, listContactRows, type ContactRow, type ListedRow } from './contacts.store.ts';
 import { contactNamed, contactOfSegment, segmentNamed, segmentsOf, presentValues, valuesOf } from './find-contact.ts';
 import { eventsOfSubjects, isByMachine } from '../../../mail/events/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import { normalizeAddress, parseMailbox } from '../../../protocol/address/index.ts';
 import { searchEmails, type EmailRow } from '../../../mail/emails/index.ts';
 import { consentsOf, type ConsentAction } from './consent.store.ts';

@@ -12,7 +12,7 @@ import {
 import { contactNamed, segmentNamed, readContactName } from './find-contact.ts';
 import { enrol, type Enrolment } from '../../../mail/events/index.ts';
 import type { Executor, Page } from '../../../platform/db/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import type { ContactRow } from './contacts.store.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
 import { audienceRows, countAudience, countAudiences } from './audience.store.ts';

@@ -1,7 +1,7 @@
 import { enrol, recordEvents, type ContactData } from '../../../mail/events/index.ts';
 import { isUniqueViolation, type Executor } from '../../../platform/db/index.ts';
-import { refuse } from '../../../platform/refusal/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { refuse } from '../../../platform/refusal.ts';
+import type { Store } from '../../../platform/store.ts';
 import type { PropertyRow } from '../contact-properties/index.ts';
 import { choicesOf, writeChoices, type Choice } from '../topics/index.ts';
 import { recordConsent, type Consent, type ConsentOrigin } from './consent.store.ts';
@@ -16,10 +16,10 @@ import {
   type Values,
 } from './find-contact.ts';
 import { addValues, removeValues } from './values.store.ts';
-import { creationTime } from '../../../platform/ids/index.ts';
+import { creationTime } from '../../../platform/ids.ts';
 import { normalizeAddress } from '../../../protocol/address/index.ts';
 import { foldText } from '../../../protocol/contact-filter/index.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 
 /** What is undefined stays as it is. */
 export interface ContactChange {

@@ -1,5 +1,5 @@
-import { stopwatch, nextTurn } from '../../../platform/clock/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import { stopwatch, nextTurn } from '../../../platform/clock.ts';
+import type { World } from '../../../platform/world.ts';
 import { createLeasedLoop, createTurns, leasesOf, type LeasedLoop } from '../../../platform/work-loop/index.ts';
 import {
   claimImports,

@@ -1,5 +1,5 @@
 import { createUnleasedLoop, type WorkLoop } from '../../../platform/work-loop/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import { parseMailbox } from '../../../protocol/address/index.ts';
 import {
   confirmationUrl,

@@ -1,4 +1,4 @@
-import { invalidFields, Refusal, refuse } from '../../../platform/refusal/index.ts';
+import { invalidFields, Refusal, refuse } from '../../../platform/refusal.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { checkImport, queueImport, mustBeWithinImportLimit, type ImportForm } from '../contact-imports/index.ts';
 import Papa from 'papaparse';

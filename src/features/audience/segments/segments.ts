@@ -1,6 +1,6 @@
 import type { CreateSegmentRequest, QueryOf } from '../../../contract/index.ts';
 import { isUniqueViolation, type Page, type Executor } from '../../../platform/db/index.ts';
-import { refuse, notFound, invalidField } from '../../../platform/refusal/index.ts';
+import { refuse, notFound, invalidField } from '../../../platform/refusal.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import {
   insertSegment,
@@ -15,7 +15,7 @@ import {
   type ListedSegment,
   type SegmentRow,
 } from './segments.store.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import { listPropertyKeys, parseFilter, type Declared, type Filter } from '../../../protocol/contact-filter/index.ts';
 import { declaredProperties } from '../contact-properties/index.ts';
 import { liveTopics } from '../topics/index.ts';

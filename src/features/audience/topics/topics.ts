@@ -1,6 +1,6 @@
 import type { CreateTopicRequest, UpdateTopicRequest } from '../../../contract/index.ts';
 import { isUniqueViolation, type Page, type Executor } from '../../../platform/db/index.ts';
-import { refuse, notFound, invalidField } from '../../../platform/refusal/index.ts';
+import { refuse, notFound, invalidField } from '../../../platform/refusal.ts';
 import { lockTeam, type Ctx } from '../../../tenancy/access/index.ts';
 import {
   countTopics,
@@ -12,7 +12,7 @@ import {
   type TopicRow,
 } from './topics.store.ts';
 import { removeConfirmationsFor } from './confirmations.store.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import { findPublishedVersion } from '../../templates/templates/index.ts';
 import type { Subscription } from '../../../protocol/contact-filter/index.ts';
 

@@ -1,6 +1,6 @@
 import type { BodyOf, QueryOf, PostalAddress } from '../../../contract/index.ts';
 import { mustBeAlone, type Executor, type Page } from '../../../platform/db/index.ts';
-import { notFound, refuse } from '../../../platform/refusal/index.ts';
+import { notFound, refuse } from '../../../platform/refusal.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import {
   cancelRunsOf,
@@ -28,8 +28,8 @@ import {
 } from './automations.store.ts';
 import { checkConfigs, checkNames, type Trigger } from './check-steps.ts';
 import { Faults, readGraph, inGraphOrder, isRecord, listed, type Graph, type Step } from './graph.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
-import { showsAddress } from '../../../protocol/content-checks/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
+import { showsAddress } from '../../../protocol/content-checks.ts';
 import { composeStepMail, fallbacksIn, isTeamKey } from '../../campaigns/broadcasts/index.ts';
 import { findTeam } from '../../../tenancy/teams/index.ts';
 import { findPublishedTemplate } from '../../templates/templates/index.ts';

@@ -1,6 +1,6 @@
 import { ENROLLING_TYPES, type EnrollingType } from '../../../mail/events/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
-import { isUuid } from '../../../platform/ids/index.ts';
+import { isUuid } from '../../../platform/ids.ts';
 import { parseMailbox } from '../../../protocol/address/index.ts';
 import { propertyNamed } from '../../campaigns/broadcasts/index.ts';
 import { declaredProperties } from '../../audience/contact-properties/index.ts';
@@ -11,7 +11,7 @@ import { findPublishedVersion, findTemplate, valueFaults, messageFaults } from '
 import { findTopic } from '../../audience/topics/index.ts';
 import { isRecord, listed, type Faults, type Graph, type Step, type Tell, type StepType, type Known } from './graph.ts';
 import { readValue } from '../../../protocol/contact-filter/index.ts';
-import { parseIsoTime, parseTimePhrase } from '../../../protocol/iso-time/index.ts';
+import { parseIsoTime, parseTimePhrase } from '../../../protocol/iso-time.ts';
 import { checkRule } from './rules.ts';
 
 type Config = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import { refuse, type FieldFault, type Refusal } from '../../../platform/refusal/index.ts';
+import { refuse, type FieldFault, type Refusal } from '../../../platform/refusal.ts';
 import type { PropertyType } from '../../../protocol/contact-filter/index.ts';
 
 /** A version of an automation, once it has been checked. */

@@ -1,6 +1,6 @@
 import type { BodyOf } from '../../../contract/index.ts';
 import { isUniqueViolation, type Page } from '../../../platform/db/index.ts';
-import { notFound, refuse, type FieldFault } from '../../../platform/refusal/index.ts';
+import { notFound, refuse, type FieldFault } from '../../../platform/refusal.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import {
   findCustomEvent,
@@ -11,10 +11,10 @@ import {
   findCustomEventNamed,
   type CustomEventRow,
 } from './custom-events.store.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import { enrol } from '../../../mail/events/index.ts';
 import { contactNamed } from '../../audience/contacts/index.ts';
-import { parseIsoTime } from '../../../protocol/iso-time/index.ts';
+import { parseIsoTime } from '../../../protocol/iso-time.ts';
 
 type ValueType = 'string' | 'number' | 'boolean' | 'date';
 type PayloadSchema = Readonly<Record<string, ValueType>>;

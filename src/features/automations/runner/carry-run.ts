@@ -1,5 +1,5 @@
 import { createLeasedLoop, createTurns, leasesOf, type LeasedLoop } from '../../../platform/work-loop/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import {
   claimDueRuns,
   nextRunAt,
@@ -11,9 +11,9 @@ import {
   type RunRow,
 } from '../automation-runs/index.ts';
 import { createSendSwitch } from '../../../tenancy/instance/index.ts';
-import { nextTurn, isoTime } from '../../../platform/clock/index.ts';
+import { nextTurn, isoTime } from '../../../platform/clock.ts';
 import { isDatabaseSetback, createGroupCommit, eachAlone, type Executor } from '../../../platform/db/index.ts';
-import { Refusal } from '../../../platform/refusal/index.ts';
+import { Refusal } from '../../../platform/refusal.ts';
 import { findGraph, type ConnectionType, type Graph, type Step } from '../automations/index.ts';
 import { createTakeStep, Postponed, type Taken } from './take-step.ts';
 import { recordEvents } from '../../../mail/events/index.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Executor } from '../../../platform/db/index.ts';
-import type { World } from '../../../platform/world/index.ts';
-import { parseIsoTime } from '../../../protocol/iso-time/index.ts';
+import type { World } from '../../../platform/world.ts';
+import { parseIsoTime } from '../../../protocol/iso-time.ts';
 import { stepsOfRun, type RunRow } from '../automation-runs/index.ts';
 import {
   durationMs,
@@ -28,7 +28,7 @@ import {
 } from '../../audience/contacts/index.ts';
 import { findSegment } from '../../audience/segments/index.ts';
 import { liveTopics } from '../../audience/topics/index.ts';
-import { invalidField, Refusal, invalidFields, refuse } from '../../../platform/refusal/index.ts';
+import { invalidField, Refusal, invalidFields, refuse } from '../../../platform/refusal.ts';
 import { parseMailbox } from '../../../protocol/address/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { findDomainByName, findSendingDomain, maySend, type DomainRow } from '../../../mail/domains/index.ts';

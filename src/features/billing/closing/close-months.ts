@@ -1,4 +1,4 @@
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import {
   allTerms,
   billingZone,

@@ -1,5 +1,5 @@
-import { refuse, Refusal } from '../../../platform/refusal/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { refuse, Refusal } from '../../../platform/refusal.ts';
+import type { Store } from '../../../platform/store.ts';
 import {
   markEventRead,
   noteEvent,

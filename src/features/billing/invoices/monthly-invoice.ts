@@ -1,6 +1,6 @@
-import { isoTime } from '../../../platform/clock/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
-import { findTimeZone, type TimeZone } from '../../../protocol/time-zone/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
+import type { Store } from '../../../platform/store.ts';
+import { findTimeZone, type TimeZone } from '../../../protocol/time-zone.ts';
 import { findTeam, plansOfTeam } from '../../../tenancy/teams/index.ts';
 import { dailyEmails } from '../../../tenancy/usage/index.ts';
 import { allTerms, claimTeamMonth, insertInvoice, nextNumber } from './billing.store.ts';

@@ -1,7 +1,7 @@
 import { planNamed, monthlyLimitOf, type Plan } from '../../../platform/config/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
-import { refuse } from '../../../platform/refusal/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { refuse } from '../../../platform/refusal.ts';
+import type { Store } from '../../../platform/store.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { lockPeople } from '../../../tenancy/members/index.ts';
 import { changePlan, knownPlan, countByPlan } from '../../../tenancy/teams/index.ts';

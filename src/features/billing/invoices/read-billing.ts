@@ -1,8 +1,8 @@
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import type { BillingObject, BillingPlan, InvoiceListItem, InvoiceObject } from '../../../contract/index.ts';
 import { planNamed, type Plan } from '../../../platform/config/index.ts';
 import type { Page } from '../../../platform/db/index.ts';
-import { notFound } from '../../../platform/refusal/index.ts';
+import { notFound } from '../../../platform/refusal.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { findTeam } from '../../../tenancy/teams/index.ts';
 import { findInvoice, invoicePage, type InvoiceRow } from './billing.store.ts';

@@ -1,6 +1,6 @@
 import { shardOf } from '../../../mail/events/index.ts';
 import { uuidsIn, type Executor } from '../../../platform/db/index.ts';
-import type { Ids } from '../../../platform/ids/index.ts';
+import type { Ids } from '../../../platform/ids.ts';
 import type { BounceType, BroadcastOutcome } from './outcome.ts';
 
 const COUNTED = {

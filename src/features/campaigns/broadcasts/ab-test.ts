@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { CreateBroadcastRequest } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
-import { refuse, type FieldFault, type Refusal } from '../../../platform/refusal/index.ts';
-import type { ContentCheck } from '../../../protocol/content-checks/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
+import { refuse, type FieldFault, type Refusal } from '../../../platform/refusal.ts';
+import type { ContentCheck } from '../../../protocol/content-checks.ts';
 import { variantCounts, type VariantCount } from '../broadcast-recipients/index.ts';
 import type { DomainRow } from '../../../mail/domains/index.ts';
 import { messageFaults } from '../../templates/templates/index.ts';

@@ -1,5 +1,5 @@
 import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
-import { nextTurn } from '../../../platform/clock/index.ts';
+import { nextTurn } from '../../../platform/clock.ts';
 import { earliestAt, type When } from './send-time.ts';
 
 /** Reasons that hold a broadcast's accepted mail as well as its pages. */

@@ -17,7 +17,7 @@ import {
 import { lookAround, sendDraft, inOtherStatus } from './send-broadcast.ts';
 import { prepareContent, repeatWhileChanged } from './freeze-broadcast.ts';
 import { readWhen } from './send-time.ts';
-import { notFound, invalidFields, refuse, type FieldFault } from '../../../platform/refusal/index.ts';
+import { notFound, invalidFields, refuse, type FieldFault } from '../../../platform/refusal.ts';
 import { judgedCountsOf } from '../broadcast-recipients/index.ts';
 import { findSegment } from '../../audience/segments/index.ts';
 import { findTemplate, messageFaults, readList } from '../../templates/templates/index.ts';

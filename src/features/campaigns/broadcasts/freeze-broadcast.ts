@@ -1,6 +1,6 @@
 import type { Executor } from '../../../platform/db/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
-import { keysOf, parseMerge, showsAny, type MergeText } from '../../../protocol/merge/index.ts';
+import type { Store } from '../../../platform/store.ts';
+import { keysOf, parseMerge, showsAny, type MergeText } from '../../../protocol/merge.ts';
 import { textOfHtml } from '../../../protocol/read-message/index.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { endOfBody } from '../../../protocol/track-links/index.ts';
@@ -26,8 +26,8 @@ import {
   type Sender,
   type MergedContact,
 } from './merge-values.ts';
-import { refuse, type Refusal } from '../../../platform/refusal/index.ts';
-import { VARIABLES_MAX, checkContent, type ContentCheck } from '../../../protocol/content-checks/index.ts';
+import { refuse, type Refusal } from '../../../platform/refusal.ts';
+import { VARIABLES_MAX, checkContent, type ContentCheck } from '../../../protocol/content-checks.ts';
 import { imagesShownIn, lookUpImages, type ImagesShown } from '../../templates/images/index.ts';
 import { defineTextTask, type TextTask } from '../../../platform/text-thread/index.ts';
 import type { WayOut } from '../../audience/contacts/index.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { keysOf, parseMerge, renderMerge } from '../../../protocol/merge/index.ts';
+import { keysOf, parseMerge, renderMerge } from '../../../protocol/merge.ts';
 import type { PropertyRow } from '../../audience/contact-properties/index.ts';
 import { fallbacksIn, mergeValuesOf, rendered, renderSubject, type MergedContact } from './merge-values.ts';
 

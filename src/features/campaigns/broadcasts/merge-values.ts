@@ -1,5 +1,5 @@
 import type { PostalAddress } from '../../../contract/index.ts';
-import { keysOf, mergedChars, parseMerge, renderMerge, type MergeText } from '../../../protocol/merge/index.ts';
+import { keysOf, mergedChars, parseMerge, renderMerge, type MergeText } from '../../../protocol/merge.ts';
 import { shortLine } from '../../../protocol/mime-read/index.ts';
 import type { PropertyRow } from '../../audience/contact-properties/index.ts';
 import { valuesOf, type ContactRow, type WayOut } from '../../audience/contacts/index.ts';

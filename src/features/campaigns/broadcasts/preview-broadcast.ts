@@ -1,6 +1,6 @@
 import type { PreviewBroadcastRequest } from '../../../contract/index.ts';
-import { invalidFields, notFound, refuse } from '../../../platform/refusal/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { invalidFields, notFound, refuse } from '../../../platform/refusal.ts';
+import type { Store } from '../../../platform/store.ts';
 import { parseMailbox } from '../../../protocol/address/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { contactNamed, preferenceOrigin, sampleLinks } from '../../audience/contacts/index.ts';

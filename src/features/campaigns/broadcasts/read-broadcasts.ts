@@ -1,6 +1,6 @@
 import type { QueryOf } from '../../../contract/index.ts';
 import type { Page, Executor } from '../../../platform/db/index.ts';
-import { notFound, refuse } from '../../../platform/refusal/index.ts';
+import { notFound, refuse } from '../../../platform/refusal.ts';
 import { foldText, listPropertyKeys, type Filter } from '../../../protocol/contact-filter/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import {
@@ -27,8 +27,8 @@ import {
 import { checkAbTest, presentAbTest } from './ab-test.ts';
 import { aroundOf, checkBodies, countChars } from './freeze-broadcast.ts';
 import { lookAround, runGate } from './send-broadcast.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
-import type { ContentCheck } from '../../../protocol/content-checks/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
+import type { ContentCheck } from '../../../protocol/content-checks.ts';
 import { declaredFor, filterOf, findSegment, liveSegments } from '../../audience/segments/index.ts';
 import { contactZones } from './send-time.ts';
 import { getContactProperty } from '../../audience/contact-properties/index.ts';

@@ -1,6 +1,6 @@
 import type { SendBroadcastRequest } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
-import { notFound, refuse, type Refusal } from '../../../platform/refusal/index.ts';
+import { notFound, refuse, type Refusal } from '../../../platform/refusal.ts';
 import { readApprovedContacts, type Ctx } from '../../../tenancy/access/index.ts';
 import { noteImagesOf } from '../../templates/images/index.ts';
 import { notTogether } from './ab-test.ts';
@@ -24,7 +24,7 @@ import {
   type Source,
 } from './freeze-broadcast.ts';
 import { readWhen, type When } from './send-time.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import { parseMailbox } from '../../../protocol/address/index.ts';
 import { countAudience } from '../../audience/contacts/index.ts';
 import { findDomainByName, findSendingDomain, maySend, type DomainRow } from '../../../mail/domains/index.ts';

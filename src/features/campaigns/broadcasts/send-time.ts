@@ -1,10 +1,10 @@
-import { invalidFields, type FieldFault } from '../../../platform/refusal/index.ts';
-import { parseIsoTime, parseTimePhrase } from '../../../protocol/iso-time/index.ts';
+import { invalidFields, type FieldFault } from '../../../platform/refusal.ts';
+import { parseIsoTime, parseTimePhrase } from '../../../protocol/iso-time.ts';
 import { readScheduledAt } from '../../../mail/emails/index.ts';
-import { nextTurn } from '../../../platform/clock/index.ts';
+import { nextTurn } from '../../../platform/clock.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { foldText } from '../../../protocol/contact-filter/index.ts';
-import { findTimeZone, type TimeZone } from '../../../protocol/time-zone/index.ts';
+import { findTimeZone, type TimeZone } from '../../../protocol/time-zone.ts';
 import { declaredProperties, type PropertyRow } from '../../audience/contact-properties/index.ts';
 import { textsBehind } from '../../audience/contacts/index.ts';
 import { propertyNamed } from './merge-values.ts';

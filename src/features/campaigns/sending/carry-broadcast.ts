@@ -1,5 +1,5 @@
 import { createLeasedLoop, leasesOf, type LeasedLoop } from '../../../platform/work-loop/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import {
   claimDueBroadcasts,
   nextBroadcastAt,
@@ -15,8 +15,8 @@ import {
   type JudgedRow,
 } from '../broadcasts/index.ts';
 import { broadcastsInQueue, isTeamHeld, waitingOfBroadcast } from '../../../mail/queue/index.ts';
-import { nextTurn } from '../../../platform/clock/index.ts';
-import { Refusal } from '../../../platform/refusal/index.ts';
+import { nextTurn } from '../../../platform/clock.ts';
+import { Refusal } from '../../../platform/refusal.ts';
 import { endPass, readPass, startPass, type Pass } from './passes.ts';
 import { readRoute, AudienceGrown, PAGE_MAX, sendPage, TakenOver, TopicGone, type Route } from './send-page.ts';
 import { judgedCountsOf, type JudgedCounts } from '../broadcast-recipients/index.ts';

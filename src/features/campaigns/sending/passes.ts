@@ -1,4 +1,4 @@
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
 import { hasGrown } from '../../identity/approvals/index.ts';
 import {

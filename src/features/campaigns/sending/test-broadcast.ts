@@ -1,5 +1,5 @@
 import type { TestBroadcastRequest } from '../../../contract/index.ts';
-import { invalidFields, notFound, type FieldFault } from '../../../platform/refusal/index.ts';
+import { invalidFields, notFound, type FieldFault } from '../../../platform/refusal.ts';
 import { parseMailbox, type Mailbox } from '../../../protocol/address/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { findBroadcast, inOtherStatus, mustBeTestable, renderMail, type BroadcastRow } from '../broadcasts/index.ts';

@@ -1,4 +1,4 @@
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import type { AccountNoticeKind } from '../accounts/index.ts';
 
 /** From where and when it was asked for, or done. */

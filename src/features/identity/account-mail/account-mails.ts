@@ -1,5 +1,5 @@
 import { createUnleasedLoop, type WorkLoop } from '../../../platform/work-loop/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import {
   noteAccountNoticeMailed,
   noteResetMailed,
@@ -19,7 +19,7 @@ import {
 import { findUser } from '../../../tenancy/users/index.ts';
 import { mailOnce, type Accept } from '../../../mail/accept/index.ts';
 import { composeAccountMail, type AccountMail } from './account-mail-texts.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import { noticeDomain } from '../../../mail/domains/index.ts';
 import {
   BY_OPERATOR,

@@ -2,7 +2,7 @@
  * People: the mails that ask a person into a team and those about their account, and what is found out of an address behind the
  * back of the person who named it. It promises one mail for an occasion, and never follows what a request says of our own address.
  */
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import type { Accept } from '../../../mail/accept/index.ts';
 import { createAccountMails, createFailedSignIns, createInvitationMails } from './account-mails.ts';
 

@@ -1,5 +1,5 @@
 import type { Executor } from '../../../platform/db/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import { allTeamsOf } from '../sessions/index.ts';
 import { audited } from '../../../tenancy/audit/index.ts';
 import { findUserByEmailKey, type UserRow } from '../../../tenancy/users/index.ts';

@@ -1,5 +1,5 @@
 import type { Executor } from '../../../platform/db/index.ts';
-import { firstIdAt } from '../../../platform/ids/index.ts';
+import { firstIdAt } from '../../../platform/ids.ts';
 
 /** An account that was asked for. */
 export interface SignUpRow {

@@ -1,8 +1,8 @@
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import type { Executor } from '../../../platform/db/index.ts';
-import { notFound, refuse } from '../../../platform/refusal/index.ts';
+import { notFound, refuse } from '../../../platform/refusal.ts';
 import { hashToken, mailedTokens } from '../../../platform/secrets/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import type { NobodyCtx, UserCtx, Browser } from '../../../tenancy/access/index.ts';
 import { revokeGrantsOfUser } from '../oauth/index.ts';
 import { endSessionsOf, endOtherSessionsOf, mustBeBrowser } from '../../../tenancy/session-rows/index.ts';

@@ -1,6 +1,6 @@
-import { refuse, notFound } from '../../../platform/refusal/index.ts';
+import { refuse, notFound } from '../../../platform/refusal.ts';
 import { hashToken } from '../../../platform/secrets/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import type { NobodyCtx } from '../../../tenancy/access/index.ts';
 import { countRequest, beginSession } from '../sessions/index.ts';
 import {
@@ -22,7 +22,7 @@ import {
   removeOtherSignUps,
   type SignUpRow,
 } from './accounts.store.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import { isUniqueViolation, type Executor } from '../../../platform/db/index.ts';
 import { joinAsNewUser, openInvitationOf } from '../invitations/index.ts';
 import { findTeam } from '../../../tenancy/teams/index.ts';

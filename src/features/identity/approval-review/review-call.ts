@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ApprovalMessage, CreateBroadcastRequest, PostalAddress } from '../../../contract/index.ts';
 import { NoSuchBlob } from '../../../platform/blobs/index.ts';
-import { Refusal } from '../../../platform/refusal/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import { Refusal } from '../../../platform/refusal.ts';
+import type { World } from '../../../platform/world.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import {
   ANY_CONTACTS,

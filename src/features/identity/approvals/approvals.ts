@@ -1,6 +1,6 @@
-import { isoTime } from '../../../platform/clock/index.ts';
-import { refuse, Refusal, notFound } from '../../../platform/refusal/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
+import { refuse, Refusal, notFound } from '../../../platform/refusal.ts';
+import type { Store } from '../../../platform/store.ts';
 import { mustReach, type Actor, type Ctx } from '../../../tenancy/access/index.ts';
 import { tell } from '../accounts/index.ts';
 import { nameOfGrant, actorOfGrant } from '../oauth/index.ts';

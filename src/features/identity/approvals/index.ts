@@ -3,7 +3,7 @@
  * with the rights of the app. What a call only names is looked at again, so that people approve only the content they saw.
  */
 import type { Executor } from '../../../platform/db/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import { expireAll, removeApprovalsBefore } from './approvals.store.ts';
 
 export {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ApprovalContent } from '../../../contract/index.ts';
-import { Refusal } from '../../../platform/refusal/index.ts';
+import { Refusal } from '../../../platform/refusal.ts';
 import type { Ctx, Actor } from '../../../tenancy/access/index.ts';
 import { getBroadcast, findBroadcast } from '../../campaigns/broadcasts/index.ts';
 import { listContactSegments } from '../../audience/contacts/index.ts';

@@ -1,4 +1,4 @@
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import { clientKey } from '../../../platform/network/index.ts';
 import { hashToken, newToken, randomLetters } from '../../../platform/secrets/index.ts';
 import type { NobodyCtx, UserCtx } from '../../../tenancy/access/index.ts';
@@ -13,7 +13,7 @@ import {
   type DeviceLoginRow,
   type DeviceLoginStatus,
 } from './device-logins.store.ts';
-import { notFound, refuse } from '../../../platform/refusal/index.ts';
+import { notFound, refuse } from '../../../platform/refusal.ts';
 import { kindOfSession } from '../../../tenancy/session-rows/index.ts';
 
 /** Without vowels, which make words, and without letters that look like another. */

@@ -3,7 +3,7 @@
  * own, once. Of both codes only hashes are kept. What begins is a copy of the session in which it was approved, and begins
  * only while that one lives.
  */
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import { removeDeviceLoginsBefore } from './device-logins.store.ts';
 
 export {

@@ -1,6 +1,6 @@
 import type { Role } from '../../../contract/index.ts';
 import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
-import { firstIdAt } from '../../../platform/ids/index.ts';
+import { firstIdAt } from '../../../platform/ids.ts';
 
 /** In the place of the person who invited: no user has this id. */
 export const BY_OPERATOR = '00000000-0000-0000-0000-000000000000';

@@ -1,10 +1,10 @@
 import type { Role } from '../../../contract/index.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import type { Executor, Page } from '../../../platform/db/index.ts';
-import { invalidFields, notFound, refuse } from '../../../platform/refusal/index.ts';
+import { invalidFields, notFound, refuse } from '../../../platform/refusal.ts';
 import { hashToken, mailedTokens } from '../../../platform/secrets/index.ts';
 import { parseMailbox } from '../../../protocol/address/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import { lockTeam, type Ctx, type UserCtx } from '../../../tenancy/access/index.ts';
 import { noticeDomain } from '../../../mail/domains/index.ts';
 import {

@@ -1,7 +1,7 @@
 import type { Executor } from '../../../platform/db/index.ts';
-import { invalidField, refuse } from '../../../platform/refusal/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
-import { fromBase32, matchingStep, base32 } from '../../../protocol/totp/index.ts';
+import { invalidField, refuse } from '../../../platform/refusal.ts';
+import type { Store } from '../../../platform/store.ts';
+import { fromBase32, matchingStep, base32 } from '../../../protocol/totp.ts';
 import {
   countFailure,
   forgetFailures,

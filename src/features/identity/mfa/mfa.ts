@@ -1,6 +1,6 @@
-import { notFound, refuse, invalidField } from '../../../platform/refusal/index.ts';
+import { notFound, refuse, invalidField } from '../../../platform/refusal.ts';
 import { randomSecret } from '../../../platform/secrets/index.ts';
-import { base32, otpauthUrl } from '../../../protocol/totp/index.ts';
+import { base32, otpauthUrl } from '../../../protocol/totp.ts';
 import type { UserCtx } from '../../../tenancy/access/index.ts';
 import {
   mustBeBrowser,
@@ -21,7 +21,7 @@ import {
   removeUnconfirmedBefore,
   type SecretRow,
 } from './mfa.store.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import { revokeGrantsOfUser } from '../oauth/index.ts';
 import {
   countEntry,
@@ -34,7 +34,7 @@ import {
   readEitherCode,
   FAILURES_MS,
 } from './code-entries.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { audited, whoActed, type Audited } from '../../../tenancy/audit/index.ts';
 

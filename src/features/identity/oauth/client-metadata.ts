@@ -1,7 +1,7 @@
 import { SCOPE_NAMES, type OauthErrorCode } from '../../../contract/index.ts';
-import { readHttpsUrl } from '../../../protocol/https-url/index.ts';
+import { readHttpsUrl } from '../../../protocol/https-url.ts';
 import { OauthRefusal, oauthRefusal, readScopes, redirectFault, type Fields } from './parameters.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 
 export const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const;
 export type GrantType = (typeof GRANT_TYPES)[number];

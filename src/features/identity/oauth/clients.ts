@@ -26,8 +26,8 @@ import { OauthRefusal, oauthRefusal, type Fields } from './parameters.ts';
 import { presentClient, revokeByItself, revokeByOperator, presentListedClient } from './grants.ts';
 import { liveGrantsOfClient } from './grants.store.ts';
 import type { Page } from '../../../platform/db/index.ts';
-import { notFound } from '../../../platform/refusal/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { notFound } from '../../../platform/refusal.ts';
+import type { Store } from '../../../platform/store.ts';
 import { foldText } from '../../../protocol/contact-filter/index.ts';
 import { removeAsksOfClient } from './tokens.store.ts';
 

@@ -1,6 +1,6 @@
-import { refuse, notFound, type Refusal } from '../../../platform/refusal/index.ts';
+import { refuse, notFound, type Refusal } from '../../../platform/refusal.ts';
 import { hashToken, newToken } from '../../../platform/secrets/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import type { Actor, Browser } from '../../../tenancy/access/index.ts';
 import { audited, whoActed } from '../../../tenancy/audit/index.ts';
 import { teamOfSession, ssoTeamOfSession } from '../../../tenancy/session-rows/index.ts';

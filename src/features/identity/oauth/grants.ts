@@ -1,7 +1,7 @@
 import { ROLES } from '../../../contract/index.ts';
 import type { Executor, Page } from '../../../platform/db/index.ts';
-import { notFound, refuse, invalidField } from '../../../platform/refusal/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { notFound, refuse, invalidField } from '../../../platform/refusal.ts';
+import type { Store } from '../../../platform/store.ts';
 import { NO_LIMITS, type Actor, type Ctx, type OperatorCtx, type GrantLimits } from '../../../tenancy/access/index.ts';
 import { audited, whoActed } from '../../../tenancy/audit/index.ts';
 import { findClient, type ListedClient, type NewClient } from './clients.store.ts';
@@ -20,8 +20,8 @@ import {
   type GrantRow,
   type RevokedReason,
 } from './grants.store.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
-import { parseIsoTime } from '../../../protocol/iso-time/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
+import { parseIsoTime } from '../../../protocol/iso-time.ts';
 import type { GrantType } from './client-metadata.ts';
 
 /** As callers name them. */

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Scope } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { hashToken, newToken } from '../../../platform/secrets/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import type { NobodyCtx, Actor, Identity } from '../../../tenancy/access/index.ts';
 import {
   lockCode,
@@ -45,8 +45,8 @@ import {
   type Fields,
   type Resource,
 } from './parameters.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
-import { refuse } from '../../../platform/refusal/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
+import { refuse } from '../../../platform/refusal.ts';
 
 const FORM = /^(rkr_[\w-]{32})[\w-]{32}$/;
 

@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Executor } from '../../../platform/db/index.ts';
 import { clientKey } from '../../../platform/network/index.ts';
-import { refuse } from '../../../platform/refusal/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { refuse } from '../../../platform/refusal.ts';
+import type { Store } from '../../../platform/store.ts';
 import type { Browser } from '../../../tenancy/access/index.ts';
 import {
   countAttempt,

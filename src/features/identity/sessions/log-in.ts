@@ -1,10 +1,10 @@
-import { refuse } from '../../../platform/refusal/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { refuse } from '../../../platform/refusal.ts';
+import type { Store } from '../../../platform/store.ts';
 import type { NobodyCtx } from '../../../tenancy/access/index.ts';
 import { emailKeyOf, findUserByEmailKey, lockUser, findUser, type UserRow } from '../../../tenancy/users/index.ts';
 import { beginAttempt, forgiveAttempt, settleAttempt, noteFailedSignIn } from './attempts.ts';
 import { beginSession, mustBeUnchanged } from './sessions.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { hashToken, newToken } from '../../../platform/secrets/index.ts';
 import {

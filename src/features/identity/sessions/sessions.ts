@@ -1,5 +1,5 @@
 import type { Executor, Page } from '../../../platform/db/index.ts';
-import { refuse, notFound } from '../../../platform/refusal/index.ts';
+import { refuse, notFound } from '../../../platform/refusal.ts';
 import { hashToken, newToken } from '../../../platform/secrets/index.ts';
 import type { NobodyCtx, Actor, Browser, Identity, UserCtx } from '../../../tenancy/access/index.ts';
 import { audited, whoActed } from '../../../tenancy/audit/index.ts';
@@ -25,8 +25,8 @@ import { lockUser, mustNotBeDisabled, presentUser, findUser, type UserRow } from
 import { rememberBrowser, forgetOldAttempts } from './attempts.ts';
 import { allTeamsOf, closedAmong, currentTeamOf, teamsInSight } from './own-teams.store.ts';
 import { lockAccount } from '../../../tenancy/members/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import type { Store } from '../../../platform/store.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import { revokeGrantsInTeam, revokeGrantsOfUser } from '../oauth/index.ts';
 import { removeOldEnrolments } from '../mfa/index.ts';
 import { removeChallengesBefore } from './sign-ins.store.ts';

@@ -1,5 +1,5 @@
 import type { JWKS, ServerMetadata } from 'openid-client';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import { readProviderUrl } from '../sso/index.ts';
 import {
   clearProviderFault,

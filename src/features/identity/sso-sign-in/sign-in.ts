@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { hashToken, newToken } from '../../../platform/secrets/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import type { NobodyCtx, Browser } from '../../../tenancy/access/index.ts';
 import { audited } from '../../../tenancy/audit/index.ts';
 import { beginSession } from '../sessions/index.ts';
@@ -23,8 +23,8 @@ import {
 } from '../../../tenancy/sso-rows/index.ts';
 import { ProviderFault, askProvider, noted, askForKeys, keysOf, KEYS_AGAIN_MS, metadataOf } from './providers.ts';
 import type { Configuration, ServerMetadata } from 'openid-client';
-import { systemClock } from '../../../platform/clock/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { systemClock } from '../../../platform/clock.ts';
+import type { Store } from '../../../platform/store.ts';
 
 /** A sign-in under way. The browser keeps it, sealed, so that nobody else's browser can finish it and nothing is stored. */
 interface Attempt {

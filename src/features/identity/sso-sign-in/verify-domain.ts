@@ -1,5 +1,5 @@
 import type { Lookup } from '../../../platform/resolver/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import {
   findOwnSsoDomain,

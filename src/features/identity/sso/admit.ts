@@ -1,5 +1,5 @@
 import { isUniqueViolation, type Executor } from '../../../platform/db/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import { lockTeam } from '../../../tenancy/access/index.ts';
 import { findOpenInvitationTo, noteAccepted } from '../invitations/index.ts';
 import { findMemberByUser, insertMember } from '../../../tenancy/members/index.ts';

@@ -1,7 +1,7 @@
 import type { PutSsoRequest } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
-import { invalidField, notFound, refuse } from '../../../platform/refusal/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { invalidField, notFound, refuse } from '../../../platform/refusal.ts';
+import type { Store } from '../../../platform/store.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import {
   countExemptOwners,
@@ -32,8 +32,8 @@ import {
 import { findNamedTeam, type TeamRow } from '../../../tenancy/teams/index.ts';
 import { revokeGrantsInTeam } from '../oauth/index.ts';
 import { createAddressGuard, createRangeCheck } from '../../../platform/network/index.ts';
-import { readHttpsUrl } from '../../../protocol/https-url/index.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { readHttpsUrl } from '../../../protocol/https-url.ts';
+import { isoTime } from '../../../platform/clock.ts';
 
 const isLoopback = createRangeCheck(['127.0.0.0/8', '::1/128']);
 

@@ -1,6 +1,6 @@
 import { isUniqueViolation, type Executor } from '../../../platform/db/index.ts';
-import { invalidField, notFound, refuse } from '../../../platform/refusal/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { invalidField, notFound, refuse } from '../../../platform/refusal.ts';
+import type { Store } from '../../../platform/store.ts';
 import { parseDomainName } from '../../../protocol/address/index.ts';
 import { lockTeam, type Ctx } from '../../../tenancy/access/index.ts';
 import { mustBeOwnTeam } from '../../../tenancy/members/index.ts';

@@ -1,6 +1,6 @@
 import type { BodyOf, SentEmail } from '../../../contract/index.ts';
 import { NoSuchBlob } from '../../../platform/blobs/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { readAttachments } from '../../../mail/emails/index.ts';
 import { inboxNamed } from '../inboxes/index.ts';

@@ -1,6 +1,6 @@
-import { invalidField, invalidFields, refuse, notFound } from '../../../platform/refusal/index.ts';
+import { invalidField, invalidFields, refuse, notFound } from '../../../platform/refusal.ts';
 import { makeText } from '../../../platform/text-thread/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import { normalizeAddress, formatMailbox, parseMailbox, splitAddress } from '../../../protocol/address/index.ts';
 import {
   forwardBelow,
@@ -50,11 +50,11 @@ import {
 } from '../threads/index.ts';
 import { filesOf, type Original } from './original.ts';
 import { recordEvents, type InboxEmailData, type NewEvent } from '../../../mail/events/index.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { readList } from '../../../mail/received-emails/index.ts';
-import { firstIdAt } from '../../../platform/ids/index.ts';
-import { headersOfAutomaticAnswer, machineSigns, type MachineSign } from '../../../protocol/automatic-mail/index.ts';
+import { firstIdAt } from '../../../platform/ids.ts';
+import { headersOfAutomaticAnswer, machineSigns, type MachineSign } from '../../../protocol/automatic-mail.ts';
 import { answerLoopIn } from '../inbox-threads/index.ts';
 import { inboxKeysOf } from '../inboxes/index.ts';
 

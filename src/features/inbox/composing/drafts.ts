@@ -1,7 +1,7 @@
 import type { BodyOf, SentEmail } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
-import { invalidField, notFound, refuse } from '../../../platform/refusal/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import { invalidField, notFound, refuse } from '../../../platform/refusal.ts';
+import type { World } from '../../../platform/world.ts';
 import { grantIdOf, type Ctx } from '../../../tenancy/access/index.ts';
 import { contentsPlacer, putFiles } from '../../../mail/contents/index.ts';
 import type { DraftAttachment, EmailRow } from '../../../mail/emails/index.ts';

@@ -1,5 +1,5 @@
-import { notFound } from '../../../platform/refusal/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import { notFound } from '../../../platform/refusal.ts';
+import type { World } from '../../../platform/world.ts';
 import { contentIdFault, contentTypeFault } from '../../../protocol/mime/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { referToContent } from '../../../mail/contents/index.ts';

@@ -1,5 +1,5 @@
 import type { Page, Executor } from '../../../platform/db/index.ts';
-import { notFound, invalidField, invalidFields, type FieldFault } from '../../../platform/refusal/index.ts';
+import { notFound, invalidField, invalidFields, type FieldFault } from '../../../platform/refusal.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import {
   deleteDraftRow,
@@ -27,7 +27,7 @@ import {
   type DraftAttachment,
 } from '../../../mail/emails/index.ts';
 import { recordEvents } from '../../../mail/events/index.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import { textOfHtml } from '../../../protocol/read-message/index.ts';
 
 const RECIPIENTS_MAX = 50;

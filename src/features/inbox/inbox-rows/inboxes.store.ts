@@ -1,5 +1,5 @@
 import { pageOf, pageSql, pageValues, textsIn, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
-import { isUuid } from '../../../platform/ids/index.ts';
+import { isUuid } from '../../../platform/ids.ts';
 import { normalizeAddress } from '../../../protocol/address/index.ts';
 import type { InboxRow, LabelRow } from './rows.ts';
 

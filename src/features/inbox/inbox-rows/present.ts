@@ -1,4 +1,4 @@
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import type { Direction, InboxRow, StoredFolder, ThreadRow } from './rows.ts';
 import type { ThreadLabelRow } from './threads.store.ts';
 import type { InboxEventSource, InboxThreadData } from '../../../mail/events/index.ts';

@@ -1,8 +1,8 @@
 import type { UpdateInboxThreadRequest } from '../../../contract/index.ts';
 import { eraseEventsOf, recordEvents, type NewEvent } from '../../../mail/events/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
-import { invalidField, notFound } from '../../../platform/refusal/index.ts';
-import { parseIsoTime } from '../../../protocol/iso-time/index.ts';
+import { invalidField, notFound } from '../../../platform/refusal.ts';
+import { parseIsoTime } from '../../../protocol/iso-time.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { erasePayloads } from '../../webhooks/endpoints/index.ts';
 import {

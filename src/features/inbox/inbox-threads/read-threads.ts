@@ -1,6 +1,6 @@
 import type { QueryOf } from '../../../contract/index.ts';
 import { mustBeAlone, type Executor, type Page } from '../../../platform/db/index.ts';
-import { notFound, refuse } from '../../../platform/refusal/index.ts';
+import { notFound, refuse } from '../../../platform/refusal.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import {
   assigneesAmong,
@@ -21,8 +21,8 @@ import {
   type ThreadEmail,
 } from '../inbox-rows/index.ts';
 import { inboxNamed } from '../inboxes/index.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
+import type { Store } from '../../../platform/store.ts';
 import {
   attachmentsOf,
   emailRowsByIds,
@@ -40,7 +40,7 @@ import {
   type ReceivedEmailRow,
 } from '../../../mail/received-emails/index.ts';
 import { mustBeWithinQuota } from '../../../tenancy/usage/index.ts';
-import { firstIdAt, timeOfId } from '../../../platform/ids/index.ts';
+import { firstIdAt, timeOfId } from '../../../platform/ids.ts';
 import { answerLoopOf, LOOP_WINDOW_MS, type AnswerLoop } from '../threads/index.ts';
 
 /** Without a filter: all but junk and trash. */

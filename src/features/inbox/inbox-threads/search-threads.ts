@@ -1,9 +1,9 @@
 import type { QueryOf } from '../../../contract/index.ts';
-import { nextTurn } from '../../../platform/clock/index.ts';
+import { nextTurn } from '../../../platform/clock.ts';
 import type { Page } from '../../../platform/db/index.ts';
-import { firstIdAt } from '../../../platform/ids/index.ts';
-import { refuse } from '../../../platform/refusal/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { firstIdAt } from '../../../platform/ids.ts';
+import { refuse } from '../../../platform/refusal.ts';
+import type { Store } from '../../../platform/store.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import {
   foldForSearch,

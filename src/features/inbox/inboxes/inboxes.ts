@@ -7,7 +7,7 @@ import type {
 } from '../../../contract/index.ts';
 import { recordEvents } from '../../../mail/events/index.ts';
 import { isUniqueViolation, type Page, type Executor } from '../../../platform/db/index.ts';
-import { refuse, notFound, invalidField, invalidFields } from '../../../platform/refusal/index.ts';
+import { refuse, notFound, invalidField, invalidFields } from '../../../platform/refusal.ts';
 import { lockTeam, type Ctx, type Actor } from '../../../tenancy/access/index.ts';
 import { lockDomain, findDomainByName, maySend, receivingNames, type DomainRow } from '../../../mail/domains/index.ts';
 import {
@@ -33,7 +33,7 @@ import {
   type InboxRow,
   type InboxChange,
 } from '../inbox-rows/index.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import { foldForSearch } from '../../../mail/emails/index.ts';
 import { normalizeAddress, parseAddress, parseDomainName } from '../../../protocol/address/index.ts';
 

@@ -1,4 +1,4 @@
-import type { MachineSign } from '../../../protocol/automatic-mail/index.ts';
+import type { MachineSign } from '../../../protocol/automatic-mail.ts';
 import type { IncomingMail } from './which-thread.ts';
 import { normalizeAddress, parseMailbox } from '../../../protocol/address/index.ts';
 

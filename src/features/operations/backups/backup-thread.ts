@@ -1,7 +1,7 @@
 /** Makes one backup and reads it again, on connections of its own; may be terminated at any time (`take-backup.ts`). */
 import path from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
-import { systemClock } from '../../../platform/clock/index.ts';
+import { systemClock } from '../../../platform/clock.ts';
 import { openDb } from '../../../platform/db/index.ts';
 import { removeHalfMade } from './backup-folder.ts';
 import { makeBackup } from './make-backup.ts';

@@ -15,8 +15,8 @@ import {
   type PgSnapshot,
 } from '../../../platform/db/index.ts';
 import { blobsFolder, openFileBlobs, type Blobs } from '../../../platform/blobs/index.ts';
-import { dumpDatabase, dumpVersion } from '../../../platform/pg-programs/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { dumpDatabase, dumpVersion } from '../../../platform/pg-programs.ts';
+import type { Store } from '../../../platform/store.ts';
 import { keysInRows, namedContents } from '../moves/index.ts';
 
 const DUMP_FILE = 'rasket.dump';

@@ -2,10 +2,10 @@ import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { chmod, copyFile, mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { blobsFolder, copyBlobs } from '../../../platform/blobs/index.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import type { Config } from '../../../platform/config/index.ts';
 import type { Db } from '../../../platform/db/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import { COPY_FILES, readMark, writeCopyMark } from '../../../platform/installation-mark/index.ts';
 import {
   BackupFault,

@@ -5,7 +5,7 @@ import { blobsFolder, copyBlobs } from '../../../platform/blobs/index.ts';
 import type { Config } from '../../../platform/config/index.ts';
 import { countRows, openDb, tableShapes } from '../../../platform/db/index.ts';
 import { COPY_FILES, RESTORING_KEY } from '../../../platform/installation-mark/index.ts';
-import { restoreDump } from '../../../platform/pg-programs/index.ts';
+import { restoreDump } from '../../../platform/pg-programs.ts';
 import { checkedFiles, liesIn, readFacts, syncFile, type BackupFacts } from './backup-folder.ts';
 
 /** Nothing was written. */

@@ -1,11 +1,11 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { startThread } from '../../../program-files/index.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import type { Config } from '../../../platform/config/index.ts';
 import { readMark } from '../../../platform/installation-mark/index.ts';
 import type { SealedColumn } from '../../../platform/secrets/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import { isWhole } from '../../../mail/contents/index.ts';
 import { backupsTooOldSince, noteBackup, noteBackupFailure, readBackupNotes } from '../../../tenancy/instance/index.ts';
 import {

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { shardOf } from '../../../platform/blobs/index.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import { openSnapshot, type Snapshot } from '../../../platform/db/index.ts';
 import { COPY_FILES, readMark } from '../../../platform/installation-mark/index.ts';
-import { readDump } from '../../../platform/pg-programs/index.ts';
+import { readDump } from '../../../platform/pg-programs.ts';
 import { openSecrets, type SealedColumn, type Secrets } from '../../../platform/secrets/index.ts';
 import {
   checkedFiles,

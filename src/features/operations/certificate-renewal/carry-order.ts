@@ -1,6 +1,6 @@
 import { createPrivateKey, createHash } from 'node:crypto';
-import { pause } from '../../../platform/clock/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import { pause } from '../../../platform/clock.ts';
+import type { World } from '../../../platform/world.ts';
 import {
   AcmeFault,
   base64url,
@@ -14,7 +14,7 @@ import {
   type Chain,
   type ChallengeType,
 } from '../../../protocol/acme/index.ts';
-import { certificateRequest } from '../../../protocol/x509/index.ts';
+import { certificateRequest } from '../../../protocol/x509.ts';
 import {
   countOrder,
   newCertificateKey,

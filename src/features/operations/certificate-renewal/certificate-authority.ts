@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { FetchFault, SendAnswer } from '../../../platform/fetch/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import {
   AcmeFault,
   isNonce,

@@ -1,6 +1,6 @@
-import { repeat } from '../../../platform/clock/index.ts';
-import { makeContext, type ShownContext } from '../../../platform/server-tls/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import { repeat } from '../../../platform/clock.ts';
+import { makeContext, type ShownContext } from '../../../platform/server-tls.ts';
+import type { World } from '../../../platform/world.ts';
 import { ACME_TLS, alpnCertificate } from '../../../protocol/acme/index.ts';
 import {
   asksForCertificates,

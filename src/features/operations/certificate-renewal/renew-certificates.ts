@@ -1,5 +1,5 @@
-import { repeat } from '../../../platform/clock/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import { repeat } from '../../../platform/clock.ts';
+import type { World } from '../../../platform/world.ts';
 import { AcmeFault, readRenewalWindow, renewalId, renewalTime, type Chain } from '../../../protocol/acme/index.ts';
 import {
   asksForCertificates,

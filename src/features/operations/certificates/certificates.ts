@@ -1,6 +1,6 @@
-import { isoTime } from '../../../platform/clock/index.ts';
-import { notFound, refuse } from '../../../platform/refusal/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
+import { notFound, refuse } from '../../../platform/refusal.ts';
+import type { Store } from '../../../platform/store.ts';
 import * as store from './certificates.store.ts';
 import { allCertificates, makeDue, certificateById, type CertificateRow } from './certificates.store.ts';
 import type { Config } from '../../../platform/config/index.ts';

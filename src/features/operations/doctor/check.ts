@@ -1,7 +1,7 @@
 import { createAddressGuard } from '../../../platform/network/index.ts';
 import type { Inspection } from '../../../platform/resolver/index.ts';
-import type { ServerTls } from '../../../platform/server-tls/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import type { ServerTls } from '../../../platform/server-tls.ts';
+import type { World } from '../../../platform/world.ts';
 import type { CheckName, CheckResult, Finding, Unknown } from '../findings/index.ts';
 
 /** What a process knows of itself. */

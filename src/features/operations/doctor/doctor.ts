@@ -1,7 +1,7 @@
 import os from 'node:os';
-import { systemClock } from '../../../platform/clock/index.ts';
+import { systemClock } from '../../../platform/clock.ts';
 import { createInspector, type Inspection } from '../../../platform/resolver/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import {
   checkedOf,
   noteChanges,
@@ -29,7 +29,7 @@ import { examinePort25 } from './checks/port25.ts';
 import { checkRelays } from './checks/relays.ts';
 import { tellNotices } from './tell-notices.ts';
 import { createAddressGuard } from '../../../platform/network/index.ts';
-import { localAddress } from '../../../platform/probe/index.ts';
+import { localAddress } from '../../../platform/probe.ts';
 
 const CHECKS: Record<CheckName, Check> = {
   port25: examinePort25,

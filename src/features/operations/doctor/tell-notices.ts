@@ -1,7 +1,7 @@
-import { runCommand } from '../../../platform/command/index.ts';
-import { isoTime, systemClock } from '../../../platform/clock/index.ts';
-import type { World } from '../../../platform/world/index.ts';
-import { webhookHeaders } from '../../../protocol/webhook-signature/index.ts';
+import { runCommand } from '../../../platform/command.ts';
+import { isoTime, systemClock } from '../../../platform/clock.ts';
+import type { World } from '../../../platform/world.ts';
+import { webhookHeaders } from '../../../protocol/webhook-signature.ts';
 import {
   beginNotice,
   endNotice,

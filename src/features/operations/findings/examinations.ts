@@ -1,5 +1,5 @@
 import type { AnswerOf } from '../../../contract/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import * as rows from './examinations.store.ts';
 import type { DiskSample } from './examinations.store.ts';
 import type { Finding } from './finding.ts';

@@ -1,8 +1,8 @@
-import { isoTime } from '../../../platform/clock/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
+import type { Store } from '../../../platform/store.ts';
 import { backupsTooOldSince, readBackupNotes } from '../../../tenancy/instance/index.ts';
 import { findingOf, type Finding } from './finding.ts';
-import type { CertificateStanding } from '../../../platform/server-tls/index.ts';
+import type { CertificateStanding } from '../../../platform/server-tls.ts';
 
 const DAY_MS = 86_400_000;
 /** Renewals come weeks before the end; short-lived certificates are renewed at two thirds of their life. */

@@ -1,6 +1,6 @@
 import type { Executor } from '../../../platform/db/index.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
+import type { Store } from '../../../platform/store.ts';
 import { forgetExaminations } from './examinations.store.ts';
 import { severityOf, type Finding, type FindingCode } from './finding.ts';
 import { presentFinding } from './look.ts';

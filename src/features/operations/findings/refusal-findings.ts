@@ -1,4 +1,4 @@
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { ReplyCause } from '../../../protocol/smtp-reply/index.ts';
 import { findingOf, type Finding, type OperatorCause, type OwnerCause, type Refusals } from './finding.ts';

@@ -1,5 +1,5 @@
-import { isoTime } from '../../../platform/clock/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
+import type { Store } from '../../../platform/store.ts';
 import { parseFilter, type Declared } from '../../../protocol/contact-filter/index.ts';
 import { createSendSwitch, sendSwitchMovedAt } from '../../../tenancy/instance/index.ts';
 import { declaredFor, withoutLost } from '../../audience/segments/index.ts';

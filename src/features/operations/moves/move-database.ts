@@ -22,7 +22,7 @@ import {
 } from '../../../platform/db/index.ts';
 import { nodeIdOf } from '../../../platform/process-mark/index.ts';
 import type { SealedColumn } from '../../../platform/secrets/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import { indexEmails } from '../../../mail/emails/index.ts';
 import { indexInboxes } from '../../inbox/inbox-threads/index.ts';
 import {

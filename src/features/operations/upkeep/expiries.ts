@@ -1,6 +1,6 @@
 import { isPlan, planNamed } from '../../../platform/config/index.ts';
-import { firstIdAt } from '../../../platform/ids/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { firstIdAt } from '../../../platform/ids.ts';
+import type { Store } from '../../../platform/store.ts';
 import { listTeams } from '../../../tenancy/teams/index.ts';
 
 /** A team, and where the ids of what it may keep begin. */

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { repeat } from '../../../platform/clock/index.ts';
+import { repeat } from '../../../platform/clock.ts';
 import { traceRequestOf, type Span } from '../../../platform/trace/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 
 const EVERY_MS = 5000;
 const SPANS_A_REQUEST = 512;

@@ -1,6 +1,6 @@
 import { eraseEventsOf } from '../../../mail/events/index.ts';
-import { nextTurn } from '../../../platform/clock/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { nextTurn } from '../../../platform/clock.ts';
+import type { Store } from '../../../platform/store.ts';
 import {
   lockThread,
   removeDeletedRows,

@@ -1,7 +1,7 @@
 import os from 'node:os';
-import { repeat } from '../../../platform/clock/index.ts';
+import { repeat } from '../../../platform/clock.ts';
 import { ObjectStoreFault } from '../../../platform/object-store/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import {
   findingOf,
   forgetNode,

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../platform/clock/index.ts';
+import type { Clock } from '../../../platform/clock.ts';
 
 /** Longest time that a caller of a probe waits for its result. */
 const ANSWER_MS_MAX = 2000;

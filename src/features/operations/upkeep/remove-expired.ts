@@ -1,7 +1,7 @@
 import { removeEventsOf, removeOtherEvents } from '../../../mail/events/index.ts';
-import { nextTurn, rest, stopwatch } from '../../../platform/clock/index.ts';
-import { firstIdAt } from '../../../platform/ids/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { nextTurn, rest, stopwatch } from '../../../platform/clock.ts';
+import { firstIdAt } from '../../../platform/ids.ts';
+import type { Store } from '../../../platform/store.ts';
 import { removeDiagnosesOf } from '../../ai/requests/index.ts';
 import { removeEndedRuns } from '../../automations/automation-runs/index.ts';
 import { removeAttemptsOf, removeEmailRows } from '../../../mail/emails/index.ts';

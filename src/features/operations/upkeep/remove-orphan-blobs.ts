@@ -1,6 +1,6 @@
-import { isUuid } from '../../../platform/ids/index.ts';
-import { refuse } from '../../../platform/refusal/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { isUuid } from '../../../platform/ids.ts';
+import { refuse } from '../../../platform/refusal.ts';
+import type { Store } from '../../../platform/store.ts';
 import { importsWithFileAmong } from '../../audience/contact-imports/index.ts';
 import { emailRowsByIds } from '../../../mail/emails/index.ts';
 import { imagesAmong } from '../../templates/images/index.ts';

@@ -1,5 +1,5 @@
-import { isoTime } from '../../../platform/clock/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
+import type { World } from '../../../platform/world.ts';
 import { latestIdTime } from '../../../mail/events/index.ts';
 import { findingOf, type Finding } from '../findings/index.ts';
 import { endPausesAfter } from '../../campaigns/broadcasts/index.ts';

@@ -1,6 +1,6 @@
 import path from 'node:path';
-import type { World } from '../../../platform/world/index.ts';
-import { systemClock, repeat } from '../../../platform/clock/index.ts';
+import type { World } from '../../../platform/world.ts';
+import { systemClock, repeat } from '../../../platform/clock.ts';
 import { findingOf, type Finding } from '../findings/index.ts';
 import {
   tryCommit,

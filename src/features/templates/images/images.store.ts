@@ -1,5 +1,5 @@
 import { pageOf, pageSql, pageValues, textsIn, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
-import type { ImageType } from '../../../protocol/image-head/index.ts';
+import type { ImageType } from '../../../protocol/image-head.ts';
 
 export interface ImageRow {
   id: string;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { Refusal, refuse, notFound } from '../../../platform/refusal/index.ts';
+import { Refusal, refuse, notFound } from '../../../platform/refusal.ts';
 import { newToken } from '../../../platform/secrets/index.ts';
 import type { Executor, Page } from '../../../platform/db/index.ts';
-import { readImageHead, type ImageHead, type ImageType } from '../../../protocol/image-head/index.ts';
+import { readImageHead, type ImageHead, type ImageType } from '../../../protocol/image-head.ts';
 import { lockTeam, type Ctx } from '../../../tenancy/access/index.ts';
 import {
   contentsPlacer,
@@ -28,9 +28,9 @@ import {
   type ImageRow,
 } from './images.store.ts';
 import type { Readable } from 'node:stream';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import { isTrackingHostOfOthers } from '../../../mail/domains/index.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 
 const ENDINGS: Record<ImageType, string> = {
   'image/png': 'png',

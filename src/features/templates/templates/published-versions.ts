@@ -1,7 +1,7 @@
 import type { Executor } from '../../../platform/db/index.ts';
 import { findTemplate, findVersion, type TemplateRow, type VersionRow } from './templates.store.ts';
 import { readVariables, type Variable } from './template-content.ts';
-import { keysOf, parseMerge, type MergeText } from '../../../protocol/merge/index.ts';
+import { keysOf, parseMerge, type MergeText } from '../../../protocol/merge.ts';
 
 /** A published version, read and parsed once for many sends. */
 export interface PublishedVersion {

@@ -1,8 +1,8 @@
 import type { Db } from '../../../platform/db/index.ts';
-import { invalidFields, notFound, refuse, Refusal, type FieldFault } from '../../../platform/refusal/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { invalidFields, notFound, refuse, Refusal, type FieldFault } from '../../../platform/refusal.ts';
+import type { Store } from '../../../platform/store.ts';
 import { defineTextTask, type TextTask } from '../../../platform/text-thread/index.ts';
-import { keysOf, mergedChars, renderMerge, type MergeText } from '../../../protocol/merge/index.ts';
+import { keysOf, mergedChars, renderMerge, type MergeText } from '../../../protocol/merge.ts';
 import type { SharedValues } from '../../../mail/shared-bodies/index.ts';
 import { BODY_BYTES_MAX, isOneLine, valueFault } from './template-content.ts';
 import { createVersionCache, readVersion, type PublishedVersion } from './published-versions.ts';

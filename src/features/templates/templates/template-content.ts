@@ -1,8 +1,8 @@
 import type { CreateTemplateRequest, UpdateTemplateRequest } from '../../../contract/index.ts';
-import { invalidFields, refuse, type FieldFault, type Refusal } from '../../../platform/refusal/index.ts';
-import { isUuid } from '../../../platform/ids/index.ts';
+import { invalidFields, refuse, type FieldFault, type Refusal } from '../../../platform/refusal.ts';
+import { isUuid } from '../../../platform/ids.ts';
 import { parseMailbox } from '../../../protocol/address/index.ts';
-import { keysOf, parseMerge } from '../../../protocol/merge/index.ts';
+import { keysOf, parseMerge } from '../../../protocol/merge.ts';
 import type { VersionRow } from './templates.store.ts';
 
 /** A declared variable, as a version stores it. */

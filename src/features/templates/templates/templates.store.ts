@@ -1,5 +1,5 @@
 import { pageOf, pageSql, pageValues, type Executor, type Page, type Value } from '../../../platform/db/index.ts';
-import { isUuid } from '../../../platform/ids/index.ts';
+import { isUuid } from '../../../platform/ids.ts';
 
 export interface TemplateRow {
   id: string;

@@ -27,10 +27,10 @@ import {
   type VersionRow,
   type TemplateRow,
 } from './templates.store.ts';
-import type { Store } from '../../../platform/store/index.ts';
-import { refuse, notFound, type FieldFault } from '../../../platform/refusal/index.ts';
+import type { Store } from '../../../platform/store.ts';
+import { refuse, notFound, type FieldFault } from '../../../platform/refusal.ts';
 import { findKeys } from '../../../platform/text-thread/index.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 
 /** Older versions are removed, because no send uses them: publishing in a loop would fill the disk otherwise. */
 const VERSIONS_KEPT = 20;

@@ -1,7 +1,7 @@
-import { stopwatch, pause } from '../../../platform/clock/index.ts';
+import { stopwatch, pause } from '../../../platform/clock.ts';
 import { publicEventId } from '../../../mail/events/index.ts';
-import type { World } from '../../../platform/world/index.ts';
-import { webhookHeaders, webhookKey } from '../../../protocol/webhook-signature/index.ts';
+import type { World } from '../../../platform/world.ts';
+import { webhookHeaders, webhookKey } from '../../../protocol/webhook-signature.ts';
 import type { GroupCommit } from '../../../platform/db/index.ts';
 import { recordAttempts, recordHealth, signingSecretsOf, type Attempt } from '../endpoints/index.ts';
 import type { KeyObject } from 'node:crypto';

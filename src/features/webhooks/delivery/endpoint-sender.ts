@@ -1,5 +1,5 @@
 import type { SlotPool } from '../../../platform/fair-share/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import {
   parkWhatIsDue,
   insertPayloads,

@@ -1,4 +1,4 @@
-import { webhookKey } from '../../../protocol/webhook-signature/index.ts';
+import { webhookKey } from '../../../protocol/webhook-signature.ts';
 import { expect, test } from 'vitest';
 import { closedFrame, eventFrame, listeningFrame, NO_EVENT, readPosition, writePosition } from './listener-frames.ts';
 

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { webhookHeaders } from '../../../protocol/webhook-signature/index.ts';
+import { webhookHeaders } from '../../../protocol/webhook-signature.ts';
 
 /** Where a stream broke off, as its client says in `Last-Event-ID`. */
 export interface StreamPosition {

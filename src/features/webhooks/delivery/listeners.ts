@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
-import { refuse } from '../../../platform/refusal/index.ts';
+import { refuse } from '../../../platform/refusal.ts';
 import { createWorkLoop } from '../../../platform/work-loop/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import { lockTeam, type Ctx } from '../../../tenancy/access/index.ts';
 import {
   keepAlive,
@@ -22,7 +22,7 @@ import {
 } from './listeners.store.ts';
 import type { KeyObject } from 'node:crypto';
 import type { SealedColumn } from '../../../platform/secrets/index.ts';
-import { newWebhookSecret, webhookKey, webhookSecretBytes } from '../../../protocol/webhook-signature/index.ts';
+import { newWebhookSecret, webhookKey, webhookSecretBytes } from '../../../protocol/webhook-signature.ts';
 import {
   NO_EVENT,
   closedFrame,
@@ -32,10 +32,10 @@ import {
   type StreamPosition,
   type ClosedReason,
 } from './listener-frames.ts';
-import { stopwatch } from '../../../platform/clock/index.ts';
+import { stopwatch } from '../../../platform/clock.ts';
 import { publicEventId } from '../../../mail/events/index.ts';
 import { payloadsOf } from '../endpoints/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import { keyLives } from '../../../tenancy/api-keys/index.ts';
 import { teamOfSession } from '../../../tenancy/session-rows/index.ts';
 

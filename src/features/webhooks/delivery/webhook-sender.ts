@@ -9,13 +9,13 @@ import {
   type LeasedLoop,
   type WorkLoop,
 } from '../../../platform/work-loop/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import { endpointLeases, leaseEndpoints, noteTold } from '../endpoints/index.ts';
 import { mailOnce, type Accept } from '../../../mail/accept/index.ts';
 import { createAttemptWriter, createEndpoints, UnusableEndpoint, type Endpoints } from './attempt.ts';
 import { createDisableFailing, EndpointSender, createPayloads, type SenderParts } from './endpoint-sender.ts';
 import { endpointsWithWork, nextDueAt, untold, type DisabledEndpoint } from './endpoints.store.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import { noticeDomain } from '../../../mail/domains/index.ts';
 
 /** Endpoints that another process disabled are found by polling alone. */

@@ -1,4 +1,4 @@
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import {
   addWebhook,
@@ -9,7 +9,7 @@ import {
   type NewWebhook,
   type WebhookUpdate,
 } from '../endpoints/index.ts';
-import { notFound, refuse, type Refusal } from '../../../platform/refusal/index.ts';
+import { notFound, refuse, type Refusal } from '../../../platform/refusal.ts';
 import type { Config } from '../../../platform/config/index.ts';
 import type { FetchFailure } from '../../../platform/fetch/index.ts';
 

@@ -5,10 +5,10 @@ import {
   type EventType,
   type RecordedEvent,
 } from '../../../mail/events/index.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
-import { timeOfId } from '../../../platform/ids/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
+import { timeOfId } from '../../../platform/ids.ts';
 import { emailRowsByIds, type EmailRow } from '../../../mail/emails/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import type { Store } from '../../../platform/store.ts';
 import { findPayloads, insertPayloads, type PayloadRow } from './webhook-events.store.ts';
 
 /** Of an event that has outlived everything else that was known of it, its type and its time are left. */

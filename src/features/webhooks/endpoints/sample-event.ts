@@ -9,13 +9,13 @@ import {
   type InboxThreadData,
   type RecordedEvent,
 } from '../../../mail/events/index.ts';
-import { notFound, refuse } from '../../../platform/refusal/index.ts';
+import { notFound, refuse } from '../../../platform/refusal.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { renderPayload, type ToldEmail } from './payload.ts';
 import { insertPayloads } from './webhook-events.store.ts';
 import { findWebhook } from './webhooks.store.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
-import type { Ids } from '../../../platform/ids/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
+import type { Ids } from '../../../platform/ids.ts';
 
 /** What endpoints can be sent, of what can happen. */
 type SampleType = Exclude<EventType, (typeof UNTOLD)[number]>;

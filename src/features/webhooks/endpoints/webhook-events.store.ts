@@ -9,7 +9,7 @@ import {
   type Page,
   type Value,
 } from '../../../platform/db/index.ts';
-import { firstIdAt } from '../../../platform/ids/index.ts';
+import { firstIdAt } from '../../../platform/ids.ts';
 
 type WebhookEventStatus = 'pending' | 'attempting' | 'success' | 'failed';
 

@@ -1,9 +1,9 @@
 import { eventIdOf } from '../../../mail/events/index.ts';
 import type { QueryOf, WebhookPayload } from '../../../contract/index.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import { mustBeAlone, type Page, type Executor } from '../../../platform/db/index.ts';
-import { notFound, refuse } from '../../../platform/refusal/index.ts';
-import { parseIsoTime } from '../../../protocol/iso-time/index.ts';
+import { notFound, refuse } from '../../../platform/refusal.ts';
+import { parseIsoTime } from '../../../protocol/iso-time.ts';
 import { lockTeam, type Ctx } from '../../../tenancy/access/index.ts';
 import { payloadsOf } from './payload.ts';
 import { presentAttempt, presentWebhookEvent, webhookNamed } from './webhooks.ts';

@@ -1,7 +1,7 @@
 import { planNamed, type Config } from '../../../platform/config/index.ts';
 import type { Executor, Page } from '../../../platform/db/index.ts';
-import { refuse, notFound, invalidFields } from '../../../platform/refusal/index.ts';
-import type { Store } from '../../../platform/store/index.ts';
+import { refuse, notFound, invalidFields } from '../../../platform/refusal.ts';
+import type { Store } from '../../../platform/store.ts';
 import { lockTeam, type Ctx } from '../../../tenancy/access/index.ts';
 import {
   countWebhooks,
@@ -24,13 +24,13 @@ import {
   type WebhookEventRow,
 } from './webhook-events.store.ts';
 import { isLocalHost } from '../../../platform/network/index.ts';
-import { readHttpsUrl } from '../../../protocol/https-url/index.ts';
+import { readHttpsUrl } from '../../../protocol/https-url.ts';
 import type { SealedColumn } from '../../../platform/secrets/index.ts';
-import { newWebhookSecret, webhookSecretBytes } from '../../../protocol/webhook-signature/index.ts';
+import { newWebhookSecret, webhookSecretBytes } from '../../../protocol/webhook-signature.ts';
 import { publicEventId } from '../../../mail/events/index.ts';
 import type { WebhookEventType } from '../../../contract/index.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
-import { timeOfId } from '../../../platform/ids/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
+import { timeOfId } from '../../../platform/ids.ts';
 
 type SecretColumns = Pick<WebhookRow, 'id' | 'secret_sealed' | 'previous_secret_sealed' | 'previous_secret_until'>;
 

@@ -1,11 +1,11 @@
 import { tsigSecretIn, type Config, type DnsProviderSettings } from '../../../platform/config/index.ts';
 import { isWithin } from '../../../protocol/dns/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import { ProviderFault, type DnsProvider } from './provider.ts';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import path from 'node:path';
-import { systemClock } from '../../../platform/clock/index.ts';
+import { systemClock } from '../../../platform/clock.ts';
 import { createCloudflare } from './cloudflare.ts';
 import { createRfc2136, type DnsServer } from './rfc2136.ts';
 

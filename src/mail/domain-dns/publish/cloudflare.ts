@@ -1,4 +1,4 @@
-import type { ApiCall, ApiRequest, ApiAnswer } from '../../../platform/api-call/index.ts';
+import type { ApiCall, ApiRequest, ApiAnswer } from '../../../platform/api-call.ts';
 import { recordDataOf, recordValue, sameNames, textOfStrings } from '../../../protocol/dns/index.ts';
 import { ProviderFault, zoneAmong, type DnsProvider, type NewRecord, type ZoneRecord } from './provider.ts';
 

@@ -1,6 +1,6 @@
 import type { ConfigureDomainDnsRequest, DnsChange } from '../../../contract/index.ts';
-import { notFound, refuse } from '../../../platform/refusal/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import { notFound, refuse } from '../../../platform/refusal.ts';
+import type { World } from '../../../platform/world.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import {
   findSetup,

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../platform/clock/index.ts';
+import type { Clock } from '../../../platform/clock.ts';
 import type { Log } from '../../../platform/log/index.ts';
 import {
   addRecord,

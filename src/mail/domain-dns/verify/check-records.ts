@@ -1,6 +1,6 @@
-import { stopwatch } from '../../../platform/clock/index.ts';
+import { stopwatch } from '../../../platform/clock.ts';
 import type { Lookup } from '../../../platform/resolver/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import {
   countSpfLookups,
   isSpf,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createAddressGuard } from '../../../platform/network/index.ts';
 import type { Inspection } from '../../../platform/resolver/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import {
   diagnose,
   furtherQuestions,

@@ -1,5 +1,5 @@
-import { notFound, Refusal, refuse } from '../../../platform/refusal/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import { notFound, Refusal, refuse } from '../../../platform/refusal.ts';
+import type { World } from '../../../platform/world.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import {
   findDomain,

@@ -9,7 +9,7 @@ import {
   type ValueId,
   type Validators,
 } from '../../../contract/index.ts';
-import { refuse } from '../../../platform/refusal/index.ts';
+import { refuse } from '../../../platform/refusal.ts';
 import { leastEffectOf, type Actor } from '../../../tenancy/access/index.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Answered, checksItsOwnBody } from '../../../operations/index.ts';

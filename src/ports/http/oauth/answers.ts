@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { reachOf, scopesLacking, type Requirement } from '../../../contract/index.ts';
-import type { Refusal } from '../../../platform/refusal/index.ts';
+import type { Refusal } from '../../../platform/refusal.ts';
 import type { Actor } from '../../../tenancy/access/index.ts';
 import { describable, OauthRefusal } from '../../../features/identity/oauth/index.ts';
 import { isUtf8 } from 'node:buffer';

@@ -1,5 +1,5 @@
 import type { NobodyCtx } from '../../../tenancy/access/index.ts';
-import { Refusal } from '../../../platform/refusal/index.ts';
+import { Refusal } from '../../../platform/refusal.ts';
 import { readAuthorization } from '../../../features/identity/oauth/index.ts';
 import { createSessionAuthentication, sessionCookiesIn } from '../../../features/identity/sessions/index.ts';
 import { NEXT_CHARS_MAX, privatePageHeaders, type Page } from '../page.ts';

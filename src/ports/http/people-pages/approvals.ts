@@ -1,5 +1,5 @@
 import type { AnswerOf, ApprovalContent, ApprovalMessage } from '../../../contract/index.ts';
-import { Refusal } from '../../../platform/refusal/index.ts';
+import { Refusal } from '../../../platform/refusal.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { bdi } from '../layout/index.ts';
 import { timeInWords } from '../share-page/index.ts';

@@ -1,5 +1,5 @@
 import { SCOPES, type Scope, type AnswerOf } from '../../../contract/index.ts';
-import { Refusal, refuse, invalidField } from '../../../platform/refusal/index.ts';
+import { Refusal, refuse, invalidField } from '../../../platform/refusal.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import {
   listOwnGrants,
@@ -32,7 +32,7 @@ import {
 } from './elements.ts';
 import type { PageCtx, PeoplePage, Shown, SignedIn, Fields } from './page.ts';
 import { DEVICE_PATH } from '../../../features/identity/device-logins/index.ts';
-import { isoTime } from '../../../platform/clock/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const DAYS = [1, 7, 30, 90, 365];

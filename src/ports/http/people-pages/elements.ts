@@ -1,4 +1,4 @@
-import { Refusal } from '../../../platform/refusal/index.ts';
+import { Refusal } from '../../../platform/refusal.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { NEXT_CHARS_MAX } from '../page.ts';
 import type { LedTo, PageCtx, PageHandler, Shown, SignedIn, Visit } from './page.ts';

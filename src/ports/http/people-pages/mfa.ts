@@ -1,5 +1,5 @@
-import { Refusal } from '../../../platform/refusal/index.ts';
-import { qrSvg } from '../../../protocol/qr-code/index.ts';
+import { Refusal } from '../../../platform/refusal.ts';
+import { qrSvg } from '../../../protocol/qr-code.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { timeInWords } from '../share-page/index.ts';
 import {

@@ -1,6 +1,6 @@
 import type { AnswerOf, CallOf, ValueId } from '../../../contract/index.ts';
-import { refuse, type Refusal } from '../../../platform/refusal/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import { refuse, type Refusal } from '../../../platform/refusal.ts';
+import type { World } from '../../../platform/world.ts';
 import type { Actor, Browser, Identity } from '../../../tenancy/access/index.ts';
 
 /** Fields of a form or a query, each there once. */

@@ -1,4 +1,4 @@
-import { Refusal } from '../../../platform/refusal/index.ts';
+import { Refusal } from '../../../platform/refusal.ts';
 import { attempt, forSignedIn, renderLink, renderLinks, showForm } from './elements.ts';
 import { forgetToken, keptToken, takeToken, deadLink, mailedPage, newPasswordField } from './mailed-link.ts';
 import type { PeoplePage, Shown } from './page.ts';

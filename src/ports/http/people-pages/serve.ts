@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { refuse, Refusal } from '../../../platform/refusal/index.ts';
+import { refuse, Refusal } from '../../../platform/refusal.ts';
 import { rateLimited, refusalFor } from '../answers.ts';
 import { browserOf, mustBeSameOrigin, cookieOf, type Authenticator } from '../authenticators.ts';
 import { bdi, formStyle, renderDocument, sourceOf } from '../layout/index.ts';

@@ -1,4 +1,4 @@
-import { Refusal } from '../../../platform/refusal/index.ts';
+import { Refusal } from '../../../platform/refusal.ts';
 import { START_PATH, CALLBACK_PATH } from '../../../features/identity/sso/index.ts';
 import {
   attempt,

@@ -1,4 +1,4 @@
-import { Refusal } from '../../../platform/refusal/index.ts';
+import { Refusal } from '../../../platform/refusal.ts';
 import { firstPasswordToken } from '../../../features/identity/accounts/index.ts';
 import {
   attempt,

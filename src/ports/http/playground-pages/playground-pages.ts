@@ -7,7 +7,7 @@ import {
   type CapturedRow,
   type Checks,
 } from '../../../mail/capture/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import { readMessage, textOfHtml, type MessageReading } from '../../../protocol/read-message/index.ts';
 import { imageDataUrl, escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { emailRowsByIds } from '../../../mail/emails/index.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isDatabaseSetback } from '../../../platform/db/index.ts';
-import type { World } from '../../../platform/world/index.ts';
-import type { PreferenceLink } from '../../../protocol/preference-links/index.ts';
+import type { World } from '../../../platform/world.ts';
+import type { PreferenceLink } from '../../../protocol/preference-links.ts';
 import {
   changePreferences,
   choiceToken,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import { renderedOnce, type RenderedEmail } from './share-page.ts';
 
 // Rendered emails are kept per world object, and nothing in it is used.

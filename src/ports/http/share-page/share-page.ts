@@ -1,4 +1,4 @@
-import { notFound, refuse } from '../../../platform/refusal/index.ts';
+import { notFound, refuse } from '../../../platform/refusal.ts';
 import {
   readSharedContent,
   readSharedEmail,
@@ -9,7 +9,7 @@ import { ANYBODY, arePagesOverloaded, COSTLY_BYTES } from '../costly-work.ts';
 import { privatePageHeaders, type Page } from '../page.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { bdi, documentEnd, documentStart, readingStyle, renderDocument } from '../layout/index.ts';
-import type { World } from '../../../platform/world/index.ts';
+import type { World } from '../../../platform/world.ts';
 import { showEmail, type TextThread } from '../../../platform/text-thread/index.ts';
 
 const INLINE_IMAGE_CHARS_MAX = 16 * 1024 * 1024;

@@ -10,8 +10,8 @@ import {
   type Examination,
   type Seen,
 } from '../check.ts';
-import { ABSENT_POINT, PRESENT_POINT, readListing, reversed } from '../../../../protocol/dnsbl/index.ts';
-import { stopwatch } from '../../../../platform/clock/index.ts';
+import { ABSENT_POINT, PRESENT_POINT, readListing, reversed } from '../../../../protocol/dnsbl.ts';
+import { stopwatch } from '../../../../platform/clock.ts';
 
 const REASON_CHARS_MAX = 200;
 

@@ -1,4 +1,4 @@
-import { greetingOf, mayConnect, type Greeting } from '../../../../platform/probe/index.ts';
+import { greetingOf, mayConnect, type Greeting } from '../../../../platform/probe.ts';
 import { findingOf } from '../../findings/index.ts';
 import {
   directRegions,

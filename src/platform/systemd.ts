@@ -1,0 +1,62 @@
+/**
+ * What systemd is told of this process: that it is ready, that its main loop turns, that it stops. Node.js has no datagrams on Unix
+ * sockets, so `systemd-notify` says it, which waits until it was heard. Under no service manager nothing is said.
+ */
+import { spawn } from 'node:child_process';
+import { repeat, type Clock } from './clock.ts';
+import type { Log } from './log/index.ts';
+
+export interface ServiceManager {
+  ready(): void;
+  /** The manager waits for so long at the least before it kills. */
+  stopping(graceMs: number): void;
+  /** No more signs of life. */
+  close(): void;
+}
+
+type Surroundings = Readonly<Record<string, string | undefined>>;
+
+export function openServiceManager(env: Surroundings, { clock, log }: { clock: Clock; log: Log }): ServiceManager {
+  const { NOTIFY_SOCKET: socket, PATH } = env;
+  if (socket === undefined || socket === '') return { ready: nothing, stopping: nothing, close: nothing };
+  let isWarned = false;
+  let endSigns = nothing;
+  let isClosed = false;
+
+  function say(...states: string[]): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const teller = spawn('systemd-notify', states, { env: { NOTIFY_SOCKET: socket, PATH }, stdio: 'ignore' });
+    const end = (because?: string): void => {
+      if (because !== undefined && !isWarned) log.warn({ because, states }, 'the service manager cannot be told');
+      isWarned ||= because !== undefined;
+      resolve();
+    };
+    teller.once('error', (error) => end(error.message));
+    teller.once('exit', (code) => end(code === 0 ? undefined : `systemd-notify ended with ${code}`));
+    return promise;
+  }
+
+  return {
+    ready() {
+      const everyMs = watchdogMs(env) / 2;
+      // By a timer of the main loop: one that hangs says nothing. Each is told by a process of its own, and the first may take its time.
+      void say('READY=1').then(() => {
+        if (everyMs > 0 && !isClosed) endSigns = repeat(clock, everyMs, () => say('WATCHDOG=1'));
+      });
+    },
+    stopping: (graceMs) => void say('STOPPING=1', `EXTEND_TIMEOUT_USEC=${Math.ceil(graceMs * 1000)}`),
+    close() {
+      isClosed = true;
+      endSigns();
+    },
+  };
+}
+
+/** Within what time a sign of life is expected; 0 for none, and where another process is meant. */
+function watchdogMs({ WATCHDOG_USEC: usec, WATCHDOG_PID: pid }: Surroundings): number {
+  if (pid !== undefined && pid !== String(process.pid)) return 0;
+  const ms = Number(usec ?? 0) / 1000;
+  return Number.isFinite(ms) && ms > 0 ? ms : 0;
+}
+
+function nothing(): void {}

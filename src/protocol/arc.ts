@@ -1,0 +1,137 @@
+import {
+  appendSignature,
+  canonicalField,
+  foldTags,
+  listTag,
+  selectSignedHeaders,
+  signBytes,
+  type DkimKey,
+} from './dkim/index.ts';
+import type { HeaderField } from './mime/index.ts';
+
+/** What a seal says of those before it; `unsealed` where nothing may be added. */
+export type ArcChain = 'none' | 'pass' | 'fail' | 'unsealed';
+
+/** What was found out about a message as it came in. */
+export interface ArcChecks {
+  spf: { result: string; domain: string | null };
+  dkim: readonly { result: string; domain: string | null; selector: string | null }[];
+  dmarc: { result: string; domain: string | null };
+  arc: { result: string };
+}
+
+export interface ArcState {
+  chain: ArcChain;
+  /** Of the set that is to be added. */
+  instance: number;
+}
+
+const instancesMax = 50;
+const fieldsOfASet = new Set(['arc-seal', 'arc-message-signature', 'arc-authentication-results']);
+
+/** Where the chain of a message stands (RFC 8617 §5.1). */
+export function arcState(headers: readonly HeaderField[], checks: ArcChecks): ArcState {
+  let instance = 0;
+  let isBroken = false;
+  for (const [name, value] of headers) {
+    const lower = name.toLowerCase();
+    if (!fieldsOfASet.has(lower)) continue;
+    instance = Math.max(instance, instanceOf(value));
+    if (lower === 'arc-seal' && /(?:^|;)\s*cv\s*=\s*fail\b/i.test(value)) isBroken = true;
+  }
+  const next = instance + 1;
+  const froms = headers.filter(([name]) => name.toLowerCase() === 'from').length;
+  // What DNS did not say must not be sealed as a failure, and a chain that has failed is not made longer (§5.1.2).
+  const isUnknown = checks.spf.result === 'temperror' && checks.dmarc.result === 'temperror';
+  if (isBroken || isUnknown || instance >= instancesMax || froms !== 1) return { chain: 'unsealed', instance: next };
+  if (instance === 0) return { chain: 'none', instance: next };
+  return { chain: checks.arc.result === 'pass' ? 'pass' : 'fail', instance: next };
+}
+
+const instanceOf = (value: string): number => Number(/(?:^|;)\s*i\s*=\s*(\d{1,4})\s*(?:;|$)/.exec(value)?.[1] ?? 0);
+
+/** The field ARC-Authentication-Results (RFC 8601) with its CRLF. */
+export function arcResults(host: string, { instance, chain }: ArcState, checks: ArcChecks): string {
+  const results = [
+    `spf=${word(checks.spf.result)}${property('smtp.mailfrom', checks.spf.domain)}`,
+    ...checks.dkim.map(
+      ({ result, domain, selector }) =>
+        `dkim=${word(result)}${property('header.d', domain)}${property('header.s', selector)}`,
+    ),
+    `dmarc=${word(checks.dmarc.result)}${property('header.from', checks.dmarc.domain)}`,
+    ...(instance > 1 ? [`arc=${chain}`] : []),
+  ];
+  return `ARC-Authentication-Results: i=${instance}; ${host};\r\n ${results.join(';\r\n ')}\r\n`;
+}
+
+/** The sender of the message wrote much of it. */
+const word = (text: string): string => (/^[a-z]{1,20}$/.test(text) ? text : 'none');
+
+const property = (name: string, value: string | null): string =>
+  value !== null && /^[\w.-]{1,253}$/.test(value) ? ` ${name}=${value}` : '';
+
+export interface ArcMessage {
+  /** With the ARC-Authentication-Results of the set that is made. */
+  headers: readonly HeaderField[];
+  /** As DKIM has it, relaxed. */
+  bodyHash: string;
+  key: DkimKey;
+  at: Date;
+  chain: Exclude<ArcChain, 'unsealed'>;
+}
+
+const sealName = 'ARC-Seal';
+const signatureName = 'ARC-Message-Signature';
+const resultsName = 'ARC-Authentication-Results';
+
+/** ARC-Seal and ARC-Message-Signature with their CRLFs, to stand in front of the message. */
+export async function sealArc({ headers, bodyHash, key, at, chain }: ArcMessage): Promise<string> {
+  const instance = Math.max(...valuesOf(headers, resultsName).map(instanceOf));
+  const time = Math.floor(at.getTime() / 1000);
+  const byKey = [`a=${key.algorithm};`, `d=${key.domain};`, `s=${key.selector};`, `t=${time};`];
+  const signature = await sign(signatureName, key, {
+    tags: [`i=${instance};`, ...byKey, 'c=relaxed/relaxed;', `bh=${bodyHash};`],
+    ...covered(headers),
+  });
+  const seal = await sign(sealName, key, {
+    tags: [`i=${instance};`, ...byKey, `cv=${chain};`],
+    names: [],
+    canonical: chainOf([[signatureName, signature], ...headers], { instance, chain }),
+  });
+  return `${sealName}: ${seal}\r\n${signatureName}: ${signature}\r\n`;
+}
+
+/** Signatures that came with the message as well: they are what the results speak of (RFC 8617 §4.1.2). */
+function covered(headers: readonly HeaderField[]): { names: string[]; canonical: string } {
+  const { names, canonical } = selectSignedHeaders(headers);
+  const signatures = valuesOf(headers, 'dkim-signature').reverse();
+  return {
+    names: [...names, ...signatures.map(() => 'dkim-signature')],
+    canonical: canonical + signatures.map((value) => `${canonicalField('dkim-signature', value)}\r\n`).join(''),
+  };
+}
+
+/** All sets from the first on, but of a chain that has failed the last one alone (RFC 8617 §5.1.1, §5.1.2). */
+function chainOf(headers: readonly HeaderField[], { instance, chain }: { instance: number; chain: ArcChain }): string {
+  let text = '';
+  for (let i = chain === 'fail' ? instance : 1; i <= instance; i++) {
+    for (const name of [resultsName, signatureName, sealName]) {
+      const value = valuesOf(headers, name).find((one) => instanceOf(one) === i);
+      if (value !== undefined) text += `${canonicalField(name.toLowerCase(), value)}\r\n`;
+    }
+  }
+  return text;
+}
+
+const valuesOf = (headers: readonly HeaderField[], name: string): string[] =>
+  headers.flatMap(([one, value]) => (one.toLowerCase() === name.toLowerCase() ? [value] : []));
+
+async function sign(
+  name: string,
+  key: DkimKey,
+  { tags, names, canonical }: { tags: string[]; names: string[]; canonical: string },
+): Promise<string> {
+  const unsigned = foldTags(name, [...tags, ...(names.length === 0 ? [] : listTag(names))]);
+  const bytes = Buffer.from(`${canonical}${canonicalField(name.toLowerCase(), unsigned)}`, 'utf8');
+  return appendSignature(unsigned, await signBytes(bytes, key));
+}

@@ -1,0 +1,254 @@
+import { describe, expect, it } from 'vitest';
+import { checkContent, type CheckName, type CheckedContent } from './content-checks.ts';
+
+const KNOWN = ['FIRST_NAME', 'LAST_NAME', 'EMAIL', 'UNSUBSCRIBE_URL', 'PREFERENCES_URL', 'PLAN'];
+const LETTERS = 'Letters enough. '.repeat(60);
+
+const whole: CheckedContent = {
+  subject: 'News',
+  previewText: 'What is new',
+  html: `<p>${LETTERS}</p><a href="https://example.com">More</a><a href="{{{UNSUBSCRIBE_URL}}}">Leave</a>`,
+  text: null,
+  isKnown: (key) => KNOWN.includes(key.toUpperCase()),
+};
+const checked = (change: Partial<CheckedContent>) =>
+  Object.fromEntries(checkContent({ ...whole, ...change }).map((check) => [check.name, check]));
+const statusOf = (name: CheckName, change: Partial<CheckedContent>) => checked(change)[name]?.status;
+const link = (href: string) => ({ html: `${whole.html}<a href="${href}">x</a>` });
+const body = (html: string) => ({ html: `${whole.html}${html}` });
+
+it('there are nine checks in one order, and a mail without fault passes them all', () => {
+  expect(checkContent(whole).map(({ name, status }) => `${name} ${status}`)).toEqual([
+    'variables pass',
+    'links pass',
+    'link_types pass',
+    'subject pass',
+    'preview_text pass',
+    'alt_text pass',
+    'image_weight pass',
+    'text_and_images pass',
+    'unsubscribe pass',
+  ]);
+});
+
+describe('variables', () => {
+  it.each([
+    ['{{{NICK}}}', 'fail'],
+    ['{{{NICK|friend}}}', 'pass'],
+    ['{{{NICK|}}}', 'pass'],
+    ['{{{NICK|friend}}} {{{NICK}}}', 'fail'],
+    ['{{{plan}}} {{{PLAN}}} {{{FIRST_NAME}}}', 'pass'],
+    ['{{NICK}}', 'pass'],
+  ])('%s: %s, in every text', (written, status) => {
+    for (const change of [{ subject: written }, { previewText: written }, body(written), { text: written }]) {
+      expect(statusOf('variables', change)).toBe(status);
+    }
+  });
+
+  it('names each unknown one once', () => {
+    expect(checked({ subject: '{{{B}}}{{{A}}}', text: '{{{A}}}' })['variables']?.details).toEqual([
+      '{{{B}}}',
+      '{{{A}}}',
+    ]);
+  });
+});
+
+describe('links', () => {
+  it.each([
+    ['<a href={{{PLAN}}}>x</a>', 'fail'],
+    ['<a title="it\'s" href=https://example.com/{{{PLAN}}}>x</a>', 'fail'],
+    ['<img alt="" src = {{{PLAN}}}>', 'fail'],
+    ['<a href="https://example.com/?a={{{PLAN}}}" title="b = {{{PLAN}}}">x</a>', 'pass'],
+    ['<p>a = {{{PLAN}}} <b>a={{{PLAN}}}</b></p>', 'pass'],
+  ])('%s, a merge variable in an attribute: %s', (written, status) => {
+    expect(statusOf('links', body(written))).toBe(status);
+  });
+
+  it.each([
+    '',
+    ' ',
+    '#',
+    '#top',
+    'example.com',
+    'www.example.com/a',
+    '/page',
+    '//example.com',
+    'https://',
+    'https:example.com',
+    'htp://example.com',
+    '?a=1',
+    'ftp://example.com/a',
+    'mailto:',
+    '{{{PLAN|#}}}',
+    'page/{{{PLAN}}}',
+  ])('%j leads nowhere', (href) => expect(statusOf('links', link(href))).toBe('fail'));
+
+  it.each([
+    'https://example.com',
+    ' https://example.com ',
+    'HTTPS://EXAMPLE.COM/a?b=c&amp;d=e#f',
+    'http://example.com',
+    'https://example.com/{{{PLAN}}}?m={{{EMAIL}}}',
+    'https&colon;&sol;&sol;example.com',
+    'mailto:a@example.com',
+    'tel:+491',
+    '{{{UNSUBSCRIBE_URL}}}',
+    '{{{PLAN}}}',
+    '{{{PLAN|https://example.com}}}',
+  ])('%j leads somewhere', (href) => expect(statusOf('links', link(href))).toBe('pass'));
+
+  it('an anchor without an address is none, and neither is what stands in a comment', () => {
+    expect(
+      statusOf('links', body('<a name="x">x</a><!-- <a href="#">y</a> --><area href="https://example.com">')),
+    ).toBe('pass');
+    expect(statusOf('links', body('<area href="#">'))).toBe('fail');
+  });
+});
+
+describe('link types', () => {
+  it.each([
+    'javascript:alert(1)',
+    'JaVaScRiPt:alert(1)',
+    ' javascript:alert(1)',
+    '\u0001javascript:alert(1)',
+    'java\tscript:alert(1)',
+    'java\nscript:alert(1)',
+    'java&#x0A;script:alert(1)',
+    'java&Tab;script:alert(1)',
+    'java&NewLine;script&colon;alert&lpar;1&rpar;',
+    'java&Tab;script:alert(1)&nosuchthing;',
+    '&#106;&#97;&#118;&#97;&#115;&#99;&#114;&#105;&#112;&#116;&#58;alert(1)',
+    '&#x6A&#x61&#x76&#x61&#x73&#x63&#x72&#x69&#x70&#x74&#x3A;alert(1)',
+    '&#0000106javascript:'.replace('&#0000106', '&#0000032'),
+    'vbscript:msgbox(1)',
+    'VBScript:msgbox(1)',
+    'data:text/html,<script>alert(1)</script>',
+    'data:text/html;base64,PHNjcmlwdD4=',
+    'DATA&#58;text/html,x',
+    'data:image/svg+xml,<svg onload=alert(1)>',
+    'java{{{PLAN}}}script:alert(1)',
+    '{{{PLAN|javascript:alert(1)}}}',
+    '{{{PLAN}}}javascript:alert(1)',
+  ])('%j runs code', (href) => {
+    expect(statusOf('link_types', { html: `<a href='${href}'>x</a>` })).toBe('fail');
+    expect(statusOf('links', { html: `<a href='${href}'>x</a>` })).toBe('pass');
+  });
+
+  it.each([
+    '<a HREF=javascript:alert(1)>x</a>',
+    "<A\nhref\n=\n'javascript:alert(1)'>x</A>",
+    '<a/href="javascript:alert(1)">x</a>',
+    '<a x href="javascript:alert(1)" href="https://example.com">x</a>',
+    '<svg><a xlink:href="javascript:alert(1)">x</a></svg>',
+    '<form action="javascript:alert(1)"><button formaction="vbscript:x">y</button></form>',
+    '<iframe src="data:text/html,x"></iframe>',
+    '<object data="javascript:alert(1)"></object>',
+    '<img src="javascript:alert(1)">',
+    '<meta http-equiv="refresh" content="0; url=javascript:alert(1)">',
+    '<a title=">" href="javascript:alert(1)">x</a>',
+  ])('%s runs code', (html) => expect(statusOf('link_types', { html })).toBe('fail'));
+
+  it.each([
+    '<a href="https://example.com/?q=javascript:alert(1)">x</a>',
+    '<a title="javascript:alert(1)" href="https://example.com">x</a>',
+    '<img alt="" src="data:image/png;base64,AAAA">',
+    '<!-- <a href="javascript:alert(1)">x</a> -->',
+    '<a href="https://example.com" href="javascript:alert(1)">x</a>',
+    '<p>javascript:alert(1)</p>',
+  ])('%s runs nothing', (html) => expect(statusOf('link_types', { html })).toBe('pass'));
+
+  it('http is warned of', () => {
+    expect(checked(link('http://example.com/a'))['link_types']).toMatchObject({
+      status: 'warn',
+      details: ['http://example.com/a'],
+    });
+  });
+});
+
+describe('the rest', () => {
+  it.each([
+    ['', 'fail'],
+    ['   ', 'fail'],
+    ['x'.repeat(60), 'pass'],
+    ['😀'.repeat(60), 'pass'],
+    ['x'.repeat(61), 'warn'],
+    [`Hi {{{FIRST_NAME|${'x'.repeat(58)}}}}`, 'warn'],
+    [`Hi {{{FIRST_NAME}}} ${'x'.repeat(50)}`, 'pass'],
+  ])('a subject %j: %s', (subject, status) => expect(statusOf('subject', { subject })).toBe(status));
+
+  it.each([
+    [null, 'warn'],
+    [' ', 'warn'],
+    ['x'.repeat(150), 'pass'],
+    ['x'.repeat(151), 'warn'],
+  ])('a preview text %j: %s', (previewText, status) => expect(statusOf('preview_text', { previewText })).toBe(status));
+
+  it('a picture without an alt text; an empty one says that it is decoration', () => {
+    const images = body('<img src="https://example.com/a.png"><img alt src="b"><img alt="" src="c">');
+    expect(checked(images)['alt_text']).toMatchObject({ status: 'warn', details: ['https://example.com/a.png'] });
+    expect(statusOf('alt_text', body('<img alt="A chair" src="a">'))).toBe('pass');
+  });
+
+  it('pictures in the body beyond 1 MB', () => {
+    const picture = (bytes: number) => `<img alt="" src="data:image/png;base64,${'A'.repeat(bytes / 0.75)}">`;
+    expect(statusOf('image_weight', body(picture(600 * 1024)))).toBe('pass');
+    expect(statusOf('image_weight', body(picture(600 * 1024).repeat(2)))).toBe('warn');
+    expect(statusOf('image_weight', body('<img alt="" src="https://example.com/large.png">'))).toBe('pass');
+  });
+
+  it('mostly pictures', () => {
+    const picture = '<img alt="" src="https://example.com/a.png">';
+    expect(statusOf('text_and_images', { html: `${picture}<p>Buy now</p>` })).toBe('warn');
+    expect(statusOf('text_and_images', { html: picture.repeat(50) + LETTERS })).toBe('pass');
+    expect(statusOf('text_and_images', { html: '<p>Short</p>' })).toBe('pass');
+    expect(statusOf('text_and_images', { html: `${picture}<style>${LETTERS}</style>` })).toBe('warn');
+  });
+
+  it('no way out in a body', () => {
+    expect(statusOf('unsubscribe', { html: '<p>Hi</p>' })).toBe('warn');
+    expect(statusOf('unsubscribe', { html: '<a href="{{{PREFERENCES_URL}}}">x</a>' })).toBe('pass');
+    expect(statusOf('unsubscribe', { html: '{{{UNSUBSCRIBE_URL}}}', text: 'Hi' })).toBe('warn');
+    expect(statusOf('unsubscribe', { html: null, text: 'Leave: {{{ unsubscribe_url }}}' })).toBe('pass');
+  });
+
+  it.each([
+    ['></a>', 'warn'],
+    ['> &nbsp;\u200b<b></b><!-- leave --></a>', 'warn'],
+    [' class=x></a> {{{FIRST_NAME|you}}}', 'warn'],
+    ['', 'warn'],
+    ['>leave</a>', 'pass'],
+    ['><b>leave</b></a>', 'pass'],
+    ['><img src="https://example.com/x.png" alt="leave"></a>', 'pass'],
+    ['>{{{FIRST_NAME|leave}}}</a>', 'pass'],
+    [`>${' '.repeat(100_000)}</a>`, 'pass'],
+  ])('a way out is a link around something: %s', (rest, status) => {
+    expect(statusOf('unsubscribe', { html: `<a href="{{{UNSUBSCRIBE_URL}}}"${rest}` })).toBe(status);
+    expect(statusOf('unsubscribe', { html: `<A title='x' HREF={{{UNSUBSCRIBE_URL}}}${rest}` })).toBe(status);
+  });
+
+  it('finds the way out behind any number of links around nothing, in time that grows with the length', () => {
+    const empty = '<a href="{{{UNSUBSCRIBE_URL}}}">';
+    expect(statusOf('unsubscribe', { html: empty.repeat(5000) })).toBe('warn');
+    expect(statusOf('unsubscribe', { html: `${empty.repeat(5000)}<a href="{{{UNSUBSCRIBE_URL}}}">x</a>` })).toBe(
+      'pass',
+    );
+  });
+});
+
+// Steps that grow with the square of the length would take minutes, and so more than a test may.
+describe('hostile text costs no more than its length', () => {
+  it.each([
+    '<a href="',
+    '<a href=javascript:',
+    '<a ',
+    '<!--',
+    '{{{A',
+    '&',
+    '<img src=data:,',
+    '<a href="#">',
+    '</',
+    '</head ',
+  ])('%s', (piece) => {
+    expect(checkContent({ ...whole, html: piece.repeat(1_000_000 / piece.length) })).toHaveLength(9);
+  });
+});

@@ -1,0 +1,345 @@
+import { keysOf, parseMerge, showsAny } from './merge.ts';
+import { textOfHtml } from './read-message/index.ts';
+import { startTagsOf, isWebAddress, type StartTag } from './track-links/index.ts';
+import { decodeAttribute } from './html-references/index.ts';
+
+const SHOWN_MAX = 20;
+const CHARS_MAX = 200;
+
+/** The first of a list, each once and cut to a length that can be read. */
+const shownSome = (texts: readonly string[]): string[] =>
+  [...new Set(texts)]
+    .slice(0, SHOWN_MAX)
+    .map((text) => (text.length > CHARS_MAX ? `${text.slice(0, CHARS_MAX)}…` : text));
+
+/** Where a link leads, as it is written and as a browser reads it. */
+interface Link {
+  written: string;
+  address: string;
+  /** It begins with a merge variable, whose value is not known here. */
+  isOpen: boolean;
+}
+
+/** Addresses that open another program than a browser, on purpose. */
+const OTHER_PROGRAMS = /^(?:mailto|tel|sms):./i;
+
+/** As far back as the beginning of a tag is looked for, and so many variables: a hostile body costs no more. */
+const TAG_CHARS = 2000;
+const LOOKED_AT = 1000;
+
+/** Merge variables in attributes without quotes: a value with a blank would end the attribute, and begin another one. */
+function unquotedIn(html: string): string[] {
+  const found: string[] = [];
+  let at = html.indexOf('{{{');
+  for (let looked = 0; at >= 0 && looked < LOOKED_AT; looked++, at = html.indexOf('{{{', at + 3)) {
+    const before = html.slice(Math.max(0, at - TAG_CHARS), at);
+    const tag = before.slice(before.lastIndexOf('<')).replaceAll(/"[^"]*"|'[^']*'/g, '""');
+    if (/^<[a-z][^>"']*(?:""[^>"']*)*$/i.test(tag) && /[\s"][\w:-]+\s*=\s*[^\s"]*$/.test(tag.slice(-200)))
+      found.push(`${tag}${html.slice(at, at + 40)}`);
+  }
+  return found;
+}
+
+/** Each link has to lead somewhere from within a mail program, where no page is. */
+function checkLinks(tags: readonly StartTag[], html = ''): ContentCheck {
+  const unquoted = unquotedIn(html);
+  if (unquoted.length > 0) {
+    const message = 'An attribute with a merge variable has no quotes; write them, such as href="{{{url}}}".';
+    return { name: 'links', status: 'fail', message, details: shownSome(unquoted) };
+  }
+  const links = linksOf(tags);
+  const broken = links.filter((link) => !link.isOpen && !runsCode(link.address) && !leadsSomewhere(link.address));
+  if (broken.length === 0) {
+    const message = links.length === 0 ? 'There are no links.' : 'Every link is a full web address.';
+    return { name: 'links', status: 'pass', message, details: [] };
+  }
+  return {
+    name: 'links',
+    status: 'fail',
+    message: 'A link is empty, # or not a full web address; write it whole, such as https://example.com/page.',
+    details: shownSome(broken.map(({ written }) => written)),
+  };
+}
+
+const leadsSomewhere = (address: string): boolean => isWebAddress(address) || OTHER_PROGRAMS.test(address);
+
+/** Nothing that runs code may be a link; plain http is told of. */
+function checkLinkTypes(tags: readonly StartTag[]): ContentCheck {
+  const running = tags.flatMap(codeIn);
+  if (running.length > 0) {
+    const message = 'A link would run code; mail programs block it, and filters refuse the mail.';
+    return { name: 'link_types', status: 'fail', message, details: shownSome(running) };
+  }
+  const plain = linksOf(tags).filter(({ address }) => /^http:/i.test(address));
+  if (plain.length > 0) {
+    const message = 'A link begins with http://; write https:// where the site answers there.';
+    return { name: 'link_types', status: 'warn', message, details: shownSome(plain.map(({ written }) => written)) };
+  }
+  return { name: 'link_types', status: 'pass', message: 'No link runs code, and none is plain http.', details: [] };
+}
+
+function linksOf(tags: readonly StartTag[]): Link[] {
+  return tags.flatMap(({ name, attributes }) => {
+    const written = name === 'a' || name === 'area' ? attributes.get('href') : undefined;
+    return written === undefined ? [] : [linkOf(written)];
+  });
+}
+
+function linkOf(written: string): Link {
+  const address = readAddress(withDefaults(written));
+  const [first] = parseMerge(written.trim());
+  // With a default it leads there for a contact that has nothing.
+  const isOpen = typeof first === 'object' && (first.inlineDefault ?? '') === '';
+  return { written, address, isOpen };
+}
+
+/** Attributes that a browser follows or loads. */
+const FOLLOWED = ['href', 'xlink:href', 'action', 'formaction', 'src', 'data', 'background', 'poster', 'ping', 'to'];
+
+function codeIn({ name, attributes }: StartTag): string[] {
+  const isPicture = name === 'img' || name === 'image' || name === 'source';
+  const found = FOLLOWED.flatMap((attribute) => {
+    const written = attributes.get(attribute);
+    if (written === undefined) return [];
+    // A picture that stands in the body itself is one; whatever it holds, it runs nothing.
+    if (isPicture && /^data:image\//i.test(readAddress(withDefaults(written)))) return [];
+    return runsCode(readAddress(withDefaults(written))) ? [written] : [];
+  });
+  const refresh = name === 'meta' ? attributes.get('content') : undefined;
+  const target = refresh === undefined ? undefined : /url\s*=\s*["']?([^]*)$/i.exec(readAddress(refresh))?.[1];
+  return target !== undefined && runsCode(readAddress(target)) ? [...found, refresh ?? ''] : found;
+}
+
+const runsCode = (address: string): boolean => /^(?:javascript|vbscript|livescript|mocha|data|jar):/i.test(address);
+
+/** URL §4.4: browsers take controls and spaces away at both ends, and tabs and line breaks everywhere. */
+function readAddress(value: string): string {
+  const decoded = decodeAttribute(value);
+  let start = 0;
+  while (start < decoded.length && decoded.charCodeAt(start) <= 0x20) start++;
+  let end = decoded.length;
+  while (end > start && decoded.charCodeAt(end - 1) <= 0x20) end--;
+  return decoded.slice(start, end).replaceAll(/[\t\n\r]/g, '');
+}
+
+export interface CheckedContent {
+  subject: string;
+  previewText: string | null;
+  html: string | null;
+  text: string | null;
+  /** The postal address of the sender, which marketing mail has to show; null if it has none yet. */
+  address?: PostalLines | null;
+  /** Merge variables that print the postal address. */
+  addressKeys?: readonly string[];
+  /** Whether a merge variable without a default prints something: a field or property of a contact, or a link of ours. */
+  isKnown(key: string): boolean;
+  /** What a picture weighs that is served by us; 0 for others, which are never fetched. */
+  bytesOf?(source: string): number;
+  /** Whether a picture was served by us and is gone. */
+  isGone?(source: string): boolean;
+  /** Addresses of such pictures that stand elsewhere in the body: in a style, in a list of sources. */
+  gone?: readonly string[];
+}
+
+interface PostalLines {
+  line1: string;
+  postal_code?: string | null;
+  city: string;
+}
+
+/** Each check once, in the order of the contract. */
+export function checkContent(content: CheckedContent): ContentCheck[] {
+  const tags = startTagsOf(content.html ?? '');
+  const images = tags.filter(({ name }) => name === 'img');
+  return [
+    checkVariables(content),
+    checkLinks(tags, content.html ?? ''),
+    checkLinkTypes(tags),
+    checkSubject(content.subject),
+    checkPreviewText(content.previewText),
+    checkAltText(images),
+    checkImageWeight(images, content),
+    checkTextAndImages(content, images.length),
+    checkUnsubscribe(content),
+  ];
+}
+
+/** In one body. Each is looked up anew for every recipient. */
+export const VARIABLES_MAX = 10_000;
+
+function checkVariables({ subject, previewText, html, text, isKnown }: CheckedContent): ContentCheck {
+  const many = [html, text].map((body) => parseMerge(body ?? '').filter((part) => typeof part !== 'string').length);
+  if (Math.max(...many) > VARIABLES_MAX) {
+    const message = `The body holds ${Math.max(...many)} merge variables; at most ${VARIABLES_MAX} are possible.`;
+    return { name: 'variables', status: 'fail', message, details: [] };
+  }
+  const unknown = new Set<string>();
+  for (const written of [subject, previewText, html, text]) {
+    const bare = parseMerge(written ?? '').filter(
+      (part) => typeof part !== 'string' && part.inlineDefault === undefined,
+    );
+    for (const key of keysOf(bare)) if (!isKnown(key)) unknown.add(key);
+  }
+  if (unknown.size === 0) return passed('variables', 'Every merge variable has a value or a default.');
+  return {
+    name: 'variables',
+    status: 'fail',
+    message:
+      'A merge variable is no field or property of a contact and has no default; write {{{KEY|default}}} or declare the property.',
+    details: shownSome([...unknown].map((key) => `{{{${key}}}}`)),
+  };
+}
+
+const SUBJECT_CHARS = 60;
+
+function checkSubject(subject: string): ContentCheck {
+  const written = subject.trim();
+  if (written === '') return { name: 'subject', status: 'fail', message: 'There is no subject.', details: [] };
+  const chars = charsOf(withDefaults(written));
+  if (chars <= SUBJECT_CHARS) return passed('subject', `The subject has ${inWords(chars)}.`);
+  const message = `The subject has ${inWords(chars)}; many mail programs show no more than ${SUBJECT_CHARS}.`;
+  return { name: 'subject', status: 'warn', message, details: [] };
+}
+
+const PREVIEW_CHARS = 150;
+
+function checkPreviewText(previewText: string | null): ContentCheck {
+  const written = (previewText ?? '').trim();
+  if (written === '') {
+    const message = 'There is no preview text; mail programs show the beginning of the body behind the subject.';
+    return { name: 'preview_text', status: 'warn', message, details: [] };
+  }
+  const chars = charsOf(withDefaults(written));
+  if (chars <= PREVIEW_CHARS) return passed('preview_text', `The preview text has ${inWords(chars)}.`);
+  const message = `The preview text has ${inWords(chars)}; mail programs show no more than ${PREVIEW_CHARS}.`;
+  return { name: 'preview_text', status: 'warn', message, details: [] };
+}
+
+/** An empty `alt` says that the picture is decoration. */
+function checkAltText(images: readonly StartTag[]): ContentCheck {
+  const bare = images.filter(({ attributes }) => !attributes.has('alt'));
+  if (bare.length === 0) return passed('alt_text', 'Every picture has an alt text.');
+  return {
+    name: 'alt_text',
+    status: 'warn',
+    message: `${bare.length === 1 ? 'A picture has' : `${bare.length} pictures have`} no alt text: who does not see pictures misses them.`,
+    details: shownSome(bare.map(({ attributes }) => attributes.get('src') ?? '')),
+  };
+}
+
+const IMAGE_BYTES = 1024 * 1024;
+
+/** Of the pictures that the body brings along, or that are served by us; others are never fetched. */
+function checkImageWeight(
+  images: readonly StartTag[],
+  { bytesOf = () => 0, isGone = () => false, gone: elsewhere = [] }: CheckedContent,
+): ContentCheck {
+  const sources = images.map(({ attributes }) => (attributes.get('src') ?? '').trim());
+  const gone = [...sources.filter((source) => isGone(source)), ...elsewhere];
+  if (gone.length > 0) {
+    const message = 'A picture was deleted here, or its address is cut short: readers see a gap.';
+    return { name: 'image_weight', status: 'fail', message, details: shownSome([...new Set(gone)]) };
+  }
+  // The same picture again is loaded once.
+  const served = [...new Set(sources)].reduce((sum, source) => sum + bytesOf(source), 0);
+  const bytes = sources.reduce((sum, source) => sum + embeddedBytes(source), served);
+  const size = `${(bytes / IMAGE_BYTES).toFixed(1)} MB`;
+  if (bytes <= IMAGE_BYTES) return passed('image_weight', 'The pictures in the body weigh no more than 1 MB.');
+  const message = `The pictures in the body weigh ${size}; beyond 1 MB a mail opens slowly.`;
+  return { name: 'image_weight', status: 'warn', message, details: [] };
+}
+
+const BASE64_PART = 0.75;
+
+function embeddedBytes(source: string): number {
+  if (!/^\s*data:/i.test(source)) return 0;
+  const comma = source.indexOf(',');
+  const length = comma < 0 ? 0 : source.length - comma - 1;
+  return /;\s*base64\s*$/i.test(source.slice(0, Math.max(0, Math.min(comma, 200)))) ? length * BASE64_PART : length;
+}
+
+/** So many letters and digits to a picture are wanted, and no more than those of `PICTURES_COUNTED` pictures. */
+const LETTERS_A_PICTURE = 100;
+const PICTURES_COUNTED = 5;
+
+function checkTextAndImages({ html, text }: CheckedContent, images: number): ContentCheck {
+  // The alt text of a linked image belongs to a text part, and is not text next to the image.
+  const shown = html === null || html === '' ? (text ?? '') : textOfHtml(html.replaceAll(/<img\b[^<>]*>/gi, ''));
+  const letters = shown.replaceAll(/[^\p{L}\p{N}]+/gu, '').length;
+  if (letters >= LETTERS_A_PICTURE * Math.min(images, PICTURES_COUNTED)) {
+    return passed('text_and_images', 'There is enough text beside the pictures.');
+  }
+  const message = 'The mail is mostly pictures: filters distrust it, and who sees no pictures sees little.';
+  return { name: 'text_and_images', status: 'warn', message, details: [] };
+}
+
+const WAYS_OUT = ['UNSUBSCRIBE_URL', 'PREFERENCES_URL'];
+
+function checkUnsubscribe(content: CheckedContent): ContentCheck {
+  const { html, text, address = null } = content;
+  const isIn = {
+    html: showsAny(parseMerge(html ?? ''), WAYS_OUT),
+    text: [...keysOf(parseMerge(text ?? ''))].some((key) => WAYS_OUT.includes(key.toUpperCase())),
+  };
+  if ([!html || isIn.html, !text || isIn.text].some((isDone) => !isDone)) {
+    const message =
+      'The body shows no {{{UNSUBSCRIBE_URL}}}; a footer with an unsubscribe link and the postal address is added.';
+    return { name: 'unsubscribe', status: 'warn', message, details: [] };
+  }
+  if (!address || showsAddress(content, address)) return passed('unsubscribe', 'The body says how to unsubscribe.');
+  const message =
+    'The body has an unsubscribe link of its own, so that no footer is added, and does not show the postal address; write {{{POSTAL_ADDRESS}}}.';
+  return { name: 'unsubscribe', status: 'warn', message, details: [] };
+}
+
+/** Returns whether a body prints the postal address, by its variable or literally. */
+export function showsAddress(
+  { html, text, addressKeys = [] }: Pick<CheckedContent, 'html' | 'text' | 'addressKeys'>,
+  { line1, postal_code: code, city }: PostalLines,
+): boolean {
+  const body = html ? html : (text ?? '');
+  const merged = parseMerge(body);
+  const isMerged = html
+    ? showsAny(merged, addressKeys)
+    : [...keysOf(merged)].some((key) => addressKeys.includes(key.toUpperCase()));
+  if (isMerged) return true;
+  const shown = foldLetters(html ? textOfHtml(html) : body);
+  return [line1, code ? code : city].every((part) => shown.includes(foldLetters(part)));
+}
+
+/** Compares addresses by their letters and digits, because commas and line breaks vary. */
+const foldLetters = (text: string): string =>
+  text
+    .normalize('NFC')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, '');
+
+const passed = (name: CheckName, message: string): ContentCheck => ({ name, status: 'pass', message, details: [] });
+
+const charsOf = (text: string): number => Array.from(text).length;
+const inWords = (chars: number): string => (chars === 1 ? '1 character' : `${chars} characters`);
+
+export type CheckName =
+  | 'variables'
+  | 'links'
+  | 'link_types'
+  | 'subject'
+  | 'preview_text'
+  | 'alt_text'
+  | 'image_weight'
+  | 'text_and_images'
+  | 'unsubscribe';
+
+export interface ContentCheck {
+  name: CheckName;
+  status: 'pass' | 'warn' | 'fail';
+  message: string;
+  /** What the message is about, such as links, as they are written. */
+  details: string[];
+}
+
+/** The text as it reads for a contact that has nothing: with the defaults that stand in it. */
+const withDefaults = (text: string): string =>
+  parseMerge(text)
+    .map((part) => (typeof part === 'string' ? part : (part.inlineDefault ?? '')))
+    .join('');

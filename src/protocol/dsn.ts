@@ -1,0 +1,192 @@
+import { encodeText, formatDate } from './mime/index.ts';
+import { normalizeAddress } from './address/index.ts';
+
+export type NoticeAction = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded';
+
+export interface NoticeRecipient {
+  address: string;
+  /** RFC 3463. */
+  status: string;
+  /** What the other server said, on one line. */
+  diagnostic?: string;
+  remote?: string;
+}
+
+export interface Notice {
+  action: NoticeAction;
+  /** Who reports. */
+  host: string;
+  from: string;
+  id: string;
+  at: Date;
+  arrivedAt: Date;
+  /** Until when a delayed message is tried. */
+  retryUntil?: Date;
+  asked: Asked;
+  recipients: readonly NoticeRecipient[];
+  /** The message: its headers, each with its line end, and its body where all of it is to come back. */
+  original: { head: Buffer; body?: Buffer; subject: string };
+}
+
+interface ComposedNotice {
+  subject: string;
+  messageId: string;
+  text: string;
+  /** Headers with their line ends, in ASCII. */
+  head: string;
+  body: Buffer;
+  isEightBit: boolean;
+}
+
+const TITLES: Record<NoticeAction, string> = {
+  failed: 'Undelivered mail',
+  delayed: 'Delayed mail',
+  delivered: 'Delivered mail',
+  relayed: 'Mail passed on',
+  expanded: 'Mail passed on to a list',
+};
+const SAYS: Record<NoticeAction, string> = {
+  failed: 'Your message could not be delivered to:',
+  delayed: 'Your message could not be delivered yet, and is tried again, to:',
+  delivered: 'Your message was delivered to:',
+  relayed: 'Your message was passed on to a mail server that sends no notices of its own, for:',
+  expanded: 'Your message was passed on to the members of a list, for:',
+};
+
+/** RFC 3464: a text for people, fields for programs, and of the message what was asked for. */
+export function composeNotice(notice: Notice): ComposedNotice {
+  const { action, host, from, id, at, asked, original } = notice;
+  const subject = TITLES[action];
+  const messageId = `<${id}@${host}>`;
+  const boundary = `=_${id}`;
+  const text = textOf(notice);
+  const returned = returnedPart(original);
+  const head = [
+    `From: Mail delivery <${from}>`,
+    // An address beyond ASCII stands in the envelope alone, so that the notice is read everywhere.
+    `To: ${/^[!-~]+$/.test(asked.sender) ? `<${asked.sender}>` : 'undisclosed-recipients:;'}`,
+    `Subject: ${subject}`,
+    `Date: ${formatDate(at)}`,
+    `Message-ID: ${messageId}`,
+    'Auto-Submitted: auto-replied',
+    'MIME-Version: 1.0',
+    `Content-Type: multipart/report; report-type=delivery-status;\r\n boundary="${boundary}"`,
+    ...(returned.isEightBit ? ['Content-Transfer-Encoding: 8bit'] : []),
+    '',
+  ].join('\r\n');
+  const parts = [
+    textPart('text/plain', text),
+    part(['Content-Type: message/delivery-status'], Buffer.from(fieldsOf(notice))),
+    returned.part,
+  ];
+  const pieces = parts.flatMap((each) => [Buffer.from(`--${boundary}\r\n`), each, Buffer.from('\r\n')]);
+  const body = Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)]);
+  return { subject, messageId, text, head, body, isEightBit: returned.isEightBit };
+}
+
+const part = (head: readonly string[], content: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), content]);
+
+function textPart(type: string, text: string): Buffer {
+  const { encoding, content } = encodeText(text);
+  return part([`Content-Type: ${type}; charset=utf-8`, `Content-Transfer-Encoding: ${encoding}`], content);
+}
+
+function textOf({ action, recipients, retryUntil, host, original }: Notice): string {
+  const each = recipients.flatMap(({ address, status, diagnostic }) => [
+    `  ${address}`,
+    `    ${[status, oneLine(diagnostic ?? '')].join(' ').trim()}`,
+  ]);
+  const until = retryUntil ? ['', `It is tried until ${formatDate(retryUntil)}.`] : [];
+  const lines = [SAYS[action], '', ...each, ...until, '', `Subject: ${original.subject}`, '', host, ''];
+  return lines.join('\r\n');
+}
+
+/** RFC 3464 §2.2 and §2.3. */
+function fieldsOf({ action, host, at, arrivedAt, retryUntil, asked, recipients }: Notice): string {
+  const message = [
+    ...(asked.envelopeId === undefined ? [] : [`Original-Envelope-Id: ${asked.envelopeId}`]),
+    `Reporting-MTA: dns; ${host}`,
+    `Arrival-Date: ${formatDate(arrivedAt)}`,
+  ];
+  const groups = recipients.map(({ address, status, diagnostic, remote }) => {
+    const original = asked.recipients[normalizeAddress(address)]?.original;
+    return [
+      ...(original === undefined ? [] : [`Original-Recipient: ${original}`]),
+      `Final-Recipient: ${typed(address)}`,
+      `Action: ${action}`,
+      `Status: ${status}`,
+      ...(remote === undefined ? [] : [`Remote-MTA: dns; ${remote}`]),
+      ...(diagnostic === undefined ? [] : [`Diagnostic-Code: smtp; ${folded(oneLine(diagnostic))}`]),
+      `Last-Attempt-Date: ${formatDate(at)}`,
+      ...(retryUntil ? [`Will-Retry-Until: ${formatDate(retryUntil)}`] : []),
+    ];
+  });
+  return [message, ...groups].map((lines) => `${lines.join('\r\n')}\r\n`).join('\r\n');
+}
+
+/** RFC 6533 §3: beyond ASCII by the numbers of its characters. */
+function typed(address: string): string {
+  if (/^[!-~]*$/.test(address)) return `rfc822; ${address}`;
+  const escaped = address.replace(/[^!-~]|[\\+=]/gu, (char) => {
+    const number = (char.codePointAt(0) ?? 0).toString(16).toUpperCase();
+    return `\\x{${number.padStart(2, '0')}}`;
+  });
+  return `utf-8; ${escaped}`;
+}
+
+const DIAGNOSTIC_MAX = 600;
+const oneLine = (text: string): string => text.replace(/[^\x20-\x7e]+/g, ' ').slice(0, DIAGNOSTIC_MAX);
+const folded = (text: string): string => text.replace(/(.{60,}?) (?=\S)/g, '$1\r\n ');
+
+/** RFC 3462: headers alone may be encoded; a whole message may not be. RFC 6533 names those with UTF-8 in their headers. */
+function returnedPart({ head, body }: Notice['original']): { part: Buffer; isEightBit: boolean } {
+  if (body === undefined) {
+    return { part: textPart('text/rfc822-headers', head.toString()), isEightBit: false };
+  }
+  const whole = Buffer.concat([head, Buffer.from('\r\n'), body]);
+  const isEightBit = whole.some((byte) => byte > 127);
+  const encoding = isEightBit ? ['Content-Transfer-Encoding: 8bit'] : [];
+  const type = head.some((byte) => byte > 127) ? 'message/global' : 'message/rfc822';
+  return { part: part([`Content-Type: ${type}`, ...encoding], whole), isEightBit };
+}
+
+/** RFC 3461 §4: printable ASCII but "+" and "=", and everything else as "+" and two digits. */
+export const encodeXtext = (text: string): string =>
+  text.replace(/[^!-~]|[+=]/g, (char) => `+${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
+
+export type Notify = 'SUCCESS' | 'FAILURE' | 'DELAY';
+
+export interface AskedOfRecipient {
+  /** Of what the sender wants a notice; empty for NEVER, absent where nothing was said. */
+  notify?: readonly Notify[];
+  /** Whom the sender meant, with its type, as it is read: `rfc822;someone@example.org`. */
+  original?: string;
+}
+
+/** What a client asked for beside whom a message goes to. */
+export interface Asked {
+  /** The sender of its envelope, to which notices go; empty where there may be none. */
+  sender: string;
+  /** How much of the message a notice of failure is to bring back. */
+  ret?: 'FULL' | 'HDRS';
+  /** The sender's own name for this transaction. */
+  envelopeId?: string;
+  /** Only over connections that are encrypted and verified, to servers that promise the same (RFC 8689). */
+  requiresTls?: true;
+  /** By normalized address. */
+  recipients: Readonly<Record<string, AskedOfRecipient>>;
+}
+
+/** As it is stored. */
+export const readAsked = (json: string | null): Asked | undefined =>
+  json === null ? undefined : (JSON.parse(json) as Asked);
+
+/** Whether a notice of this may be sent about the recipient: only where it was asked for, and never for a notice. */
+export function wants({ sender, recipients }: Asked, address: string, what: Notify): boolean {
+  return sender !== '' && (recipients[normalizeAddress(address)]?.notify?.includes(what) ?? false);
+}
+
+/** Whether any notice was asked for. */
+export const hasNotices = ({ sender, recipients }: Asked): boolean =>
+  sender !== '' && Object.values(recipients).some(({ notify = [] }) => notify.length > 0);

@@ -1,0 +1,284 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { keysOf, mergedChars, parseMerge, renderMerge, type MergeValues } from './merge.ts';
+
+const values = (given: Record<string, string>, fallbacks: Record<string, string> = {}): MergeValues => ({
+  given: new Map(Object.entries(given)),
+  fallbacks: new Map(Object.entries(fallbacks)),
+});
+const raw = (text: string, given: Record<string, string> = {}, fallbacks: Record<string, string> = {}): string =>
+  renderMerge(text, values(given, fallbacks), { escape: 'none' });
+
+describe('a value is taken from', () => {
+  it.each([
+    ['what is given', 'Hi {{{NAME|friend}}}!', { NAME: 'Ada' }, { NAME: 'you' }, 'Hi Ada!'],
+    ['what is given, also where it is empty', 'Hi {{{NAME|friend}}}!', { NAME: '' }, { NAME: 'you' }, 'Hi !'],
+    ['then the inline default', 'Hi {{{NAME|friend}}}!', {}, { NAME: 'you' }, 'Hi friend!'],
+    ['then an inline default that is empty', 'Hi {{{NAME|}}}!', {}, { NAME: 'you' }, 'Hi !'],
+    ['then the fallback', 'Hi {{{NAME}}}!', {}, { NAME: 'you' }, 'Hi you!'],
+    ['then nothing', 'Hi {{{NAME}}}!', {}, {}, 'Hi !'],
+  ] as const)('%s', (_, text, given, fallbacks, expected) => {
+    expect(raw(text, given, fallbacks)).toBe(expected);
+  });
+
+  it('one place may have a default and another none', () => {
+    expect(raw('{{{A|x}}}{{{A}}}{{{A|y}}}', {}, { A: 'f' })).toBe('xfy');
+  });
+
+  it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])('a key may be called %s', (key) => {
+    expect(raw(`{{{${key}}}}`)).toBe('');
+    expect(renderMerge(`{{{${key}}}}`, { given: new Map([[key, 'v']]) }, { escape: 'none' })).toBe('v');
+  });
+});
+
+describe('what is a variable', () => {
+  it.each([
+    ['{{{ A }}}', 'v'],
+    ['{{{A |d}}}', 'v'],
+    ['{{{{A}}}}', '{v}'],
+    ['{{{{{A}}}}}', '{{v}}'],
+    ['{{{A}}}{{{A}}}', 'vv'],
+    [`{{{${'K'.repeat(50)}}}}`, ''],
+    ['{{{B|a b, c!\n"<>&|}}}', 'a b, c!\n"<>&|'],
+    ['{{{X|{{{A}}}}}}', '{{{X|v}}}'],
+  ])('%j becomes %j', (text, expected) => expect(raw(text, { A: 'v' })).toBe(expected));
+
+  it.each([
+    '{{A}}',
+    '{{{}}}',
+    '{{{ }}}',
+    '{{{A B}}}',
+    '{{{A-B}}}',
+    '{{{a.b}}}',
+    '{{{#if A}}}',
+    '{{{\nA}}}',
+    '{{{A}}',
+    '{{{A|d}}',
+    '{{{Ä}}}',
+    '{ {{A}}}',
+    `{{{${'K'.repeat(51)}}}}`,
+  ])('%j stays as it stands', (text) => expect(raw(text, { A: 'v', K: 'v', B: 'v' })).toBe(text));
+
+  it('every key that is used is known', () => {
+    expect(keysOf(parseMerge('{{{A}}} x {{{b_2|z}}}{{{A|y}}} {{C}} {{{D-E}}}'))).toEqual(new Set(['A', 'b_2']));
+  });
+});
+
+describe('escaping', () => {
+  const hostile = `<script>alert("1")</script>&'`;
+
+  it('in html, everything put in means itself: values, inline defaults and fallbacks', () => {
+    const safe = '&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;';
+    const text = `<b title='{{{A}}}'>{{{B|${hostile}}}}</b>{{{C}}}`;
+    const merged = renderMerge(text, values({ A: hostile }, { C: hostile }), { escape: 'html' });
+    expect(merged).toBe(`<b title='${safe}'>${safe}</b>${safe}`);
+  });
+
+  it('in plain text nothing is changed', () => expect(raw('{{{A}}}', { A: hostile })).toBe(hostile));
+
+  it('a replacement pattern in a value means nothing', () =>
+    expect(raw('{{{A}}}', { A: "$& $' $1" })).toBe("$& $' $1"));
+});
+
+const braces = fc.array(fc.constantFrom('{', '}', '{{{', '}}}', '|', 'A', 'B', ' ', '<', '&', 'x'), { maxLength: 60 });
+const someText = fc.oneof(
+  fc.string(),
+  braces.map((parts) => parts.join('')),
+);
+const someKey = fc.stringMatching(/^[A-Za-z0-9_]{1,50}$/);
+
+describe('for every text and value', () => {
+  it('a value is never expanded again', () => {
+    fc.assert(
+      fc.property(someText, someText, (before, value) => {
+        const text = `${before.replaceAll(/[{}]/g, '')}{{{A}}}`;
+        const given = { A: `${value}{{{B}}}`, B: 'expanded' };
+        expect(raw(text, given)).toBe(before.replaceAll(/[{}]/g, '') + given.A);
+      }),
+    );
+  });
+
+  it('text without three braces is left alone', () => {
+    fc.assert(
+      fc.property(someText, (text) => {
+        fc.pre(!text.includes('{{{'));
+        expect(raw(text, { A: 'v' })).toBe(text);
+      }),
+    );
+  });
+
+  it('any key is replaced wherever it stands', () => {
+    fc.assert(
+      fc.property(someKey, fc.string(), fc.array(fc.stringMatching(/^[^{}]*$/)), (key, value, around) => {
+        const given = new Map([[key, value]]);
+        expect(renderMerge(around.join(`{{{${key}}}}`), { given }, { escape: 'none' })).toBe(around.join(value));
+      }),
+    );
+  });
+
+  it('escaped html brings no tag, no quote and no entity of its own', () => {
+    fc.assert(
+      fc.property(someText, (value) => {
+        const html = renderMerge('{{{A}}}', values({ A: value }), { escape: 'html' });
+        expect(html).not.toMatch(/[<>"']/);
+        expect(html.replaceAll(/&(amp|lt|gt|quot|#39);/g, '')).not.toContain('&');
+      }),
+    );
+  });
+
+  it('the length is known before', () => {
+    fc.assert(
+      fc.property(someText, someText, fc.constantFrom('html' as const, 'none' as const), (text, value, escape) => {
+        const given = values({ A: value }, { B: value });
+        expect(mergedChars(text, given, { escape })).toBe(renderMerge(text, given, { escape }).length);
+      }),
+    );
+  });
+
+  it('what was parsed once renders as the text does', () => {
+    fc.assert(
+      fc.property(someText, (text) => {
+        const given = values({ A: 'v' });
+        expect(renderMerge(parseMerge(text), given, { escape: 'html' })).toBe(
+          renderMerge(text, given, { escape: 'html' }),
+        );
+      }),
+    );
+  });
+});
+
+// Steps that grow with the square of the length would take minutes, and so more than a test may.
+describe('hostile text costs no more than its length', () => {
+  const n = 100_000;
+  it.each([
+    ['{', '{'.repeat(n)],
+    ['}', '}'.repeat(n)],
+    ['{{{ and }}}', '{{{'.repeat(n) + '}}}'.repeat(n)],
+    ['open variables', '{{{A'.repeat(n)],
+    ['open defaults', '{{{A|'.repeat(n)],
+    ['one endless default', `{{{A|${'x'.repeat(n * 10)}`],
+    ['one endless key', `{{{${'A'.repeat(n * 10)}}}}`],
+    ['endless spaces', `{{{${' '.repeat(n * 10)}`],
+    ['endless spaces behind a key', `{{{A${' '.repeat(n * 10)}`],
+    ['spaces before each brace', '{{{A '.repeat(n)],
+    ['closed by two', '{{{A|b}}'.repeat(n)],
+  ])('%s', (_, text) => {
+    const merged = raw(text, { A: 'v' });
+    expect(merged).toBe(text);
+  });
+
+  it('a value that stands in many places is measured without being written out', () => {
+    const given = values({ A: 'x'.repeat(2000) });
+    const text = parseMerge('{{{A}}}'.repeat(290_000));
+    expect(mergedChars(text, given, { escape: 'none' })).toBe(580_000_000);
+  });
+});
+
+describe('values that strangers have written', () => {
+  const render = (text: string, given: Record<string, string>): string =>
+    renderMerge(text, values(given), { escape: 'html', areForeign: true });
+
+  it.each([
+    ['<a href="{{{A}}}">x</a>', { A: 'javascript:alert(1)' }],
+    ["<a href='{{{A}}}'>x</a>", { A: 'JavaScript:alert(1)' }],
+    ['<a href={{{A}}}>x</a>', { A: 'vbscript:x' }],
+    ['<a href=" {{{A}}}">x</a>', { A: 'java\nscript:alert(1)' }],
+    ['<a href="{{{A}}}{{{B}}}">x</a>', { A: 'java', B: 'script:alert(1)' }],
+    ['<iframe src="{{{A}}}"></iframe>', { A: 'data:text/html,<script>alert(1)</script>' }],
+  ])('make no link that runs code: %j', (text, given) => {
+    expect(render(text, given as unknown as Record<string, string>)).not.toMatch(/script:|data:/i);
+  });
+
+  it.each([
+    ['<a href="{{{A}}}">x</a>', 'https://example.com/javascript:'],
+    ['<a href="https://{{{A}}}/">x</a>', 'javascript:8443'],
+    ['<p>{{{A}}}</p>', 'javascript: the good parts'],
+    ['<p title="About {{{A}}}">x</p>', 'javascript: the good parts'],
+    ['<img src="{{{A}}}">', 'data:image/png;base64,AAAA'],
+    ['<a title="x" href="/">{{{A}}}</a>', 'javascript:alert(1)'],
+  ])('stand as they are elsewhere: %j', (text, value) => {
+    expect(render(text, { A: value })).toBe(text.replace('{{{A}}}', value));
+  });
+
+  it.each<[place: string, text: string, value: string, expected: string]>([
+    ['a query', '<a href="https://a.example/?e={{{A}}}&x=1">', 'a+b&c@x.org', '?e=a%2Bb%26c%40x.org&x=1">'],
+    ['a query after a long path', `<a href="/${'p'.repeat(500)}?e={{{A}}}">`, 'a&b', '?e=a%26b">'],
+    ['a fragment', "<a href='https://a.example#{{{A}}}'>", 'a b"', "#a%20b%22'>"],
+    ['a path', '<img src="https://a.example/{{{A}}}.png">', 'a/50% off?&x=1#y', '/a/50%25%20off%3F&amp;x=1%23y.png">'],
+    ['a path after a reference', '<a href="/a&#38;b/{{{A}}}">', 'x/y', '/a&#38;b/x/y">'],
+    [
+      'a query after a whole address',
+      '<a href="{{{A}}}?e={{{A}}}">',
+      'https://a.example/?x',
+      'https://a.example/?x?e=https%3A%2F%2Fa.example%2F%3Fx">',
+    ],
+    ['a path after a whole address', '<a href="{{{A}}}/{{{A}}}">', 'a?b', '"a?b/a%3Fb">'],
+    ['a query of another scheme', '<a href="mailto:x@a.example?subject={{{A}}}">', 'a&b', 'subject=a%26b">'],
+    ['an address without quotes', '<a href=https://a.example/?e={{{A}}}>', 'a b', '?e=a%20b>'],
+    ['half of a surrogate pair', '<a href="/?e={{{A}}}">', '\uD800', '?e=%EF%BF%BD">'],
+  ])('a merge value in %s of a URL is percent-encoded: %j', (_, text, value, expected) => {
+    const merged = render(text, { A: value });
+    expect(merged.endsWith(expected), merged).toBe(true);
+    expect(
+      mergedChars(parseMerge(text), values({ A: value }), { escape: 'html', areForeign: true }),
+    ).toBeGreaterThanOrEqual(merged.length);
+  });
+
+  it.each([
+    ['<a href="{{{A}}}">x</a>', 'https://a.example/?x=1'],
+    ['<a href=" {{{A}}}">x</a>', 'https://a.example/?x=1'],
+    ['<a href="{{{B}}}{{{A}}}">x</a>', 'https://a.example/?x=1'],
+    ['<a href="https://{{{A}}}.example/">x</a>', 'a.b:8443'],
+    ['<p class="a/{{{A}}}">x</p>', 'a b?c'],
+    ['<p>https://a.example/?e={{{A}}}</p>', 'a+b@x.org'],
+  ])('a merge value that is a whole URL, a host or not in a URL is not encoded: %j', (text, value) => {
+    expect(render(text, { A: value })).toBe(text.replace('{{{B}}}', '').replace('{{{A}}}', value));
+  });
+
+  it.each<[place: string, text: string, value: string, expected: string]>([
+    ['text', '<p>{{{A}}}</p>', '<b>&', '<p>&lt;b&gt;&amp;</p>'],
+    ['an attribute in quotes', '<p title="{{{A}}}">', '" x=\'', '<p title="&quot; x=&#39;">'],
+    ['one without', '<p title={{{A}}}>', 'a b=`c`\n', '<p title=a&#32;b&#61;&#96;c&#96;&#10;>'],
+    ['the middle of one without', '<p title=x{{{A}}}y>', ' ', '<p title=x&#32;y>'],
+    ['one without, by nothing', '<p title={{{A}}} class=c>', '', '<p title="" class=c>'],
+    ['one without, behind spaces', '<p title = {{{A}}}>', 'a b', '<p title = a&#32;b>'],
+    ['a comment', '<!--{{{A}}}-->', '--!>-->', '<!--&#45;&#45;!&gt;&#45;&#45;&gt;-->'],
+    ['a comment that ends by its bracket', '<!--{{{A}}}><i {{{A}}}>-->{{{A}}}', 'x', '<!--x><i x>-->x'],
+    [
+      'a style',
+      '<style>p{color:{{{A}}}}</style>',
+      'red}*{x:url(',
+      '<style>p{color:red\\7d \\2a \\7b x\\3a url\\28 }</style>',
+    ],
+    [
+      'a colour, a number and a word',
+      '<p style="color:{{{A}}}">',
+      '#f00 1.5% Größe',
+      '<p style="color:#f00 1.5% Größe">',
+    ],
+    ['a style of one element', "<p style='color:{{{A}}}'>", "red;';", "<p style='color:red\\3b \\27 \\3b '>"],
+    ['the end of a style', '<style></sty{{{A}}}le><p {{{A}}}>', 'x', '<style></style><p >'],
+    ['a title', '<title>{{{A}}}</title><p {{{A}}}>', '</title>', '<title>&lt;/title&gt;</title><p >'],
+    ['a script', '<script>"{{{A}}}"</script>{{{A}}}', 'x', '<script>""</script>x'],
+    ['a handler', '<p OnClick="f(\'{{{A}}}\')">', "');g('", '<p OnClick="f(\'\')">'],
+    ['a page in the page', '<iframe srcdoc="{{{A}}}">', '<p>', '<iframe srcdoc="">'],
+    ['the name of a tag', '<{{{A}}}>x</{{{A}}}>', 'script', '<>x</>'],
+    ['the rest of such a name', '<scr{{{A}}}>', 'ipt', '<scr>'],
+    ['the name of an attribute', '<p {{{A}}}>', 'onclick=x', '<p >'],
+    ['the rest of such a name', '<p on{{{A}}}="x">', 'click', '<p on="x">'],
+    ['a declaration', '<!{{{A}}}><?{{{A}}}>', '--', '<!><?>'],
+    ['what only looks like a tag', '1 < 2 {{{A}}}', '<', '1 < 2 &lt;'],
+    ['text behind a bracket that opens nothing', '<3 {{{A}}}', '<', '<3 &lt;'],
+    ['a quote within the other', `<p title="it's {{{A}}}" class={{{A}}}>`, 'a b', `<p title="it's a b" class=a&#32;b>`],
+    ['a slash behind an attribute', '<p title=a/{{{A}}}>', 'b c', '<p title=a/b&#32;c>'],
+    ['an alt text', '<img alt="{{{A}}}">', 'javascript: the good parts', '<img alt="javascript: the good parts">'],
+  ])('in %s mean themselves, or are left out: %j', (_, text, value, expected) => {
+    expect(render(text, { A: value })).toBe(expected);
+  });
+
+  it('in any text a default and a fallback are no other than a value', () => {
+    const text = '<p title={{{A|a b}}} {{{B|x}}}>{{{C}}}';
+    const given = values({}, { C: '<' });
+    expect(renderMerge(text, given, { escape: 'html', areForeign: true })).toBe('<p title=a&#32;b >&lt;');
+  });
+});

@@ -1,0 +1,89 @@
+import { timingSafeEqual } from 'node:crypto';
+import { splitAddress, type Mac } from './address/index.ts';
+
+/** Servers give mail up after five days; some hold what came back for longer. */
+export const SRS_DAYS = 21;
+
+export interface SrsOptions {
+  /** In milliseconds. */
+  now: number;
+  mac: Mac;
+}
+
+/** What an address of ours held: the envelope sender to which a bounce goes. */
+export type SrsPath = { kind: 'sender'; sender: string } | { kind: 'expired' } | { kind: 'forged' };
+
+// Base32 without look-alikes of the format itself: no equals sign, one letter case, because servers fold local parts.
+const alphabet = '0123456789abcdefghijklmnopqrstuv';
+const macChars = 6;
+const localBytesMax = 64;
+const dayMs = 86_400_000;
+/** Two characters of the alphabet. */
+const daysRound = 1024;
+
+/**
+ * `SRS0=mac=day=domain=local` of an ordinary sender; of one that was rewritten by somebody before us,
+ * `SRS1=mac=their-domain==…` with what they wrote, so that it grows no longer with each server. Undefined where the local
+ * part would be longer than RFC 5321 allows.
+ */
+export function rewriteSender(sender: string, ourDomain: string, { now, mac }: SrsOptions): string | undefined {
+  const parts = splitAddress(sender);
+  if (!parts) return undefined;
+  const local = srsLocal(parts, ourDomain, { now, mac });
+  return Buffer.byteLength(local) > localBytesMax || /["\s]/.test(local) ? undefined : `${local}@${ourDomain}`;
+}
+
+function srsLocal(
+  { local, domain }: { local: string; domain: string },
+  ourDomain: string,
+  { now, mac }: SrsOptions,
+): string {
+  const again = /^SRS([01])[=+-](.*)$/is.exec(local);
+  if (again?.[1] === '0') return signed('SRS1', [domain, `=${again[2] ?? ''}`].join('='), ourDomain, mac);
+  // SRS1=their-mac=first-domain==rest: only the server before us is left out, the first one is asked to reverse it.
+  const first = again?.[1] === '1' ? /^[^=]*=([^=]+=[=+-].*)$/s.exec(again[2] ?? '')?.[1] : undefined;
+  if (first !== undefined) return signed('SRS1', first, ourDomain, mac);
+  return signed('SRS0', `${dayText(now)}=${domain}=${local}`, ourDomain, mac);
+}
+
+const signed = (kind: 'SRS0' | 'SRS1', rest: string, ourDomain: string, mac: Mac): string =>
+  `${kind}=${macOf(kind, rest, ourDomain, mac)}=${rest}`;
+
+/** What the local part of an address of `ourDomain` holds; undefined where it has not the form of SRS. */
+export function reverseSrs(
+  local: string,
+  ourDomain: string,
+  { now, macs }: { now: number; macs: readonly Mac[] },
+): SrsPath | undefined {
+  const found = /^SRS([01])=([0-9a-v]{6})=(.+)$/is.exec(local);
+  if (!found) return undefined;
+  const kind = found[1] === '0' ? 'SRS0' : 'SRS1';
+  const given = Buffer.from((found[2] ?? '').toLowerCase());
+  const rest = found[3] ?? '';
+  const isOurs = macs.some((mac) => timingSafeEqual(given, Buffer.from(macOf(kind, rest, ourDomain, mac))));
+  if (!isOurs) return { kind: 'forged' };
+  if (kind === 'SRS1') {
+    const [, domain = '', theirs = ''] = /^([^=]+)=([=+-].*)$/s.exec(rest) ?? [];
+    return { kind: 'sender', sender: `SRS0${theirs}@${domain}` };
+  }
+  const [, day = '', domain = '', sender = ''] = /^([0-9a-v]{2})=([^=]+)=(.*)$/is.exec(rest) ?? [];
+  const age = (dayOf(now) - dayNumber(day) + daysRound) % daysRound;
+  return age > SRS_DAYS ? { kind: 'expired' } : { kind: 'sender', sender: `${sender}@${domain}` };
+}
+
+/** Over everything in one letter case: a server that changes the letter case of a local part does not make it another address. */
+function macOf(kind: string, rest: string, ourDomain: string, mac: Mac): string {
+  const digest = mac(Buffer.from(`${kind}=${rest}@${ourDomain}`.toLowerCase()));
+  let text = '';
+  for (let i = 0; i < macChars; i++) text += alphabet.charAt((digest[i] ?? 0) & 31);
+  return text;
+}
+
+const dayOf = (now: number): number => Math.floor(now / dayMs) % daysRound;
+
+const dayText = (now: number): string => alphabet.charAt(dayOf(now) >> 5) + alphabet.charAt(dayOf(now) & 31);
+
+const dayNumber = (text: string): number => {
+  const [high = '', low = ''] = text.toLowerCase();
+  return alphabet.indexOf(high) * 32 + alphabet.indexOf(low);
+};
