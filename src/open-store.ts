@@ -2,6 +2,7 @@
  * Opens and closes the Store: all that a command of the operator needs. It imports neither the server nor what reaches
  * other machines, because loading those is most of what such a command would cost.
  */
+import './connect-stores.ts';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { openBlobs, type Blobs } from './platform/blobs/index.ts';

@@ -1,3 +1,4 @@
+import './connect-features.ts';
 import { closeStore, openStore, type StoreOptions } from './open-store.ts';
 import { createApiCall } from './platform/api-call.ts';
 import { createGuardedFetch } from './platform/fetch/index.ts';

@@ -1,3 +1,5 @@
+import { countSegments } from '../features/audience/segments/index.ts';
+import { countDomains } from '../mail/domains/index.ts';
 import { foundTeam, getTeam, listOwnTeams, switchTeam, updateTeam } from '../tenancy/teams/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 import {
@@ -42,7 +44,15 @@ export const apiKeys = {
 } satisfies Partial<Operations>;
 
 export const usage = {
-  getUsage: async (ctx) => getUsage(ctx, { broadcasts: await countBroadcasts(ctx.store.db, ctx.teamId) }),
+  async getUsage(ctx) {
+    const { db } = ctx.store;
+    const [broadcasts, domains, segments] = await Promise.all([
+      countBroadcasts(db, ctx.teamId),
+      countDomains(db, ctx.teamId),
+      countSegments(db, ctx.teamId),
+    ]);
+    return getUsage(ctx, { broadcasts, domains, segments });
+  },
 } satisfies Partial<Operations>;
 
 /** Both wait for the requests this process has answered and not yet written: everyone reads what they just did. */

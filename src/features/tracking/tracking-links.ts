@@ -1,3 +1,4 @@
+import type { TrackingLinks } from '../../mail/compose/index.ts';
 import { nextTurn, stopwatch } from '../../platform/clock.ts';
 import { findLinkTargets } from '../../platform/text-thread/index.ts';
 import type { World } from '../../platform/world.ts';
@@ -19,13 +20,6 @@ import {
 import { isPreferenceLink } from '../audience/contacts/index.ts';
 import { trackingOwner, trackingOwnerAlone, type TrackingOwner } from '../../mail/domains/index.ts';
 import { emailRowsByIds } from '../../mail/emails/index.ts';
-
-/** What a domain wants to know of its mail, and the origin of the addresses that tell it. */
-export interface TrackingLinks {
-  origin: string;
-  opens: boolean;
-  clicks: boolean;
-}
 
 /** Number of links that are signed in one turn of the event loop; each costs a MAC. */
 const LINKS_A_TURN = 500;

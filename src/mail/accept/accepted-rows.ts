@@ -1,9 +1,9 @@
+import { findVersionContent } from './template-hooks.ts';
 import { creationTime } from '../../platform/ids.ts';
 import type { World } from '../../platform/world.ts';
 import { normalizeAddress, type Mailbox } from '../../protocol/address/index.ts';
 import type { Asked } from '../../protocol/dsn.ts';
 import { keyIdOf, type Ctx } from '../../tenancy/access/index.ts';
-import type { RunRow } from '../../features/automations/automation-runs/index.ts';
 import type { BlobLink, NewBlob } from '../../platform/blobs/index.ts';
 import { contentsPlacer, placeInFiles, type PlaceContents } from '../contents/index.ts';
 import {
@@ -22,7 +22,6 @@ import type { InSlices } from './keyed-limiter.ts';
 import type { Prepared } from './prepare.ts';
 import { isSpooled, messageContents, messageRow, type SubmittedFile } from './submitted-message.ts';
 import type { SharedBodyRow } from '../shared-bodies/index.ts';
-import { findVersionContent } from '../../features/templates/templates/index.ts';
 
 export interface AcceptedRows extends NewEmailRows {
   deliveries: DeliveryRow[];
@@ -42,7 +41,7 @@ export interface AcceptedAs {
   kind: 'transactional' | 'marketing' | 'notice';
   broadcastId?: string;
   /** The run of an automation that sends it, to its contact alone. */
-  run?: Pick<RunRow, 'contact_id' | 'depth' | 'automation_id'>;
+  run?: { contact_id: string; depth: number; automation_id: string };
   /** It holds a token of a person, which is no business of the team whose domain it is sent from. */
   isAccountMail?: boolean;
 }
@@ -243,7 +242,7 @@ export async function shareBodies(
   let left = SHARED_BYTES_MAX;
   for (const [versionId, emails] of groupByVersion(world, prepared)) {
     if (emails.length < 2) continue;
-    const content = await findVersionContent(world.db, versionId);
+    const content = await findVersionContent.call(world.db, versionId);
     // The template may have been deleted since it was rendered.
     if (!content) continue;
     const { html, text } = content;

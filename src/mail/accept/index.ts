@@ -12,3 +12,11 @@ export { idempotencyOf, type Idempotency } from './idempotency.ts';
 export { deleteExpiredAnswers } from './idempotency.store.ts';
 export { spoolMessage, type Spooled } from './submitted-message.ts';
 export { writeNotices, type NoticeOrder } from './delivery-notice.ts';
+export {
+  findVersionContent,
+  resolveTemplate,
+  type MergedTemplate,
+  type ResolvedTemplate,
+  type TemplateUse,
+} from './template-hooks.ts';
+export { countGrantSends } from './sending-limits.ts';

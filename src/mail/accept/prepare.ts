@@ -1,3 +1,4 @@
+import { resolveTemplate, type MergedTemplate, type ResolvedTemplate, type TemplateUse } from './template-hooks.ts';
 import type { SendEmailRequest } from '../../contract/index.ts';
 import { nextTurn } from '../../platform/clock.ts';
 import { invalidFields, refuse } from '../../platform/refusal.ts';
@@ -13,12 +14,6 @@ import {
   type DomainRow,
 } from '../domains/index.ts';
 import { readEmail, type CompleteEmailInput, type EmailDraft, type SharedBody } from '../emails/index.ts';
-import {
-  resolveTemplate,
-  type MergedTemplate,
-  type ResolvedTemplate,
-  type TemplateUse,
-} from '../../features/templates/templates/index.ts';
 import type { SubmittedMessage, Spooled, Passage } from './submitted-message.ts';
 import { parseHeaderMailbox, formatMailbox, type Mailbox } from '../../protocol/address/index.ts';
 import { mustBeWithinRecipients, mustBeAllowedBySandbox } from './sending-limits.ts';
@@ -52,7 +47,7 @@ export function createPrepare(world: World, sendingDomainOf: (ctx: Ctx) => Sendi
     const render = (use: TemplateUse): Promise<ResolvedTemplate> => {
       const key = JSON.stringify(use);
       let found = rendered.get(key);
-      if (!found) rendered.set(key, (found = resolveTemplate(world, ctx.teamId, use)));
+      if (!found) rendered.set(key, (found = resolveTemplate.call(world, ctx.teamId, use)));
       return found;
     };
     return async (input) => {

@@ -1,3 +1,4 @@
+import { defineHook } from '../../platform/hook.ts';
 import { refuse, type Refusal } from '../../platform/refusal.ts';
 import type { World } from '../../platform/world.ts';
 import { createSendSwitch } from '../../tenancy/instance/index.ts';
@@ -8,9 +9,14 @@ import type { EmailDraft } from '../emails/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { countUsage, planOf, usageOf, type UsageKind } from '../../tenancy/usage/index.ts';
 import { isoTime } from '../../platform/clock.ts';
-import { countSends } from '../../features/identity/oauth/index.ts';
 
 const DAY_MS = 24 * 3_600_000;
+
+/** Adds to the recipients that an app wrote to on a day, and returns their number. */
+export const countGrantSends =
+  defineHook<(tx: Executor, grantId: string, add: { day: number; count: number }) => Promise<number>>(
+    'countGrantSends',
+  );
 
 /** An app that may only send so much a day. */
 export interface CountedGrant {
@@ -60,7 +66,7 @@ export async function refuseBeyondGrants<One extends Item>(
   for (const [id, group] of groups) {
     if (id === undefined) continue;
     const count = group.reduce((sum, item) => sum + recipientsIn(item), 0);
-    const before = (await countSends(tx, id, { day, count })) - count;
+    const before = (await countGrantSends.call(tx, id, { day, count })) - count;
     let taken = 0;
     for (const item of group) {
       const wanted = recipientsIn(item);
@@ -68,7 +74,7 @@ export async function refuseBeyondGrants<One extends Item>(
       if (before + taken + wanted <= max) taken += wanted;
       else refusals.set(item, tooMany({ max, used: before + taken, wanted, until: (day + 1) * DAY_MS }));
     }
-    if (taken < count) await countSends(tx, id, { day, count: taken - count });
+    if (taken < count) await countGrantSends.call(tx, id, { day, count: taken - count });
   }
   return refusals;
 }
@@ -77,7 +83,7 @@ export async function refuseBeyondGrants<One extends Item>(
 export async function giveBack(tx: Executor, items: readonly Item[], now: number): Promise<void> {
   const day = Math.floor(now / DAY_MS);
   for (const item of items) {
-    if (item.grant) await countSends(tx, item.grant.id, { day, count: -recipientsIn(item) });
+    if (item.grant) await countGrantSends.call(tx, item.grant.id, { day, count: -recipientsIn(item) });
   }
 }
 

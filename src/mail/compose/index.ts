@@ -6,3 +6,4 @@
 export { type Batch, createComposer, type Composer } from './batch.ts';
 export { ContentChanged } from './pieces.ts';
 export { DomainRemoved, DomainUnverified, KeysChanged } from './signing-domains.ts';
+export { trackHtml, type TrackingLinks } from './track-html.ts';

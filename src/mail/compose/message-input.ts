@@ -1,3 +1,4 @@
+import { trackHtml } from './track-html.ts';
 import type { World } from '../../platform/world.ts';
 import { parseMailbox, type Mailbox } from '../../protocol/address/index.ts';
 import { signDkim, type DkimMessage } from '../../protocol/dkim/index.ts';
@@ -10,7 +11,6 @@ import {
 } from '../../protocol/mime/index.ts';
 import { makeText } from '../../platform/text-thread/index.ts';
 import type { AttachmentRow, EmailBody, EmailRow } from '../emails/index.ts';
-import { trackedHtml } from '../../features/tracking/index.ts';
 import type { SigningDomain } from './signing-domains.ts';
 import { createHash } from 'node:crypto';
 import type { Config } from '../../platform/config/index.ts';
@@ -118,7 +118,7 @@ async function htmlOf(
   if (!body?.html) return body?.html ?? undefined;
   if (!tracking) return body.html;
   const { id: emailId, domain_id: domainId, team_id: teamId } = row;
-  return trackedHtml(world, { emailId, domainId, teamId }, body.html, tracking);
+  return trackHtml.call(world, { emailId, domainId, teamId }, body.html, tracking);
 }
 
 /** A body as it is sent; the text is absent if the message has none. */

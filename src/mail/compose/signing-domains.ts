@@ -1,9 +1,9 @@
+import type { TrackingLinks } from './track-html.ts';
 import type { KeyObject } from 'node:crypto';
 import { stopwatch } from '../../platform/clock.ts';
 import type { World } from '../../platform/world.ts';
 import type { DkimKey } from '../../protocol/dkim/index.ts';
 import { dkimKeysOf, openDkimKey, sendingNames, type DkimKeyRow, type SendingName } from '../domains/index.ts';
-import type { TrackingLinks } from '../../features/tracking/index.ts';
 
 /** The domain that an email was accepted for is gone, and with it its keys. */
 export class DomainRemoved extends Error {}

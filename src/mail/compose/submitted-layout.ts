@@ -1,3 +1,4 @@
+import { trackHtml } from './track-html.ts';
 import type { World } from '../../platform/world.ts';
 import { sealArc, type ArcChain } from '../../protocol/arc.ts';
 import { signDkim } from '../../protocol/dkim/index.ts';
@@ -6,7 +7,6 @@ import { decodeText, readFields, type RawField, type TextPart } from '../../prot
 import { contentParts, DamagedContent } from '../contents/index.ts';
 import { findMessage, MESSAGE_BLOB, type EmailRow, type MessageRow } from '../emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
-import { trackedHtml } from '../../features/tracking/index.ts';
 import type { GiveBack } from '../../platform/fair-share/index.ts';
 import { dateOf, listReceiverHeaders } from './message-input.ts';
 import { blocksOf, ContentChanged, hashPieces, streamed } from './pieces.ts';
@@ -203,7 +203,7 @@ async function trackPart(
   const html = decodeText(await read(part.start, part.end), part);
   const links = { ...domain.tracking, opens: domain.tracking.opens && isFirst };
   const { id: emailId, domain_id: domainId, team_id: teamId } = row;
-  const tracked = await trackedHtml(world, { emailId, domainId, teamId }, html, links);
+  const tracked = await trackHtml.call(world, { emailId, domainId, teamId }, html, links);
   return tracked === html ? undefined : encodeText(isUnicode(part.charset) ? tracked : escaped(tracked));
 }
 

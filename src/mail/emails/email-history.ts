@@ -1,3 +1,4 @@
+import { defineHook } from '../../platform/hook.ts';
 import {
   isByMachine,
   LAST_EVENTS,
@@ -13,11 +14,6 @@ import {
 } from '../events/index.ts';
 import type { Executor, Page } from '../../platform/db/index.ts';
 import type { Ids } from '../../platform/ids.ts';
-import {
-  countClicks,
-  countOutcomes,
-  type BroadcastOutcome,
-} from '../../features/campaigns/broadcast-recipients/index.ts';
 import { advanceLastEvent, findEmail, type EmailRow } from './emails.store.ts';
 import { isoTime } from '../../platform/clock.ts';
 import { notFound } from '../../platform/refusal.ts';
@@ -45,6 +41,13 @@ export type EmailEvent = {
   /** It counts towards no rate by which broadcasts are held. */
   isExcused?: boolean;
 } & Happening<`email.${LastEvent | 'unsubscribed'}`>;
+
+/** Adds what happened to emails of broadcasts to their reports. */
+export const reportBroadcastEvents =
+  defineHook<(tx: Executor, ids: Ids, events: readonly EmailEvent[]) => Promise<void>>('reportBroadcastEvents');
+
+/** An email that is accepted is in the report of its broadcast from the beginning. */
+const BORN = new Set<string>(['email.queued', 'email.scheduled']);
 
 /**
  * Moves emails forward to the states of these events, and records the events. An email moves to a state at most once, so the
@@ -76,32 +79,9 @@ export async function recordEmailEvents(tx: Executor, ids: Ids, events: readonly
       return { ...event, ...envelope, isFirst: isFirst ?? moved.has(`${subjectId} ${event.type}`) };
     }),
   );
-  await reportToBroadcasts(tx, ids, events);
+  const reported = events.filter(({ email, type }) => email.broadcast_id !== null && !BORN.has(type));
+  if (reported.length > 0) await reportBroadcastEvents.call(tx, ids, reported);
 }
-
-async function reportToBroadcasts(tx: Executor, ids: Ids, events: readonly EmailEvent[]): Promise<void> {
-  const outcomes = events.filter(({ email, type }) => email.broadcast_id !== null && !BORN.has(type)).map(outcomeOf);
-  if (outcomes.length === 0) return;
-  await countOutcomes(tx, ids, outcomes);
-  await countClicks(tx, () => ids.uuid(), outcomes);
-}
-
-/** An email that is accepted is in the report from the beginning. */
-const BORN = new Set<string>(['email.queued', 'email.scheduled']);
-
-function outcomeOf(event: EmailEvent): BroadcastOutcome {
-  const outcome = {
-    emailId: event.email.id,
-    type: event.type,
-    isMachine: isByMachine(event),
-    isExcused: event.isExcused ?? false,
-  };
-  if (event.type === 'email.clicked') return { ...outcome, link: event.data.click.link };
-  if (event.type === 'email.bounced') return { ...outcome, bounce: BOUNCES[event.data.bounce.type] };
-  return outcome;
-}
-
-const BOUNCES = { Permanent: 'permanent', Transient: 'transient', Undetermined: 'undetermined' } as const;
 
 /** Everything that happened to an email, newest first. */
 export async function listEmailEvents(ctx: Ctx, emailId: string, page: Page) {

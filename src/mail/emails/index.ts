@@ -14,6 +14,7 @@ export {
   listEmailEvents,
   storyOf,
   recordEmailEvents,
+  reportBroadcastEvents,
   type EmailEvent,
   type EventEmail,
 } from './email-history.ts';
@@ -33,7 +34,7 @@ export {
   ATTACHMENT_BLOB,
   type SharedBody,
 } from './email-bodies.ts';
-export { isWithheld, presentEnvelope, getEmail, listEmails, readCreatedRange } from './read-emails.ts';
+export { isWithheld, presentEnvelope, getEmail, listEmails } from './read-emails.ts';
 export {
   readEmail,
   RECIPIENTS_MAX,

@@ -1,3 +1,4 @@
+import { defineHook } from '../../platform/hook.ts';
 import { pageOf, pageSql, pageValues, textsIn, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
 import { timeOfId, type Ids } from '../../platform/ids.ts';
 import { countEvents } from './metric-counts.store.ts';
@@ -72,13 +73,18 @@ export async function eventPage(
   return { rows: found.rows.map(readEvent), hasMore: found.hasMore };
 }
 
-/**
- * Takes away what was recorded of a subject that is being erased, and answers which events those were: endpoints that were
- * not told yet are told the types and the times.
- */
-export async function eraseEventsOf(tx: Executor, subjectId: string): Promise<string[]> {
+/** Erases what endpoints would still be told of events that were erased: types and times remain. */
+export const eraseOfEndpoints =
+  defineHook<(tx: Executor, teamId: string, eventIds: readonly string[]) => Promise<void>>('eraseOfEndpoints');
+
+/** Erases what was recorded of a subject of a team; endpoints that were not told yet are told the types and the times. */
+export async function eraseEventsOf(tx: Executor, teamId: string, subjectId: string): Promise<void> {
   const rows = await tx.all<{ id: string }>('delete from events where subject_id = ? returning id', [subjectId]);
-  return rows.map((row) => row.id);
+  await eraseOfEndpoints.call(
+    tx,
+    teamId,
+    rows.map((row) => row.id),
+  );
 }
 
 /** Those of these events that stand; on PostgreSQL a transaction that erases them waits for the end of the transaction. */

@@ -6,6 +6,7 @@
  */
 export {
   eraseEventsOf,
+  eraseOfEndpoints,
   holdEvents,
   eventPage,
   eventsByIds,

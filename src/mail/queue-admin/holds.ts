@@ -1,3 +1,5 @@
+import type { Executor } from '../../platform/db/index.ts';
+import { defineHook } from '../../platform/hook.ts';
 import type { BodyOf } from '../../contract/index.ts';
 import { isoTime, nextTurn } from '../../platform/clock.ts';
 import type { Page, Db } from '../../platform/db/index.ts';
@@ -21,7 +23,6 @@ import {
   type HoldRow,
   type Selection,
 } from '../queue/index.ts';
-import { mailHoldsAmong } from '../../features/campaigns/broadcasts/index.ts';
 import { settleDropped } from '../settle/index.ts';
 import { domainToASCII } from 'node:url';
 
@@ -40,9 +41,13 @@ async function wakeAll({ db, clock }: { db: Db } & Pick<Store, 'clock'>, holdId:
 
 const DROPPED_AT_ONCE = 200;
 
+/** Finds out whether a broadcast holds its mail, and whether it was canceled since. */
+export const findBroadcastHold =
+  defineHook<(db: Executor, broadcastId: string) => Promise<{ is_canceled: number } | undefined>>('findBroadcastHold');
+
 /** Behind a resume or a cancel: the mail that the hold of a broadcast keeps goes on, or is taken out of the queue. */
 export async function freeBroadcastMail(world: World, broadcastId: string): Promise<number> {
-  const [hold] = await mailHoldsAmong(world.db, [broadcastId]);
+  const hold = await findBroadcastHold.call(world.db, broadcastId);
   if (!hold) return wakeAll(world, broadcastId);
   return hold.is_canceled === 1 ? dropMailOf(world, broadcastId) : 0;
 }

@@ -3,6 +3,13 @@
  * A word holds beside claims that are under way: each of them is either before it or after it, and what was begun is
  * never touched.
  */
-export { createHold, listHolds, releaseEndedHolds, releaseHold, freeBroadcastMail } from './holds.ts';
+export {
+  createHold,
+  listHolds,
+  releaseEndedHolds,
+  releaseHold,
+  freeBroadcastMail,
+  findBroadcastHold,
+} from './holds.ts';
 export { dropWaiting, retryWaiting, listWaiting, readQueuedEmail } from './waiting-mail.ts';
 export { readQueue } from './read-queue.ts';

@@ -5,12 +5,13 @@
  */
 export { createQueue, type Queue, type QueueOptions, createContentionGauge } from './queue.ts';
 export type { Settle, Tried } from './carry.ts';
-export type { Outcome, ClaimedDelivery } from './rules.ts';
+export { findEmailsOfLeft, type Outcome, type ClaimedDelivery, type DeliveryToContact } from './rules.ts';
 export { openHandOffLog, type HandOffLog } from './hand-off-log.ts';
 export { pendingDeliveries } from './pending-deliveries.ts';
 export { recoverDeliveries } from './recover.ts';
 export { isMarketing, laneNumber } from './lanes.ts';
 export {
+  COVER_MAIL,
   findHoldOn,
   holdsById,
   holdPage,

@@ -12,7 +12,6 @@ import {
 } from '../../platform/db/index.ts';
 import type { DeliveryRow } from './deliveries.store.ts';
 import { laneSql } from './lanes.ts';
-import { COVER_MAIL } from '../../features/campaigns/broadcasts/index.ts';
 
 /**
  * The queue as an operator reads and changes it. No index is kept for that, because every delivery would pay for it: the
@@ -305,6 +304,9 @@ export const holdsInForce = (db: Executor): Promise<(Selection & { id: string; r
 interface HoldOnMail extends Pick<HoldRow, 'id' | 'value' | 'reason'> {
   kind: SelectionKind | 'broadcast_id';
 }
+
+/** Reasons of a held broadcast that also hold its mail which is in the queue already. */
+export const COVER_MAIL = "('bounces', 'complaints', 'restored')";
 
 /** The same with those of these broadcasts that are held themselves, in one statement. Such a hold has the id of its broadcast. */
 export function holdsOnMail(db: Executor, broadcastIds: readonly string[]): Promise<HoldOnMail[]> {

@@ -15,7 +15,7 @@ import {
   type ReceivedEmailRow,
 } from '../received-emails/index.ts';
 import { planOf, storageOf, addStorage, countUsage, lockStorage } from '../../tenancy/usage/index.ts';
-import { forInboxes, putIntoThreads, type ForInboxes, type StoredForInboxes } from './inbox-threading.ts';
+import { forInboxes, putIntoInboxes, type ForInboxes, type StoredForInboxes } from './for-inboxes.ts';
 import { letGoLarge } from './message-content.ts';
 import type { InboundMessage } from './inbound-message.ts';
 import { recordEvents, type NewEvent, type ReceivedData } from '../events/index.ts';
@@ -371,7 +371,7 @@ async function writeAll(world: World, tx: Executor, messages: OfAllTeams[]): Pro
       return { teamId, subjectId: id, at, type: 'email.received', data: receivedData(rows) };
     }),
   );
-  await putIntoThreads(world, tx, stored);
+  await putIntoInboxes.call(world, tx, stored);
   return messages.map((message) => message.teams.map((one) => written.get(one) ?? { id: one.email.id, isKept: false }));
 }
 

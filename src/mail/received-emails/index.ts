@@ -19,6 +19,7 @@ export {
   receivedBefore,
   receivedByIds,
   receivedIdsAmong,
+  removeFromInboxes,
   removeReceivedRows,
   type DroppedReason,
   type NotForwarded,

@@ -22,7 +22,6 @@ import { contentIdsIn, embedImages, imageDataUrl } from '../../protocol/safe-htm
 import { readContent } from '../contents/index.ts';
 import { isoTime } from '../../platform/clock.ts';
 import { eraseEventsOf } from '../events/index.ts';
-import { erasePayloads } from '../../features/webhooks/endpoints/index.ts';
 
 /** Of all pictures of an email together: an answer is held in memory as a whole. */
 const IMAGE_BYTES_MAX = 10 * 1024 * 1024;
@@ -58,7 +57,7 @@ async function withInlineImages(
 export async function deleteReceivedEmail({ store, teamId }: Ctx, id: string) {
   const gone = await store.db.tx(async (tx) => {
     const removed = await removeReceivedRows(tx, teamId, [id]);
-    if (removed.length > 0) await erasePayloads(tx, teamId, await eraseEventsOf(tx, id));
+    if (removed.length > 0) await eraseEventsOf(tx, teamId, id);
     return removed;
   });
   const [email] = gone;

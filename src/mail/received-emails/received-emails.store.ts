@@ -1,3 +1,4 @@
+import { defineHook } from '../../platform/hook.ts';
 import {
   pageOf,
   pageSql,
@@ -10,7 +11,6 @@ import {
   type Page,
 } from '../../platform/db/index.ts';
 import { insertContents, removeContents, type ContentRow, type FileRow } from '../contents/index.ts';
-import { removeInboxEmails } from '../../features/inbox/inbox-rows/index.ts';
 import { addStorage, lockStorage } from '../../tenancy/usage/index.ts';
 import { senderKey, senderKeyStart } from './sender-key.ts';
 
@@ -239,6 +239,10 @@ export const findReceivedAttachment = (
 ): Promise<ReceivedAttachmentRow | undefined> =>
   db.get<ReceivedAttachmentRow>('select * from received_attachments where received_id = ? and id = ?', [emailId, id]);
 
+/** Takes received emails that are deleted out of the inboxes they are in. */
+export const removeFromInboxes =
+  defineHook<(tx: Executor, ids: readonly string[]) => Promise<void>>('removeFromInboxes');
+
 /**
  * Takes emails of one team away with all they have and gives their storage back; answers those that were there, with
  * whether the blob store has something of theirs.
@@ -264,7 +268,7 @@ export async function removeReceivedRows(
   await addStorage(tx, teamId, -freed);
   const inRows = await removeContents(tx, goneIds);
   // Files of drafts that go with their thread are left to the daily sweep.
-  await removeInboxEmails(tx, goneIds);
+  await removeFromInboxes.call(tx, goneIds);
   return goneIds.map((id) => ({ id, hasFiles: !inRows.has(id) }));
 }
 

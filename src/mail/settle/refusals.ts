@@ -1,8 +1,8 @@
+import { isReported, type Refusals } from '../../platform/finding.ts';
 import { isSimulatorDomain } from '../../platform/config/index.ts';
 import { replyRules } from '../../platform/reply-rules/index.ts';
 import type { World } from '../../platform/world.ts';
 import { CAUSES, findProvider, replyText, type ReplyCause } from '../../protocol/smtp-reply/index.ts';
-import { isReported, type Refusals } from '../../features/operations/findings/index.ts';
 import { cutText } from '../deliver/index.ts';
 import type { DeliveryRow, Outcome } from '../queue/index.ts';
 import { causeFor } from './conclude.ts';

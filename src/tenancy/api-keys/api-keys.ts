@@ -1,7 +1,7 @@
+import { defineHook } from '../../platform/hook.ts';
 import type { CreateApiKeyRequest } from '../../contract/index.ts';
 import { invalidFields, refuse, notFound } from '../../platform/refusal.ts';
 import { keyIdOf, type Ctx, type Permission, type Actor, type Identity } from '../access/index.ts';
-import { findDomain } from '../../mail/domains/index.ts';
 import type { Executor, Page } from '../../platform/db/index.ts';
 import { hashToken, newToken } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store.ts';
@@ -196,6 +196,10 @@ function presentApiKey(row: ApiKeyRow) {
   };
 }
 
+/** Tells whether a team has a verified domain of this id. */
+export const isVerifiedDomain =
+  defineHook<(tx: Executor, teamId: string, domainId: string) => Promise<boolean>>('isVerifiedDomain');
+
 export async function createApiKey(ctx: Ctx, input: CreateApiKeyRequest) {
   const permission = input.permission ?? 'full_access';
   // The letter case of a UUID means nothing (RFC 9562 §4); SQLite compares it as text.
@@ -207,8 +211,7 @@ export async function createApiKey(ctx: Ctx, input: CreateApiKeyRequest) {
   }
   return ctx.store.db.tx(async (tx) => {
     if (domainId !== null) {
-      const domain = await findDomain(tx, ctx.teamId, domainId);
-      if ((domain?.verified_at ?? null) === null) {
+      if (!(await isVerifiedDomain.call(tx, ctx.teamId, domainId))) {
         throw refuse('validation_error', {
           status: 422,
           say: `domain_id must be the id of a verified domain of this team; got ${domainId}.`,

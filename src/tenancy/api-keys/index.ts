@@ -5,6 +5,7 @@
 export {
   createAuthentication,
   createApiKey,
+  isVerifiedDomain,
   createKeyUse,
   deleteApiKey,
   issueApiKey,

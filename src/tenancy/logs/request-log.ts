@@ -1,3 +1,4 @@
+import { readCreatedRange } from '../../platform/created-range.ts';
 import { isDatabaseSetback, mustBeAlone, type Page } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store.ts';
 import { insertLogs, findLog, listLogRows, logRowsEnding, type LogRow, type LogListRow } from './logs.store.ts';
@@ -6,7 +7,6 @@ import { isoTime } from '../../platform/clock.ts';
 import { timeOfId } from '../../platform/ids.ts';
 import { notFound } from '../../platform/refusal.ts';
 import type { Ctx } from '../access/index.ts';
-import { readCreatedRange } from '../../mail/emails/index.ts';
 
 /** Where answered requests are noted. No request waits for it, and it never grows without bound. */
 export interface RequestLog {

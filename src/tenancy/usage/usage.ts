@@ -1,24 +1,26 @@
 import type { UsageObject } from '../../contract/index.ts';
 import { monthlyLimitOf, planNamed, type Plan } from '../../platform/config/index.ts';
 import type { Ctx } from '../access/index.ts';
-import { countDomains } from '../../mail/domains/index.ts';
-import { countSegments } from '../../features/audience/segments/index.ts';
 import { storageOf, contactCount, usageOf, planCodeOf, type Counts } from './usage.store.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal.ts';
 import type { Store } from '../../platform/store.ts';
 import { suspendedAmong } from '../teams/index.ts';
 
-/** How many broadcasts there are is the broadcasts' to say, and those know the plan. */
-export async function getUsage(ctx: Ctx, { broadcasts }: { broadcasts: number }): Promise<UsageObject> {
+/** What mail and features count for a team. */
+export interface CountsOfOthers {
+  broadcasts: number;
+  domains: number;
+  segments: number;
+}
+
+export async function getUsage(ctx: Ctx, { broadcasts, domains, segments }: CountsOfOthers): Promise<UsageObject> {
   const { store, teamId } = ctx;
   const now = store.clock.now();
-  const [plan, usage, domains, contacts, segments, stored] = await Promise.all([
+  const [plan, usage, contacts, stored] = await Promise.all([
     planOf(store, store.db, teamId),
     usageOf(store.db, teamId, now),
-    countDomains(store.db, teamId),
     contactCount(store.db, teamId),
-    countSegments(store.db, teamId),
     storageOf(store.db, teamId),
   ]);
   const { day, month } = endsOf(now);

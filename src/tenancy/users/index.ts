@@ -7,6 +7,7 @@ export {
   readUserEmail,
   disableUser,
   enableUser,
+  revokeGrants,
   findNamedUser,
   mustNotBeDisabled,
   type DisabledUser,

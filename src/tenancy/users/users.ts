@@ -1,10 +1,10 @@
+import { defineHook } from '../../platform/hook.ts';
 import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
 import { invalidField, invalidFields, notFound, refuse } from '../../platform/refusal.ts';
 import type { Store } from '../../platform/store.ts';
 import { parseMailbox, normalizeAddress } from '../../protocol/address/index.ts';
 import { insertUser, findUserByEmailKey, lockUser, setDisabled, type UserRow } from './users.store.ts';
 import { withdrawAllInvitationsOf } from '../members/index.ts';
-import { revokeGrantsOfUser } from '../../features/identity/oauth/index.ts';
 import { endSessionsOf } from '../session-rows/index.ts';
 import { isoTime } from '../../platform/clock.ts';
 
@@ -108,6 +108,9 @@ export const disableUser = (store: Store, email: string): Promise<DisabledUser> 
 
 export const enableUser = (store: Store, email: string): Promise<UserRow> => setState(store, email, null);
 
+/** Ends whatever apps may do for a person whom an operator disables. */
+export const revokeGrants = defineHook<(tx: Executor, userId: string, at: number) => Promise<unknown>>('revokeGrants');
+
 async function setState({ db }: Store, email: string, at: number | null): Promise<DisabledUser> {
   const { id } = await findNamedUser(db, email);
   return db.tx(async (tx) => {
@@ -121,7 +124,7 @@ async function setState({ db }: Store, email: string, at: number | null): Promis
     // Also when enabled: one that was begun at the very moment of the disabling must not come to life.
     await endSessionsOf(tx, id);
     const withdrawn = await withdrawAllInvitationsOf(tx, id);
-    if (at !== null) await revokeGrantsOfUser(tx, id, { at, reason: 'operator' });
+    if (at !== null) await revokeGrants.call(tx, id, at);
     return { ...user, disabled_at: at, invitations_withdrawn: withdrawn };
   });
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { resolveTemplate, type TemplateUse } from '../../../src/features/templates/templates/index.ts';
+import { resolveTemplate } from '../../../src/features/templates/templates/index.ts';
+import type { TemplateUse } from '../../../src/mail/accept/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;

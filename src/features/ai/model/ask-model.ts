@@ -5,7 +5,7 @@ import type { PostAnswer } from '../../../platform/fetch/index.ts';
 import type { World } from '../../../platform/world.ts';
 import { callerGone } from '../../../tenancy/access/index.ts';
 import { promptOf, TRY_AGAIN, type AnswerForm, type Task } from './model-tasks.ts';
-import { findingOf, type Finding } from '../../operations/findings/index.ts';
+import { findingOf, type Finding } from '../../../platform/finding.ts';
 
 /**
  * Chat completions as OpenAI made them and many others speak them. No number of tokens and no temperature is sent: servers differ

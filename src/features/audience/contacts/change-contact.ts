@@ -1,3 +1,4 @@
+import { defineHook } from '../../../platform/hook.ts';
 import type { CreateContactRequest, UpdateContactRequest } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { refuse, notFound } from '../../../platform/refusal.ts';
@@ -35,9 +36,6 @@ import { joinSegments } from './segment-members.ts';
 import { newContact, tellOf, writeChange, contactData } from './write-contact.ts';
 import { addValues, removeValues, removeSomeValues } from './values.store.ts';
 import { eraseEventsOf, recordEvents } from '../../../mail/events/index.ts';
-import { eraseRunsOf } from '../../automations/automation-runs/index.ts';
-import { eraseRecipient } from '../../campaigns/broadcast-recipients/index.ts';
-import { erasePayloads } from '../../webhooks/endpoints/index.ts';
 import { nextTurn } from '../../../platform/clock.ts';
 
 /** Few enough that what stands in line behind a batch does not notice it. */
@@ -59,6 +57,12 @@ export async function clearDeleted(store: Store): Promise<void> {
   }
 }
 
+/** Erases a contact from what other features know of it. */
+export const eraseContactElsewhere =
+  defineHook<
+    (tx: Executor, contact: { teamId: string; contactId: string; emailKey: string; at: number }) => Promise<void>
+  >('eraseContactElsewhere');
+
 /**
  * Erases a contact: its row, its values, what it chose, what was recorded of it, and its address in the reports of
  * broadcasts. Its consent records, its rows there, and when its address was asked about a topic, stay, as they know a hash alone; the last event shows it to the team's endpoints as it was.
@@ -73,9 +77,8 @@ export async function deleteContact({ store, teamId }: Ctx, name: string, segmen
     await removeMemberships(tx, row.id);
     await removeChoicesOf(tx, row.id);
     await removeConfirmationsOf(tx, row.id);
-    await eraseRunsOf(tx, row.id, store.clock.now());
-    await eraseRecipient(tx, teamId, row.email_key);
-    await erasePayloads(tx, teamId, await eraseEventsOf(tx, row.id));
+    await eraseContactElsewhere.call(tx, { teamId, contactId: row.id, emailKey: row.email_key, at: store.clock.now() });
+    await eraseEventsOf(tx, teamId, row.id);
     await recordEvents(tx, store.ids, [
       { teamId, type: 'contact.deleted', subjectId: row.id, data, at: store.clock.now() },
     ]);

@@ -14,7 +14,14 @@ export {
   membersPage,
 } from './segment-members.ts';
 export { exportContacts, type ExportFormat } from './export-contacts.ts';
-export { clearDeleted, createAudienceContact, createContact, deleteContact, updateContact } from './change-contact.ts';
+export {
+  clearDeleted,
+  createAudienceContact,
+  createContact,
+  deleteContact,
+  eraseContactElsewhere,
+  updateContact,
+} from './change-contact.ts';
 export {
   getAudienceContact,
   getContact,

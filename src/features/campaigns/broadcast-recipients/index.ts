@@ -1,6 +1,6 @@
 /**
  * Whom a broadcast went to and what came of it: one row an address, so that an address gets a broadcast once, whatever
- * becomes of its contact. It knows neither the broadcasts nor the emails; both hand in what happened.
+ * becomes of its contact. It does not know the broadcasts.
  */
 export {
   contactsOfEmails,
@@ -19,6 +19,8 @@ export {
   removeLinks,
   removeRecipients,
 } from './broadcast-recipients.store.ts';
+export { findLeftEmails } from './left-contacts.ts';
+export { reportEmailEvents } from './report-events.ts';
 export { clicksOf, linksPage, type LinkClicks, type LinkRow } from './links.store.ts';
 export { countClicks } from './links.store.ts';
 export { countOutcomes, countsOf, judgedCountsOf, type BroadcastCounts, type JudgedCounts } from './outcomes.store.ts';

@@ -1,9 +1,7 @@
+import { COVER_MAIL } from '../../../mail/queue/index.ts';
 import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
 import { nextTurn } from '../../../platform/clock.ts';
 import { earliestAt, type When } from './send-time.ts';
-
-/** Reasons that hold a broadcast's accepted mail as well as its pages. */
-export const COVER_MAIL = "('bounces', 'complaints', 'restored')";
 
 /** Reason that holds an approved broadcast whose segment has more contacts than a person approved. */
 export const AUDIENCE_GROWN = 'audience_grown';

@@ -71,7 +71,6 @@ export {
   endedReport,
   forgetReport,
   AUDIENCE_GROWN,
-  COVER_MAIL,
   countRestored,
   holdForOutcome,
   holdRestored,
@@ -82,3 +81,4 @@ export {
   type JudgedRow,
   type MailHold,
 } from './broadcasts.store.ts';
+export { hasGrown } from './audience-growth.ts';

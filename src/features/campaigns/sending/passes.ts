@@ -1,6 +1,6 @@
+import { hasGrown } from '../broadcasts/index.ts';
 import type { World } from '../../../platform/world.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
-import { hasGrown } from '../../identity/approvals/index.ts';
 import {
   beginBroadcast,
   beginPass,

@@ -1,8 +1,8 @@
+import { hasGrown } from '../broadcasts/index.ts';
 import { Refusal } from '../../../platform/refusal.ts';
 import type { World } from '../../../platform/world.ts';
 import { parseAddress, parseMailbox, type Mailbox } from '../../../protocol/address/index.ts';
 import { formatListId } from '../../../protocol/mime/index.ts';
-import { hasGrown } from '../../identity/approvals/index.ts';
 import {
   insertRecipients,
   recipientsAmong,

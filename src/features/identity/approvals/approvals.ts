@@ -1,3 +1,4 @@
+import { hasGrown } from '../../campaigns/broadcasts/index.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import { refuse, Refusal, notFound } from '../../../platform/refusal.ts';
 import type { Store } from '../../../platform/store.ts';
@@ -27,7 +28,6 @@ import {
   changedBy,
   BROADCAST_TEXTS,
   CONTENT_BYTES_MAX,
-  hasGrown,
   readCall,
   type HeldFile,
   type ProposedCall,

@@ -21,7 +21,6 @@ export {
   ANY_CONTACTS,
   BROADCAST_TEXTS,
   FILTERED,
-  hasGrown,
   type Content,
   type Look,
   type Looked,

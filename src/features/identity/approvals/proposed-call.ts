@@ -92,13 +92,6 @@ export const FILTERED = 'contacts of a filter';
  */
 export const BROADCAST_TEXTS = 'texts of broadcasts';
 
-/**
- * Returns whether a broadcast would reach more contacts than the person was shown. Contacts sign up all the time, so a
- * growth by a tenth, rounded up, is accepted.
- */
-export const hasGrown = (before: number | null, now: number | undefined): boolean =>
-  before !== null && now !== undefined && now > before + Math.ceil(before / 10);
-
 const ofTemplate = (ctx: Ctx, path: ProposedCall['path']) => getTemplate(ctx, String(path['template']));
 const ofBroadcast = (ctx: Ctx, path: ProposedCall['path']) => getBroadcast(ctx, String(path['broadcast_id']));
 const ofInbox = (ctx: Ctx, path: ProposedCall['path']) => inboxNamed(ctx, String(path['inbox']));

@@ -4,7 +4,6 @@ import type { Executor } from '../../../platform/db/index.ts';
 import { invalidField, notFound } from '../../../platform/refusal.ts';
 import { parseIsoTime } from '../../../protocol/iso-time.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
-import { erasePayloads } from '../../webhooks/endpoints/index.ts';
 import {
   assigneesAmong,
   labelsOfThreads,
@@ -183,7 +182,7 @@ export async function deleteInboxThread(ctx: Ctx, named: string, threadId: strin
   const inbox = await inboxNamed(ctx, named);
   const files = await store.db.tx(async (tx) => {
     if (!(await lockThread(tx, inbox.id, threadId))) throw notFound('Thread');
-    await erasePayloads(tx, teamId, await eraseEventsOf(tx, threadId));
+    await eraseEventsOf(tx, teamId, threadId);
     return removeThreadRows(tx, [threadId]);
   });
   // After the commit: a crash in between leaves files without a row, which the daily sweep finds.

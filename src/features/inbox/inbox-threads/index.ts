@@ -12,3 +12,4 @@ export {
 } from './read-threads.ts';
 export { deleteInboxThread, updateInboxThread, changeThreadLabels } from './change-thread.ts';
 export { indexInboxes, searchInboxThreads } from './search-threads.ts';
+export { putIntoThreads } from './put-into-threads.ts';

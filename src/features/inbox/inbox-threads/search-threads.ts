@@ -1,3 +1,4 @@
+import { readCreatedRange } from '../../../platform/created-range.ts';
 import type { QueryOf } from '../../../contract/index.ts';
 import { nextTurn } from '../../../platform/clock.ts';
 import type { Page } from '../../../platform/db/index.ts';
@@ -9,7 +10,6 @@ import {
   foldForSearch,
   gramOfTeam,
   gramsToFind,
-  readCreatedRange,
   stretchesToLookAt,
   addGrams,
   EMAILS_A_BLOCK,

@@ -2,7 +2,7 @@ import type { AnswerOf } from '../../../contract/index.ts';
 import type { Store } from '../../../platform/store.ts';
 import * as rows from './examinations.store.ts';
 import type { DiskSample } from './examinations.store.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from '../../../platform/finding.ts';
 
 type Presented = AnswerOf<'getOperatorFindings'>['checks'][number];
 export type CheckName = Presented['name'];

@@ -1,6 +1,6 @@
 import type { Executor } from '../../../platform/db/index.ts';
 import { uuidsIn } from '../../../platform/db/index.ts';
-import { COUNTED_MAX } from './finding.ts';
+import { COUNTED_MAX } from '../../../platform/finding.ts';
 
 /** All teams where none is given. */
 interface Whose {

@@ -4,8 +4,8 @@
  * however much mail, and however many webhooks and domains, there are beside those in trouble.
  */
 export { certificateFindings, relayFindings } from './installation-findings.ts';
-export { isReported, refusalFindings } from './refusal-findings.ts';
-export { findingOf, gravestFirst, severityOf, type Finding, type Refusals } from './finding.ts';
+export { refusalFindings } from './refusal-findings.ts';
+export { findingOf, gravestFirst, severityOf, type Finding, type Refusals } from '../../../platform/finding.ts';
 export {
   lookAtInstallation,
   lookAtTeam,

@@ -1,7 +1,7 @@
 import { isoTime } from '../../../platform/clock.ts';
 import type { Store } from '../../../platform/store.ts';
 import { backupsTooOldSince, readBackupNotes } from '../../../tenancy/instance/index.ts';
-import { findingOf, type Finding } from './finding.ts';
+import { findingOf, type Finding } from '../../../platform/finding.ts';
 import type { CertificateStanding } from '../../../platform/server-tls.ts';
 
 const DAY_MS = 86_400_000;

@@ -7,7 +7,15 @@ import { listDamaged } from '../../../mail/contents/index.ts';
 import { hasUsers } from '../../../tenancy/users/index.ts';
 import { backupFindings } from './installation-findings.ts';
 import { lastExaminations, type Checked } from './examinations.ts';
-import { COUNTED_MAX, findingOf, gravestFirst, isProven, KNOWN, severityOf, type Finding } from './finding.ts';
+import {
+  COUNTED_MAX,
+  findingOf,
+  gravestFirst,
+  isProven,
+  KNOWN,
+  severityOf,
+  type Finding,
+} from '../../../platform/finding.ts';
 import { missedPayments, oldestDue } from './findings.store.ts';
 import { liveNodes, type NodeReport } from './node-report.ts';
 import { findRefusedDomains } from './refusal-findings.ts';

@@ -1,5 +1,5 @@
 import type { Store } from '../../../platform/store.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from '../../../platform/finding.ts';
 import {
   forgetReport,
   forgetReportsBefore,

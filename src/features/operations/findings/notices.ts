@@ -2,7 +2,7 @@ import type { Executor } from '../../../platform/db/index.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import type { Store } from '../../../platform/store.ts';
 import { forgetExaminations } from './examinations.store.ts';
-import { severityOf, type Finding, type FindingCode } from './finding.ts';
+import { severityOf, type Finding, type FindingCode } from '../../../platform/finding.ts';
 import { presentFinding } from './look.ts';
 import * as store from './notices.store.ts';
 

@@ -1,7 +1,13 @@
 import { isoTime } from '../../../platform/clock.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { ReplyCause } from '../../../protocol/smtp-reply/index.ts';
-import { findingOf, type Finding, type OperatorCause, type OwnerCause, type Refusals } from './finding.ts';
+import {
+  findingOf,
+  type Finding,
+  type OperatorCause,
+  type OwnerCause,
+  type Refusals,
+} from '../../../platform/finding.ts';
 import { readDomainNames } from './findings.store.ts';
 
 interface Remedy {
@@ -52,12 +58,7 @@ const FOR_OWNER: Readonly<Record<OwnerCause, Remedy>> = {
   },
 };
 
-const isOperatorCause = (cause: ReplyCause): cause is OperatorCause => Object.hasOwn(FOR_OPERATOR, cause);
 const isOwnerCause = (cause: ReplyCause): cause is OwnerCause => Object.hasOwn(FOR_OWNER, cause);
-
-/** Whether refusals for a cause are a finding. */
-export const isReported = (cause: ReplyCause): cause is OperatorCause | OwnerCause =>
-  isOperatorCause(cause) || isOwnerCause(cause);
 
 /**
  * Reports what a process knows of refusals: a finding for each cause that the operator has to end, and one that has with it

@@ -3,7 +3,7 @@ import type { Store } from '../../../platform/store.ts';
 import { parseFilter, type Declared } from '../../../protocol/contact-filter/index.ts';
 import { createSendSwitch, sendSwitchMovedAt } from '../../../tenancy/instance/index.ts';
 import { declaredFor, withoutLost } from '../../audience/segments/index.ts';
-import { COUNTED_MAX, findingOf, type Finding } from './finding.ts';
+import { COUNTED_MAX, findingOf, type Finding } from '../../../platform/finding.ts';
 import {
   broadcastsDue,
   broadcastsToFilters,

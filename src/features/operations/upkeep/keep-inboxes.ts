@@ -10,7 +10,6 @@ import {
   wakingThreads,
 } from '../../inbox/inbox-rows/index.ts';
 import { isUnconfirmedCopy } from '../../../tenancy/instance/index.ts';
-import { erasePayloads } from '../../webhooks/endpoints/index.ts';
 
 const TRASH_DAYS = 30;
 const DAY_MS = 86_400_000;
@@ -70,7 +69,7 @@ async function emptyTrash(store: Store): Promise<number> {
     const now = await lockThread(tx, thread.inbox_id, thread.id);
     // Somebody may have taken it out, or written to it.
     if (!now || now.trashed_at === null || Number(now.trashed_at) >= before) return [];
-    await erasePayloads(tx, thread.team_id, await eraseEventsOf(tx, thread.id));
+    await eraseEventsOf(tx, thread.team_id, thread.id);
     return removeThreadRows(tx, [thread.id]);
   });
   for (const draft of files) await store.blobs.remove(draft);

@@ -23,12 +23,4 @@ export {
   type PublishedVersion,
 } from './published-versions.ts';
 export { findTemplate } from './templates.store.ts';
-export {
-  resolveTemplate,
-  textTasks,
-  type MergedTemplate,
-  type ResolvedTemplate,
-  type TemplateUse,
-  readValues,
-  valueFaults,
-} from './resolve-template.ts';
+export { resolveTemplate, textTasks, readValues, valueFaults } from './resolve-template.ts';

@@ -1,3 +1,4 @@
+import type { ResolvedTemplate, TemplateUse } from '../../../mail/accept/index.ts';
 import type { Db } from '../../../platform/db/index.ts';
 import { invalidFields, notFound, refuse, Refusal, type FieldFault } from '../../../platform/refusal.ts';
 import type { Store } from '../../../platform/store.ts';
@@ -81,33 +82,6 @@ export function valueFaults(
     if (!(error instanceof Refusal)) throw error;
     return (error.errors ?? []).map(({ message }) => message);
   }
-}
-
-export interface TemplateUse {
-  /** An id or an alias. */
-  id: string;
-  variables?: Readonly<Record<string, unknown>> | null | undefined;
-  /** The subject of the send, which replaces the template's and is not rendered. */
-  subject?: string | null | undefined;
-}
-
-/** The rendered template; a field is absent where neither the template nor the send has it. */
-export interface ResolvedTemplate {
-  templateId: string;
-  from?: string;
-  subject?: string;
-  replyTo?: string[];
-  html: string;
-  text: string | null;
-  /** Set for a large template whose body several emails may share. */
-  merged?: MergedTemplate;
-}
-
-/** What html and text were rendered from: rendering it again gives the same. */
-export interface MergedTemplate {
-  versionId: string;
-  /** The values that the bodies use, as JSON (`SharedValues`). */
-  values: string;
 }
 
 /**

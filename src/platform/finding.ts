@@ -1,6 +1,6 @@
-import type { Finding as Presented, FindingCode } from '../../../contract/index.ts';
+import type { Finding as Presented, FindingCode } from '../contract/index.ts';
 
-import type { CAUSES, ReplyCause, Responsible } from '../../../protocol/smtp-reply/index.ts';
+import { CAUSES, type ReplyCause, type Responsible } from '../protocol/smtp-reply/index.ts';
 
 type CauseFor<R extends Responsible> = {
   [Cause in ReplyCause]: (typeof CAUSES)[Cause]['responsible'] extends R ? Cause : never;
@@ -9,6 +9,13 @@ type CauseFor<R extends Responsible> = {
 /** Refusals of `relay` mostly mean a wrong MX record of the recipient, and our relays have a finding of their own. */
 export type OperatorCause = Exclude<CauseFor<'operator'>, 'relay' | 'relay_misconfigured'>;
 export type OwnerCause = CauseFor<'domain owner'>;
+
+/** Tells whether refusals for a cause are a finding. */
+export function isReported(cause: ReplyCause): cause is OperatorCause | OwnerCause {
+  if (cause === 'relay' || cause === 'relay_misconfigured') return false;
+  const { responsible } = CAUSES[cause];
+  return responsible === 'operator' || responsible === 'domain owner';
+}
 
 /** Refusals for one cause by one receiver since it last took mail. */
 export interface Refusals {

@@ -1,10 +1,10 @@
-import { recordEvents, type InboxEmailData, type NewEvent } from '../events/index.ts';
-import { isoTime } from '../../platform/clock.ts';
-import type { Executor } from '../../platform/db/index.ts';
-import type { World } from '../../platform/world.ts';
-import { normalizeAddress } from '../../protocol/address/index.ts';
-import { isWrittenByMachine, machineSigns } from '../../protocol/automatic-mail.ts';
-import { textOfHtml, type MessageReading } from '../../protocol/read-message/index.ts';
+import type { StoredForInboxes } from '../../../mail/receive/index.ts';
+import { recordEvents, type InboxEmailData, type NewEvent } from '../../../mail/events/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import type { Store } from '../../../platform/store.ts';
+import { normalizeAddress } from '../../../protocol/address/index.ts';
+import { isWrittenByMachine, machineSigns } from '../../../protocol/automatic-mail.ts';
 import {
   addToThread,
   candidateAddressed,
@@ -20,9 +20,14 @@ import {
   type InboxRow,
   type StoredFolder,
   type ThreadRow,
-} from '../../features/inbox/inbox-rows/index.ts';
-import { inboxKeysOf } from '../../features/inbox/inboxes/index.ts';
-import { readList, type Authentication, type DroppedReason, type NewReceivedEmail } from '../received-emails/index.ts';
+} from '../inbox-rows/index.ts';
+import { inboxKeysOf } from '../inboxes/index.ts';
+import {
+  readList,
+  type Authentication,
+  type DroppedReason,
+  type NewReceivedEmail,
+} from '../../../mail/received-emails/index.ts';
 import {
   BY_SUBJECT_DAYS,
   idsToKeep,
@@ -33,42 +38,20 @@ import {
   subjectToLookUp,
   whichThread,
   type IncomingMail,
-} from '../../features/inbox/threads/index.ts';
-
-/** What an inbox needs of a message beside its rows; without its files. */
-export interface ForInboxes {
-  reading: MessageReading;
-  text: string;
-  mailFrom: string;
-}
-
-/** Of the text so much is shown and searched; of HTML so much is read for it. */
-const TEXT_CHARS = 2000;
-const HTML_CHARS = 20_000;
-
-export function forInboxes(reading: MessageReading, mailFrom: string): ForInboxes {
-  if (!reading.isRead) return { reading, text: '', mailFrom };
-  const text = reading.text ?? textOfHtml((reading.html ?? '').slice(0, HTML_CHARS));
-  return { reading: { ...reading, parts: [], html: null, text: null }, text: text.slice(0, TEXT_CHARS), mailFrom };
-}
+} from '../threads/index.ts';
 
 /** Nothing of these is shown to anybody, or the team wants none of it. */
 const KEPT_OUT: readonly (DroppedReason | null)[] = ['virus', 'inbound_rule', 'account_mail'];
 
-export interface StoredForInboxes {
-  rows: NewReceivedEmail;
-  about: ForInboxes;
-}
-
 /** Puts messages into the threads of the inboxes that they were sent to, in the transaction that stores them. */
-export async function putIntoThreads(world: World, tx: Executor, messages: readonly StoredForInboxes[]): Promise<void> {
+export async function putIntoThreads(store: Store, tx: Executor, messages: readonly StoredForInboxes[]): Promise<void> {
   const wanted = messages.filter(({ rows }) => !KEPT_OUT.includes(rows.email.dropped_reason));
   for (const [teamId, theirs] of Map.groupBy(wanted, ({ rows }) => rows.email.team_id)) {
     const keys = new Map(theirs.map((one) => [one, readList(one.rows.email.received_for).map(inboxKeysOf)]));
     const inboxes = await inboxesAt(tx, teamId, [...new Set([...keys.values()].flat(2))]);
     if (inboxes.length === 0) continue;
     for (const one of theirs) {
-      for (const inbox of inboxesOf(inboxes, keys.get(one) ?? [])) await putIntoThread(world, tx, inbox, one);
+      for (const inbox of inboxesOf(inboxes, keys.get(one) ?? [])) await putIntoThread(store, tx, inbox, one);
     }
   }
 }
@@ -85,7 +68,7 @@ function inboxesOf(inboxes: readonly InboxRow[], addresses: readonly string[][])
 const isAt = (inbox: InboxRow, key: string): boolean => inbox.address_key === key || inbox.receiving_address === key;
 
 async function putIntoThread(
-  world: World,
+  store: Store,
   tx: Executor,
   inbox: InboxRow,
   { rows, about }: StoredForInboxes,
@@ -105,7 +88,7 @@ async function putIntoThread(
     authentication,
     isAutomatic: isWrittenByMachine(signs),
     now: email.created_at,
-    macs: [(bytes: Uint8Array) => world.secrets.mac(REPLY_ADDRESS, bytes), ...world.secrets.otherMacs(REPLY_ADDRESS)],
+    macs: [(bytes: Uint8Array) => store.secrets.mac(REPLY_ADDRESS, bytes), ...store.secrets.otherMacs(REPLY_ADDRESS)],
   });
   const mail = mailOf(inbox, { rows, about }, incoming);
   // Mail that may be forged joins no thread.
@@ -114,8 +97,8 @@ async function putIntoThread(
   const folder: StoredFolder = isSpam || thread?.folder === 'spam' ? 'spam' : 'inbox';
   const now = thread
     ? await addToThread(tx, thread, mail, folder)
-    : await insertThread(tx, { id: world.ids.uuid(), folder }, mail);
-  await recordEvents(tx, world.ids, await eventsOf(tx, { before: thread, now }, rows));
+    : await insertThread(tx, { id: store.ids.uuid(), folder }, mail);
+  await recordEvents(tx, store.ids, await eventsOf(tx, { before: thread, now }, rows));
 }
 
 /** For what the key is that signs reply addresses. */

@@ -1,0 +1,29 @@
+/**
+ * Connects the hooks of rules and stores: what features keep of a thing that is changed or erased. Commands of the operator
+ * load this too, so it imports nothing that runs in the background.
+ */
+import { eraseRunsOf } from './features/automations/automation-runs/index.ts';
+import { eraseContactElsewhere } from './features/audience/contacts/index.ts';
+import { eraseRecipient, reportEmailEvents } from './features/campaigns/broadcast-recipients/index.ts';
+import { revokeGrantsOfUser } from './features/identity/oauth/index.ts';
+import { removeInboxEmails } from './features/inbox/inbox-rows/index.ts';
+import { erasePayloads } from './features/webhooks/endpoints/index.ts';
+import { findDomain } from './mail/domains/index.ts';
+import { reportBroadcastEvents } from './mail/emails/index.ts';
+import { eraseOfEndpoints } from './mail/events/index.ts';
+import { removeFromInboxes } from './mail/received-emails/index.ts';
+import { isVerifiedDomain } from './tenancy/api-keys/index.ts';
+import { revokeGrants } from './tenancy/users/index.ts';
+
+revokeGrants.connect((tx, userId, at) => revokeGrantsOfUser(tx, userId, { at, reason: 'operator' }));
+isVerifiedDomain.connect(async (tx, teamId, domainId) => {
+  const domain = await findDomain(tx, teamId, domainId);
+  return (domain?.verified_at ?? null) !== null;
+});
+eraseOfEndpoints.connect(erasePayloads);
+removeFromInboxes.connect(async (tx, ids) => void (await removeInboxEmails(tx, ids)));
+reportBroadcastEvents.connect(reportEmailEvents);
+eraseContactElsewhere.connect(async (tx, { teamId, contactId, emailKey, at }) => {
+  await eraseRunsOf(tx, contactId, at);
+  await eraseRecipient(tx, teamId, emailKey);
+});

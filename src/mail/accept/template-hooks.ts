@@ -1,0 +1,40 @@
+import type { Executor } from '../../platform/db/index.ts';
+import { defineHook } from '../../platform/hook.ts';
+import type { Store } from '../../platform/store.ts';
+
+export interface TemplateUse {
+  /** An id or an alias. */
+  id: string;
+  variables?: Readonly<Record<string, unknown>> | null | undefined;
+  /** The subject of the send, which replaces the template's and is not rendered. */
+  subject?: string | null | undefined;
+}
+
+/** The rendered template; a field is absent where neither the template nor the send has it. */
+export interface ResolvedTemplate {
+  templateId: string;
+  from?: string;
+  subject?: string;
+  replyTo?: string[];
+  html: string;
+  text: string | null;
+  /** Set for a large template whose body several emails may share. */
+  merged?: MergedTemplate;
+}
+
+/** What html and text were rendered from: rendering it again gives the same. */
+export interface MergedTemplate {
+  versionId: string;
+  /** The values that the bodies use, as JSON (`SharedValues`). */
+  values: string;
+}
+
+/** Renders a template of a team with the values of a send; refuses what it lacks or does not know. */
+export const resolveTemplate =
+  defineHook<(store: Store, teamId: string, use: TemplateUse) => Promise<ResolvedTemplate>>('resolveTemplate');
+
+/** Returns the content of a published version, undefined if its template was deleted. */
+export const findVersionContent =
+  defineHook<(db: Executor, versionId: string) => Promise<{ html: string; text: string | null } | undefined>>(
+    'findVersionContent',
+  );

@@ -1,0 +1,31 @@
+import type { Executor } from '../../platform/db/index.ts';
+import { defineHook } from '../../platform/hook.ts';
+import type { Store } from '../../platform/store.ts';
+import { textOfHtml, type MessageReading } from '../../protocol/read-message/index.ts';
+import type { NewReceivedEmail } from '../received-emails/index.ts';
+
+/** What an inbox needs of a message beside its rows; without its files. */
+export interface ForInboxes {
+  reading: MessageReading;
+  text: string;
+  mailFrom: string;
+}
+
+/** Of the text so much is shown and searched; of HTML so much is read for it. */
+const TEXT_CHARS = 2000;
+const HTML_CHARS = 20_000;
+
+export function forInboxes(reading: MessageReading, mailFrom: string): ForInboxes {
+  if (!reading.isRead) return { reading, text: '', mailFrom };
+  const text = reading.text ?? textOfHtml((reading.html ?? '').slice(0, HTML_CHARS));
+  return { reading: { ...reading, parts: [], html: null, text: null }, text: text.slice(0, TEXT_CHARS), mailFrom };
+}
+
+export interface StoredForInboxes {
+  rows: NewReceivedEmail;
+  about: ForInboxes;
+}
+
+/** Puts messages into the inboxes they were sent to, in the transaction that stores them. */
+export const putIntoInboxes =
+  defineHook<(store: Store, tx: Executor, messages: readonly StoredForInboxes[]) => Promise<void>>('putIntoInboxes');
