@@ -11,7 +11,6 @@ const layers = {
   tenancy: 'teams, keys and permissions are the same whatever a team does with its mail',
   mail: 'mail takes the same path whatever it was sent for; features register with it, or hand it what they have',
   features: 'a feature is used by the verbs of the API, by jobs and by pages, and knows none of them',
-  operations: 'they are the verbs of the API, which every port calls alike',
 };
 const ports = 'ports';
 const order = [...Object.keys(layers), ports];
@@ -20,10 +19,10 @@ const layerRules = Object.keys(layers).map((layer, at) => ({
   name: `${layer}-imports-nothing-above-it`,
   severity: 'error',
   comment:
-    `src/${layer} imports something that stands above it (${order.slice(at + 1).join(', ')} or app.ts). Imports go one way because ${layers[layer]}. ` +
+    `src/${layer} imports something that stands above it (${order.slice(at + 1).join(', ')}, operations.ts or app.ts). Imports go one way because ${layers[layer]}. ` +
     `Take what you need as a parameter, or move the rule down to where both can see it.`,
   from: { path: `^src/${layer}/`, pathNot: '\.test\.ts$' },
-  to: { path: [`^src/(${order.slice(at + 1).join('|')})/`, '^src/app\.ts$'] },
+  to: { path: [`^src/(${order.slice(at + 1).join('|')})/`, '^src/(app|operations)\.ts$'] },
 }));
 
 const NETWORK = '^(node:)?(net|tls|http|https|http2|dns|dgram)(/|$)';
@@ -37,7 +36,7 @@ const WORKERS =
 
 /** A folder that is entered through its index.ts. */
 const FLAT = 'features/(?:metrics|sharing|tracking)';
-const module_ = `src/(?:${FLAT}|features/(?!metrics/|sharing/|tracking/)[^/]+/[^/]+|(?:protocol|platform|tenancy|mail|ports)/[^/]+|program-files|contract|operations)`;
+const module_ = `src/(?:${FLAT}|features/(?!metrics/|sharing/|tracking/)[^/]+/[^/]+|(?:protocol|platform|tenancy|mail|ports)/[^/]+|program-files|contract)`;
 const cyclic = '^src/((protocol|platform|tenancy|mail)/[^/]+|features/[^/]+/[^/]+)$';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
@@ -79,7 +78,10 @@ module.exports = {
         'A rule or a store imports what leads to other machines: the resolver, HTTP, or a World, which holds both. Rules take the ' +
         'Store and finish when the database answers, so that no transaction and no list waits for another machine. Ask in a part ' +
         'that works in the background, and hand the rule what was answered.',
-      from: { path: '^src/(tenancy|mail|features)/', pathNot: ['\.test\.ts$', WORKERS, '^src/mail/events/'] },
+      from: {
+        path: '^src/(tenancy|mail|features)/',
+        pathNot: ['\.test\.ts$', '/operations\.ts$', WORKERS, '^src/mail/events/'],
+      },
       to: {
         path: ['^src/platform/(world\.ts|resolver/|fetch/|api-call\.ts)', NETWORK, packages('undici', 'mailauth')],
       },
@@ -91,7 +93,7 @@ module.exports = {
         'This opens connections of its own, and is neither the delivery, nor what is received (clamd, rspamd, mailauth), nor what ' +
         'publishes records: there, limits, turns and hostile peers are thought of. Ask through the World.',
       from: {
-        path: '^src/(contract|tenancy|mail|features|operations|ports/cron)/',
+        path: '^src/(contract|tenancy|mail|features|ports/cron)/',
         pathNot: ['\.test\.ts$', '^src/mail/(deliver|receive|domain-dns/publish)/'],
       },
       to: { path: [NETWORK, packages('undici', 'mailauth')] },
@@ -116,7 +118,7 @@ module.exports = {
         pathNot: '^bin/commands/(dev|look-outside|playground|seed|serve|sweep|test-relay)\.ts$',
       },
       to: {
-        path: [WORKERS, '^src/(operations|ports)/', '^src/(app|open-world)\.ts$', '^bin/commands/(dev|serve)\.ts$'],
+        path: [WORKERS, '^src/ports/', '^src/(app|open-world|operations)\.ts$', '^bin/commands/(dev|serve)\.ts$'],
       },
     },
     {
@@ -129,7 +131,7 @@ module.exports = {
       to: {
         path: `^${module_}/.+`,
         pathNot: [
-          '^$1/(?!(contract|features|mail|operations|platform|ports|program-files|protocol|tenancy)/)',
+          '^$1/(?!(contract|features|mail|platform|ports|program-files|protocol|tenancy)/)',
           `^${module_}/index\.ts$`,
         ],
       },

@@ -3,7 +3,7 @@ import { findLeftEmails } from './features/campaigns/broadcast-recipients/index.
 import { mailHoldsAmong } from './features/campaigns/broadcasts/index.ts';
 import { countSends } from './features/identity/oauth/index.ts';
 import { putIntoThreads } from './features/inbox/inbox-threads/index.ts';
-import * as templates from './features/templates/templates/index.ts';
+import { findVersionContent as findContent, resolveTemplate as resolve } from './features/templates/templates/index.ts';
 import { trackedHtml } from './features/tracking/index.ts';
 import { countGrantSends, findVersionContent, resolveTemplate } from './mail/accept/index.ts';
 import { trackHtml } from './mail/compose/index.ts';
@@ -12,8 +12,8 @@ import { findEmailsOfLeft } from './mail/queue/index.ts';
 import { putIntoInboxes } from './mail/receive/index.ts';
 
 countGrantSends.connect(countSends);
-resolveTemplate.connect(templates.resolveTemplate);
-findVersionContent.connect(templates.findVersionContent);
+resolveTemplate.connect(resolve);
+findVersionContent.connect(findContent);
 trackHtml.connect(trackedHtml);
 findEmailsOfLeft.connect(findLeftEmails);
 findBroadcastHold.connect(async (db, broadcastId) => (await mailHoldsAmong(db, [broadcastId]))[0]);

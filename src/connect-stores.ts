@@ -8,7 +8,10 @@ import { eraseRecipient, reportEmailEvents } from './features/campaigns/broadcas
 import { revokeGrantsOfUser } from './features/identity/oauth/index.ts';
 import { removeInboxEmails } from './features/inbox/inbox-rows/index.ts';
 import { erasePayloads } from './features/webhooks/endpoints/index.ts';
-import { findDomain } from './mail/domains/index.ts';
+import { deleteInboxesOfDomain } from './features/inbox/inboxes/index.ts';
+import { listPropertyUsers } from './features/campaigns/broadcasts/index.ts';
+import { findPropertyUsers } from './features/audience/contact-properties/index.ts';
+import { deleteOfDomain, findDomain } from './mail/domains/index.ts';
 import { reportBroadcastEvents } from './mail/emails/index.ts';
 import { eraseOfEndpoints } from './mail/events/index.ts';
 import { removeFromInboxes } from './mail/received-emails/index.ts';
@@ -21,6 +24,8 @@ isVerifiedDomain.connect(async (tx, teamId, domainId) => {
   return (domain?.verified_at ?? null) !== null;
 });
 eraseOfEndpoints.connect(erasePayloads);
+deleteOfDomain.connect(deleteInboxesOfDomain);
+findPropertyUsers.connect(listPropertyUsers);
 removeFromInboxes.connect(async (tx, ids) => void (await removeInboxEmails(tx, ids)));
 reportBroadcastEvents.connect(reportEmailEvents);
 eraseContactElsewhere.connect(async (tx, { teamId, contactId, emailKey, at }) => {

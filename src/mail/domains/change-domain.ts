@@ -1,3 +1,4 @@
+import { defineHook } from '../../platform/hook.ts';
 import { recordEvents } from '../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal.ts';
@@ -37,21 +38,17 @@ function formerSubdomainsAfter(before: DomainRow, label: string | undefined, now
   return JSON.stringify([{ label: before.tracking_subdomain, until: now + FORMER_MS }, ...others].slice(0, FORMER_MAX));
 }
 
-/**
- * Sent emails are kept; what is still queued cannot be signed any more and fails when its turn comes. `alsoDelete` takes away, in
- * the same transaction, what others have that is nothing without the domain.
- */
-export async function deleteDomain(
-  ctx: Ctx,
-  id: string,
-  alsoDelete: (tx: Executor) => Promise<void> = () => Promise.resolve(),
-): Promise<{ object: 'domain'; id: string; deleted: true }> {
+/** Deletes what features have that is nothing without its domain. */
+export const deleteOfDomain = defineHook<(tx: Executor, ctx: Ctx, domainId: string) => Promise<void>>('deleteOfDomain');
+
+/** Deletes a domain. Sent emails are kept; what is still queued cannot be signed any more and fails when its turn comes. */
+export async function deleteDomain(ctx: Ctx, id: string): Promise<{ object: 'domain'; id: string; deleted: true }> {
   const { store, teamId } = ctx;
   await store.db.tx(async (tx) => {
     const domain = await lockDomain(tx, teamId, id);
     if (!domain) throw notFound('Domain');
     const data = presentDomainEvent(domain, await recordsOf(tx, id));
-    await alsoDelete(tx);
+    await deleteOfDomain.call(tx, ctx, id);
     await deleteDomainRows(tx, id);
     await recordEvents(tx, store.ids, [{ teamId, type: 'domain.deleted', subjectId: id, data, at: store.clock.now() }]);
   });

@@ -1,3 +1,5 @@
+import { checksItsOwnBody } from '../../mail/operations.ts';
+import { Answered } from '../../tenancy/access/index.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   accessOf,
@@ -10,13 +12,7 @@ import {
   type ValueId,
   type RequestParameters,
 } from '../../contract/index.ts';
-import {
-  Answered,
-  operations,
-  checksItsOwnBody,
-  type OperationCtx,
-  type OperationCtxFor,
-} from '../../operations/index.ts';
+import { operations, type OperationCtx, type OperationCtxFor } from '../../operations.ts';
 import { audited, whoActed, type AuditNote } from '../../tenancy/audit/index.ts';
 import { isOwnWork, mustLeaveWhatWaits, proposeCall, type Maker } from '../../features/identity/approvals/index.ts';
 import { notFound, refuse, Refusal } from '../../platform/refusal.ts';

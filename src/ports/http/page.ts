@@ -3,7 +3,7 @@ import type { CallerKindOf, CallOf, PageId } from '../../contract/index.ts';
 import type { Listeners } from '../../features/webhooks/delivery/index.ts';
 import type { Tracking } from '../../features/tracking/index.ts';
 import type { FairExecutor } from '../../platform/fair-share/index.ts';
-import type { OperationCtxFor, Services } from '../../operations/index.ts';
+import type { OperationCtxFor, Services } from '../../operations.ts';
 
 const UNUSED_FEATURES = [
   'accelerometer',

@@ -9,7 +9,7 @@ import {
 } from '../../contract/index.ts';
 import type { World } from '../../platform/world.ts';
 import { notFound } from '../../platform/refusal.ts';
-import { checksItsOwnBody } from '../../operations/index.ts';
+import { checksItsOwnBody } from '../../mail/operations.ts';
 import { mustReach } from '../../tenancy/access/index.ts';
 import { createKeyUse } from '../../tenancy/api-keys/index.ts';
 import { rateLimited, setRateHeaders } from './answers.ts';

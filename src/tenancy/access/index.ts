@@ -18,6 +18,7 @@ import type { GrantLimits } from './grant-limits.ts';
 export { asksForWriter, effectOf, leastEffectOf } from './effect.ts';
 export { admissionOf, beyond, NO_LIMITS, type GrantLimits } from './grant-limits.ts';
 export { lockTeam } from './team-lock.store.ts';
+export { Answered, pageOf, type AllOperations, type OperationResult, type OperationTable } from './operation.ts';
 
 export type Permission = 'full_access' | 'sending_access';
 

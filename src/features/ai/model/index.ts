@@ -4,4 +4,4 @@
  * credit is given back and the caller hears 503.
  */
 export { diagnoseEmail, draftEmailBody, suggestSubjectLines } from './email-assistant.ts';
-export { createModelHealth, type ModelHealth } from './ask-model.ts';
+export { createModelHealth, type Asking, type ModelHealth } from './ask-model.ts';

@@ -1,3 +1,5 @@
+import { defineHook } from '../../../platform/hook.ts';
+import type { AnswerOf } from '../../../contract/index.ts';
 import type { CreateContactPropertyRequest, UpdateContactPropertyRequest } from '../../../contract/index.ts';
 import { isUniqueViolation, type Executor, type Page } from '../../../platform/db/index.ts';
 import { refuse, notFound } from '../../../platform/refusal.ts';
@@ -118,6 +120,18 @@ function present({ id, key, type, fallback_value: fallback, created_at: at }: Pr
   const value = fallback === null ? null : (JSON.parse(fallback) as string | number);
   return { id, key, type, fallback_value: value, created_at: isoTime(at) };
 }
+
+/** Finds out what uses a property: segments whose filter names it, and their broadcasts that wait or are being sent. */
+export const findPropertyUsers = defineHook<
+  (
+    ctx: Ctx,
+    propertyId: string,
+  ) => Promise<{
+    key: string;
+    segments: { id: string; name: string }[];
+    broadcasts: Awaited<AnswerOf<'deleteContactProperty'>>['broadcasts'];
+  }>
+>('findPropertyUsers');
 
 /**
  * Deletes a property. Its values are not read from here on: they stand under its slot, which no other property gets before they

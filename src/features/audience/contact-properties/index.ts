@@ -7,6 +7,7 @@ export {
   declareFromImport,
   type WantedProperty,
   deleteContactProperty,
+  findPropertyUsers,
   getContactProperty,
   listContactProperties,
   updateContactProperty,

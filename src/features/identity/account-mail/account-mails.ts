@@ -258,3 +258,23 @@ export function createFailedSignIns(world: World): WorkLoop {
     describe: ({ id }) => ({ id }),
   });
 }
+
+export interface People {
+  start(): void;
+  stop(graceMs: number): Promise<void>;
+  /** Looks at once for what waits, and resolves when nothing is left. */
+  idle(): Promise<void>;
+}
+
+/** All of it that works in the background. */
+export function createPeople(world: World, accept: Pick<Accept, 'acceptEmail'>): People {
+  const loops = [createInvitationMails(world, accept), createAccountMails(world, accept), createFailedSignIns(world)];
+  return {
+    start: () => loops.forEach((loop) => loop.start()),
+    stop: async (graceMs) => void (await Promise.all(loops.map((loop) => loop.stop(graceMs)))),
+    async idle() {
+      for (const loop of loops) loop.wake();
+      await Promise.all(loops.map((loop) => loop.idle()));
+    },
+  };
+}

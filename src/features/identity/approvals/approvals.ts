@@ -1,3 +1,4 @@
+import type { Executor } from '../../../platform/db/index.ts';
 import { hasGrown } from '../../campaigns/broadcasts/index.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import { refuse, Refusal, notFound } from '../../../platform/refusal.ts';
@@ -18,8 +19,7 @@ import {
   noteEnd,
   approvalPage,
   type ApprovalRow,
-  type StoredStatus,
-} from './approvals.store.ts';
+  type StoredStatus, expireAll, removeApprovalsBefore } from './approvals.store.ts';
 import {
   callText,
   hashCall,
@@ -378,3 +378,11 @@ const grown = (before: number, now: number): Refusal =>
     status: 422,
     say: `This would go to ${now} contacts, and it was ${before} when the app asked, so the audience has grown by more than a tenth. Check the segment, reject this, and let the app ask again.`,
   });
+
+const KEPT_MS = 90 * 24 * 3_600_000;
+
+export const removeOldApprovals = ({ db, clock }: Store): Promise<number> =>
+  removeApprovalsBefore(db, clock.now() - KEPT_MS);
+
+/** In a restored copy nothing that waited is done: the original may have done it since. */
+export const expireAllApprovals = (tx: Executor): Promise<number> => expireAll(tx);

@@ -1,3 +1,4 @@
+import type { Store } from '../../../platform/store.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import { clientKey } from '../../../platform/network/index.ts';
 import { hashToken, newToken, randomLetters } from '../../../platform/secrets/index.ts';
@@ -11,8 +12,7 @@ import {
   notePoll,
   takeDeviceLogin,
   type DeviceLoginRow,
-  type DeviceLoginStatus,
-} from './device-logins.store.ts';
+  type DeviceLoginStatus, removeDeviceLoginsBefore } from './device-logins.store.ts';
 import { notFound, refuse } from '../../../platform/refusal.ts';
 import { kindOfSession } from '../../../tenancy/session-rows/index.ts';
 
@@ -155,3 +155,7 @@ async function begin(ctx: NobodyCtx, row: DeviceLoginRow, sessionId: string) {
   const { token, expiresAt } = begun;
   return { object: 'device_login' as const, status: 'approved' as const, token, expires_at: isoTime(expiresAt) };
 }
+
+/** Answers how many. */
+export const removeExpiredDeviceLogins = ({ db, clock }: Store): Promise<number> =>
+  removeDeviceLoginsBefore(db, clock.now());

@@ -3,10 +3,9 @@
  * own, once. Of both codes only hashes are kept. What begins is a copy of the session in which it was approved, and begins
  * only while that one lives.
  */
-import type { Store } from '../../../platform/store.ts';
-import { removeDeviceLoginsBefore } from './device-logins.store.ts';
 
 export {
+  removeExpiredDeviceLogins,
   beginDeviceLogin,
   DEVICE_PATH,
   approveDeviceLogin,
@@ -15,7 +14,3 @@ export {
   pollDeviceLogin,
 } from './device-logins.ts';
 export { removeAllDeviceLogins } from './device-logins.store.ts';
-
-/** Answers how many. */
-export const removeExpiredDeviceLogins = ({ db, clock }: Store): Promise<number> =>
-  removeDeviceLoginsBefore(db, clock.now());

@@ -12,7 +12,8 @@ import {
 import { refuse } from '../../../platform/refusal.ts';
 import { leastEffectOf, type Actor } from '../../../tenancy/access/index.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Answered, checksItsOwnBody } from '../../../operations/index.ts';
+import { checksItsOwnBody } from '../../../mail/operations.ts';
+import { Answered } from '../../../tenancy/access/index.ts';
 import { runnerOf } from '../answerer.ts';
 import { checkBody, checkIdempotencyKey, checkParameters } from '../check-request.ts';
 import type { HttpServices } from '../page.ts';

@@ -8,7 +8,7 @@ import {
   type OperationValidators,
   type Validators,
 } from '../../../contract/index.ts';
-import { operations as verbs } from '../../../operations/index.ts';
+import { operations as verbs } from '../../../operations.ts';
 import { notFound, refuse, Refusal } from '../../../platform/refusal.ts';
 import { admissionOf, leastEffectOf, mustReach } from '../../../tenancy/access/index.ts';
 import { CURATED, annotationsOf, toolOf, type Assistant, type CallOperation } from './operation-tool.ts';

@@ -25,7 +25,7 @@ import {
   type Validators,
   type ValueId,
 } from '../../../contract/index.ts';
-import { Answered } from '../../../operations/index.ts';
+import { Answered } from '../../../tenancy/access/index.ts';
 import { mustReach } from '../../../tenancy/access/index.ts';
 import { runnerOf } from '../answerer.ts';
 import { checkBody, checkParameters } from '../check-request.ts';

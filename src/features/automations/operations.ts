@@ -8,8 +8,7 @@ import {
   listAutomations,
   stopAutomation,
   updateAutomation,
-} from '../features/automations/automations/index.ts';
-import { pageOf, type Operations } from './operation.ts';
+} from './automations/index.ts';
 import {
   createCustomEvent,
   deleteCustomEvent,
@@ -17,7 +16,9 @@ import {
   listCustomEvents,
   sendCustomEvent,
   updateCustomEvent,
-} from '../features/automations/custom-events/index.ts';
+} from './custom-events/index.ts';
+import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
+import type { World } from '../../platform/world.ts';
 
 export const automations = {
   createAutomation: (ctx, { body }) => createAutomation(ctx, body),
@@ -29,7 +30,7 @@ export const automations = {
   duplicateAutomation: (ctx, { path }) => duplicateAutomation(ctx, path.automation_id),
   listAutomationRuns: (ctx, { path, query = {} }) => listAutomationRuns(ctx, path.automation_id, query, pageOf(query)),
   getAutomationRun: (ctx, { path }) => getAutomationRun(ctx, path.automation_id, path.run_id),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World>;
 
 export const customEvents = {
   createEvent: (ctx, { body }) => createCustomEvent(ctx, body),
@@ -38,4 +39,4 @@ export const customEvents = {
   getEvent: (ctx, { path }) => getCustomEvent(ctx, path.identifier),
   updateEvent: (ctx, { path, body }) => updateCustomEvent(ctx, path.identifier, body),
   deleteEvent: (ctx, { path }) => deleteCustomEvent(ctx, path.identifier),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World>;

@@ -1,22 +1,18 @@
-import {
-  presentForAnybody,
-  lookAtTeam,
-  presentForOperator,
-  presentForTeam,
-  type Finding,
-} from '../features/operations/findings/index.ts';
-import { Answered, pageOf, type Operations, type Services } from './operation.ts';
-import {
-  createHold,
-  dropWaiting,
-  listHolds,
-  listWaiting,
-  readQueue,
-  readQueuedEmail,
-  releaseHold,
-  retryWaiting,
-} from '../mail/queue-admin/index.ts';
-import { listCertificates, renewCertificates } from '../features/operations/certificates/index.ts';
+import type { Doctor } from './doctor/index.ts';
+import type { Node } from './upkeep/index.ts';
+import { listCertificates, renewCertificates } from './certificates/index.ts';
+import { lookAtTeam, presentForAnybody, presentForOperator, presentForTeam, type Finding } from './findings/index.ts';
+import { Answered, type OperationTable } from '../../tenancy/access/index.ts';
+import type { World } from '../../platform/world.ts';
+
+/** What this process knows of its health. */
+interface HealthServices {
+  world: World;
+  version: string;
+  node: Node;
+  /** Everything that requests depend on, by name. */
+  checks: Record<string, () => Promise<void>>;
+}
 
 export const system = {
   getHealth: ({ store, services: { version } }) =>
@@ -38,10 +34,10 @@ export const system = {
     } as const;
     return new Answered(503, { status: 'degraded', ...body, ...error });
   },
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World, { services: HealthServices }>;
 
 /** While the database answers nothing there is still what this process knows of itself. */
-async function findingsOf({ node, world }: Services): Promise<readonly Finding[]> {
+async function findingsOf({ node, world }: HealthServices): Promise<readonly Finding[]> {
   try {
     return (await withinLimit(world, node.look())).findings;
   } catch (error) {
@@ -50,7 +46,7 @@ async function findingsOf({ node, world }: Services): Promise<readonly Finding[]
   }
 }
 
-async function run({ world }: Services, name: string, check: () => Promise<void>) {
+async function run({ world }: HealthServices, name: string, check: () => Promise<void>) {
   const began = performance.now();
   const durationMs = (): number => Math.round((performance.now() - began) * 1000) / 1000;
   try {
@@ -66,7 +62,7 @@ async function run({ world }: Services, name: string, check: () => Promise<void>
 const CHECK_MS_MAX = 2000;
 
 /** A probe has to answer while something it asks about does not. */
-function withinLimit<T>(world: Services['world'], check: Promise<T>): Promise<T> {
+function withinLimit<T>(world: World, check: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = (): void => reject(new Error(`no answer within ${CHECK_MS_MAX} ms`));
     const cancel = world.clock.timer(CHECK_MS_MAX, late);
@@ -83,21 +79,9 @@ export const findings = {
     await doctor.examine();
     return presentForOperator(await node.lookAnew());
   },
-} satisfies Partial<Operations>;
-
-/** Nodes besides this one look at the queue twice a second. */
-export const queue = {
-  getQueue: (ctx) => readQueue(ctx.store),
-  listQueuedDeliveries: (ctx, { query = {} }) => listWaiting(ctx.store, query, pageOf(query)),
-  getQueuedEmail: (ctx, { path }) => readQueuedEmail(ctx.store, path.queued_email_id),
-  listQueueHolds: (ctx, { query }) => listHolds(ctx.store, pageOf(query)),
-  createQueueHold: (ctx, { body }) => createHold(ctx, body),
-  releaseQueueHold: (ctx, { path }) => releaseHold(ctx, path.hold_id).finally(ctx.services.wakeQueue),
-  retryQueue: (ctx, { body }) => retryWaiting(ctx, body).finally(ctx.services.wakeQueue),
-  dropQueue: (ctx, { body }) => dropWaiting(ctx, body),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World, { services: { node: Node; doctor: Doctor } }>;
 
 export const certificates = {
   listCertificates: ({ store }) => listCertificates(store),
   renewCertificates: ({ store }, { body }) => renewCertificates(store, body),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World>;

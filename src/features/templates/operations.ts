@@ -1,3 +1,4 @@
+import { deleteImage, getImage, listImages } from './images/index.ts';
 import {
   createTemplate,
   deleteTemplate,
@@ -6,9 +7,9 @@ import {
   listTemplates,
   publishTemplate,
   updateTemplate,
-} from '../features/templates/templates/index.ts';
-import { pageOf, type Operations } from './operation.ts';
-import { deleteImage, getImage, listImages } from '../features/templates/images/index.ts';
+} from './templates/index.ts';
+import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
+import type { World } from '../../platform/world.ts';
 
 export const templates = {
   createTemplate: (ctx, { body }) => createTemplate(ctx, body),
@@ -18,10 +19,10 @@ export const templates = {
   deleteTemplate: (ctx, { path }) => deleteTemplate(ctx, path.template),
   publishTemplate: (ctx, { path }) => publishTemplate(ctx, path.template),
   duplicateTemplate: (ctx, { path }) => duplicateTemplate(ctx, path.template),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World>;
 
 export const images = {
   listImages: (ctx, { query }) => listImages(ctx, pageOf(query)),
   getImage: (ctx, { path }) => getImage(ctx, path.image_id),
   deleteImage: (ctx, { path, query = {} }) => deleteImage(ctx, path.image_id, query),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World>;

@@ -1,4 +1,4 @@
-import { createWebhook, updateWebhook } from '../features/webhooks/delivery/index.ts';
+import { createWebhook, updateWebhook } from './delivery/index.ts';
 import {
   deleteWebhook,
   getWebhook,
@@ -10,8 +10,9 @@ import {
   replayWebhookEvent,
   rotateWebhookSecret,
   triggerWebhook,
-} from '../features/webhooks/endpoints/index.ts';
-import { pageOf, type Operations } from './operation.ts';
+} from './endpoints/index.ts';
+import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
+import type { World } from '../../platform/world.ts';
 
 export const webhooks = {
   createWebhook: (ctx, { body }) => createWebhook(ctx, body),
@@ -29,4 +30,4 @@ export const webhooks = {
   triggerWebhook: (ctx, { body }) => triggerWebhook(ctx, body),
   listParkedWebhookEvents: (ctx, { path, query = {} }) =>
     listParkedWebhookEvents(ctx, path.webhook_id, query, pageOf(query)),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World>;

@@ -1,44 +1,35 @@
-import {
-  createAudienceContact,
-  createContact,
-  deleteContact,
-  getAudienceContact,
-  getContact,
-  listContactActivity,
-  listContacts,
-  listSegmentContacts,
-  updateContact,
-  addContactToSegment,
-  countFilter,
-  getSegmentMetrics,
-  listContactSegments,
-  listSegmentsWith,
-  removeContactFromSegment,
-  listContactTopics,
-  updateContactTopics,
-} from '../features/audience/contacts/index.ts';
-import { pageOf, type Operations } from './operation.ts';
-import {
-  getContactImport,
-  getContactImportFailures,
-  listContactImports,
-} from '../features/audience/contact-imports/index.ts';
-import { listPropertyUsers } from '../features/campaigns/broadcasts/index.ts';
+import { findPropertyUsers } from './contact-properties/index.ts';
+import { getContactImport, getContactImportFailures, listContactImports } from './contact-imports/index.ts';
 import {
   createContactProperty,
   deleteContactProperty,
   getContactProperty,
   listContactProperties,
   updateContactProperty,
-} from '../features/audience/contact-properties/index.ts';
+} from './contact-properties/index.ts';
 import {
-  loseProperty,
-  createSegment,
-  deleteSegment,
-  getSegment,
-  updateSegment,
-} from '../features/audience/segments/index.ts';
-import { createTopic, deleteTopic, getTopic, listTopics, updateTopic } from '../features/audience/topics/index.ts';
+  addContactToSegment,
+  countFilter,
+  createAudienceContact,
+  createContact,
+  deleteContact,
+  getAudienceContact,
+  getContact,
+  getSegmentMetrics,
+  listContactActivity,
+  listContactSegments,
+  listContactTopics,
+  listContacts,
+  listSegmentContacts,
+  listSegmentsWith,
+  removeContactFromSegment,
+  updateContact,
+  updateContactTopics,
+} from './contacts/index.ts';
+import { createSegment, deleteSegment, getSegment, loseProperty, updateSegment } from './segments/index.ts';
+import { createTopic, deleteTopic, getTopic, listTopics, updateTopic } from './topics/index.ts';
+import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
+import type { World } from '../../platform/world.ts';
 
 export const contacts = {
   createContact: (ctx, { body }) => createContact(ctx, body),
@@ -52,13 +43,13 @@ export const contacts = {
   getAudienceContact: (ctx, { path }) => getAudienceContact(ctx, path.segment, path.contact),
   updateAudienceContact: (ctx, { path, body }) => updateContact(ctx, path.contact, body, path.segment),
   deleteAudienceContact: (ctx, { path }) => deleteContact(ctx, path.contact, path.segment),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World>;
 
 export const contactImports = {
   listContactImports: (ctx, { query = {} }) => listContactImports(ctx, query, pageOf(query)),
   getContactImport: (ctx, { path }) => getContactImport(ctx, path.import_id),
   getContactImportFailures: (ctx, { path }) => getContactImportFailures(ctx, path.import_id),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World>;
 
 export const contactProperties = {
   createContactProperty: (ctx, { body }) => createContactProperty(ctx, body),
@@ -66,13 +57,13 @@ export const contactProperties = {
   getContactProperty: (ctx, { path }) => getContactProperty(ctx, path.contact_property_id),
   updateContactProperty: (ctx, { path, body }) => updateContactProperty(ctx, path.contact_property_id, body),
   deleteContactProperty: async (ctx, { path }) => {
-    const { key, ...users } = await listPropertyUsers(ctx, path.contact_property_id);
+    const { key, ...users } = await findPropertyUsers.call(ctx, path.contact_property_id);
     const deleted = await deleteContactProperty(ctx, path.contact_property_id, (tx) =>
       loseProperty(tx, ctx.teamId, key),
     );
     return { ...deleted, ...users };
   },
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World>;
 
 export const segments = {
   createSegment: (ctx, { body }) => createSegment(ctx, body),
@@ -86,7 +77,7 @@ export const segments = {
   listContactSegments: (ctx, { path, query }) => listContactSegments(ctx, path.contact, pageOf(query)),
   addContactToSegment: (ctx, { path }) => addContactToSegment(ctx, path.contact, path.segment),
   removeContactFromSegment: (ctx, { path }) => removeContactFromSegment(ctx, path.contact, path.segment),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World>;
 
 export const topics = {
   createTopic: (ctx, { body }) => createTopic(ctx, body),
@@ -96,4 +87,4 @@ export const topics = {
   deleteTopic: (ctx, { path }) => deleteTopic(ctx, path.topic_id),
   listContactTopics: (ctx, { path, query }) => listContactTopics(ctx, path.contact, pageOf(query)),
   updateContactTopics: (ctx, { path, body }) => updateContactTopics(ctx, path.contact, body.topics),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World>;

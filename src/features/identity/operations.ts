@@ -1,34 +1,25 @@
+import { type Ctx } from '../../tenancy/access/index.ts';
+import type { Maker } from './approvals/index.ts';
 import {
   changePassword,
   confirmPasswordReset,
   requestPasswordReset,
   signUp,
   signUpByInvitation,
-  verifyEmail,
   tell,
-} from '../features/identity/accounts/index.ts';
-import { mustHaveUsedPassword } from '../tenancy/session-rows/index.ts';
-import { pageOf, type Operations, type OperationCtx } from './operation.ts';
+  verifyEmail,
+} from './accounts/index.ts';
+import { fetchFilesOf, lookAt } from './approval-review/index.ts';
+import { approveCall, getApproval, listApprovals, rejectCall, type Look } from './approvals/index.ts';
 import {
-  endOneSession,
-  getMe,
-  getSession,
-  listSessions,
-  logIn,
-  logOut,
-  recoverMfa,
-  verifyMfa,
-} from '../features/identity/sessions/index.ts';
-import { confirmMfa, disableMfa, enrolMfa, getMfa, replaceRecoveryCodes } from '../features/identity/mfa/index.ts';
-import { verifySsoDomain } from '../features/identity/sso-sign-in/index.ts';
-import {
-  addSsoDomain,
-  deleteSso,
-  getSso,
-  putSso,
-  removeSsoDomain,
-  unlinkTeamMember,
-} from '../features/identity/sso/index.ts';
+  approveDeviceLogin,
+  beginDeviceLogin,
+  denyDeviceLogin,
+  getDeviceLogin,
+  pollDeviceLogin,
+} from './device-logins/index.ts';
+import { acceptInvitation, createInvitation, listInvitations, revokeInvitation } from './invitations/index.ts';
+import { confirmMfa, disableMfa, enrolMfa, getMfa, replaceRecoveryCodes } from './mfa/index.ts';
 import {
   authorizationServer,
   deleteClient,
@@ -42,30 +33,32 @@ import {
   protectedResource,
   registerClient,
   replaceClient,
+  revokeGrantsOfMember,
   revokeOauthGrant,
   revokeToken,
-} from '../features/identity/oauth/index.ts';
+} from './oauth/index.ts';
 import {
-  approveDeviceLogin,
-  beginDeviceLogin,
-  denyDeviceLogin,
-  getDeviceLogin,
-  pollDeviceLogin,
-} from '../features/identity/device-logins/index.ts';
+  endOneSession,
+  getMe,
+  getSession,
+  listSessions,
+  logIn,
+  logOut,
+  recoverMfa,
+  verifyMfa,
+} from './sessions/index.ts';
+import { verifySsoDomain } from './sso-sign-in/index.ts';
+import { addSsoDomain, deleteSso, getSso, putSso, removeSsoDomain, unlinkTeamMember } from './sso/index.ts';
+import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
+import type { World } from '../../platform/world.ts';
 import {
-  acceptInvitation,
-  createInvitation,
-  listInvitations,
-  revokeInvitation,
-} from '../features/identity/invitations/index.ts';
-import { fetchFilesOf, lookAt } from '../features/identity/approval-review/index.ts';
-import {
-  approveCall,
-  getApproval,
-  listApprovals,
-  rejectCall,
-  type Look,
-} from '../features/identity/approvals/index.ts';
+  getTeamMember,
+  listMembers,
+  listTeamMembers,
+  removeTeamMember,
+  updateTeamMember,
+} from '../../tenancy/members/index.ts';
+import { mustHaveUsedPassword } from '../../tenancy/session-rows/index.ts';
 
 export const accounts = {
   signUp: (ctx, { body }) => signUp(ctx, body),
@@ -77,7 +70,7 @@ export const accounts = {
     return changePassword(ctx, body);
   },
   signUpByInvitation: (ctx, { body }) => signUpByInvitation(ctx, body),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World>;
 
 export const sessions = {
   logIn: (ctx, { body }) => logIn(ctx, body),
@@ -86,7 +79,7 @@ export const sessions = {
   getSession: (ctx) => getSession(ctx),
   listSessions: (ctx, { query }) => listSessions(ctx, pageOf(query)),
   endSession: (ctx, { path }) => endOneSession(ctx, path.session_id),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World>;
 
 export const mfa = {
   getMfa: (ctx) => getMfa(ctx),
@@ -108,7 +101,7 @@ export const mfa = {
   },
   verifyMfa: (ctx, { body }) => verifyMfa(ctx, body),
   recoverMfa: (ctx, { body }) => recoverMfa(ctx, body, tell),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World>;
 
 export const sso = {
   getSso: (ctx, { path }) => getSso(ctx, path.team_id),
@@ -119,7 +112,7 @@ export const sso = {
   verifySsoDomain: (ctx, { path }) =>
     verifySsoDomain(ctx, { teamId: path.team_id, domain: path.domain, unaudited: ctx.services.world }),
   unlinkTeamMember: (ctx, { path }) => unlinkTeamMember(ctx, { teamId: path.team_id, memberId: path.member_id }),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World, { services: { world: World } }>;
 
 /** The bodies of x-oauth-flow come unchecked: RFC 6749 has rules of its own for them, which features/identity/oauth keeps. */
 export const oauth = {
@@ -138,7 +131,7 @@ export const oauth = {
   listOauthClients: (ctx, { query = {} }) => listOauthClients(ctx.store, query, pageOf(query)),
   disableOauthClient: (ctx, { path, body }) => disableOauthClient(ctx, path.oauth_client_id, body.reason),
   enableOauthClient: (ctx, { path }) => enableOauthClient(ctx, path.oauth_client_id),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World>;
 
 export const deviceLogins = {
   beginDeviceLogin: (ctx, { body }) => beginDeviceLogin(ctx, body),
@@ -146,17 +139,17 @@ export const deviceLogins = {
   approveDeviceLogin: (ctx, { body }) => approveDeviceLogin(ctx, body.user_code),
   denyDeviceLogin: (ctx, { body }) => denyDeviceLogin(ctx, body.user_code),
   pollDeviceLogin: (ctx, { body }) => pollDeviceLogin(ctx, body.device_code),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World>;
 
 export const invitations = {
   listInvitations: (ctx, { path, query }) => listInvitations(ctx, path.team_id, pageOf(query)),
   createInvitation: (ctx, { path, body }) => createInvitation(ctx, path.team_id, body),
   revokeInvitation: (ctx, { path }) => revokeInvitation(ctx, path.team_id, path.invitation_id),
   acceptInvitation: (ctx, { body }) => acceptInvitation(ctx, body.token),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World>;
 
 const lookFor =
-  (ctx: OperationCtx): Look =>
+  (ctx: Ctx<World>): Look =>
   (call, files) =>
     lookAt(ctx, call, files);
 
@@ -166,4 +159,14 @@ export const approvals = {
   approveCall: (ctx, { path }) =>
     approveCall(ctx, path.approval_id, ctx.maker, { fill: (call) => fetchFilesOf(ctx, call), look: lookFor(ctx) }),
   rejectCall: (ctx, { path, body }) => rejectCall(ctx, path.approval_id, body?.reason, ctx.maker),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World, { maker: Maker }>;
+
+export const members = {
+  listMembers: (ctx, { query }) => listMembers(ctx, pageOf(query)),
+  listTeamMembers: (ctx, { path, query }) => listTeamMembers(ctx, path.team_id, pageOf(query)),
+  getTeamMember: (ctx, { path }) => getTeamMember(ctx, path.team_id, path.member_id),
+  updateTeamMember: (ctx, { path, body }) =>
+    updateTeamMember(ctx, { teamId: path.team_id, memberId: path.member_id }, body),
+  removeTeamMember: (ctx, { path }) =>
+    removeTeamMember(ctx, { teamId: path.team_id, memberId: path.member_id }, revokeGrantsOfMember),
+} satisfies OperationTable<World>;

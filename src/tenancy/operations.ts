@@ -1,22 +1,12 @@
-import { countSegments } from '../features/audience/segments/index.ts';
-import { countDomains } from '../mail/domains/index.ts';
-import { foundTeam, getTeam, listOwnTeams, switchTeam, updateTeam } from '../tenancy/teams/index.ts';
-import { pageOf, type Operations } from './operation.ts';
-import {
-  getTeamMember,
-  listMembers,
-  listTeamMembers,
-  removeTeamMember,
-  updateTeamMember,
-} from '../tenancy/members/index.ts';
-import { revokeGrantsOfMember } from '../features/identity/oauth/index.ts';
-import { createApiKey, deleteApiKey, listApiKeys, updateApiKey } from '../tenancy/api-keys/index.ts';
-import { countBroadcasts } from '../features/campaigns/broadcasts/index.ts';
-import { getUsage } from '../tenancy/usage/index.ts';
-import { accessOf, ANY_SCOPE, listOperations, reachOf, type OpenApiDocument } from '../contract/index.ts';
-import type { Actor } from '../tenancy/access/index.ts';
-import { getLog, listLogs } from '../tenancy/logs/index.ts';
-import { listAudit, listOperatorAudit } from '../tenancy/audit/index.ts';
+import type { Store } from '../platform/store.ts';
+import type { RequestLog } from './logs/index.ts';
+import { ANY_SCOPE, accessOf, listOperations, reachOf, type OpenApiDocument } from '../contract/index.ts';
+import type { Actor } from './access/index.ts';
+import { pageOf, type OperationTable } from './access/index.ts';
+import { createApiKey, deleteApiKey, listApiKeys, updateApiKey } from './api-keys/index.ts';
+import { listAudit, listOperatorAudit } from './audit/index.ts';
+import { getLog, listLogs } from './logs/index.ts';
+import { foundTeam, getTeam, listOwnTeams, switchTeam, updateTeam } from './teams/index.ts';
 
 export const teams = {
   listTeams: (ctx, { query }) => listOwnTeams(ctx, pageOf(query)),
@@ -24,36 +14,14 @@ export const teams = {
   switchTeam: (ctx, { path }) => switchTeam(ctx, path.team_id),
   getTeam: (ctx) => getTeam(ctx),
   updateTeam: (ctx, { body }) => updateTeam(ctx, body),
-} satisfies Partial<Operations>;
-
-export const members = {
-  listMembers: (ctx, { query }) => listMembers(ctx, pageOf(query)),
-  listTeamMembers: (ctx, { path, query }) => listTeamMembers(ctx, path.team_id, pageOf(query)),
-  getTeamMember: (ctx, { path }) => getTeamMember(ctx, path.team_id, path.member_id),
-  updateTeamMember: (ctx, { path, body }) =>
-    updateTeamMember(ctx, { teamId: path.team_id, memberId: path.member_id }, body),
-  removeTeamMember: (ctx, { path }) =>
-    removeTeamMember(ctx, { teamId: path.team_id, memberId: path.member_id }, revokeGrantsOfMember),
-} satisfies Partial<Operations>;
+} satisfies OperationTable;
 
 export const apiKeys = {
   createApiKey: (ctx, { body }) => createApiKey(ctx, body),
   listApiKeys: (ctx, { query = {} }) => listApiKeys(ctx, query, pageOf(query)),
   updateApiKey: (ctx, { path, body }) => updateApiKey(ctx, path.api_key_id, body),
   deleteApiKey: (ctx, { path }) => deleteApiKey(ctx, path.api_key_id),
-} satisfies Partial<Operations>;
-
-export const usage = {
-  async getUsage(ctx) {
-    const { db } = ctx.store;
-    const [broadcasts, domains, segments] = await Promise.all([
-      countBroadcasts(db, ctx.teamId),
-      countDomains(db, ctx.teamId),
-      countSegments(db, ctx.teamId),
-    ]);
-    return getUsage(ctx, { broadcasts, domains, segments });
-  },
-} satisfies Partial<Operations>;
+} satisfies OperationTable;
 
 /** Both wait for the requests this process has answered and not yet written: everyone reads what they just did. */
 export const logs = {
@@ -66,7 +34,7 @@ export const logs = {
     await ctx.services.requestLog.settled();
     return getLog(ctx, path.log_id, (method, endpoint) => mayReadBodies(ctx, { method, endpoint }));
   },
-} satisfies Partial<Operations>;
+} satisfies OperationTable<Store, { services: { requestLog: RequestLog; document: OpenApiDocument } }>;
 
 /** Whether bodies of a request are shown: an app sees those alone that it might be answered itself. */
 function mayReadBodies(
@@ -95,4 +63,4 @@ function fits(template: string, endpoint: string): boolean {
 export const audit = {
   listAudit: (ctx, { query }) => listAudit(ctx, pageOf(query)),
   listOperatorAudit: (ctx, { query }) => listOperatorAudit(ctx, pageOf(query)),
-} satisfies Partial<Operations>;
+} satisfies OperationTable;

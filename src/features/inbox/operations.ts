@@ -1,18 +1,6 @@
-import {
-  createInbox,
-  createInboxLabel,
-  deleteInbox,
-  deleteInboxLabel,
-  getInbox,
-  getInboxAgent,
-  listInboxChannels,
-  listInboxes,
-  listInboxLabels,
-  updateInbox,
-  updateInboxAgent,
-  updateInboxLabel,
-} from '../features/inbox/inboxes/index.ts';
-import { pageOf, type Operations } from './operation.ts';
+import type { Accept } from '../../mail/accept/index.ts';
+import { createDraft, forwardEmail, replyToEmail, sendDraft, updateDraft } from './composing/index.ts';
+import { deleteDraft, getDraft, listDrafts } from './inbox-drafts/index.ts';
 import {
   changeThreadLabels,
   deleteInboxThread,
@@ -22,10 +10,24 @@ import {
   listInboxThreads,
   searchInboxThreads,
   updateInboxThread,
-} from '../features/inbox/inbox-threads/index.ts';
-import { idempotencyOf } from '../mail/accept/index.ts';
-import { createDraft, forwardEmail, replyToEmail, sendDraft, updateDraft } from '../features/inbox/composing/index.ts';
-import { deleteDraft, getDraft, listDrafts } from '../features/inbox/inbox-drafts/index.ts';
+} from './inbox-threads/index.ts';
+import {
+  createInbox,
+  createInboxLabel,
+  deleteInbox,
+  deleteInboxLabel,
+  getInbox,
+  getInboxAgent,
+  listInboxChannels,
+  listInboxLabels,
+  listInboxes,
+  updateInbox,
+  updateInboxAgent,
+  updateInboxLabel,
+} from './inboxes/index.ts';
+import { idempotencyOf } from '../../mail/accept/index.ts';
+import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
+import type { World } from '../../platform/world.ts';
 
 export const inboxes = {
   listInboxChannels: (ctx) => listInboxChannels(ctx),
@@ -40,7 +42,7 @@ export const inboxes = {
   deleteInboxLabel: (ctx, { path }) => deleteInboxLabel(ctx, path.inbox, path.label_id),
   getInboxAgent: (ctx, { path }) => getInboxAgent(ctx, path.inbox),
   updateInboxAgent: (ctx, { path, body }) => updateInboxAgent(ctx, path.inbox, body),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World>;
 
 export const inboxThreads = {
   listInboxThreads: (ctx, { path, query = {} }) => listInboxThreads(ctx, path.inbox, query, pageOf(query)),
@@ -57,7 +59,7 @@ export const inboxThreads = {
   listInboxThreadEmails: (ctx, { path, query }) =>
     listInboxThreadEmails(ctx, path.inbox, path.thread_id, pageOf(query)),
   getInboxThreadEmail: (ctx, { path }) => getInboxThreadEmail(ctx, path.inbox, path.thread_id, path.inbox_email_id),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World>;
 
 export const inboxDrafts = {
   replyToInboxEmail: (ctx, { path, body, header }) =>
@@ -94,4 +96,4 @@ export const inboxDrafts = {
       body,
       idempotency: idempotencyOf(ctx, header, { operation: 'sendInboxDraft', said: { path, body: body ?? null } }),
     }),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World, { services: { accept: Accept } }>;

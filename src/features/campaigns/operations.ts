@@ -1,3 +1,4 @@
+import type { Accept } from '../../mail/accept/index.ts';
 import {
   cancelBroadcast,
   createBroadcast,
@@ -13,11 +14,12 @@ import {
   resumeBroadcast,
   sendBroadcast,
   updateBroadcast,
-} from '../features/campaigns/broadcasts/index.ts';
-import { testBroadcast } from '../features/campaigns/sending/index.ts';
-import { idempotencyOf } from '../mail/accept/index.ts';
-import { freeBroadcastMail } from '../mail/queue-admin/index.ts';
-import { pageOf, type OperationCtx, type Operations } from './operation.ts';
+} from './broadcasts/index.ts';
+import { testBroadcast } from './sending/index.ts';
+import { idempotencyOf } from '../../mail/accept/index.ts';
+import { freeBroadcastMail } from '../../mail/queue-admin/index.ts';
+import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
+import type { World } from '../../platform/world.ts';
 
 export const broadcasts = {
   createBroadcast: (ctx, { body, header }) => {
@@ -42,11 +44,11 @@ export const broadcasts = {
   previewBroadcast: (ctx, { path, body }) => previewBroadcast(ctx, path.broadcast_id, body),
   testBroadcast: (ctx, { path, body }) => testBroadcast(ctx, ctx.services.accept, path.broadcast_id, body),
   runBroadcastChecks: (ctx, { path }) => getBroadcastChecklist(ctx, path.broadcast_id),
-} satisfies Partial<Operations>;
+} satisfies OperationTable<World, { services: { accept: Accept; wakeQueue: () => void } }>;
 
 /** The mail of a broadcast that was held goes on with it, or is taken out of the queue. */
 async function thenFreeMail<Answer extends { id: string }>(
-  { store, services }: OperationCtx,
+  { store, services }: { store: World; services: { wakeQueue: () => void } },
   change: Promise<Answer>,
 ): Promise<Answer> {
   const answer = await change;

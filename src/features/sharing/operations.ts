@@ -1,0 +1,8 @@
+import { createShare, revokeShares } from './index.ts';
+import { type OperationTable } from '../../tenancy/access/index.ts';
+import type { World } from '../../platform/world.ts';
+
+export const shares = {
+  createShare: (ctx, { path, body }) => createShare(ctx, path.email_id, body),
+  revokeShares: (ctx, { path }) => revokeShares(ctx, path.email_id),
+} satisfies OperationTable<World>;

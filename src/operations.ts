@@ -1,0 +1,140 @@
+/**
+ * The operations of the API as typed functions that know no transport: a caller who was let in, a call that keeps the
+ * contract, an answer. HTTP is one adapter over them. The compiler asks for every operation of the contract.
+ */
+import { ai } from './features/ai/operations.ts';
+import { contacts, contactImports, contactProperties, segments, topics } from './features/audience/operations.ts';
+import { automations, customEvents } from './features/automations/operations.ts';
+import { billing, usage } from './features/billing/operations.ts';
+import { broadcasts } from './features/campaigns/operations.ts';
+import {
+  accounts,
+  sessions,
+  mfa,
+  sso,
+  oauth,
+  deviceLogins,
+  invitations,
+  approvals,
+  members,
+} from './features/identity/operations.ts';
+import { inboxes, inboxThreads, inboxDrafts } from './features/inbox/operations.ts';
+import { metrics } from './features/metrics/operations.ts';
+import { system, findings, certificates } from './features/operations/operations.ts';
+import { shares } from './features/sharing/operations.ts';
+import { templates, images } from './features/templates/operations.ts';
+import { webhooks } from './features/webhooks/operations.ts';
+import {
+  domains,
+  domainClaims,
+  dns,
+  emails,
+  receivedEmails,
+  attachments,
+  suppressions,
+  inboundRules,
+  playground,
+  queue,
+} from './mail/operations.ts';
+import { teams, apiKeys, logs, audit } from './tenancy/operations.ts';
+import type { OpenApiDocument } from './contract/index.ts';
+import type { ModelHealth } from './features/ai/model/index.ts';
+import type { PaymentProvider } from './features/billing/closing/index.ts';
+import type { Maker } from './features/identity/approvals/index.ts';
+import type { Doctor } from './features/operations/doctor/index.ts';
+import type { Node } from './features/operations/upkeep/index.ts';
+import type { Accept } from './mail/accept/index.ts';
+import type { World } from './platform/world.ts';
+import type { AllOperations, Ctx, CtxFor, NobodyCtx, OperatorCtx, UserCtx } from './tenancy/access/index.ts';
+import type { RequestLog } from './tenancy/logs/index.ts';
+
+/** What operations may call, in addition to tenancy, mail and features. */
+export interface Services {
+  world: World;
+  accept: Accept;
+  /** Readiness: everything a request depends on, by name. */
+  checks: Record<string, () => Promise<void>>;
+  /** What was answered and is not written yet. */
+  requestLog: RequestLog;
+  document: OpenApiDocument;
+  /** What this process knows of itself and of the installation. */
+  node: Node;
+  /** Examines the machine of this process. */
+  doctor: Doctor;
+  /** The queue of this process looks for work, if it has one. */
+  wakeQueue: () => void;
+  /** Who takes payments of teams. */
+  payments: PaymentProvider;
+  /** How the model of the AI helpers stands. */
+  modelHealth: ModelHealth;
+  version: string;
+}
+
+export interface WithServices {
+  services: Services;
+}
+
+export interface OperationCtx extends Ctx<World>, WithServices {
+  /** Holds a body against an operation's contract and throws the refusal, for the operations that check their own. */
+  checkBody(id: 'sendEmail' | 'sendBatch', body: unknown): void;
+  /** Makes calls of apps that people have approved. */
+  maker: Maker;
+}
+
+/** What an operation is handed, by whom it is run for. */
+export interface OperationCtxFor extends CtxFor<World> {
+  team: OperationCtx;
+  user: UserCtx<World> & WithServices;
+  operator: OperatorCtx<World> & WithServices;
+  nobody: NobodyCtx<World> & WithServices;
+}
+
+export type Operations = AllOperations<OperationCtxFor>;
+
+export const operations: Operations = {
+  ...accounts,
+  ...ai,
+  ...apiKeys,
+  ...approvals,
+  ...attachments,
+  ...audit,
+  ...automations,
+  ...billing,
+  ...broadcasts,
+  ...certificates,
+  ...contactImports,
+  ...contactProperties,
+  ...contacts,
+  ...customEvents,
+  ...deviceLogins,
+  ...dns,
+  ...domainClaims,
+  ...domains,
+  ...emails,
+  ...findings,
+  ...images,
+  ...inboundRules,
+  ...inboxDrafts,
+  ...inboxThreads,
+  ...inboxes,
+  ...invitations,
+  ...logs,
+  ...members,
+  ...metrics,
+  ...mfa,
+  ...oauth,
+  ...playground,
+  ...queue,
+  ...receivedEmails,
+  ...segments,
+  ...sessions,
+  ...shares,
+  ...sso,
+  ...suppressions,
+  ...system,
+  ...teams,
+  ...templates,
+  ...topics,
+  ...usage,
+  ...webhooks,
+};

@@ -1,0 +1,52 @@
+import type {
+  AnswerOf,
+  BodyUnder,
+  CallerKind,
+  CallerKindOf,
+  CallOf,
+  ValueId,
+  operations,
+} from '../../contract/index.ts';
+import type { Page } from '../../platform/db/index.ts';
+import { refuse } from '../../platform/refusal.ts';
+import type { Store } from '../../platform/store.ts';
+import type { CtxFor } from './index.ts';
+
+/** An answer whose status is not the first success that the contract declares. */
+export class Answered<Body> {
+  readonly status: number;
+  readonly body: Body;
+
+  constructor(status: number, body: Body) {
+    this.status = status;
+    this.body = body;
+  }
+}
+
+type Declared<Id extends ValueId> = BodyUnder<operations[Id]['responses'], keyof operations[Id]['responses']>;
+
+/** What an operation returns: the body of the first success, or one with another status that its contract declares. */
+export type OperationResult<Id extends ValueId> = Promise<AnswerOf<Id> | Answered<Declared<Id>>>;
+
+/** Every operation of the contract that returns a value. The caller has been let in and the call was checked. */
+export type AllOperations<Ctxs extends Record<CallerKind, object>> = {
+  [Id in ValueId]: (ctx: Ctxs[CallerKindOf<Id>], call: CallOf<Id>) => OperationResult<Id>;
+};
+
+/**
+ * Some operations, with what they need of their context: a Store, or a World where they ask other machines, and `Extra`.
+ * `src/operations.ts` puts all tables together, and the compiler sees there that each gets what it needs.
+ */
+export type OperationTable<Held extends Store = Store, Extra = unknown> = Partial<
+  AllOperations<{ [Kind in CallerKind]: CtxFor<Held>[Kind] & Extra }>
+>;
+
+const LIMIT_DEFAULT = 20;
+
+/** Returns the page that a list was asked for. */
+export function pageOf({ limit = LIMIT_DEFAULT, after, before }: Partial<Page> = {}): Page {
+  if (after !== undefined && before !== undefined) {
+    throw refuse('invalid_parameter', { say: 'Give only one of after and before; they exclude each other.' });
+  }
+  return { limit, after, before };
+}
