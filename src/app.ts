@@ -6,38 +6,38 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { loadContract } from './contract/index.ts';
 import { startCron, type CronJob } from './ports/cron/index.ts';
-import { createModelHealth } from './features/ai/model/index.ts';
-import { noPayments, type PaymentProvider } from './features/billing/closing/index.ts';
+import { createModelHealth } from './features/ai/start.ts';
+import { noPayments, type PaymentProvider } from './features/billing/start.ts';
 import { createAccept, type Accept } from './mail/accept/index.ts';
-import { createIssued, type Issued } from './features/operations/certificate-renewal/index.ts';
-import { createDoctor, tellOfLoss } from './features/operations/doctor/index.ts';
-import { createConfirmations, createImportLoop, type Imports } from './features/audience/import-runner/index.ts';
-import { createAutomationLoop, type Automations } from './features/automations/runner/index.ts';
-import { createBroadcastLoop, type Broadcasts } from './features/campaigns/sending/index.ts';
-import { createComposer } from './mail/compose/index.ts';
-import { createCapture, createDeliver, deliverOptionsOf, hasDomainRelays, type Deliver } from './mail/deliver/index.ts';
-import { captureMessage } from './mail/capture/index.ts';
-import { createQueue, openHandOffLog, recoverDeliveries, type Queue, isMarketing } from './mail/queue/index.ts';
-import { createReceive, type Receive } from './mail/receive/index.ts';
-import { createRefusalCounter, createSettle } from './mail/settle/index.ts';
 import {
+  createIssued,
+  type Issued,
+  createDoctor,
+  tellOfLoss,
   correctTimes,
   createNode,
   exportTraces,
   hearOtherNodes,
   type Node,
   watchInstallation,
-} from './features/operations/upkeep/index.ts';
-import {
   createPatientCheck,
   noteOpenFile,
   watchClock,
   watchDatabase,
   type DamageWatch,
-} from './features/operations/upkeep/index.ts';
-import { createPeople, type People } from './features/identity/account-mail/index.ts';
+} from './features/operations/start.ts';
+import { createConfirmations, createImportLoop, type Imports } from './features/audience/start.ts';
+import { createAutomationLoop, type Automations } from './features/automations/start.ts';
+import { createBroadcastLoop, type Broadcasts } from './features/campaigns/start.ts';
+import { createComposer } from './mail/compose/index.ts';
+import { createCapture, createDeliver, deliverOptionsOf, hasDomainRelays, type Deliver } from './mail/deliver/index.ts';
+import { captureMessage } from './mail/capture/index.ts';
+import { createQueue, openHandOffLog, recoverDeliveries, type Queue, isMarketing } from './mail/queue/index.ts';
+import { createReceive, type Receive } from './mail/receive/index.ts';
+import { createRefusalCounter, createSettle } from './mail/settle/index.ts';
+import { createPeople, type People } from './features/identity/start.ts';
 import { createTracking, type Tracking } from './features/tracking/index.ts';
-import { createListeners, createWebhookSender, type WebhookSender } from './features/webhooks/delivery/index.ts';
+import { createListeners, createWebhookSender, type WebhookSender } from './features/webhooks/start.ts';
 import { createUnknownProxy, startHttp, startMetricsPort, type HttpParts, type HttpPort } from './ports/http/index.ts';
 import { cronTable } from './cron-table.ts';
 import { migrateStore } from './open-store.ts';
@@ -49,15 +49,14 @@ import { lockDataFolder, ping } from './platform/db/index.ts';
 import { openProcessMarks, type ProcessMarks } from './platform/process-mark/index.ts';
 import { openServerTls, type ServerTls } from './platform/server-tls.ts';
 import type { World } from './platform/world.ts';
-import type { UpgradeWishes } from './features/operations/backups/index.ts';
-import { keepPlanTerms } from './features/billing/invoices/index.ts';
 import {
+  type UpgradeWishes,
   certificateFindings,
-  findingOf,
   refusalFindings,
   relayFindings,
-  type Finding,
-} from './features/operations/findings/index.ts';
+} from './features/operations/index.ts';
+import { keepPlanTerms } from './features/billing/index.ts';
+import { findingOf, type Finding } from './platform/finding.ts';
 import { createReceivingDoor, createSubmission, startSmtp, type Doors, type SmtpPorts } from './ports/smtp/index.ts';
 
 export const ROLES = ['http', 'delivery', 'scheduler', 'submission', 'receiving'] as const;

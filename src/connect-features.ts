@@ -1,9 +1,8 @@
 /** Connects the hooks of the stages of mail: what features add to accepting, composing, the queue and receiving. */
-import { findLeftEmails } from './features/campaigns/broadcast-recipients/index.ts';
-import { mailHoldsAmong } from './features/campaigns/broadcasts/index.ts';
-import { countSends } from './features/identity/oauth/index.ts';
-import { putIntoThreads } from './features/inbox/inbox-threads/index.ts';
-import { findVersionContent as findContent, resolveTemplate as resolve } from './features/templates/templates/index.ts';
+import { findLeftEmails, mailHoldsAmong } from './features/campaigns/index.ts';
+import { countSends } from './features/identity/index.ts';
+import { putIntoThreads } from './features/inbox/index.ts';
+import { findVersionContent as findContent, resolveTemplate as resolve } from './features/templates/index.ts';
 import { trackedHtml } from './features/tracking/index.ts';
 import { countGrantSends, findVersionContent, resolveTemplate } from './mail/accept/index.ts';
 import { trackHtml } from './mail/compose/index.ts';

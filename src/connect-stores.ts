@@ -2,15 +2,12 @@
  * Connects the hooks of rules and stores: what features keep of a thing that is changed or erased. Commands of the operator
  * load this too, so it imports nothing that runs in the background.
  */
-import { eraseRunsOf } from './features/automations/automation-runs/index.ts';
-import { eraseContactElsewhere } from './features/audience/contacts/index.ts';
-import { eraseRecipient, reportEmailEvents } from './features/campaigns/broadcast-recipients/index.ts';
-import { revokeGrantsOfUser } from './features/identity/oauth/index.ts';
-import { removeInboxEmails } from './features/inbox/inbox-rows/index.ts';
-import { erasePayloads } from './features/webhooks/endpoints/index.ts';
-import { deleteInboxesOfDomain } from './features/inbox/inboxes/index.ts';
-import { listPropertyUsers } from './features/campaigns/broadcasts/index.ts';
-import { findPropertyUsers } from './features/audience/contact-properties/index.ts';
+import { eraseRunsOf } from './features/automations/index.ts';
+import { eraseContactElsewhere, findPropertyUsers } from './features/audience/index.ts';
+import { eraseRecipient, reportEmailEvents, listPropertyUsers } from './features/campaigns/index.ts';
+import { revokeGrantsOfUser } from './features/identity/index.ts';
+import { removeInboxEmails, deleteInboxesOfDomain } from './features/inbox/index.ts';
+import { erasePayloads } from './features/webhooks/index.ts';
 import { deleteOfDomain, findDomain } from './mail/domains/index.ts';
 import { reportBroadcastEvents } from './mail/emails/index.ts';
 import { eraseOfEndpoints } from './mail/events/index.ts';

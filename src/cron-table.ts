@@ -6,15 +6,13 @@ import {
   noPayments,
   recheckSubscriptions,
   type PaymentProvider,
-} from './features/billing/closing/index.ts';
-import { forgetConfirmationMails, removeImportFiles } from './features/audience/import-runner/index.ts';
-import { askRenewalTimes, renewCertificates } from './features/operations/certificate-renewal/index.ts';
-import { tellNotices, type Doctor } from './features/operations/doctor/index.ts';
-import { publishConfigured, recheckClaims, sweepDomains } from './mail/domain-dns/index.ts';
-import { releaseDeferred } from './mail/queue/index.ts';
-import { forgetGreylisted } from './mail/receive/index.ts';
-import { releaseEndedHolds } from './mail/queue-admin/index.ts';
+} from './features/billing/start.ts';
+import { forgetConfirmationMails, removeImportFiles } from './features/audience/start.ts';
 import {
+  askRenewalTimes,
+  renewCertificates,
+  tellNotices,
+  type Doctor,
   correctTimes,
   createLogRemoval,
   createRemoval,
@@ -24,21 +22,28 @@ import {
   removeOrphanBlobs,
   removeOldAudit,
   type DamageWatch,
-} from './features/operations/upkeep/index.ts';
-import { recheckSsoDomains, recheckSsoProviders } from './features/identity/sso-sign-in/index.ts';
-import { forgetListeners } from './features/webhooks/delivery/index.ts';
+} from './features/operations/start.ts';
+import { publishConfigured, recheckClaims, sweepDomains } from './mail/domain-dns/index.ts';
+import { releaseDeferred } from './mail/queue/index.ts';
+import { forgetGreylisted } from './mail/receive/index.ts';
+import { releaseEndedHolds } from './mail/queue-admin/index.ts';
+import { recheckSsoDomains, recheckSsoProviders } from './features/identity/start.ts';
+import { forgetListeners } from './features/webhooks/start.ts';
 import type { World } from './platform/world.ts';
-import { backUpOnSchedule, watchBackups } from './features/operations/backups/index.ts';
-import { removeOldApprovals } from './features/identity/approvals/index.ts';
-import { clearDeleted } from './features/audience/contacts/index.ts';
+import { backUpOnSchedule, watchBackups } from './features/operations/index.ts';
+import {
+  removeOldApprovals,
+  removeExpiredDeviceLogins,
+  removeExpiredSessions,
+  forgetAccountRequests,
+  forgetInvitations,
+  removeExpiredOauth,
+  removeUnusedOauth,
+} from './features/identity/index.ts';
+import { clearDeleted } from './features/audience/index.ts';
 import { recheckDamaged } from './mail/contents/index.ts';
 import { indexEmails } from './mail/emails/index.ts';
-import { removeExpiredDeviceLogins } from './features/identity/device-logins/index.ts';
-import { removeExpiredSessions } from './features/identity/sessions/index.ts';
-import { forgetAccountRequests } from './features/identity/accounts/index.ts';
-import { indexInboxes } from './features/inbox/inbox-threads/index.ts';
-import { forgetInvitations } from './features/identity/invitations/index.ts';
-import { removeExpiredOauth, removeUnusedOauth } from './features/identity/oauth/index.ts';
+import { indexInboxes } from './features/inbox/index.ts';
 import { forgetExpiredShares } from './features/sharing/index.ts';
 import { forgetStreamCounts } from './mail/stream-rates/index.ts';
 import { SEALED_COLUMNS } from './sealed-columns.ts';

@@ -38,11 +38,10 @@ import {
 } from './mail/operations.ts';
 import { teams, apiKeys, logs, audit } from './tenancy/operations.ts';
 import type { OpenApiDocument } from './contract/index.ts';
-import type { ModelHealth } from './features/ai/model/index.ts';
-import type { PaymentProvider } from './features/billing/closing/index.ts';
-import type { Maker } from './features/identity/approvals/index.ts';
-import type { Doctor } from './features/operations/doctor/index.ts';
-import type { Node } from './features/operations/upkeep/index.ts';
+import type { ModelHealth } from './features/ai/start.ts';
+import type { PaymentProvider } from './features/billing/start.ts';
+import type { Maker } from './features/identity/index.ts';
+import type { Doctor, Node } from './features/operations/start.ts';
 import type { Accept } from './mail/accept/index.ts';
 import type { World } from './platform/world.ts';
 import type { AllOperations, Ctx, CtxFor, NobodyCtx, OperatorCtx, UserCtx } from './tenancy/access/index.ts';

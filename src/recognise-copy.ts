@@ -2,16 +2,18 @@ import { isoTime } from './platform/clock.ts';
 import { readCopyMark, removeCopyMark } from './platform/installation-mark/index.ts';
 import { nodeIdOf } from './platform/process-mark/index.ts';
 import type { Store } from './platform/store.ts';
-import { removeAllAccountRequests } from './features/identity/accounts/index.ts';
-import { expireAllApprovals } from './features/identity/approvals/index.ts';
-import { holdRestored } from './features/campaigns/broadcasts/index.ts';
-import { removeAllDeviceLogins } from './features/identity/device-logins/index.ts';
-import { forgetWaitingNotices } from './features/operations/findings/index.ts';
-import { removeAllOpenInvitations } from './features/identity/invitations/index.ts';
+import {
+  removeAllAccountRequests,
+  expireAllApprovals,
+  removeAllDeviceLogins,
+  removeAllOpenInvitations,
+  endAllTokens,
+  endAllChallenges,
+} from './features/identity/index.ts';
+import { holdRestored } from './features/campaigns/index.ts';
+import { forgetWaitingNotices } from './features/operations/index.ts';
 import { isAway, settleHere, switchOffRestored } from './tenancy/instance/index.ts';
-import { endAllTokens } from './features/identity/oauth/index.ts';
 import { endAllSessions } from './tenancy/session-rows/index.ts';
-import { endAllChallenges } from './features/identity/sessions/index.ts';
 
 /**
  * Asked once before anything is sent. A copy that was restored has waiting what the original has sent since, or will send: all

@@ -6,6 +6,6 @@ import { htmlTasks, serveTextTasks } from './platform/text-thread/index.ts';
 
 serveTextTasks({
   html: () => Promise.resolve(htmlTasks),
-  templates: async () => (await import('./features/templates/templates/index.ts')).textTasks,
-  broadcasts: async () => (await import('./features/campaigns/broadcasts/index.ts')).textTasks,
+  templates: async () => (await import('./features/templates/index.ts')).textTasks,
+  broadcasts: async () => (await import('./features/campaigns/index.ts')).textTasks,
 });

@@ -14,13 +14,11 @@ import type { Store } from '../../src/platform/store.ts';
 import { writeMachinePass } from '../../src/tenancy/operators/index.ts';
 import {
   certificateFindings,
-  findingOf,
-  gravestFirst,
   lookAtInstallation,
   presentForOperator,
-  type Finding,
   type Look,
-} from '../../src/features/operations/findings/index.ts';
+} from '../../src/features/operations/index.ts';
+import { findingOf, gravestFirst, type Finding } from '../../src/platform/finding.ts';
 import { explain, OperatorFault } from '../explain.ts';
 import { becomeOwnerOf, findInstallation, findTyper } from '../installation.ts';
 import { canonicalAddress, ownAddresses } from '../setup/this-machine.ts';

@@ -1,7 +1,7 @@
 import { cleanJson } from '../../cli/output/index.ts';
 import { readCopyMark } from '../../src/platform/installation-mark/index.ts';
 import { recogniseCopy } from '../../src/recognise-copy.ts';
-import { countRestored, resumeRestored } from '../../src/features/campaigns/broadcasts/index.ts';
+import { countRestored, resumeRestored } from '../../src/features/campaigns/index.ts';
 import {
   createSendSwitch,
   setSending,

@@ -6,7 +6,7 @@ import {
   type TeamChange,
   type TeamRow,
 } from '../../src/tenancy/teams/index.ts';
-import { stopEnforcingSso, takeSsoDomain } from '../../src/features/identity/sso/index.ts';
+import { stopEnforcingSso, takeSsoDomain } from '../../src/features/identity/index.ts';
 import type { Store } from '../../src/platform/store.ts';
 import { clean, cleanJson, type Column, listTime, openTerminal, type Terminal } from '../../cli/output/index.ts';
 import { OperatorFault } from '../explain.ts';

@@ -2,10 +2,13 @@ import { ROLES, type Role } from '../../src/contract/index.ts';
 import { newToken } from '../../src/platform/secrets/index.ts';
 import type { Store } from '../../src/platform/store.ts';
 import { notFound } from '../../src/platform/refusal.ts';
-import { makePasswordReset, tell as tellPerson } from '../../src/features/identity/accounts/index.ts';
-import { inviteByOperator } from '../../src/features/identity/invitations/index.ts';
+import {
+  makePasswordReset,
+  tell as tellPerson,
+  inviteByOperator,
+  resetMfa,
+} from '../../src/features/identity/index.ts';
 import { hasMembers, insertMember, teamsOfLastWayIn } from '../../src/tenancy/members/index.ts';
-import { resetMfa } from '../../src/features/identity/mfa/index.ts';
 import { findNamedTeam } from '../../src/tenancy/teams/index.ts';
 import {
   createUser,

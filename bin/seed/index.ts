@@ -8,12 +8,16 @@ import { createMessageParser, createStoreMessage, heldContent } from '../../src/
 import { createGroupCommit } from '../../src/platform/db/index.ts';
 import type { World } from '../../src/platform/world.ts';
 import type { Ctx } from '../../src/tenancy/access/index.ts';
-import { createContact } from '../../src/features/audience/contacts/index.ts';
+import {
+  createContact,
+  createSegment,
+  listSegments,
+  createTopic,
+  listTopics,
+} from '../../src/features/audience/index.ts';
 import { createVerifiedDomain, findDomainByName, registerDomain } from '../../src/mail/domains/index.ts';
-import { createSegment, listSegments } from '../../src/features/audience/segments/index.ts';
-import { createTemplate, listTemplates, publishTemplate } from '../../src/features/templates/templates/index.ts';
-import { createTopic, listTopics } from '../../src/features/audience/topics/index.ts';
-import { addWebhook, disableWebhook, listWebhooks } from '../../src/features/webhooks/endpoints/index.ts';
+import { createTemplate, listTemplates, publishTemplate } from '../../src/features/templates/index.ts';
+import { addWebhook, disableWebhook, listWebhooks } from '../../src/features/webhooks/index.ts';
 import { seedDay, addSentBroadcast } from './mail.ts';
 import { DOMAIN, PEOPLE, SECOND_DOMAIN } from './people.ts';
 import { addAutomation, addBroadcasts, addInbox, failSome } from './scenes.ts';

@@ -18,8 +18,9 @@ import { suppress } from '../../src/mail/suppressions/index.ts';
 import { countUsage } from '../../src/tenancy/usage/index.ts';
 import { createDice, createSeededIds, PEOPLE, pickMailing, DOMAIN, type Dice, type Mailing } from './people.ts';
 import type { Ctx } from '../../src/tenancy/access/index.ts';
-import { insertRecipients, type NewRecipientRow } from '../../src/features/campaigns/broadcast-recipients/index.ts';
 import {
+  insertRecipients,
+  type NewRecipientRow,
   beginBroadcast,
   claimDueBroadcasts,
   createBroadcast,
@@ -27,9 +28,8 @@ import {
   listBroadcasts,
   saveProgress,
   type BroadcastRow,
-} from '../../src/features/campaigns/broadcasts/index.ts';
-import { membersPage } from '../../src/features/audience/contacts/index.ts';
-import { listSegments } from '../../src/features/audience/segments/index.ts';
+} from '../../src/features/campaigns/index.ts';
+import { membersPage, listSegments } from '../../src/features/audience/index.ts';
 
 /** One thing that happens to an email, so many milliseconds after it was accepted. */
 type Moment = { after: number } & (

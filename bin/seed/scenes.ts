@@ -1,15 +1,16 @@
 /** What a team meets beside its mail: an endpoint that failed, an automation under way, a broadcast that is planned. */
 import type { World } from '../../src/platform/world.ts';
 import type { Ctx } from '../../src/tenancy/access/index.ts';
-import { createAutomation, listAutomations } from '../../src/features/automations/automations/index.ts';
-import { createBroadcast, listBroadcasts } from '../../src/features/campaigns/broadcasts/index.ts';
 import {
+  createAutomation,
+  listAutomations,
   createCustomEvent,
   findCustomEventNamed,
   sendCustomEvent,
-} from '../../src/features/automations/custom-events/index.ts';
-import { createInbox, listInboxes } from '../../src/features/inbox/inboxes/index.ts';
-import { listSegments } from '../../src/features/audience/segments/index.ts';
+} from '../../src/features/automations/index.ts';
+import { createBroadcast, listBroadcasts } from '../../src/features/campaigns/index.ts';
+import { createInbox, listInboxes } from '../../src/features/inbox/index.ts';
+import { listSegments } from '../../src/features/audience/index.ts';
 import { getTeam, updateTeam } from '../../src/tenancy/teams/index.ts';
 import {
   changeWebhook,
@@ -18,7 +19,7 @@ import {
   listWebhookEvents,
   recordAttempts,
   replayWebhookEvent,
-} from '../../src/features/webhooks/endpoints/index.ts';
+} from '../../src/features/webhooks/index.ts';
 import { eventIdOf } from '../../src/mail/events/index.ts';
 import { DOMAIN, PEOPLE } from './people.ts';
 

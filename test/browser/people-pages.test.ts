@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { makePasswordReset } from '../../src/features/identity/accounts/index.ts';
+import { makePasswordReset } from '../../src/features/identity/accounts/passwords.ts';
 import { describePeers } from '../peers/peers.ts';
 import { accountOf, codeFor, joinTeam, PASSWORD } from '../rig/page-people.ts';
 import { readQrCode } from '../rig/qr-code.ts';

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { confirmationUrl } from '../../src/features/audience/contacts/index.ts';
+import { confirmationUrl } from '../../src/features/audience/contacts/preference-links.ts';
 import { describePeers } from '../peers/peers.ts';
 import { linksTo } from '../rig/preference-pages.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';

@@ -1,6 +1,6 @@
 // a batch of an import --> fails at each of its statements and commits in turn --> is tried again: each row counts once
 import { expect, it } from 'vitest';
-import { createImportLoop } from '../../src/features/audience/import-runner/index.ts';
+import { createImportLoop } from '../../src/features/audience/import-runner/carry-import.ts';
 import { line, start, wait } from '../api/automations/graph.ts';
 import { breakable } from '../rig/breakable.ts';
 import { formOf } from '../rig/forms.ts';

@@ -1,8 +1,12 @@
 // runs that are carried <-> contacts that are erased, automations that are stopped, mail that is woken
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createAutomationLoop } from '../../src/features/automations/runner/index.ts';
+import { createAutomationLoop } from '../../src/features/automations/runner/carry-run.ts';
 import type { Executor } from '../../src/platform/db/index.ts';
-import { cancelRunsOf, eraseRunsOf, removeEndedRuns } from '../../src/features/automations/automation-runs/index.ts';
+import {
+  cancelRunsOf,
+  eraseRunsOf,
+  removeEndedRuns,
+} from '../../src/features/automations/automation-runs/automation-runs.store.ts';
 import { line, start, step, supply, type Supplies } from '../api/automations/graph.ts';
 import { driver } from '../rig/database.ts';
 import { startScene, type Scene } from '../rig/scene.ts';

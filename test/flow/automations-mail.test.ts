@@ -1,6 +1,6 @@
 // mail of automations --> the queue, where it waits --> a contact that has left, or that opens it
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createAutomationLoop } from '../../src/features/automations/runner/index.ts';
+import { createAutomationLoop } from '../../src/features/automations/runner/carry-run.ts';
 import { claimDeliveries } from '../../src/mail/queue/claim.ts';
 import type { Executor } from '../../src/platform/db/index.ts';
 import { line, start, step, supply, type Supplies } from '../api/automations/graph.ts';

@@ -1,7 +1,7 @@
 // what the platform tells of contacts and of their mail --> runs of automations, and where those end
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Executor } from '../../src/platform/db/index.ts';
-import { importRows } from '../../src/features/audience/contacts/index.ts';
+import { importRows } from '../../src/features/audience/contacts/import-rows.ts';
 import { importedIn, uploadIn } from '../api/contact-imports/importing.ts';
 import { line, step, supply, type Supplies } from '../api/automations/graph.ts';
 import { startScene, type Scene } from '../rig/scene.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Value } from '../../src/platform/db/index.ts';
-import { eraseRecipient } from '../../src/features/campaigns/broadcast-recipients/index.ts';
+import { eraseRecipient } from '../../src/features/campaigns/broadcast-recipients/broadcast-recipients.store.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { campaignIn } from './campaign.ts';
 import { DAY, removeExpired } from './expiry.ts';

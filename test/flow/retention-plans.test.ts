@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createRemoval } from '../../src/features/operations/upkeep/index.ts';
+import { createRemoval } from '../../src/features/operations/upkeep/remove-expired.ts';
 import type { Executor, Value } from '../../src/platform/db/index.ts';
-import { insertRecipients } from '../../src/features/campaigns/broadcast-recipients/index.ts';
+import { insertRecipients } from '../../src/features/campaigns/broadcast-recipients/broadcast-recipients.store.ts';
 import { insertSharedBodies } from '../../src/mail/shared-bodies/index.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { DAY, writeSent } from './expiry.ts';

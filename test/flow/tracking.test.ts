@@ -2,7 +2,7 @@ import { Resolver } from 'node:dns/promises';
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clickToken } from '../../src/protocol/track-links/index.ts';
-import { confirmationUrl } from '../../src/features/audience/contacts/index.ts';
+import { confirmationUrl } from '../../src/features/audience/contacts/preference-links.ts';
 import { linksTo } from '../rig/preference-pages.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { BROWSER, engagements, follow, macOf, sendHtml, trackingDomain } from './reader.ts';

@@ -5,12 +5,12 @@ import {
   createPayloads,
   type SenderParts,
 } from '../../src/features/webhooks/delivery/endpoint-sender.ts';
+import { leaseEndpoints } from '../../src/features/webhooks/endpoints/webhooks.store.ts';
 import {
-  leaseEndpoints,
   recordAttempts,
   recordHealth,
   type Attempt,
-} from '../../src/features/webhooks/endpoints/index.ts';
+} from '../../src/features/webhooks/endpoints/webhook-events.store.ts';
 import { createSlotPool } from '../../src/platform/fair-share/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';

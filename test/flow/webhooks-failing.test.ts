@@ -3,7 +3,7 @@ import { createAdminNotices } from '../../src/features/webhooks/delivery/webhook
 import { createDisableFailing } from '../../src/features/webhooks/delivery/endpoint-sender.ts';
 import type { Db } from '../../src/platform/db/index.ts';
 import { administerTeam } from '../../src/tenancy/teams/index.ts';
-import { disableWebhook } from '../../src/features/webhooks/endpoints/index.ts';
+import { disableWebhook } from '../../src/features/webhooks/endpoints/webhooks.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';
 import { plantWebhook } from '../rig/webhooks.ts';

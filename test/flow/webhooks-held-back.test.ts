@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { withoutCommitNotice } from '../../src/platform/db/index.ts';
 import { secretsFrom } from '../../src/platform/secrets/index.ts';
-import { parkWhatIsDue } from '../../src/features/webhooks/endpoints/index.ts';
+import { parkWhatIsDue } from '../../src/features/webhooks/endpoints/webhooks.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';
 import { plantWebhook } from '../rig/webhooks.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { lastEventAt, recordEvents } from '../../src/mail/events/index.ts';
-import { insertPayloads, payloadsOf } from '../../src/features/webhooks/endpoints/index.ts';
+import { insertPayloads } from '../../src/features/webhooks/endpoints/webhook-events.store.ts';
+import { payloadsOf } from '../../src/features/webhooks/endpoints/payload.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { receiveMail } from '../rig/received-mail.ts';
 import { plantWebhook } from '../rig/webhooks.ts';

@@ -1,6 +1,6 @@
 // the link of an invitation --> who may do what with it
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { tokenOf } from '../../src/features/identity/invitations/index.ts';
+import { tokenOf } from '../../src/features/identity/invitations/invitations.ts';
 import { accountOf, PASSWORD, signIn } from '../rig/page-people.ts';
 import { PageVisitor } from '../rig/page-visitor.ts';
 import { peopleOf } from '../rig/people.ts';

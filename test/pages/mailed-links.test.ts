@@ -1,6 +1,6 @@
 // a link in a mail --> signing up, verifying an address, choosing a new password
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { makePasswordReset, verificationTokens } from '../../src/features/identity/accounts/index.ts';
+import { makePasswordReset, verificationTokens } from '../../src/features/identity/accounts/passwords.ts';
 import { accountOf, PASSWORD, signIn } from '../rig/page-people.ts';
 import { PageVisitor } from '../rig/page-visitor.ts';
 import { startScene, type Scene } from '../rig/scene.ts';

@@ -4,7 +4,7 @@ import { composeAccountMail, type AccountMail } from '../../src/features/identit
 import { sendAccountMail } from '../../src/features/identity/account-mail/account-mails.ts';
 import { createAdminNotices } from '../../src/features/webhooks/delivery/webhook-sender.ts';
 import { administerTeam } from '../../src/tenancy/teams/index.ts';
-import { disableWebhook } from '../../src/features/webhooks/endpoints/index.ts';
+import { disableWebhook } from '../../src/features/webhooks/endpoints/webhooks.ts';
 import { line, start, step } from '../api/automations/graph.ts';
 import { campaignIn } from '../flow/campaign.ts';
 import { publishTracking } from '../flow/reader.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Role } from '../../src/contract/index.ts';
 import { hashToken } from '../../src/platform/secrets/index.ts';
-import { SESSION_COOKIE, SESSION_PREFIX } from '../../src/features/identity/sessions/index.ts';
+import { SESSION_COOKIE, SESSION_PREFIX } from '../../src/features/identity/sessions/sessions.ts';
 import { emailKeyOf } from '../../src/tenancy/users/index.ts';
 import type { ApiAnswer, ApiCall } from './api.ts';
 import type { Scene, Team } from './scene.ts';

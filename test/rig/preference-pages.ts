@@ -1,5 +1,5 @@
 import http from 'node:http';
-import { preferenceOrigin, wayOutOf } from '../../src/features/audience/contacts/index.ts';
+import { preferenceOrigin, wayOutOf } from '../../src/features/audience/contacts/preference-links.ts';
 import type { Scene, Team } from './scene.ts';
 
 export interface Visited {

@@ -15,7 +15,7 @@ it('every row of the table chooses tests that are there', () => {
 it('a change in one family chooses that family’s tests, in whichever tree it stands', () => {
   expect(filtersOf('src/features/audience/topics/topics.ts')).toEqual(['test/api/topics/']);
   expect(filtersOf('src/contract/topics.yaml')).toEqual(['src/contract/', 'test/api/topics/']);
-  expect(filtersOf('src/operations/audience.ts')).toContain('test/api/topics/');
+  expect(filtersOf('src/features/audience/operations.ts')).toContain('test/api/topics/');
   expect(filtersOf('cli/families/topics.ts')).toContain('test/api/topics/');
   expect(filtersOf('cli/families/topics.ts')).toContain('test/cli/parity');
 });

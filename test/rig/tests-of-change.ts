@@ -27,8 +27,8 @@ const TESTS_OF: [source: string, tests: string[]][] = [
   ['src/platform/', ['test/platform/']],
   ['src/protocol/', []],
   ['src/contract/', ['test/contract/', 'test/api/conventions/']],
-  ['src/operations/audience.ts', ['test/api/contacts/', 'test/api/segments/', 'test/api/topics/']],
-  ['src/operations/', ['test/api/conventions/']],
+  ['src/features/audience/operations.ts', ['test/api/contacts/', 'test/api/segments/', 'test/api/topics/']],
+  ['src/operations.ts', ['test/api/conventions/']],
   ['src/ports/http/', ['test/api/conventions/']],
   ['src/ports/smtp/', ['test/smtp/']],
   ['src/', ['test/api/emails/send-email', 'test/api/system/']],
@@ -57,7 +57,7 @@ function testsOf(root: string, file: string): string[] {
   if (/\.test\.tsx?$/.test(file)) return [file];
   const tests = besides(root, file);
   const family =
-    /^(?:src\/(?:tenancy|mail|features\/[^/]+)|cli\/commands)\/([^/]+)\/|^(?:src\/contract|src\/operations|cli\/families)\/([^/.]+)\./.exec(
+    /^(?:src\/(?:tenancy|mail|features\/[^/]+)|cli\/commands)\/([^/]+)\/|^(?:src\/contract|cli\/families)\/([^/.]+)\./.exec(
       file,
     );
   const name = family?.[1] ?? family?.[2];

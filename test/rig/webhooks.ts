@@ -1,4 +1,4 @@
-import { newSigningSecret } from '../../src/features/webhooks/endpoints/index.ts';
+import { newSigningSecret } from '../../src/features/webhooks/endpoints/webhooks.ts';
 import type { Scene } from './scene.ts';
 
 export interface PlantedWebhook {

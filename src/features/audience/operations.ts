@@ -1,33 +1,31 @@
-import { findPropertyUsers } from './contact-properties/index.ts';
-import { getContactImport, getContactImportFailures, listContactImports } from './contact-imports/index.ts';
 import {
+  findPropertyUsers,
   createContactProperty,
   deleteContactProperty,
   getContactProperty,
   listContactProperties,
   updateContactProperty,
-} from './contact-properties/index.ts';
+} from './contact-properties/contact-properties.ts';
+import { getContactImport, getContactImportFailures, listContactImports } from './contact-imports/contact-imports.ts';
 import {
   addContactToSegment,
   countFilter,
-  createAudienceContact,
-  createContact,
-  deleteContact,
-  getAudienceContact,
-  getContact,
   getSegmentMetrics,
-  listContactActivity,
-  listContactSegments,
-  listContactTopics,
-  listContacts,
-  listSegmentContacts,
   listSegmentsWith,
   removeContactFromSegment,
-  updateContact,
-  updateContactTopics,
-} from './contacts/index.ts';
-import { createSegment, deleteSegment, getSegment, loseProperty, updateSegment } from './segments/index.ts';
-import { createTopic, deleteTopic, getTopic, listTopics, updateTopic } from './topics/index.ts';
+} from './contacts/segment-members.ts';
+import { createAudienceContact, createContact, deleteContact, updateContact } from './contacts/change-contact.ts';
+import {
+  getAudienceContact,
+  getContact,
+  listContactActivity,
+  listContactSegments,
+  listContacts,
+  listSegmentContacts,
+} from './contacts/read-contacts.ts';
+import { listContactTopics, updateContactTopics } from './contacts/consent.ts';
+import { createSegment, deleteSegment, getSegment, loseProperty, updateSegment } from './segments/segments.ts';
+import { createTopic, deleteTopic, getTopic, listTopics, updateTopic } from './topics/topics.ts';
 import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';
 

@@ -8,7 +8,7 @@ import {
   listAutomations,
   stopAutomation,
   updateAutomation,
-} from './automations/index.ts';
+} from './automations/automations.ts';
 import {
   createCustomEvent,
   deleteCustomEvent,
@@ -16,7 +16,7 @@ import {
   listCustomEvents,
   sendCustomEvent,
   updateCustomEvent,
-} from './custom-events/index.ts';
+} from './custom-events/custom-events.ts';
 import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';
 

@@ -1,7 +1,8 @@
-import type { PaymentProvider } from './closing/index.ts';
-import { countSegments } from '../audience/segments/index.ts';
-import { changeOwnPlan, getBilling, getInvoice, listInvoices, listPlans } from './invoices/index.ts';
-import { countBroadcasts } from '../campaigns/broadcasts/index.ts';
+import type { PaymentProvider } from './closing/subscriptions.ts';
+import { countSegments } from '../audience/index.ts';
+import { changeOwnPlan } from './invoices/plans.ts';
+import { getBilling, getInvoice, listInvoices, listPlans } from './invoices/read-billing.ts';
+import { countBroadcasts } from '../campaigns/index.ts';
 import { countDomains } from '../../mail/domains/index.ts';
 import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';

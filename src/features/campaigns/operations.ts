@@ -4,18 +4,20 @@ import {
   createBroadcast,
   deleteBroadcast,
   duplicateBroadcast,
+  resumeBroadcast,
+  updateBroadcast,
+} from './broadcasts/change-broadcast.ts';
+import {
   getBroadcast,
   getBroadcastChecklist,
   listBroadcastExclusions,
   listBroadcastLinks,
   listBroadcastRecipients,
   listBroadcasts,
-  previewBroadcast,
-  resumeBroadcast,
-  sendBroadcast,
-  updateBroadcast,
-} from './broadcasts/index.ts';
-import { testBroadcast } from './sending/index.ts';
+} from './broadcasts/read-broadcasts.ts';
+import { previewBroadcast } from './broadcasts/preview-broadcast.ts';
+import { sendBroadcast } from './broadcasts/send-broadcast.ts';
+import { testBroadcast } from './sending/test-broadcast.ts';
 import { idempotencyOf } from '../../mail/accept/index.ts';
 import { freeBroadcastMail } from '../../mail/queue-admin/index.ts';
 import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';

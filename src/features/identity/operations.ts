@@ -1,54 +1,35 @@
 import { type Ctx } from '../../tenancy/access/index.ts';
-import type { Maker } from './approvals/index.ts';
-import {
-  changePassword,
-  confirmPasswordReset,
-  requestPasswordReset,
-  signUp,
-  signUpByInvitation,
-  tell,
-  verifyEmail,
-} from './accounts/index.ts';
-import { fetchFilesOf, lookAt } from './approval-review/index.ts';
-import { approveCall, getApproval, listApprovals, rejectCall, type Look } from './approvals/index.ts';
+import { type Maker, approveCall, getApproval, listApprovals, rejectCall } from './approvals/approvals.ts';
+import { changePassword, confirmPasswordReset, requestPasswordReset, tell } from './accounts/passwords.ts';
+import { signUp, signUpByInvitation, verifyEmail } from './accounts/sign-up.ts';
+import { fetchFilesOf, lookAt } from './approval-review/review-call.ts';
+import type { Look } from './approvals/proposed-call.ts';
 import {
   approveDeviceLogin,
   beginDeviceLogin,
   denyDeviceLogin,
   getDeviceLogin,
   pollDeviceLogin,
-} from './device-logins/index.ts';
-import { acceptInvitation, createInvitation, listInvitations, revokeInvitation } from './invitations/index.ts';
-import { confirmMfa, disableMfa, enrolMfa, getMfa, replaceRecoveryCodes } from './mfa/index.ts';
+} from './device-logins/device-logins.ts';
+import { acceptInvitation, createInvitation, listInvitations, revokeInvitation } from './invitations/invitations.ts';
+import { confirmMfa, disableMfa, enrolMfa, getMfa, replaceRecoveryCodes } from './mfa/mfa.ts';
+import { authorizationServer, protectedResource } from './oauth/client-metadata.ts';
 import {
-  authorizationServer,
   deleteClient,
   disableOauthClient,
   enableOauthClient,
-  exchangeToken,
   getClient,
-  limitOauthGrant,
   listOauthClients,
-  listOauthGrants,
-  protectedResource,
   registerClient,
   replaceClient,
-  revokeGrantsOfMember,
-  revokeOauthGrant,
-  revokeToken,
-} from './oauth/index.ts';
-import {
-  endOneSession,
-  getMe,
-  getSession,
-  listSessions,
-  logIn,
-  logOut,
-  recoverMfa,
-  verifyMfa,
-} from './sessions/index.ts';
-import { verifySsoDomain } from './sso-sign-in/index.ts';
-import { addSsoDomain, deleteSso, getSso, putSso, removeSsoDomain, unlinkTeamMember } from './sso/index.ts';
+} from './oauth/clients.ts';
+import { exchangeToken, revokeToken } from './oauth/tokens.ts';
+import { limitOauthGrant, listOauthGrants, revokeGrantsOfMember, revokeOauthGrant } from './oauth/grants.ts';
+import { endOneSession, getMe, getSession, listSessions, logOut } from './sessions/sessions.ts';
+import { logIn, recoverMfa, verifyMfa } from './sessions/log-in.ts';
+import { verifySsoDomain } from './sso-sign-in/verify-domain.ts';
+import { addSsoDomain, removeSsoDomain } from './sso/sso-domains.ts';
+import { deleteSso, getSso, putSso, unlinkTeamMember } from './sso/sso-connection.ts';
 import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';
 import {

@@ -1,16 +1,15 @@
 import type { Accept } from '../../mail/accept/index.ts';
-import { createDraft, forwardEmail, replyToEmail, sendDraft, updateDraft } from './composing/index.ts';
-import { deleteDraft, getDraft, listDrafts } from './inbox-drafts/index.ts';
+import { createDraft, sendDraft, updateDraft } from './composing/drafts.ts';
+import { forwardEmail, replyToEmail } from './composing/answer.ts';
+import { deleteDraft, getDraft, listDrafts } from './inbox-drafts/inbox-drafts.ts';
+import { changeThreadLabels, deleteInboxThread, updateInboxThread } from './inbox-threads/change-thread.ts';
 import {
-  changeThreadLabels,
-  deleteInboxThread,
   getInboxThread,
   getInboxThreadEmail,
   listInboxThreadEmails,
   listInboxThreads,
-  searchInboxThreads,
-  updateInboxThread,
-} from './inbox-threads/index.ts';
+} from './inbox-threads/read-threads.ts';
+import { searchInboxThreads } from './inbox-threads/search-threads.ts';
 import {
   createInbox,
   createInboxLabel,
@@ -24,7 +23,7 @@ import {
   updateInbox,
   updateInboxAgent,
   updateInboxLabel,
-} from './inboxes/index.ts';
+} from './inboxes/inboxes.ts';
 import { idempotencyOf } from '../../mail/accept/index.ts';
 import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';

@@ -11,7 +11,7 @@ import {
 import { isoTime, nextTurn } from '../../platform/clock.ts';
 import { refuse, type Refusal } from '../../platform/refusal.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
-import { broadcastNames } from '../campaigns/broadcasts/index.ts';
+import { broadcastNames } from '../campaigns/index.ts';
 import {
   domainNames,
   countAcceptedIn,

@@ -1,7 +1,9 @@
-import type { Doctor } from './doctor/index.ts';
-import type { Node } from './upkeep/index.ts';
-import { listCertificates, renewCertificates } from './certificates/index.ts';
-import { lookAtTeam, presentForAnybody, presentForOperator, presentForTeam, type Finding } from './findings/index.ts';
+import { stopwatch } from '../../platform/clock.ts';
+import type { Doctor } from './doctor/doctor.ts';
+import type { Node } from './upkeep/node.ts';
+import { listCertificates, renewCertificates } from './certificates/certificates.ts';
+import { lookAtTeam, presentForAnybody, presentForOperator, presentForTeam } from './findings/look.ts';
+import type { Finding } from '../../platform/finding.ts';
 import { Answered, type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';
 
@@ -47,8 +49,8 @@ async function findingsOf({ node, world }: HealthServices): Promise<readonly Fin
 }
 
 async function run({ world }: HealthServices, name: string, check: () => Promise<void>) {
-  const began = performance.now();
-  const durationMs = (): number => Math.round((performance.now() - began) * 1000) / 1000;
+  const elapsedMs = stopwatch();
+  const durationMs = (): number => Math.round(elapsedMs() * 1000) / 1000;
   try {
     await check();
     return { name, ok: true, durationMs: durationMs() };

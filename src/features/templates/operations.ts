@@ -1,4 +1,4 @@
-import { deleteImage, getImage, listImages } from './images/index.ts';
+import { deleteImage, getImage, listImages } from './images/images.ts';
 import {
   createTemplate,
   deleteTemplate,
@@ -7,7 +7,7 @@ import {
   listTemplates,
   publishTemplate,
   updateTemplate,
-} from './templates/index.ts';
+} from './templates/templates.ts';
 import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';
 

@@ -17,7 +17,7 @@ import {
   type MailOfDomain,
   type TrackedMail,
 } from '../../protocol/track-links/index.ts';
-import { isPreferenceLink } from '../audience/contacts/index.ts';
+import { isPreferenceLink } from '../audience/index.ts';
 import { trackingOwner, trackingOwnerAlone, type TrackingOwner } from '../../mail/domains/index.ts';
 import { emailRowsByIds } from '../../mail/emails/index.ts';
 

@@ -1,16 +1,13 @@
-import { createWebhook, updateWebhook } from './delivery/index.ts';
+import { createWebhook, updateWebhook } from './delivery/write-webhook.ts';
+import { deleteWebhook, getWebhook, listWebhooks, rotateWebhookSecret } from './endpoints/webhooks.ts';
 import {
-  deleteWebhook,
-  getWebhook,
   getWebhookEvent,
   listParkedWebhookEvents,
   listWebhookAttempts,
   listWebhookEvents,
-  listWebhooks,
   replayWebhookEvent,
-  rotateWebhookSecret,
-  triggerWebhook,
-} from './endpoints/index.ts';
+} from './endpoints/webhook-events.ts';
+import { triggerWebhook } from './endpoints/sample-event.ts';
 import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';
 

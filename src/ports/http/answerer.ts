@@ -14,7 +14,7 @@ import {
 } from '../../contract/index.ts';
 import { operations, type OperationCtx, type OperationCtxFor } from '../../operations.ts';
 import { audited, whoActed, type AuditNote } from '../../tenancy/audit/index.ts';
-import { isOwnWork, mustLeaveWhatWaits, proposeCall, type Maker } from '../../features/identity/approvals/index.ts';
+import { isOwnWork, mustLeaveWhatWaits, proposeCall, type Maker } from '../../features/identity/index.ts';
 import { notFound, refuse, Refusal } from '../../platform/refusal.ts';
 import {
   mustReachNamed,
@@ -28,7 +28,7 @@ import { bearerOf, browserOf } from './authenticators.ts';
 import { checkBody, type ParsedBody } from './check-request.ts';
 import type { HttpServices, PageCall } from './page.ts';
 import { pages } from './pages.ts';
-import { fetchFilesOf, lookAt } from '../../features/identity/approval-review/index.ts';
+import { fetchFilesOf, lookAt } from '../../features/identity/start.ts';
 import type { World } from '../../platform/world.ts';
 import { redactBody, redactTokens } from '../../tenancy/logs/index.ts';
 import type { Caller } from './request-log.ts';

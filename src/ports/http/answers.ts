@@ -7,7 +7,7 @@ import { routeOf } from './find-operation.ts';
 import { addressBucket, type RateState, type RateLimit } from './rate-limit.ts';
 import { createRangeCheck, plainAddress } from '../../platform/network/index.ts';
 import type { World } from '../../platform/world.ts';
-import { OauthRefusal } from '../../features/identity/oauth/index.ts';
+import { OauthRefusal } from '../../features/identity/index.ts';
 import { challengeOf, refusedPage, sendOauthError } from './oauth/index.ts';
 import { UPLOAD_BYTES_PER_SECOND, type LingeringClose } from './slow-clients.ts';
 import type { UploadBudget } from './costly-work.ts';

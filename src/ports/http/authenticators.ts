@@ -4,19 +4,20 @@ import { Refusal, refuse } from '../../platform/refusal.ts';
 import type { World } from '../../platform/world.ts';
 import type { Identity, Browser } from '../../tenancy/access/index.ts';
 import { createAuthentication } from '../../tenancy/api-keys/index.ts';
-import { ACCESS_PREFIX, createGrantAuthentication } from '../../features/identity/oauth/index.ts';
+import {
+  ACCESS_PREFIX,
+  createGrantAuthentication,
+  createSessionAuthentication,
+  HOST_SESSION_COOKIE,
+  SESSION_COOKIE,
+  SESSION_PREFIX,
+} from '../../features/identity/index.ts';
 import {
   createMachineAuthentication,
   createOperatorAuthentication,
   OPERATOR_PREFIX,
   PASS_PREFIX,
 } from '../../tenancy/operators/index.ts';
-import {
-  createSessionAuthentication,
-  HOST_SESSION_COOKIE,
-  SESSION_COOKIE,
-  SESSION_PREFIX,
-} from '../../features/identity/sessions/index.ts';
 
 /** One kind of credential: where a request carries it, and whom it stands for. Throws the refusal of one that is not valid. */
 export type Authenticator = ({ prefix: string } | { cookie: string }) & {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { createRangeCheck, plainAddress, createAddressGuard } from '../../platform/network/index.ts';
 import type { World } from '../../platform/world.ts';
-import { findingOf, type Finding } from '../../features/operations/findings/index.ts';
+import { findingOf, type Finding } from '../../platform/finding.ts';
 
 const HOUR_MS = 3_600_000;
 

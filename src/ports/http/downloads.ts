@@ -2,10 +2,10 @@ import { downloadAttachment } from '../../mail/attachments/index.ts';
 import { privatePageHeaders, type Page, type PageCall } from './page.ts';
 import { downloadReceived, type ReceivedDownload } from '../../mail/received-emails/index.ts';
 import { Readable } from 'node:stream';
-import { exportContacts as beginExport } from '../../features/audience/contacts/index.ts';
+import { exportContacts as beginExport } from '../../features/audience/index.ts';
 import type { InvoiceObject } from '../../contract/index.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
-import { getInvoice, invoiceCsv } from '../../features/billing/invoices/index.ts';
+import { getInvoice, invoiceCsv } from '../../features/billing/index.ts';
 import { bdi, readingStyle, renderDocument, sourceOf } from './layout/index.ts';
 
 const ASCII_CHARS_MAX = 120;

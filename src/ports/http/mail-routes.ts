@@ -5,7 +5,7 @@ import { isMachineFetch } from '../../protocol/machine-opens.ts';
 import type { TrackedMail } from '../../protocol/track-links/index.ts';
 import { createClientAddress, createRequestedHost } from './client-address.ts';
 import { pipeline } from 'node:stream/promises';
-import { imageOfToken, openImage, tokenInPath, type ImageRow } from '../../features/templates/images/index.ts';
+import { imageOfToken, openImage, tokenInPath, type ImageRow } from '../../features/templates/index.ts';
 
 /** The smallest image there is: one transparent dot. */
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64');

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { CallerKindOf, CallOf, PageId } from '../../contract/index.ts';
-import type { Listeners } from '../../features/webhooks/delivery/index.ts';
+import type { Listeners } from '../../features/webhooks/start.ts';
 import type { Tracking } from '../../features/tracking/index.ts';
 import type { FairExecutor } from '../../platform/fair-share/index.ts';
 import type { OperationCtxFor, Services } from '../../operations.ts';

@@ -18,7 +18,7 @@ import { createImage, createContactImport, receivePaymentEvent } from './uploads
 import { authorizeClient } from './oauth/authorize-client.ts';
 import type { HttpServices, Page } from './page.ts';
 import { getSharePage } from './share-page/index.ts';
-import { readPosition } from '../../features/webhooks/delivery/index.ts';
+import { readPosition } from '../../features/webhooks/start.ts';
 import { refuse } from '../../platform/refusal.ts';
 
 const HEADERS = {

@@ -1,16 +1,11 @@
 import multipart from '@fastify/multipart';
 import type { Multipart } from '@fastify/multipart';
 import type { FastifyInstance } from 'fastify';
-import {
-  FIELD_BYTES_MAX,
-  FIELDS,
-  importContacts,
-  type ImportPart,
-} from '../../features/audience/import-runner/index.ts';
+import { FIELD_BYTES_MAX, FIELDS, importContacts, type ImportPart } from '../../features/audience/start.ts';
 import { Refusal, refuse } from '../../platform/refusal.ts';
 import type { Page } from './page.ts';
-import { createImage as storeImage } from '../../features/templates/images/index.ts';
-import { takeEvent } from '../../features/billing/closing/index.ts';
+import { createImage as storeImage } from '../../features/templates/index.ts';
+import { takeEvent } from '../../features/billing/start.ts';
 
 /** Of the whole header. RFC 2046 §5.1.1 allows a boundary 70 characters; at very long ones the form parser throws. */
 const TYPE_CHARS_MAX = 255;

@@ -10,7 +10,7 @@ import type {
 import type { Page } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal.ts';
 import type { Store } from '../../platform/store.ts';
-import type { CtxFor } from './index.ts';
+import type { CtxFor } from './access.ts';
 
 /** An answer whose status is not the first success that the contract declares. */
 export class Answered<Body> {

@@ -1,7 +1,7 @@
 // What apps propose and people approve: held once, made once, as the app and for the content that was looked at.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
-import { expireAllApprovals, removeOldApprovals } from '../../../src/features/identity/approvals/index.ts';
+import { expireAllApprovals, removeOldApprovals } from '../../../src/features/identity/approvals/approvals.ts';
 import { CLIENTS } from '../../rig/mcp.ts';
 import { oauthOf, type OauthApp } from '../../rig/oauth.ts';
 import { inboxOf } from '../../rig/inboxes.ts';

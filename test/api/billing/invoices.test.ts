@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
+import { closeMonths } from '../../../src/features/billing/closing/close-months.ts';
 import {
-  closeMonths,
   readSubscription,
   type PaymentProvider,
   type ProviderSubscription,
-} from '../../../src/features/billing/closing/index.ts';
+} from '../../../src/features/billing/closing/subscriptions.ts';
 import { startApp } from '../../../src/app.ts';
 import { switchOffRestored, setSending } from '../../../src/tenancy/instance/index.ts';
 import { administerTeam } from '../../../src/tenancy/teams/index.ts';

@@ -7,7 +7,7 @@ import {
   finishBroadcast,
   holdBroadcast,
   saveProgress,
-} from '../../../src/features/campaigns/broadcasts/index.ts';
+} from '../../../src/features/campaigns/broadcasts/leases.store.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { openDesk, type Desk } from './drafting.ts';
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { countClicks } from '../../../src/features/campaigns/broadcast-recipients/links.store.ts';
+import { countOutcomes } from '../../../src/features/campaigns/broadcast-recipients/outcomes.store.ts';
 import {
-  countClicks,
-  countOutcomes,
   insertRecipients,
   recipientsAmong,
-  type BroadcastOutcome,
   type NewRecipientRow,
-} from '../../../src/features/campaigns/broadcast-recipients/index.ts';
+} from '../../../src/features/campaigns/broadcast-recipients/broadcast-recipients.store.ts';
+import type { BroadcastOutcome } from '../../../src/features/campaigns/broadcast-recipients/outcome.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { openDesk, said, type Desk } from './drafting.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findBroadcast } from '../../../src/features/campaigns/broadcasts/index.ts';
+import { findBroadcast } from '../../../src/features/campaigns/broadcasts/broadcasts.store.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { openDesk, said, type Desk } from './drafting.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { countOutcomes } from '../../../src/features/campaigns/broadcast-recipients/index.ts';
+import { countOutcomes } from '../../../src/features/campaigns/broadcast-recipients/outcomes.store.ts';
 import { plansOf } from '../../rig/plans.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findBroadcast } from '../../../src/features/campaigns/broadcasts/index.ts';
-import { holdBroadcast, claimDueBroadcasts } from '../../../src/features/campaigns/broadcasts/index.ts';
+import { findBroadcast } from '../../../src/features/campaigns/broadcasts/broadcasts.store.ts';
+import { holdBroadcast, claimDueBroadcasts } from '../../../src/features/campaigns/broadcasts/leases.store.ts';
 import { setSending } from '../../../src/tenancy/instance/index.ts';
 import { findSharedBody } from '../../../src/mail/shared-bodies/index.ts';
 import { administerTeam } from '../../../src/tenancy/teams/index.ts';

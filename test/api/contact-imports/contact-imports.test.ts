@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { leasesOf } from '../../../src/platform/work-loop/index.ts';
-import { claimImports } from '../../../src/features/audience/contact-imports/index.ts';
+import { claimImports } from '../../../src/features/audience/contact-imports/contact-imports.store.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { importedIn, uploadIn, type Given } from './importing.ts';
 

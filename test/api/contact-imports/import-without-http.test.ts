@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { importContacts, type ImportPart } from '../../../src/features/audience/import-runner/index.ts';
+import { importContacts, type ImportPart } from '../../../src/features/audience/import-runner/receive-import.ts';
 import { Refusal } from '../../../src/platform/refusal.ts';
 import type { Ctx } from '../../../src/tenancy/access/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';

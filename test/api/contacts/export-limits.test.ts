@@ -1,6 +1,6 @@
 import http from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { exportContacts } from '../../../src/features/audience/contacts/index.ts';
+import { exportContacts } from '../../../src/features/audience/contacts/export-contacts.ts';
 import type { Ctx } from '../../../src/tenancy/access/index.ts';
 import { formOf } from '../../rig/forms.ts';
 import { longestStretch, usedMs } from '../../rig/longest-stretch.ts';

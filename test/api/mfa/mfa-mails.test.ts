@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { tell } from '../../../src/features/identity/accounts/index.ts';
-import { resetMfa } from '../../../src/features/identity/mfa/index.ts';
+import { tell } from '../../../src/features/identity/accounts/passwords.ts';
+import { resetMfa } from '../../../src/features/identity/mfa/mfa.ts';
 import { mailsTo, subjectsTo } from '../../rig/mailbox.ts';
 import { startScene } from '../../rig/scene.ts';
 import { Browser, enrolled, STEP_MS } from './authenticator.ts';

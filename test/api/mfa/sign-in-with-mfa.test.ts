@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startApp } from '../../../src/app.ts';
-import { tell } from '../../../src/features/identity/accounts/index.ts';
-import { resetMfa } from '../../../src/features/identity/mfa/index.ts';
+import { tell } from '../../../src/features/identity/accounts/passwords.ts';
+import { resetMfa } from '../../../src/features/identity/mfa/mfa.ts';
 import { disableUser, enableUser } from '../../../src/tenancy/users/index.ts';
 import { nodeFolder } from '../../rig/node-folder.ts';
 import { driver } from '../../rig/database.ts';

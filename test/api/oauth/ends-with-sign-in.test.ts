@@ -1,7 +1,7 @@
 // a person whose sign-in changes --> what apps may do for them
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { tell } from '../../../src/features/identity/accounts/index.ts';
-import { resetMfa } from '../../../src/features/identity/mfa/index.ts';
+import { tell } from '../../../src/features/identity/accounts/passwords.ts';
+import { resetMfa } from '../../../src/features/identity/mfa/mfa.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { oauthOf, type OauthApp } from '../../rig/oauth.ts';
 import { codeFor } from '../../rig/page-people.ts';

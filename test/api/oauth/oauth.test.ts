@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { endAllTokens } from '../../../src/features/identity/oauth/index.ts';
+import { endAllTokens } from '../../../src/features/identity/oauth/grants.ts';
 import { disableUser, enableUser } from '../../../src/tenancy/users/index.ts';
 import { answerIn, newVerifier, oauthOf, type OauthApp } from '../../rig/oauth.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';

@@ -1,6 +1,6 @@
 // What an app may do for a person, as it goes with the person: their mail, and the single sign-on of their team.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { stopEnforcingSso } from '../../../src/features/identity/sso/index.ts';
+import { stopEnforcingSso } from '../../../src/features/identity/sso/sso-connection.ts';
 import { mailsTo, subjectsTo } from '../../rig/mailbox.ts';
 import { newVerifier, oauthOf, type OauthApp, type Tokens } from '../../rig/oauth.ts';
 import { peopleOf, type People } from '../../rig/people.ts';

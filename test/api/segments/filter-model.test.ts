@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { audiencePage, countAudience } from '../../../src/features/audience/contacts/audience.store.ts';
 import { filteredContact } from '../../../src/features/audience/contacts/find-contact.ts';
 import { findContact } from '../../../src/features/audience/contacts/contacts.store.ts';
-import { createContact } from '../../../src/features/audience/contacts/index.ts';
-import { declaredFor } from '../../../src/features/audience/segments/index.ts';
+import { createContact } from '../../../src/features/audience/contacts/change-contact.ts';
+import { declaredFor } from '../../../src/features/audience/segments/segments.ts';
 import {
   meetsFilter,
   parseFilter,

@@ -1,6 +1,6 @@
 // What the provider of one team may do with a person who is in other teams as well: nothing, there or to the account.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { takeSsoDomain } from '../../../src/features/identity/sso/index.ts';
+import { takeSsoDomain } from '../../../src/features/identity/sso/sso-domains.ts';
 import { mailsTo } from '../../rig/mailbox.ts';
 import { oauthOf, type Tokens } from '../../rig/oauth.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';

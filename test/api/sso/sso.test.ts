@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { teamsOfLastWayIn } from '../../../src/tenancy/members/index.ts';
-import { stopEnforcingSso } from '../../../src/features/identity/sso/index.ts';
+import { stopEnforcingSso } from '../../../src/features/identity/sso/sso-connection.ts';
 import { disableUser } from '../../../src/tenancy/users/index.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { resolveTemplate } from '../../../src/features/templates/templates/index.ts';
+import { resolveTemplate } from '../../../src/features/templates/templates/resolve-template.ts';
 import type { TemplateUse } from '../../../src/mail/accept/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mayMail } from '../../../src/features/audience/contacts/index.ts';
+import { mayMail } from '../../../src/features/audience/contacts/consent.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;

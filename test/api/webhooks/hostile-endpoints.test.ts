@@ -1,6 +1,6 @@
 import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newSigningSecret } from '../../../src/features/webhooks/endpoints/index.ts';
+import { newSigningSecret } from '../../../src/features/webhooks/endpoints/webhooks.ts';
 import { happen, hookAt, outboxOf } from '../../flow/webhook-scene.ts';
 import { ALLOWED, PRIVATE_URLS, startDoorbell, type Doorbell } from '../../rig/file-server.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { signingSecretsOf } from '../../../src/features/webhooks/endpoints/index.ts';
+import { signingSecretsOf } from '../../../src/features/webhooks/endpoints/webhooks.ts';
 import { ALLOWED, startFileServer, type FileServer } from '../../rig/file-server.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { plantWebhook, plantWebhookEvent, uuidOf } from '../../rig/webhooks.ts';

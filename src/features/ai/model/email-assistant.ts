@@ -2,21 +2,16 @@ import type { DraftEmailBodyRequest, SuggestSubjectLinesRequest } from '../../..
 import { refuse } from '../../../platform/refusal.ts';
 import type { World } from '../../../platform/world.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
+import { admit, creditsOf, mustBeSwitchedOn, giveUp, settle, type Credits } from '../requests/credits.ts';
 import {
-  admit,
-  creditsOf,
   diagnose,
   factsOf,
   hashOfState,
   keepDiagnosis,
-  mustBeSwitchedOn,
   storedDiagnosis,
-  giveUp,
-  settle,
-  type Credits,
   type EmailFacts,
-} from '../requests/index.ts';
-import { getTemplate } from '../../templates/templates/index.ts';
+} from '../requests/email-diagnosis.ts';
+import { getTemplate } from '../../templates/index.ts';
 import { newLinks } from './new-links.ts';
 import {
   DRAFT,

@@ -1,7 +1,7 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import { decodeAttribute } from '../../../protocol/html-references/index.ts';
 import { startTagsOf } from '../../../protocol/track-links/index.ts';
-import type { Diagnosis } from '../requests/index.ts';
+import type { Diagnosis } from '../requests/email-diagnosis.ts';
 
 /** What a model is asked to do, and the texts that it is to do it with. */
 export interface Task {

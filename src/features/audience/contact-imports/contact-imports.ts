@@ -9,10 +9,12 @@ import {
   type IgnoredColumn,
 } from '../../../protocol/csv/index.ts';
 import { lockTeam, type Ctx } from '../../../tenancy/access/index.ts';
-import { declaredProperties, declareFromImport } from '../contact-properties/index.ts';
+import { declaredProperties } from '../contact-properties/contact-properties.store.ts';
+import { declareFromImport } from '../contact-properties/contact-properties.ts';
 import { insertContents, type FileRow } from '../../../mail/contents/index.ts';
-import { readSegmentIds } from '../segments/index.ts';
-import { liveTopics, readChoices, type Choice } from '../topics/index.ts';
+import { readSegmentIds } from '../segments/segments.ts';
+import { liveTopics } from '../topics/topics.store.ts';
+import { readChoices, type Choice } from '../topics/topics.ts';
 import {
   hasOpenImports,
   insertImport,

@@ -9,16 +9,12 @@ import {
   forgetProperty,
   nextDeletedProperty,
   type PropertyRow,
-} from '../contact-properties/index.ts';
-import { readSegmentIds, removeMemberships, removeMembersOfDeleted } from '../segments/index.ts';
-import {
-  liveTopics,
-  readChoices,
-  removeChoicesOf,
-  removeConfirmationsOf,
-  type Choice,
-  type TopicRow,
-} from '../topics/index.ts';
+} from '../contact-properties/contact-properties.store.ts';
+import { readSegmentIds } from '../segments/segments.ts';
+import { removeMemberships, removeMembersOfDeleted } from '../segments/segments.store.ts';
+import { liveTopics, removeChoicesOf, type TopicRow } from '../topics/topics.store.ts';
+import { readChoices, type Choice } from '../topics/topics.ts';
+import { removeConfirmationsOf } from '../topics/confirmations.store.ts';
 import { addToContactCount, planOf } from '../../../tenancy/usage/index.ts';
 import { chooseByApi, carryOptOuts, askAnew, carryToAddress } from './consent.ts';
 import { recordConsent } from './consent.store.ts';

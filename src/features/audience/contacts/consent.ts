@@ -3,20 +3,12 @@ import type { Store } from '../../../platform/store.ts';
 import type { Subscription } from '../../../protocol/contact-filter/index.ts';
 import type { PreferenceLink } from '../../../protocol/preference-links.ts';
 import { withoutEvent } from '../../../mail/events/index.ts';
-import { declaredProperties } from '../contact-properties/index.ts';
+import { declaredProperties } from '../contact-properties/contact-properties.store.ts';
 import { emailRowsByIds, recordEmailEvents } from '../../../mail/emails/index.ts';
 import { findTeam, type TeamRow } from '../../../tenancy/teams/index.ts';
-import {
-  choicesOf,
-  forgetConfirmations,
-  liveTopics,
-  confirmationsOf,
-  listTopicRows,
-  readChoices,
-  writeConfirmations,
-  type Choice,
-  type TopicRow,
-} from '../topics/index.ts';
+import { choicesOf, liveTopics, listTopicRows, type TopicRow } from '../topics/topics.store.ts';
+import { forgetConfirmations, confirmationsOf, writeConfirmations } from '../topics/confirmations.store.ts';
+import { readChoices, type Choice } from '../topics/topics.ts';
 import { optOutsAmong, recordConsent, type Consent, type ConsentOrigin, type ConsentSource } from './consent.store.ts';
 import { findContact, unsubscribeContactRows, findContactsByIds, type ContactRow } from './contacts.store.ts';
 import { chooseTopics, decisionsFor, writeChange } from './write-contact.ts';

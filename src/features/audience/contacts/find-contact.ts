@@ -8,18 +8,11 @@ import {
   type FilteredContact,
   type PropertyValue,
 } from '../../../protocol/contact-filter/index.ts';
-import {
-  declaredFor,
-  filterOf,
-  findSegment,
-  liveSegments,
-  membersAmong,
-  membershipsOf,
-  type SegmentRow,
-} from '../segments/index.ts';
-import { choicesOf } from '../topics/index.ts';
+import { declaredFor, filterOf } from '../segments/segments.ts';
+import { findSegment, liveSegments, membersAmong, membershipsOf, type SegmentRow } from '../segments/segments.store.ts';
+import { choicesOf } from '../topics/topics.store.ts';
 import { findContact, type ContactRow } from './contacts.store.ts';
-import type { PropertyRow } from '../contact-properties/index.ts';
+import type { PropertyRow } from '../contact-properties/contact-properties.store.ts';
 import type { IndexedValue } from './values.store.ts';
 import { normalizeAddress, parseMailbox } from '../../../protocol/address/index.ts';
 

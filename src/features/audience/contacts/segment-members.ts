@@ -1,14 +1,6 @@
 import type { Ctx } from '../../../tenancy/access/index.ts';
-import {
-  removeMember,
-  addMembers,
-  checkedFilter,
-  declaredFor,
-  filterOf,
-  filtersOf,
-  listSegments,
-  liveSegments,
-} from '../segments/index.ts';
+import { removeMember, addMembers, liveSegments } from '../segments/segments.store.ts';
+import { checkedFilter, declaredFor, filterOf, filtersOf, listSegments } from '../segments/segments.ts';
 import { contactNamed, segmentNamed, readContactName } from './find-contact.ts';
 import { enrol, type Enrolment } from '../../../mail/events/index.ts';
 import type { Executor, Page } from '../../../platform/db/index.ts';

@@ -2,8 +2,9 @@ import { enrol, recordEvents, type ContactData } from '../../../mail/events/inde
 import { isUniqueViolation, type Executor } from '../../../platform/db/index.ts';
 import { refuse } from '../../../platform/refusal.ts';
 import type { Store } from '../../../platform/store.ts';
-import type { PropertyRow } from '../contact-properties/index.ts';
-import { choicesOf, writeChoices, type Choice } from '../topics/index.ts';
+import type { PropertyRow } from '../contact-properties/contact-properties.store.ts';
+import { choicesOf, writeChoices } from '../topics/topics.store.ts';
+import type { Choice } from '../topics/topics.ts';
 import { recordConsent, type Consent, type ConsentOrigin } from './consent.store.ts';
 import { updateContactRows, type ContactRow } from './contacts.store.ts';
 import {

@@ -9,16 +9,16 @@ import {
   importsWithOldFile,
   noteFileRemoved,
   type ImportRow,
-  type ImportOptions,
   type Progress,
-} from '../contact-imports/index.ts';
+} from '../contact-imports/contact-imports.store.ts';
+import type { ImportOptions } from '../contact-imports/contact-imports.ts';
 import type { PropertyType } from '../../../protocol/contact-filter/index.ts';
 import { readRow, type ReadRow } from '../../../protocol/csv/index.ts';
-import { declaredProperties } from '../contact-properties/index.ts';
+import { declaredProperties } from '../contact-properties/contact-properties.store.ts';
 import { openContent, removeFileRows } from '../../../mail/contents/index.ts';
-import { importRows, ImportRaced, type ImportedRows } from '../contacts/index.ts';
-import { liveSegments } from '../segments/index.ts';
-import { liveTopics } from '../topics/index.ts';
+import { importRows, ImportRaced, type ImportedRows } from '../contacts/import-rows.ts';
+import { liveSegments } from '../segments/segments.store.ts';
+import { liveTopics } from '../topics/topics.store.ts';
 import { importBlob } from './receive-import.ts';
 import { readRows, UnreadableRow, type FileRow } from './read-rows.ts';
 import { isUnconfirmedCopy } from '../../../tenancy/instance/index.ts';

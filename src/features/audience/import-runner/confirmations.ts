@@ -1,28 +1,22 @@
 import { createUnleasedLoop, type WorkLoop } from '../../../platform/work-loop/index.ts';
 import type { World } from '../../../platform/world.ts';
 import { parseMailbox } from '../../../protocol/address/index.ts';
-import {
-  confirmationUrl,
-  findContactsByIds,
-  hashOfEmail,
-  mayMail,
-  preferenceOrigin,
-  type ContactRow,
-  type Exclusion,
-} from '../contacts/index.ts';
+import { confirmationUrl, preferenceOrigin } from '../contacts/preference-links.ts';
+import { findContactsByIds, type ContactRow } from '../contacts/contacts.store.ts';
+import { hashOfEmail } from '../contacts/consent.store.ts';
+import { mayMail, type Exclusion } from '../contacts/consent.ts';
 import { findDomainByName } from '../../../mail/domains/index.ts';
-import { findPublishedVersion } from '../../templates/templates/index.ts';
+import { findPublishedVersion } from '../../templates/index.ts';
+import { CONFIRMATION_URL } from '../topics/topics.ts';
 import {
-  CONFIRMATION_URL,
   countConfirmationMail,
   dueConfirmations,
-  findTopic,
   noteConfirmationMailed,
   removeOldConfirmationMails,
   uncountConfirmationMail,
   type ConfirmationRow,
-  type TopicRow,
-} from '../topics/index.ts';
+} from '../topics/confirmations.store.ts';
+import { findTopic, type TopicRow } from '../topics/topics.store.ts';
 import { mailOnce, type Accept } from '../../../mail/accept/index.ts';
 
 /** Another process's requests do not wake us. */

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import Papa from 'papaparse';
 import { allEnds, endsOutside, rowFault, type RowFault } from '../../../protocol/csv/index.ts';
-import type { ImportOptions } from '../contact-imports/index.ts';
+import type { ImportOptions } from '../contact-imports/contact-imports.ts';
 
 export interface FileRow {
   /** As a spreadsheet counts: the first row of the file is row 1, empty or not. */

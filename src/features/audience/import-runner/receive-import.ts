@@ -1,6 +1,11 @@
 import { invalidFields, Refusal, refuse } from '../../../platform/refusal.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
-import { checkImport, queueImport, mustBeWithinImportLimit, type ImportForm } from '../contact-imports/index.ts';
+import {
+  checkImport,
+  queueImport,
+  mustBeWithinImportLimit,
+  type ImportForm,
+} from '../contact-imports/contact-imports.ts';
 import Papa from 'papaparse';
 import { createSniffer, type Encoding } from '../../../protocol/csv/index.ts';
 import { fileRow, type FileRow } from '../../../mail/contents/index.ts';

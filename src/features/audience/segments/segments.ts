@@ -17,8 +17,8 @@ import {
 } from './segments.store.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import { listPropertyKeys, parseFilter, type Declared, type Filter } from '../../../protocol/contact-filter/index.ts';
-import { declaredProperties } from '../contact-properties/index.ts';
-import { liveTopics } from '../topics/index.ts';
+import { declaredProperties } from '../contact-properties/contact-properties.store.ts';
+import { liveTopics } from '../topics/topics.store.ts';
 
 export async function createSegment({ store, teamId }: Ctx, { name, filter = null }: CreateSegmentRequest) {
   const id = store.ids.uuid();

@@ -13,7 +13,7 @@ import {
 } from './topics.store.ts';
 import { removeConfirmationsFor } from './confirmations.store.ts';
 import { isoTime } from '../../../platform/clock.ts';
-import { findPublishedVersion } from '../../templates/templates/index.ts';
+import { findPublishedVersion } from '../../templates/index.ts';
 import type { Subscription } from '../../../protocol/contact-filter/index.ts';
 
 /** The variable that a confirmation template declares for the link. */

@@ -13,8 +13,8 @@ import {
   type RunRow,
   type RunStatus,
   type RunStepRow,
-} from '../automation-runs/index.ts';
-import { declaredProperties } from '../../audience/contact-properties/index.ts';
+} from '../automation-runs/automation-runs.store.ts';
+import { declaredProperties } from '../../audience/index.ts';
 import {
   findGraph,
   insertAutomation,
@@ -30,9 +30,9 @@ import { checkConfigs, checkNames, type Trigger } from './check-steps.ts';
 import { Faults, readGraph, inGraphOrder, isRecord, listed, type Graph, type Step } from './graph.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import { showsAddress } from '../../../protocol/content-checks.ts';
-import { composeStepMail, fallbacksIn, isTeamKey } from '../../campaigns/broadcasts/index.ts';
+import { composeStepMail, fallbacksIn, isTeamKey } from '../../campaigns/index.ts';
 import { findTeam } from '../../../tenancy/teams/index.ts';
-import { findPublishedTemplate } from '../../templates/templates/index.ts';
+import { findPublishedTemplate } from '../../templates/index.ts';
 
 const named = (id: string) => ({ object: 'automation' as const, id });
 /** The written automation, with its warnings. */

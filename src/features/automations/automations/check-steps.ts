@@ -2,13 +2,12 @@ import { ENROLLING_TYPES, type EnrollingType } from '../../../mail/events/index.
 import type { Executor } from '../../../platform/db/index.ts';
 import { isUuid } from '../../../platform/ids.ts';
 import { parseMailbox } from '../../../protocol/address/index.ts';
-import { propertyNamed } from '../../campaigns/broadcasts/index.ts';
-import { declaredProperties } from '../../audience/contact-properties/index.ts';
-import { findCustomEventNamed, RESERVED_PREFIX } from '../custom-events/index.ts';
+import { propertyNamed } from '../../campaigns/index.ts';
+import { declaredProperties, findSegment, findTopic } from '../../audience/index.ts';
+import { findCustomEventNamed } from '../custom-events/custom-events.store.ts';
+import { RESERVED_PREFIX } from '../custom-events/custom-events.ts';
 import { findDomainByName } from '../../../mail/domains/index.ts';
-import { findSegment } from '../../audience/segments/index.ts';
-import { findPublishedVersion, findTemplate, valueFaults, messageFaults } from '../../templates/templates/index.ts';
-import { findTopic } from '../../audience/topics/index.ts';
+import { findPublishedVersion, findTemplate, valueFaults, messageFaults } from '../../templates/index.ts';
 import { isRecord, listed, type Faults, type Graph, type Step, type Tell, type StepType, type Known } from './graph.ts';
 import { readValue } from '../../../protocol/contact-filter/index.ts';
 import { parseIsoTime, parseTimePhrase } from '../../../protocol/iso-time.ts';

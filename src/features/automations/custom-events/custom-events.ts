@@ -13,7 +13,7 @@ import {
 } from './custom-events.store.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import { enrol } from '../../../mail/events/index.ts';
-import { contactNamed } from '../../audience/contacts/index.ts';
+import { contactNamed } from '../../audience/index.ts';
 import { parseIsoTime } from '../../../protocol/iso-time.ts';
 
 type ValueType = 'string' | 'number' | 'boolean' | 'date';

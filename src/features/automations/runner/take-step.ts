@@ -2,18 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { World } from '../../../platform/world.ts';
 import { parseIsoTime } from '../../../protocol/iso-time.ts';
-import { stepsOfRun, type RunRow } from '../automation-runs/index.ts';
+import { stepsOfRun, type RunRow } from '../automation-runs/automation-runs.store.ts';
+import { durationMs, isVariable } from '../automations/check-steps.ts';
+import { listRuleFields, meetsRule, type RuleContact } from '../automations/rules.ts';
+import type { Step, ConnectionType } from '../automations/graph.ts';
 import {
-  durationMs,
-  listRuleFields,
-  meetsRule,
-  isVariable,
-  type Step,
-  type ConnectionType,
-  type RuleContact,
-} from '../automations/index.ts';
-import { declaredProperties, type PropertyRow } from '../../audience/contact-properties/index.ts';
-import {
+  declaredProperties,
+  type PropertyRow,
   chooseByApi,
   contactNamed,
   joinSegments,
@@ -25,9 +20,9 @@ import {
   wayOutOf,
   type ContactRow,
   type WayOut,
-} from '../../audience/contacts/index.ts';
-import { findSegment } from '../../audience/segments/index.ts';
-import { liveTopics } from '../../audience/topics/index.ts';
+  findSegment,
+  liveTopics,
+} from '../../audience/index.ts';
 import { invalidField, Refusal, invalidFields, refuse } from '../../../platform/refusal.ts';
 import { parseMailbox } from '../../../protocol/address/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
@@ -39,7 +34,7 @@ import {
   readValues,
   type PublishedVersion,
   type PublishedTemplate,
-} from '../../templates/templates/index.ts';
+} from '../../templates/index.ts';
 import { acceptWithin, logAccepted, mustBeAllowedBySandbox, type Prepared } from '../../../mail/accept/index.ts';
 import {
   CHARS_MAX,
@@ -51,7 +46,7 @@ import {
   mergedMail,
   propertyNamed,
   type MergedMail,
-} from '../../campaigns/broadcasts/index.ts';
+} from '../../campaigns/index.ts';
 import { readBody, renderBody } from '../../../mail/shared-bodies/index.ts';
 import { findTeam } from '../../../tenancy/teams/index.ts';
 

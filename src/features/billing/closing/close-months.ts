@@ -1,16 +1,6 @@
 import type { Store } from '../../../platform/store.ts';
-import {
-  allTerms,
-  billingZone,
-  closableAt,
-  closedMonths,
-  closeTeamMonth,
-  daysOf,
-  insertClosedMonth,
-  monthAfter,
-  monthAt,
-  teamsToClose,
-} from '../invoices/index.ts';
+import { allTerms, closedMonths, insertClosedMonth, teamsToClose } from '../invoices/billing.store.ts';
+import { billingZone, closableAt, closeTeamMonth, daysOf, monthAfter, monthAt } from '../invoices/monthly-invoice.ts';
 import { createSendSwitch } from '../../../tenancy/instance/index.ts';
 
 const TEAMS_AT_ONCE = 200;

@@ -10,7 +10,7 @@ import {
   writeAnswer,
   overdueSubscriptions,
   type SubscriptionStatus,
-} from '../invoices/index.ts';
+} from '../invoices/subscriptions.store.ts';
 import { findTeam, changePlan } from '../../../tenancy/teams/index.ts';
 import { isPlan } from '../../../platform/config/index.ts';
 import { lockTeam } from '../../../tenancy/access/index.ts';

@@ -8,7 +8,7 @@ import { changePlan, knownPlan, countByPlan } from '../../../tenancy/teams/index
 import { getBilling } from './read-billing.ts';
 import { countDomains } from '../../../mail/domains/index.ts';
 import { contactCount, storageOf, usageOf } from '../../../tenancy/usage/index.ts';
-import { countWebhooks } from '../../webhooks/endpoints/index.ts';
+import { countWebhooks } from '../../webhooks/index.ts';
 import { allTerms, insertTerms } from './billing.store.ts';
 
 const MIB = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { emailRowsByIds } from '../../../mail/emails/index.ts';
 import type { DeliveryToContact } from '../../../mail/queue/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
-import { mayMail } from '../../audience/contacts/index.ts';
+import { mayMail } from '../../audience/index.ts';
 import { contactsOfEmails } from './broadcast-recipients.store.ts';
 
 /** Finds the emails among these deliveries whose contact has unsubscribed, opted out of their topic, or was deleted. */

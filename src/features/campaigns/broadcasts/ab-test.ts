@@ -4,9 +4,9 @@ import type { Executor } from '../../../platform/db/index.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import { refuse, type FieldFault, type Refusal } from '../../../platform/refusal.ts';
 import type { ContentCheck } from '../../../protocol/content-checks.ts';
-import { variantCounts, type VariantCount } from '../broadcast-recipients/index.ts';
+import { variantCounts, type VariantCount } from '../broadcast-recipients/broadcast-recipients.store.ts';
 import type { DomainRow } from '../../../mail/domains/index.ts';
-import { messageFaults } from '../../templates/templates/index.ts';
+import { messageFaults } from '../../templates/index.ts';
 import type { BroadcastRow } from './broadcasts.store.ts';
 
 /** As it is stored. The broadcast's own subject is the first one. */

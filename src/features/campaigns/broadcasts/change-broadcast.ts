@@ -18,10 +18,9 @@ import { lookAround, sendDraft, inOtherStatus } from './send-broadcast.ts';
 import { prepareContent, repeatWhileChanged } from './freeze-broadcast.ts';
 import { readWhen } from './send-time.ts';
 import { notFound, invalidFields, refuse, type FieldFault } from '../../../platform/refusal.ts';
-import { judgedCountsOf } from '../broadcast-recipients/index.ts';
-import { findSegment } from '../../audience/segments/index.ts';
-import { findTemplate, messageFaults, readList } from '../../templates/templates/index.ts';
-import { findTopic } from '../../audience/topics/index.ts';
+import { judgedCountsOf } from '../broadcast-recipients/outcomes.store.ts';
+import { findSegment, findTopic } from '../../audience/index.ts';
+import { findTemplate, messageFaults, readList } from '../../templates/index.ts';
 import { abTestFaults, abTestOf, notTogether } from './ab-test.ts';
 
 const NAME_CHARS_MAX = 200;

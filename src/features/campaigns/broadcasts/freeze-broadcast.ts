@@ -4,10 +4,16 @@ import { keysOf, parseMerge, showsAny, type MergeText } from '../../../protocol/
 import { textOfHtml } from '../../../protocol/read-message/index.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { endOfBody } from '../../../protocol/track-links/index.ts';
-import { declaredProperties, type PropertyRow } from '../../audience/contact-properties/index.ts';
+import { declaredProperties, type PropertyRow, type WayOut } from '../../audience/index.ts';
 import { insertSharedBodies, parseBody, renderBody, type MergedBody } from '../../../mail/shared-bodies/index.ts';
 import { findTeam } from '../../../tenancy/teams/index.ts';
-import { findPublishedContent, type PublishedContent } from '../../templates/templates/index.ts';
+import {
+  findPublishedContent,
+  type PublishedContent,
+  imagesShownIn,
+  lookUpImages,
+  type ImagesShown,
+} from '../../templates/index.ts';
 import type { BroadcastRow, Pinned, BroadcastContent } from './broadcasts.store.ts';
 import {
   builtInKey,
@@ -28,9 +34,7 @@ import {
 } from './merge-values.ts';
 import { refuse, type Refusal } from '../../../platform/refusal.ts';
 import { VARIABLES_MAX, checkContent, type ContentCheck } from '../../../protocol/content-checks.ts';
-import { imagesShownIn, lookUpImages, type ImagesShown } from '../../templates/images/index.ts';
 import { defineTextTask, type TextTask } from '../../../platform/text-thread/index.ts';
-import type { WayOut } from '../../audience/contacts/index.ts';
 import type { PostalAddress } from '../../../contract/index.ts';
 import { subjectsOf } from './ab-test.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { keysOf, parseMerge, renderMerge } from '../../../protocol/merge.ts';
-import type { PropertyRow } from '../../audience/contact-properties/index.ts';
+import type { PropertyRow } from '../../audience/contact-properties/contact-properties.store.ts';
 import { fallbacksIn, mergeValuesOf, rendered, renderSubject, type MergedContact } from './merge-values.ts';
 
 const property = (key: string, slot: number, fallback: string | number | null = null): PropertyRow => ({

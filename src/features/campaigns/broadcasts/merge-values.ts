@@ -1,8 +1,7 @@
 import type { PostalAddress } from '../../../contract/index.ts';
 import { keysOf, mergedChars, parseMerge, renderMerge, type MergeText } from '../../../protocol/merge.ts';
 import { shortLine } from '../../../protocol/mime-read/index.ts';
-import type { PropertyRow } from '../../audience/contact-properties/index.ts';
-import { valuesOf, type ContactRow, type WayOut } from '../../audience/contacts/index.ts';
+import { type PropertyRow, valuesOf, type ContactRow, type WayOut } from '../../audience/index.ts';
 import type { MergedBody, SharedValues } from '../../../mail/shared-bodies/index.ts';
 import type { TeamRow } from '../../../tenancy/teams/index.ts';
 

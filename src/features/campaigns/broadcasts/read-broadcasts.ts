@@ -3,19 +3,26 @@ import type { Page, Executor } from '../../../platform/db/index.ts';
 import { notFound, refuse } from '../../../platform/refusal.ts';
 import { foldText, listPropertyKeys, type Filter } from '../../../protocol/contact-filter/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
+import { clicksOf, linksPage, type LinkClicks } from '../broadcast-recipients/links.store.ts';
+import { countsOf, type BroadcastCounts } from '../broadcast-recipients/outcomes.store.ts';
 import {
-  clicksOf,
-  countsOf,
   exclusionsPage,
-  linksPage,
   recipientsPage,
-  type BroadcastCounts,
-  type LinkClicks,
   type RecipientRow,
   type RecipientType,
-} from '../broadcast-recipients/index.ts';
-import { imagesShownIn } from '../../templates/images/index.ts';
-import { findContactsByIds, countMembers, membersPage, valuesOf } from '../../audience/contacts/index.ts';
+} from '../broadcast-recipients/broadcast-recipients.store.ts';
+import { imagesShownIn } from '../../templates/index.ts';
+import {
+  findContactsByIds,
+  countMembers,
+  membersPage,
+  valuesOf,
+  declaredFor,
+  filterOf,
+  findSegment,
+  liveSegments,
+  getContactProperty,
+} from '../../audience/index.ts';
 import {
   findBroadcast,
   listBroadcastRows,
@@ -29,9 +36,7 @@ import { aroundOf, checkBodies, countChars } from './freeze-broadcast.ts';
 import { lookAround, runGate } from './send-broadcast.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import type { ContentCheck } from '../../../protocol/content-checks.ts';
-import { declaredFor, filterOf, findSegment, liveSegments } from '../../audience/segments/index.ts';
 import { contactZones } from './send-time.ts';
-import { getContactProperty } from '../../audience/contact-properties/index.ts';
 
 type ZoneCheck = Omit<ContentCheck, 'name'> & { name: 'local_time' };
 

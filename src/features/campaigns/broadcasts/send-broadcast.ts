@@ -2,7 +2,7 @@ import type { SendBroadcastRequest } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { notFound, refuse, type Refusal } from '../../../platform/refusal.ts';
 import { readApprovedContacts, type Ctx } from '../../../tenancy/access/index.ts';
-import { noteImagesOf } from '../../templates/images/index.ts';
+import { noteImagesOf } from '../../templates/index.ts';
 import { notTogether } from './ab-test.ts';
 import {
   findBroadcast,
@@ -26,12 +26,10 @@ import {
 import { readWhen, type When } from './send-time.ts';
 import type { Store } from '../../../platform/store.ts';
 import { parseMailbox } from '../../../protocol/address/index.ts';
-import { countAudience } from '../../audience/contacts/index.ts';
+import { countAudience, declaredFor, filterOf, findSegment, findTopic } from '../../audience/index.ts';
 import { findDomainByName, findSendingDomain, maySend, type DomainRow } from '../../../mail/domains/index.ts';
 import { createSendSwitch, type SendSwitch } from '../../../tenancy/instance/index.ts';
-import { declaredFor, filterOf, findSegment } from '../../audience/segments/index.ts';
 import { findTeam } from '../../../tenancy/teams/index.ts';
-import { findTopic } from '../../audience/topics/index.ts';
 import { planOf, usageOf } from '../../../tenancy/usage/index.ts';
 
 const IN_WORDS: Record<BroadcastStatus, string> = {

@@ -5,8 +5,7 @@ import { nextTurn } from '../../../platform/clock.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { foldText } from '../../../protocol/contact-filter/index.ts';
 import { findTimeZone, type TimeZone } from '../../../protocol/time-zone.ts';
-import { declaredProperties, type PropertyRow } from '../../audience/contact-properties/index.ts';
-import { textsBehind } from '../../audience/contacts/index.ts';
+import { declaredProperties, type PropertyRow, textsBehind } from '../../audience/index.ts';
 import { propertyNamed } from './merge-values.ts';
 
 const HOUR_MS = 3_600_000;

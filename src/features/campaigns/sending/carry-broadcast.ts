@@ -3,23 +3,25 @@ import type { World } from '../../../platform/world.ts';
 import {
   claimDueBroadcasts,
   nextBroadcastAt,
-  AUDIENCE_GROWN,
   failBroadcast,
   holdBroadcast,
   pauseBroadcast,
+} from '../broadcasts/leases.store.ts';
+import {
+  AUDIENCE_GROWN,
   holdForOutcome,
   judgeable,
   type BroadcastRow,
   type Obstacle,
   type HeldForOutcome,
   type JudgedRow,
-} from '../broadcasts/index.ts';
+} from '../broadcasts/broadcasts.store.ts';
 import { broadcastsInQueue, isTeamHeld, waitingOfBroadcast } from '../../../mail/queue/index.ts';
 import { nextTurn } from '../../../platform/clock.ts';
 import { Refusal } from '../../../platform/refusal.ts';
 import { endPass, readPass, startPass, type Pass } from './passes.ts';
 import { readRoute, AudienceGrown, PAGE_MAX, sendPage, TakenOver, TopicGone, type Route } from './send-page.ts';
-import { judgedCountsOf, type JudgedCounts } from '../broadcast-recipients/index.ts';
+import { judgedCountsOf, type JudgedCounts } from '../broadcast-recipients/outcomes.store.ts';
 import { readRateLimits, sumStream, type RateLimits } from '../../../mail/stream-rates/index.ts';
 import { maySend } from '../../../mail/domains/index.ts';
 import { createSendSwitch } from '../../../tenancy/instance/index.ts';

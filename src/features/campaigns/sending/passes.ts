@@ -1,17 +1,10 @@
-import { hasGrown } from '../broadcasts/index.ts';
+import { hasGrown } from '../broadcasts/audience-growth.ts';
 import type { World } from '../../../platform/world.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
-import {
-  beginBroadcast,
-  beginPass,
-  finishBroadcast,
-  waitForPass,
-  waitForStart,
-  contactZones,
-  type BroadcastRow,
-  type ContactZones,
-} from '../broadcasts/index.ts';
-import { countAudience } from '../../audience/contacts/index.ts';
+import { beginBroadcast, beginPass, finishBroadcast, waitForPass, waitForStart } from '../broadcasts/leases.store.ts';
+import { contactZones, type ContactZones } from '../broadcasts/send-time.ts';
+import type { BroadcastRow } from '../broadcasts/broadcasts.store.ts';
+import { countAudience } from '../../audience/index.ts';
 import { AudienceGrown, decideSubject, endTest, isTesting } from './send-page.ts';
 
 /** Where a broadcast stands: most are one pass. */

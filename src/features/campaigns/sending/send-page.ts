@@ -1,4 +1,4 @@
-import { hasGrown } from '../broadcasts/index.ts';
+import { hasGrown } from '../broadcasts/audience-growth.ts';
 import { Refusal } from '../../../platform/refusal.ts';
 import type { World } from '../../../platform/world.ts';
 import { parseAddress, parseMailbox, type Mailbox } from '../../../protocol/address/index.ts';
@@ -10,34 +10,31 @@ import {
   variantCounts,
   type ExclusionReason,
   type NewRecipientRow,
-} from '../broadcast-recipients/index.ts';
+} from '../broadcast-recipients/broadcast-recipients.store.ts';
+import { isTooLarge, mailFor, mergedMail, type MergedMail } from '../broadcasts/merge-values.ts';
+import { saveProgress, saveDecision, waitForDecision } from '../broadcasts/leases.store.ts';
+import { abTestOf, decide, decisionOf, subjectsOf, variantFor } from '../broadcasts/ab-test.ts';
+import { fallbacksOf } from '../broadcasts/freeze-broadcast.ts';
+import type { BroadcastRow } from '../broadcasts/broadcasts.store.ts';
 import {
-  isTooLarge,
-  mailFor,
-  saveProgress,
-  abTestOf,
-  decide,
-  decisionOf,
-  saveDecision,
-  subjectsOf,
-  variantFor,
-  waitForDecision,
-  fallbacksOf,
-  mergedMail,
-  type BroadcastRow,
-  type MergedMail,
-} from '../broadcasts/index.ts';
-import { mayMail, membersPage, wayOutOf, preferenceOrigin, type ContactRow } from '../../audience/contacts/index.ts';
+  mayMail,
+  membersPage,
+  wayOutOf,
+  preferenceOrigin,
+  type ContactRow,
+  declaredProperties,
+  declaredFor,
+  filterOf,
+  findSegment,
+  findTopic,
+} from '../../audience/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { findDomainByName, findDomain, type DomainRow } from '../../../mail/domains/index.ts';
 import { acceptWithin, logAccepted, mustBeAllowedBySandbox, type Prepared } from '../../../mail/accept/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
-import { declaredProperties } from '../../audience/contact-properties/index.ts';
-import { declaredFor, filterOf, findSegment } from '../../audience/segments/index.ts';
 import { findSharedBody, readBody } from '../../../mail/shared-bodies/index.ts';
 import { findTeam } from '../../../tenancy/teams/index.ts';
-import { findTopic } from '../../audience/topics/index.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -1,5 +1,5 @@
 import { isoTime } from '../../../platform/clock.ts';
-import type { AccountNoticeKind } from '../accounts/index.ts';
+import type { AccountNoticeKind } from '../accounts/accounts.store.ts';
 
 /** From where and when it was asked for, or done. */
 interface Occasion {

@@ -2,20 +2,16 @@ import { createUnleasedLoop, type WorkLoop } from '../../../platform/work-loop/i
 import type { World } from '../../../platform/world.ts';
 import {
   noteAccountNoticeMailed,
-  noteResetMailed,
   noteSignUpMailed,
-  resetTokens,
   unmailedAccountNotices,
   unmailedPasswordResets,
   unmailedSignUps,
-  verificationTokens,
-  whatToTell,
-  whoseReset,
-  accountSender,
   type AccountNoticeRow,
   type PasswordResetRow,
   type SignUpRow,
-} from '../accounts/index.ts';
+} from '../accounts/accounts.store.ts';
+import { noteResetMailed, whatToTell, whoseReset, accountSender } from '../accounts/account-mails.ts';
+import { resetTokens, verificationTokens } from '../accounts/passwords.ts';
 import { findUser } from '../../../tenancy/users/index.ts';
 import { mailOnce, type Accept } from '../../../mail/accept/index.ts';
 import { composeAccountMail, type AccountMail } from './account-mail-texts.ts';
@@ -24,13 +20,14 @@ import { noticeDomain } from '../../../mail/domains/index.ts';
 import {
   BY_OPERATOR,
   noteInvitationMailed,
-  tokenOf,
   unmailedInvitations,
   type InvitationRow,
-} from '../invitations/index.ts';
+} from '../invitations/invitations.store.ts';
+import { tokenOf } from '../invitations/invitations.ts';
 import { findAccount } from '../../../tenancy/members/index.ts';
 import { findTeam } from '../../../tenancy/teams/index.ts';
-import { failedSignIns, settleFailedSignIn, type FailedSignInRow } from '../sessions/index.ts';
+import { failedSignIns, type FailedSignInRow } from '../sessions/sign-ins.store.ts';
+import { settleFailedSignIn } from '../sessions/attempts.ts';
 
 export interface OutgoingAccountMail {
   /** What is sent, and for which occasion: one mail goes out for both. */

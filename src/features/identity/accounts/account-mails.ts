@@ -1,6 +1,6 @@
 import type { Executor } from '../../../platform/db/index.ts';
 import type { Store } from '../../../platform/store.ts';
-import { allTeamsOf } from '../sessions/index.ts';
+import { allTeamsOf } from '../sessions/own-teams.store.ts';
 import { audited } from '../../../tenancy/audit/index.ts';
 import { findUserByEmailKey, type UserRow } from '../../../tenancy/users/index.ts';
 import {

@@ -4,16 +4,10 @@ import { notFound, refuse } from '../../../platform/refusal.ts';
 import { hashToken, mailedTokens } from '../../../platform/secrets/index.ts';
 import type { Store } from '../../../platform/store.ts';
 import type { NobodyCtx, UserCtx, Browser } from '../../../tenancy/access/index.ts';
-import { revokeGrantsOfUser } from '../oauth/index.ts';
+import { revokeGrantsOfUser } from '../oauth/grants.ts';
 import { endSessionsOf, endOtherSessionsOf, mustBeBrowser } from '../../../tenancy/session-rows/index.ts';
-import {
-  allTeamsOf,
-  countRequest,
-  forgetAttemptsAt,
-  beginAttempt,
-  forgiveAttempt,
-  settleAttempt,
-} from '../sessions/index.ts';
+import { allTeamsOf } from '../sessions/own-teams.store.ts';
+import { countRequest, forgetAttemptsAt, beginAttempt, forgiveAttempt, settleAttempt } from '../sessions/attempts.ts';
 import {
   emailKeyOf,
   findUser,

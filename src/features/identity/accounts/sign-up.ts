@@ -2,7 +2,8 @@ import { refuse, notFound } from '../../../platform/refusal.ts';
 import { hashToken } from '../../../platform/secrets/index.ts';
 import type { Store } from '../../../platform/store.ts';
 import type { NobodyCtx } from '../../../tenancy/access/index.ts';
-import { countRequest, beginSession } from '../sessions/index.ts';
+import { countRequest } from '../sessions/attempts.ts';
+import { beginSession } from '../sessions/sessions.ts';
 import {
   emailKeyOf,
   presentUser,
@@ -24,7 +25,7 @@ import {
 } from './accounts.store.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import { isUniqueViolation, type Executor } from '../../../platform/db/index.ts';
-import { joinAsNewUser, openInvitationOf } from '../invitations/index.ts';
+import { joinAsNewUser, openInvitationOf } from '../invitations/invitations.ts';
 import { findTeam } from '../../../tenancy/teams/index.ts';
 
 const SIGN_UP_COOKIE = 'rasket_signup';

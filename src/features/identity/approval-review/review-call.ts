@@ -13,8 +13,8 @@ import {
   type Looked,
   type ProposedCall,
   type FilledCall,
-} from '../approvals/index.ts';
-import { getAutomation } from '../../automations/automations/index.ts';
+} from '../approvals/proposed-call.ts';
+import { getAutomation } from '../../automations/index.ts';
 import {
   fallbacksIn,
   fallbacksOf,
@@ -22,17 +22,19 @@ import {
   getBroadcast,
   subjectsOf,
   type Fallbacks,
-} from '../../campaigns/broadcasts/index.ts';
-import { declaredProperties, getContactProperty } from '../../audience/contact-properties/index.ts';
-import { getSegmentMetrics } from '../../audience/contacts/index.ts';
+} from '../../campaigns/index.ts';
+import {
+  declaredProperties,
+  getContactProperty,
+  getSegmentMetrics,
+  getSegment,
+  getTopic,
+} from '../../audience/index.ts';
 import { getEmail, sizeOfFile, readAttachments, type DraftAttachment } from '../../../mail/emails/index.ts';
-import { getDraft } from '../../inbox/inbox-drafts/index.ts';
-import { getInbox, inboxNamed } from '../../inbox/inboxes/index.ts';
-import { getSegment } from '../../audience/segments/index.ts';
+import { getDraft, getInbox, inboxNamed } from '../../inbox/index.ts';
 import { findTeam, getTeam } from '../../../tenancy/teams/index.ts';
-import { findNamedContent, findVersionContent, getTemplate } from '../../templates/templates/index.ts';
-import { getTopic } from '../../audience/topics/index.ts';
-import { previewDraft, previewForward, previewReply, type ComposedMail } from '../../inbox/composing/index.ts';
+import { findNamedContent, findVersionContent, getTemplate } from '../../templates/index.ts';
+import { previewDraft, previewForward, previewReply, type ComposedMail } from '../../inbox/start.ts';
 import { fetchAttachments } from '../../../mail/accept/index.ts';
 
 const OF_BROADCASTS = new Set(['sendBroadcast', 'testBroadcast', 'resumeBroadcast']);

@@ -1,11 +1,11 @@
 import type { Executor } from '../../../platform/db/index.ts';
-import { hasGrown } from '../../campaigns/broadcasts/index.ts';
+import { hasGrown } from '../../campaigns/index.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import { refuse, Refusal, notFound } from '../../../platform/refusal.ts';
 import type { Store } from '../../../platform/store.ts';
 import { mustReach, type Actor, type Ctx } from '../../../tenancy/access/index.ts';
-import { tell } from '../accounts/index.ts';
-import { nameOfGrant, actorOfGrant } from '../oauth/index.ts';
+import { tell } from '../accounts/passwords.ts';
+import { nameOfGrant, actorOfGrant } from '../oauth/grants.ts';
 import {
   countPending,
   insertApproval,
@@ -19,7 +19,10 @@ import {
   noteEnd,
   approvalPage,
   type ApprovalRow,
-  type StoredStatus, expireAll, removeApprovalsBefore } from './approvals.store.ts';
+  type StoredStatus,
+  expireAll,
+  removeApprovalsBefore,
+} from './approvals.store.ts';
 import {
   callText,
   hashCall,

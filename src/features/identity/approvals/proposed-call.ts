@@ -2,11 +2,10 @@ import { createHash } from 'node:crypto';
 import type { ApprovalContent } from '../../../contract/index.ts';
 import { Refusal } from '../../../platform/refusal.ts';
 import type { Ctx, Actor } from '../../../tenancy/access/index.ts';
-import { getBroadcast, findBroadcast } from '../../campaigns/broadcasts/index.ts';
-import { listContactSegments } from '../../audience/contacts/index.ts';
-import { getDraft, mustFindDraft } from '../../inbox/inbox-drafts/index.ts';
-import { inboxNamed } from '../../inbox/inboxes/index.ts';
-import { getTemplate } from '../../templates/templates/index.ts';
+import { getBroadcast, findBroadcast } from '../../campaigns/index.ts';
+import { listContactSegments } from '../../audience/index.ts';
+import { getDraft, mustFindDraft, inboxNamed } from '../../inbox/index.ts';
+import { getTemplate } from '../../templates/index.ts';
 
 /** A call that was checked against the contract. */
 export interface ProposedCall {

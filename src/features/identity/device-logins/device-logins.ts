@@ -3,7 +3,8 @@ import { isoTime } from '../../../platform/clock.ts';
 import { clientKey } from '../../../platform/network/index.ts';
 import { hashToken, newToken, randomLetters } from '../../../platform/secrets/index.ts';
 import type { NobodyCtx, UserCtx } from '../../../tenancy/access/index.ts';
-import { countGuess, beginProgramSession } from '../sessions/index.ts';
+import { countGuess } from '../sessions/attempts.ts';
+import { beginProgramSession } from '../sessions/sessions.ts';
 import {
   insertDeviceLogin,
   decide,
@@ -12,7 +13,9 @@ import {
   notePoll,
   takeDeviceLogin,
   type DeviceLoginRow,
-  type DeviceLoginStatus, removeDeviceLoginsBefore } from './device-logins.store.ts';
+  type DeviceLoginStatus,
+  removeDeviceLoginsBefore,
+} from './device-logins.store.ts';
 import { notFound, refuse } from '../../../platform/refusal.ts';
 import { kindOfSession } from '../../../tenancy/session-rows/index.ts';
 

@@ -16,7 +16,7 @@ import {
   findMemberByUser,
   insertMember,
 } from '../../../tenancy/members/index.ts';
-import { countInvitation } from '../sessions/index.ts';
+import { countInvitation } from '../sessions/attempts.ts';
 import { emailKeyOf, lockUser, mustNotBeDisabled, findUser, findUserByEmailKey } from '../../../tenancy/users/index.ts';
 import {
   BY_OPERATOR,

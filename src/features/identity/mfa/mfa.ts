@@ -22,7 +22,7 @@ import {
   type SecretRow,
 } from './mfa.store.ts';
 import { isoTime } from '../../../platform/clock.ts';
-import { revokeGrantsOfUser } from '../oauth/index.ts';
+import { revokeGrantsOfUser } from '../oauth/grants.ts';
 import {
   countEntry,
   mustBePassword,

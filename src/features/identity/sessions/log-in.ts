@@ -7,16 +7,16 @@ import { beginSession, mustBeUnchanged } from './sessions.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { hashToken, newToken } from '../../../platform/secrets/index.ts';
+import { secretOf } from '../mfa/mfa.store.ts';
 import {
-  secretOf,
   countEntry,
   mustSpend,
   readAppCode,
   readRecoveryCode,
   settleEntries,
   type Entry,
-  type Tell,
-} from '../mfa/index.ts';
+} from '../mfa/code-entries.ts';
+import type { Tell } from '../mfa/mfa.ts';
 import { insertChallenge, countChallenge, endChallenge } from './sign-ins.store.ts';
 
 const CHALLENGE_COOKIE = 'rasket_challenge';

@@ -27,8 +27,8 @@ import { allTeamsOf, closedAmong, currentTeamOf, teamsInSight } from './own-team
 import { lockAccount } from '../../../tenancy/members/index.ts';
 import type { Store } from '../../../platform/store.ts';
 import { isoTime } from '../../../platform/clock.ts';
-import { revokeGrantsInTeam, revokeGrantsOfUser } from '../oauth/index.ts';
-import { removeOldEnrolments } from '../mfa/index.ts';
+import { revokeGrantsInTeam, revokeGrantsOfUser } from '../oauth/grants.ts';
+import { removeOldEnrolments } from '../mfa/mfa.ts';
 import { removeChallengesBefore } from './sign-ins.store.ts';
 import { removeAnswersBefore } from '../../../tenancy/sso-rows/index.ts';
 

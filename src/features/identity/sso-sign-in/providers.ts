@@ -1,6 +1,6 @@
 import type { JWKS, ServerMetadata } from 'openid-client';
 import type { World } from '../../../platform/world.ts';
-import { readProviderUrl } from '../sso/index.ts';
+import { readProviderUrl } from '../sso/sso-connection.ts';
 import {
   clearProviderFault,
   connectionsInUse,

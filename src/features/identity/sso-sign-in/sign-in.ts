@@ -3,16 +3,16 @@ import { hashToken, newToken } from '../../../platform/secrets/index.ts';
 import type { World } from '../../../platform/world.ts';
 import type { NobodyCtx, Browser } from '../../../tenancy/access/index.ts';
 import { audited } from '../../../tenancy/audit/index.ts';
-import { beginSession } from '../sessions/index.ts';
+import { beginSession } from '../sessions/sessions.ts';
 import {
   admit,
   domainOfAddress,
   readAddress,
-  redirectUriOf,
   type Admission,
   type ProviderClaims,
   type Unadmitted,
-} from '../sso/index.ts';
+} from '../sso/admit.ts';
+import { redirectUriOf } from '../sso/sso-connection.ts';
 import {
   connectionById,
   connectionOfDomain,

@@ -1,14 +1,8 @@
 import type { Lookup } from '../../../platform/resolver/index.ts';
 import type { World } from '../../../platform/world.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
-import {
-  findOwnSsoDomain,
-  presentSsoDomain,
-  PROOF_LABEL,
-  proofNameOf,
-  settleProvenDomain,
-  settleSsoDomain,
-} from '../sso/index.ts';
+import { findOwnSsoDomain, PROOF_LABEL, settleProvenDomain, settleSsoDomain } from '../sso/sso-domains.ts';
+import { presentSsoDomain, proofNameOf } from '../sso/sso-connection.ts';
 import { provenDomains, type SsoDomainRow } from '../../../tenancy/sso-rows/index.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { isUniqueViolation, type Executor } from '../../../platform/db/index.ts';
 import type { Store } from '../../../platform/store.ts';
 import { lockTeam } from '../../../tenancy/access/index.ts';
-import { findOpenInvitationTo, noteAccepted } from '../invitations/index.ts';
+import { findOpenInvitationTo, noteAccepted } from '../invitations/invitations.store.ts';
 import { findMemberByUser, insertMember } from '../../../tenancy/members/index.ts';
 import { endSessionsOf } from '../../../tenancy/session-rows/index.ts';
 import {

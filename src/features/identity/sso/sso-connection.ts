@@ -30,7 +30,7 @@ import {
   type SsoDomainRow,
 } from '../../../tenancy/sso-rows/index.ts';
 import { findNamedTeam, type TeamRow } from '../../../tenancy/teams/index.ts';
-import { revokeGrantsInTeam } from '../oauth/index.ts';
+import { revokeGrantsInTeam } from '../oauth/grants.ts';
 import { createAddressGuard, createRangeCheck } from '../../../platform/network/index.ts';
 import { readHttpsUrl } from '../../../protocol/https-url.ts';
 import { isoTime } from '../../../platform/clock.ts';

@@ -14,23 +14,22 @@ import {
   recordDraftEvent,
   addressesIn,
   draftForEvent,
-} from '../inbox-drafts/index.ts';
+} from '../inbox-drafts/inbox-drafts.ts';
 import {
   filesOfDrafts,
-  findThread,
-  findThreadEmail,
   insertDraft,
   insertDraftFiles,
   lockDraft,
-  removeDraftFiles,
   updateDraftRow,
   weighDrafts,
   markDraftSent,
   type DraftFileRow,
-  type InboxRow,
   type DraftRow,
-} from '../inbox-rows/index.ts';
-import { inboxNamed } from '../inboxes/index.ts';
+} from '../inbox-rows/drafts.store.ts';
+import { findThread, findThreadEmail } from '../inbox-rows/threads.store.ts';
+import { removeDraftFiles } from '../inbox-rows/remove.store.ts';
+import type { InboxRow } from '../inbox-rows/rows.ts';
+import { inboxNamed } from '../inboxes/inboxes.ts';
 import {
   fetchAttachments,
   Superseded,

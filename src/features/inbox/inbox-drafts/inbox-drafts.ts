@@ -7,17 +7,14 @@ import {
   findDraft,
   listDraftRows,
   lockDraft,
-  removeDraftFiles,
-  findThread,
-  labelsOfThreads,
-  sourceOf,
-  threadData,
-  snippetOf,
   type DraftFileRow,
   type DraftRow,
-  type InboxRow,
-} from '../inbox-rows/index.ts';
-import { inboxNamed } from '../inboxes/index.ts';
+} from '../inbox-rows/drafts.store.ts';
+import { removeDraftFiles } from '../inbox-rows/remove.store.ts';
+import { findThread, labelsOfThreads, snippetOf } from '../inbox-rows/threads.store.ts';
+import { sourceOf, threadData } from '../inbox-rows/present.ts';
+import type { InboxRow } from '../inbox-rows/rows.ts';
+import { inboxNamed } from '../inboxes/inboxes.ts';
 import type { BodyOf } from '../../../contract/index.ts';
 import {
   invalidAttachment,

@@ -9,19 +9,17 @@ import {
   labelsOfThreads,
   lockThread,
   readEmails,
-  removeThreadRows,
-  sourceOf,
-  threadData,
   unreadNewest,
   updateThreadRow,
   addThreadLabels,
-  labelsOf,
-  presentThreadLabel,
   removeThreadLabels,
   type ThreadChange,
-  type ThreadRow,
-} from '../inbox-rows/index.ts';
-import { inboxNamed } from '../inboxes/index.ts';
+} from '../inbox-rows/threads.store.ts';
+import { removeThreadRows } from '../inbox-rows/remove.store.ts';
+import { sourceOf, threadData, presentThreadLabel } from '../inbox-rows/present.ts';
+import { labelsOf } from '../inbox-rows/inboxes.store.ts';
+import type { ThreadRow } from '../inbox-rows/rows.ts';
+import { inboxNamed } from '../inboxes/inboxes.ts';
 import { findMemberByEmail } from '../../../tenancy/members/index.ts';
 import { emailKeyOf } from '../../../tenancy/users/index.ts';
 import { presentWhole } from './read-threads.ts';

@@ -10,18 +10,14 @@ import {
   candidateAddressed,
   candidatesByIds,
   candidatesBySubject,
-  inboxesAt,
   insertThread,
   labelsOfThreads,
   lockThread,
-  noteReceived,
-  threadData,
-  type InboxMail,
-  type InboxRow,
-  type StoredFolder,
-  type ThreadRow,
-} from '../inbox-rows/index.ts';
-import { inboxKeysOf } from '../inboxes/index.ts';
+} from '../inbox-rows/threads.store.ts';
+import { inboxesAt, noteReceived } from '../inbox-rows/inboxes.store.ts';
+import { threadData } from '../inbox-rows/present.ts';
+import type { InboxMail, InboxRow, StoredFolder, ThreadRow } from '../inbox-rows/rows.ts';
+import { inboxKeysOf } from '../inboxes/inboxes.ts';
 import {
   readList,
   type Authentication,
@@ -38,7 +34,7 @@ import {
   subjectToLookUp,
   whichThread,
   type IncomingMail,
-} from '../threads/index.ts';
+} from '../threads/which-thread.ts';
 
 /** Nothing of these is shown to anybody, or the team wants none of it. */
 const KEPT_OUT: readonly (DroppedReason | null)[] = ['virus', 'inbound_rule', 'account_mail'];

@@ -7,20 +7,17 @@ import {
   findThread,
   labelsOfThreads,
   listThreadRows,
-  presentThread,
-  presentThreadItem,
   sentLast,
   threadRowsEnding,
   withDrafts,
   findThreadEmail,
   listThreadEmailRows,
-  passedSince,
-  type StoredFolder,
-  type ThreadRow,
-  type ThreadSurroundings,
   type ThreadEmail,
-} from '../inbox-rows/index.ts';
-import { inboxNamed } from '../inboxes/index.ts';
+} from '../inbox-rows/threads.store.ts';
+import { presentThread, presentThreadItem, type ThreadSurroundings } from '../inbox-rows/present.ts';
+import { passedSince } from '../inbox-rows/automatic-answers.store.ts';
+import type { StoredFolder, ThreadRow } from '../inbox-rows/rows.ts';
+import { inboxNamed } from '../inboxes/inboxes.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import type { Store } from '../../../platform/store.ts';
 import {
@@ -41,7 +38,7 @@ import {
 } from '../../../mail/received-emails/index.ts';
 import { mustBeWithinQuota } from '../../../tenancy/usage/index.ts';
 import { firstIdAt, timeOfId } from '../../../platform/ids.ts';
-import { answerLoopOf, LOOP_WINDOW_MS, type AnswerLoop } from '../threads/index.ts';
+import { answerLoopOf, LOOP_WINDOW_MS, type AnswerLoop } from '../threads/automatic-answers.ts';
 
 /** Without a filter: all but junk and trash. */
 const WITHOUT_FOLDERS: readonly StoredFolder[] = ['inbox', 'archive', 'sent'];

@@ -14,23 +14,22 @@ import {
   addGrams,
   EMAILS_A_BLOCK,
 } from '../../../mail/emails/index.ts';
+import { findThread, threadsByIds } from '../inbox-rows/threads.store.ts';
 import {
-  findThread,
   inboxBlocksToLookAt,
   inboxEmailAfter,
   inboxIndexedTo,
   matchesBetween,
   newestMatch,
-  threadsByIds,
   allInboxIds,
   inboxTextsAfter,
   insertInboxBlock,
   removeInboxBlocksBefore,
   textsOf,
   type EmailMatch,
-  type StoredFolder,
-} from '../inbox-rows/index.ts';
-import { inboxNamed } from '../inboxes/index.ts';
+} from '../inbox-rows/search.store.ts';
+import type { StoredFolder } from '../inbox-rows/rows.ts';
+import { inboxNamed } from '../inboxes/inboxes.ts';
 import { foldersIn, idsIn, listIn, presentThreads } from './read-threads.ts';
 
 const ADDRESSES_MAX = 10;

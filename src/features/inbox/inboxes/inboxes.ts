@@ -13,13 +13,10 @@ import { lockDomain, findDomainByName, maySend, receivingNames, type DomainRow }
 import {
   countInboxes,
   insertInbox,
-  presentInbox,
-  sourceOf,
   channelRows,
   draftsIn,
   findInbox,
   listInboxRows,
-  presentInboxItem,
   unreadIn,
   inboxesOfDomain,
   lockInbox,
@@ -30,9 +27,10 @@ import {
   markLabelDeleted,
   updateLabelRow,
   type NewInbox,
-  type InboxRow,
   type InboxChange,
-} from '../inbox-rows/index.ts';
+} from '../inbox-rows/inboxes.store.ts';
+import { presentInbox, sourceOf, presentInboxItem } from '../inbox-rows/present.ts';
+import type { InboxRow } from '../inbox-rows/rows.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import { foldForSearch } from '../../../mail/emails/index.ts';
 import { normalizeAddress, parseAddress, parseDomainName } from '../../../protocol/address/index.ts';

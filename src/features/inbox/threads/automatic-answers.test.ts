@@ -1,6 +1,11 @@
 import { expect, it } from 'vitest';
-import { answerLoopOf, type Passed } from './automatic-answers.ts';
-import { whyNoAutomaticAnswer, type AutomaticAnswerAsk, type NoAutomaticAnswer } from './index.ts';
+import {
+  whyNoAutomaticAnswer,
+  type AutomaticAnswerAsk,
+  type NoAutomaticAnswer,
+  answerLoopOf,
+  type Passed,
+} from './automatic-answers.ts';
 
 const MINUTE = 60_000;
 const rounds = (count: number, everyMs: number, to = ['Ada <Ada@example.org>']): Passed[] =>

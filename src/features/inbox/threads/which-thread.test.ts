@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { idsToLookUp } from './index.ts';
+import { idsToLookUp } from './which-thread.ts';
 import {
   NOW,
   DAY,

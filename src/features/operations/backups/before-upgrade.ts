@@ -7,7 +7,7 @@ import { isoTime } from '../../../platform/clock.ts';
 import { hasTable, openPgTurn, tableBytes } from '../../../platform/db/index.ts';
 import type { SealedColumn } from '../../../platform/secrets/index.ts';
 import type { Store } from '../../../platform/store.ts';
-import { runningNodes } from '../findings/index.ts';
+import { runningNodes } from '../findings/node-report.ts';
 import { isDatedAhead, readBackupNotes } from '../../../tenancy/instance/index.ts';
 import { readFacts, backupsFolder } from './backup-folder.ts';
 import { directUrl, whyNoDump } from './database-copy.ts';

@@ -17,7 +17,7 @@ import {
 import { blobsFolder, openFileBlobs, type Blobs } from '../../../platform/blobs/index.ts';
 import { dumpDatabase, dumpVersion } from '../../../platform/pg-programs.ts';
 import type { Store } from '../../../platform/store.ts';
-import { keysInRows, namedContents } from '../moves/index.ts';
+import { keysInRows, namedContents } from '../moves/named-contents.store.ts';
 
 const DUMP_FILE = 'rasket.dump';
 

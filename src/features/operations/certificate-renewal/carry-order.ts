@@ -17,16 +17,15 @@ import {
 import { certificateRequest } from '../../../protocol/x509.ts';
 import {
   countOrder,
-  newCertificateKey,
   noteOrder,
-  openCertificateKey,
   putChallenge,
   forgetChallenge,
   strayProofs,
   zoneProofsOf,
   type CertificateRow,
   type ChallengeRow,
-} from '../certificates/index.ts';
+} from '../certificates/certificates.store.ts';
+import { newCertificateKey, openCertificateKey } from '../certificates/certificates.ts';
 import type { Account, Answer, Authority } from './certificate-authority.ts';
 import {
   missingProof,

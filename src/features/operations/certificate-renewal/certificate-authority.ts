@@ -12,7 +12,8 @@ import {
   type Directory,
   type RawAnswer,
 } from '../../../protocol/acme/index.ts';
-import { findAccount, insertAccount, newAccountKey, noteAccountUrl, openAccountKey } from '../certificates/index.ts';
+import { findAccount, insertAccount, noteAccountUrl } from '../certificates/certificates.store.ts';
+import { newAccountKey, openAccountKey } from '../certificates/certificates.ts';
 
 export interface Answer extends RawAnswer {
   location: string | undefined;

@@ -2,15 +2,8 @@ import { repeat } from '../../../platform/clock.ts';
 import { makeContext, type ShownContext } from '../../../platform/server-tls.ts';
 import type { World } from '../../../platform/world.ts';
 import { ACME_TLS, alpnCertificate } from '../../../protocol/acme/index.ts';
-import {
-  asksForCertificates,
-  challengeByName,
-  challengeByToken,
-  hostNames,
-  issuedVersions,
-  readShown,
-  type ShownCertificate,
-} from '../certificates/index.ts';
+import { asksForCertificates, hostNames, readShown, type ShownCertificate } from '../certificates/certificates.ts';
+import { challengeByName, challengeByToken, issuedVersions } from '../certificates/certificates.store.ts';
 
 /** What was issued, as this process shows it. */
 export interface Issued {

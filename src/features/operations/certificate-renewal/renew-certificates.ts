@@ -1,10 +1,9 @@
 import { repeat } from '../../../platform/clock.ts';
 import type { World } from '../../../platform/world.ts';
 import { AcmeFault, readRenewalWindow, renewalId, renewalTime, type Chain } from '../../../protocol/acme/index.ts';
+import { asksForCertificates, keepWanted } from '../certificates/certificates.ts';
 import {
-  asksForCertificates,
   claimDue,
-  keepWanted,
   noteFailure,
   noteIssued,
   putOff,
@@ -14,7 +13,7 @@ import {
   certificatesAtRest,
   renewSooner,
   type CertificateRow,
-} from '../certificates/index.ts';
+} from '../certificates/certificates.store.ts';
 import { createSendSwitch } from '../../../tenancy/instance/index.ts';
 import { forgetAccount, openAccount, createAuthority, type Account, type Authority } from './certificate-authority.ts';
 import { removeProofsOf, removeStrayProofs, carryOrder, held, NotYet, type Carrying } from './carry-order.ts';

@@ -2,7 +2,8 @@ import { createAddressGuard } from '../../../platform/network/index.ts';
 import type { Inspection } from '../../../platform/resolver/index.ts';
 import type { ServerTls } from '../../../platform/server-tls.ts';
 import type { World } from '../../../platform/world.ts';
-import type { CheckName, CheckResult, Finding, Unknown } from '../findings/index.ts';
+import type { CheckName, CheckResult, Unknown } from '../findings/examinations.ts';
+import type { Finding } from '../../../platform/finding.ts';
 
 /** What a process knows of itself. */
 export interface Self {

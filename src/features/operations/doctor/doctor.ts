@@ -2,16 +2,10 @@ import os from 'node:os';
 import { systemClock } from '../../../platform/clock.ts';
 import { createInspector, type Inspection } from '../../../platform/resolver/index.ts';
 import type { World } from '../../../platform/world.ts';
-import {
-  checkedOf,
-  noteChanges,
-  recordExamination,
-  recordFreeBytes,
-  severityOf,
-  type Checked,
-  type Finding,
-  type Look,
-} from '../findings/index.ts';
+import { checkedOf, recordExamination, recordFreeBytes, type Checked } from '../findings/examinations.ts';
+import { noteChanges } from '../findings/notices.ts';
+import { severityOf, type Finding } from '../../../platform/finding.ts';
+import type { Look } from '../findings/look.ts';
 import {
   directRegions,
   isIPv6,

@@ -2,14 +2,8 @@ import { runCommand } from '../../../platform/command.ts';
 import { isoTime, systemClock } from '../../../platform/clock.ts';
 import type { World } from '../../../platform/world.ts';
 import { webhookHeaders } from '../../../protocol/webhook-signature.ts';
-import {
-  beginNotice,
-  endNotice,
-  forgetOldNotices,
-  noticesAbout,
-  type Notice,
-  type Finding,
-} from '../findings/index.ts';
+import { beginNotice, endNotice, forgetOldNotices, noticesAbout, type Notice } from '../findings/notices.ts';
+import type { Finding } from '../../../platform/finding.ts';
 import { createHash } from 'node:crypto';
 import { open, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';

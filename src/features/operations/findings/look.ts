@@ -1,7 +1,8 @@
 import { isoTime } from '../../../platform/clock.ts';
 import type { Store } from '../../../platform/store.ts';
-import { accountSender } from '../../identity/accounts/index.ts';
-import { asksForCertificates, certificatesInTrouble } from '../certificates/index.ts';
+import { accountSender } from '../../identity/index.ts';
+import { asksForCertificates } from '../certificates/certificates.ts';
+import { certificatesInTrouble } from '../certificates/certificates.store.ts';
 import { createSendSwitch, sendSwitchMovedAt } from '../../../tenancy/instance/index.ts';
 import { listDamaged } from '../../../mail/contents/index.ts';
 import { hasUsers } from '../../../tenancy/users/index.ts';

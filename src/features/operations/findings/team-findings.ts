@@ -2,7 +2,7 @@ import { isoTime } from '../../../platform/clock.ts';
 import type { Store } from '../../../platform/store.ts';
 import { parseFilter, type Declared } from '../../../protocol/contact-filter/index.ts';
 import { createSendSwitch, sendSwitchMovedAt } from '../../../tenancy/instance/index.ts';
-import { declaredFor, withoutLost } from '../../audience/segments/index.ts';
+import { declaredFor, withoutLost } from '../../audience/index.ts';
 import { COUNTED_MAX, findingOf, type Finding } from '../../../platform/finding.ts';
 import {
   broadcastsDue,

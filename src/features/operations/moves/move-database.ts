@@ -24,7 +24,7 @@ import { nodeIdOf } from '../../../platform/process-mark/index.ts';
 import type { SealedColumn } from '../../../platform/secrets/index.ts';
 import type { Store } from '../../../platform/store.ts';
 import { indexEmails } from '../../../mail/emails/index.ts';
-import { indexInboxes } from '../../inbox/inbox-threads/index.ts';
+import { indexInboxes } from '../../inbox/index.ts';
 import {
   installationHash,
   mustBelongTogether,

@@ -8,7 +8,7 @@ import {
   trashedThreads,
   updateThreadRow,
   wakingThreads,
-} from '../../inbox/inbox-rows/index.ts';
+} from '../../inbox/index.ts';
 import { isUnconfirmedCopy } from '../../../tenancy/instance/index.ts';
 
 const TRASH_DAYS = 30;

@@ -2,18 +2,9 @@ import os from 'node:os';
 import { repeat } from '../../../platform/clock.ts';
 import { ObjectStoreFault } from '../../../platform/object-store/index.ts';
 import type { World } from '../../../platform/world.ts';
-import {
-  findingOf,
-  forgetNode,
-  forgetOthersWhereAlone,
-  lookAtInstallation,
-  REPORT_MS,
-  reportNode,
-  severityOf,
-  type Finding,
-  type Look,
-  type NodeReport,
-} from '../findings/index.ts';
+import { findingOf, severityOf, type Finding } from '../../../platform/finding.ts';
+import { forgetNode, forgetOthersWhereAlone, REPORT_MS, reportNode, type NodeReport } from '../findings/node-report.ts';
+import { lookAtInstallation, type Look } from '../findings/look.ts';
 import { statfs } from 'node:fs/promises';
 import { createShared } from '../../../platform/meter/index.ts';
 import { readQueue } from '../../../mail/queue-admin/index.ts';

@@ -2,10 +2,10 @@ import { removeEventsOf, removeOtherEvents } from '../../../mail/events/index.ts
 import { nextTurn, rest, stopwatch } from '../../../platform/clock.ts';
 import { firstIdAt } from '../../../platform/ids.ts';
 import type { Store } from '../../../platform/store.ts';
-import { removeDiagnosesOf } from '../../ai/requests/index.ts';
-import { removeEndedRuns } from '../../automations/automation-runs/index.ts';
+import { removeDiagnosesOf } from '../../ai/index.ts';
+import { removeEndedRuns } from '../../automations/index.ts';
 import { removeAttemptsOf, removeEmailRows } from '../../../mail/emails/index.ts';
-import { removeInboxEmails } from '../../inbox/inbox-rows/index.ts';
+import { removeInboxEmails } from '../../inbox/index.ts';
 import { expiredReceivedIds, removeReceivedRows } from '../../../mail/received-emails/index.ts';
 import { createCopyCheck } from '../../../tenancy/instance/index.ts';
 import { removeUnusedBodies, removeSharedBody } from '../../../mail/shared-bodies/index.ts';
@@ -13,8 +13,7 @@ import { removeSharesOf } from '../../sharing/index.ts';
 import { expiredEmailIds, teamsWithExpired } from './expired.store.ts';
 import { removeCaptured } from '../../../mail/capture/index.ts';
 import { expiriesOf, type Expiry } from './expiries.ts';
-import { removeLinks, removeRecipients } from '../../campaigns/broadcast-recipients/index.ts';
-import { endedReport, forgetReport } from '../../campaigns/broadcasts/index.ts';
+import { removeLinks, removeRecipients, endedReport, forgetReport } from '../../campaigns/index.ts';
 import {
   deletedWebhooks,
   halfParkedWebhooks,
@@ -24,7 +23,7 @@ import {
   removeWebhookEvents,
   teamsWithOldWebhookEvents,
   webhooksOf,
-} from '../../webhooks/endpoints/index.ts';
+} from '../../webhooks/index.ts';
 import { planNamed } from '../../../platform/config/index.ts';
 import { deleteLogsBefore, teamsWithLogsBefore } from '../../../tenancy/logs/index.ts';
 import { listTeams } from '../../../tenancy/teams/index.ts';

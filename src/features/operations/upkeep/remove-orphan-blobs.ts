@@ -1,10 +1,10 @@
 import { isUuid } from '../../../platform/ids.ts';
 import { refuse } from '../../../platform/refusal.ts';
 import type { Store } from '../../../platform/store.ts';
-import { importsWithFileAmong } from '../../audience/contact-imports/index.ts';
+import { importsWithFileAmong } from '../../audience/index.ts';
 import { emailRowsByIds } from '../../../mail/emails/index.ts';
-import { imagesAmong } from '../../templates/images/index.ts';
-import { inboxDraftsAmong } from '../../inbox/inbox-rows/index.ts';
+import { imagesAmong } from '../../templates/index.ts';
+import { inboxDraftsAmong } from '../../inbox/index.ts';
 import { installationOf, isUnconfirmedCopy } from '../../../tenancy/instance/index.ts';
 import { receivedIdsAmong } from '../../../mail/received-emails/index.ts';
 import { capturedBlobOwners } from '../../../mail/capture/index.ts';

@@ -1,11 +1,11 @@
 import { isoTime } from '../../../platform/clock.ts';
 import type { World } from '../../../platform/world.ts';
 import { latestIdTime } from '../../../mail/events/index.ts';
-import { findingOf, type Finding } from '../findings/index.ts';
-import { endPausesAfter } from '../../campaigns/broadcasts/index.ts';
-import { bringBackEvents } from '../../webhooks/endpoints/index.ts';
+import { findingOf, type Finding } from '../../../platform/finding.ts';
+import { endPausesAfter } from '../../campaigns/index.ts';
+import { bringBackEvents } from '../../webhooks/index.ts';
 import { bringBackDeliveries } from '../../../mail/queue/index.ts';
-import { WAITS_MS } from '../../webhooks/delivery/index.ts';
+import { WAITS_MS } from '../../webhooks/start.ts';
 
 /** NTP slews a clock that is off by less. A leap second and the difference between two nodes stay below it, too. */
 const STEP_MS_MIN = 5000;

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { World } from '../../../platform/world.ts';
 import { systemClock, repeat } from '../../../platform/clock.ts';
-import { findingOf, type Finding } from '../findings/index.ts';
+import { findingOf, type Finding } from '../../../platform/finding.ts';
 import {
   tryCommit,
   DatabaseMoved,

@@ -1,13 +1,8 @@
 import type { SlotPool } from '../../../platform/fair-share/index.ts';
 import type { World } from '../../../platform/world.ts';
-import {
-  parkWhatIsDue,
-  insertPayloads,
-  payloadsOf,
-  disableWebhook,
-  type Attempt,
-  type PayloadRow,
-} from '../endpoints/index.ts';
+import { parkWhatIsDue, disableWebhook } from '../endpoints/webhooks.ts';
+import { insertPayloads, type Attempt, type PayloadRow } from '../endpoints/webhook-events.store.ts';
+import { payloadsOf } from '../endpoints/payload.ts';
 import { makeAttempt, UnusableEndpoint, type Outcome, type WriteAttempt, type OpenEndpoint } from './attempt.ts';
 import { dueEvents, ownedEndpoint, failingSinceBefore, type DueEvent, type EndpointRow } from './endpoints.store.ts';
 import type { GroupCommit } from '../../../platform/db/index.ts';

@@ -34,7 +34,7 @@ import {
 } from './listener-frames.ts';
 import { stopwatch } from '../../../platform/clock.ts';
 import { publicEventId } from '../../../mail/events/index.ts';
-import { payloadsOf } from '../endpoints/index.ts';
+import { payloadsOf } from '../endpoints/payload.ts';
 import type { Store } from '../../../platform/store.ts';
 import { keyLives } from '../../../tenancy/api-keys/index.ts';
 import { teamOfSession } from '../../../tenancy/session-rows/index.ts';

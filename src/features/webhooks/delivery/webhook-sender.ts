@@ -10,7 +10,7 @@ import {
   type WorkLoop,
 } from '../../../platform/work-loop/index.ts';
 import type { World } from '../../../platform/world.ts';
-import { endpointLeases, leaseEndpoints, noteTold } from '../endpoints/index.ts';
+import { endpointLeases, leaseEndpoints, noteTold } from '../endpoints/webhooks.store.ts';
 import { mailOnce, type Accept } from '../../../mail/accept/index.ts';
 import { createAttemptWriter, createEndpoints, UnusableEndpoint, type Endpoints } from './attempt.ts';
 import { createDisableFailing, EndpointSender, createPayloads, type SenderParts } from './endpoint-sender.ts';

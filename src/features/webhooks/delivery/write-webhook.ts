@@ -5,10 +5,10 @@ import {
   mustAllowWebhook,
   readEndpoint,
   changeWebhook,
-  findWebhook,
   type NewWebhook,
   type WebhookUpdate,
-} from '../endpoints/index.ts';
+} from '../endpoints/webhooks.ts';
+import { findWebhook } from '../endpoints/webhooks.store.ts';
 import { notFound, refuse, type Refusal } from '../../../platform/refusal.ts';
 import type { Config } from '../../../platform/config/index.ts';
 import type { FetchFailure } from '../../../platform/fetch/index.ts';

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { OperationValidators, Validators } from '../../../contract/index.ts';
 import { refuse } from '../../../platform/refusal.ts';
 import type { World } from '../../../platform/world.ts';
-import { ACCESS_PREFIX, createGrantAuthentication } from '../../../features/identity/oauth/index.ts';
+import { ACCESS_PREFIX, createGrantAuthentication } from '../../../features/identity/index.ts';
 import { rateLimited, refusalFor, setRateHeaders } from '../answers.ts';
 import { bearerOf } from '../authenticators.ts';
 import { parseBody } from '../check-request.ts';

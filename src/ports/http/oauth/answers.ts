@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { reachOf, scopesLacking, type Requirement } from '../../../contract/index.ts';
 import type { Refusal } from '../../../platform/refusal.ts';
 import type { Actor } from '../../../tenancy/access/index.ts';
-import { describable, OauthRefusal } from '../../../features/identity/oauth/index.ts';
+import { describable, OauthRefusal } from '../../../features/identity/index.ts';
 import { isUtf8 } from 'node:buffer';
 import { complexityFault } from '../check-request.ts';
 import { parseQuery } from '../find-operation.ts';

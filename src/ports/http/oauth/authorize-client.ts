@@ -1,7 +1,6 @@
 import type { NobodyCtx } from '../../../tenancy/access/index.ts';
 import { Refusal } from '../../../platform/refusal.ts';
-import { readAuthorization } from '../../../features/identity/oauth/index.ts';
-import { createSessionAuthentication, sessionCookiesIn } from '../../../features/identity/sessions/index.ts';
+import { readAuthorization, createSessionAuthentication, sessionCookiesIn } from '../../../features/identity/index.ts';
 import { NEXT_CHARS_MAX, privatePageHeaders, type Page } from '../page.ts';
 import type { FastifyReply } from 'fastify';
 import { bdi, formStyle, renderDocument, sourceOf } from '../layout/index.ts';

@@ -15,7 +15,8 @@ import {
   type Asked,
   type Limited,
   type LimitsAsked,
-} from '../../../features/identity/oauth/index.ts';
+  DEVICE_PATH,
+} from '../../../features/identity/index.ts';
 import { bdi } from '../layout/index.ts';
 import { timeInWords } from '../share-page/index.ts';
 import {
@@ -31,7 +32,6 @@ import {
   type Field,
 } from './elements.ts';
 import type { PageCtx, PeoplePage, Shown, SignedIn, Fields } from './page.ts';
-import { DEVICE_PATH } from '../../../features/identity/device-logins/index.ts';
 import { isoTime } from '../../../platform/clock.ts';
 
 const DAY_MS = 24 * 3_600_000;

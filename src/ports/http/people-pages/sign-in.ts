@@ -1,5 +1,5 @@
 import { Refusal } from '../../../platform/refusal.ts';
-import { START_PATH, CALLBACK_PATH } from '../../../features/identity/sso/index.ts';
+import { START_PATH, CALLBACK_PATH } from '../../../features/identity/index.ts';
 import {
   attempt,
   renderLink,
@@ -13,12 +13,7 @@ import {
 } from './elements.ts';
 import { forgetToken, keepToken, keptToken } from './mailed-link.ts';
 import type { PageCtx, PeoplePage, Shown, Visit, LedTo, Fields } from './page.ts';
-import {
-  finishSignIn,
-  startSignIn,
-  type NotSignedIn,
-  type SignInFault,
-} from '../../../features/identity/sso-sign-in/index.ts';
+import { finishSignIn, startSignIn, type NotSignedIn, type SignInFault } from '../../../features/identity/start.ts';
 import { bdi } from '../layout/index.ts';
 
 /** What another page did before it led here. */

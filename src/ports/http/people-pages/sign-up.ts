@@ -1,5 +1,5 @@
 import { Refusal } from '../../../platform/refusal.ts';
-import { firstPasswordToken } from '../../../features/identity/accounts/index.ts';
+import { firstPasswordToken, lookAtInvitation, type ShownInvitation } from '../../../features/identity/index.ts';
 import {
   attempt,
   renderForm,
@@ -12,7 +12,6 @@ import {
 } from './elements.ts';
 import { forgetToken, keepToken, keptToken, takeToken, newPasswordField, deadLink, mailedPage } from './mailed-link.ts';
 import type { PeoplePage, Shown, LedTo, PageCtx } from './page.ts';
-import { lookAtInvitation, type ShownInvitation } from '../../../features/identity/invitations/index.ts';
 import { bdi } from '../layout/index.ts';
 
 const toSignIn = renderLink('/sign-in', 'I have an account: sign in');

@@ -10,7 +10,7 @@ import {
   readPreferences,
   type PreferenceChange,
   type Preferences,
-} from '../../../features/audience/contacts/index.ts';
+} from '../../../features/audience/index.ts';
 import { createClientAddress } from '../client-address.ts';
 import { bucketOfAddress, createRateLimit } from '../rate-limit.ts';
 import {

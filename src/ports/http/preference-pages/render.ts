@@ -1,5 +1,5 @@
 import type { PostalAddress } from '../../../contract/index.ts';
-import type { Preferences, TopicPreference } from '../../../features/audience/contacts/index.ts';
+import type { Preferences, TopicPreference } from '../../../features/audience/index.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { bdi, formStyle, renderDocument, sourceOf } from '../layout/index.ts';
 import { privatePageHeaders } from '../page.ts';

@@ -1,9 +1,9 @@
 import { X509Certificate } from 'node:crypto';
-import { findingOf } from '../../findings/index.ts';
+import { findingOf } from '../../../../platform/finding.ts';
 import { listed, nothingSeen, skipped, type Check, type Examination } from '../check.ts';
 import { caaIdentities } from '../../../../protocol/acme/index.ts';
 import { permitsIssuer } from '../../../../protocol/dns-diagnosis/index.ts';
-import { asksForCertificates, hostNames } from '../../certificates/index.ts';
+import { asksForCertificates, hostNames } from '../../certificates/certificates.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -1,5 +1,5 @@
 import { findReverseDns, isSameAddress, systemServers } from '../../../../platform/resolver/index.ts';
-import { findingOf } from '../../findings/index.ts';
+import { findingOf } from '../../../../platform/finding.ts';
 import {
   nothingSeen,
   skipped,

@@ -1,11 +1,12 @@
 import { statfs, readdir, readFile, stat } from 'node:fs/promises';
-import { findingOf, freeBytesOfLate, type DiskSample } from '../../findings/index.ts';
+import { findingOf } from '../../../../platform/finding.ts';
+import { freeBytesOfLate, type DiskSample } from '../../findings/examinations.ts';
 import { nothingSeen, skipped, type Check, type Examination } from '../check.ts';
 import type { Config } from '../../../../platform/config/index.ts';
 import { askTime } from '../../../../platform/probe.ts';
 import { isoTime } from '../../../../platform/clock.ts';
 import { instanceKeyPath } from '../../../../platform/secrets/index.ts';
-import { whyNotDumped } from '../../backups/index.ts';
+import { whyNotDumped } from '../../backups/database-copy.ts';
 import { readBackupNotes } from '../../../../tenancy/instance/index.ts';
 
 const MIB = 1024 * 1024;

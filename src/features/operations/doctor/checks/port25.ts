@@ -1,5 +1,5 @@
 import { greetingOf, mayConnect, type Greeting } from '../../../../platform/probe.ts';
-import { findingOf } from '../../findings/index.ts';
+import { findingOf } from '../../../../platform/finding.ts';
 import {
   directRegions,
   isIPv6,

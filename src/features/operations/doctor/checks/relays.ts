@@ -1,5 +1,5 @@
 import { usedRelays, type RelaySettings } from '../../../../platform/config/index.ts';
-import { findingOf } from '../../findings/index.ts';
+import { findingOf } from '../../../../platform/finding.ts';
 import { examineRelay, readRelay, type RelayExamination } from '../../../../mail/deliver/index.ts';
 import { nothingSeen, skipped, type Check, type Examination } from '../check.ts';
 

@@ -4,8 +4,7 @@
  * address. Listeners stream a team's events to clients without a public address: all that are recorded meanwhile, with
  * few of them in memory.
  */
-export { createWebhook, updateWebhook } from './write-webhook.ts';
-export { createListeners, type Listeners, forgetListeners, SEALED_LISTENER_SECRETS } from './listeners.ts';
-export { createWebhookSender, type WebhookSender } from './webhook-sender.ts';
-export { readPosition, type StreamPosition } from './listener-frames.ts';
-export { WAITS_MS } from './endpoint-sender.ts';
+export { WAITS_MS } from './delivery/endpoint-sender.ts';
+export { readPosition } from './delivery/listener-frames.ts';
+export { SEALED_LISTENER_SECRETS, createListeners, forgetListeners, type Listeners } from './delivery/listeners.ts';
+export { createWebhookSender, type WebhookSender } from './delivery/webhook-sender.ts';

@@ -3,5 +3,4 @@
  * accept like all mail. It promises that an address gets a broadcast once, whatever happens to the process, the broadcast or
  * the contact in between, and that each one who is left out is recorded with the reason.
  */
-export { testBroadcast } from './test-broadcast.ts';
-export { createBroadcastLoop, type Broadcasts } from './carry-broadcast.ts';
+export { createBroadcastLoop, type Broadcasts } from './sending/carry-broadcast.ts';

@@ -1,0 +1,194 @@
+import {
+  reachOf,
+  scopeOfFields,
+  scopesLacking,
+  type CallerKind,
+  type Operation,
+  type Requirement,
+  type Role,
+} from '../../contract/index.ts';
+import { refuse, type Refusal } from '../../platform/refusal.ts';
+import type { Store } from '../../platform/store.ts';
+import type { GrantLimits } from './grant-limits.ts';
+
+export type Permission = 'full_access' | 'sending_access';
+
+export type Actor =
+  | { kind: 'api_key'; keyId: string; permission: Permission; domainId: string | null }
+  /** A key that came in as the password of SMTP submission: it sends, whatever else the key may do. */
+  | { kind: 'smtp_credential'; keyId: string; domainId: string | null }
+  /** A person who is signed in; `role` is the one in the team that is theirs at the moment, null while there is none. */
+  | { kind: 'session'; sessionId: string; userId: string; name: string; role: Role | null }
+  /** Another app, acting for the team within what the person of `userId` let it do, and may do at the moment. */
+  | {
+      kind: 'oauth_grant';
+      grantId: string;
+      clientId: string;
+      userId: string;
+      name: string;
+      scopes: readonly string[];
+      role: Role;
+      limits: GrantLimits;
+      /**
+       * Set for a call that a person approved: how many subscribed contacts its broadcast would reach at that moment;
+       * null if it sends none.
+       */
+      approvedContacts?: number | null;
+    }
+  /** An operator of the installation, with a token that the machine gave out. It belongs to no team and reaches none. */
+  | {
+      kind: 'operator';
+      operatorId: string;
+      name: string;
+      /**
+       * Set for the pass of the machine, which stands for the account that typed a command there, and belongs to no
+       * token.
+       */
+      isOfMachine?: true;
+    }
+  /** The program itself. */
+  | { kind: 'job'; name: string };
+
+/** Whom a credential stands for; `teamId` is null for an operator, and for a person without a team. */
+export interface Identity<Who extends Actor = Actor> {
+  teamId: string | null;
+  actor: Who;
+}
+
+/** The program that a person calls with: from where, and the cookies that it keeps for us. */
+export interface Browser {
+  address: string;
+  userAgent: string;
+  cookie(name: string): string | undefined;
+  keep(name: string, value: string, seconds: number): void;
+  forget(name: string): void;
+}
+
+/** A call of a person for what is theirs in whatever team: which teams they have, an invitation, signing out. */
+export interface UserCtx<Held extends Store = Store> {
+  store: Held;
+  actor: Extract<Actor, { kind: 'session' }>;
+  browser: Browser;
+  requestId: string;
+}
+
+/** A call that needs no credential. */
+export interface NobodyCtx<Held extends Store = Store> {
+  store: Held;
+  browser: Browser;
+  /** What came as a bearer token; an operation with a credential of its own asks whose it is. */
+  bearer?: string | undefined;
+  requestId: string;
+  /** Aborted when the caller's connection ends. */
+  whenGone?: () => AbortSignal;
+}
+
+/** A call for the installation as a whole: no team is concerned. */
+export interface OperatorCtx<Held extends Store = Store> {
+  store: Held;
+  actor: Extract<Actor, { kind: 'operator' }>;
+  requestId: string;
+}
+
+/**
+ * A call for one team, as nearly all are. Functions that also ask DNS and make requests take a `Ctx<World>`. A port
+ * hands all of them its World: `Ctx` is narrower by its type alone.
+ */
+export interface Ctx<Held extends Store = Store> {
+  store: Held;
+  teamId: string;
+  actor: Actor;
+  requestId: string;
+  /** Aborted when the caller's connection ends; only callers on the network have one. */
+  whenGone?: () => AbortSignal;
+}
+
+/** The context of a call, by whom it is run for; `callerKindOf` of the contract says which one an operation has. */
+export interface CtxFor<Held extends Store = Store> extends Record<CallerKind, object> {
+  team: Ctx<Held>;
+  user: UserCtx<Held>;
+  operator: OperatorCtx<Held>;
+  nobody: NobodyCtx<Held>;
+}
+
+/** For work that was called off with its caller. The caller is gone; the log of requests keeps it. */
+export const callerGone = (): Refusal =>
+  refuse('validation_error', { status: 400, say: 'The connection ended before the request was answered.' });
+
+/** The key a caller came with, by HTTP or as the password of SMTP submission. */
+export const keyIdOf = (actor: Actor): string | null =>
+  actor.kind === 'api_key' || actor.kind === 'smtp_credential' ? actor.keyId : null;
+
+/** The one domain a caller's key may send from; null for any of the team's. */
+export const pinnedDomainOf = (actor: Actor): string | null =>
+  actor.kind === 'api_key' || actor.kind === 'smtp_credential' ? actor.domainId : null;
+
+/** Returns the grant of an app; null for any other caller. */
+export const grantIdOf = (actor: Actor): string | null => (actor.kind === 'oauth_grant' ? actor.grantId : null);
+
+/** Returns the number of contacts that a person approved for this call; null if nobody had to approve it. */
+export const readApprovedContacts = (actor: Actor): number | null =>
+  actor.kind === 'oauth_grant' ? (actor.approvedContacts ?? null) : null;
+
+/** Refuses a caller whose credential does not reach an operation. Every door asks this once, before the operation runs. */
+export function mustReach(actor: Actor, requirement: Requirement): void {
+  switch (reachOf(actor, requirement)) {
+    case 'reached':
+      return;
+    case 'sends_only':
+      throw onlySends();
+    case 'lacks_scope':
+      throw lacksScope(actor.kind === 'oauth_grant' ? scopesLacking(requirement, actor.scopes) : []);
+    case 'lacks_role': {
+      const role = actor.kind === 'session' || actor.kind === 'oauth_grant' ? actor.role : null;
+      throw refuse('invalid_permission', {
+        say: `This needs the role ${requirement.role} in the team, or a higher one; yours is ${role}.`,
+      });
+    }
+    case 'lacks_team':
+      throw refuse('invalid_permission', { say: 'This route is of a team; choose the team of this session first.' });
+    case 'other_kind':
+      throw notByThisCredential(inWords(actor.kind, requirement));
+  }
+}
+
+/** Refuses an app that names what it may not read, because some fields of a body need a second scope. */
+export function mustReachNamed(actor: Actor, operation: Operation, body: unknown): void {
+  if (actor.kind !== 'oauth_grant') return;
+  const lacking = scopeOfFields(operation, body, actor.scopes);
+  if (!lacking) return;
+  const { field, scope } = lacking;
+  throw refuse('invalid_permission', { say: `This access token lacks the scope ${scope}, which ${field} needs.` });
+}
+
+const lacksScope = (scopes: readonly string[]): Refusal =>
+  refuse('invalid_permission', {
+    say: `This access token lacks the ${scopes.length > 1 ? 'scopes' : 'scope'} ${scopes.join(' and ')}.`,
+  });
+
+function inWords(kind: Actor['kind'], { permission }: Requirement): string {
+  switch (kind) {
+    case 'operator':
+      return 'an operator’s token; use an API key of the team';
+    case 'session':
+      return 'a session';
+    case 'oauth_grant':
+      return 'an access token';
+    default:
+      return `an API key${instead(permission)}`;
+  }
+}
+
+function instead(permission: Requirement['permission']): string {
+  if (permission === 'operator') return '; use the token of an operator';
+  return permission === 'session' ? '; it takes a person who is signed in' : '';
+}
+
+const onlySends = (): Refusal =>
+  refuse('restricted_api_key', {
+    status: 401,
+    say: 'This API key can only send emails; use a key with full_access for this route.',
+  });
+
+const notByThisCredential = (credential: string): Refusal =>
+  refuse('invalid_permission', { say: `This route is not reached with ${credential}.` });
