@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { keysOf, mergedChars, parseMerge, renderMerge, type MergeValues } from './merge.ts';
+import { keysOf, mergedChars, parseMerge, placesOf, renderMerge, type MergeValues } from './merge.ts';
 
 const values = (given: Record<string, string>, fallbacks: Record<string, string> = {}): MergeValues => ({
   given: new Map(Object.entries(given)),
@@ -165,6 +165,19 @@ describe('hostile text costs no more than its length', () => {
   ])('%s', (_, text) => {
     const merged = raw(text, { A: 'v' });
     expect(merged).toBe(text);
+  });
+
+  it.each([
+    ['an attribute with an endless name', `<p ${'x'.repeat(n * 10)}="`],
+    ['a tag with an endless name', `<p${'x'.repeat(n * 10)} title="`],
+    ['an endless value', `<a href="${'x'.repeat(n * 10)}`],
+    ['an endless comment', `<!--${'-'.repeat(n * 10)}`],
+    ['endless attributes', `<p ${'x '.repeat(n * 10)}title="`],
+    ['a link around nothing', `<a href="{{{A}}}">${'<b>'.repeat(n)}`],
+    ['a drawing without end', '<svg><![CDATA['],
+  ])('the places of many variables are found in %s', (_, begin) => {
+    const text = parseMerge(begin + '{{{A}}}'.repeat(n));
+    expect(placesOf(text)).toHaveLength(text.filter((part) => typeof part !== 'string').length);
   });
 
   it('a value that stands in many places is measured without being written out', () => {

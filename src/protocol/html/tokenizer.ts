@@ -158,6 +158,8 @@ export class HtmlTokenizer {
   #isNamePlain = true;
   /** Where the content of a comment begins. */
   #contentStart = 0;
+  #openStart = -1;
+  #openName = '';
   #attributes = new Int32Array(8 * NUMBERS_PER_ATTRIBUTE);
   /** The element whose content is read as text. */
   #raw = '';
@@ -247,7 +249,11 @@ export class HtmlTokenizer {
 
   /** Name of the attribute whose value is being read or comes next. */
   get openAttribute(): string {
-    return this.attributeName(this.attributeCount);
+    // A value may be asked about at each of its characters, and a name may have a million.
+    const start = this.#attributes[this.attributeCount * NUMBERS_PER_ATTRIBUTE]!;
+    if (start !== this.#openStart) this.#openName = this.attributeName(this.attributeCount);
+    this.#openStart = start;
+    return this.#openName;
   }
 
   /** Passes over the next character as if it were not there, wherever it stands in the text. */
