@@ -1,9 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { linksIn, plainHtml } from '../safe-html/index.ts';
-import { parseMerge, placesOf } from '../merge.ts';
-import { textOfHtml } from '../read-message/index.ts';
-import { findTargets, startTagsOf } from '../track-links/index.ts';
 import { endOfBody, startOfBody } from './body-places.ts';
 import { HtmlTokenizer, type TokenKind } from './tokenizer.ts';
 
@@ -214,45 +210,7 @@ describe('whatever is written', () => {
       RUNS,
     );
   });
-
-  it('what is a link to one use is a link to every other', () => {
-    const target = 'http://probe.test/';
-    fc.assert(
-      fc.property(someHtml, someHtml, (before, after) => {
-        const html = `${before}<a href="${target}">${after}`;
-        const anchors = startTagsOf(html).filter(({ name, attributes }) => name === 'a' && attributes.has('href'));
-        const isLink = anchors.some(({ attributes }) => attributes.get('href') === target);
-        const isTracked = findTargets(html).links.some((link) => link.target === target);
-        const places = placesOf(parseMerge(html.replace(target, '{{{A}}}')));
-        expect(places[0]?.isAnchor).toBe(isLink);
-        expect(isTracked).toBe(isLink && !isInCdata(before));
-        if (isLink) expect(linksIn(html, 10)).toContain(target);
-      }),
-      RUNS,
-    );
-  });
-
-  it('what is shown as text is text to a merge', () => {
-    const word = 'probe7';
-    fc.assert(
-      fc.property(someHtml, someHtml, (before, after) => {
-        const [place] = placesOf(parseMerge(`${before} {{{A}}}${after}`));
-        for (const text of [textOfHtml(`${before} ${word}${after}`), plainHtml(`${before} ${word}${after}`, 10_000)]) {
-          if (text.includes(word)) expect(place?.is).toBe('text');
-        }
-      }),
-      RUNS,
-    );
-  });
 });
-
-/** Whether a link behind this text is left alone by tracking, whatever a browser makes of it. */
-const isInCdata = (before: string): boolean => {
-  const opens = readTokens(before).filter(
-    ({ kind, start }) => ['declaration', 'unfinished'].includes(kind) && before.startsWith('<![CDATA[', start),
-  );
-  return opens.some(({ start }) => !before.slice(start).includes(']]>'));
-};
 
 describe('each character is read a few times and no more', () => {
   const patterns = [
