@@ -223,6 +223,7 @@ describe('the rest', () => {
     ['> &nbsp;\u200b<b></b><!-- leave --></a>', 'warn'],
     [' class=x></a> {{{FIRST_NAME|you}}}', 'warn'],
     ['', 'warn'],
+    ['><style>p{}</style></a>', 'warn'],
     ['>leave</a>', 'pass'],
     ['><b>leave</b></a>', 'pass'],
     ['><img src="https://example.com/x.png" alt="leave"></a>', 'pass'],

@@ -198,7 +198,8 @@ class PlaceReader {
       this.#linkStart = tokens.end;
       this.#targets = [];
     } else if (kind === 'start tag' && PICTURES.has(tokens.name)) this.#showLink();
-    else if (kind === 'text' && tokens.rawElement === '' && this.#isVisible(tokens.start, tokens.end)) this.#showLink();
+    else if (kind === 'text' && tokens.textElement === '' && this.#isVisible(tokens.start, tokens.end))
+      this.#showLink();
     return true;
   }
 

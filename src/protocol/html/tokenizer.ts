@@ -137,8 +137,8 @@ export class HtmlTokenizer {
   /** The token that was read last stands from `start` to `end`. */
   start = 0;
   end = 0;
-  /** Whether the comment or declaration that was read last has its end. */
-  isClosed = true;
+  /** The element whose content is text that the text read last stands in, such as a style or a title; empty elsewhere. */
+  textElement = '';
   /** Whether a `/` stands right before the `>` of the tag. */
   isSelfClosing = false;
   /** Number of attributes of the tag that was read last, with those of the same name. */
@@ -187,7 +187,7 @@ export class HtmlTokenizer {
     return this.#isEndTag;
   }
 
-  /** Element whose content is being read as text, such as a style or a title; empty elsewhere. */
+  /** Element whose content is being read as text; empty elsewhere. */
   get rawElement(): string {
     return this.#raw;
   }
@@ -375,6 +375,7 @@ export class HtmlTokenizer {
     this.start = this.#textStart;
     this.end = this.#markStart;
     this.#textStart = this.#markStart;
+    this.textElement = this.#raw;
     return 'text';
   }
 
@@ -384,7 +385,6 @@ export class HtmlTokenizer {
     this.end = this.at;
     this.#textStart = this.at;
     this.#state = state;
-    this.isClosed = true;
     return kind;
   }
 
@@ -716,10 +716,11 @@ export class HtmlTokenizer {
       this.#isEndTag = true;
       this.#nameEnd = this.at;
       this.#name = this.#raw;
-      this.#raw = '';
       this.attributeCount = 0;
       this.#state = State.beforeAttribute;
-      return this.#endText();
+      const text = this.#endText();
+      this.#raw = '';
+      return text;
     }
     return undefined;
   }
@@ -741,7 +742,7 @@ export class HtmlTokenizer {
     this.start = this.#textStart;
     this.end = length;
     this.#textStart = length;
-    this.isClosed = false;
+    this.textElement = this.#raw;
     if (isText) return 'text';
     if (this.#state === State.comment) return 'comment';
     return this.#state === State.cdata ? 'cdata' : 'unfinished';
