@@ -90,6 +90,8 @@ const LOOKED_AT_MAX = 5000;
 /** The addresses that a text links to, each once and in order, to be read and not to be followed. */
 export function linksIn(html: string, countMax: number): string[] {
   const links = new Set<string>();
+  // Many texts have no link, and then nothing has to be read.
+  if (!/href/i.test(html)) return [];
   const tokens = new HtmlTokenizer(html);
   let lookedAt = 0;
   for (let kind = tokens.next(); kind !== 'end'; kind = tokens.next()) {
