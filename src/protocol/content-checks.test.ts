@@ -60,6 +60,8 @@ describe('links', () => {
     ['<img alt="" src = {{{PLAN}}}>', 'fail'],
     ['<a href="https://example.com/?a={{{PLAN}}}" title="b = {{{PLAN}}}">x</a>', 'pass'],
     ['<p>a = {{{PLAN}}} <b>a={{{PLAN}}}</b></p>', 'pass'],
+    ['<!-- <a href={{{PLAN}}}>x</a> -->', 'pass'],
+    ['<a title="1 < 2" href={{{PLAN}}}>x</a>', 'fail'],
   ])('%s, a merge variable in an attribute: %s', (written, status) => {
     expect(statusOf('links', body(written))).toBe(status);
   });
@@ -96,6 +98,11 @@ describe('links', () => {
     '{{{PLAN}}}',
     '{{{PLAN|https://example.com}}}',
   ])('%j leads somewhere', (href) => expect(statusOf('links', link(href))).toBe('pass'));
+
+  it('names an attribute without quotes with its tag, without the values that have quotes', () => {
+    const written = '<p>{{{PLAN}}}</p><a title="{{{PLAN|it\'s}}}" class=x href={{{PLAN}}}>x</a>';
+    expect(checked(body(written))['links']?.details).toEqual(['<a title="" class=x href={{{PLAN}}}>x</a>']);
+  });
 
   it('an anchor without an address is none, and neither is what stands in a comment', () => {
     expect(
@@ -216,6 +223,7 @@ describe('the rest', () => {
     ['> &nbsp;\u200b<b></b><!-- leave --></a>', 'warn'],
     [' class=x></a> {{{FIRST_NAME|you}}}', 'warn'],
     ['', 'warn'],
+    ['><style>p{}</style></a>', 'warn'],
     ['>leave</a>', 'pass'],
     ['><b>leave</b></a>', 'pass'],
     ['><img src="https://example.com/x.png" alt="leave"></a>', 'pass'],

@@ -1,4 +1,4 @@
-import { keysOf, parseMerge, showsAny } from './merge.ts';
+import { findUnquoted, keysOf, parseMerge, showsAny } from './merge.ts';
 import { textOfHtml } from './read-message/index.ts';
 import { startTagsOf, isWebAddress, type StartTag } from './track-links/index.ts';
 import { decodeAttribute } from './html-references/index.ts';
@@ -23,26 +23,9 @@ interface Link {
 /** Addresses that open another program than a browser, on purpose. */
 const OTHER_PROGRAMS = /^(?:mailto|tel|sms):./i;
 
-/** As far back as the beginning of a tag is looked for, and so many variables: a hostile body costs no more. */
-const TAG_CHARS = 2000;
-const LOOKED_AT = 1000;
-
-/** Merge variables in attributes without quotes: a value with a blank would end the attribute, and begin another one. */
-function unquotedIn(html: string): string[] {
-  const found: string[] = [];
-  let at = html.indexOf('{{{');
-  for (let looked = 0; at >= 0 && looked < LOOKED_AT; looked++, at = html.indexOf('{{{', at + 3)) {
-    const before = html.slice(Math.max(0, at - TAG_CHARS), at);
-    const tag = before.slice(before.lastIndexOf('<')).replaceAll(/"[^"]*"|'[^']*'/g, '""');
-    if (/^<[a-z][^>"']*(?:""[^>"']*)*$/i.test(tag) && /[\s"][\w:-]+\s*=\s*[^\s"]*$/.test(tag.slice(-200)))
-      found.push(`${tag}${html.slice(at, at + 40)}`);
-  }
-  return found;
-}
-
 /** Each link has to lead somewhere from within a mail program, where no page is. */
 function checkLinks(tags: readonly StartTag[], html = ''): ContentCheck {
-  const unquoted = unquotedIn(html);
+  const unquoted = findUnquoted(html);
   if (unquoted.length > 0) {
     const message = 'An attribute with a merge variable has no quotes; write them, such as href="{{{url}}}".';
     return { name: 'links', status: 'fail', message, details: shownSome(unquoted) };
@@ -264,7 +247,7 @@ const PICTURES_COUNTED = 5;
 
 function checkTextAndImages({ html, text }: CheckedContent, images: number): ContentCheck {
   // The alt text of a linked image belongs to a text part, and is not text next to the image.
-  const shown = html === null || html === '' ? (text ?? '') : textOfHtml(html.replaceAll(/<img\b[^<>]*>/gi, ''));
+  const shown = html === null || html === '' ? (text ?? '') : textOfHtml(html, { hasImages: false });
   const letters = shown.replaceAll(/[^\p{L}\p{N}]+/gu, '').length;
   if (letters >= LETTERS_A_PICTURE * Math.min(images, PICTURES_COUNTED)) {
     return passed('text_and_images', 'There is enough text beside the pictures.');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { keysOf, mergedChars, parseMerge, renderMerge, type MergeValues } from './merge.ts';
+import { keysOf, mergedChars, parseMerge, placesOf, renderMerge, type MergeValues } from './merge.ts';
 
 const values = (given: Record<string, string>, fallbacks: Record<string, string> = {}): MergeValues => ({
   given: new Map(Object.entries(given)),
@@ -167,6 +167,19 @@ describe('hostile text costs no more than its length', () => {
     expect(merged).toBe(text);
   });
 
+  it.each([
+    ['an attribute with an endless name', `<p ${'x'.repeat(n * 10)}="`],
+    ['a tag with an endless name', `<p${'x'.repeat(n * 10)} title="`],
+    ['an endless value', `<a href="${'x'.repeat(n * 10)}`],
+    ['an endless comment', `<!--${'-'.repeat(n * 10)}`],
+    ['endless attributes', `<p ${'x '.repeat(n * 10)}title="`],
+    ['a link around nothing', `<a href="{{{A}}}">${'<b>'.repeat(n)}`],
+    ['a drawing without end', '<svg><![CDATA['],
+  ])('the places of many variables are found in %s', (_, begin) => {
+    const text = parseMerge(begin + '{{{A}}}'.repeat(n));
+    expect(placesOf(text)).toHaveLength(text.filter((part) => typeof part !== 'string').length);
+  });
+
   it('a value that stands in many places is measured without being written out', () => {
     const given = values({ A: 'x'.repeat(2000) });
     const text = parseMerge('{{{A}}}'.repeat(290_000));
@@ -274,6 +287,89 @@ describe('values that strangers have written', () => {
     ['an alt text', '<img alt="{{{A}}}">', 'javascript: the good parts', '<img alt="javascript: the good parts">'],
   ])('in %s mean themselves, or are left out: %j', (_, text, value, expected) => {
     expect(render(text, { A: value })).toBe(expected);
+  });
+
+  it.each<[name: string, text: string, values: Record<string, string>, expected: string]>([
+    [
+      'an empty value does not end a comment',
+      '<!--{{{A}}}><i {{{B}}}>-->',
+      { A: '', B: 'onclick=x' },
+      '<!-- ><i onclick=x>-->',
+    ],
+    ['an empty value does not end one by its dashes', '<!-- --{{{A}}}><i {{{B}}}>-->', { B: 'x' }, '<!-- -- ><i x>-->'],
+    [
+      'a value completes no end tag of a title',
+      '<title><{{{A}}}title><p {{{B}}}>',
+      { A: '/', B: 'x' },
+      '<title><title><p x>',
+    ],
+    [
+      'a value completes no end tag of a style',
+      '<style><{{{A}}}style>{{{B}}}',
+      { A: '/', B: '<p>' },
+      '<style><style>\\3c p\\3e ',
+    ],
+    [
+      'a handler without quotes goes on to the next word',
+      '<p onclick={{{A}}} title={{{B}}}>',
+      { A: 'x', B: 'alert(1)' },
+      '<p onclick= title=>',
+    ],
+    [
+      'a script in a drawing is a script',
+      '<svg><script>{{{A}}}</script>{{{B}}}',
+      { A: 'x', B: 'y' },
+      '<svg><script></script>y',
+    ],
+    ['a style in a drawing is a style', '<svg><style>{{{A}}}</style>', { A: '}' }, '<svg><style>\\7d </style>'],
+    ['a drawing ends where HTML goes on', '<svg><p><script>{{{A}}}</script>', { A: 'x' }, '<svg><p><script></script>'],
+    [
+      'a section of characters holds no value',
+      '<svg><![CDATA[ > {{{A}}} ]]>{{{B}}}',
+      { A: 'x', B: 'y' },
+      '<svg><![CDATA[ >  ]]>y',
+    ],
+    [
+      'a script in a comment in a script is one',
+      '<script><!--<script></script>{{{A}}}',
+      { A: 'x' },
+      '<script><!--<script></script>',
+    ],
+    ['the text behind "plaintext" is text', '<plaintext><p {{{A}}}>', { A: 'x' }, '<plaintext><p x>'],
+    ['the first value that is there begins an attribute', '<p title={{{A}}}{{{B}}} c>', { B: 'x' }, '<p title=x c>'],
+    ['an attribute of empty values is empty', '<p title={{{A}}}{{{B}}} c>', {}, '<p title="" c>'],
+    [
+      'a quote behind an empty value begins no value',
+      `<p title={{{A}}}"><p title="{{{B}}}">`,
+      { B: 'onclick' },
+      `<p title=&#32;"><p title="onclick">`,
+    ],
+  ])('%s', (_, text, given, expected) => {
+    const merged = render(text, given);
+    expect(merged).toBe(expected);
+    expect(mergedChars(parseMerge(text), values(given), { escape: 'html', areForeign: true })).toBeGreaterThanOrEqual(
+      merged.length,
+    );
+  });
+
+  it('a merge is never longer than it was measured, whatever its values and wherever they stand', () => {
+    const where = fc.constantFrom(
+      '<p style="{{{A}}}">',
+      '<p title={{{A}}}>',
+      '<p style={{{A}}}>',
+      '<!--{{{A}}}-->',
+      '<a href=/?{{{A}}}>',
+    );
+    fc.assert(
+      fc.property(
+        where,
+        fc.string({ unit: fc.constantFrom('-', '{', ' ', "'", '<', 'ä', '😀', '\uD800', '=') }),
+        (text, value) => {
+          const measured = mergedChars(parseMerge(text), values({ A: value }), { escape: 'html', areForeign: true });
+          expect(render(text, { A: value }).length).toBeLessThanOrEqual(measured);
+        },
+      ),
+    );
   });
 
   it('in any text a default and a fallback are no other than a value', () => {

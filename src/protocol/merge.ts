@@ -1,3 +1,4 @@
+import { HtmlTokenizer } from './html/index.ts';
 import { escapeHtml } from './safe-html/index.ts';
 
 const KEY_CHARS_MAX = 50;
@@ -49,6 +50,8 @@ export interface Place {
   isFirst: boolean;
   /** It is where an `<a>` leads to. */
   isAnchor: boolean;
+  /** Of such a place: whether the link has a text or a picture. A link around nothing is followed by no reader. */
+  isShown: boolean;
   /**
    * The part of a URL, in `href` and similar attributes, that contains the value; undefined if the value begins the
    * URL, names its host, or is not in a URL.
@@ -62,8 +65,7 @@ const places = new WeakMap<object, readonly Place[]>();
 export function placesOf(text: MergeText): readonly Place[] {
   let found = places.get(text);
   if (!found) {
-    const reader = new PlaceReader();
-    found = text.flatMap((part) => (typeof part === 'string' ? reader.read(part) : [reader.place()]));
+    found = new PlaceReader(text).readAll();
     places.set(text, found);
   }
   return found;
@@ -72,63 +74,51 @@ export function placesOf(text: MergeText): readonly Place[] {
 /** Stores places that were found elsewhere, for this very text. */
 export const notePlaces = (text: MergeText, found: readonly Place[]): void => void places.set(text, found);
 
-/**
- * Whether one of these variables stands in an HTML text where its value is read or followed, in whatever letter case. A link
- * around nothing is followed by no reader.
- */
+/** Whether one of these variables stands in an HTML text where its value is read or followed, in whatever letter case. */
 export function showsAny(text: MergeText, keys: readonly string[]): boolean {
   const found = placesOf(text);
-  let i = -1;
-  return text.some((part, at) => {
+  let i = 0;
+  return text.some((part) => {
     if (typeof part === 'string') return false;
-    const place = found[++i];
+    const place = found[i++];
     if (!keys.includes(part.key.toUpperCase()) || !place || !['text', 'link'].includes(place.is)) return false;
-    return !place.isAnchor || isShown(text, at, found.slice(i + 1, i + 1 + LINK_VARIABLES));
+    return !place.isAnchor || place.isShown;
   });
 }
 
-/** So much of what stands in a link is looked at: what is longer shows something. */
+const UNQUOTED_MAX = 1000;
+/** What is shown of a tag, and of what follows its variable. */
+const TAG_CHARS_MAX = 2000;
+const AFTER_CHARS = 40;
+
+/**
+ * Finds merge variables in attributes without quotes: a value with a blank would end the attribute, and begin another one.
+ * Returns each with what stands before it in its tag, values in quotes left out.
+ */
+export function findUnquoted(html: string): string[] {
+  const reader = new PlaceReader(parseMerge(html));
+  const bare = reader.readAll().flatMap((place, index) => (place.isBare ? [index] : []));
+  if (bare.length === 0) return [];
+  const offsets = Array.from(html.matchAll(variable), ({ index }) => index);
+  const { variables } = reader;
+  return bare.slice(0, UNQUOTED_MAX).map((index) => {
+    const { tagStart } = variables[index]!;
+    // To the reader each variable before it in the tag is one character; up to the first of them the text is the same.
+    let first = index;
+    while (first > 0 && variables[first - 1]!.at >= tagStart) first--;
+    const start = offsets[first]! - (variables[first]!.at - tagStart);
+    const at = offsets[index]!;
+    const tag = html.slice(start, Math.min(at, start + TAG_CHARS_MAX)).replaceAll(/"[^"]*"|'[^']*'/g, '""');
+    return `${tag}${html.slice(at, at + AFTER_CHARS)}`;
+  });
+}
+
+/** So much of a link's content is looked at: what is longer shows something. */
 const LINK_CHARS = 4000;
-const LINK_VARIABLES = 100;
-/** A link that begins ends the one before. */
-const LINK_END = /<\/?a[\s>]/i;
-const PICTURE = /<(?:img|picture|svg|video|object|input|button)\b/i;
+const PICTURES = new Set(['img', 'picture', 'svg', 'video', 'object', 'input', 'button']);
 /** White space, and characters without width, as they are and as HTML writes them. */
 const BLANK = /[\s\p{Cf}\u034F]|&(?:nbsp|zwnj|zwj|shy|ensp|emsp|thinsp|#0*160|#x0*a0|#x0*200[b-f]|#0*820[3-7]);?/giu;
 
-/** Whether a link whose target holds the variable at this part has a text or a picture. */
-function isShown(text: MergeText, at: number, places: readonly Place[]): boolean {
-  let rest = '';
-  let i = 0;
-  for (const part of text.slice(at + 1, at + 1 + 2 * LINK_VARIABLES)) {
-    // What a variable in the text says may be empty, as any value may.
-    rest += typeof part === 'string' ? part.slice(0, LINK_CHARS + 1) : places[i++]?.is === 'text' ? 'x' : '';
-    if (rest.length > LINK_CHARS || LINK_END.test(rest)) break;
-  }
-  const end = rest.search(LINK_END);
-  if (end === -1 && rest.length > LINK_CHARS) return true;
-  const begin = rest.indexOf('>') + 1;
-  const inside = begin === 0 ? '' : rest.slice(begin, end === -1 ? undefined : end);
-  return PICTURE.test(inside) || inside.replaceAll(/<!--.*?-->|<[^>]*>/gs, '').replaceAll(BLANK, '') !== '';
-}
-
-/** Of what a browser would call so (HTML §13.2.5), as far as it decides what a value may do. */
-type State =
-  | 'text'
-  | 'tag open'
-  | 'tag name'
-  | 'before name'
-  | 'name'
-  | 'after name'
-  | 'before value'
-  | 'value'
-  | 'declaration'
-  | 'comment'
-  /** In an element that holds no other: until its end tag. */
-  | 'raw';
-
-const SPACE = /[\t\n\f\r ]/;
-const RAW = new Set(['script', 'style', 'title', 'textarea', 'xmp', 'iframe', 'noembed', 'noframes']);
 /** What is read, and leads nowhere. */
 const PLAIN = /^(?:title|alt|value|placeholder|label|summary|aria-.*|data-.*)$/;
 const CODE = /^(?:on.*|srcdoc)$/;
@@ -143,188 +133,147 @@ const BEFORE_PATH = /^\s*(?:\uFFFC*|(?:[a-z][a-z0-9+.-]*:|\uFFFC)?\/\/[^/]*)$/i;
 /** Long enough for any scheme with what browsers pass over in it. */
 const BEGINNING_CHARS = 200;
 
+/**
+ * Reads a text with one placeholder for each variable. Where a value would be code or a name it is left out when the text is
+ * rendered, so the tokenizer passes over the placeholder there; elsewhere a value is at least one character, and ends nothing.
+ */
 class PlaceReader {
-  #state: State = 'text';
-  /** The name of the tag and of the attribute as they are read, in lower case. */
-  #tag = '';
-  #attribute = '';
-  #quote = '';
-  #value = '';
-  /** The beginning of the whole attribute, with `VALUE` for each variable. */
-  #address = '';
+  /** Where the variables and their tags begin, counted with one character for each variable. */
+  readonly variables: { at: number; tagStart: number }[] = [];
+  readonly #text: MergeText;
+  readonly #tokens: HtmlTokenizer;
+  readonly #places: Place[] = [];
+  /** Where the value begins that held the last variable, where it goes on behind that, and whether a `?` or `#` came. */
+  #valueStart = -1;
+  #valueAt = 0;
   #hasQuery = false;
-  #isFirst = true;
-  /** The end of what was read last, by which comments and elements end. */
-  #tail = '';
+  /** The targets of the tag that is being read, and those of the link that is open, until it shows something. */
+  #targets: Place[] = [];
+  #openTargets: Place[] = [];
+  #linkStart = 0;
 
-  /** Where a variable stands that comes now; reading goes on behind it. */
-  place(): Place {
-    if (this.#state === 'before value') {
-      const is = this.#kind();
-      // A value that begins without quotes has none.
-      this.#begin('');
-      this.#isFirst = false;
-      this.#address = VALUE;
-      return { is, isBare: true, before: '', isFirst: true, isAnchor: this.#isAnchor(), urlPart: undefined };
+  constructor(text: MergeText) {
+    this.#text = text;
+    const source = text.map((part) => (typeof part === 'string' ? part.replaceAll(VALUE, '\uFFFD') : VALUE));
+    this.#tokens = new HtmlTokenizer(source.join(''));
+  }
+
+  readAll(): Place[] {
+    const { length } = this.#tokens.html;
+    let at = 0;
+    for (const part of this.#text) {
+      if (typeof part !== 'string') this.#readVariable(at);
+      at += typeof part === 'string' ? part.length : VALUE.length;
     }
-    const own = { isFirst: this.#isFirst, isAnchor: this.#isAnchor() };
-    const place: Place = { is: this.#kind(), isBare: false, before: this.#value, ...own, urlPart: this.#urlPart() };
-    if (this.#state === 'value') {
-      if (this.#address.length < BEGINNING_CHARS) this.#address += VALUE;
-      place.isBare = this.#quote === '';
-      this.#value = '';
-      this.#isFirst = false;
+    // Behind the last variable, only the content of its link is of interest.
+    while (this.#hasTargets() && this.#readToken(length));
+    this.#endLink(length);
+    return this.#places;
+  }
+
+  #readVariable(at: number): void {
+    while (this.#readToken(at));
+    const place = this.#findPlace(at);
+    this.#places.push(place);
+    this.variables.push({ at, tagStart: this.#tokens.markStart });
+    if (place.is === 'nowhere') this.#tokens.skip();
+    else if (place.isAnchor) this.#targets.push(place);
+    else if (this.#tokens.region === 'text' && place.is === 'text') this.#showLink();
+  }
+
+  #hasTargets(): boolean {
+    return this.#targets.length > 0 || this.#openTargets.length > 0;
+  }
+
+  /** Reads a token before the limit; returns false when there is none. */
+  #readToken(limit: number): boolean {
+    const tokens = this.#tokens;
+    const kind = tokens.next(limit);
+    if (kind === 'paused' || kind === 'end') return false;
+    if (!this.#hasTargets()) return true;
+    const isTag = kind === 'start tag' || kind === 'end tag';
+    if (isTag && tokens.name === 'a') {
+      this.#endLink(tokens.start);
+      this.#openTargets = this.#targets;
+      this.#linkStart = tokens.end;
+      this.#targets = [];
+    } else if (kind === 'start tag' && PICTURES.has(tokens.name)) this.#showLink();
+    else if (kind === 'text' && tokens.textElement === '' && this.#isVisible(tokens.start, tokens.end))
+      this.#showLink();
+    return true;
+  }
+
+  #isVisible(start: number, end: number): boolean {
+    return end - start > LINK_CHARS || this.#tokens.html.slice(start, end).replaceAll(BLANK, '') !== '';
+  }
+
+  /** Notes that the open link has something to see. */
+  #showLink(): void {
+    for (const place of this.#openTargets) place.isShown = true;
+    this.#openTargets = [];
+  }
+
+  #endLink(end: number): void {
+    if (end - this.#linkStart > LINK_CHARS) this.#showLink();
+    this.#openTargets = [];
+  }
+
+  #findPlace(at: number): Place {
+    const { region, isUnquoted } = this.#tokens;
+    const is = this.#findKind();
+    const place: Place = {
+      is,
+      isBare: isUnquoted || region === 'before value',
+      before: '',
+      isFirst: true,
+      isAnchor: false,
+      isShown: false,
+      urlPart: undefined,
+    };
+    if (region !== 'value' && region !== 'before value') return place;
+    const attribute = this.#tokens.openAttribute;
+    place.isAnchor = !this.#tokens.isEndTag && this.#tokens.name === 'a' && attribute === 'href';
+    const source = this.#tokens.html;
+    const valueStart = region === 'value' ? this.#tokens.valueStart : at;
+    place.isFirst = valueStart !== this.#valueStart;
+    if (place.isFirst) {
+      this.#valueStart = valueStart;
+      this.#valueAt = valueStart;
+      this.#hasQuery = false;
     }
-    // What is put in here ends nothing; nothing is put in nowhere.
-    if (place.is !== 'nowhere') this.#tail = 'x';
+    place.before = source.slice(this.#valueAt, Math.min(at, this.#valueAt + BEGINNING_CHARS));
+    // The `#` of a character reference, such as `&#38;`, starts no fragment.
+    this.#hasQuery ||= /\?|(?<!&)#/.test(source.slice(this.#valueAt, at));
+    this.#valueAt = at + VALUE.length;
+    if (region === 'value' && ADDRESS.test(attribute)) {
+      const address = source.slice(valueStart, Math.min(at, valueStart + BEGINNING_CHARS));
+      if (this.#hasQuery) place.urlPart = 'query';
+      else if (!BEFORE_PATH.test(address)) place.urlPart = 'path';
+    }
     return place;
   }
 
-  #urlPart(): Place['urlPart'] {
-    if (this.#state !== 'value' || !ADDRESS.test(this.#attribute)) return undefined;
-    if (this.#hasQuery) return 'query';
-    return BEFORE_PATH.test(this.#address) ? undefined : 'path';
-  }
-
-  #isAnchor(): boolean {
-    const isValue = this.#state === 'value' || this.#state === 'before value';
-    return isValue && this.#tag === 'a' && this.#attribute === 'href';
-  }
-
-  #kind(): Place['is'] {
-    switch (this.#state) {
+  #findKind(): Place['is'] {
+    const tokens = this.#tokens;
+    switch (tokens.region) {
       case 'text':
-        return 'text';
+        if (tokens.rawElement === 'script' || tokens.isInForeignScript) return 'nowhere';
+        return tokens.rawElement === 'style' || tokens.isInForeignStyle ? 'css' : 'text';
       case 'comment':
         return 'comment';
-      case 'raw':
-        if (this.#tag === 'script' || /<\/[a-z]*$/i.test(this.#tail)) return 'nowhere';
-        return this.#tag === 'style' ? 'css' : 'text';
       case 'value':
       case 'before value':
-        if (CODE.test(this.#attribute)) return 'nowhere';
-        if (this.#attribute === 'style') return 'css';
-        return PLAIN.test(this.#attribute) ? 'text' : 'link';
+        return findValueKind(tokens.openAttribute);
       default:
         return 'nowhere';
     }
   }
+}
 
-  /** Answers nothing, which is the place of no variable. */
-  read(text: string): [] {
-    for (const char of text) this.#step(char);
-    return [];
-  }
-
-  #step(char: string): void {
-    switch (this.#state) {
-      case 'text':
-        if (char === '<') this.#enter('tag open');
-        return;
-      case 'tag open':
-        return this.#afterBracket(char);
-      case 'tag name':
-        if (SPACE.test(char) || char === '/') this.#enter('before name');
-        else if (char === '>') this.#endTag();
-        else this.#tag += char.toLowerCase();
-        return;
-      case 'declaration':
-        this.#tail += char;
-        if (this.#tail === '--') this.#enter('comment');
-        else if (char === '>') this.#enter('text');
-        return;
-      case 'comment':
-        this.#keep(char);
-        // "<!-->" and "<!--->" are whole comments, which is read here as their end.
-        if (char === '>' && /(?:--!?|^-?)>$/.test(this.#tail)) this.#enter('text');
-        return;
-      case 'raw':
-        this.#keep(char);
-        if (/[\t\n\f\r />]/.test(char) && this.#tail.toLowerCase().slice(0, -1).endsWith(`</${this.#tag}`)) {
-          this.#tag = '';
-          this.#enter(char === '>' ? 'text' : 'before name');
-        }
-        return;
-      default:
-        return this.#inTag(char);
-    }
-  }
-
-  #afterBracket(char: string): void {
-    const isEndTag = this.#tag === '/';
-    if (/[a-z]/i.test(char)) {
-      // An end tag opens no element.
-      this.#tag = isEndTag ? `/${char.toLowerCase()}` : char.toLowerCase();
-      this.#state = 'tag name';
-    } else if (char === '/' && !isEndTag) this.#tag = '/';
-    else if (char === '!' && !isEndTag) this.#enter('declaration');
-    else if (char === '>' || !(isEndTag || char === '?')) this.#enter(char === '<' ? 'tag open' : 'text');
-    else {
-      // Whatever follows, it is no comment with dashes.
-      this.#enter('declaration');
-      this.#tail = 'x';
-    }
-  }
-
-  #inTag(char: string): void {
-    if (this.#state === 'value') return this.#inValue(char);
-    if (char === '>') return this.#endTag();
-    if (this.#state === 'before value') {
-      if (SPACE.test(char)) return;
-      const isQuote = char === '"' || char === "'";
-      this.#begin(isQuote ? char : '');
-      if (!isQuote) this.#keepValue(char);
-      return;
-    }
-    if (char === '=' && this.#state !== 'before name') this.#state = 'before value';
-    else if (char === '/') this.#state = 'before name';
-    else if (SPACE.test(char)) this.#state = this.#state === 'name' ? 'after name' : this.#state;
-    else if (this.#state === 'name') this.#attribute += char.toLowerCase();
-    else {
-      this.#attribute = char.toLowerCase();
-      this.#state = 'name';
-    }
-  }
-
-  #inValue(char: string): void {
-    if (this.#quote === '' ? SPACE.test(char) : char === this.#quote) this.#state = 'before name';
-    else if (this.#quote === '' && char === '>') this.#endTag();
-    else this.#keepValue(char);
-  }
-
-  #keepValue(char: string): void {
-    if (this.#value.length < BEGINNING_CHARS) this.#value += char;
-    if (this.#address.length < BEGINNING_CHARS) this.#address += char;
-    // The `#` of a character reference, such as `&#38;`, starts no fragment.
-    if (char === '?' || (char === '#' && !this.#address.endsWith('&#'))) this.#hasQuery = true;
-  }
-
-  #begin(quote: string): void {
-    this.#state = 'value';
-    this.#quote = quote;
-    this.#value = '';
-    this.#address = '';
-    this.#hasQuery = false;
-    this.#isFirst = true;
-  }
-
-  #endTag(): void {
-    const isRaw = RAW.has(this.#tag);
-    this.#state = isRaw ? 'raw' : 'text';
-    this.#tail = '';
-    if (!isRaw) this.#tag = '';
-  }
-
-  #enter(state: State): void {
-    this.#state = state;
-    this.#tail = '';
-    if (state === 'tag open') this.#tag = '';
-  }
-
-  /** As much as the longest end tag has. */
-  #keep(char: string): void {
-    this.#tail = (this.#tail + char).slice(-12);
-  }
+function findValueKind(attribute: string): Place['is'] {
+  if (CODE.test(attribute)) return 'nowhere';
+  if (attribute === 'style') return 'css';
+  return PLAIN.test(attribute) ? 'text' : 'link';
 }
 
 /** Maps rather than objects: `constructor` is a possible key. */
@@ -366,10 +315,12 @@ function renderForeign(parts: MergeText, values: MergeValues): string {
   const valueOf = reader(values, 'none');
   let out = '';
   let begun = '';
+  let isUnbegun = false;
   let variables = 0;
   for (const [n, part] of parts.entries()) {
     if (typeof part === 'string') {
       out += part;
+      isUnbegun = false;
       continue;
     }
     const place = places[variables++];
@@ -382,7 +333,11 @@ function renderForeign(parts: MergeText, values: MergeValues): string {
       begun = (begun + value).slice(0, BEGINNING_CHARS);
       if (place.urlPart) value = percentEncode(value, place.urlPart);
     }
-    out += writtenAt(place, value, parts[n + 1]);
+    // An attribute without quotes begins with the first value in it that is not empty.
+    const isFirst: boolean = place.isFirst || isUnbegun;
+    const text = writtenAt(place, value, isFirst, parts[n + 1]);
+    isUnbegun = place.isBare && isFirst && text === '';
+    out += text;
   }
   return out;
 }
@@ -394,13 +349,17 @@ function percentEncode(value: string, part: 'path' | 'query'): string {
   return encodeURI(text).replaceAll(/[?#]/g, encodeURIComponent);
 }
 
-function writtenAt(place: Place, value: string, next: string | MergeVariable | undefined): string {
+function writtenAt(place: Place, value: string, isFirst: boolean, next: string | MergeVariable | undefined): string {
   const text = escapeHtml(place.is === 'css' ? escapeCss(value) : value);
-  if (place.is === 'comment') return text.replaceAll('-', '&#45;');
+  // Nothing at all would join what stands around it to the end of the comment.
+  if (place.is === 'comment') return text === '' ? ' ' : text.replaceAll('-', '&#45;');
   if (!place.isBare) return text;
-  // The next word would be the value of an attribute that has none.
-  if (text === '') return place.isFirst && (typeof next !== 'string' || /^[\s>]/.test(next)) ? '""' : '';
-  return text.replaceAll(/\r\n?/g, '\n').replaceAll(/[\t\n\f =`]/g, (char) => `&#${char.charCodeAt(0)};`);
+  if (text !== '')
+    return text.replaceAll(/\r\n?/g, '\n').replaceAll(/[\t\n\f =`]/g, (char) => `&#${char.charCodeAt(0)};`);
+  if (!isFirst || typeof next === 'object') return '';
+  // The next word would be the value of an attribute that has none, and a quote would begin one that goes on behind it.
+  if (next === undefined || /^[\s>]/.test(next)) return '""';
+  return /^["']/.test(next) ? '&#32;' : '';
 }
 
 /** Words, numbers and colours stand as they are; whatever could end a value, or begin a function, means itself (CSS Syntax §4.3.7). */
@@ -448,7 +407,9 @@ function measure(text: MergeText, kind: Kind): Lengths {
     const { key, inlineDefault } = part;
     const own = found.keys.get(key) ?? { bare: 0, withDefault: 0, defaultChars: 0 };
     found.keys.set(key, own);
-    const weight = places[variables++]?.urlPart === undefined ? 1 : ENCODED_CHARS;
+    const place = places[variables++];
+    const weight = place === undefined ? 1 : weigh(place);
+    if (place !== undefined && (place.isBare || place.is === 'comment')) found.plain += EMPTY_CHARS;
     if (inlineDefault === undefined) own.bare += weight;
     else {
       own.withDefault += weight;
@@ -482,6 +443,18 @@ export function mergedChars(
 
 /** A character beyond ASCII is up to three bytes, each of which becomes three characters. */
 const ENCODED_CHARS = 9;
+/** A character becomes `\3c ` in CSS, `&#45;` in a comment and `&#32;` in an attribute without quotes. */
+const CSS_CHARS = 4;
+const REFERENCE_CHARS = 5;
+/** What is written in such places for an empty value. */
+const EMPTY_CHARS = '&#32;'.length;
+
+/** Returns how many characters one character of a value is at most where it stands. */
+function weigh(place: Place): number {
+  if (place.urlPart !== undefined) return ENCODED_CHARS;
+  const css = place.is === 'css' ? CSS_CHARS : 1;
+  return place.isBare || place.is === 'comment' ? css * REFERENCE_CHARS : css;
+}
 
 const parsed = (text: string | MergeText): MergeText => (typeof text === 'string' ? parseMerge(text) : text);
 

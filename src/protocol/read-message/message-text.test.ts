@@ -42,6 +42,14 @@ describe('HTML as text', () => {
     ['<pre>\n\n  a\n\n\n b\n</pre>c<br><br><br>d', '  a\n\n\n b\n\nc\n\nd'],
     ['<pre>a<b> b</b>\r\n<a href=x>c\nd</a>', 'a b\nc\nd (x)'],
     ['<pre> \n \n</pre>', ''],
+    ['<head><title>x</title><body>a', 'a'],
+    ['<title></head></title><p>a</p>', 'a'],
+    ["<p title=it's>a</p>", 'a'],
+    ['<!--> a <!-- b --!> c', 'a c'],
+    ['a</ b>c</3>d<d', 'acd'],
+    ['<script><!--<script></script>a--></script>b', 'b'],
+    ['<textarea><b>a</b></textarea><iframe><p>b</p></iframe>', '<b>a</b>'],
+    ['<a href="https://a.example/<b>">a</a>', 'a (https://a.example/<b>)'],
     ['<p>a&nbsp;&nbsp;b&#10;&#10;&#10;c so&shy;fter</p>', 'a  b c softer'],
   ])('%j', (html, text) => {
     expect(textOfHtml(html)).toBe(text);

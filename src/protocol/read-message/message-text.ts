@@ -1,31 +1,34 @@
+import { HtmlTokenizer, type TokenKind } from '../html/index.ts';
 import { decodeAttribute, decodeText } from '../html-references/index.ts';
 
 /**
  * Renders HTML as text for a terminal: its text in lines, links with their URL after them unless they lead to a place
  * in the same text, and a linked image as its alt text. HTML without any text becomes the alt texts of its images.
  * `<pre>` keeps its lines and their indentation. Comments, declarations (`<!doctype>`, `<?xml?>`, `<![if]>`), styles and
- * scripts are omitted.
+ * scripts are omitted; with `hasImages: false` images are, too.
  */
-export function textOfHtml(html: string): string {
-  const writer = new TextWriter(html);
+export function textOfHtml(html: string, { hasImages = true } = {}): string {
+  const writer = new TextWriter(html, hasImages);
   writer.readAll();
   return writer.finish();
 }
 
-/** Elements whose content is no text; without an end tag they go to the end. */
-const HIDDEN = new Set(['head', 'script', 'style', 'title', 'template']);
-const BLOCKS = new Set('p div tr table h1 h2 h3 h4 h5 h6 ul ol blockquote section header footer article'.split(' '));
-
-/**
- * Matches a tag from its name on; quoted values may contain brackets. Each part is bounded by what follows it, and the
- * number of quoted values is limited, so that a text made of beginnings of tags takes linear time.
- */
-const TAG = /<(\/?)([a-z][a-z0-9:-]*)([^<>"']*(?:(?:"[^"]*"|'[^']*')[^<>"']*){0,100})>/iy;
-const ATTRIBUTES = {
-  href: /(?:^|[\s"'/])href\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s<>]+))/i,
-  alt: /(?:^|[\s"'/])alt\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s<>]+))/i,
-};
-const ATTRIBUTE_CHARS_MAX = 16 * 1024;
+/** Elements whose content no reader shows; without an end tag they go to the end. */
+const HIDDEN = 'head script style title template iframe noembed noframes'.split(' ');
+const BLOCKS = 'p div tr table h1 h2 h3 h4 h5 h6 ul ol blockquote section header footer article'.split(' ');
+/** What an element does to the text; the others do nothing. */
+const EFFECTS = new Map<string, 'hidden' | 'block' | 'line' | 'cell' | 'item' | 'link' | 'pre' | 'image'>([
+  ...HIDDEN.map((name) => [name, 'hidden'] as const),
+  ...BLOCKS.map((name) => [name, 'block'] as const),
+  ['br', 'line'],
+  ['hr', 'line'],
+  ['td', 'cell'],
+  ['th', 'cell'],
+  ['li', 'item'],
+  ['a', 'link'],
+  ['pre', 'pre'],
+  ['img', 'image'],
+]);
 /** Longer text is not the caption of a link, but follows a link that was never closed. */
 const LINK_CHARS_MAX = 500;
 
@@ -33,22 +36,33 @@ const LINK_CHARS_MAX = 500;
 const FILLER = /(?:(?:\u034F|[\u00AD\u200B-\u200F\uFEFF])[ \u00A0\u2007]*){3,}/g;
 
 class TextWriter {
-  readonly #html: string;
-  #at = 0;
+  readonly #tokens: HtmlTokenizer;
+  readonly #hasImages: boolean;
+  /** The element that is being left out. */
+  #hidden: string | undefined;
   readonly #lines: string[] = [];
   /** The text of the current line. */
   #line: string[] = [];
   #link: { address: string; words: string } | undefined;
   #isPreformatted = false;
+  /** Where the content of a `<pre>` begins. */
+  #preStart = -1;
   /** The alt texts of images that are no links. */
   readonly #pictures: string[] = [];
 
-  constructor(html: string) {
-    this.#html = html;
+  constructor(html: string, hasImages: boolean) {
+    this.#tokens = new HtmlTokenizer(html);
+    this.#hasImages = hasImages;
   }
 
   readAll(): void {
-    while (this.#at < this.#html.length) this.#step();
+    const tokens = this.#tokens;
+    for (let kind = tokens.next(); kind !== 'end'; kind = tokens.next()) {
+      if (this.#hidden !== undefined) this.#readHidden(kind);
+      else if (kind === 'text') this.#readText(tokens.html.slice(tokens.start, tokens.end));
+      else if (kind === 'start tag') this.#readStartTag(tokens.name);
+      else if (kind === 'end tag') this.#readEndTag(tokens.name);
+    }
   }
 
   finish(): string {
@@ -58,58 +72,73 @@ class TextWriter {
     return start === -1 ? this.#pictures.join('\n') : this.#lines.slice(start, end + 1).join('\n');
   }
 
-  #step(): void {
-    const html = this.#html;
-    const at = this.#at;
-    const next = html.indexOf('<', at);
-    if (next !== at) {
-      this.#at = next === -1 ? html.length : next;
-      return this.#say(html.slice(at, this.#at));
-    }
-    if (html.startsWith('<!--', at)) return this.#skipTo('-->', at + 4);
-    if (html[at + 1] === '!' || html[at + 1] === '?') return this.#skipTo('>', at + 2);
-    TAG.lastIndex = at;
-    const tag = TAG.exec(html);
-    if (!tag) {
-      this.#at = at + 1;
-      return this.#say('<');
-    }
-    this.#at = TAG.lastIndex;
-    this.#readTag((tag[2] ?? '').toLowerCase(), tag[1] === '/', tag[3] ?? '');
+  #readHidden(kind: TokenKind): void {
+    const { name } = this.#tokens;
+    if (kind === 'end tag' && name === this.#hidden) this.#hidden = undefined;
+    // A head ends where the body begins.
+    else if (kind === 'start tag' && name === 'body' && this.#hidden === 'head') this.#hidden = undefined;
   }
 
-  #readTag(name: string, isEnd: boolean, attributes: string): void {
-    if (name === 'a') return isEnd ? this.#endLink() : this.#beginLink(attributes);
-    if (name === 'pre') return this.#setPreformatted(!isEnd);
-    if (BLOCKS.has(name)) return this.#break(2);
-    if (name === 'td' || name === 'th') return isEnd ? void this.#line.push('  ') : undefined;
-    if (isEnd) return;
-    if (name === 'br' || name === 'hr') this.#break(1);
-    else if (name === 'li') {
-      this.#break(1);
-      this.#line.push('- ');
-    } else if (name === 'img') {
-      const alt = attributeIn(attributes, 'alt').trim();
-      if (this.#link) this.#say(alt);
-      else if (alt !== '') this.#pictures.push(alt.replaceAll(/\s+/g, ' '));
-    } else if (HIDDEN.has(name)) {
-      const end = new RegExp(`</${name}\\s*>`, 'gi');
-      end.lastIndex = this.#at;
-      this.#at = end.exec(this.#html) ? end.lastIndex : this.#html.length;
+  #readText(html: string): void {
+    // HTML §13.2.6.4.7: a line break directly after the start tag is no part of the content.
+    this.#say(this.#preStart === this.#tokens.start ? html.replace(/^\r?\n/, '') : html);
+  }
+
+  #readStartTag(name: string): void {
+    switch (EFFECTS.get(name)) {
+      case 'hidden':
+        this.#hidden = name;
+        return;
+      case 'link':
+        return this.#beginLink();
+      case 'pre':
+        return this.#setPreformatted(true);
+      case 'block':
+        return this.#break(2);
+      case 'line':
+        return this.#break(1);
+      case 'item':
+        this.#break(1);
+        this.#line.push('- ');
+        return;
+      case 'image':
+        return this.#readImage();
+      default:
+    }
+  }
+
+  #readImage(): void {
+    if (!this.#hasImages) return;
+    const alt = decodeAttribute(this.#tokens.readAttribute('alt')).trim();
+    if (this.#link) this.#say(alt);
+    else if (alt !== '') this.#pictures.push(alt.replaceAll(/\s+/g, ' '));
+  }
+
+  #readEndTag(name: string): void {
+    switch (EFFECTS.get(name)) {
+      case 'link':
+        return this.#endLink();
+      case 'pre':
+        return this.#setPreformatted(false);
+      case 'block':
+        return this.#break(2);
+      case 'cell':
+        this.#line.push('  ');
+        return;
+      default:
     }
   }
 
   #setPreformatted(isPreformatted: boolean): void {
     this.#break(2);
     this.#isPreformatted = isPreformatted;
-    // HTML §13.2.6.4.7: a line break directly after the start tag is no part of the content.
-    if (isPreformatted) this.#at += /^\r?\n/.exec(this.#html.slice(this.#at, this.#at + 2))?.[0].length ?? 0;
+    if (isPreformatted) this.#preStart = this.#tokens.end;
   }
 
-  #beginLink(attributes: string): void {
+  #beginLink(): void {
     // A nested link is part of the outer one for a reader, unless the outer one was never closed.
     if (this.#link && this.#link.words.length <= LINK_CHARS_MAX) return;
-    const address = attributeIn(attributes, 'href').trim();
+    const address = decodeAttribute(this.#tokens.readAttribute('href')).trim();
     this.#link = address === '' || address.startsWith('#') ? undefined : { address, words: '' };
   }
 
@@ -161,16 +190,6 @@ class TextWriter {
     this.#line = [];
     return this.#isPreformatted ? text.trimEnd() : text.trim();
   }
-
-  #skipTo(mark: string, from: number): void {
-    const found = this.#html.indexOf(mark, from);
-    this.#at = found === -1 ? this.#html.length : found + mark.length;
-  }
-}
-
-function attributeIn(attributes: string, name: keyof typeof ATTRIBUTES): string {
-  const found = ATTRIBUTES[name].exec(attributes.slice(0, ATTRIBUTE_CHARS_MAX));
-  return decodeAttribute(found?.[1] ?? found?.[2] ?? found?.[3] ?? '');
 }
 
 export interface Signer {

@@ -1,17 +1,29 @@
+import { HtmlTokenizer } from '../html/index.ts';
 import { textOfHtml } from '../read-message/index.ts';
 
+const MARKED = new Set(['div', 'blockquote', 'hr', 'p', 'table', 'span']);
 /**
- * Where programs mark in HTML what they quote: Gmail, Thunderbird, Apple Mail, Outlook of three kinds, Yahoo, Proton, Zoho,
+ * How programs mark in HTML what they quote: Gmail, Thunderbird, Apple Mail, Outlook of three kinds, Yahoo, Proton, Zoho,
  * GMX, mail.ru, Yandex.
  */
-const MARKS =
-  /<(?:div|blockquote|hr|p|table|span)\b[^<>]{0,500}?(?:class\s{0,5}=\s{0,5}["']?[^"'<>]{0,200}?\b(?:gmail_quote|gmail_attr|moz-cite-prefix|yahoo_quoted|protonmail_quote|zmail_extra|tutanota_quote)\b|id\s{0,5}=\s{0,5}["']?(?:divRplyFwdMsg|appendonsend|mail-editor-reference-message-container|OLK_SRC_BODY_SECTION|reply-intro|yahoo_quoted|ms-outlook-mobile-body-separator-line)|name\s{0,5}=\s{0,5}["']?quote\b|type\s{0,5}=\s{0,5}["']?cite\b)/i;
+const MARKS: Readonly<Record<string, RegExp>> = {
+  class: /\b(?:gmail_quote|gmail_attr|moz-cite-prefix|yahoo_quoted|protonmail_quote|zmail_extra|tutanota_quote)\b/i,
+  id: /^(?:divRplyFwdMsg|appendonsend|mail-editor-reference-message-container|OLK_SRC_BODY_SECTION|reply-intro|yahoo_quoted|ms-outlook-mobile-body-separator-line)\b/i,
+  name: /^quote\b/i,
+  type: /^cite\b/i,
+};
 
 /** HTML up to the first quote that is marked; where something is written behind it, its text goes with it. */
 function dropsQuoteOfHtml(html: string): string {
-  const at = MARKS.exec(html)?.index ?? -1;
-  return at < 0 ? html : html.slice(0, at);
+  const tokens = new HtmlTokenizer(html);
+  for (let kind = tokens.next(); kind !== 'end'; kind = tokens.next()) {
+    if (kind === 'start tag' && MARKED.has(tokens.name) && isMarked(tokens)) return html.slice(0, tokens.start);
+  }
+  return html;
 }
+
+const isMarked = (tokens: HtmlTokenizer): boolean =>
+  Object.entries(MARKS).some(([attribute, mark]) => mark.test(tokens.readAttribute(attribute)));
 
 /**
  * Who wrote when, before a quote: in the languages in which Gmail, Apple Mail, Thunderbird and Outlook write it. Each needs a

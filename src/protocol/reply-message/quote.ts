@@ -1,3 +1,4 @@
+import { endOfBody } from '../html/index.ts';
 import { formatDate } from '../mime/index.ts';
 import { oneLine, shortLine } from '../mime-read/index.ts';
 import { textOfHtml } from '../read-message/index.ts';
@@ -72,8 +73,8 @@ function below(written: Written, signature: string | null, quote: { text: () => 
 
 /** Before the end of the body, if the HTML is a whole document. */
 function atEndOf(html: string, addition: string): string {
-  const end = [...html.matchAll(/<\/body\s*>/gi)].at(-1)?.index ?? -1;
-  return end < 0 ? `${html}${addition}` : `${html.slice(0, end)}${addition}${html.slice(end)}`;
+  const end = endOfBody(html);
+  return `${html.slice(0, end)}${addition}${html.slice(end)}`;
 }
 
 function textOf({ text, html }: QuotedMessage): string {

@@ -99,6 +99,10 @@ describe('HTML of a stranger inside of ours', () => {
     ['1 < 2 & 3 > 2 &lt;b&gt;', '1 &lt; 2 & 3 &gt; 2 &lt;b&gt;'],
     ['<<b>>x', '&lt;<b>&gt;x</b>'],
     ['<b\0r>x', '<br>x'],
+    ['<!-->a<!-- b --!>c</ d>e', 'ace'],
+    ['<script><!--<script></script>a--></script>b', 'b'],
+    ['<style></stylex>a</style>b', 'b'],
+    ['<p title="a" =\'>\'>b', "<p>'&gt;b</p>"],
     ['<table background=x><tr><td width=1>a</td></tr></table>', '<table><tr><td>a</td></tr></table>'],
   ])('%j', (html, plain) => {
     expect(plainHtml(html, MAX)).toBe(plain);

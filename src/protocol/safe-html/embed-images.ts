@@ -1,3 +1,4 @@
+import { HtmlTokenizer } from '../html/index.ts';
 import { decodeAttribute } from '../html-references/index.ts';
 
 const QUOTE = String.raw`(?:["']|&(?:amp;)?(?:quot|#39);)`;
@@ -55,7 +56,14 @@ export function embedImages(html: string, images: ReadonlyMap<string, string>, c
   return [...parts, html.slice(end)].join('');
 }
 
-const addressesIn = (html: string) => firstMatches(html, CONTENT_ID_URL, ADDRESSES_MAX);
+/** The first places where a picture is named. */
+function* addressesIn(html: string): Generator<RegExpExecArray> {
+  let count = 0;
+  for (const match of html.matchAll(CONTENT_ID_URL)) {
+    if (++count > ADDRESSES_MAX) return;
+    yield match;
+  }
+}
 
 function decoded(id: string): string {
   try {
@@ -74,7 +82,6 @@ const ADDRESS = /https?:|\/\//i;
 export const mayLoadImages = (html: string): boolean =>
   ADDRESS.test(html) && (ELEMENT.test(html) || ATTRIBUTE.test(html) || STYLE.test(html));
 
-const LINK = /href[\t\n\f\r ]*=[\t\n\f\r ]*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
 const SHOWN = /^(?:https?:\/\/|mailto:|tel:)/i;
 const CHARS_MAX = 2048;
 /** Most links of a hostile text are none, or the same one again. */
@@ -83,19 +90,16 @@ const LOOKED_AT_MAX = 5000;
 /** The addresses that a text links to, each once and in order, to be read and not to be followed. */
 export function linksIn(html: string, countMax: number): string[] {
   const links = new Set<string>();
-  for (const [, double, single, bare] of firstMatches(html, LINK, LOOKED_AT_MAX)) {
-    if (links.size >= countMax) break;
-    const address = decodeAttribute(double ?? single ?? bare ?? '').trim();
+  // Many texts have no link, and then nothing has to be read.
+  if (!/href/i.test(html)) return [];
+  const tokens = new HtmlTokenizer(html);
+  let lookedAt = 0;
+  for (let kind = tokens.next(); kind !== 'end'; kind = tokens.next()) {
+    const place = kind === 'start tag' ? tokens.findAttribute('href') : undefined;
+    if (place === undefined) continue;
+    if (++lookedAt > LOOKED_AT_MAX || links.size >= countMax) break;
+    const address = decodeAttribute(html.slice(place.start, place.end)).trim();
     if (SHOWN.test(address) && address.length <= CHARS_MAX) links.add(address);
   }
   return [...links];
-}
-
-/** The first `max` places where a pattern with the flag `g` matches. */
-function* firstMatches(text: string, pattern: RegExp, max: number): Generator<RegExpExecArray> {
-  let count = 0;
-  for (const match of text.matchAll(pattern)) {
-    if (++count > max) return;
-    yield match;
-  }
 }

@@ -15,7 +15,6 @@ export {
   type TrackedMail,
 } from './token.ts';
 export {
-  endOfBody,
   startTagsOf,
   type StartTag,
   findTargets,

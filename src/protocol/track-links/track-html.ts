@@ -1,10 +1,8 @@
+import { HtmlTokenizer, type ValuePlace } from '../html/index.ts';
 import { decodeAttributeIfKnown, encodeAttribute } from '../html-references/index.ts';
 
 /** Where the target of a link stands: the value of its `href` without the quotes. */
-interface LinkPlace {
-  start: number;
-  end: number;
-}
+type LinkPlace = ValuePlace;
 
 interface Scan {
   links: LinkPlace[];
@@ -20,181 +18,42 @@ export interface StartTag {
   attributes: ReadonlyMap<string, string>;
 }
 
-interface Tag {
-  name: string;
-  end: number;
-  href: LinkPlace | undefined;
-  isOptedOut: boolean;
-  /** Kept where somebody looks at them. */
-  attributes: Map<string, string> | undefined;
-}
-
-const newTag = (name: string, isLookedAt: boolean): Tag => ({
-  name,
-  end: 0,
-  href: undefined,
-  isOptedOut: false,
-  attributes: isLookedAt ? new Map() : undefined,
-});
-
-/** The first of several attributes of one name counts (HTML §13.2.5.33). */
-function note(tag: Tag, name: string, { html, start, end }: LinkPlace & { html: string }): void {
-  if (tag.attributes && !tag.attributes.has(name)) tag.attributes.set(name, html.slice(start, end));
-  if (tag.name !== 'a' && tag.name !== 'area') return;
-  if (name === 'href') tag.href ??= { start, end };
-  if (name === LONGEST_NAME) tag.isOptedOut = true;
-  if (name === 'clicktracking' && /^off$/i.test(html.slice(start, end))) tag.isOptedOut = true;
-}
-
-/** HTML §13.2.5: white space is these five characters and no others. */
-const isSpace = (code: number): boolean => code === 32 || code === 10 || code === 9 || code === 13 || code === 12;
-const SLASH = 47;
-const EQUALS = 61;
-const TAG_END = 62;
-const isSpaceOrSlash = (code: number): boolean => code === SLASH || isSpace(code);
-const isTagName = (code: number): boolean => code !== TAG_END && !isSpaceOrSlash(code);
-const isAttributeName = (code: number): boolean => code !== EQUALS && isTagName(code);
-const isUnquoted = (code: number): boolean => code !== TAG_END && !isSpace(code);
-const LONGEST_NAME = 'data-rasket-no-track';
-const COMMENT_END = /--!?>/g;
-
-const endTagOf = (name: string): RegExp => new RegExp(`</${name}(?=[\\t\\n\\f\\r />])`, 'gi');
-/** Elements whose content is text, whatever it looks like (HTML §13.2.6.4.4, .7). */
-const TEXT_ELEMENTS = new Map(
-  ['style', 'title', 'textarea', 'xmp', 'iframe', 'noembed', 'noframes'].map((name) => [name, endTagOf(name)]),
-);
-const SCRIPT_STEP = /<!--|-->|<(\/?)script(?=[\t\n\f\r />])/gi;
+const CDATA_START = '<![CDATA[';
+const CDATA_END = ']]>';
 
 /**
- * Finds the links of an HTML text as a browser's tokenizer would (HTML §13.2.5), looking at each character a fixed number
- * of times however broken the text is: what is opened and never closed ends the scan, as it ends the page.
+ * Finds the links of an HTML text. Those between `<![CDATA[` and `]]>` stay as they are: a browser reads them outside of SVG
+ * and MathML, and a mail program that takes the text for XML does not.
  */
-export function scanHtml(html: string, visit?: (tag: StartTag) => void): Scan {
+export function scanHtml(html: string): Scan {
+  const tokens = new HtmlTokenizer(html);
   const links: LinkPlace[] = [];
-  let read = 0;
   let bodyEnd = -1;
-  let at = 0;
-  for (;;) {
-    const open = find('<', at);
-    if (open < 0) return { links, pixelAt: bodyEnd < 0 ? html.length : bodyEnd, read };
-    const end = construct(open);
-    if (end < 0) return { links, pixelAt: bodyEnd < 0 ? open : bodyEnd, read };
-    at = end;
-  }
-
-  /** Where the construct that begins with this `<` ends; -1 when it never does. */
-  function construct(open: number): number {
-    const next = html.charAt(open + 1);
-    if (/[a-z]/i.test(next)) return element(open);
-    if (next === '!') return declaration(open);
-    if (next === '?') return after('>', open);
-    if (next !== '/') return open + 1;
-    if (!/[a-z]/i.test(html.charAt(open + 2))) return after('>', open);
-    const tag = readTag(open + 2);
-    if (tag?.name === 'body') bodyEnd = open;
-    return tag ? tag.end : -1;
-  }
-
-  function element(open: number): number {
-    const tag = readTag(open + 1);
-    if (!tag) return -1;
-    if (tag.attributes) visit?.({ name: tag.name, attributes: tag.attributes });
-    if (tag.href && !tag.isOptedOut) links.push(tag.href);
-    if (tag.name === 'plaintext') return -1;
-    if (tag.name === 'script') return scriptEnd(tag.end);
-    const textEnd = TEXT_ELEMENTS.get(tag.name);
-    return textEnd ? search(textEnd, tag.end).at : tag.end;
-  }
-
-  function declaration(open: number): number {
-    if (html.startsWith('<!--', open)) {
-      // "<!-->" and "<!--->" are whole comments.
-      const short = /^-?>/.exec(html.slice(open + 4, open + 6));
-      return short ? open + 4 + short[0].length : search(COMMENT_END, open + 4).end;
-    }
-    if (html.startsWith('<![CDATA[', open)) return after(']]>', open);
-    return after('>', open);
-  }
-
-  /** Inside a comment, a script may hold another script with its end tag (HTML §13.2.5.26). */
-  function scriptEnd(from: number): number {
-    let isInComment = false;
-    let isInScript = false;
-    for (let at = from; ;) {
-      const step = search(SCRIPT_STEP, at);
-      if (step.at < 0) return -1;
-      const isEndTag = step.match?.[1] === '/';
-      if (isEndTag && !isInScript) return step.at;
-      if (step.match?.[1] !== undefined) isInScript = isInComment && !isEndTag;
-      else {
-        isInComment = step.match?.[0] === '<!--';
-        if (!isInComment) isInScript = false;
-      }
-      // The dashes of "<!--" may end the comment as well: "<!-->".
-      at = isInComment && step.match?.[1] === undefined ? step.at + 2 : step.end;
+  let cdataStart = 0;
+  let cdataEnd = 0;
+  for (let kind = tokens.next(); kind !== 'end'; kind = tokens.next()) {
+    if (tokens.start < cdataEnd) continue;
+    if (kind === 'start tag') {
+      const link = findLink(tokens);
+      if (link !== undefined) links.push(link);
+    } else if (kind === 'end tag') {
+      if (tokens.name === 'body') bodyEnd = tokens.start;
+    } else if (kind === 'declaration' && html.startsWith(CDATA_START, tokens.start)) {
+      cdataStart = tokens.start;
+      cdataEnd = html.indexOf(CDATA_END, cdataStart);
+      if (cdataEnd < 0) cdataEnd = html.length + 1;
     }
   }
+  const { openAt } = tokens;
+  const end = openAt < cdataEnd ? cdataStart : openAt;
+  return { links, pixelAt: bodyEnd < 0 ? end : bodyEnd, read: tokens.charsRead };
+}
 
-  /** A tag from its name on; undefined when the text ends inside it, for then there is no tag. */
-  function readTag(nameAt: number): Tag | undefined {
-    let at = past(isTagName, nameAt);
-    const tag: Tag = newTag(html.slice(nameAt, at).toLowerCase(), visit !== undefined);
-    const isLink = tag.name === 'a' || tag.name === 'area';
-    for (;;) {
-      at = past(isSpaceOrSlash, at);
-      if (at >= html.length) return undefined;
-      if (html[at] === '>') return { ...tag, end: at + 1 };
-      const nameFrom = at;
-      at = past(isAttributeName, at + 1);
-      // Longer names are none of these, and there may be a million attributes.
-      const isKnown = (isLink || tag.attributes) && at - nameFrom <= LONGEST_NAME.length;
-      const name = isKnown ? html.slice(nameFrom, at).toLowerCase() : '';
-      const value = readValue(at);
-      if (!value) return undefined;
-      at = value.next;
-      if (name !== '') note(tag, name, { html, start: value.start, end: value.end });
-    }
-  }
-
-  /** What stands behind an attribute's name; `next` is where the next attribute may begin. */
-  function readValue(from: number): { start: number; end: number; next: number } | undefined {
-    const equals = past(isSpace, from);
-    if (html[equals] !== '=') return { start: from, end: from, next: equals };
-    const start = past(isSpace, equals + 1);
-    const quote = html[start];
-    if (quote === '"' || quote === "'") {
-      const end = find(quote, start + 1);
-      return end < 0 ? undefined : { start: start + 1, end, next: end + 1 };
-    }
-    const end = past(isUnquoted, start);
-    return { start, end, next: end };
-  }
-
-  function find(text: string, from: number): number {
-    const found = html.indexOf(text, from);
-    read += (found < 0 ? html.length : found + text.length) - from;
-    return found;
-  }
-
-  function after(text: string, from: number): number {
-    const found = find(text, from);
-    return found < 0 ? -1 : found + text.length;
-  }
-
-  function search(pattern: RegExp, from: number): { at: number; end: number; match: RegExpExecArray | null } {
-    pattern.lastIndex = from;
-    const match = pattern.exec(html);
-    const end = match ? match.index + match[0].length : -1;
-    read += (match ? end : html.length) - from;
-    return { at: match ? match.index : -1, end, match };
-  }
-
-  function past(belongs: (code: number) => boolean, from: number): number {
-    let at = from;
-    while (at < html.length && belongs(html.charCodeAt(at))) at++;
-    read += at - from;
-    return at;
-  }
+/** Returns where the target of the link stands that is followed and not opted out. */
+function findLink(tokens: HtmlTokenizer): LinkPlace | undefined {
+  if (tokens.name !== 'a' && tokens.name !== 'area') return undefined;
+  if (tokens.findAttribute('data-rasket-no-track') !== undefined) return undefined;
+  return /^off$/i.test(tokens.readAttribute('clicktracking')) ? undefined : tokens.findAttribute('href');
 }
 
 export interface TrackOptions {
@@ -304,12 +163,26 @@ function withoutEdges(text: string): string {
   return text.slice(start, end);
 }
 
+const NO_ATTRIBUTES: ReadonlyMap<string, string> = new Map();
+
 /** Every start tag that a browser would see. */
 export function startTagsOf(html: string): StartTag[] {
   const tags: StartTag[] = [];
-  scanHtml(html, (tag) => tags.push(tag));
+  const tokens = new HtmlTokenizer(html);
+  for (let kind = tokens.next(); kind !== 'end'; kind = tokens.next()) {
+    if (kind === 'start tag') tags.push({ name: tokens.name, attributes: readAttributes(tokens) });
+  }
   return tags;
 }
 
-/** Where something can be added that is to be seen behind everything else. */
-export const endOfBody = (html: string): number => scanHtml(html).pixelAt;
+/** The first of several attributes of one name counts (HTML §13.2.5.33). */
+function readAttributes(tokens: HtmlTokenizer): ReadonlyMap<string, string> {
+  if (tokens.attributeCount === 0) return NO_ATTRIBUTES;
+  const attributes = new Map<string, string>();
+  for (let index = 0; index < tokens.attributeCount; index++) {
+    const name = tokens.attributeName(index);
+    const { start, end } = tokens.attributePlace(index);
+    if (!attributes.has(name)) attributes.set(name, tokens.html.slice(start, end));
+  }
+  return attributes;
+}

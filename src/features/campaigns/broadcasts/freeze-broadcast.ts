@@ -3,7 +3,7 @@ import type { Store } from '../../../platform/store.ts';
 import { keysOf, parseMerge, showsAny, type MergeText } from '../../../protocol/merge.ts';
 import { textOfHtml } from '../../../protocol/read-message/index.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
-import { endOfBody } from '../../../protocol/track-links/index.ts';
+import { endOfBody, startOfBody } from '../../../protocol/html/index.ts';
 import { declaredProperties, type PropertyRow, type WayOut } from '../../audience/index.ts';
 import { insertSharedBodies, parseBody, renderBody, type MergedBody } from '../../../mail/shared-bodies/index.ts';
 import { findTeam } from '../../../tenancy/teams/index.ts';
@@ -442,16 +442,8 @@ function withPreview(html: string, previewText: string): string {
   const shown = written(parseMerge(previewText).map((part) => (typeof part === 'string' ? escapeHtml(part) : part)));
   const filler = '&#847;&zwnj;&nbsp;'.repeat(60);
   const hidden = `<div style="display:none;max-height:0;max-width:0;overflow:hidden;opacity:0;font-size:1px;line-height:1px">${shown}${filler}</div>`;
-  const body = /<body(?:[\t\n\f\r /][^<>]*)?>/i.exec(html);
-  const at = body ? body.index + body[0].length : startOf(html);
+  const at = startOfBody(html);
   return html.slice(0, at) + hidden + html.slice(at);
-}
-
-/** Behind what has to stand at the beginning of a document. */
-function startOf(html: string): number {
-  const head = /<\/head\s*>/i.exec(html);
-  if (head) return head.index + head[0].length;
-  return /^\s*(?:<!doctype[^<>]*>\s*)?(?:<html(?:\s[^<>]*)?>\s*)?/i.exec(html)?.[0].length ?? 0;
 }
 
 function withFooter(html: string, team: Sender): string {

@@ -1,0 +1,73 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { HtmlTokenizer } from './html/index.ts';
+import { parseMerge, placesOf } from './merge.ts';
+import { textOfHtml } from './read-message/index.ts';
+import { linksIn, plainHtml } from './safe-html/index.ts';
+import { findTargets, startTagsOf } from './track-links/index.ts';
+
+const piece = fc.oneof(
+  fc.constantFrom(...'< > / " \' = - ! ? a x & ;'.split(' '), ' ', '\n', '\r\n', '\0', '\u212a'),
+  fc.constantFrom(
+    '<!--',
+    '-->',
+    '--!>',
+    '<!-->',
+    '</',
+    '<![CDATA[',
+    ']]>',
+    '<?',
+    '<!doctype html>',
+    '<p ',
+    '<p title="',
+  ),
+  fc.constantFrom(
+    ...'script style title textarea xmp iframe noembed noframes plaintext noscript svg math mi desc p b g a'
+      .split(' ')
+      .flatMap((name) => [`<${name}>`, `</${name}>`]),
+  ),
+);
+const someHtml = fc.array(piece, { maxLength: 20 }).map((pieces) => pieces.join(''));
+const RUNS = { numRuns: 20 * (fc.readConfigureGlobal()?.numRuns ?? 100) };
+
+describe('whatever is written', () => {
+  it('what is a link to one use is a link to every other', () => {
+    const target = 'http://probe.test/';
+    fc.assert(
+      fc.property(someHtml, someHtml, (before, after) => {
+        const html = `${before}<a href="${target}">${after}`;
+        const anchors = startTagsOf(html).filter(({ name, attributes }) => name === 'a' && attributes.has('href'));
+        const isLink = anchors.some(({ attributes }) => attributes.get('href') === target);
+        const isTracked = findTargets(html).links.some((link) => link.target === target);
+        const places = placesOf(parseMerge(html.replace(target, '{{{A}}}')));
+        expect(places[0]?.isAnchor).toBe(isLink);
+        expect(isTracked).toBe(isLink && !isInCdata(before));
+        if (isLink) expect(linksIn(html, 10)).toContain(target);
+      }),
+      RUNS,
+    );
+  });
+
+  it('what is shown as text is text to a merge', () => {
+    const word = 'probe7';
+    fc.assert(
+      fc.property(someHtml, someHtml, (before, after) => {
+        const [place] = placesOf(parseMerge(`${before} {{{A}}}${after}`));
+        for (const text of [textOfHtml(`${before} ${word}${after}`), plainHtml(`${before} ${word}${after}`, 10_000)]) {
+          if (text.includes(word)) expect(place?.is).toBe('text');
+        }
+      }),
+      RUNS,
+    );
+  });
+});
+
+/** Whether a link behind this text is left alone by tracking, whatever a browser makes of it. */
+function isInCdata(before: string): boolean {
+  const tokens = new HtmlTokenizer(before);
+  for (let kind = tokens.next(); kind !== 'end'; kind = tokens.next()) {
+    const isOpen = (kind === 'declaration' || kind === 'unfinished') && before.startsWith('<![CDATA[', tokens.start);
+    if (isOpen && !before.slice(tokens.start).includes(']]>')) return true;
+  }
+  return false;
+}

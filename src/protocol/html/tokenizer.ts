@@ -1,0 +1,812 @@
+/**
+ * What `HtmlTokenizer.next` has read. `unfinished` is a tag or a declaration that the text ends in: a browser drops it.
+ * `declaration` is everything that a browser drops up to the next `>`: doctypes, `<?xml ?>`, `<![if]>`, `</ x>`.
+ * `paused` says that the limit was reached in the middle of something, or at the end of the text so far.
+ */
+export type TokenKind =
+  | 'text'
+  | 'start tag'
+  | 'end tag'
+  | 'comment'
+  | 'declaration'
+  | 'cdata'
+  | 'unfinished'
+  | 'paused'
+  | 'end';
+
+/** Where the value of an attribute stands: without its quotes, and undecoded. */
+export interface ValuePlace {
+  start: number;
+  end: number;
+}
+
+/** The states of HTML §13.2.5, as far as they have to be told apart. */
+const State = {
+  data: 0,
+  tagOpen: 1,
+  endTagOpen: 2,
+  tagName: 3,
+  beforeAttribute: 4,
+  attributeName: 5,
+  afterAttributeName: 6,
+  beforeValue: 7,
+  doubleQuoted: 8,
+  singleQuoted: 9,
+  unquoted: 10,
+  declarationOpen: 11,
+  declarationDash: 12,
+  cdataOpen: 13,
+  declaration: 14,
+  comment: 15,
+  cdata: 16,
+  raw: 17,
+  rawTagOpen: 18,
+  rawEndTagOpen: 19,
+  rawEndTagName: 20,
+  scriptBang: 21,
+  scriptBangDash: 22,
+  scriptTagName: 23,
+  plaintext: 24,
+} as const;
+type State = (typeof State)[keyof typeof State];
+
+/** What a browser would make of a character that came next. */
+export type Region =
+  | 'text'
+  | 'comment'
+  | 'value'
+  /** Where a value may begin; a character other than a quote begins one without quotes. */
+  | 'before value'
+  /** In names, in declarations, in a CDATA section, or where a character decides whether a tag begins. */
+  | 'markup';
+
+const TAB = 9;
+const LINE_FEED = 10;
+const FORM_FEED = 12;
+const CARRIAGE_RETURN = 13;
+const SPACE = 32;
+const BANG = 33;
+const DOUBLE_QUOTE = 34;
+const SINGLE_QUOTE = 39;
+const DASH = 45;
+const SLASH = 47;
+const OPEN = 60;
+const EQUALS = 61;
+const CLOSE = 62;
+const QUESTION_MARK = 63;
+const BRACKET = 91;
+const CLOSE_BRACKET = 93;
+const LOWER_CASE_BIT = 0x20;
+
+const isSpace = (code: number): boolean =>
+  code === SPACE || code === LINE_FEED || code === TAB || code === CARRIAGE_RETURN || code === FORM_FEED;
+const isLetter = (code: number): boolean => (code | LOWER_CASE_BIT) >= 97 && (code | LOWER_CASE_BIT) <= 122;
+const isNameEnd = (code: number): boolean => code === CLOSE || code === SLASH || isSpace(code);
+
+/** Returns a name in lower case. Only ASCII letters have another case in HTML: `K`, the sign for Kelvin, is no `k`. */
+const lowerName = (name: string): string =>
+  /[^\0-\x7f]/.test(name) ? name.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase()) : name.toLowerCase();
+
+const CDATA = '[CDATA[';
+
+/** Elements whose content is text, whatever it looks like (HTML §13.2.6.4.4, .7). Scripting is off, as in mail programs. */
+const RAW = new Set(['script', 'style', 'title', 'textarea', 'xmp', 'iframe', 'noembed', 'noframes', 'plaintext']);
+const RAW_NAME_CHARS_MAX = 9;
+
+/** Start tags that end SVG and MathML (HTML §13.2.6.5). */
+const LEAVE_FOREIGN = new Set(
+  [
+    'b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta',
+    'nobr ol p pre ruby s small span strong strike sub sup table tt u ul var',
+  ].flatMap((line) => line.split(' ')),
+);
+/** Elements of SVG and MathML whose content is HTML again. */
+const HOLDS_HTML = {
+  svg: new Set(['foreignobject', 'desc', 'title']),
+  math: new Set(['mi', 'mo', 'mn', 'ms', 'mtext']),
+};
+
+interface ForeignPart {
+  name: string;
+  /** What the content of the element is. */
+  is: 'svg' | 'math' | 'html';
+  /** How many elements of these names are open in it, whose text a browser runs or applies. */
+  scripts: number;
+  styles: number;
+  /** Whether it stands in such an element itself. */
+  isInScript: boolean;
+  isInStyle: boolean;
+}
+
+/** Four numbers for each attribute: where its name and its value begin and end. */
+const NUMBERS_PER_ATTRIBUTE = 4;
+
+/**
+ * Reads HTML as the tokenizer of a browser does (HTML §13.2.5), with the position of everything in the source. It is the
+ * only reader of HTML here: what one use takes for text, no other takes for a comment.
+ *
+ * Every character is read once, however broken the text is. Nothing is decoded or copied but the names that are asked for.
+ *
+ * A browser's tree decides some things about tokens. Of these, SVG and MathML are followed by the names of their elements;
+ * `<select>` and `<frameset>`, in which older browsers ignore some tags, are not.
+ */
+export class HtmlTokenizer {
+  readonly html: string;
+  /** The position up to which the text is read. */
+  at = 0;
+  /** The token that was read last stands from `start` to `end`. */
+  start = 0;
+  end = 0;
+  /** The element whose content is text that the text read last stands in, such as a style or a title; empty elsewhere. */
+  textElement = '';
+  /** Whether a `/` stands right before the `>` of the tag. */
+  isSelfClosing = false;
+  /** Number of attributes of the tag that was read last, with those of the same name. */
+  attributeCount = 0;
+  /** Number of characters that were looked at: never more than the length of the text times a small number. */
+  charsRead = 0;
+
+  #state: State = State.data;
+  /** Where the text begins that is not reported yet, and the markup that may follow it. */
+  #textStart = 0;
+  #markStart = 0;
+  #isEndTag = false;
+  #nameStart = 0;
+  #nameEnd = 0;
+  #name: string | undefined;
+  /** Whether the name has small letters only, and is in lower case as it is written. */
+  #isNamePlain = true;
+  /** Where the content of a comment begins. */
+  #contentStart = 0;
+  #openStart = -1;
+  #openName = '';
+  #attributes = new Int32Array(8 * NUMBERS_PER_ATTRIBUTE);
+  /** The element whose content is read as text. */
+  #raw = '';
+  #rawStart = 0;
+  /** In a script: 1 behind `<!--`, 2 in a script inside of that. */
+  #scriptDepth: 0 | 1 | 2 = 0;
+  #dashes = 0;
+  readonly #foreign: ForeignPart[] = [];
+  /** What stands in the text and is passed over, so that names come without it. */
+  #skipped = '';
+
+  constructor(html: string) {
+    this.html = html;
+  }
+
+  /** Name of the tag that was read last or is being read, in lower case. */
+  get name(): string {
+    this.#name ??= this.#isNamePlain
+      ? this.html.slice(this.#nameStart, this.#nameEnd)
+      : this.#readName(this.#nameStart, this.#nameEnd);
+    return this.#name;
+  }
+
+  get isEndTag(): boolean {
+    return this.#isEndTag;
+  }
+
+  /** Element whose content is being read as text; empty elsewhere. */
+  get rawElement(): string {
+    return this.#raw;
+  }
+
+  /**
+   * Position before which something can be added that a browser reads on its own: the end of the text, or the beginning of
+   * what never ends. Holds once the text is read.
+   */
+  get openAt(): number {
+    if (this.#raw !== '') return this.#rawStart;
+    if (this.#state === State.data || this.#state === State.tagOpen) return this.html.length;
+    return this.#markStart;
+  }
+
+  /** Whether text that comes now stands in a script or style of an SVG or MathML image, whose content is read as markup. */
+  get isInForeignScript(): boolean {
+    const inner = this.#foreign.at(-1);
+    return inner !== undefined && (inner.isInScript || inner.scripts > 0);
+  }
+
+  get isInForeignStyle(): boolean {
+    const inner = this.#foreign.at(-1);
+    return inner !== undefined && (inner.isInStyle || inner.styles > 0);
+  }
+
+  get region(): Region {
+    switch (this.#state) {
+      case State.data:
+      case State.raw:
+      case State.plaintext:
+        return 'text';
+      case State.comment:
+        return 'comment';
+      case State.doubleQuoted:
+      case State.singleQuoted:
+      case State.unquoted:
+        return 'value';
+      case State.beforeValue:
+        return 'before value';
+      default:
+        return 'markup';
+    }
+  }
+
+  /** Whether the value that is being read has no quotes. */
+  get isUnquoted(): boolean {
+    return this.#state === State.unquoted;
+  }
+
+  /** Where the tag, comment or declaration begins that is being read. */
+  get markStart(): number {
+    return this.#markStart;
+  }
+
+  /** Where the value begins that is being read. */
+  get valueStart(): number {
+    return this.#attributes[this.attributeCount * NUMBERS_PER_ATTRIBUTE + 2]!;
+  }
+
+  /** Name of the attribute whose value is being read or comes next. */
+  get openAttribute(): string {
+    // A value may be asked about at each of its characters, and a name may have a million.
+    const start = this.#attributes[this.attributeCount * NUMBERS_PER_ATTRIBUTE]!;
+    if (start !== this.#openStart) this.#openName = this.attributeName(this.attributeCount);
+    this.#openStart = start;
+    return this.#openName;
+  }
+
+  /** Passes over the next character as if it were not there, wherever it stands in the text. */
+  skip(): void {
+    this.#skipped = this.html.charAt(this.at);
+    this.#isNamePlain = false;
+    this.at += 1;
+    if (this.#state === State.declarationOpen || this.#state === State.cdataOpen) this.#contentStart++;
+  }
+
+  /** Returns the name of an attribute in lower case, counted from 0. */
+  attributeName(index: number): string {
+    const at = index * NUMBERS_PER_ATTRIBUTE;
+    return this.#readName(this.#attributes[at]!, this.#attributes[at + 1]!);
+  }
+
+  /** Returns where the value of an attribute stands; its name's end if it has none. */
+  attributePlace(index: number): ValuePlace {
+    const at = index * NUMBERS_PER_ATTRIBUTE;
+    return { start: this.#attributes[at + 2]!, end: this.#attributes[at + 3]! };
+  }
+
+  /** Returns where the value of the first attribute of a name stands: the others do not count (HTML §13.2.5.33). */
+  findAttribute(name: string): ValuePlace | undefined {
+    for (let index = 0; index < this.attributeCount; index++) {
+      const at = index * NUMBERS_PER_ATTRIBUTE;
+      const isLong = this.#attributes[at + 1]! - this.#attributes[at]! === name.length;
+      if ((isLong || this.#skipped !== '') && this.attributeName(index) === name) return this.attributePlace(index);
+    }
+    return undefined;
+  }
+
+  /** Returns the value of an attribute as it is written, empty if there is none. */
+  readAttribute(name: string): string {
+    const place = this.findAttribute(name);
+    return place === undefined ? '' : this.html.slice(place.start, place.end);
+  }
+
+  /** Reads the next token, but not beyond the limit; the same call with a later limit continues it. */
+  next(limit = this.html.length): TokenKind {
+    while (this.at < limit) {
+      const from = this.at;
+      const kind = this.#step(limit);
+      this.charsRead += this.at - from + 1;
+      if (kind !== undefined) return kind;
+    }
+    return limit < this.html.length ? 'paused' : this.#finish();
+  }
+
+  /** Reads on in the present state, until another one begins or a token is read. */
+  #step(limit: number): TokenKind | undefined {
+    switch (this.#state) {
+      case State.data:
+        this.#findTag(limit, State.tagOpen);
+        return this.at < limit ? this.#readTagOpen() : undefined;
+      case State.tagOpen:
+        return this.#readTagOpen();
+      case State.endTagOpen:
+        return this.#readEndTagOpen();
+      case State.tagName:
+        return this.#readTagName(limit);
+      case State.beforeAttribute:
+        return this.#readBeforeAttribute(limit);
+      case State.attributeName:
+        return this.#readAttributeName(limit);
+      case State.afterAttributeName:
+        return this.#readAfterAttributeName(limit);
+      case State.beforeValue:
+        return this.#readBeforeValue(limit);
+      case State.doubleQuoted:
+        return this.#readQuoted(DOUBLE_QUOTE, limit);
+      case State.singleQuoted:
+        return this.#readQuoted(SINGLE_QUOTE, limit);
+      case State.unquoted:
+        return this.#readUnquoted(limit);
+      case State.declarationOpen:
+      case State.declarationDash:
+      case State.cdataOpen:
+        return this.#readDeclarationOpen();
+      case State.declaration:
+        return this.#readDeclaration(limit);
+      case State.comment:
+        return this.#readComment(limit);
+      case State.cdata:
+        return this.#readCdata(limit);
+      case State.plaintext:
+        this.at = limit;
+        return undefined;
+      default:
+        return this.#readRaw(limit);
+    }
+  }
+
+  #code(): number {
+    return this.html.charCodeAt(this.at);
+  }
+
+  /** Moves to the next occurrence of a character, or to the limit. */
+  #moveTo(code: number, limit: number): void {
+    if (limit === this.html.length) {
+      const found = this.html.indexOf(String.fromCharCode(code), this.at);
+      this.at = found < 0 ? limit : found;
+      return;
+    }
+    // Many limits in one text: looking as far as the end each time would read it again and again.
+    while (this.at < limit && this.#code() !== code) this.at++;
+  }
+
+  #findTag(limit: number, state: State): void {
+    this.#moveTo(OPEN, limit);
+    if (this.at === limit) return;
+    this.#markStart = this.at++;
+    this.#state = state;
+  }
+
+  /** Reports the text before the markup that begins at `#markStart`; undefined if there is none. */
+  #endText(): TokenKind | undefined {
+    if (this.#markStart === this.#textStart) return undefined;
+    this.start = this.#textStart;
+    this.end = this.#markStart;
+    this.#textStart = this.#markStart;
+    this.textElement = this.#raw;
+    return 'text';
+  }
+
+  /** Reports what stands from `#markStart` to here. */
+  #endMark(kind: TokenKind, state: State): TokenKind {
+    this.start = this.#markStart;
+    this.end = this.at;
+    this.#textStart = this.at;
+    this.#state = state;
+    return kind;
+  }
+
+  #readTagOpen(): TokenKind | undefined {
+    const code = this.#code();
+    if (isLetter(code)) return this.#beginTag(false);
+    if (code === SLASH) {
+      this.#state = State.endTagOpen;
+      this.at++;
+    } else if (code === BANG) {
+      this.at++;
+      this.#state = State.declarationOpen;
+      this.#contentStart = this.at;
+      return this.#endText();
+    } else if (code === QUESTION_MARK) {
+      this.#state = State.declaration;
+      return this.#endText();
+    } else this.#state = State.data;
+    return undefined;
+  }
+
+  #readEndTagOpen(): TokenKind | undefined {
+    if (isLetter(this.#code())) return this.#beginTag(true);
+    // "</>" is dropped too, and ends right here.
+    this.#state = State.declaration;
+    return this.#endText();
+  }
+
+  #beginTag(isEndTag: boolean): TokenKind | undefined {
+    this.#isEndTag = isEndTag;
+    this.#nameStart = this.at;
+    this.#nameEnd = this.at;
+    this.#isNamePlain = true;
+    this.#name = undefined;
+    this.attributeCount = 0;
+    this.#state = State.tagName;
+    return this.#endText();
+  }
+
+  #readTagName(limit: number): TokenKind | undefined {
+    while (this.at < limit) {
+      const code = this.#code();
+      if (isNameEnd(code)) break;
+      if (!(code >= 97 && code <= 122)) this.#isNamePlain = false;
+      this.at++;
+    }
+    this.#nameEnd = this.at;
+    this.#name = undefined;
+    if (this.at === limit) return undefined;
+    this.#state = State.beforeAttribute;
+    return this.#readBeforeAttribute(limit);
+  }
+
+  #readBeforeAttribute(limit: number): TokenKind | undefined {
+    let code = 0;
+    for (; this.at < limit; this.at++) {
+      code = this.#code();
+      if (code !== SLASH && !isSpace(code)) break;
+    }
+    if (this.at === limit) return undefined;
+    if (code === CLOSE) return this.#endTag(this.html.charCodeAt(this.at - 1) === SLASH);
+    const { length } = this.#attributes;
+    if ((this.attributeCount + 1) * NUMBERS_PER_ATTRIBUTE > length) {
+      const longer = new Int32Array(2 * length);
+      longer.set(this.#attributes);
+      this.#attributes = longer;
+    }
+    this.#note(0);
+    // A name may begin with "=".
+    this.at++;
+    this.#state = State.attributeName;
+    return this.#readAttributeName(limit);
+  }
+
+  /** Stores the present position for the attribute that is being read. */
+  #note(number: 0 | 1 | 2 | 3): void {
+    this.#attributes[this.attributeCount * NUMBERS_PER_ATTRIBUTE + number] = this.at;
+  }
+
+  #readAttributeName(limit: number): TokenKind | undefined {
+    while (this.at < limit) {
+      const code = this.#code();
+      if (code === EQUALS || isNameEnd(code)) {
+        this.#note(1);
+        this.#state = State.afterAttributeName;
+        return this.#readAfterAttributeName(limit);
+      }
+      this.at++;
+    }
+    this.#note(1);
+    return undefined;
+  }
+
+  #readAfterAttributeName(limit: number): TokenKind | undefined {
+    while (this.at < limit && isSpace(this.#code())) this.at++;
+    if (this.at === limit) return undefined;
+    if (this.#code() === EQUALS) {
+      this.at++;
+      this.#state = State.beforeValue;
+      return this.#readBeforeValue(limit);
+    }
+    const at = this.attributeCount * NUMBERS_PER_ATTRIBUTE;
+    this.#attributes[at + 2] = this.#attributes[at + 1]!;
+    this.#attributes[at + 3] = this.#attributes[at + 1]!;
+    this.attributeCount++;
+    this.#state = State.beforeAttribute;
+    return undefined;
+  }
+
+  #readBeforeValue(limit: number): TokenKind | undefined {
+    while (this.at < limit && isSpace(this.#code())) this.at++;
+    if (this.at === limit) return undefined;
+    const code = this.#code();
+    if (code === DOUBLE_QUOTE || code === SINGLE_QUOTE) {
+      this.at++;
+      this.#note(2);
+      this.#state = code === DOUBLE_QUOTE ? State.doubleQuoted : State.singleQuoted;
+      return this.#readQuoted(code, limit);
+    }
+    this.#note(2);
+    this.#state = State.unquoted;
+    return this.#readUnquoted(limit);
+  }
+
+  #readQuoted(quote: number, limit: number): TokenKind | undefined {
+    this.#moveTo(quote, limit);
+    if (this.at === limit) return undefined;
+    this.#endValue();
+    this.at++;
+    return undefined;
+  }
+
+  #readUnquoted(limit: number): TokenKind | undefined {
+    while (this.at < limit) {
+      const code = this.#code();
+      if (code === CLOSE || isSpace(code)) break;
+      this.at++;
+    }
+    if (this.at === limit) return undefined;
+    this.#endValue();
+    return this.#code() === CLOSE ? this.#endTag(false) : undefined;
+  }
+
+  #endValue(): void {
+    this.#note(3);
+    this.attributeCount++;
+    this.#state = State.beforeAttribute;
+  }
+
+  #endTag(isSelfClosing: boolean): TokenKind {
+    this.at++;
+    this.isSelfClosing = isSelfClosing;
+    if (this.#isEndTag) {
+      if (this.#foreign.length > 0) this.#leaveForeign();
+      return this.#endMark('end tag', State.data);
+    }
+    if (this.#foreign.length > 0 && this.#readForeign()) return this.#endMark('start tag', State.data);
+    return this.#endMark('start tag', this.#stateBehindStartTag());
+  }
+
+  #stateBehindStartTag(): State {
+    if (this.#nameEnd - this.#nameStart > RAW_NAME_CHARS_MAX && this.#skipped === '') return State.data;
+    const { name } = this;
+    if (name === 'svg' || name === 'math') this.#enterForeign(name, name);
+    if (!RAW.has(name)) return State.data;
+    this.#raw = name;
+    this.#rawStart = this.#markStart;
+    this.#scriptDepth = 0;
+    return name === 'plaintext' ? State.plaintext : State.raw;
+  }
+
+  #readDeclarationOpen(): TokenKind | undefined {
+    const code = this.#code();
+    if (this.#state === State.declarationOpen && code === DASH) {
+      this.#state = State.declarationDash;
+      this.at++;
+    } else if (this.#state === State.declarationDash && code === DASH) {
+      this.at++;
+      this.#state = State.comment;
+      this.#contentStart = this.at;
+    } else if (this.#state === State.declarationOpen && code === BRACKET && this.#isInForeign()) {
+      this.#state = State.cdataOpen;
+      this.at++;
+    } else if (this.#state === State.cdataOpen && code === CDATA.charCodeAt(this.at - this.#contentStart)) {
+      this.at++;
+      if (this.at - this.#contentStart < CDATA.length) return undefined;
+      this.#state = State.cdata;
+      this.#contentStart = this.at;
+    } else this.#state = State.declaration;
+    return undefined;
+  }
+
+  #readDeclaration(limit: number): TokenKind | undefined {
+    this.#moveTo(CLOSE, limit);
+    if (this.at === limit) return undefined;
+    this.at++;
+    return this.#endMark('declaration', State.data);
+  }
+
+  #readComment(limit: number): TokenKind | undefined {
+    this.#moveTo(CLOSE, limit);
+    if (this.at === limit) return undefined;
+    const isEnd = this.#isCommentEnd();
+    this.at++;
+    return isEnd ? this.#endMark('comment', State.data) : undefined;
+  }
+
+  /** Whether the `>` here ends a comment: behind `--` or `--!`, and in "<!-->" and "<!--->". */
+  #isCommentEnd(): boolean {
+    const { html, at } = this;
+    const length = at - this.#contentStart;
+    if (length === 0) return true;
+    if (length === 1) return html.charCodeAt(at - 1) === DASH;
+    const dashesEnd = length > 2 && html.charCodeAt(at - 1) === BANG ? at - 1 : at;
+    return html.charCodeAt(dashesEnd - 1) === DASH && html.charCodeAt(dashesEnd - 2) === DASH;
+  }
+
+  #readCdata(limit: number): TokenKind | undefined {
+    this.#moveTo(CLOSE, limit);
+    if (this.at === limit) return undefined;
+    this.at++;
+    let at = this.at - 2;
+    for (let brackets = 0; brackets < 2; at--) {
+      const code = this.html.charCodeAt(at);
+      if (this.#skipped !== '' && this.html.charAt(at) === this.#skipped) continue;
+      if (code !== CLOSE_BRACKET || at < this.#contentStart) return undefined;
+      brackets++;
+    }
+    return this.#endMark('cdata', State.data);
+  }
+
+  /** In an element whose content is text, one character that may be part of its end, or all up to the next such. */
+  #readRaw(limit: number): TokenKind | undefined {
+    if (this.#state === State.raw && this.#scriptDepth === 0) {
+      // Nothing but an end tag ends it, or begins anything in it that is not a script.
+      if (this.#raw !== 'script' && limit === this.html.length) {
+        const found = this.html.indexOf('</', this.at);
+        this.at = found < 0 ? limit : found;
+      }
+      this.#findTag(limit, State.rawTagOpen);
+      return undefined;
+    }
+    const code = this.#code();
+    switch (this.#state) {
+      case State.raw:
+        this.#readEscapedScript(code);
+        return undefined;
+      case State.rawTagOpen:
+        return this.#readRawTagOpen(code);
+      case State.rawEndTagOpen:
+        this.#beginRawName(code, State.rawEndTagName);
+        return undefined;
+      case State.rawEndTagName:
+        return this.#readRawEndTagName(code);
+      case State.scriptTagName:
+        if (isLetter(code)) this.at++;
+        else {
+          const isScript = isNameEnd(code) && this.#readName(this.#nameStart, this.at) === 'script';
+          if (isScript) this.#scriptDepth = 2;
+          this.#state = State.raw;
+          this.#dashes = 0;
+        }
+        return undefined;
+      case State.scriptBang:
+        if (code === DASH) this.at++;
+        this.#state = code === DASH ? State.scriptBangDash : State.raw;
+        return undefined;
+      default:
+        // Of "<!-" in a script.
+        this.#state = State.raw;
+        if (code !== DASH) return undefined;
+        this.at++;
+        this.#scriptDepth = 1;
+        // The dashes of "<!--" may end the comment as well: "<!-->".
+        this.#dashes = 2;
+        return undefined;
+    }
+  }
+
+  #readEscapedScript(code: number): void {
+    this.at++;
+    if (code === OPEN) {
+      this.#markStart = this.at - 1;
+      this.#state = State.rawTagOpen;
+    } else if (code === DASH) this.#dashes++;
+    else {
+      if (code === CLOSE && this.#dashes >= 2) this.#scriptDepth = 0;
+      this.#dashes = 0;
+    }
+  }
+
+  #readRawTagOpen(code: number): TokenKind | undefined {
+    if (code === SLASH) {
+      this.#state = State.rawEndTagOpen;
+      this.at++;
+    } else if (code === BANG && this.#raw === 'script' && this.#scriptDepth === 0) {
+      this.#state = State.scriptBang;
+      this.at++;
+    } else if (this.#scriptDepth === 1) this.#beginRawName(code, State.scriptTagName);
+    else {
+      this.#state = State.raw;
+      this.#dashes = 0;
+    }
+    return undefined;
+  }
+
+  #beginRawName(code: number, state: State): void {
+    if (isLetter(code)) {
+      this.#nameStart = this.at++;
+      this.#state = state;
+    } else {
+      this.#state = State.raw;
+      this.#dashes = 0;
+    }
+  }
+
+  #readRawEndTagName(code: number): TokenKind | undefined {
+    if (isLetter(code)) {
+      this.at++;
+      return undefined;
+    }
+    const isEnd = isNameEnd(code) && this.#readName(this.#nameStart, this.at) === this.#raw;
+    this.#dashes = 0;
+    if (!isEnd) this.#state = State.raw;
+    else if (this.#scriptDepth === 2) {
+      this.#scriptDepth = 1;
+      this.#state = State.raw;
+    } else {
+      this.#isEndTag = true;
+      this.#nameEnd = this.at;
+      this.#name = this.#raw;
+      this.attributeCount = 0;
+      this.#state = State.beforeAttribute;
+      const text = this.#endText();
+      this.#raw = '';
+      return text;
+    }
+    return undefined;
+  }
+
+  #readName(start: number, end: number): string {
+    const name = lowerName(this.html.slice(start, end));
+    return this.#skipped === '' ? name : name.replaceAll(this.#skipped, '');
+  }
+
+  /** Reports what stands at the end of the text. */
+  #finish(): TokenKind {
+    const { length } = this.html;
+    if (this.#textStart === length) return 'end';
+    const isText =
+      this.#state === State.data ||
+      this.#state === State.tagOpen ||
+      this.#state === State.endTagOpen ||
+      this.#raw !== '';
+    this.start = this.#textStart;
+    this.end = length;
+    this.#textStart = length;
+    this.textElement = this.#raw;
+    if (isText) return 'text';
+    if (this.#state === State.comment) return 'comment';
+    return this.#state === State.cdata ? 'cdata' : 'unfinished';
+  }
+
+  #isInForeign(): boolean {
+    const inner = this.#foreign.at(-1);
+    return inner !== undefined && inner.is !== 'html';
+  }
+
+  #enterForeign(name: string, is: ForeignPart['is']): void {
+    if (this.isSelfClosing) return;
+    const isInScript = this.isInForeignScript;
+    const isInStyle = this.isInForeignStyle;
+    this.#foreign.push({ name, is, scripts: 0, styles: 0, isInScript, isInStyle });
+  }
+
+  /** Takes a start tag in SVG or MathML; returns false for one that is HTML. */
+  #readForeign(): boolean {
+    const inner = this.#foreign.at(-1);
+    const { name } = this;
+    if (inner === undefined) return false;
+    if (inner.is === 'html') {
+      const isGlyph = HOLDS_HTML.math.has(inner.name) && (name === 'mglyph' || name === 'malignmark');
+      if (isGlyph) this.#enterForeign(name, 'math');
+      return isGlyph;
+    }
+    if (LEAVE_FOREIGN.has(name) || (name === 'font' && this.#hasFontAttribute())) {
+      this.#endForeign();
+      return false;
+    }
+    if (name === 'svg' && inner.name === 'annotation-xml') this.#enterForeign(name, 'svg');
+    else if (name === inner.is) this.#enterForeign(name, inner.is);
+    else if (HOLDS_HTML[inner.is].has(name)) this.#enterForeign(name, 'html');
+    else if (inner.is === 'math' && name === 'annotation-xml')
+      this.#enterForeign(name, this.#isHtmlAnnotation() ? 'html' : 'math');
+    else if (!this.isSelfClosing && name === 'script') inner.scripts++;
+    else if (!this.isSelfClosing && name === 'style') inner.styles++;
+    return true;
+  }
+
+  #hasFontAttribute(): boolean {
+    return ['color', 'face', 'size'].some((name) => this.findAttribute(name) !== undefined);
+  }
+
+  #isHtmlAnnotation(): boolean {
+    return /^(?:text\/html|application\/xhtml\+xml)$/i.test(this.readAttribute('encoding'));
+  }
+
+  /** Ends SVG and MathML up to the next element in them that holds HTML. */
+  #endForeign(): void {
+    while (this.#isInForeign()) this.#foreign.pop();
+  }
+
+  #leaveForeign(): void {
+    const inner = this.#foreign.at(-1);
+    if (inner === undefined) return;
+    const { name } = this;
+    if (inner.name === name) this.#foreign.pop();
+    else if (inner.is === 'math' && inner.name !== 'math' && this.#foreign.at(-2)?.name === name)
+      this.#foreign.splice(-2);
+    else if (inner.is === 'html') return;
+    else if (name === 'p' || name === 'br') this.#endForeign();
+    else if (name === 'script' && inner.scripts > 0) inner.scripts--;
+    else if (name === 'style' && inner.styles > 0) inner.styles--;
+  }
+}
