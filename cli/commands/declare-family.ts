@@ -186,7 +186,7 @@ export function addFlags(command: Command, flags: Readonly<Record<string, Flag>>
     if (isWord)
       command.argument(
         takenBy(flag),
-        flag.orStdin ? `${flag.says}, or - for standard input` : flag.says,
+        flag.orStdin ? `${flag.says}, or - for standard input` : explainFlag(flag),
         parserOf(flag),
       );
     else addOption(command, optionOf(field, flag), flag);
@@ -200,7 +200,7 @@ function addOption(command: Command, name: string, flag: Flag): void {
   const { isRepeatable, isRequired, isBoolean, no, clear, fromFile, orElse, syntax, preset } = flag;
   const option = command.createOption(
     isBoolean ? `--${name}` : `--${name} ${takenBy(flag)}`,
-    isRepeatable ? `${flag.says}; repeatable` : flag.says,
+    isRepeatable ? `${explainFlag(flag)}; repeatable` : explainFlag(flag),
   );
   const parse = parserOf(flag);
   // By its parser a line that is typed again knows that it is repeated.
@@ -216,6 +216,12 @@ function addOption(command: Command, name: string, flag: Flag): void {
   if (clear?.value !== undefined)
     command.option(`--clear-${name} ${clear.value}`, `${clear.says}; repeatable`, collect);
   else if (clear) command.option(`--clear-${name}`, clear.says);
+}
+
+/** Names the values that it takes, unless the text does. */
+function explainFlag({ says, choices = [], preset }: Flag): string {
+  if (preset !== undefined || choices.every((choice) => says.includes(choice))) return says;
+  return `${says}: ${[choices.slice(0, -1).join(', '), choices.at(-1)].filter(Boolean).join(' or ')}`;
 }
 
 const takenBy = ({ value = '', isVariadic }: Flag): string => (isVariadic ? value.replace('>', '...>') : value);

@@ -30,8 +30,6 @@ export const audit = {
   noun: 'an entry',
   isUsual: 'list',
   list: listOf('listAudit', {
-    summary: 'list privileged changes of your team, newest first',
-    example: 'audit',
     columns,
     empty: 'Nothing has been changed.',
   }),
@@ -44,10 +42,6 @@ export const operatorAudit = {
   screens: { list: 'operator-audit' },
   noun: 'an entry',
   list: listOf('listOperatorAudit', {
-    verb: 'all',
-    summary:
-      'list privileged changes of the whole installation, as root on the machine or with the token of an operator',
-    example: 'audit all',
     columns,
     empty: 'Nothing has been changed.',
   }),

@@ -11,8 +11,6 @@ export const account = {
   noun: 'an account',
   isPeoples: true,
   get: detailOf('getMe', {
-    summary: 'show who you are, your teams, and whether signing in asks for a code as well',
-    example: 'account get',
     fields: [
       { name: 'email', label: 'Address', kind: 'whole' },
       { name: 'name', label: 'Name' },
@@ -58,8 +56,6 @@ export const sessions = {
   noun: 'a session',
   isPeoples: true,
   list: listOf('listSessions', {
-    summary: 'list where you are signed in, newest first',
-    example: 'sessions list',
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'is_current', label: 'This one', kind: 'whole', words: (one) => (one.is_current ? '*' : '') },
@@ -77,11 +73,6 @@ export const sessions = {
   }),
   actions: [
     actionOf('endSession', {
-      verb: 'end',
-      key: 'e',
-      summary: 'end one of your sessions, at once',
-      example: 'sessions end 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2ea1',
-      path: { session_id: { word: 'session', says: 'its id' } },
       done: 'Ended',
     }),
   ],

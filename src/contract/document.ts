@@ -1,3 +1,5 @@
+import type { Commands, CommandKey, CommandSource, FlagSource } from './commands.ts';
+
 /** The parts of an OpenAPI 3.1 document that this program reads; what it never looks at is left out. */
 export interface OpenApiDocument {
   openapi: string;
@@ -10,6 +12,8 @@ export interface OpenApiDocument {
   webhooks?: Record<string, { post: WebhookRequest }>;
   components: Components;
   'x-errors': ErrorRow[];
+  /** The commands of the command line (commands.ts). */
+  'x-commands': Commands;
 }
 
 export interface OpenApiServer {
@@ -60,6 +64,8 @@ export interface Operation {
   'x-oauth-flow'?: true;
   /** Whether it is the door of the Model Context Protocol, which reads its messages and lets its callers in by itself. */
   'x-mcp'?: true;
+  /** The command that makes the call, or why there is none; gone once the commands are made of it. */
+  'x-cli'?: CommandSource;
   /** Whether it exists in the development profile alone, under names of this machine. */
   'x-development'?: true;
   /** A credential that this operation alone takes, in words; gone once it stands in the description. */
@@ -95,6 +101,8 @@ export interface Parameter {
   description?: string;
   schema: OrRef<Schema>;
   example?: unknown;
+  /** What of its word or flag does not follow from the rest; gone once the commands are made of it. */
+  'x-cli'?: FlagSource | Partial<CommandKey>;
 }
 
 export interface ResponseObject {
@@ -146,6 +154,8 @@ export interface Schema {
   'x-base64'?: true;
   /** What the examples of answers and bodies show of it; gone once they are made. */
   'x-example'?: unknown;
+  /** What of its flag does not follow from the rest; gone once the commands are made of it. */
+  'x-cli'?: FlagSource;
 }
 
 export interface ErrorRow {

@@ -42,6 +42,14 @@ export {
   type Role,
   type Schema,
 } from './document.ts';
+export {
+  loadCommands,
+  type CommandFlag,
+  type CommandKey,
+  type CommandText,
+  type Commands,
+  type Syntax,
+} from './commands.ts';
 export { loadRoutes, type Routes } from './routes.ts';
 export type {
   AnswerOf,
