@@ -6,7 +6,7 @@ import type { ListOptions } from './run-list.ts';
 import type { Session } from './session.ts';
 import { collect, nameFields } from './command-options.ts';
 import { isReading, sayNames } from '../families/named.ts';
-import { optionOf, type Flag, type Key } from '../families/flag.ts';
+import { explainFlag, optionOf, type Flag, type Key } from '../families/flag.ts';
 import { eventTypesHelp, typeIn, typesIn } from '../input/event-types.ts';
 
 /** What of a family its page cannot say: commands of their own, and what some of its actions do beside the one call. */
@@ -216,12 +216,6 @@ function addOption(command: Command, name: string, flag: Flag): void {
   if (clear?.value !== undefined)
     command.option(`--clear-${name} ${clear.value}`, `${clear.says}; repeatable`, collect);
   else if (clear) command.option(`--clear-${name}`, clear.says);
-}
-
-/** Names the values that it takes, unless the text does. */
-function explainFlag({ says, choices = [], preset }: Flag): string {
-  if (preset !== undefined || choices.every((choice) => says.includes(choice))) return says;
-  return `${says}: ${[choices.slice(0, -1).join(', '), choices.at(-1)].filter(Boolean).join(' or ')}`;
 }
 
 const takenBy = ({ value = '', isVariadic }: Flag): string => (isVariadic ? value.replace('>', '...>') : value);

@@ -1,5 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
-import { actionOf, detailOf, type Family } from './family.ts';
+import { actionOf, detailOf, withRest } from './family.ts';
 
 const creditsInWords = ({ credits }: { credits: AnswerOf<'draftEmailBody'>['credits'] }): string =>
   `${credits.remaining} of ${credits.limit} credits are left this month.`;
@@ -25,7 +25,7 @@ function draftInWords(answer: AnswerOf<'draftEmailBody'>): string {
 const creditsLeft = ({ ai_credits: { used, limit } }: AnswerOf<'getUsage'>): number | null =>
   limit === null ? null : Math.max(0, limit - used);
 
-export const ai = {
+export const ai = withRest({
   command: 'ai',
   summary: 'have a model suggest subject lines, or draft an email',
   noun: 'a draft',
@@ -45,9 +45,6 @@ export const ai = {
       tell: (answer) => [...answer.suggestions, '', creditsInWords(answer)].join('\n'),
       print: ({ suggestions }) => suggestions.join('\n'),
     }),
-    actionOf('draftEmailBody', {
-      tell: draftInWords,
-      print: draftInWords,
-    }),
+    actionOf('draftEmailBody', { tell: draftInWords, print: draftInWords }),
   ],
-} satisfies Family;
+});

@@ -1,11 +1,11 @@
-import { actionOf, currentAmong, listOf, type Family, type ItemOf } from './family.ts';
+import { actionOf, currentAmong, listOf, withRest, type ItemOf } from './family.ts';
 
 const IN_USE = {
   when: ({ status }: ItemOf<'listApiKeys'>): boolean => status !== 'revoked',
   says: 'only a key that is not revoked yet',
 };
 
-export const apiKeys = {
+export const apiKeys = withRest({
   command: 'keys',
   alias: 'api-keys',
   summary: 'issue and revoke the keys that reach the API',
@@ -16,18 +16,12 @@ export const apiKeys = {
       { name: 'name', label: 'Name', kind: 'name' },
       { name: 'key_prefix', label: 'Key', kind: 'whole', value: (key) => `${key.key_prefix}…` },
       { name: 'permission', label: 'Permission', kind: 'whole' },
-      {
-        name: 'status',
-        label: 'Status',
-        kind: 'state',
-        tone: (key) => (key.status === 'active' ? 'plain' : 'bad'),
-      },
+      { name: 'status', label: 'Status', kind: 'state', tone: (key) => (key.status === 'active' ? 'plain' : 'bad') },
       { name: 'last_used_at', label: 'Last used', kind: 'time' },
       { name: 'created_at', label: 'Created', kind: 'time', shown: 'wide' },
       { name: 'domain_id', label: 'Domain', kind: 'id', shown: 'wide' },
       { name: 'last_used_request_log_id', label: 'Last request', kind: 'id', shown: 'wide' },
     ],
-    empty: 'There are no keys yet.',
   }),
   actions: [
     actionOf('createApiKey', {
@@ -35,14 +29,7 @@ export const apiKeys = {
       hint: () => ({ words: 'This is the only time the key is shown; keep it safe.' }),
       secret: 'API key',
     }),
-    actionOf('updateApiKey', {
-      current: currentAmong('listApiKeys'),
-      done: 'Renamed',
-      only: IN_USE,
-    }),
-    actionOf('deleteApiKey', {
-      done: 'Revoked',
-      only: IN_USE,
-    }),
+    actionOf('updateApiKey', { current: currentAmong('listApiKeys'), done: 'Renamed', only: IN_USE }),
+    actionOf('deleteApiKey', { done: 'Revoked', only: IN_USE }),
   ],
-} satisfies Family;
+});

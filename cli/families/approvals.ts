@@ -1,5 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
-import { actionOf, detailOf, listOf, type Family, type ItemOf, type Tone } from './family.ts';
+import { actionOf, detailOf, listOf, withRest, type ItemOf, type Tone } from './family.ts';
 
 type Summary = ItemOf<'listApprovals'>;
 type Content = NonNullable<AnswerOf<'getApproval'>['content']>;
@@ -70,7 +70,7 @@ function contentText({ messages, sender, audience, changes }: Content): string |
   return parts.length === 0 ? null : parts.join('\n\n');
 }
 
-export const approvals = {
+export const approvals = withRest({
   command: 'approvals',
   summary: 'what apps want to do, until a person has approved it',
   noun: 'an approval',
@@ -106,12 +106,7 @@ export const approvals = {
         value: ({ files }) =>
           files.map(({ url, bytes, sha256 }) => `${url} (${bytes} bytes, SHA-256 ${sha256})`).join(', '),
       },
-      {
-        name: 'content',
-        label: 'Content',
-        kind: 'body',
-        value: ({ content }) => content && contentText(content),
-      },
+      { name: 'content', label: 'Content', kind: 'body', value: ({ content }) => content && contentText(content) },
       { name: 'call', label: 'Call', kind: 'body', value: ({ call }) => JSON.stringify(call, null, 2) },
     ],
   }),
@@ -121,9 +116,6 @@ export const approvals = {
       tell: ({ status, summary, error }) =>
         status === 'failed' ? `${summary}: failed, ${error?.message}` : `${summary}: ${status}.`,
     }),
-    actionOf('rejectCall', {
-      only: ONLY,
-      tell: ({ summary }) => `${summary}: rejected.`,
-    }),
+    actionOf('rejectCall', { only: ONLY, tell: ({ summary }) => `${summary}: rejected.` }),
   ],
-} satisfies Family;
+});

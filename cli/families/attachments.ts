@@ -1,7 +1,7 @@
 import { bytesInWords } from './bytes-in-words.ts';
 import type { AnswerOf } from '../client/index.ts';
 import type { ItemOf } from './family.ts';
-import { detailOf, listOf, wide, type Family, type Field } from './family.ts';
+import { detailOf, listOf, wide, withRest, type Field } from './family.ts';
 
 type Attachment = ItemOf<'listAttachments'> | AnswerOf<'getAttachment'>;
 
@@ -19,7 +19,7 @@ const disposition: Field<Attachment> = { name: 'content_disposition', label: 'Di
 const link: Field<Attachment> = { name: 'download_url', label: 'Link', kind: 'long' };
 const expires: Field<Attachment> = { name: 'expires_at', label: 'Good until', kind: 'time' };
 
-export const attachments = {
+export const attachments = withRest({
   command: 'attachments',
   summary: 'the files that were sent with an email',
   noun: 'an attachment',
@@ -27,7 +27,5 @@ export const attachments = {
     columns: [id, bytes, type, filename, { ...contentId, label: 'Cid' }, ...wide(disposition, expires, link)],
     empty: 'It has no attachments.',
   }),
-  get: detailOf('getAttachment', {
-    fields: [id, filename, type, disposition, contentId, bytes, link, expires],
-  }),
-} satisfies Family;
+  get: detailOf('getAttachment', { fields: [id, filename, type, disposition, contentId, bytes, link, expires] }),
+});

@@ -1,5 +1,5 @@
 import type { Field, ItemOf } from './family.ts';
-import { listOf, wide, type Family } from './family.ts';
+import { listOf, wide, withRest, type Family } from './family.ts';
 import { inWords } from './field-value.ts';
 
 type Entry = ItemOf<'listAudit'> | ItemOf<'listOperatorAudit'>;
@@ -24,16 +24,14 @@ const columns: readonly Field<Entry>[] = [
   { name: 'details', label: 'Details', kind: 'long', words: ({ details }) => detailsInWords(details ?? {}) },
 ];
 
-export const audit = {
+export const audit = withRest({
   command: 'audit',
   summary: 'who changed what, when and from where',
   noun: 'an entry',
   isUsual: 'list',
-  list: listOf('listAudit', {
-    columns,
-    empty: 'Nothing has been changed.',
-  }),
-} satisfies Family;
+  list: listOf('listAudit', { columns, empty: 'Nothing has been changed.' }),
+  elsewhere: ['listOperatorAudit'],
+});
 
 export const operatorAudit = {
   command: 'audit',
@@ -41,8 +39,5 @@ export const operatorAudit = {
   isOperators: true,
   screens: { list: 'operator-audit' },
   noun: 'an entry',
-  list: listOf('listOperatorAudit', {
-    columns,
-    empty: 'Nothing has been changed.',
-  }),
+  list: listOf('listOperatorAudit', { columns, empty: 'Nothing has been changed.' }),
 } satisfies Family;

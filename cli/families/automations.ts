@@ -1,6 +1,6 @@
 import type { AnswerOf } from '../client/index.ts';
 import { drawGraph, runsInWords, runStepsInWords } from './automation-words.ts';
-import { actionOf, detailOf, listOf, type Family, type Field, type ItemOf, type Tone } from './family.ts';
+import { actionOf, detailOf, listOf, withRest, type Family, type Field, type ItemOf, type Tone } from './family.ts';
 
 type Automation = ItemOf<'listAutomations'> | AnswerOf<'getAutomation'>;
 type Run = ItemOf<'listAutomationRuns'> | AnswerOf<'getAutomationRun'>;
@@ -8,25 +8,17 @@ type Run = ItemOf<'listAutomationRuns'> | AnswerOf<'getAutomationRun'>;
 const columns: Field<Automation>[] = [
   { name: 'id', label: 'Id', kind: 'id' },
   { name: 'name', label: 'Name', kind: 'name' },
-  {
-    name: 'status',
-    label: 'Status',
-    kind: 'state',
-    tone: ({ status }) => (status === 'enabled' ? 'good' : 'plain'),
-  },
+  { name: 'status', label: 'Status', kind: 'state', tone: ({ status }) => (status === 'enabled' ? 'good' : 'plain') },
   { name: 'reentry', label: 'Re-entry', shown: 'wide' },
   { name: 'created_at', label: 'Created', kind: 'time' },
   { name: 'updated_at', label: 'Updated', kind: 'time' },
 ];
 
-export const automations = {
+export const automations = withRest({
   command: 'automations',
   summary: 'steps that contacts are taken through once an event has happened to them',
   noun: 'an automation',
-  list: listOf('listAutomations', {
-    columns,
-    empty: 'There are no automations yet.',
-  }),
+  list: listOf('listAutomations', { columns, empty: 'There are no automations yet.' }),
   get: detailOf('getAutomation', {
     fields: [
       ...columns,
@@ -36,21 +28,14 @@ export const automations = {
     ],
   }),
   actions: [
-    actionOf('createAutomation', {
-      warn: ({ warnings = [] }) => warnings.map((words) => ({ words })),
-    }),
-    actionOf('updateAutomation', {
-      warn: ({ warnings = [] }) => warnings.map((words) => ({ words })),
-    }),
-    actionOf('stopAutomation', {
-      done: 'Stopped',
-    }),
-    actionOf('duplicateAutomation', {
-      done: 'Copied',
-    }),
+    actionOf('createAutomation', { warn: ({ warnings = [] }) => warnings.map((words) => ({ words })) }),
+    actionOf('updateAutomation', { warn: ({ warnings = [] }) => warnings.map((words) => ({ words })) }),
+    actionOf('stopAutomation', { done: 'Stopped' }),
+    actionOf('duplicateAutomation', { done: 'Copied' }),
     actionOf('deleteAutomation'),
   ],
-} satisfies Family;
+  elsewhere: ['listAutomationRuns', 'getAutomationRun'],
+});
 
 const TONES: Record<Run['status'], Tone> = {
   running: 'attention',
@@ -73,10 +58,7 @@ export const automationRuns = {
   command: 'automations',
   summary: 'which contacts are on their way',
   noun: 'a run',
-  list: listOf('listAutomationRuns', {
-    columns: runColumns,
-    empty: 'There are no runs yet.',
-  }),
+  list: listOf('listAutomationRuns', { columns: runColumns, empty: 'There are no runs yet.' }),
   get: detailOf('getAutomationRun', {
     fields: [...runColumns, { name: 'steps', label: 'Steps', kind: 'body', value: runStepsInWords }],
   }),

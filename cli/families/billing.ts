@@ -1,6 +1,17 @@
 import type { AnswerOf } from '../client/index.ts';
 import { groupedIn } from './field-value.ts';
-import { actionOf, detailOf, listOf, partsOf, reportOf, wide, type Family, type Field, type ItemOf } from './family.ts';
+import {
+  actionOf,
+  detailOf,
+  listOf,
+  partsOf,
+  reportOf,
+  wide,
+  withRest,
+  type Family,
+  type Field,
+  type ItemOf,
+} from './family.ts';
 
 type Plan = AnswerOf<'listBillingPlans'>['data'][number];
 type Invoice = ItemOf<'listInvoices'> | AnswerOf<'getInvoice'>;
@@ -23,7 +34,7 @@ const planColumns: readonly Field<Plan>[] = [
   { name: 'overage_emails', label: 'At most beyond', kind: 'number', shown: 'wide' },
 ];
 
-export const billing = {
+export const billing = withRest({
   command: 'billing',
   summary: 'what your plan costs, and the invoices of your team',
   noun: 'a plan',
@@ -59,26 +70,18 @@ export const billing = {
       tell: ({ plan, currency }) =>
         `The plan is ${plan.name} now, at ${priced(plan.monthly_price_cents, currency)} a month.`,
     }),
-    actionOf('createBillingCheckout', {
-      tell: ({ url }) => `Pay at ${url}`,
-      copy: ({ url }) => url,
-    }),
-    actionOf('createBillingPortal', {
-      tell: ({ url }) => `Look after it at ${url}`,
-      copy: ({ url }) => url,
-    }),
+    actionOf('createBillingCheckout', { tell: ({ url }) => `Pay at ${url}`, copy: ({ url }) => url }),
+    actionOf('createBillingPortal', { tell: ({ url }) => `Look after it at ${url}`, copy: ({ url }) => url }),
   ],
-} satisfies Family;
+  elsewhere: ['listBillingPlans', 'listInvoices', 'getInvoice'],
+});
 
 export const billingPlans = {
   command: 'billing',
   summary: 'the plans of this installation, and what they cost',
   noun: 'a plan on offer',
   screens: { report: 'plans' },
-  report: reportOf('listBillingPlans', {
-    rows: ({ data }): readonly Plan[] => data,
-    columns: planColumns,
-  }),
+  report: reportOf('listBillingPlans', { rows: ({ data }): readonly Plan[] => data, columns: planColumns }),
 } satisfies Family;
 
 const id: Field<Invoice> = { name: 'id', label: 'Id', kind: 'id' };

@@ -10,7 +10,7 @@ import {
   type Broadcast,
 } from './broadcast-words.ts';
 import { grouped, groupedIn } from './field-value.ts';
-import { actionOf, asked, detailOf, listOf, wide, type Family, type Field, type Tone } from './family.ts';
+import { actionOf, asked, detailOf, listOf, wide, withRest, type Field, type Tone } from './family.ts';
 
 const TONES: Record<Broadcast['status'], Tone> = {
   draft: 'plain',
@@ -64,13 +64,12 @@ const rest: Field<Broadcast>[] = [
   { name: 'audience_id', label: 'Audience', kind: 'id' },
 ];
 
-export const broadcasts = {
+export const broadcasts = withRest({
   command: 'broadcasts',
   summary: 'write mail to many, send it to a segment, and see what came of it',
   noun: 'a broadcast',
   list: listOf('listBroadcasts', {
     columns: [id, name, status, progress, created, ...wide(scheduled, sent, segment, topic, held), ...asked(...rest)],
-    empty: 'There are no broadcasts yet.',
   }),
   get: detailOf('getBroadcast', {
     fields: [
@@ -136,12 +135,8 @@ export const broadcasts = {
     actionOf('deleteBroadcast', {
       only: { when: ({ status: said }: Broadcast) => said === 'draft', says: 'only a draft' },
     }),
-    actionOf('getBroadcastChecklist', {
-      tell: checklistInWords,
-    }),
-    actionOf('previewBroadcast', {
-      tell: previewInWords,
-    }),
+    actionOf('getBroadcastChecklist', { tell: checklistInWords }),
+    actionOf('previewBroadcast', { tell: previewInWords }),
     actionOf('testBroadcast', {
       only: {
         when: ({ status: said }: Broadcast) => said === 'draft' || said === 'scheduled',
@@ -151,8 +146,7 @@ export const broadcasts = {
       tell: ({ ids }) =>
         ids.length === 1 ? `A test is on its way: ${ids[0]}` : `${ids.length} tests are on their way.`,
     }),
-    actionOf('runBroadcastChecks', {
-      tell: checklistInWords,
-    }),
+    actionOf('runBroadcastChecks', { tell: checklistInWords }),
   ],
-} satisfies Family;
+  elsewhere: ['listBroadcastRecipients', 'listBroadcastExclusions', 'listBroadcastLinks'],
+});

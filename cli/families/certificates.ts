@@ -1,6 +1,6 @@
 import type { AnswerOf } from '../client/index.ts';
 import type { Field, Tone } from './family.ts';
-import { actionOf, asked, reportOf, wide, type Family } from './family.ts';
+import { actionOf, asked, reportOf, wide, withRest } from './family.ts';
 import { grouped } from './field-value.ts';
 
 type Certificate = AnswerOf<'listCertificates'>['certificates'][number];
@@ -33,7 +33,7 @@ const SOURCES: Record<AnswerOf<'listCertificates'>['source'], string> = {
   none: 'No authority is asked (acme.directory): the certificate is self-signed.',
 };
 
-export const certificates = {
+export const certificates = withRest({
   command: 'tls',
   summary: 'the certificates of the ports: how they stand, and renew them',
   isOperators: true,
@@ -58,4 +58,4 @@ export const certificates = {
       hint: () => ({ words: 'See what came of it with', command: ['listCertificates'] }),
     }),
   ],
-} satisfies Family;
+});

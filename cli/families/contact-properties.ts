@@ -1,4 +1,4 @@
-import { actionOf, detailOf, listOf, type Family, type Field, type ItemOf } from './family.ts';
+import { actionOf, detailOf, listOf, withRest, type Field, type ItemOf } from './family.ts';
 
 const columns: readonly Field<ItemOf<'listContactProperties'>>[] = [
   { name: 'id', label: 'Id', kind: 'id' },
@@ -8,22 +8,15 @@ const columns: readonly Field<ItemOf<'listContactProperties'>>[] = [
   { name: 'created_at', label: 'Created', kind: 'time' },
 ];
 
-export const contactProperties = {
+export const contactProperties = withRest({
   command: 'contact-properties',
   alias: 'properties',
   summary: 'declare what you keep of contacts beside their names',
   noun: 'a property',
-  list: listOf('listContactProperties', {
-    columns,
-    empty: 'There are no properties yet.',
-  }),
-  get: detailOf('getContactProperty', {
-    fields: columns,
-  }),
+  list: listOf('listContactProperties', { columns, empty: 'There are no properties yet.' }),
+  get: detailOf('getContactProperty', { fields: columns }),
   actions: [
-    actionOf('createContactProperty', {
-      done: 'Declared',
-    }),
+    actionOf('createContactProperty', { done: 'Declared' }),
     actionOf('updateContactProperty'),
     actionOf('deleteContactProperty', {
       warn: ({ segments, broadcasts }) => {
@@ -36,4 +29,4 @@ export const contactProperties = {
       },
     }),
   ],
-} satisfies Family;
+});

@@ -1,5 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
-import { actionOf, currentIn, detailOf, listOf, type Family, type Field, type ItemOf } from './family.ts';
+import { actionOf, currentIn, detailOf, listOf, withRest, type Family, type Field, type ItemOf } from './family.ts';
 
 type Contact = ItemOf<'listContacts'> | AnswerOf<'getContact'>;
 
@@ -24,14 +24,11 @@ const writeProperties = (values: AnswerOf<'getContact'>['properties']): string =
     .map(([key, value]) => (typeof value === 'string' ? `${key}=${value}` : `${key}:=${String(value)}`))
     .join(', ');
 
-export const contacts = {
+export const contacts = withRest({
   command: 'contacts',
   summary: 'the people you write to',
   noun: 'a contact',
-  list: listOf('listContacts', {
-    columns: contactColumns,
-    empty: 'There are no contacts yet.',
-  }),
+  list: listOf('listContacts', { columns: contactColumns, empty: 'There are no contacts yet.' }),
   get: detailOf('getContact', {
     fields: [
       ...contactColumns,
@@ -46,17 +43,17 @@ export const contacts = {
     ],
   }),
   actions: [
-    actionOf('createContact', {
-      done: 'Added',
-    }),
+    actionOf('createContact', { done: 'Added' }),
     actionOf('updateContact', {
-      current: currentIn('getContact', (contact) => ({ ...contact, properties: writeProperties(contact.properties) })),
+      current: currentIn('getContact', (contact) => ({
+        ...contact,
+        properties: writeProperties(contact.properties),
+      })),
     }),
-    actionOf('deleteContact', {
-      done: 'Erased',
-    }),
+    actionOf('deleteContact', { done: 'Erased' }),
   ],
-} satisfies Family;
+  elsewhere: ['listContactActivity'],
+});
 
 export const contactActivity = {
   command: 'contacts',

@@ -1,4 +1,4 @@
-import { actionOf, detailOf, listOf, type Family, type Field, type ItemOf } from './family.ts';
+import { actionOf, detailOf, listOf, withRest, type Field, type ItemOf } from './family.ts';
 
 type CustomEvent = ItemOf<'listEvents'>;
 
@@ -15,26 +15,16 @@ const columns: readonly Field<CustomEvent>[] = [
   { name: 'updated_at', label: 'Updated', kind: 'time', shown: 'wide' },
 ];
 
-export const customEvents = {
+export const customEvents = withRest({
   command: 'events',
   summary: 'what your programs tell of contacts, for automations to start at',
   noun: 'an event',
-  list: listOf('listEvents', {
-    columns,
-    empty: 'There are no events yet.',
-  }),
-  get: detailOf('getEvent', {
-    fields: columns,
-  }),
+  list: listOf('listEvents', { columns, empty: 'There are no events yet.' }),
+  get: detailOf('getEvent', { fields: columns }),
   actions: [
-    actionOf('createEvent', {
-      done: 'Declared',
-    }),
-    actionOf('sendEvent', {
-      print: ({ event }) => event,
-      tell: ({ event }) => `Sent ${event}`,
-    }),
+    actionOf('createEvent', { done: 'Declared' }),
+    actionOf('sendEvent', { print: ({ event }) => event, tell: ({ event }) => `Sent ${event}` }),
     actionOf('updateEvent'),
     actionOf('deleteEvent'),
   ],
-} satisfies Family;
+});

@@ -21,10 +21,5 @@ export const dns = {
   command: 'domains',
   summary: 'publish the records of a domain',
   noun: 'a zone',
-  actions: [
-    actionOf('getDomainZone', {
-      tell: (zone) => zone.replace(/\n$/, ''),
-    }),
-    configure,
-  ],
+  actions: [actionOf('getDomainZone', { tell: (zone) => zone.replace(/\n$/, '') }), configure],
 } satisfies Family;

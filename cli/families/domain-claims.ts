@@ -46,18 +46,12 @@ const told = {
   isShown: true,
 } as const;
 
-const verifyClaim = actionOf('verifyDomainClaim', {
-  ...told,
-});
+const verifyClaim = actionOf('verifyDomainClaim', { ...told });
 
-const claim = actionOf('claimDomain', {
-  ...told,
-});
+const claim = actionOf('claimDomain', { ...told });
 
 /** Beside the detail, for who has the domain before them. */
-const claimStatus = actionOf('getDomainClaim', {
-  ...told,
-});
+const claimStatus = actionOf('getDomainClaim', { ...told });
 
 /** Claims are of domains, and are spoken of with them. */
 export const domainClaims = {

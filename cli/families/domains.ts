@@ -8,7 +8,7 @@ import {
   partsOf,
   seenIn,
   wide,
-  type Family,
+  withRest,
   type Field,
   type Flag,
   type ItemOf,
@@ -114,13 +114,12 @@ const publishAndVerify = ({ name: domain }: { name: string }): Advice => ({
   command: ['verifyDomain', domain],
 });
 
-export const domains = {
+export const domains = withRest({
   command: 'domains',
   summary: 'register and verify the domains you send from',
   noun: 'a domain',
   list: listOf('listDomains', {
     columns: [id, name, status, region, created, ...wide(sending, receiving, opens, clicks)],
-    empty: 'There are no domains yet.',
   }),
   get: detailOf('getDomain', {
     fields: [
@@ -142,11 +141,7 @@ export const domains = {
     hint: (domain) => (domain.status === 'verified' ? undefined : publishAndVerify(domain)),
   }),
   actions: [
-    actionOf('createDomain', {
-      isShown: true,
-      done: 'Registered',
-      hint: publishAndVerify,
-    }),
+    actionOf('createDomain', { isShown: true, done: 'Registered', hint: publishAndVerify }),
     actionOf('updateDomain', {
       current: currentIn('getDomain', (domain) => ({ ...domain, capabilities: switchesOf(domain.capabilities) })),
       hint: ({ id: domain }, { capabilities }) =>
@@ -154,19 +149,12 @@ export const domains = {
           ? { words: 'Mail comes in once its MX record is published; see it with', command: ['getDomain', domain] }
           : undefined,
     }),
-    actionOf('verifyDomain', {
-      done: 'Looked up the records of',
-      seen: seenIn('getDomain', tellRecords),
-    }),
-    actionOf('rotateDkim', {
-      done: 'Publish the new records of',
-    }),
+    actionOf('verifyDomain', { done: 'Looked up the records of', seen: seenIn('getDomain', tellRecords) }),
+    actionOf('rotateDkim', { done: 'Publish the new records of' }),
     regenerate,
-    actionOf('deleteDomain', {
-      done: 'Removed',
-    }),
+    actionOf('deleteDomain', { done: 'Removed' }),
   ],
-} satisfies Family;
+});
 
 /** What is checked of the recipients' servers. */
 function tlsInWords({ tls, tls_verify: isVerified }: AnswerOf<'getDomain'>): string {

@@ -2,7 +2,18 @@ import type { EmailStatus } from '../../src/contract/index.ts';
 import type { AnswerOf } from '../client/index.ts';
 import { diagnosisInWords } from './ai.ts';
 import type { ItemOf } from './family.ts';
-import { actionOf, asked, detailOf, listOf, wide, type Family, type Field, type Key, type Tone } from './family.ts';
+import {
+  actionOf,
+  asked,
+  detailOf,
+  listOf,
+  wide,
+  withRest,
+  type Family,
+  type Field,
+  type Key,
+  type Tone,
+} from './family.ts';
 
 const TONES: Record<EmailStatus, Tone> = {
   queued: 'plain',
@@ -68,7 +79,7 @@ const SCHEDULED = {
   says: 'only an email that is still scheduled',
 };
 
-export const emails = {
+export const emails = withRest({
   command: 'emails',
   summary: 'read, move and cancel what was sent',
   noun: 'an email',
@@ -82,7 +93,6 @@ export const emails = {
       ...wide(from, cc, bcc, replyTo, scheduled, messageId, tags, topic),
       ...asked(text, html, withheld),
     ],
-    empty: 'There are no emails yet.',
   }),
   get: detailOf('getEmail', {
     fields: [
@@ -115,30 +125,16 @@ export const emails = {
     }),
     actionOf('sendBatch', {
       flags: {
-        file: {
-          value: '<file>',
-          says: 'the file',
-          orStdin: true,
-          isWord: true,
-          isFile: true,
-          isRequired: true,
-        },
+        file: { value: '<file>', says: 'the file', orStdin: true, isWord: true, isFile: true, isRequired: true },
         permissive: { says: 'send the good ones and name the others', isBoolean: true },
       },
     }),
-    actionOf('updateEmail', {
-      done: 'Moved',
-      only: SCHEDULED,
-    }),
-    actionOf('cancelEmail', {
-      done: 'Canceled',
-      only: SCHEDULED,
-    }),
-    actionOf('diagnoseEmail', {
-      tell: diagnosisInWords,
-    }),
+    actionOf('updateEmail', { done: 'Moved', only: SCHEDULED }),
+    actionOf('cancelEmail', { done: 'Canceled', only: SCHEDULED }),
+    actionOf('diagnoseEmail', { tell: diagnosisInWords }),
   ],
-} satisfies Family;
+  elsewhere: ['listEmailEvents', 'listEmailAttempts'],
+});
 
 type Attempt = ItemOf<'listEmailAttempts'>;
 type Event = ItemOf<'listEmailEvents'>;
@@ -174,7 +170,6 @@ export const emailEvents = {
       },
       ...asked<Event>({ name: 'explanation', label: 'Explanation' }, { name: 'advice', label: 'Advice' }),
     ],
-    empty: 'There are no events yet.',
   }),
 } satisfies Family;
 

@@ -208,6 +208,8 @@ export interface Family {
   isPeoples?: true;
   /** What its screens are called in the console, where command and verb do not say it. */
   screens?: { list?: string; report?: string };
+  /** Operations of its part of the contract that another family declares. */
+  elsewhere?: readonly OperationId[];
   /** What the command does where no verb is typed, beside a report. */
   isUsual?: 'list';
   list?: List;
@@ -243,13 +245,14 @@ export function listOf<Id extends ListOperation>(
   operation: Id,
   declared: Saying & {
     columns: readonly Field<ItemOf<Id>>[];
-    empty: string;
+    /** Said where there is nothing, if there is more to say than that there are none. */
+    empty?: string;
     isForward?: true;
     given?: (item: ItemOf<Id>) => Readonly<Record<string, string>>;
   },
 ): List {
-  const { command, summary, description, example, path, flags: filters } = readCommand(operation);
-  return { verb: readVerb(command, ''), summary, description, example, path, filters, ...declared, operation };
+  const { command, summary, description, example, path, flags: filters, empty = '' } = readCommand(operation);
+  return { verb: readVerb(command, ''), summary, description, example, path, filters, empty, ...declared, operation };
 }
 
 export function detailOf<Id extends OperationId>(
@@ -300,7 +303,8 @@ export function actionOf<Id extends Doable>(
   } = {},
 ): Action {
   const { path } = readCommand(operation);
-  const described: Partial<Action> = declared.verb === undefined ? readAction(operation) : { flags: {} };
+  const described: Partial<Action> =
+    declared.verb === undefined ? describeAction(readCommand(operation)) : { flags: {} };
   const destroys = (declared.destroys || described.destroys) && { ...described.destroys, ...declared.destroys };
   if (declared.tell || declared.print) delete described.done;
   return { path, ...described, ...declared, ...(destroys && { destroys }), operation } as Action;
@@ -309,21 +313,14 @@ export function actionOf<Id extends Doable>(
 type AnswerOfDoable<Id extends Doable> = Id extends OperationId ? AnswerOf<Id> : never;
 type OfAnswer = 'tell' | 'print' | 'hint' | 'warn' | 'copy';
 
-function readAction(operation: Doable): Omit<Action, 'operation' | 'path'> {
-  const {
-    command,
-    key = '',
-    summary,
-    description,
-    example,
-    path,
-    flags,
-    clears,
-    destroys,
-    ...its
-  } = readCommand(operation);
+/** The further commands that the contract has for an operation. */
+export const furtherActions = (operation: OperationId): Action[] =>
+  (readCommand(operation).also ?? []).map((command) => ({ path: command.path, ...describeAction(command), operation }));
+
+function describeAction(described: CommandText): Omit<Action, 'operation' | 'path'> {
+  const { command, key = '', summary, description, example, path, flags, clears, destroys, sets, ...its } = described;
   const verb = readVerb(command, command);
-  const done = DONE[verb];
+  const done = its.done ?? DONE[verb];
   const current = its.current as OperationId | undefined;
   return {
     verb,
@@ -334,6 +331,7 @@ function readAction(operation: Doable): Omit<Action, 'operation' | 'path'> {
     ...(verb === command && { isBeside: true as const }),
     flags,
     ...(clears && { clears }),
+    ...(sets && { sets }),
     ...(current && Object.keys(flags).length > 0 && { current: currentIn(current) }),
     ...(destroys !== undefined && {
       destroys: { says: destroys, name: nameRemoved(Object.keys(path).at(-1) ?? '', its.removed as OperationId) },
@@ -363,17 +361,23 @@ function nameRemoved(parameter: string, reading: OperationId | undefined): Namin
 }
 
 /**
- * Adds the commands of a part of the contract that the family does not declare by hand, so that an operation needs no code
- * here to have one. `except` are those that are declared elsewhere.
+ * Adds the commands of the contract that are called as the family is, belong to the same part as its other operations and
+ * are not declared by hand: such an operation needs no code here.
  */
-export function withRest(tag: string, family: Family, except: readonly string[] = []): Family {
-  const { list, get, report, actions = [] } = family;
-  const declared = new Set([list, get, report, ...actions].map((one) => one?.operation as string));
-  const rest = Object.entries(commands).flatMap(([id, { tag: its, command }]) => {
-    const isOther = its !== tag || !command.startsWith(`${family.command} `) || declared.has(id) || except.includes(id);
-    return isOther ? [] : [actionOf(id as OperationId, id.startsWith('get') ? { tell: tellFields } : {})];
-  });
-  return { ...family, actions: [...actions, ...rest] };
+export function withRest<Given extends Family>(family: Given): Given {
+  const { command: called, list, get, report, actions = [], elsewhere = [] } = family;
+  const declared = [list, get, report, ...actions].flatMap((one) => (one ? [one] : []));
+  const known = new Set<string>([...elsewhere, ...declared.map(({ operation }) => operation)]);
+  const verbs = new Set(declared.map(({ verb }) => verb));
+  const tag = declared[0] && readCommand(declared[0].operation).tag;
+  const rest = Object.entries(commands).filter(
+    ([id, { tag: its, command }]) =>
+      its === tag && command.startsWith(`${called} `) && !known.has(id) && !verbs.has(readVerb(command, command)),
+  );
+  const added = rest.map(([id, { path }]) =>
+    actionOf(id as OperationId, /^get/.test(id) ? { path, tell: tellFields } : {}),
+  );
+  return { ...family, actions: [...actions, ...added] };
 }
 
 const tellFields = (answer: unknown): string =>

@@ -1,5 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
-import { actionOf, reportOf, wide, type Family, type Field, type SayCommand, type Tone } from './family.ts';
+import { actionOf, reportOf, wide, withRest, type Family, type Field, type SayCommand, type Tone } from './family.ts';
 
 type Finding = AnswerOf<'getFindings'>['findings'][number];
 type ReadyFinding = AnswerOf<'getReady'>['findings'][number];
@@ -70,7 +70,7 @@ export const columnsOfChecks = (checks: readonly Check[]): readonly Field<Check>
 
 const NOTHING = 'Nothing is wrong.';
 
-export const findings = {
+export const findings = withRest({
   command: 'findings',
   summary: 'what is wrong at this moment, and what to do about it',
   noun: 'a finding',
@@ -79,7 +79,8 @@ export const findings = {
     columns: findingColumns,
     tell: ({ findings: all }) => (all.length === 0 ? NOTHING : ''),
   }),
-} satisfies Family;
+  elsewhere: ['getOperatorFindings', 'examineInstallation'],
+});
 
 function toldOf(checks: readonly Check[], count: number): string {
   const made = checks.filter(({ state }) => state !== 'skipped');

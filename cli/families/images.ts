@@ -1,28 +1,13 @@
 import type { AnswerOf } from '../client/index.ts';
 import { bytesInWords } from './bytes-in-words.ts';
-import {
-  actionOf,
-  detailOf,
-  listOf,
-  nameIn,
-  wide,
-  type Action,
-  type Family,
-  type Field,
-  type ItemOf,
-} from './family.ts';
+import { actionOf, detailOf, listOf, nameIn, wide, withRest, type Action, type Field, type ItemOf } from './family.ts';
 
 type Image = ItemOf<'listImages'> | AnswerOf<'getImage'>;
 
 const id: Field<Image> = { name: 'id', label: 'Id', kind: 'id' };
 const url: Field<Image> = { name: 'url', label: 'Address', kind: 'long' };
 const type: Field<Image> = { name: 'content_type', label: 'Type' };
-const size: Field<Image> = {
-  name: 'bytes',
-  label: 'Size',
-  kind: 'number',
-  words: ({ bytes }) => bytesInWords(bytes),
-};
+const size: Field<Image> = { name: 'bytes', label: 'Size', kind: 'number', words: ({ bytes }) => bytesInWords(bytes) };
 const width: Field<Image> = { name: 'width', label: 'Width', kind: 'number' };
 const height: Field<Image> = { name: 'height', label: 'Height', kind: 'number' };
 const created: Field<Image> = { name: 'created_at', label: 'Created', kind: 'time' };
@@ -37,34 +22,20 @@ const upload: Action = {
   example: 'images upload logo.png header.jpg',
   path: {},
   flags: {
-    file: {
-      value: '<file>',
-      says: 'a picture',
-      isWord: true,
-      isFile: true,
-      isVariadic: true,
-      isRequired: true,
-    },
+    file: { value: '<file>', says: 'a picture', isWord: true, isFile: true, isVariadic: true, isRequired: true },
   },
 };
 
-export const images = {
+export const images = withRest({
   command: 'images',
   summary: 'pictures for mail, and the addresses to show them by',
   noun: 'an image',
-  list: listOf('listImages', {
-    columns: [id, type, size, width, height, created, ...wide(url)],
-    empty: 'There are no images yet.',
-  }),
-  get: detailOf('getImage', {
-    fields: [id, url, type, size, width, height, created],
-  }),
+  list: listOf('listImages', { columns: [id, type, size, width, height, created, ...wide(url)] }),
+  get: detailOf('getImage', { fields: [id, url, type, size, width, height, created] }),
   actions: [
     upload,
     actionOf('deleteImage', {
-      destroys: {
-        name: nameIn('getImage', ({ url: address }) => address.split('/').at(-1) ?? address),
-      },
+      destroys: { name: nameIn('getImage', ({ url: address }) => address.split('/').at(-1) ?? address) },
     }),
   ],
-} satisfies Family;
+});

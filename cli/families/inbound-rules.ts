@@ -1,4 +1,4 @@
-import { actionOf, detailOf, listOf, type Family, type Field, type ItemOf } from './family.ts';
+import { actionOf, detailOf, listOf, withRest, type Field, type ItemOf } from './family.ts';
 
 const columns: readonly Field<ItemOf<'listInboundRules'>>[] = [
   { name: 'id', label: 'Id', kind: 'id' },
@@ -8,16 +8,11 @@ const columns: readonly Field<ItemOf<'listInboundRules'>>[] = [
   { name: 'created_at', label: 'Created', kind: 'time' },
 ];
 
-export const inboundRules = {
+export const inboundRules = withRest({
   command: 'inbound-rules',
   summary: 'forward mail that comes in, drop it, or only be told of it',
   noun: 'a rule',
-  list: listOf('listInboundRules', {
-    columns,
-    empty: 'There are no rules yet: all mail that comes in is kept.',
-  }),
-  get: detailOf('getInboundRule', {
-    fields: columns,
-  }),
+  list: listOf('listInboundRules', { columns, empty: 'There are no rules yet: all mail that comes in is kept.' }),
+  get: detailOf('getInboundRule', { fields: columns }),
   actions: [actionOf('createInboundRule'), actionOf('updateInboundRule'), actionOf('deleteInboundRule')],
-} satisfies Family;
+});

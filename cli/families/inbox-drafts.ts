@@ -1,4 +1,4 @@
-import { actionOf, asked, currentIn, detailOf, listOf, type Family, type Field, type ItemOf } from './family.ts';
+import { actionOf, asked, currentIn, detailOf, listOf, withRest, type Field, type ItemOf } from './family.ts';
 
 type Row = Omit<ItemOf<'listInboxDrafts'>, 'snippet'>;
 
@@ -22,7 +22,7 @@ const more: readonly Field<Row>[] = [
   },
 ];
 
-export const inboxDrafts = {
+export const inboxDrafts = withRest({
   command: 'inbox',
   summary: 'mail of an inbox that is not sent yet',
   noun: 'a draft',
@@ -43,9 +43,7 @@ export const inboxDrafts = {
       sentAs === null ? undefined : { words: 'See what became of it with', command: ['explain', sentAs] },
   }),
   actions: [
-    actionOf('createInboxDraft', {
-      done: 'Written',
-    }),
+    actionOf('createInboxDraft', { done: 'Written' }),
     actionOf('updateInboxDraft', {
       current: currentIn('getInboxDraft', ({ attachments: _, ...draft }) => draft),
       done: 'Changed',
@@ -54,8 +52,7 @@ export const inboxDrafts = {
       done: 'Sent',
       hint: ({ id }) => ({ words: 'See what becomes of it with', command: ['explain', id] }),
     }),
-    actionOf('deleteInboxDraft', {
-      done: 'Deleted',
-    }),
+    actionOf('deleteInboxDraft', { done: 'Deleted' }),
   ],
-} satisfies Family;
+  elsewhere: ['replyToInboxEmail', 'forwardInboxEmail'],
+});

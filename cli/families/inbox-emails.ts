@@ -42,9 +42,7 @@ export const inboxEmails = {
     columns: [...emailFields, ...asked(...moreOfEmail)],
     empty: 'There are no emails in it.',
   }),
-  get: detailOf('getInboxThreadEmail', {
-    fields: [...emailFields, ...moreOfEmail],
-  }),
+  get: detailOf('getInboxThreadEmail', { fields: [...emailFields, ...moreOfEmail] }),
   actions: [
     actionOf('replyToInboxEmail', {
       isOnce: true,

@@ -4,30 +4,17 @@ import {
   asked,
   currentIn,
   detailOf,
+  furtherActions,
   listOf,
   wide,
+  withRest,
   type Family,
   type Field,
-  type Flag,
   type ItemOf,
 } from './family.ts';
-import {
-  ADDRESS,
-  INBOX,
-  labelsInWords,
-  pausedInWords,
-  stateOfThread,
-  tellLabels,
-  THREAD,
-  THREAD_ID,
-  toneOfThread,
-  type Thread,
-} from './inbox-words.ts';
+import { labelsInWords, pausedInWords, stateOfThread, tellLabels, toneOfThread } from './inbox-words.ts';
 
 type Row = ItemOf<'listInboxThreads'> | ItemOf<'searchInboxThreads'>;
-
-const ofThread = { inbox: INBOX, thread_id: THREAD } as const;
-const named = `${ADDRESS} ${THREAD_ID}`;
 
 const columns: readonly Field<Row>[] = [
   { name: 'id', label: 'Id', kind: 'id' },
@@ -53,32 +40,11 @@ const columns: readonly Field<Row>[] = [
   ),
 ];
 
-const setIn = (declared: {
-  verb: string;
-  key: string;
-  summary: string;
-  done: string;
-  sets?: object;
-  flags?: Readonly<Record<string, Flag>>;
-  words?: string;
-  only?: { when: (thread: Thread) => boolean; says: string };
-}) => {
-  const { words = '', ...rest } = declared;
-  return actionOf('updateInboxThread', {
-    ...rest,
-    example: `inbox ${declared.verb} ${named}${words}`,
-    path: ofThread,
-  } as never);
-};
-
-export const inboxThreads = {
+export const inboxThreads = withRest({
   command: 'inbox',
   summary: 'the conversations of an inbox',
   noun: 'a thread',
-  list: listOf('listInboxThreads', {
-    columns,
-    empty: 'There is no mail here yet.',
-  }),
+  list: listOf('listInboxThreads', { columns, empty: 'There is no mail here yet.' }),
   get: detailOf('getInboxThread', {
     fields: [
       { name: 'id', label: 'Id', kind: 'id' },
@@ -100,97 +66,14 @@ export const inboxThreads = {
       })),
       done: 'Changed',
     }),
-    setIn({
-      verb: 'archive',
-      key: 'e',
-      summary: 'archive a thread: it is done with',
-      sets: { folder: 'archive' },
-      done: 'Archived',
-    }),
-    setIn({
-      verb: 'reopen',
-      key: 'i',
-      summary: 'move a thread back into the folder inbox',
-      sets: { folder: 'inbox' },
-      done: 'Reopened',
-    }),
-    setIn({
-      verb: 'spam',
-      key: 'p',
-      summary: 'move a thread to spam',
-      sets: { folder: 'spam' },
-      done: 'Moved to spam',
-    }),
-    setIn({
-      verb: 'trash',
-      key: 't',
-      summary: 'move a thread to the trash, where it is deleted after 30 days',
-      sets: { folder: 'trash' },
-      done: 'Moved to the trash',
-    }),
-    setIn({ verb: 'unread', key: 'u', summary: 'mark a thread as unread', sets: { read: false }, done: 'Unread' }),
-    setIn({ verb: 'mark-read', key: 'f', summary: 'mark a thread as read', sets: { read: true }, done: 'Read' }),
-    setIn({
-      verb: 'snooze',
-      key: 's',
-      summary: 'put a thread away until a time',
-      words: ' 2d',
-      flags: {
-        snoozed_until: {
-          flag: 'until',
-          value: '<time>',
-          says: '2h, 3d, 1w, or an ISO 8601 time',
-          isWord: true,
-          isRequired: true,
-          syntax: 'time ahead',
-        },
-      },
-      done: 'Snoozed',
-    }),
-    setIn({
-      verb: 'wake',
-      key: 'w',
-      summary: 'bring a snoozed thread back now',
-      sets: { snoozed_until: null },
-      done: 'Awake',
-    }),
-    setIn({
-      verb: 'assign',
-      key: 'a',
-      summary: 'say which member of the team answers a thread',
-      words: ' grace@example.com',
-      flags: { assignee: { value: '<address>', says: 'the address of the member', isWord: true, isRequired: true } },
-      done: 'Assigned',
-    }),
-    setIn({
-      verb: 'unassign',
-      key: 'z',
-      summary: 'let nobody in particular answer a thread',
-      sets: { assignee: null },
-      done: 'Unassigned',
-    }),
-    setIn({
-      verb: 'note',
-      key: 'n',
-      summary: 'note something of a thread for the team, in the place of the note before',
-      words: " 'Asked accounting on Monday.'",
-      flags: { notes: { value: '<text>', says: 'the note', isWord: true, isRequired: true, hasLines: true } },
-      done: 'Noted',
-    }),
-    actionOf('addInboxThreadLabels', {
-      tell: tellLabels,
-    }),
-    actionOf('setInboxThreadLabels', {
-      tell: tellLabels,
-    }),
-    actionOf('removeInboxThreadLabel', {
-      tell: tellLabels,
-    }),
-    actionOf('deleteInboxThread', {
-      done: 'Deleted',
-    }),
+    ...furtherActions('updateInboxThread'),
+    actionOf('addInboxThreadLabels', { tell: tellLabels }),
+    actionOf('setInboxThreadLabels', { tell: tellLabels }),
+    actionOf('removeInboxThreadLabel', { tell: tellLabels }),
+    actionOf('deleteInboxThread', { done: 'Deleted' }),
   ],
-} satisfies Family;
+  elsewhere: ['searchInboxThreads', 'listInboxThreadEmails', 'getInboxThreadEmail'],
+});
 
 export const inboxSearch = {
   command: 'inbox',

@@ -4,13 +4,11 @@ import type { Flag, ItemOf, Key, Tone } from './family.ts';
 export type Thread = ItemOf<'listInboxThreads'> | ItemOf<'searchInboxThreads'> | AnswerOf<'getInboxThread'>;
 
 export const INBOX: Key = { word: 'inbox', says: 'the id of the inbox, or its address' };
-export const THREAD: Key = { word: 'thread', says: 'the id of the thread' };
 export const DRAFT: Key = { word: 'draft', says: 'the id of the draft' };
 export const LABEL: Key = { word: 'label', says: 'the id of the label' };
 
 /** For examples. */
 export const ADDRESS = 'support@example.com';
-export const THREAD_ID = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2f03';
 
 /** Where a thread is, and what else is to be known of it, in a word each. */
 export function stateOfThread(thread: Thread): string {

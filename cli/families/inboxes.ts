@@ -7,6 +7,7 @@ import {
   nameIn,
   reportOf,
   wide,
+  withRest,
   type Family,
   type Field,
   type ItemOf,
@@ -28,13 +29,12 @@ const from: Field<Inbox> = { name: 'from_name', label: 'Sends as' };
 const created: Field<Inbox> = { name: 'created_at', label: 'Created', kind: 'time' };
 const updated: Field<Inbox> = { name: 'updated_at', label: 'Changed', kind: 'time' };
 
-export const inboxes = {
+export const inboxes = withRest({
   command: 'inbox',
   summary: 'read and answer what customers write to your addresses',
   noun: 'an inbox',
   list: listOf('listInboxes', {
     columns: [id, name, address, unread, received, ...wide(from, created), ...asked(updated)],
-    empty: 'There are no inboxes yet.',
   }),
   get: detailOf('getInbox', {
     fields: [
@@ -72,15 +72,9 @@ export const inboxes = {
           ? 'There are no labels yet.'
           : data.map(({ id: labelId, name: said, color }) => `${labelId}  ${color}  ${said}`).join('\n'),
     }),
-    actionOf('createInboxLabel', {
-      done: 'Created',
-    }),
-    actionOf('updateInboxLabel', {
-      done: 'Changed',
-    }),
-    actionOf('deleteInboxLabel', {
-      done: 'Deleted',
-    }),
+    actionOf('createInboxLabel', { done: 'Created' }),
+    actionOf('updateInboxLabel', { done: 'Changed' }),
+    actionOf('deleteInboxLabel', { done: 'Deleted' }),
     actionOf('getInboxAgent', {
       tell: ({ tone, actions, instructions }) =>
         [
@@ -89,11 +83,10 @@ export const inboxes = {
           `Instructions  ${instructions ?? 'none'}`,
         ].join('\n'),
     }),
-    actionOf('updateInboxAgent', {
-      done: 'Changed',
-    }),
+    actionOf('updateInboxAgent', { done: 'Changed' }),
   ],
-} satisfies Family;
+  elsewhere: ['listInboxChannels'],
+});
 
 export const inboxChannels = {
   command: 'inbox',
@@ -106,11 +99,7 @@ export const inboxChannels = {
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'address', label: 'Address', kind: 'name' },
       { name: 'name', label: 'Name', kind: 'name' },
-      {
-        name: 'restricted',
-        label: 'Restricted',
-        value: ({ restricted: isRestricted }) => (isRestricted ? 'yes' : ''),
-      },
+      { name: 'restricted', label: 'Restricted', value: ({ restricted: isRestricted }) => (isRestricted ? 'yes' : '') },
     ],
   }),
 } satisfies Family;

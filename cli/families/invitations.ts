@@ -1,6 +1,6 @@
-import { actionOf, listOf, type Family } from './family.ts';
+import { actionOf, listOf, withRest } from './family.ts';
 
-export const invitations = {
+export const invitations = withRest({
   command: 'invitations',
   summary: 'mail that asks people into your team',
   noun: 'an invitation',
@@ -25,15 +25,11 @@ export const invitations = {
     empty: 'Nobody is invited.',
   }),
   actions: [
-    actionOf('createInvitation', {
-      done: 'Invited',
-    }),
-    actionOf('revokeInvitation', {
-      done: 'Withdrawn',
-    }),
+    actionOf('createInvitation', { done: 'Invited' }),
+    actionOf('revokeInvitation', { done: 'Withdrawn' }),
     actionOf('acceptInvitation', {
       tell: ({ team_name: name, role }) => `You are in the team ${name} now, as ${role}.`,
       hint: ({ team_id: id }) => ({ words: 'Work in it with', command: ['switchTeam', id] }),
     }),
   ],
-} satisfies Family;
+});

@@ -1,6 +1,6 @@
 import type { AnswerOf } from '../client/index.ts';
 import type { ItemOf } from './family.ts';
-import { detailOf, listOf, type Family, type Field } from './family.ts';
+import { detailOf, listOf, withRest, type Field } from './family.ts';
 
 type Log = ItemOf<'listLogs'> | AnswerOf<'getLog'>;
 
@@ -16,14 +16,11 @@ const method: Field<Log> = { name: 'method', label: 'Method', kind: 'whole' };
 const endpoint: Field<Log> = { name: 'endpoint', label: 'Endpoint', kind: 'name' };
 const agent: Field<Log> = { name: 'user_agent', label: 'User agent' };
 
-export const logs = {
+export const logs = withRest({
   command: 'logs',
   summary: 'the requests of your programs and their answers',
   noun: 'a request',
-  list: listOf('listLogs', {
-    columns: [id, received, status, method, endpoint, { ...agent, shown: 'wide' }],
-    empty: 'There are no requests yet.',
-  }),
+  list: listOf('listLogs', { columns: [id, received, status, method, endpoint, { ...agent, shown: 'wide' }] }),
   get: detailOf('getLog', {
     fields: [
       id,
@@ -36,4 +33,4 @@ export const logs = {
       { name: 'response_body', label: 'Response body', kind: 'body' },
     ],
   }),
-} satisfies Family;
+});

@@ -1,8 +1,8 @@
-import { actionOf, currentAmong, listOf, nameAmong, type Family } from './family.ts';
+import { actionOf, currentAmong, listOf, nameAmong, withRest } from './family.ts';
 
 export const ROLES = ['viewer', 'member', 'admin', 'owner'];
 
-export const members = {
+export const members = withRest({
   command: 'members',
   summary: 'the people of your team, and their roles',
   noun: 'a person',
@@ -35,4 +35,4 @@ export const members = {
       destroys: { name: nameAmong('listMembers', ({ email }) => email) },
     }),
   ],
-} satisfies Family;
+});

@@ -1,4 +1,4 @@
-import { actionOf, listOf, wide, type Family, type ItemOf } from './family.ts';
+import { actionOf, listOf, wide, withRest, type ItemOf } from './family.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   user: 'revoked by the team',
@@ -26,7 +26,7 @@ function limitsInWords(limits: Grant['limits']): string {
 
 const stateOf = ({ revoked_reason: reason }: Grant): string => (reason === null ? 'live' : (REASONS[reason] ?? reason));
 
-export const oauthGrants = {
+export const oauthGrants = withRest({
   command: 'oauth-grants',
   alias: 'apps',
   summary: 'apps that people let act for your team',
@@ -60,11 +60,11 @@ export const oauthGrants = {
       only: { when: ({ revoked_at: at }: Grant): boolean => at === null, says: 'only a grant that is live' },
     }),
   ],
-} satisfies Family;
+});
 
 type Client = ItemOf<'listOauthClients'>;
 
-export const oauthClients = {
+export const oauthClients = withRest({
   command: 'oauth-clients',
   summary: 'apps that have registered, of the whole installation: see them, and shut one out',
   isOperators: true,
@@ -103,4 +103,4 @@ export const oauthClients = {
       tell: ({ client_name: name }) => `${name} is enabled; what it was let in to do has ended.`,
     }),
   ],
-} satisfies Family;
+});

@@ -1,7 +1,7 @@
 import type { AnswerOf } from '../client/index.ts';
 import { bytesInBrief, bytesInWords } from './bytes-in-words.ts';
 import type { Field, ItemOf, Tone } from './family.ts';
-import { actionOf, asked, detailOf, listOf, reportOf, wide, type Family } from './family.ts';
+import { actionOf, asked, detailOf, listOf, reportOf, wide, withRest, type Family } from './family.ts';
 import { grouped } from './field-value.ts';
 
 type Destination = AnswerOf<'getQueue'>['destinations'][number];
@@ -104,7 +104,7 @@ const explained = detailOf('getQueuedEmail', {
   ],
 });
 
-export const queue = {
+export const queue = withRest({
   command: 'queue',
   summary: 'what waits to be delivered: see, hold, retry and drop it',
   isOperators: true,
@@ -175,7 +175,8 @@ export const queue = {
     }),
     drop,
   ],
-} satisfies Family;
+  elsewhere: ['listQueueHolds', 'releaseQueueHold'],
+});
 
 export const queueHolds = {
   command: 'queue',
@@ -194,9 +195,5 @@ export const queueHolds = {
     ],
     empty: 'Nothing is held.',
   }),
-  actions: [
-    actionOf('releaseQueueHold', {
-      tell: ({ deliveries }) => `Released; ${counted(deliveries)} due now.`,
-    }),
-  ],
+  actions: [actionOf('releaseQueueHold', { tell: ({ deliveries }) => `Released; ${counted(deliveries)} due now.` })],
 } satisfies Family;

@@ -1,7 +1,7 @@
 import { bytesInWords } from './bytes-in-words.ts';
 import type { AnswerOf } from '../client/index.ts';
 import type { ItemOf } from './family.ts';
-import { actionOf, asked, detailOf, listOf, wide, type Family, type Field } from './family.ts';
+import { actionOf, asked, detailOf, listOf, wide, withRest, type Family, type Field } from './family.ts';
 
 type Email = ItemOf<'listReceivedEmails'> | AnswerOf<'getReceivedEmail'>;
 
@@ -37,7 +37,7 @@ const files: Field<Email> = {
   value: (email) => email.attachments.map((file) => file.filename ?? file.content_type),
 };
 
-export const receivedEmails = {
+export const receivedEmails = withRest({
   command: 'received',
   summary: 'read and delete what was received',
   noun: 'a received email',
@@ -53,7 +53,6 @@ export const receivedEmails = {
       ...envelope,
       ...asked(files),
     ],
-    empty: 'There are no emails yet.',
   }),
   get: detailOf('getReceivedEmail', {
     fields: [
@@ -79,12 +78,9 @@ export const receivedEmails = {
       { name: 'raw', label: 'Source', shown: 'asked' },
     ],
   }),
-  actions: [
-    actionOf('deleteReceivedEmail', {
-      done: 'Removed',
-    }),
-  ],
-} satisfies Family;
+  actions: [actionOf('deleteReceivedEmail', { done: 'Removed' })],
+  elsewhere: ['listReceivedAttachments', 'getReceivedAttachment'],
+});
 
 type Attachment = ItemOf<'listReceivedAttachments'> | AnswerOf<'getReceivedAttachment'>;
 

@@ -1,5 +1,5 @@
 import { contactColumns } from './contacts.ts';
-import { actionOf, detailOf, listOf, type Family, type Field, type ItemOf } from './family.ts';
+import { actionOf, detailOf, listOf, withRest, type Family, type Field, type ItemOf } from './family.ts';
 import { grouped } from './field-value.ts';
 
 const columns: readonly Field<ItemOf<'listSegments'>>[] = [
@@ -23,22 +23,15 @@ const counted = [
   count('unsubscribed', 'Unsubscribed'),
 ];
 
-export const segments = {
+export const segments = withRest({
   command: 'segments',
   summary: 'parts of your contacts, by a filter or by hand',
   noun: 'a segment',
-  list: listOf('listSegments', {
-    columns: [...columns, ...counted],
-    empty: 'There are no segments yet.',
-  }),
-  get: detailOf('getSegment', {
-    fields: [...columns, { name: 'filter', label: 'Filter', kind: 'body' }],
-  }),
+  list: listOf('listSegments', { columns: [...columns, ...counted], empty: 'There are no segments yet.' }),
+  get: detailOf('getSegment', { fields: [...columns, { name: 'filter', label: 'Filter', kind: 'body' }] }),
   actions: [
     actionOf('createSegment'),
-    actionOf('updateSegment', {
-      done: 'Renamed',
-    }),
+    actionOf('updateSegment', { done: 'Renamed' }),
     actionOf('deleteSegment'),
     actionOf('getSegmentMetrics', {
       tell: ({ contacts, subscribed, unsubscribed }) =>
@@ -52,32 +45,23 @@ export const segments = {
           : `${grouped(contacts)} contacts match; nothing was kept.`,
     }),
   ],
-} satisfies Family;
+  elsewhere: ['listSegmentContacts'],
+});
 
 export const segmentContacts = {
   command: 'segments',
   summary: 'who is in a segment',
   noun: 'a contact',
-  list: listOf('listSegmentContacts', {
-    columns: contactColumns,
-    empty: 'Nobody is in this segment.',
-  }),
+  list: listOf('listSegmentContacts', { columns: contactColumns, empty: 'Nobody is in this segment.' }),
 } satisfies Family;
 
 export const contactSegments = {
   command: 'contacts',
   summary: 'which segments a contact is in',
   noun: 'a segment',
-  list: listOf('listContactSegments', {
-    columns,
-    empty: 'It is in no segment.',
-  }),
+  list: listOf('listContactSegments', { columns, empty: 'It is in no segment.' }),
   actions: [
-    actionOf('addContactToSegment', {
-      tell: ({ contact_id: id }) => id,
-    }),
-    actionOf('removeContactFromSegment', {
-      tell: ({ contact_id: id }) => id,
-    }),
+    actionOf('addContactToSegment', { tell: ({ contact_id: id }) => id }),
+    actionOf('removeContactFromSegment', { tell: ({ contact_id: id }) => id }),
   ],
 } satisfies Family;

@@ -1,5 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
-import { actionOf, detailOf, listOf, partsOf, type Family, type ItemOf } from './family.ts';
+import { actionOf, detailOf, listOf, partsOf, withRest, type Family, type ItemOf } from './family.ts';
 
 type Me = AnswerOf<'getMe'>;
 
@@ -50,7 +50,7 @@ export const account = {
 /** What a person knows a session by. */
 const programOf = (session: ItemOf<'listSessions'>): string | null => session.client_name ?? session.user_agent;
 
-export const sessions = {
+export const sessions = withRest({
   command: 'sessions',
   summary: 'where you are signed in, in browsers and in programs',
   noun: 'a session',
@@ -71,9 +71,5 @@ export const sessions = {
     ],
     empty: 'You are signed in nowhere.',
   }),
-  actions: [
-    actionOf('endSession', {
-      done: 'Ended',
-    }),
-  ],
-} satisfies Family;
+  actions: [actionOf('endSession', { done: 'Ended' })],
+});

@@ -1,6 +1,6 @@
-import { actionOf, type Family } from './family.ts';
+import { actionOf, withRest } from './family.ts';
 
-export const shares = {
+export const shares = withRest({
   command: 'shares',
   summary: 'links that show one email to everybody who has them',
   noun: 'a link',
@@ -13,4 +13,4 @@ export const shares = {
       tell: ({ revoked }) => (revoked === 1 ? '1 link revoked' : `${revoked} links revoked`),
     }),
   ],
-} satisfies Family;
+});

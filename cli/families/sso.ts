@@ -1,5 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
-import { actionOf, currentIn, detailOf, nameIn, partsOf, type Family, type Field, type Tone } from './family.ts';
+import { actionOf, currentIn, detailOf, nameIn, partsOf, withRest, type Field, type Tone } from './family.ts';
 
 type SsoConnection = AnswerOf<'getSso'>;
 type SsoDomain = AnswerOf<'addSsoDomain'>;
@@ -54,7 +54,7 @@ const set = actionOf('putSso', {
 });
 
 /** The single sign-on of the team that a session works in. */
-export const sso = {
+export const sso = withRest({
   command: 'sso',
   summary: 'sign-in of your team through its own identity provider',
   noun: 'single sign-on',
@@ -92,9 +92,7 @@ export const sso = {
     }),
     actionOf('deleteSso', {
       tell: () => 'The team has no single sign-on any more.',
-      destroys: {
-        name: nameIn('getSso', ({ issuer }) => issuer),
-      },
+      destroys: { name: nameIn('getSso', ({ issuer }) => issuer) },
     }),
   ],
-} satisfies Family;
+});

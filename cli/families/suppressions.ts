@@ -1,5 +1,5 @@
 import type { ItemOf } from './family.ts';
-import { actionOf, detailOf, listOf, type Family, type Field } from './family.ts';
+import { actionOf, detailOf, listOf, withRest, type Field } from './family.ts';
 
 const columns: readonly Field<ItemOf<'listSuppressions'>>[] = [
   { name: 'id', label: 'Id', kind: 'id' },
@@ -9,24 +9,17 @@ const columns: readonly Field<ItemOf<'listSuppressions'>>[] = [
   { name: 'source_id', label: 'By email', kind: 'id' },
 ];
 
-export const suppressions = {
+export const suppressions = withRest({
   command: 'suppressions',
   summary: 'the addresses that no mail goes to',
   noun: 'a suppression',
-  list: listOf('listSuppressions', {
-    columns,
-    empty: 'There are no suppressions yet.',
-  }),
-  get: detailOf('getSuppression', {
-    fields: columns,
-  }),
+  list: listOf('listSuppressions', { columns, empty: 'There are no suppressions yet.' }),
+  get: detailOf('getSuppression', { fields: columns }),
   actions: [
     actionOf('createSuppression', {
       several: { operation: 'addSuppressions', field: 'email', as: 'emails' },
       done: 'Suppressed',
     }),
-    actionOf('deleteSuppression', {
-      done: 'Lifted',
-    }),
+    actionOf('deleteSuppression', { done: 'Lifted' }),
   ],
-} satisfies Family;
+});

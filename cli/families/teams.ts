@@ -1,6 +1,6 @@
 import type { TeamObject } from '../../src/contract/index.ts';
 import { grouped } from './field-value.ts';
-import { actionOf, asked, currentIn, detailOf, listOf, type Family } from './family.ts';
+import { actionOf, asked, currentIn, detailOf, listOf, withRest, type Family } from './family.ts';
 
 type Address = NonNullable<TeamObject['sender_identity']['postal_address']>;
 
@@ -12,7 +12,7 @@ function allowance({ plan: { limits } }: TeamObject, said: (count: number) => st
   return `${said(limits.included_emails)} a month${daily}`;
 }
 
-export const teams = {
+export const teams = withRest({
   command: 'team',
   summary: 'your team: its plan, and who says in its mail that it is the sender',
   noun: 'a team',
@@ -62,7 +62,8 @@ export const teams = {
       isShown: true,
     }),
   ],
-} satisfies Family;
+  elsewhere: ['listTeams', 'createTeam', 'switchTeam'],
+});
 
 /** The teams of a person, of which their session works in one. */
 export const ownTeams = {
@@ -98,8 +99,6 @@ export const ownTeams = {
       done: 'Made',
       hint: ({ id }) => ({ words: 'Work in it with', command: ['switchTeam', id] }),
     }),
-    actionOf('switchTeam', {
-      tell: ({ name }) => `You work in the team ${name} now.`,
-    }),
+    actionOf('switchTeam', { tell: ({ name }) => `You work in the team ${name} now.` }),
   ],
 } satisfies Family;

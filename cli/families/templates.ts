@@ -1,7 +1,7 @@
 import type { TemplateObject, TemplateStatus } from '../../src/contract/index.ts';
 import type { AnswerOf } from '../client/index.ts';
 import type { ItemOf } from './family.ts';
-import { actionOf, currentIn, detailOf, listOf, type Family, type Field, type Tone } from './family.ts';
+import { actionOf, currentIn, detailOf, listOf, withRest, type Field, type Tone } from './family.ts';
 
 type Template = ItemOf<'listTemplates'> | AnswerOf<'getTemplate'>;
 
@@ -37,13 +37,12 @@ const TO_PUBLISH = {
   says: 'only a template with changes that are not published',
 };
 
-export const templates = {
+export const templates = withRest({
   command: 'templates',
   summary: 'write and publish messages that are sent by name',
   noun: 'a template',
   list: listOf('listTemplates', {
     columns: [id, alias, status, name, changed, { ...created, shown: 'wide' }, { ...published, shown: 'wide' }],
-    empty: 'There are no templates yet.',
   }),
   get: detailOf('getTemplate', {
     fields: [
@@ -84,8 +83,6 @@ export const templates = {
       warn: ({ warnings = [] }) => warnings.map((words) => ({ words })),
     }),
     actionOf('duplicateTemplate'),
-    actionOf('deleteTemplate', {
-      done: 'Removed',
-    }),
+    actionOf('deleteTemplate', { done: 'Removed' }),
   ],
-} satisfies Family;
+});

@@ -1,4 +1,4 @@
-import { actionOf, detailOf, linesIn, listOf, type Family, type Field, type ItemOf } from './family.ts';
+import { actionOf, detailOf, linesIn, listOf, withRest, type Family, type Field, type ItemOf } from './family.ts';
 
 const columns: readonly Field<ItemOf<'listTopics'>>[] = [
   { name: 'id', label: 'Id', kind: 'id' },
@@ -13,19 +13,14 @@ const columns: readonly Field<ItemOf<'listTopics'>>[] = [
 
 const CHOICES = ['opt_in', 'opt_out'] as const;
 
-export const topics = {
+export const topics = withRest({
   command: 'topics',
   summary: 'what you write about, and who wants to read it',
   noun: 'a topic',
-  list: listOf('listTopics', {
-    columns,
-    empty: 'There are no topics yet.',
-  }),
-  get: detailOf('getTopic', {
-    fields: columns,
-  }),
+  list: listOf('listTopics', { columns, empty: 'There are no topics yet.' }),
+  get: detailOf('getTopic', { fields: columns }),
   actions: [actionOf('createTopic'), actionOf('updateTopic'), actionOf('deleteTopic')],
-} satisfies Family;
+});
 
 export const contactTopics = {
   command: 'contacts',
@@ -39,7 +34,6 @@ export const contactTopics = {
       { name: 'confirmation', label: 'Confirmation', kind: 'state' },
       { name: 'description', label: 'Description' },
     ],
-    empty: 'There are no topics yet.',
   }),
   actions: [
     actionOf('updateContactTopics', {

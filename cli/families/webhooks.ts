@@ -6,6 +6,7 @@ import {
   listOf,
   nameIn,
   wide,
+  withRest,
   type Family,
   type Field,
   type Flag,
@@ -105,7 +106,7 @@ const triggerSample = actionOf('triggerWebhook', {
     `${eventId} goes to ${[...to, ...(listeners === 0 ? [] : [`${listeners} listening`])].join(', ')}`,
 });
 
-export const webhooks = {
+export const webhooks = withRest({
   command: 'webhooks',
   summary: 'tell your programs what happens, over signed webhooks',
   noun: 'an endpoint',
@@ -121,7 +122,6 @@ export const webhooks = {
       created,
       ...wide<Webhook>(wrong, answered, parked, disabled, because, secret),
     ],
-    empty: 'There are no endpoints yet.',
   }),
   get: detailOf('getWebhook', {
     fields: [
@@ -158,14 +158,19 @@ export const webhooks = {
     }),
     actionOf('deleteWebhook', {
       done: 'Removed',
-      destroys: {
-        name: nameIn('getWebhook', (webhook) => new URL(webhook.endpoint).host),
-      },
+      destroys: { name: nameIn('getWebhook', (webhook) => new URL(webhook.endpoint).host) },
     }),
     rotateSecret,
     triggerSample,
   ],
-} satisfies Family;
+  elsewhere: [
+    'listWebhookEvents',
+    'getWebhookEvent',
+    'listWebhookAttempts',
+    'replayWebhookEvent',
+    'listParkedWebhookEvents',
+  ],
+});
 
 /** Parked is what waits for a replay; the API says of it how far it had come, the console that it is parked. */
 const PARKED: Readonly<Record<string, Tone>> = { parked: 'attention' };
@@ -195,18 +200,13 @@ const eventColumns = [eventId, eventCreated, eventType, eventStatus, attempts, l
 /** What names one event. */
 export const EVENT_OF_ENDPOINT = { webhook_id: OF_WEBHOOK, event_id: EVENT } as const;
 
-const replayEvent = actionOf('replayWebhookEvent', {
-  done: 'Replayed',
-});
+const replayEvent = actionOf('replayWebhookEvent', { done: 'Replayed' });
 
 export const webhookEvents = {
   command: 'webhooks',
   summary: 'what an endpoint was told',
   noun: 'an event',
-  list: listOf('listWebhookEvents', {
-    columns: eventColumns,
-    empty: 'There are no events yet.',
-  }),
+  list: listOf('listWebhookEvents', { columns: eventColumns, empty: 'There are no events yet.' }),
   get: detailOf('getWebhookEvent', {
     fields: [
       eventId,
@@ -252,6 +252,5 @@ export const webhookAttempts = {
       { name: 'response', label: 'Answer', value: (attempt) => attempt.error ?? attempt.response },
       { name: 'error', label: 'Error', shown: 'asked' },
     ],
-    empty: 'There are no attempts yet.',
   }),
 } satisfies Family;

@@ -5,6 +5,7 @@ import {
   type OpenApiDocument,
   type OperationEntry,
   type OrRef,
+  type ResponseObject,
   type Schema,
 } from './document.ts';
 import { loadContract } from './load.ts';
@@ -115,6 +116,14 @@ export interface CommandText {
   clears?: readonly string[];
   /** Continues "This will …" before it is done, if it cannot be undone. */
   destroys?: string;
+  /** Fields of the body that the command always sets. */
+  sets?: Readonly<Record<string, unknown>>;
+  /** Said in a word when it is done. */
+  done?: string;
+  /** Further commands that make the same call with fewer fields. */
+  also?: readonly CommandText[];
+  /** The text where a list has nothing. */
+  empty?: string;
   /** The part of the contract that it belongs to. */
   tag: string;
   /** The operation that reads the item which this one changes, or removes. */
@@ -126,7 +135,7 @@ export interface CommandText {
 export type CommandSource = { none: string } | CommandOverride;
 
 type CommandOverride = { command: string } & Partial<
-  Pick<CommandText, 'key' | 'summary' | 'description' | 'example' | 'clears' | 'destroys'>
+  Pick<CommandText, 'key' | 'summary' | 'description' | 'example' | 'clears' | 'destroys' | 'sets' | 'done'>
 > & {
     path?: Readonly<Record<string, KeySource>>;
     /** By the field; a string is the reason why the command does not set it. */
@@ -137,6 +146,8 @@ type CommandOverride = { command: string } & Partial<
     more?: readonly string[];
     /** The fields that come first, where the order of the schema is not that of a form. */
     order?: readonly string[];
+    /** Further commands of the operation, each of which takes its words and sets the rest. */
+    also?: readonly CommandOverride[];
   };
 
 /** `x-cli` of a parameter of a path; its example is a name where people would type one. */
@@ -176,7 +187,10 @@ function describeCommand(
   entry: OperationEntry,
   source: CommandOverride,
 ): CommandText {
-  const { command, key, description, clears, destroys } = source;
+  const { command, key, description, clears, destroys, sets, done, also } = source;
+  const [response] = Object.values(entry.operation.responses);
+  const answer = response && resolveRef<ResponseObject>(document, response).description;
+  const plural = /^One page of (.+)\.$/.exec(answer ?? '')?.[1];
   const path = describePath(entry, source);
   const flags = describeFlags(document, entry, source);
   const readers = entries.filter(
@@ -197,10 +211,21 @@ function describeCommand(
     flags,
     ...(clears && { clears }),
     ...(destroys !== undefined && { destroys }),
+    ...(sets && { sets }),
+    ...(done !== undefined && { done }),
+    ...(also && { also: also.map((its) => describeNarrow(describeCommand(document, entries, entry, its), its)) }),
+    ...(plural !== undefined && { empty: `There are no ${plural} yet.` }),
     tag: entry.operation.tags[0] ?? '',
     ...(reader && changes && { current: reader }),
     ...(destroys !== undefined && removed && { removed: removed.operationId as OperationId }),
   };
+}
+
+/** A further command has the flags that are its words, all of which it needs. */
+function describeNarrow(command: CommandText, { words = [] }: CommandOverride): CommandText {
+  const flags = words.map((field) => [field, { ...command.flags[field], isRequired: true, isClearable: undefined }]);
+  const { current: _, ...narrow } = command;
+  return { ...narrow, flags: Object.fromEntries(flags) as CommandText['flags'] };
 }
 
 /** `Read a topic` is `show a topic`, and a list says its order. */
@@ -267,10 +292,15 @@ function describeFlags(
   }
   const rank = ([field, { isWord, isRequired, isMore }]: [string, CommandFlag]): number => {
     if (order.includes(field)) return order.indexOf(field);
-    return order.length + (isWord ? 0 : isRequired ? 1 : field === 'id_end' ? 4 : isMore ? 3 : 2);
+    if (isWord) return RANKS.word + words.indexOf(field);
+    if (isMore) return RANKS.more + more.indexOf(field);
+    return isRequired ? RANKS.required : field === 'id_end' ? RANKS.last : RANKS.usual;
   };
   return Object.fromEntries([...described].sort((one, other) => rank(one) - rank(other)));
 }
+
+/** Words come first and in their order, as what is shown on request comes in its own. */
+const RANKS = { word: 100, required: 200, usual: 300, more: 400, last: 500 };
 
 interface Field {
   description: string | undefined;

@@ -53,6 +53,12 @@ export interface Operation {
   'x-service-role': Role | null;
   /** The effect on mail and data. Every operation that an app can call needs one, unless it is a GET. */
   'x-service-effect'?: Effect | EffectRules;
+  /** Whether it cannot be taken back, although its method does not say so; assistants are told. */
+  'x-service-irrevocable'?: true;
+  /** Whether people outside the team may get mail by it; assistants are told. */
+  'x-service-reaches-people'?: true;
+  /** Whether its body has an email in it, and so may be as large as one. Forms are read as streams, without such a limit. */
+  'x-holds-email'?: true;
   /** The call of the official client; gone once the sample is made of it. */
   'x-sdk'?: string;
   /** Whether it is taken from our own pages alone, although it takes no credential: it sets a cookie. */
