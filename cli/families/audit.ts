@@ -30,7 +30,7 @@ export const audit = withRest({
   noun: 'an entry',
   isUsual: 'list',
   list: listOf('listAudit', { columns, empty: 'Nothing has been changed.' }),
-  elsewhere: ['listOperatorAudit'],
+  elsewhere: { listOperatorAudit: true },
 });
 
 export const operatorAudit = {

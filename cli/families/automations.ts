@@ -34,7 +34,7 @@ export const automations = withRest({
     actionOf('duplicateAutomation', { done: 'Copied' }),
     actionOf('deleteAutomation'),
   ],
-  elsewhere: ['listAutomationRuns', 'getAutomationRun'],
+  elsewhere: { listAutomationRuns: true, getAutomationRun: true },
 });
 
 const TONES: Record<Run['status'], Tone> = {

@@ -73,7 +73,7 @@ export const billing = withRest({
     actionOf('createBillingCheckout', { tell: ({ url }) => `Pay at ${url}`, copy: ({ url }) => url }),
     actionOf('createBillingPortal', { tell: ({ url }) => `Look after it at ${url}`, copy: ({ url }) => url }),
   ],
-  elsewhere: ['listBillingPlans', 'listInvoices', 'getInvoice'],
+  elsewhere: { listBillingPlans: true, listInvoices: true, getInvoice: true },
 });
 
 export const billingPlans = {

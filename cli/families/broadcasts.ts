@@ -148,5 +148,5 @@ export const broadcasts = withRest({
     }),
     actionOf('runBroadcastChecks', { tell: checklistInWords }),
   ],
-  elsewhere: ['listBroadcastRecipients', 'listBroadcastExclusions', 'listBroadcastLinks'],
+  elsewhere: { listBroadcastRecipients: true, listBroadcastExclusions: true, listBroadcastLinks: true },
 });

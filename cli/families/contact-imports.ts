@@ -105,5 +105,5 @@ export const contactImports = withRest({
   list: listOf('listContactImports', { columns: [...columns, ...wide(...passedOver)] }),
   get: detailOf('getContactImport', { fields: [...columns, ...passedOver] }),
   actions: [create],
-  elsewhere: ['getContactImportFailures'],
+  elsewhere: { getContactImportFailures: true },
 });

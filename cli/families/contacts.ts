@@ -52,7 +52,7 @@ export const contacts = withRest({
     }),
     actionOf('deleteContact', { done: 'Erased' }),
   ],
-  elsewhere: ['listContactActivity'],
+  elsewhere: { listContactActivity: true },
 });
 
 export const contactActivity = {

@@ -133,7 +133,7 @@ export const emails = withRest({
     actionOf('cancelEmail', { done: 'Canceled', only: SCHEDULED }),
     actionOf('diagnoseEmail', { tell: diagnosisInWords }),
   ],
-  elsewhere: ['listEmailEvents', 'listEmailAttempts'],
+  elsewhere: { listEmailEvents: true, listEmailAttempts: true },
 });
 
 type Attempt = ItemOf<'listEmailAttempts'>;

@@ -209,7 +209,7 @@ export interface Family {
   /** What its screens are called in the console, where command and verb do not say it. */
   screens?: { list?: string; report?: string };
   /** Operations of its part of the contract that another family declares. */
-  elsewhere?: readonly OperationId[];
+  elsewhere?: Readonly<Partial<Record<Doable, true>>>;
   /** What the command does where no verb is typed, beside a report. */
   isUsual?: 'list';
   list?: List;
@@ -252,7 +252,19 @@ export function listOf<Id extends ListOperation>(
   },
 ): List {
   const { command, summary, description, example, path, flags: filters, empty = '' } = readCommand(operation);
-  return { verb: readVerb(command, ''), summary, description, example, path, filters, empty, ...declared, operation };
+  const columns = addUndeclared(declared.columns, operation);
+  return {
+    verb: readVerb(command, ''),
+    summary,
+    description,
+    example,
+    path,
+    filters,
+    empty,
+    ...declared,
+    columns,
+    operation,
+  };
 }
 
 export function detailOf<Id extends OperationId>(
@@ -262,8 +274,19 @@ export function detailOf<Id extends OperationId>(
   },
 ): Detail & { operation: Id } {
   const { command, summary, description, example, path } = readCommand(operation);
-  return { verb: readVerb(command, command), summary, description, example, path, ...declared, operation };
+  // With a verb of its own it shows a part of what is answered.
+  const fields = declared.verb === undefined ? addUndeclared(declared.fields, operation) : declared.fields;
+  return { verb: readVerb(command, command), summary, description, example, path, ...declared, fields, operation };
 }
+
+/** Adds the fields of the contract that no column shows: they are shown where they are named. */
+function addUndeclared<Item>(declared: readonly Field<Item>[], operation: OperationId): Field<Item>[] {
+  const shown = new Set<string>(declared.map(({ name }) => name.split('.')[0] ?? ''));
+  const names = readCommand(operation).fields.filter((name) => !shown.has(name)) as NameIn<Item>[];
+  return [...declared, ...asked<Item>(...names.map((name) => ({ name, label: labelField(name) })))];
+}
+
+const labelField = (name: string): string => name.slice(0, 1).toUpperCase() + name.slice(1).replaceAll('_', ' ');
 
 export const partsOf = <Item, Part extends object>(declared: {
   label: string;
@@ -365,9 +388,9 @@ function nameRemoved(parameter: string, reading: OperationId | undefined): Namin
  * are not declared by hand: such an operation needs no code here.
  */
 export function withRest<Given extends Family>(family: Given): Given {
-  const { command: called, list, get, report, actions = [], elsewhere = [] } = family;
+  const { command: called, list, get, report, actions = [], elsewhere = {} } = family;
   const declared = [list, get, report, ...actions].flatMap((one) => (one ? [one] : []));
-  const known = new Set<string>([...elsewhere, ...declared.map(({ operation }) => operation)]);
+  const known = new Set<string>([...Object.keys(elsewhere), ...declared.map(({ operation }) => operation)]);
   const verbs = new Set(declared.map(({ verb }) => verb));
   const tag = declared[0] && readCommand(declared[0].operation).tag;
   const rest = Object.entries(commands).filter(

@@ -79,7 +79,7 @@ export const findings = withRest({
     columns: findingColumns,
     tell: ({ findings: all }) => (all.length === 0 ? NOTHING : ''),
   }),
-  elsewhere: ['getOperatorFindings', 'examineInstallation'],
+  elsewhere: { getOperatorFindings: true, examineInstallation: true },
 });
 
 function toldOf(checks: readonly Check[], count: number): string {

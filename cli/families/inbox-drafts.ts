@@ -54,5 +54,5 @@ export const inboxDrafts = withRest({
     }),
     actionOf('deleteInboxDraft', { done: 'Deleted' }),
   ],
-  elsewhere: ['replyToInboxEmail', 'forwardInboxEmail'],
+  elsewhere: { replyToInboxEmail: true, forwardInboxEmail: true },
 });

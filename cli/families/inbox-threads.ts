@@ -72,7 +72,7 @@ export const inboxThreads = withRest({
     actionOf('removeInboxThreadLabel', { tell: tellLabels }),
     actionOf('deleteInboxThread', { done: 'Deleted' }),
   ],
-  elsewhere: ['searchInboxThreads', 'listInboxThreadEmails', 'getInboxThreadEmail'],
+  elsewhere: { searchInboxThreads: true, listInboxThreadEmails: true, getInboxThreadEmail: true },
 });
 
 export const inboxSearch = {

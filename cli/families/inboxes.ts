@@ -85,7 +85,7 @@ export const inboxes = withRest({
     }),
     actionOf('updateInboxAgent', { done: 'Changed' }),
   ],
-  elsewhere: ['listInboxChannels'],
+  elsewhere: { listInboxChannels: true },
 });
 
 export const inboxChannels = {

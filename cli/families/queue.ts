@@ -175,7 +175,7 @@ export const queue = withRest({
     }),
     drop,
   ],
-  elsewhere: ['listQueueHolds', 'releaseQueueHold'],
+  elsewhere: { listQueueHolds: true, releaseQueueHold: true },
 });
 
 export const queueHolds = {

@@ -79,7 +79,7 @@ export const receivedEmails = withRest({
     ],
   }),
   actions: [actionOf('deleteReceivedEmail', { done: 'Removed' })],
-  elsewhere: ['listReceivedAttachments', 'getReceivedAttachment'],
+  elsewhere: { listReceivedAttachments: true, getReceivedAttachment: true },
 });
 
 type Attachment = ItemOf<'listReceivedAttachments'> | AnswerOf<'getReceivedAttachment'>;

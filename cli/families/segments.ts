@@ -45,7 +45,7 @@ export const segments = withRest({
           : `${grouped(contacts)} contacts match; nothing was kept.`,
     }),
   ],
-  elsewhere: ['listSegmentContacts'],
+  elsewhere: { listSegmentContacts: true },
 });
 
 export const segmentContacts = {

@@ -62,7 +62,7 @@ export const teams = withRest({
       isShown: true,
     }),
   ],
-  elsewhere: ['listTeams', 'createTeam', 'switchTeam'],
+  elsewhere: { listTeams: true, createTeam: true, switchTeam: true },
 });
 
 /** The teams of a person, of which their session works in one. */

@@ -163,13 +163,13 @@ export const webhooks = withRest({
     rotateSecret,
     triggerSample,
   ],
-  elsewhere: [
-    'listWebhookEvents',
-    'getWebhookEvent',
-    'listWebhookAttempts',
-    'replayWebhookEvent',
-    'listParkedWebhookEvents',
-  ],
+  elsewhere: {
+    listWebhookEvents: true,
+    getWebhookEvent: true,
+    listWebhookAttempts: true,
+    replayWebhookEvent: true,
+    listParkedWebhookEvents: true,
+  },
 });
 
 /** Parked is what waits for a replay; the API says of it how far it had come, the console that it is parked. */

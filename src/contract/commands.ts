@@ -124,6 +124,8 @@ export interface CommandText {
   also?: readonly CommandText[];
   /** The text where a list has nothing. */
   empty?: string;
+  /** The fields of the answer, or of each item of a list. */
+  fields: readonly string[];
   /** The part of the contract that it belongs to. */
   tag: string;
   /** The operation that reads the item which this one changes, or removes. */
@@ -188,9 +190,9 @@ function describeCommand(
   source: CommandOverride,
 ): CommandText {
   const { command, key, description, clears, destroys, sets, done, also } = source;
-  const [response] = Object.values(entry.operation.responses);
-  const answer = response && resolveRef<ResponseObject>(document, response).description;
-  const plural = /^One page of (.+)\.$/.exec(answer ?? '')?.[1];
+  const [given] = Object.values(entry.operation.responses);
+  const response = given && resolveRef<ResponseObject>(document, given);
+  const plural = /^One page of (.+)\.$/.exec(response?.description ?? '')?.[1];
   const path = describePath(entry, source);
   const flags = describeFlags(document, entry, source);
   const readers = entries.filter(
@@ -215,10 +217,19 @@ function describeCommand(
     ...(done !== undefined && { done }),
     ...(also && { also: also.map((its) => describeNarrow(describeCommand(document, entries, entry, its), its)) }),
     ...(plural !== undefined && { empty: `There are no ${plural} yet.` }),
+    fields: listFields(document, response, /^(?:list|search)/.test(entry.operationId)),
     tag: entry.operation.tags[0] ?? '',
     ...(reader && changes && { current: reader }),
     ...(destroys !== undefined && removed && { removed: removed.operationId as OperationId }),
   };
+}
+
+function listFields(document: OpenApiDocument, response: ResponseObject | undefined, isList: boolean): string[] {
+  const schema = response?.content?.['application/json']?.schema;
+  const { properties = {} } = schema ? resolveRef<Schema>(document, schema) : {};
+  const items = properties['data'] && resolveRef<Schema>(document, properties['data']).items;
+  const names = items && isList ? resolveRef<Schema>(document, items).properties : properties;
+  return Object.keys(names ?? {}).filter((name) => name !== 'object');
 }
 
 /** A further command has the flags that are its words, all of which it needs. */
@@ -378,7 +389,7 @@ function nameValue(field: string, { format }: Schema, { flag = 'id', isJson, isN
   const known = VALUES[field];
   if (known !== undefined) return `<${known}>`;
   if (hasChoices) return `<${kebab(field)}>`;
-  if (format === 'uuid' || field.endsWith('_id')) return `<${flag}>`;
+  if (format === 'uuid' || /(?:^|_)id$/.test(field)) return `<${flag}>`;
   if (format === 'date-time' || /_(?:at|date|in|until)$/.test(field)) return '<time>';
   return NAMES_ITSELF.includes(field) ? `<${kebab(field)}>` : '<text>';
 }
@@ -464,9 +475,20 @@ const quote = (word: string): string => (/^[\w@%+=:,./*-]+$/.test(word) ? word :
 
 const kebab = (name: string): string => name.replaceAll('_', '-').toLowerCase();
 
-/** The first sentence, or its first half before a semicolon, as help has it: without capital, stop and Markdown. */
+/**
+ * Returns the first sentence as help has it: without a capital, a stop and Markdown, and without what only JSON can say. Of a
+ * long one the half before its semicolon is enough.
+ */
 function firstSentence(text: string): string {
-  const plain = text.trim().replaceAll(/\s+/g, ' ').replaceAll('`', '');
-  const [sentence = plain] = plain.split(/(?<=[^.])(?:\.|;)(?=\s|$)/, 1);
+  const plain = text
+    .trim()
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/`([^`]*)`/g, (_, code: string) => (/^[\w:]+(?: [\w:]+)+$/.test(code) ? `'${code}'` : code));
+  const [whole = plain] = plain.split(/(?<=[^.])\.(?=\s|$)/, 1);
+  const [half = whole] = whole.split(/; /, 1);
+  const sentence = (whole.length > HELP_CHARS_MAX ? half : whole).replace(/(?:; null |,? or null(?= |$)).*$/, '');
   return /^[A-Z][a-z]*\b/.test(sentence) ? sentence.slice(0, 1).toLowerCase() + sentence.slice(1) : sentence;
 }
+
+/** About what stands on one line behind an option. */
+const HELP_CHARS_MAX = 110;

@@ -41,7 +41,7 @@ describe('the commands of the contract', () => {
 
   it('an operation that no family declares is added to the family that is called as it is', () => {
     const { actions: _, ...rest } = exported.topics as exported.Family;
-    const { actions = [] } = withRest(rest);
+    const { actions = [] }: exported.Family = withRest(rest);
     expect(actions.map(({ operation, verb }) => [operation, verb])).toEqual([
       ['createTopic', 'create'],
       ['updateTopic', 'update'],
@@ -63,7 +63,7 @@ describe('a command that is made of an operation', () => {
     });
     expect(flags).toEqual({
       name: { value: '<name>', says: 'what people call it', isRequired: true, isWord: true },
-      colour: { value: '<colour>', says: 'the colour of it', choices: ['red', 'blue'] },
+      colour: { value: '<colour>', says: 'the colour of it; none unless said otherwise', choices: ['red', 'blue'] },
       size: { value: '<n>', says: 'how large it is', isNumber: true, isClearable: true },
       tags: { value: '<text>', says: 'tags', isRepeatable: true },
     });

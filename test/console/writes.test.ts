@@ -257,7 +257,7 @@ describe('what the console writes', () => {
     await seat.sees('Created  ');
     const [rule] = (await ask('/inbound-rules')).data;
     expect(rule).toMatchObject({ action: 'forward', forward_to: ['office@example.org', 'desk@example.org'] });
-    await go('update', 'that matches: webhook_only, forward or drop');
+    await go('update', 'webhook_only, forward or drop');
     await fill('drop', '');
     await seat.press('Enter');
     await seat.sees('Changed  ');
