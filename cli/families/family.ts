@@ -1,9 +1,11 @@
 import { loadCommands, type CommandText } from '../../src/contract/index.ts';
 import type { Advices, AnswerOf, Lookup, Naming, OperationId } from '../client/index.ts';
 import type { Flag, Key } from './flag.ts';
+import type { ItemOf, ListOperation } from './list-operation.ts';
 import { NAMED } from './named.ts';
 
 export type { Flag, Key, Syntax } from './flag.ts';
+export type { ItemOf, ListOperation } from './list-operation.ts';
 
 /** What a value says about the state of things; a reader of each kind shows it in its own way, and never by colour alone. */
 export type Tone = 'plain' | 'good' | 'attention' | 'bad';
@@ -217,12 +219,6 @@ export interface Family {
   report?: Report;
   actions?: readonly Action[];
 }
-
-export type ListOperation = {
-  [Id in OperationId]: AnswerOf<Id> extends { object: 'list'; data: { id: string }[] } ? Id : never;
-}[OperationId];
-
-export type ItemOf<Id extends OperationId> = AnswerOf<Id> extends { data?: (infer Item)[] } ? Item : never;
 
 const commands = loadCommands();
 

@@ -1,4 +1,4 @@
-import type { Commands, CommandKey, CommandSource, FlagSource } from './commands.ts';
+import type { Commands, CommandKey, CommandSource, FlagSource } from './command-text.ts';
 
 /** The parts of an OpenAPI 3.1 document that this program reads; what it never looks at is left out. */
 export interface OpenApiDocument {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { takeCommands } from './commands.ts';
+import { takeCommands } from './describe-commands.ts';
 import { methods, type OpenApiDocument, type PathItem } from './document.ts';
 import {
   addJsonContent,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { addClientCommands } from '../../cli/index.ts';
 import * as exported from '../../cli/families/index.ts';
 import { withRest } from '../../cli/families/family.ts';
-import { takeCommands } from '../../src/contract/commands.ts';
+import { takeCommands } from '../../src/contract/describe-commands.ts';
 import { listOperations, loadCommands, loadContract, type OpenApiDocument } from '../../src/contract/index.ts';
 
 const program = new Command('rasket').exitOverride();
