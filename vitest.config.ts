@@ -26,7 +26,7 @@ const withoutDatabase = [
   'test/flow/bill-month.test.ts',
   'test/flow/deliver-{back-off,dot,envelope,model,pool,relay,resolver,route,shares,simulator,slots,tls}.test.ts',
   'test/platform/{guarded-fetch,inspector,object-blobs,object-store,post-pool,resolver-records}.test.ts',
-  'test/cli/{advice,automations-watch,broadcasts-watch,config-check,confirm,dns,domain-claims,events-file,exit-codes,explain,families,kept-keys,lists,names,one-line,output,parity,profiles,qr-lines,shells,typed-words,webhook-health,webhooks-replay}.test.ts',
+  'test/cli/{advice,automations-watch,broadcasts-watch,commands,config-check,confirm,dns,domain-claims,events-file,exit-codes,explain,families,kept-keys,lists,names,one-line,output,profiles,qr-lines,shells,typed-words,webhook-health,webhooks-replay}.test.ts',
 ];
 // What would be the same whatever the database behind it: what is said at a terminal; what is refused before a statement runs;
 // bytes on HTTP, SMTP and DNS. A file may stand here when files of onBoth run the statements it causes on both.

@@ -58,14 +58,20 @@ const withCommander: Plugin = {
   },
 };
 
-/** Where the operations are found is known by now. */
-const withRoutes: Plugin = {
-  name: 'with-routes',
+/** Where the operations are found is known by now, and so are their commands. */
+const withOperations: Plugin = {
+  name: 'with-operations',
   setup({ onLoad }) {
     onLoad({ filter: /\/src\/contract\/routes\.ts$/ }, async () => {
       // Only here: a build of something else has no contract.
       const { loadRoutes } = await import('../src/contract/index.ts');
       return { contents: `const routes = ${JSON.stringify(loadRoutes())};\nexport const loadRoutes = () => routes;` };
+    });
+    onLoad({ filter: /\/src\/contract\/commands\.ts$/ }, async () => {
+      const { loadCommands } = await import('../src/contract/index.ts');
+      // A text is read several times as fast as so many object literals.
+      const text = JSON.stringify(JSON.stringify(loadCommands()));
+      return { contents: `const commands = JSON.parse(${text});\nexport const loadCommands = () => commands;` };
     });
   },
 };
@@ -90,4 +96,4 @@ export const builtins: Plugin = {
   },
 };
 
-export const PLUGINS: readonly Plugin[] = [withoutLoaders, withCommander, withRoutes, builtins];
+export const PLUGINS: readonly Plugin[] = [withoutLoaders, withCommander, withOperations, builtins];

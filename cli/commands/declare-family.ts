@@ -6,7 +6,7 @@ import type { ListOptions } from './run-list.ts';
 import type { Session } from './session.ts';
 import { collect, nameFields } from './command-options.ts';
 import { isReading, sayNames } from '../families/named.ts';
-import { optionOf, type Flag, type Key } from '../families/flag.ts';
+import { explainFlag, optionOf, type Flag, type Key } from '../families/flag.ts';
 import { eventTypesHelp, typeIn, typesIn } from '../input/event-types.ts';
 
 /** What of a family its page cannot say: commands of their own, and what some of its actions do beside the one call. */
@@ -186,7 +186,7 @@ export function addFlags(command: Command, flags: Readonly<Record<string, Flag>>
     if (isWord)
       command.argument(
         takenBy(flag),
-        flag.orStdin ? `${flag.says}, or - for standard input` : flag.says,
+        flag.orStdin ? `${flag.says}, or - for standard input` : explainFlag(flag),
         parserOf(flag),
       );
     else addOption(command, optionOf(field, flag), flag);
@@ -200,7 +200,7 @@ function addOption(command: Command, name: string, flag: Flag): void {
   const { isRepeatable, isRequired, isBoolean, no, clear, fromFile, orElse, syntax, preset } = flag;
   const option = command.createOption(
     isBoolean ? `--${name}` : `--${name} ${takenBy(flag)}`,
-    isRepeatable ? `${flag.says}; repeatable` : flag.says,
+    isRepeatable ? `${explainFlag(flag)}; repeatable` : explainFlag(flag),
   );
   const parse = parserOf(flag);
   // By its parser a line that is typed again knows that it is repeated.

@@ -1,7 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
-import { actionOf, detailOf, listOf, type Family, type ItemOf, type Key, type Tone } from './family.ts';
-
-const APPROVAL: Key = { word: 'approval', says: 'its id, as approvals list shows it' };
+import { actionOf, detailOf, listOf, withRest, type ItemOf, type Tone } from './family.ts';
 
 type Summary = ItemOf<'listApprovals'>;
 type Content = NonNullable<AnswerOf<'getApproval'>['content']>;
@@ -72,22 +70,11 @@ function contentText({ messages, sender, audience, changes }: Content): string |
   return parts.length === 0 ? null : parts.join('\n\n');
 }
 
-export const approvals = {
+export const approvals = withRest({
   command: 'approvals',
   summary: 'what apps want to do, until a person has approved it',
   noun: 'an approval',
   list: listOf('listApprovals', {
-    summary: 'list what apps asked for, newest first',
-    description:
-      'Shows what apps may only do once a person has approved it, and what became of it. Which of its calls an app has to ask for is a limit of its grant.',
-    example: 'approvals list --status pending',
-    filters: {
-      status: {
-        value: '<status>',
-        says: 'pending, running, done, failed, rejected or expired',
-        choices: ['pending', 'running', 'done', 'failed', 'rejected', 'expired'],
-      },
-    },
     columns: [
       ...columns,
       { name: 'expires_at', label: 'Until', kind: 'time', shown: 'wide' },
@@ -99,9 +86,6 @@ export const approvals = {
     empty: 'No app has asked for anything.',
   }),
   get: detailOf('getApproval', {
-    summary: 'show a call of an app, everything that it would send or change, and its result',
-    example: 'approvals get 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91',
-    path: { approval_id: APPROVAL },
     fields: [
       ...columns,
       { name: 'operation_id', label: 'Operation' },
@@ -122,37 +106,16 @@ export const approvals = {
         value: ({ files }) =>
           files.map(({ url, bytes, sha256 }) => `${url} (${bytes} bytes, SHA-256 ${sha256})`).join(', '),
       },
-      {
-        name: 'content',
-        label: 'Content',
-        kind: 'body',
-        value: ({ content }) => content && contentText(content),
-      },
+      { name: 'content', label: 'Content', kind: 'body', value: ({ content }) => content && contentText(content) },
       { name: 'call', label: 'Call', kind: 'body', value: ({ call }) => JSON.stringify(call, null, 2) },
     ],
   }),
   actions: [
     actionOf('approveCall', {
-      verb: 'approve',
-      key: 'a',
-      summary: 'have a call made that an app has asked for',
-      description:
-        'The call is made once, for the app and with its rights, and what came of it is shown. Look at it first.',
-      example: 'approvals approve 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91',
-      path: { approval_id: APPROVAL },
       only: ONLY,
       tell: ({ status, summary, error }) =>
         status === 'failed' ? `${summary}: failed, ${error?.message}` : `${summary}: ${status}.`,
     }),
-    actionOf('rejectCall', {
-      verb: 'reject',
-      key: 'n',
-      summary: 'never have a call made that an app has asked for',
-      example: "approvals reject 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91 --reason 'not before Monday'",
-      path: { approval_id: APPROVAL },
-      flags: { reason: { value: '<text>', says: 'why, for the app' } },
-      only: ONLY,
-      tell: ({ summary }) => `${summary}: rejected.`,
-    }),
+    actionOf('rejectCall', { only: ONLY, tell: ({ summary }) => `${summary}: rejected.` }),
   ],
-} satisfies Family;
+});

@@ -1,5 +1,5 @@
 import type { Field, ItemOf } from './family.ts';
-import { listOf, wide, type Family } from './family.ts';
+import { listOf, wide, withRest, type Family } from './family.ts';
 import { inWords } from './field-value.ts';
 
 type Entry = ItemOf<'listAudit'> | ItemOf<'listOperatorAudit'>;
@@ -24,18 +24,14 @@ const columns: readonly Field<Entry>[] = [
   { name: 'details', label: 'Details', kind: 'long', words: ({ details }) => detailsInWords(details ?? {}) },
 ];
 
-export const audit = {
+export const audit = withRest({
   command: 'audit',
   summary: 'who changed what, when and from where',
   noun: 'an entry',
   isUsual: 'list',
-  list: listOf('listAudit', {
-    summary: 'list privileged changes of your team, newest first',
-    example: 'audit',
-    columns,
-    empty: 'Nothing has been changed.',
-  }),
-} satisfies Family;
+  list: listOf('listAudit', { columns, empty: 'Nothing has been changed.' }),
+  elsewhere: { listOperatorAudit: true },
+});
 
 export const operatorAudit = {
   command: 'audit',
@@ -43,12 +39,5 @@ export const operatorAudit = {
   isOperators: true,
   screens: { list: 'operator-audit' },
   noun: 'an entry',
-  list: listOf('listOperatorAudit', {
-    verb: 'all',
-    summary:
-      'list privileged changes of the whole installation, as root on the machine or with the token of an operator',
-    example: 'audit all',
-    columns,
-    empty: 'Nothing has been changed.',
-  }),
+  list: listOf('listOperatorAudit', { columns, empty: 'Nothing has been changed.' }),
 } satisfies Family;

@@ -7,10 +7,10 @@ import {
   partsOf,
   reportOf,
   wide,
+  withRest,
   type Family,
   type Field,
   type ItemOf,
-  type Key,
 } from './family.ts';
 
 type Plan = AnswerOf<'listBillingPlans'>['data'][number];
@@ -20,8 +20,6 @@ type InvoiceLine = AnswerOf<'getInvoice'>['lines'][number];
 /** As a person reads it. */
 const price = (cents: number): string => `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`;
 const priced = (cents: number, currency: string): string => `${price(cents)} ${currency}`;
-
-const planFlag = { value: '<plan>', says: 'the code of the plan', isWord: true, isRequired: true } as const;
 
 const overageOf = ({ overage_per_1000_cents: cents, overage_emails: most }: Plan): string =>
   cents === null ? 'refused' : `${price(cents)} for 1,000, at most ${most}`;
@@ -36,13 +34,11 @@ const planColumns: readonly Field<Plan>[] = [
   { name: 'overage_emails', label: 'At most beyond', kind: 'number', shown: 'wide' },
 ];
 
-export const billing = {
+export const billing = withRest({
   command: 'billing',
   summary: 'what your plan costs, and the invoices of your team',
   noun: 'a plan',
   get: detailOf('getBilling', {
-    summary: 'show your plan and what it costs',
-    example: 'billing get',
     fields: [
       { name: 'plan', label: 'Plan', value: ({ plan }) => `${plan.name} (${plan.code})` },
       {
@@ -71,51 +67,22 @@ export const billing = {
   }),
   actions: [
     actionOf('changeBillingPlan', {
-      verb: 'change',
-      key: 'c',
-      summary: 'give your team another plan',
-      description:
-        'For an owner, where the operator lets owners do so. The month is charged by the days of each plan; a smaller plan may remove older content.',
-      example: 'billing change pro',
-      flags: { plan: planFlag },
       tell: ({ plan, currency }) =>
         `The plan is ${plan.name} now, at ${priced(plan.monthly_price_cents, currency)} a month.`,
     }),
-    actionOf('createBillingCheckout', {
-      verb: 'checkout',
-      key: 'p',
-      summary: 'pay for a plan at the payment provider',
-      example: 'billing checkout pro',
-      flags: { plan: planFlag },
-      tell: ({ url }) => `Pay at ${url}`,
-      copy: ({ url }) => url,
-    }),
-    actionOf('createBillingPortal', {
-      verb: 'portal',
-      key: 'o',
-      summary: 'look after how you pay, at the payment provider',
-      example: 'billing portal',
-      tell: ({ url }) => `Look after it at ${url}`,
-      copy: ({ url }) => url,
-    }),
+    actionOf('createBillingCheckout', { tell: ({ url }) => `Pay at ${url}`, copy: ({ url }) => url }),
+    actionOf('createBillingPortal', { tell: ({ url }) => `Look after it at ${url}`, copy: ({ url }) => url }),
   ],
-} satisfies Family;
+  elsewhere: { listBillingPlans: true, listInvoices: true, getInvoice: true },
+});
 
 export const billingPlans = {
   command: 'billing',
   summary: 'the plans of this installation, and what they cost',
   noun: 'a plan on offer',
   screens: { report: 'plans' },
-  report: reportOf('listBillingPlans', {
-    verb: 'plans',
-    summary: 'list the plans of this installation, and what they cost',
-    example: 'billing plans',
-    rows: ({ data }): readonly Plan[] => data,
-    columns: planColumns,
-  }),
+  report: reportOf('listBillingPlans', { rows: ({ data }): readonly Plan[] => data, columns: planColumns }),
 } satisfies Family;
-
-const INVOICE: Key = { word: 'invoice', says: 'the id in the list of invoices' };
 
 const id: Field<Invoice> = { name: 'id', label: 'Id', kind: 'id' };
 const number: Field<Invoice> = { name: 'number', label: 'Number', kind: 'name' };
@@ -142,17 +109,10 @@ export const invoices = {
   noun: 'an invoice',
   screens: { list: 'invoices' },
   list: listOf('listInvoices', {
-    verb: 'invoices',
-    summary: 'list invoices, newest first',
-    example: 'billing invoices',
     columns: [id, number, month, total, issued, ...wide(currency, ...more)],
     empty: 'There are no invoices; a month that costs nothing has none.',
   }),
   get: detailOf('getInvoice', {
-    verb: 'invoice',
-    summary: 'show an invoice with its lines',
-    example: 'billing invoice 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91',
-    path: { invoice_id: INVOICE },
     fields: [
       id,
       number,

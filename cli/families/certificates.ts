@@ -1,6 +1,6 @@
 import type { AnswerOf } from '../client/index.ts';
 import type { Field, Tone } from './family.ts';
-import { actionOf, asked, reportOf, wide, type Family } from './family.ts';
+import { actionOf, asked, reportOf, wide, withRest } from './family.ts';
 import { grouped } from './field-value.ts';
 
 type Certificate = AnswerOf<'listCertificates'>['certificates'][number];
@@ -33,18 +33,13 @@ const SOURCES: Record<AnswerOf<'listCertificates'>['source'], string> = {
   none: 'No authority is asked (acme.directory): the certificate is self-signed.',
 };
 
-export const certificates = {
+export const certificates = withRest({
   command: 'tls',
   summary: 'the certificates of the ports: how they stand, and renew them',
   isOperators: true,
   screens: { report: 'certificates' },
   noun: 'a certificate',
   report: reportOf('listCertificates', {
-    verb: 'status',
-    summary: 'show the certificates, until when they last and when they are renewed',
-    description:
-      'Shows what the authority of the settings issued or is to issue, why the last try failed, and when the next one is. All `tls` commands need the token of an operator, or root on the machine of the server.',
-    example: 'tls status',
     rows: ({ certificates: all }) => all,
     columns,
     given: ({ name }) => ({ name }),
@@ -58,19 +53,9 @@ export const certificates = {
   }),
   actions: [
     actionOf('renewCertificates', {
-      verb: 'renew',
-      key: 'w',
-      summary: 'renew certificates before their time',
-      description:
-        'Has the authority asked for a certificate within a minute, or for all. The key stays unless --new-key is given; then a TLSA record that pins it has to follow.',
-      example: 'tls renew mail.example.com',
-      flags: {
-        name: { value: '[host]', isWord: true, says: 'only the certificate of this name' },
-        new_key: { says: 'with a new key', isBoolean: true },
-      },
       tell: ({ certificates: count }) =>
         `${grouped(count)} ${count === 1 ? 'certificate is' : 'certificates are'} asked for within a minute.`,
       hint: () => ({ words: 'See what came of it with', command: ['listCertificates'] }),
     }),
   ],
-} satisfies Family;
+});

@@ -1,18 +1,6 @@
 import type { AnswerOf } from '../client/index.ts';
 import { groupedIn } from './field-value.ts';
-import {
-  detailOf,
-  listOf,
-  wide,
-  type Action,
-  type Family,
-  type Field,
-  type ItemOf,
-  type Key,
-  type Tone,
-} from './family.ts';
-
-const IMPORT: Key = { word: 'import', says: 'the id of the import' };
+import { detailOf, listOf, wide, withRest, type Action, type Field, type ItemOf, type Tone } from './family.ts';
 
 type Import = ItemOf<'listContactImports'> | AnswerOf<'getContactImport'>;
 
@@ -102,13 +90,7 @@ const create: Action = {
     },
     upsert: { says: 'update who is a contact already, instead of leaving them alone', isBoolean: true },
     segments: { flag: 'segment', value: '<id>', says: 'add them to this segment', isRepeatable: true },
-    topics: {
-      flag: 'topic',
-      value: '<choice>',
-      says: 'ID=opt_in or ID=opt_out',
-      isRepeatable: true,
-      syntax: 'topic',
-    },
+    topics: { flag: 'topic', value: '<choice>', says: 'ID=opt_in or ID=opt_out', isRepeatable: true, syntax: 'topic' },
     start_automations: {
       says: 'begin the automations that start at what its rows do, as the API would',
       isBoolean: true,
@@ -116,30 +98,12 @@ const create: Action = {
   },
 };
 
-export const contactImports = {
+export const contactImports = withRest({
   command: 'contacts',
   summary: 'files of contacts that were imported',
   noun: 'an import',
-  list: listOf('listContactImports', {
-    verb: 'imports',
-    summary: 'list imports, newest first',
-    example: 'contacts imports --status failed',
-    filters: {
-      status: {
-        value: '<status>',
-        says: 'only those queued, in_progress, completed or failed',
-        choices: Object.keys(TONES),
-      },
-    },
-    columns: [...columns, ...wide(...passedOver)],
-    empty: 'There are no imports yet.',
-  }),
-  get: detailOf('getContactImport', {
-    verb: 'import-status',
-    summary: 'show how far an import is',
-    example: 'contacts import-status 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e40',
-    path: { import_id: IMPORT },
-    fields: [...columns, ...passedOver],
-  }),
+  list: listOf('listContactImports', { columns: [...columns, ...wide(...passedOver)] }),
+  get: detailOf('getContactImport', { fields: [...columns, ...passedOver] }),
   actions: [create],
-} satisfies Family;
+  elsewhere: { getContactImportFailures: true },
+});

@@ -1,7 +1,6 @@
 import type { DomainClaim } from '../../src/contract/index.ts';
 import type { Advices } from '../client/index.ts';
 import { actionOf, detailOf, type Family, type Tone } from './family.ts';
-import { DOMAIN, RETURN_PATH } from './domains.ts';
 
 const BLOCKS: Record<NonNullable<DomainClaim['blocked_reason']>, string> = {
   grace_period: 'its owner verified it less than 72 hours ago',
@@ -47,41 +46,12 @@ const told = {
   isShown: true,
 } as const;
 
-const verifyClaim = actionOf('verifyDomainClaim', {
-  verb: 'claim-verify',
-  key: 'm',
-  summary: 'check a claim’s TXT record now',
-  description:
-    'Looks the TXT record up now and moves the domain to your team if nothing blocks it; once a minute for each domain. An open claim is also checked every hour.',
-  example: 'domains claim-verify mail.example.com',
-  path: { domain_id: DOMAIN },
-  ...told,
-});
+const verifyClaim = actionOf('verifyDomainClaim', { ...told });
 
-const claim = actionOf('claimDomain', {
-  verb: 'claim',
-  key: 'a',
-  summary: 'take over a domain that another team has verified',
-  description:
-    'Prints the TXT record that shows that the domain is yours. Run again while the claim is open, it prints the same one. The domain moves once the record is seen (domains claim-verify, or the hourly check) and its owner neither verified it within 72 hours, nor has sent from it within 24 hours, nor has mail scheduled from it. Then publish your own records within 72 hours: domains configure.',
-  example: 'domains claim mail.example.com',
-  flags: {
-    name: { value: '<name>', says: 'the very name that the other team has verified', isWord: true, isRequired: true },
-    region: { value: '<region>', says: 'where its mail will leave from' },
-    custom_return_path: RETURN_PATH,
-  },
-  ...told,
-});
+const claim = actionOf('claimDomain', { ...told });
 
 /** Beside the detail, for who has the domain before them. */
-const claimStatus = actionOf('getDomainClaim', {
-  verb: 'claim-status',
-  key: 'i',
-  summary: 'show how far a claim has come',
-  example: 'domains claim-status mail.example.com',
-  path: { domain_id: DOMAIN },
-  ...told,
-});
+const claimStatus = actionOf('getDomainClaim', { ...told });
 
 /** Claims are of domains, and are spoken of with them. */
 export const domainClaims = {
@@ -89,11 +59,6 @@ export const domainClaims = {
   summary: 'take over a domain that another team has verified',
   noun: 'a claim',
   get: detailOf('getDomainClaim', {
-    verb: 'claim-status',
-    summary: 'show how far a claim has come',
-    description: 'Shows the latest claim of a domain, without looking anything up.',
-    example: 'domains claim-status mail.example.com',
-    path: { domain_id: DOMAIN },
     // What is to be published stands last and whole, so that it can be copied.
     fields: [
       { name: 'id', label: 'Claim', kind: 'id' },

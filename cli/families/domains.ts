@@ -5,11 +5,10 @@ import {
   currentIn,
   detailOf,
   listOf,
-  nameIn,
   partsOf,
   seenIn,
   wide,
-  type Family,
+  withRest,
   type Field,
   type Flag,
   type ItemOf,
@@ -101,59 +100,13 @@ export const RETURN_PATH: Flag = {
   says: 'the label of the records to which bounces come back (default: send)',
 };
 
-const SWITCH = ['enabled', 'disabled'];
-
-/** The same when it is registered and later. */
-const settings = {
-  open_tracking: { says: 'count opens', no: 'do not count opens', isBoolean: true },
-  click_tracking: { says: 'count clicks', no: 'do not count clicks', isBoolean: true },
-  tracking_subdomain: { value: '<label>', says: 'the label under which tracked links are served' },
-  tls: {
-    value: '<mode>',
-    says: 'opportunistic, or enforced: no delivery to a server without TLS, whatever its certificate',
-    choices: ['opportunistic', 'enforced'],
-  },
-  tls_verify: {
-    says: 'with enforced: only to servers whose certificate is valid for their name',
-    no: 'with enforced: any certificate will do',
-    isBoolean: true,
-  },
-  'capabilities.sending': { flag: 'sending', value: '<state>', says: 'enabled or disabled', choices: SWITCH },
-  'capabilities.receiving': { flag: 'receiving', value: '<state>', says: 'enabled or disabled', choices: SWITCH },
-} as const satisfies Readonly<Record<string, Flag>>;
-
-/** What most do without at first. */
-const laterSettings = Object.fromEntries(
-  Object.entries(settings).map(([field, flag]) => [field, { ...flag, isMore: true }]),
-) as Record<keyof typeof settings, Flag>;
-
 const regenerate = actionOf('regenerateDkim', {
-  verb: 'regenerate',
-  key: 'e',
-  summary: 'replace the DKIM keys at once, for a key in wrong hands',
-  description:
-    'Takes every DKIM key of the domain out of use at once and makes new ones. Nothing is sent from it until the new record is seen; mail that waits is held. The verb rotate replaces keys without a gap.',
-  example: 'domains regenerate mail.example.com --key-bits 2048',
-  path: { domain_id: DOMAIN },
-  flags: {
-    key_bits: {
-      value: '<n>',
-      says: '2048, or 1024 where the DNS host takes no longer record',
-      isNumber: true,
-      isRequired: true,
-      preset: 2048,
-    },
-  },
   isShown: true,
   done: 'Replaced the keys of',
   hint: (changed) => ({
     words: 'Nothing is sent from it until the new DKIM record is seen. Once it is published, look it up with',
     command: ['verifyDomain', changed.name],
   }),
-  destroys: {
-    says: 'take every DKIM key of the domain out of use at once; nothing is sent from it until the new record is seen',
-    name: nameIn('getDomain', (domain) => domain.name),
-  },
 });
 
 const publishAndVerify = ({ name: domain }: { name: string }): Advice => ({
@@ -161,20 +114,14 @@ const publishAndVerify = ({ name: domain }: { name: string }): Advice => ({
   command: ['verifyDomain', domain],
 });
 
-export const domains = {
+export const domains = withRest({
   command: 'domains',
   summary: 'register and verify the domains you send from',
   noun: 'a domain',
   list: listOf('listDomains', {
-    summary: 'list domains, newest first',
-    example: 'domains list',
     columns: [id, name, status, region, created, ...wide(sending, receiving, opens, clicks)],
-    empty: 'There are no domains yet.',
   }),
   get: detailOf('getDomain', {
-    summary: 'show a domain and its DNS records',
-    example: 'domains get mail.example.com',
-    path: { domain_id: DOMAIN },
     fields: [
       { ...name, label: 'Domain' },
       id,
@@ -194,84 +141,20 @@ export const domains = {
     hint: (domain) => (domain.status === 'verified' ? undefined : publishAndVerify(domain)),
   }),
   actions: [
-    actionOf('createDomain', {
-      verb: 'create',
-      key: 'c',
-      summary: 'register a domain and print the DNS records to publish',
-      example: 'domains create mail.example.com',
-      flags: {
-        name: {
-          value: '<name>',
-          says: 'the domain name; a subdomain keeps the reputation of your main domain apart',
-          isWord: true,
-          isRequired: true,
-        },
-        region: { value: '<region>', says: 'where its mail leaves from' },
-        custom_return_path: { ...RETURN_PATH, isMore: true },
-        ...laterSettings,
-      },
-      isShown: true,
-      done: 'Registered',
-      hint: publishAndVerify,
-    }),
+    actionOf('createDomain', { isShown: true, done: 'Registered', hint: publishAndVerify }),
     actionOf('updateDomain', {
-      verb: 'update',
-      key: 'u',
-      summary: 'change a domain’s settings',
-      description:
-        'Changes the settings that are named and leaves the others as they are. Receiving is turned on with --receiving enabled.',
-      example: 'domains update mail.example.com --tls enforced --no-open-tracking',
-      path: { domain_id: DOMAIN },
-      flags: {
-        ...settings,
-        confirm_replace_mx: {
-          says: 'let the mail of the name come here although its MX delivers elsewhere today',
-          isBoolean: true,
-        },
-      },
       current: currentIn('getDomain', (domain) => ({ ...domain, capabilities: switchesOf(domain.capabilities) })),
-      done: 'Changed',
       hint: ({ id: domain }, { capabilities }) =>
         (capabilities as { receiving?: string } | undefined)?.receiving === 'enabled'
           ? { words: 'Mail comes in once its MX record is published; see it with', command: ['getDomain', domain] }
           : undefined,
     }),
-    actionOf('verifyDomain', {
-      verb: 'verify',
-      key: 'v',
-      summary: 'check the DNS records now',
-      description: 'Looks the DNS records up now and shows what was found; once a minute for each domain.',
-      example: 'domains verify mail.example.com',
-      path: { domain_id: DOMAIN },
-      done: 'Looked up the records of',
-      seen: seenIn('getDomain', tellRecords),
-    }),
-    actionOf('rotateDkim', {
-      verb: 'rotate',
-      key: 'o',
-      summary: 'replace the DKIM keys without a gap',
-      description: 'Makes new DKIM keys. The old ones sign until the new records are seen.',
-      example: 'domains rotate mail.example.com',
-      path: { domain_id: DOMAIN },
-      done: 'Publish the new records of',
-    }),
+    actionOf('verifyDomain', { done: 'Looked up the records of', seen: seenIn('getDomain', tellRecords) }),
+    actionOf('rotateDkim', { done: 'Publish the new records of' }),
     regenerate,
-    actionOf('deleteDomain', {
-      verb: 'delete',
-      key: 'd',
-      summary: 'remove a domain',
-      description:
-        'Removes a domain. Sent emails are kept; scheduled mail from it fails, and keys pinned to it can no longer send.',
-      example: 'domains delete mail.example.com',
-      path: { domain_id: DOMAIN },
-      done: 'Removed',
-      destroys: {
-        says: 'remove the domain; scheduled mail from it fails, and keys pinned to it can no longer send',
-        name: nameIn('getDomain', (domain) => domain.name),
-      },
-    }),
+    actionOf('deleteDomain', { done: 'Removed' }),
   ],
-} satisfies Family;
+});
 
 /** What is checked of the recipients' servers. */
 function tlsInWords({ tls, tls_verify: isVerified }: AnswerOf<'getDomain'>): string {

@@ -1,7 +1,11 @@
-import type { Advices, AnswerOf, BodyOf, CallOf, Lookup, Naming, OperationId, QueryOf } from '../client/index.ts';
+import { loadCommands, type CommandText } from '../../src/contract/index.ts';
+import type { Advices, AnswerOf, Lookup, Naming, OperationId } from '../client/index.ts';
 import type { Flag, Key } from './flag.ts';
+import type { ItemOf, ListOperation } from './list-operation.ts';
+import { NAMED } from './named.ts';
 
 export type { Flag, Key, Syntax } from './flag.ts';
+export type { ItemOf, ListOperation } from './list-operation.ts';
 
 /** What a value says about the state of things; a reader of each kind shows it in its own way, and never by colour alone. */
 export type Tone = 'plain' | 'good' | 'attention' | 'bad';
@@ -80,7 +84,7 @@ interface Spoken {
   /** The words behind `rasket <command>`; none where the command itself is meant. */
   verb: string;
   summary: string;
-  description?: string;
+  description?: string | undefined;
   /** The words behind `rasket` of one call that works as it stands. */
   example: string;
 }
@@ -206,6 +210,8 @@ export interface Family {
   isPeoples?: true;
   /** What its screens are called in the console, where command and verb do not say it. */
   screens?: { list?: string; report?: string };
+  /** Operations of its part of the contract that another family declares. */
+  elsewhere?: Readonly<Partial<Record<Doable, true>>>;
   /** What the command does where no verb is typed, beside a report. */
   isUsual?: 'list';
   list?: List;
@@ -214,53 +220,69 @@ export interface Family {
   actions?: readonly Action[];
 }
 
-export type ListOperation = {
-  [Id in OperationId]: AnswerOf<Id> extends { object: 'list'; data: { id: string }[] } ? Id : never;
-}[OperationId];
+const commands = loadCommands();
 
-export type ItemOf<Id extends OperationId> = AnswerOf<Id> extends { data?: (infer Item)[] } ? Item : never;
+function readCommand(operation: OperationId | 'createContactImport' | 'createImage'): CommandText {
+  const command = commands[operation];
+  if (!command) throw new Error(`${operation} has no command: give it an x-cli in the contract`);
+  return command;
+}
 
-type Paging = 'limit' | 'after' | 'before';
-/** The team that a session works in is put there by the client. */
-type OwnTeam<Id extends OperationId> = Id extends 'switchTeam' ? never : 'team_id';
-type PathOf<Id extends OperationId> =
-  CallOf<Id> extends { path: infer Path } ? Exclude<keyof Path & string, OwnTeam<Id>> : never;
-type FilterOf<Id extends OperationId> = Exclude<keyof QueryOf<Id> & string, Paging>;
-/** What is read on this machine, and a header. */
-type Local = 'file' | 'permissive';
-/** Where the body is a list, it is in a file. */
-type BodyField<Id extends OperationId> = BodyOf<Id> extends readonly unknown[] ? never : keyof BodyOf<Id> & string;
+/** The words of a command after that of its family: `create` of `topics create`, and `send` of `send`, which has none. */
+function readVerb(command: string, alone: string): string {
+  const [, ...verb] = command.split(' ');
+  return verb.length === 0 ? alone : verb.join(' ');
+}
 
-/** Every parameter is declared: the compiler misses none. */
-type All<Name extends string, Names extends string, Value> = [Names] extends [never]
-  ? unknown
-  : Record<Name, Readonly<Record<Names, Value>>>;
-
-/** What is said of every verb. Where the verb is left out, it is the usual one. */
-type Saying<Usual extends string | never = never> = Omit<Spoken, 'verb'> &
-  ([Usual] extends [never] ? { verb: string } : { verb?: string });
+/** What is said of every verb stands in the contract; a family says what differs. */
+type Saying = Partial<Spoken>;
 
 export function listOf<Id extends ListOperation>(
   operation: Id,
-  declared: Saying<'list'> & {
+  declared: Saying & {
     columns: readonly Field<ItemOf<Id>>[];
-    empty: string;
+    /** Said where there is nothing, if there is more to say than that there are none. */
+    empty?: string;
     isForward?: true;
     given?: (item: ItemOf<Id>) => Readonly<Record<string, string>>;
-  } & All<'path', PathOf<Id>, Key> &
-    All<'filters', FilterOf<Id>, Flag>,
+  },
 ): List {
-  return { verb: 'list', path: {}, filters: {}, ...declared, operation };
+  const { command, summary, description, example, path, flags: filters, empty = '' } = readCommand(operation);
+  const columns = addUndeclared(declared.columns, operation);
+  return {
+    verb: readVerb(command, ''),
+    summary,
+    description,
+    example,
+    path,
+    filters,
+    empty,
+    ...declared,
+    columns,
+    operation,
+  };
 }
 
 export function detailOf<Id extends OperationId>(
   operation: Id,
-  declared: Saying<'get'> & { fields: readonly Field<AnswerOf<Id>>[]; needsNoKey?: true; parts?: Parts } & {
+  declared: Saying & { fields: readonly Field<AnswerOf<Id>>[]; needsNoKey?: true; parts?: Parts } & {
     hint?: (item: AnswerOf<Id>) => Advices;
-  } & All<'path', PathOf<Id>, Key>,
+  },
 ): Detail & { operation: Id } {
-  return { verb: 'get', path: {}, ...declared, operation };
+  const { command, summary, description, example, path } = readCommand(operation);
+  // With a verb of its own it shows a part of what is answered.
+  const fields = declared.verb === undefined ? addUndeclared(declared.fields, operation) : declared.fields;
+  return { verb: readVerb(command, command), summary, description, example, path, ...declared, fields, operation };
 }
+
+/** Adds the fields of the contract that no column shows: they are shown where they are named. */
+function addUndeclared<Item>(declared: readonly Field<Item>[], operation: OperationId): Field<Item>[] {
+  const shown = new Set<string>(declared.map(({ name }) => name.split('.')[0] ?? ''));
+  const names = readCommand(operation).fields.filter((name) => !shown.has(name)) as NameIn<Item>[];
+  return [...declared, ...asked<Item>(...names.map((name) => ({ name, label: labelField(name) })))];
+}
+
+const labelField = (name: string): string => name.slice(0, 1).toUpperCase() + name.slice(1).replaceAll('_', ' ');
 
 export const partsOf = <Item, Part extends object>(declared: {
   label: string;
@@ -271,7 +293,7 @@ export const partsOf = <Item, Part extends object>(declared: {
 
 export function reportOf<Id extends OperationId, Row extends object>(
   operation: Id,
-  declared: Saying<''> & {
+  declared: Saying & {
     rows: (answer: AnswerOf<Id>, sayCommand?: SayCommand) => readonly Row[];
     columns: readonly Field<Row>[];
     tell?: (answer: AnswerOf<Id>) => string;
@@ -279,27 +301,109 @@ export function reportOf<Id extends OperationId, Row extends object>(
     given?: (row: Row) => Readonly<Record<string, string>>;
   },
 ): Report {
-  return { verb: '', ...declared, operation };
+  const { command, summary, description, example } = readCommand(operation);
+  return { verb: readVerb(command, ''), summary, description, example, ...declared, operation };
 }
 
-export function actionOf<Id extends OperationId>(
+/**
+ * What can be done, from the contract and from what is declared beside it. With a verb of its own it is another command for
+ * the same operation, which has the words of the path and none of the other flags.
+ */
+export function actionOf<Id extends Doable>(
   operation: Id,
-  declared: Saying &
-    Partial<Omit<Action, 'operation' | keyof Spoken | 'path' | 'key' | OfAnswer>> & {
-      key: string;
-      flags?: Readonly<Partial<Record<BodyField<Id> | `${BodyField<Id>}.${string}` | FilterOf<Id> | Local, Flag>>>;
-      tell?: (answer: AnswerOf<Id>) => string;
-      print?: (answer: AnswerOf<Id>) => string;
-      hint?: (answer: AnswerOf<Id>, body: Body) => Advices;
-      warn?: (answer: AnswerOf<Id>) => Advices;
-      copy?: (answer: AnswerOf<Id>) => string;
-      clears?: readonly BodyField<Id>[];
-    } & All<'path', PathOf<Id>, Key>,
+  declared: Partial<Omit<Action, 'operation' | 'destroys' | OfAnswer>> & {
+    /** The contract says what is done; where its name is found may differ. */
+    destroys?: Partial<Destruction> & Pick<Destruction, 'name'>;
+    tell?: (answer: AnswerOfDoable<Id>) => string;
+    print?: (answer: AnswerOfDoable<Id>) => string;
+    hint?: (answer: AnswerOfDoable<Id>, body: Body) => Advices;
+    warn?: (answer: AnswerOfDoable<Id>) => Advices;
+    copy?: (answer: AnswerOfDoable<Id>) => string;
+  } = {},
 ): Action {
-  return { path: {}, flags: {}, ...declared, operation } as Action;
+  const { path } = readCommand(operation);
+  const described: Partial<Action> =
+    declared.verb === undefined ? describeAction(readCommand(operation)) : { flags: {} };
+  const destroys = (declared.destroys || described.destroys) && { ...described.destroys, ...declared.destroys };
+  if (declared.tell || declared.print) delete described.done;
+  return { path, ...described, ...declared, ...(destroys && { destroys }), operation } as Action;
 }
 
-type OfAnswer = 'flags' | 'tell' | 'print' | 'hint' | 'warn' | 'copy' | 'clears';
+type AnswerOfDoable<Id extends Doable> = Id extends OperationId ? AnswerOf<Id> : never;
+type OfAnswer = 'tell' | 'print' | 'hint' | 'warn' | 'copy';
+
+/** The further commands that the contract has for an operation. */
+export const furtherActions = (operation: OperationId): Action[] =>
+  (readCommand(operation).also ?? []).map((command) => ({ path: command.path, ...describeAction(command), operation }));
+
+function describeAction(described: CommandText): Omit<Action, 'operation' | 'path'> {
+  const { command, key = '', summary, description, example, path, flags, clears, destroys, sets, ...its } = described;
+  const verb = readVerb(command, command);
+  const done = its.done ?? DONE[verb];
+  const current = its.current as OperationId | undefined;
+  return {
+    verb,
+    key,
+    summary,
+    ...(description !== undefined && { description }),
+    example,
+    ...(verb === command && { isBeside: true as const }),
+    flags,
+    ...(clears && { clears }),
+    ...(sets && { sets }),
+    ...(current && Object.keys(flags).length > 0 && { current: currentIn(current) }),
+    ...(destroys !== undefined && {
+      destroys: { says: destroys, name: nameRemoved(Object.keys(path).at(-1) ?? '', its.removed as OperationId) },
+    }),
+    ...(done !== undefined && { done }),
+  };
+}
+
+/** Said of what most verbs do; the id stands after it. */
+const DONE: Readonly<Record<string, string>> = {
+  create: 'Created',
+  update: 'Changed',
+  delete: 'Deleted',
+  duplicate: 'Created',
+};
+
+/** What is removed is named as it is typed: by its name, its address, or its id. */
+function nameRemoved(parameter: string, reading: OperationId | undefined): Naming {
+  const known = NAMED[parameter];
+  const of = (item: never): string => {
+    const { email, subject, id } = item as { email?: string; subject?: string | null; id: string };
+    return known?.namesOf(item).find((name) => name) ?? email ?? (subject || id);
+  };
+  if (reading !== undefined) return { operation: reading, isList: false, of };
+  if (!known) throw new Error(`nothing reads what is named by ${parameter}`);
+  return { operation: known.list, isList: true, of };
+}
+
+/**
+ * Adds the commands of the contract that are called as the family is, belong to the same part as its other operations and
+ * are not declared by hand: such an operation needs no code here.
+ */
+export function withRest<Given extends Family>(family: Given): Given {
+  const { command: called, list, get, report, actions = [], elsewhere = {} } = family;
+  const declared = [list, get, report, ...actions].flatMap((one) => (one ? [one] : []));
+  const known = new Set<string>([...Object.keys(elsewhere), ...declared.map(({ operation }) => operation)]);
+  const verbs = new Set(declared.map(({ verb }) => verb));
+  const tag = declared[0] && readCommand(declared[0].operation).tag;
+  const rest = Object.entries(commands).filter(
+    ([id, { tag: its, command }]) =>
+      its === tag && command.startsWith(`${called} `) && !known.has(id) && !verbs.has(readVerb(command, command)),
+  );
+  const added = rest.map(([id, { path }]) =>
+    actionOf(id as OperationId, /^get/.test(id) ? { path, tell: tellFields } : {}),
+  );
+  return { ...family, actions: [...actions, ...added] };
+}
+
+const tellFields = (answer: unknown): string =>
+  Object.entries(answer as object)
+    .filter(([name, value]) => name !== 'object' && (typeof value !== 'object' || value === null))
+    .map(([name, value]) => `${name}: ${String(value ?? '')}`)
+    .join('\n');
 
 export const seenIn = <Id extends OperationId>(operation: Id, tell: (item: AnswerOf<Id>) => string): Seen => ({
   operation,

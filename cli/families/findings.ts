@@ -1,5 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
-import { actionOf, reportOf, wide, type Family, type Field, type SayCommand, type Tone } from './family.ts';
+import { actionOf, reportOf, wide, withRest, type Family, type Field, type SayCommand, type Tone } from './family.ts';
 
 type Finding = AnswerOf<'getFindings'>['findings'][number];
 type ReadyFinding = AnswerOf<'getReady'>['findings'][number];
@@ -70,21 +70,17 @@ export const columnsOfChecks = (checks: readonly Check[]): readonly Field<Check>
 
 const NOTHING = 'Nothing is wrong.';
 
-export const findings = {
+export const findings = withRest({
   command: 'findings',
   summary: 'what is wrong at this moment, and what to do about it',
   noun: 'a finding',
   report: reportOf('getFindings', {
-    verb: 'show',
-    summary: 'show what is wrong for your team, the gravest first',
-    description:
-      'Shows what keeps your mail, webhooks or domains from working at this moment, the gravest first, and what to do. What is wrong with the installation is told in general; its operator sees more with `findings all`, and so does `doctor` on its machine.',
-    example: 'findings',
     rows: ({ findings: all }, sayCommand) => findingRows(all, sayCommand),
     columns: findingColumns,
     tell: ({ findings: all }) => (all.length === 0 ? NOTHING : ''),
   }),
-} satisfies Family;
+  elsewhere: { getOperatorFindings: true, examineInstallation: true },
+});
 
 function toldOf(checks: readonly Check[], count: number): string {
   const made = checks.filter(({ state }) => state !== 'skipped');
@@ -101,9 +97,6 @@ export const operatorFindings = {
   screens: { report: 'operator-findings' },
   noun: 'a finding',
   report: reportOf('getOperatorFindings', {
-    verb: 'all',
-    summary: 'show what is wrong with the whole installation, as root on the machine or with the token of an operator',
-    example: 'findings all',
     rows: ({ findings: all }, sayCommand) => findingRows(all, sayCommand),
     columns: findingColumns,
     tell: ({ findings: all, nodes }) =>
@@ -111,12 +104,6 @@ export const operatorFindings = {
   }),
   actions: [
     actionOf('examineInstallation', {
-      verb: 'examine',
-      key: 'e',
-      summary: 'look outside now: port 25, reverse DNS, lists, clock, disk and more',
-      description:
-        'Has the machine of the server examined, as the clock has it once a day: whether port 25 leads out, reverse DNS, the name in EHLO, lists of blocked addresses, the resolver, the clock, disk, open files, certificates, CAA and backups. `doctor` does the same and shows each check.',
-      example: 'findings examine',
       tell: ({ checks, findings: all }) => toldOf(checks, all.length),
       hint: () => ({ words: 'See all that is wrong with', command: ['getOperatorFindings'] }),
     }),

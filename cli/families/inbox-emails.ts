@@ -1,13 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
-import { actionOf, asked, detailOf, listOf, type Family, type Field, type ItemOf, type Key } from './family.ts';
-import { ADDRESS, EMAIL_ID, HEADERS, INBOX, MORE_OF_MAIL, TEXT, THREAD, THREAD_ID } from './inbox-words.ts';
-
-const ofThread = { inbox: INBOX, thread_id: THREAD } as const;
-const named = `${ADDRESS} ${THREAD_ID}`;
-
-/** At the command line it need not be named. */
-const EMAIL: Key = { word: 'email', says: 'the id of the email (default: the newest one received)', isOptional: true };
-const ofEmail = { ...ofThread, inbox_email_id: EMAIL } as const;
+import { actionOf, asked, detailOf, listOf, type Family, type Field, type ItemOf } from './family.ts';
 
 type Email = ItemOf<'listInboxThreadEmails'> | AnswerOf<'getInboxThreadEmail'>;
 
@@ -47,56 +39,18 @@ export const inboxEmails = {
   summary: 'the emails of a thread',
   noun: 'an email',
   list: listOf('listInboxThreadEmails', {
-    verb: 'emails',
-    summary: 'list the emails of a thread, newest first',
-    example: `inbox emails ${named}`,
-    path: ofThread,
     columns: [...emailFields, ...asked(...moreOfEmail)],
     empty: 'There are no emails in it.',
   }),
-  get: detailOf('getInboxThreadEmail', {
-    verb: 'email',
-    summary: 'show one email of a thread',
-    example: `inbox email ${named} ${EMAIL_ID}`,
-    path: { ...ofThread, inbox_email_id: { word: 'email', says: 'the id of the email' } },
-    fields: [...emailFields, ...moreOfEmail],
-  }),
+  get: detailOf('getInboxThreadEmail', { fields: [...emailFields, ...moreOfEmail] }),
   actions: [
     actionOf('replyToInboxEmail', {
-      verb: 'reply',
-      key: 'a',
-      summary: 'answer an email from the inbox',
-      description:
-        'Answers the newest email received in the thread, or the one that is named. Without a text $EDITOR is opened; what stands above the line with the scissors is sent, and an empty text sends nothing. The service quotes the email by itself. A command that is repeated within 24 hours is not sent twice; to say the same again, give it an --idempotency-key of its own.',
-      example: `inbox reply ${named} --text 'We have refunded it today.'`,
-      path: ofEmail,
       isOnce: true,
-      flags: {
-        text: { ...TEXT, orElse: ['html'] },
-        reply_all: { says: 'to its other recipients too', isBoolean: true },
-        subject: { value: '<text>', says: 'another subject', isMore: true },
-        ...MORE_OF_MAIL,
-        headers: HEADERS,
-      },
       done: 'Answered',
       hint: ({ id }) => ({ words: 'See what becomes of it with', command: ['explain', id] }),
     }),
     actionOf('forwardInboxEmail', {
-      verb: 'forward',
-      key: 'f',
-      summary: 'forward an email with its attachments',
-      description:
-        'Forwards the newest email received in the thread, or the one that is named, with its attachments. With --edit $EDITOR is opened for the text above it; an empty text sends nothing then.',
-      example: `inbox forward ${named} --to accounts@example.com --text 'Please refund it.'`,
-      path: ofEmail,
       isOnce: true,
-      flags: {
-        to: { value: '<address>', says: 'who gets it', isRepeatable: true, isRequired: true },
-        text: TEXT,
-        subject: { value: '<text>', says: 'another subject', isMore: true },
-        ...MORE_OF_MAIL,
-        headers: HEADERS,
-      },
       done: 'Forwarded',
       hint: ({ id }) => ({ words: 'See what becomes of it with', command: ['explain', id] }),
     }),

@@ -40,7 +40,7 @@ export type {
   Syntax,
   Tone,
 } from './family.ts';
-export { optionOf } from './flag.ts';
+export { explainFlag, optionOf } from './flag.ts';
 export type { Named } from './named.ts';
 export { grouped, inWords, readPart, readWords, valueOf } from './field-value.ts';
 export { findings, operatorFindings, toneOfFinding } from './findings.ts';

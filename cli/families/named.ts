@@ -1,5 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
-import type { ItemOf, ListOperation } from './family.ts';
+import type { ItemOf, ListOperation } from './list-operation.ts';
 
 /** How a thing is named at the command line, beside its whole id, which the API takes. */
 export interface Named {

@@ -1,6 +1,4 @@
-import { actionOf, listOf, nameAmong, wide, type Family, type ItemOf, type Key } from './family.ts';
-
-const GRANT: Key = { word: 'grant', says: 'its id, as oauth-grants list shows it' };
+import { actionOf, listOf, wide, withRest, type ItemOf } from './family.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   user: 'revoked by the team',
@@ -28,16 +26,12 @@ function limitsInWords(limits: Grant['limits']): string {
 
 const stateOf = ({ revoked_reason: reason }: Grant): string => (reason === null ? 'live' : (REASONS[reason] ?? reason));
 
-export const oauthGrants = {
+export const oauthGrants = withRest({
   command: 'oauth-grants',
   alias: 'apps',
   summary: 'apps that people let act for your team',
   noun: 'a grant',
   list: listOf('listOauthGrants', {
-    summary: 'list what apps were let in to do, newest first',
-    description:
-      'Shows live and revoked grants. An app gets one when a person of the team allows it in a browser; no key does that. A grant also ends with the membership of that person.',
-    example: 'oauth-grants list',
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'client.name', label: 'App', kind: 'name', value: ({ client }) => client.name },
@@ -58,70 +52,24 @@ export const oauthGrants = {
   }),
   actions: [
     actionOf('limitOauthGrant', {
-      verb: 'limit',
-      key: 'm',
-      summary: 'keep an app to less than it was let in to do, from its next call on',
-      description:
-        'What goes beyond a limit is refused with its name; what needs approval waits until a person decides. With own domains alone or a number of emails, what sends to others than a call names is refused as well: broadcasts, events, changes of contacts and automations.',
-      example: 'oauth-grants limit 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91 --emails-per-day 50 --approval broadcasts',
-      path: { oauth_grant_id: GRANT },
-      flags: {
-        read_only: { says: 'refuse whatever does not only read', no: 'let it change and send again', isBoolean: true },
-        emails_per_day: {
-          value: '<count>',
-          says: 'so many emails a day (UTC), one for each recipient',
-          isNumber: true,
-        },
-        recipients: {
-          value: '<whom>',
-          says: 'any, or own_domains: the verified domains of the team and the simulator',
-          choices: ['any', 'own_domains'],
-        },
-        approval: {
-          value: '<what>',
-          says: 'what a person approves first: none, broadcasts, sends (all mail, and what may start some) or changes',
-          choices: ['none', 'broadcasts', 'sends', 'changes'],
-        },
-        expires_at: { value: '<time>', says: 'when it ends by itself, as 2026-12-31T18:00:00Z' },
-      },
-      clears: ['emails_per_day', 'expires_at'],
       only: { when: ({ revoked_at: at }: Grant): boolean => at === null, says: 'only a grant that is live' },
       tell: ({ client, limits }) => `${client.name} is kept to: ${limitsInWords(limits)}.`,
     }),
     actionOf('revokeOauthGrant', {
-      verb: 'revoke',
-      key: 'e',
-      summary: 'end what an app was let in to do, at once',
-      example: 'oauth-grants revoke 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91',
-      path: { oauth_grant_id: GRANT },
       done: 'Revoked',
       only: { when: ({ revoked_at: at }: Grant): boolean => at === null, says: 'only a grant that is live' },
-      destroys: {
-        says: 'end every token of this grant at once; the app has to ask again',
-        name: nameAmong('listOauthGrants', (grant) => grant.client.name),
-      },
     }),
   ],
-} satisfies Family;
+});
 
 type Client = ItemOf<'listOauthClients'>;
 
-const CLIENT: Key = { word: 'client', says: 'its id, as oauth-clients list shows it' };
-
-export const oauthClients = {
+export const oauthClients = withRest({
   command: 'oauth-clients',
   summary: 'apps that have registered, of the whole installation: see them, and shut one out',
   isOperators: true,
   noun: 'a client',
   list: listOf('listOauthClients', {
-    summary: 'list registered apps, newest first',
-    description:
-      'Shows what apps say about themselves, and how many live grants each has. All `oauth-clients` commands need the token of an operator, or root on the machine of the server.',
-    example: 'oauth-clients list --search newsletter',
-    filters: {
-      search: { value: '<text>', says: 'only where a name, client id or redirect address contains this' },
-      state: { value: '<state>', says: 'only what is enabled or disabled', choices: ['enabled', 'disabled'] },
-    },
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'client_name', label: 'App', kind: 'name' },
@@ -147,29 +95,12 @@ export const oauthClients = {
   }),
   actions: [
     actionOf('disableOauthClient', {
-      verb: 'disable',
-      key: 'd',
-      summary: 'shut an app out of every team, at once',
-      description:
-        'Ends its tokens and grants in every team. People whom it sends here are told so, and not sent back to it.',
-      example: "oauth-clients disable 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e95 --reason 'Pretends to be another app'",
-      path: { oauth_client_id: CLIENT },
-      flags: { reason: { value: '<text>', says: 'why, on one line', isRequired: true } },
       only: { when: ({ disabled_at: at }: Client): boolean => at === null, says: 'only one that is enabled' },
       tell: ({ client_name: name }) => `${name} is disabled.`,
-      destroys: {
-        says: 'end what this app may do in every team; people have to let it in again once it is enabled',
-        name: nameAmong('listOauthClients', (client) => client.client_name),
-      },
     }),
     actionOf('enableOauthClient', {
-      verb: 'enable',
-      key: 'e',
-      summary: 'let people let an app in again',
-      example: 'oauth-clients enable 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e95',
-      path: { oauth_client_id: CLIENT },
       only: { when: ({ disabled_at: at }: Client): boolean => at !== null, says: 'only one that is disabled' },
       tell: ({ client_name: name }) => `${name} is enabled; what it was let in to do has ended.`,
     }),
   ],
-} satisfies Family;
+});

@@ -1,9 +1,8 @@
 import type { AnswerOf } from '../client/index.ts';
 import { bytesInBrief, bytesInWords } from './bytes-in-words.ts';
-import type { Field, Flag, ItemOf, Tone } from './family.ts';
-import { actionOf, asked, detailOf, listOf, reportOf, wide, type Family } from './family.ts';
+import type { Field, ItemOf, Tone } from './family.ts';
+import { actionOf, asked, detailOf, listOf, reportOf, wide, withRest, type Family } from './family.ts';
 import { grouped } from './field-value.ts';
-import { idEnd } from './flag.ts';
 
 type Destination = AnswerOf<'getQueue'>['destinations'][number];
 type Delivery = ItemOf<'listQueuedDeliveries'>;
@@ -57,12 +56,6 @@ const destinationColumns: readonly Field<Destination>[] = [
   ...wide<Destination>({ name: 'hold_id', label: 'Hold', kind: 'id' }),
 ];
 
-const ONE_OF: Readonly<Record<'destination' | 'team_id' | 'email_id', Flag>> = {
-  destination: { value: '<domain>', says: 'what goes to this domain', isOneOf: true },
-  team_id: { flag: 'team', value: '<id>', says: 'what this team sends', isOneOf: true },
-  email_id: { flag: 'email', value: '<id>', says: 'this email', isOneOf: true },
-};
-
 const counted = (count: number): string => `${grouped(count)} ${count === 1 ? 'delivery' : 'deliveries'}`;
 
 const REASONS_SHOWN = 3;
@@ -74,13 +67,6 @@ const reasonsOf = (holds: readonly { reason: string }[]): string =>
   ].join('; ');
 
 const drop = actionOf('dropQueue', {
-  verb: 'drop',
-  key: 'd',
-  summary: 'take mail out of the queue for good',
-  description:
-    'Takes out what is named by one of --destination, --team and --email. Its recipients fail with the reason, which their team is told. What is under way or was handed over is not touched.',
-  example: "queue drop --email 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77 --reason 'Sent by a stolen key'",
-  flags: { ...ONE_OF, reason: { value: '<text>', says: 'why, on one line; the team reads it', isRequired: true } },
   tell: ({ deliveries }) => `${grouped(deliveries)} dropped.`,
   hint: ({ left }) =>
     left > 0 ? { words: `${grouped(left)} are under way or were handed over, and stay.` } : undefined,
@@ -94,12 +80,6 @@ const drop = actionOf('dropQueue', {
 
 /** The email of a delivery, whosever it is; it is told as a story, and `--fields` names these. */
 const explained = detailOf('getQueuedEmail', {
-  verb: 'explain',
-  summary: 'say what became of an email of any team, why, and what comes next',
-  description:
-    'Says what became of an email of any team: each try with the answer of the mail server, and what comes next. It shows no text, no file and nobody who opened or clicked; of the subject, what operators.subjects of the configuration allows.',
-  example: 'queue explain 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
-  path: { queued_email_id: { word: 'email', says: 'the id of the email, or of its delivery in the queue' } },
   fields: [
     { name: 'id', label: 'Id', kind: 'id' },
     { name: 'team', label: 'Team', kind: 'whole' },
@@ -124,18 +104,13 @@ const explained = detailOf('getQueuedEmail', {
   ],
 });
 
-export const queue = {
+export const queue = withRest({
   command: 'queue',
   summary: 'what waits to be delivered: see, hold, retry and drop it',
   isOperators: true,
   screens: { report: 'destinations' },
   noun: 'a delivery',
   report: reportOf('getQueue', {
-    verb: 'show',
-    summary: 'show what waits, by destination',
-    description:
-      'Shows waiting mail by destination, with the time and the reason. All `queue` commands need the token of an operator, or root on the machine of the server.',
-    example: 'queue',
     rows: ({ destinations }) => destinations,
     columns: destinationColumns,
     given: ({ destination }) => ({ destination }),
@@ -150,21 +125,6 @@ export const queue = {
     hint: ({ holds }) => (holds > 0 ? { words: 'See what is held with', command: ['listQueueHolds'] } : undefined),
   }),
   list: listOf('listQueuedDeliveries', {
-    summary: 'list what waits, newest first',
-    description:
-      'Lists what waits, newest first: whose it is, from whom to where, how large, and until when. Why one waits is said by queue explain, and by --wide.',
-    example: 'queue list --destination example.org --state retrying',
-    filters: {
-      destination: { ...ONE_OF.destination, says: `only ${ONE_OF.destination.says}` },
-      team_id: { ...ONE_OF.team_id, says: `only ${ONE_OF.team_id.says}` },
-      email_id: { ...ONE_OF.email_id, says: `only ${ONE_OF.email_id.says}` },
-      state: {
-        value: '<state>',
-        says: 'only what is waiting, scheduled, retrying, awaits_domain, held, team_suspended, under_way or in_doubt',
-        choices: Object.keys(TONES),
-      },
-      id_end: idEnd,
-    },
     columns: [
       { name: 'id', label: 'Id', kind: 'id', shown: 'wide' },
       { name: 'email_id', label: 'Email', kind: 'id' },
@@ -197,13 +157,6 @@ export const queue = {
   get: explained,
   actions: [
     actionOf('createQueueHold', {
-      verb: 'hold',
-      key: 'o',
-      summary: 'hold mail back until it is released',
-      description:
-        'Holds what is named by one of --destination, --team and --email, and whatever is sent to or by it later. What is under way at this moment goes on.',
-      example: "queue hold --destination example.org --reason 'Their server is being moved'",
-      flags: { ...ONE_OF, reason: { value: '<text>', says: 'why, on one line', isRequired: true } },
       done: 'Held',
       hint: ({ id, destination, team_id: team, email_id: email }) => {
         const what = destination === null ? (team === null ? `the email ${email}` : `the team ${team}`) : destination;
@@ -211,12 +164,6 @@ export const queue = {
       },
     }),
     actionOf('retryQueue', {
-      verb: 'retry',
-      key: 'e',
-      summary: 'try again now what waits for another try',
-      description: 'Makes due what is named by one of --destination, --team and --email and waits for another try.',
-      example: 'queue retry --destination example.org',
-      flags: ONE_OF,
       tell: ({ deliveries, held, holds }) =>
         `${counted(deliveries)} due now.${held === 0 ? '' : ` ${grouped(held)} ${held === 1 ? 'is' : 'are'} held: ${reasonsOf(holds)}.`}`,
       hint: ({ held, holds: [hold, ...more] }) => {
@@ -228,7 +175,8 @@ export const queue = {
     }),
     drop,
   ],
-} satisfies Family;
+  elsewhere: { listQueueHolds: true, releaseQueueHold: true },
+});
 
 export const queueHolds = {
   command: 'queue',
@@ -236,9 +184,6 @@ export const queueHolds = {
   isOperators: true,
   noun: 'a hold',
   list: listOf('listQueueHolds', {
-    verb: 'holds',
-    summary: 'list holds, newest first',
-    example: 'queue holds',
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'destination', label: 'Destination', kind: 'whole' },
@@ -250,15 +195,5 @@ export const queueHolds = {
     ],
     empty: 'Nothing is held.',
   }),
-  actions: [
-    actionOf('releaseQueueHold', {
-      verb: 'release',
-      key: 'e',
-      summary: 'end a hold',
-      description: 'Ends a hold. What it held is due at once, unless another hold is met.',
-      example: 'queue release 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e11',
-      path: { hold_id: { word: 'hold', says: 'its id, as the list of holds shows it' } },
-      tell: ({ deliveries }) => `Released; ${counted(deliveries)} due now.`,
-    }),
-  ],
+  actions: [actionOf('releaseQueueHold', { tell: ({ deliveries }) => `Released; ${counted(deliveries)} due now.` })],
 } satisfies Family;

@@ -1,11 +1,7 @@
 import { bytesInWords } from './bytes-in-words.ts';
 import type { AnswerOf } from '../client/index.ts';
 import type { ItemOf } from './family.ts';
-import { idEnd } from './flag.ts';
-import { actionOf, asked, detailOf, listOf, nameIn, wide, type Family, type Field, type Key } from './family.ts';
-
-const EMAIL: Key = { word: 'id', says: 'the id of the received email' };
-const ATTACHMENT: Key = { word: 'attachment', says: 'the id of the attachment (att_…)' };
+import { actionOf, asked, detailOf, listOf, wide, withRest, type Family, type Field } from './family.ts';
 
 type Email = ItemOf<'listReceivedEmails'> | AnswerOf<'getReceivedEmail'>;
 
@@ -41,17 +37,11 @@ const files: Field<Email> = {
   value: (email) => email.attachments.map((file) => file.filename ?? file.content_type),
 };
 
-export const receivedEmails = {
+export const receivedEmails = withRest({
   command: 'received',
   summary: 'read and delete what was received',
   noun: 'a received email',
   list: listOf('listReceivedEmails', {
-    summary: 'list received emails, newest first',
-    example: 'received list --search someone@example.org',
-    filters: {
-      search: { value: '<text>', says: "only those whose sender's address begins with this" },
-      id_end: idEnd,
-    },
     columns: [
       id,
       created,
@@ -63,12 +53,8 @@ export const receivedEmails = {
       ...envelope,
       ...asked(files),
     ],
-    empty: 'There are no emails yet.',
   }),
   get: detailOf('getReceivedEmail', {
-    summary: 'show one received email',
-    example: 'received get 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91',
-    path: { received_email_id: EMAIL },
     fields: [
       id,
       created,
@@ -92,21 +78,9 @@ export const receivedEmails = {
       { name: 'raw', label: 'Source', shown: 'asked' },
     ],
   }),
-  actions: [
-    actionOf('deleteReceivedEmail', {
-      verb: 'delete',
-      key: 'd',
-      summary: 'delete a received email for good',
-      example: 'received delete 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91',
-      path: { received_email_id: EMAIL },
-      done: 'Removed',
-      destroys: {
-        says: 'delete the email, its attachments and its source for good',
-        name: nameIn('getReceivedEmail', (email) => email.subject || email.id),
-      },
-    }),
-  ],
-} satisfies Family;
+  actions: [actionOf('deleteReceivedEmail', { done: 'Removed' })],
+  elsewhere: { listReceivedAttachments: true, getReceivedAttachment: true },
+});
 
 type Attachment = ItemOf<'listReceivedAttachments'> | AnswerOf<'getReceivedAttachment'>;
 
@@ -129,18 +103,10 @@ export const receivedAttachments = {
   summary: 'the files that came with an email',
   noun: 'an attachment',
   list: listOf('listReceivedAttachments', {
-    verb: 'attachments',
-    summary: 'list the attachments of a received email, in their order',
-    example: 'received attachments 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91',
-    path: { received_email_id: EMAIL },
     columns: [fileId, bytes, type, filename, { ...contentId, label: 'Cid' }, ...wide(disposition, expires, link)],
     empty: 'It has no attachments.',
   }),
   get: detailOf('getReceivedAttachment', {
-    verb: 'attachment',
-    summary: 'show one attachment and a link to it that is good for 15 minutes',
-    example: 'received attachment 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91 att_019a9c1e7d527c3a9a540b8f4c1f2e92',
-    path: { received_email_id: EMAIL, received_attachment_id: ATTACHMENT },
     fields: [fileId, filename, type, disposition, contentId, bytes, link, expires],
   }),
 } satisfies Family;

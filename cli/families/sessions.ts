@@ -1,5 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
-import { actionOf, detailOf, listOf, partsOf, type Family, type ItemOf } from './family.ts';
+import { actionOf, detailOf, listOf, partsOf, withRest, type Family, type ItemOf } from './family.ts';
 
 type Me = AnswerOf<'getMe'>;
 
@@ -11,8 +11,6 @@ export const account = {
   noun: 'an account',
   isPeoples: true,
   get: detailOf('getMe', {
-    summary: 'show who you are, your teams, and whether signing in asks for a code as well',
-    example: 'account get',
     fields: [
       { name: 'email', label: 'Address', kind: 'whole' },
       { name: 'name', label: 'Name' },
@@ -52,14 +50,12 @@ export const account = {
 /** What a person knows a session by. */
 const programOf = (session: ItemOf<'listSessions'>): string | null => session.client_name ?? session.user_agent;
 
-export const sessions = {
+export const sessions = withRest({
   command: 'sessions',
   summary: 'where you are signed in, in browsers and in programs',
   noun: 'a session',
   isPeoples: true,
   list: listOf('listSessions', {
-    summary: 'list where you are signed in, newest first',
-    example: 'sessions list',
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'is_current', label: 'This one', kind: 'whole', words: (one) => (one.is_current ? '*' : '') },
@@ -75,14 +71,5 @@ export const sessions = {
     ],
     empty: 'You are signed in nowhere.',
   }),
-  actions: [
-    actionOf('endSession', {
-      verb: 'end',
-      key: 'e',
-      summary: 'end one of your sessions, at once',
-      example: 'sessions end 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2ea1',
-      path: { session_id: { word: 'session', says: 'its id' } },
-      done: 'Ended',
-    }),
-  ],
-} satisfies Family;
+  actions: [actionOf('endSession', { done: 'Ended' })],
+});

@@ -1,21 +1,8 @@
 import type { AnswerOf } from '../client/index.ts';
-import {
-  actionOf,
-  currentIn,
-  detailOf,
-  nameIn,
-  partsOf,
-  type Family,
-  type Field,
-  type Flag,
-  type Key,
-  type Tone,
-} from './family.ts';
+import { actionOf, currentIn, detailOf, nameIn, partsOf, withRest, type Field, type Tone } from './family.ts';
 
 type SsoConnection = AnswerOf<'getSso'>;
 type SsoDomain = AnswerOf<'addSsoDomain'>;
-
-const DOMAIN: Key = { word: 'domain', says: 'its name' };
 
 const TONES: Record<SsoConnection['status'], Tone> = { no_domain: 'attention', untested: 'attention', active: 'good' };
 
@@ -60,32 +47,6 @@ const domains = partsOf({
 });
 
 const set = actionOf('putSso', {
-  verb: 'set',
-  key: 'u',
-  summary: 'connect the team to an OpenID Connect provider, or change the connection',
-  description:
-    'Changes what is named and keeps the rest. Another issuer or client is another connection, with a secret of its own: the people that the former one knew are forgotten, and their sessions end. Enforcing takes a proven domain, one sign-in that has succeeded, and an owner with a password who is exempt.',
-  example: 'sso set --issuer https://id.example.com --client-id rasket --client-secret-file client-secret.txt',
-  flags: {
-    issuer: { value: '<url>', says: 'the provider, letter by letter as it names itself' },
-    client_id: { value: '<id>', says: 'the client that is registered there for this service' },
-    client_secret: {
-      value: '<secret>',
-      says: 'the secret of that client, which is shown nowhere again',
-      isSecret: true,
-      place: 'form',
-    },
-    enforced: {
-      says: 'let nobody in with a password but who is exempt',
-      no: 'let people sign in with passwords as well',
-      isBoolean: true,
-    },
-    default_role: {
-      value: '<role>',
-      says: 'what people are who come in by it: viewer or member (at first: member)',
-      choices: ['viewer', 'member'],
-    },
-  } satisfies Record<string, Flag>,
   // The connection itself is not there at first; the team always is.
   current: currentIn('getTeam', ({ sso: connection }) => connection ?? {}),
   tell: tellConnection,
@@ -93,14 +54,12 @@ const set = actionOf('putSso', {
 });
 
 /** The single sign-on of the team that a session works in. */
-export const sso = {
+export const sso = withRest({
   command: 'sso',
   summary: 'sign-in of your team through its own identity provider',
   noun: 'single sign-on',
   isPeoples: true,
   get: detailOf('getSso', {
-    summary: 'show the single sign-on of your team, and its domains',
-    example: 'sso get',
     fields: [
       { name: 'status', label: 'Status', kind: 'state', tone: ({ status }) => TONES[status] },
       { name: 'issuer', label: 'Issuer', kind: 'name' },
@@ -118,12 +77,6 @@ export const sso = {
   actions: [
     set,
     actionOf('addSsoDomain', {
-      verb: 'add-domain',
-      key: 'a',
-      summary: 'let addresses of a domain sign in through the provider',
-      description: 'Prints the TXT record that proves that the domain is yours. A subdomain is a domain of its own.',
-      example: 'sso add-domain example.com',
-      flags: { domain: { value: '<domain>', says: 'what stands behind the @', isWord: true, isRequired: true } },
       tell: ({ domain, status, record }) =>
         status === 'verified' ? `${domain} is proven.` : `Publish this TXT record:\n${record.name}\n${record.value}`,
       copy: ({ record }) => record.value,
@@ -131,33 +84,15 @@ export const sso = {
         status === 'verified' ? undefined : { words: 'Then prove it with', command: ['verifySsoDomain', domain] },
     }),
     actionOf('verifySsoDomain', {
-      verb: 'verify-domain',
-      key: 'v',
-      summary: 'look for the record of a domain in DNS now',
-      example: 'sso verify-domain example.com',
-      path: { domain: DOMAIN },
       tell: ({ domain, status, diagnosis }) =>
         status === 'verified' ? `${domain} is proven.` : `${domain} is not proven: ${diagnosis ?? 'DNS was not asked'}`,
     }),
     actionOf('removeSsoDomain', {
-      verb: 'remove-domain',
-      key: 'm',
-      summary: 'let addresses of a domain sign in through the provider no more',
-      description: 'Sessions go on. The last proven domain stays while single sign-on is enforced.',
-      example: 'sso remove-domain example.com',
-      path: { domain: DOMAIN },
       tell: ({ domain }) => `Addresses at ${domain} do not sign in through the provider any more.`,
     }),
     actionOf('deleteSso', {
-      verb: 'remove',
-      key: 'd',
-      summary: 'remove single sign-on from your team',
-      example: 'sso remove --yes',
       tell: () => 'The team has no single sign-on any more.',
-      destroys: {
-        says: 'remove the connection, its domains and whom the provider knew; sessions that began through it end at once',
-        name: nameIn('getSso', ({ issuer }) => issuer),
-      },
+      destroys: { name: nameIn('getSso', ({ issuer }) => issuer) },
     }),
   ],
-} satisfies Family;
+});

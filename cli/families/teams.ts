@@ -1,6 +1,6 @@
 import type { TeamObject } from '../../src/contract/index.ts';
 import { grouped } from './field-value.ts';
-import { actionOf, asked, currentIn, detailOf, listOf, type Family, type Key } from './family.ts';
+import { actionOf, asked, currentIn, detailOf, listOf, withRest, type Family } from './family.ts';
 
 type Address = NonNullable<TeamObject['sender_identity']['postal_address']>;
 
@@ -12,13 +12,11 @@ function allowance({ plan: { limits } }: TeamObject, said: (count: number) => st
   return `${said(limits.included_emails)} a month${daily}`;
 }
 
-export const teams = {
+export const teams = withRest({
   command: 'team',
   summary: 'your team: its plan, and who says in its mail that it is the sender',
   noun: 'a team',
   get: detailOf('getTeam', {
-    summary: 'show your team',
-    example: 'team get',
     fields: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'name', label: 'Name' },
@@ -58,65 +56,14 @@ export const teams = {
   }),
   actions: [
     actionOf('updateTeam', {
-      verb: 'update',
-      key: 'u',
-      summary: 'say who sends, or switch the AI helpers',
-      description:
-        'Changes what is named and keeps the rest. An address is replaced as a whole: give its line, city and country together.',
-      example:
-        "team update --sender-name 'Example Ltd' --line1 '1 Example Street' --city London --postal-code 'N1 1AA' --country GB",
-      flags: {
-        sender_name: { value: '<name>', says: 'who says in marketing mail that it is the sender' },
-        'postal_address.line1': {
-          isPart: true,
-          flag: 'line1',
-          value: '<text>',
-          says: 'street and number, or a post office box',
-        },
-        'postal_address.line2': {
-          isPart: true,
-          flag: 'line2',
-          value: '<text>',
-          says: 'building, floor, care of',
-          isClearable: true,
-        },
-        'postal_address.city': { isPart: true, flag: 'city', value: '<city>', says: 'the city' },
-        'postal_address.state': {
-          isPart: true,
-          flag: 'state',
-          value: '<state>',
-          says: 'the state, province or county',
-          isClearable: true,
-        },
-        'postal_address.postal_code': {
-          isPart: true,
-          flag: 'postal-code',
-          value: '<code>',
-          says: 'the postal code',
-          isClearable: true,
-        },
-        'postal_address.country': {
-          isPart: true,
-          flag: 'country',
-          value: '<code>',
-          says: 'the country: two capital letters of ISO 3166-1, such as DE',
-        },
-        ai_assist_enabled: {
-          flag: 'ai-assist',
-          says: 'switch the AI helpers on',
-          no: 'switch the AI helpers off',
-          isBoolean: true,
-        },
-      },
       current: currentIn('getTeam', (team) => ({ ...team, ...team.sender_identity })),
       done: 'Changed',
       tell: (team) => team.name,
       isShown: true,
     }),
   ],
-} satisfies Family;
-
-const TEAM: Key = { word: 'team', says: 'its id or name' };
+  elsewhere: { listTeams: true, createTeam: true, switchTeam: true },
+});
 
 /** The teams of a person, of which their session works in one. */
 export const ownTeams = {
@@ -126,8 +73,6 @@ export const ownTeams = {
   isPeoples: true,
   screens: { list: 'teams' },
   list: listOf('listTeams', {
-    summary: 'list the teams that you are in, newest first',
-    example: 'team list',
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'name', label: 'Name', kind: 'name' },
@@ -151,23 +96,9 @@ export const ownTeams = {
   }),
   actions: [
     actionOf('createTeam', {
-      verb: 'create',
-      key: 'c',
-      summary: 'make a team, whose owner you are',
-      example: "team create 'Example Ltd'",
-      flags: { name: { value: '<name>', says: 'what people call it', isWord: true, isRequired: true } },
       done: 'Made',
       hint: ({ id }) => ({ words: 'Work in it with', command: ['switchTeam', id] }),
     }),
-    actionOf('switchTeam', {
-      verb: 'switch',
-      key: 's',
-      summary: 'work in another of your teams',
-      description:
-        'From the next command on, what is read and changed is of that team, in the role that you have there.',
-      example: "team switch 'Example Ltd'",
-      path: { team_id: TEAM },
-      tell: ({ name }) => `You work in the team ${name} now.`,
-    }),
+    actionOf('switchTeam', { tell: ({ name }) => `You work in the team ${name} now.` }),
   ],
 } satisfies Family;

@@ -1,19 +1,4 @@
-import {
-  actionOf,
-  currentIn,
-  detailOf,
-  linesIn,
-  listOf,
-  nameIn,
-  type Family,
-  type Field,
-  type Flag,
-  type ItemOf,
-  type Key,
-} from './family.ts';
-
-const TOPIC: Key = { word: 'id', says: 'the id of the topic' };
-const CONTACT: Key = { word: 'contact', says: 'its id or address' };
+import { actionOf, detailOf, linesIn, listOf, withRest, type Family, type Field, type ItemOf } from './family.ts';
 
 const columns: readonly Field<ItemOf<'listTopics'>>[] = [
   { name: 'id', label: 'Id', kind: 'id' },
@@ -28,96 +13,20 @@ const columns: readonly Field<ItemOf<'listTopics'>>[] = [
 
 const CHOICES = ['opt_in', 'opt_out'] as const;
 
-const description: Flag = { value: '<text>', says: 'what contacts read below the name', isClearable: true };
-const visibility: Flag = { value: '<visibility>', says: 'public or private', choices: ['private', 'public'] };
-const confirmation: Flag = {
-  value: '<confirmation>',
-  says: 'none, or required: whom the API opts in is asked by mail first',
-  choices: ['none', 'required'],
-};
-const confirmation_template_id: Flag = {
-  value: '<template>',
-  says: 'the id of the published template to ask with, which declares CONFIRMATION_URL',
-  isClearable: true,
-};
-
-export const topics = {
+export const topics = withRest({
   command: 'topics',
   summary: 'what you write about, and who wants to read it',
   noun: 'a topic',
-  list: listOf('listTopics', {
-    summary: 'list topics, newest first',
-    example: 'topics list',
-    columns,
-    empty: 'There are no topics yet.',
-  }),
-  get: detailOf('getTopic', {
-    summary: 'show a topic',
-    example: 'topics get 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e32',
-    path: { topic_id: TOPIC },
-    fields: columns,
-  }),
-  actions: [
-    actionOf('createTopic', {
-      verb: 'create',
-      key: 'c',
-      summary: 'create a topic',
-      example: 'topics create News --default-subscription opt_in',
-      flags: {
-        name: { value: '<name>', says: 'what contacts read', isWord: true, isRequired: true },
-        default_subscription: {
-          value: '<subscription>',
-          says: 'opt_in or opt_out: what holds for contacts that have not chosen, for good',
-          isRequired: true,
-          choices: CHOICES,
-        },
-        description,
-        visibility,
-        confirmation,
-        confirmation_template_id,
-      },
-      done: 'Created',
-    }),
-    actionOf('updateTopic', {
-      verb: 'update',
-      key: 'u',
-      summary: 'change a topic',
-      example: "topics update 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e32 --name 'Product news'",
-      path: { topic_id: TOPIC },
-      flags: {
-        name: { value: '<name>', says: 'its new name' },
-        description,
-        visibility,
-        confirmation,
-        confirmation_template_id,
-      },
-      current: currentIn('getTopic'),
-      done: 'Changed',
-    }),
-    actionOf('deleteTopic', {
-      verb: 'delete',
-      key: 'd',
-      summary: 'delete a topic',
-      example: 'topics delete 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e32',
-      path: { topic_id: TOPIC },
-      done: 'Deleted',
-      destroys: {
-        says: 'delete the topic, and with it what contacts chose of it',
-        name: nameIn('getTopic', (topic) => topic.name),
-      },
-    }),
-  ],
-} satisfies Family;
+  list: listOf('listTopics', { columns, empty: 'There are no topics yet.' }),
+  get: detailOf('getTopic', { fields: columns }),
+  actions: [actionOf('createTopic'), actionOf('updateTopic'), actionOf('deleteTopic')],
+});
 
 export const contactTopics = {
   command: 'contacts',
   summary: 'what a contact wants to read',
   noun: 'a topic',
   list: listOf('listContactTopics', {
-    verb: 'topics',
-    summary: 'list every topic with what holds for a contact',
-    example: 'contacts topics ada@example.org',
-    path: { contact: CONTACT },
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'name', label: 'Name', kind: 'name' },
@@ -125,26 +34,9 @@ export const contactTopics = {
       { name: 'confirmation', label: 'Confirmation', kind: 'state' },
       { name: 'description', label: 'Description' },
     ],
-    empty: 'There are no topics yet.',
   }),
   actions: [
     actionOf('updateContactTopics', {
-      verb: 'set-topics',
-      key: 's',
-      summary: 'say which topics a contact wants',
-      example: 'contacts set-topics ada@example.org --topic 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e32=opt_out',
-      path: { contact: CONTACT },
-      flags: {
-        topics: {
-          flag: 'topic',
-          value: '<choice>',
-          says: 'ID=opt_in or ID=opt_out',
-          isRepeatable: true,
-          syntax: 'topic',
-          isRequired: true,
-          place: 'line',
-        },
-      },
       lines: linesIn('listContactTopics', 'topics', 'There are no topics yet.', ({ data }) =>
         data.map(({ id, name, description: about, subscription }) => ({
           name: id,

@@ -38,8 +38,6 @@ export const usage = {
   summary: 'show how much of its plan your team has used',
   noun: 'an allowance',
   report: reportOf('getUsage', {
-    summary: 'show how much of its plan your team has used',
-    example: 'usage',
     rows: ({ emails, domains, contacts, ai_credits: credits, received_storage: stored }): Line[] => [
       { what: 'emails today', ...emails.daily },
       { what: 'emails this month', ...emails.monthly },

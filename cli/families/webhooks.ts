@@ -1,21 +1,18 @@
 import type { Advice, Advices, AnswerOf } from '../client/index.ts';
 import type { ItemOf } from './family.ts';
-import { idEnd } from './flag.ts';
 import {
   actionOf,
-  currentIn,
   detailOf,
   listOf,
   nameIn,
   wide,
+  withRest,
   type Family,
   type Field,
   type Flag,
   type Key,
   type Tone,
 } from './family.ts';
-
-const WEBHOOK: Key = { word: 'webhook', says: 'its id (wh_…)' };
 const OF_WEBHOOK: Key = { word: 'webhook', says: 'the id of the endpoint (wh_…)' };
 const EVENT: Key = { word: 'event', says: 'the id of the event (msg_…)' };
 
@@ -97,13 +94,6 @@ export const eventTypes: Flag = {
 };
 
 const rotateSecret = actionOf('rotateWebhookSecret', {
-  verb: 'rotate-secret',
-  key: 'o',
-  summary: 'give an endpoint a new signing secret',
-  description:
-    'Gives an endpoint a new signing secret and shows it once. Deliveries carry a signature of the old one too for 24 hours.',
-  example: 'webhooks rotate-secret wh_019a9c1e7d527c3a9a540b8f4c1f2e01',
-  path: { webhook_id: WEBHOOK },
   tell: (rotated) => rotated.signing_secret,
   hint: () => ({
     words: 'This is the only time the secret is shown. Deliveries carry a signature of the old one for 24 hours.',
@@ -112,27 +102,15 @@ const rotateSecret = actionOf('rotateWebhookSecret', {
 });
 
 const triggerSample = actionOf('triggerWebhook', {
-  verb: 'trigger',
-  key: 't',
-  summary: 'send a sample event to your endpoints',
-  description:
-    'Sends a made-up event as a real one would be sent: signed, to every enabled endpoint and every listener that takes its type, or to one endpoint. It is marked as a test, changes nothing and is counted in no metric.',
-  example: 'webhooks trigger email.bounced',
-  flags: {
-    type: { value: '<type>', says: 'the type of event', syntax: 'event type', isWord: true, isRequired: true },
-    webhook_id: { flag: 'endpoint', value: '<id>', says: 'only to this endpoint (wh_…), which must take the type' },
-  },
   tell: ({ id: eventId, webhooks: to, listeners }) =>
     `${eventId} goes to ${[...to, ...(listeners === 0 ? [] : [`${listeners} listening`])].join(', ')}`,
 });
 
-export const webhooks = {
+export const webhooks = withRest({
   command: 'webhooks',
   summary: 'tell your programs what happens, over signed webhooks',
   noun: 'an endpoint',
   list: listOf('listWebhooks', {
-    summary: 'list endpoints, newest first',
-    example: 'webhooks list',
     columns: [
       id,
       status,
@@ -144,12 +122,8 @@ export const webhooks = {
       created,
       ...wide<Webhook>(wrong, answered, parked, disabled, because, secret),
     ],
-    empty: 'There are no endpoints yet.',
   }),
   get: detailOf('getWebhook', {
-    summary: 'show an endpoint',
-    example: 'webhooks get wh_019a9c1e7d527c3a9a540b8f4c1f2e01',
-    path: { webhook_id: WEBHOOK },
     fields: [
       id,
       endpoint,
@@ -170,20 +144,6 @@ export const webhooks = {
   }),
   actions: [
     actionOf('createWebhook', {
-      verb: 'create',
-      key: 'c',
-      summary: 'add an endpoint',
-      description: 'Adds an endpoint and shows its signing secret, this once. A connection to it is tried first.',
-      example: 'webhooks create https://example.com/hooks --events email.delivered,email.bounced',
-      flags: {
-        endpoint: {
-          value: '<url>',
-          says: 'where events are sent to: https, on a public address',
-          isWord: true,
-          isRequired: true,
-        },
-        events: { ...eventTypes, isRequired: true },
-      },
       tell: (made) => made.signing_secret,
       hint: () => ({
         words: 'This is the only time the signing secret is shown; your program needs it to verify what arrives.',
@@ -191,41 +151,26 @@ export const webhooks = {
       secret: 'Signing secret',
     }),
     actionOf('updateWebhook', {
-      verb: 'update',
-      key: 'u',
-      summary: 'change, disable or enable an endpoint',
-      description:
-        'Changes what is named and leaves the rest as it is. What happens while an endpoint is disabled is parked; enabling it again sends new events only.',
-      example: 'webhooks update wh_019a9c1e7d527c3a9a540b8f4c1f2e01 --status disabled',
-      path: { webhook_id: WEBHOOK },
-      flags: {
-        status: { value: '<status>', says: 'enabled or disabled', choices: ['enabled', 'disabled'] },
-        endpoint: { value: '<url>', says: 'where events are sent to: https, on a public address' },
-        events: { ...eventTypes, says: `${eventTypes.says}, in place of those before` },
-      },
-      current: currentIn('getWebhook'),
-      done: 'Changed',
       hint: ({ id: webhook }, { status: now }) =>
         now === 'enabled'
           ? { words: 'See what was parked meanwhile with', command: ['listParkedWebhookEvents', webhook] }
           : undefined,
     }),
     actionOf('deleteWebhook', {
-      verb: 'delete',
-      key: 'd',
-      summary: 'remove an endpoint and its events',
-      example: 'webhooks delete wh_019a9c1e7d527c3a9a540b8f4c1f2e01',
-      path: { webhook_id: WEBHOOK },
       done: 'Removed',
-      destroys: {
-        says: 'remove the endpoint with all its events, those that wait to be sent among them',
-        name: nameIn('getWebhook', (webhook) => new URL(webhook.endpoint).host),
-      },
+      destroys: { name: nameIn('getWebhook', (webhook) => new URL(webhook.endpoint).host) },
     }),
     rotateSecret,
     triggerSample,
   ],
-} satisfies Family;
+  elsewhere: {
+    listWebhookEvents: true,
+    getWebhookEvent: true,
+    listWebhookAttempts: true,
+    replayWebhookEvent: true,
+    listParkedWebhookEvents: true,
+  },
+});
 
 /** Parked is what waits for a replay; the API says of it how far it had come, the console that it is parked. */
 const PARKED: Readonly<Record<string, Tone>> = { parked: 'attention' };
@@ -255,43 +200,14 @@ const eventColumns = [eventId, eventCreated, eventType, eventStatus, attempts, l
 /** What names one event. */
 export const EVENT_OF_ENDPOINT = { webhook_id: OF_WEBHOOK, event_id: EVENT } as const;
 
-const replayEvent = actionOf('replayWebhookEvent', {
-  verb: 'replay',
-  key: 'e',
-  summary: 'send an event again',
-  example: 'webhooks replay wh_019a9c1e7d527c3a9a540b8f4c1f2e01 msg_019a9c1e7d527c3a9a540b8f4c1f2e04',
-  path: { webhook_id: OF_WEBHOOK, event_id: EVENT },
-  done: 'Replayed',
-});
+const replayEvent = actionOf('replayWebhookEvent', { done: 'Replayed' });
 
 export const webhookEvents = {
   command: 'webhooks',
   summary: 'what an endpoint was told',
   noun: 'an event',
-  list: listOf('listWebhookEvents', {
-    verb: 'events',
-    summary: 'list the events of an endpoint, newest first',
-    example: 'webhooks events wh_019a9c1e7d527c3a9a540b8f4c1f2e01 --status failed',
-    path: { webhook_id: OF_WEBHOOK },
-    filters: {
-      status: {
-        value: '<status>',
-        says: 'only those that are pending, attempting, success or failed',
-        choices: Object.keys(TONES),
-      },
-      type: { value: '<type>', says: 'only those of this type, such as email.bounced' },
-      start_date: { value: '<time>', says: 'only those created at this ISO 8601 time or later' },
-      end_date: { value: '<time>', says: 'only those created at this ISO 8601 time or earlier' },
-      id_end: idEnd,
-    },
-    columns: eventColumns,
-    empty: 'There are no events yet.',
-  }),
+  list: listOf('listWebhookEvents', { columns: eventColumns, empty: 'There are no events yet.' }),
   get: detailOf('getWebhookEvent', {
-    verb: 'event',
-    summary: 'show an event and its payload',
-    example: 'webhooks event wh_019a9c1e7d527c3a9a540b8f4c1f2e01 msg_019a9c1e7d527c3a9a540b8f4c1f2e04',
-    path: { webhook_id: OF_WEBHOOK, event_id: EVENT },
     fields: [
       eventId,
       eventType,
@@ -312,13 +228,6 @@ export const parkedWebhookEvents = {
   summary: 'what happened while an endpoint was disabled',
   noun: 'an event',
   list: listOf('listParkedWebhookEvents', {
-    verb: 'parked',
-    summary: 'list what happened while an endpoint was disabled, oldest first',
-    description:
-      'Lists what happened while an endpoint was disabled, and what was waiting for its next attempt then; oldest first. The command replay sends them, with --parked.',
-    example: 'webhooks parked wh_019a9c1e7d527c3a9a540b8f4c1f2e01',
-    path: { webhook_id: OF_WEBHOOK },
-    filters: { start_date: { value: '<time>', says: 'only those created at this ISO 8601 time or later' } },
     // In the API it keeps the state that it was parked in.
     columns: eventColumns.map((column) =>
       column === eventStatus ? { ...column, value: () => 'parked', tone: () => 'attention' } : column,
@@ -334,10 +243,6 @@ export const webhookAttempts = {
   summary: 'the attempts to deliver an event',
   noun: 'an attempt',
   list: listOf('listWebhookAttempts', {
-    verb: 'attempts',
-    summary: 'list the attempts to deliver an event, newest first',
-    example: 'webhooks attempts wh_019a9c1e7d527c3a9a540b8f4c1f2e01 msg_019a9c1e7d527c3a9a540b8f4c1f2e04',
-    path: { webhook_id: OF_WEBHOOK, event_id: EVENT },
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'sent_at', label: 'Sent', kind: 'moment' },
@@ -347,6 +252,5 @@ export const webhookAttempts = {
       { name: 'response', label: 'Answer', value: (attempt) => attempt.error ?? attempt.response },
       { name: 'error', label: 'Error', shown: 'asked' },
     ],
-    empty: 'There are no attempts yet.',
   }),
 } satisfies Family;

@@ -1,4 +1,13 @@
-import { inWords, readPart, optionOf, type Action, type Key, type Line, type Flag } from '../../cli/families/index.ts';
+import {
+  explainFlag,
+  inWords,
+  readPart,
+  optionOf,
+  type Action,
+  type Key,
+  type Line,
+  type Flag,
+} from '../../cli/families/index.ts';
 import { splitText, isKeyed, isSeveral, isWords, type Typed } from '../../cli/input/index.ts';
 import { clean } from '../../cli/output/index.ts';
 import { faint, shownWidth, wrap, fit } from '../draw/text.ts';
@@ -76,8 +85,9 @@ const fileNameOf = (name: string): string => `${name}_file`;
 const labelOf = (name: string, flag: Flag): string => optionOf(name, flag).replaceAll(/[-_]/g, ' ');
 
 /** Fields are called as the options are, without their dashes; what the command line takes one by one is one text here. */
-function saysOf({ says, isVariadic, isRepeatable, isBoolean, isFile, syntax }: Flag): string {
-  const said = `${isBoolean ? 'true or false: ' : ''}${says.replaceAll(/--(?=[a-z])/g, '')}`;
+function saysOf(flag: Flag): string {
+  const { isVariadic, isRepeatable, isBoolean, isFile, syntax } = flag;
+  const said = `${isBoolean ? 'true or false: ' : ''}${explainFlag(flag).replaceAll(/--(?=[a-z])/g, '')}`;
   const where = isFile && syntax === undefined ? ', on this machine' : '';
   return `${said}${where}${isVariadic || isRepeatable ? '; commas between several' : ''}`;
 }

@@ -1,3 +1,5 @@
+import type { Commands, CommandKey, CommandSource, FlagSource } from './command-text.ts';
+
 /** The parts of an OpenAPI 3.1 document that this program reads; what it never looks at is left out. */
 export interface OpenApiDocument {
   openapi: string;
@@ -10,6 +12,8 @@ export interface OpenApiDocument {
   webhooks?: Record<string, { post: WebhookRequest }>;
   components: Components;
   'x-errors': ErrorRow[];
+  /** The commands of the command line (commands.ts). */
+  'x-commands': Commands;
 }
 
 export interface OpenApiServer {
@@ -49,6 +53,12 @@ export interface Operation {
   'x-service-role': Role | null;
   /** The effect on mail and data. Every operation that an app can call needs one, unless it is a GET. */
   'x-service-effect'?: Effect | EffectRules;
+  /** Whether it cannot be taken back, although its method does not say so; assistants are told. */
+  'x-service-irrevocable'?: true;
+  /** Whether people outside the team may get mail by it; assistants are told. */
+  'x-service-reaches-people'?: true;
+  /** Whether its body has an email in it, and so may be as large as one. Forms are read as streams, without such a limit. */
+  'x-holds-email'?: true;
   /** The call of the official client; gone once the sample is made of it. */
   'x-sdk'?: string;
   /** Whether it is taken from our own pages alone, although it takes no credential: it sets a cookie. */
@@ -60,6 +70,8 @@ export interface Operation {
   'x-oauth-flow'?: true;
   /** Whether it is the door of the Model Context Protocol, which reads its messages and lets its callers in by itself. */
   'x-mcp'?: true;
+  /** The command that makes the call, or why there is none; gone once the commands are made of it. */
+  'x-cli'?: CommandSource;
   /** Whether it exists in the development profile alone, under names of this machine. */
   'x-development'?: true;
   /** A credential that this operation alone takes, in words; gone once it stands in the description. */
@@ -95,6 +107,8 @@ export interface Parameter {
   description?: string;
   schema: OrRef<Schema>;
   example?: unknown;
+  /** What of its word or flag does not follow from the rest; gone once the commands are made of it. */
+  'x-cli'?: FlagSource | Partial<CommandKey>;
 }
 
 export interface ResponseObject {
@@ -146,6 +160,8 @@ export interface Schema {
   'x-base64'?: true;
   /** What the examples of answers and bodies show of it; gone once they are made. */
   'x-example'?: unknown;
+  /** What of its flag does not follow from the rest; gone once the commands are made of it. */
+  'x-cli'?: FlagSource;
 }
 
 export interface ErrorRow {

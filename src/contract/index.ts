@@ -42,6 +42,7 @@ export {
   type Role,
   type Schema,
 } from './document.ts';
+export { loadCommands, type CommandFlag, type CommandKey, type CommandText, type Syntax } from './commands.ts';
 export { loadRoutes, type Routes } from './routes.ts';
 export type {
   AnswerOf,

@@ -8,7 +8,14 @@ const folder = import.meta.dirname;
 /** The merged document and what it was merged from. It is a cache: made when it is missing or stale, never committed. */
 const CACHE = join(folder, 'openapi.gen.json');
 /** What decides how the document looks, beside the YAML files. */
-const MERGING = ['access.ts', 'document.ts', 'expand-sources.ts', 'read-sources.ts', 'render-types.ts'];
+const MERGING = [
+  'access.ts',
+  'describe-commands.ts',
+  'document.ts',
+  'expand-sources.ts',
+  'read-sources.ts',
+  'render-types.ts',
+];
 
 /** Names the state of the sources: what was made under another name is stale. */
 export function sourcesHash(): string {
@@ -81,7 +88,8 @@ export function addressContract(
       paths[path.replace('/segments', '/audiences')] = deprecate(served);
     }
   }
-  return { ...document, servers, paths };
+  const { 'x-commands': _commands, ...described } = document;
+  return { ...described, servers, paths } as OpenApiDocument;
 }
 
 function withoutDevelopment(item: PathItem): PathItem {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { takeCommands } from './describe-commands.ts';
 import { methods, type OpenApiDocument, type PathItem } from './document.ts';
 import {
   addJsonContent,
@@ -28,6 +29,7 @@ export function readContractSources(directory: string = import.meta.dirname): Op
   addUsualShapes(document);
   addWebhookEvents(document);
   addJsonContent(document);
+  takeCommands(document);
   addSharedAnswers(document);
   addSdkSamples(document);
   addTables(document);

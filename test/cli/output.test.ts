@@ -445,7 +445,7 @@ describe('what is loaded', () => {
     expect(
       loaded.filter(
         (file) =>
-          !/^(bin\/(compiled|source-lines|main|program|fit-help|operator-commands|backup-commands|move-commands|shared-options|output|setup-command)\.ts|cli\/.*|src\/program-files\/.*|src\/contract\/(access|index|load|carried|routes|document|compile|error-catalogue|nearest-name|scopes)\.ts|commander)$/.test(
+          !/^(bin\/(compiled|source-lines|main|program|fit-help|operator-commands|backup-commands|move-commands|shared-options|output|setup-command)\.ts|cli\/.*|src\/program-files\/.*|src\/contract\/(access|index|load|carried|commands|routes|document|compile|error-catalogue|nearest-name|scopes)\.ts|commander)$/.test(
             file,
           ),
       ),

@@ -90,7 +90,7 @@ describe('an audience in the console', () => {
 
   it('a property is declared, its fallback changed and taken away, and it is deleted by its name', async () => {
     await go('contact-properties', 'seats');
-    await go('create', 'letters, digits and underscores');
+    await go('create', '1 to 50 letters, digits and underscores');
     await fill('age', '', 'old');
     await seat.press('Up');
     await seat.type('n');

@@ -216,7 +216,7 @@ describe('the keys of the console', () => {
   it('the settings of a domain are changed where it is configured', async () => {
     await seat.press('3');
     await seat.sees('mail.example.com');
-    await go('update', 'true or false: count opens');
+    await go('update', 'true or false: counts opens of mail');
     await seat.type('yes');
     await seat.press('Up', 'Enter');
     await seat.sees('open tracking must be true or false.');
@@ -326,7 +326,7 @@ describe('the keys of the console', () => {
   it('a form says of each field once what is wrong with it, by the name that it has there', async () => {
     await seat.press('2');
     await seat.sees('Your invoice');
-    await go('send', 'the sender, on a verified domain');
+    await go('send', 'the sender, as address or Name');
     for (const text of ['nobody', 'b c', 'A try', 'Works.']) {
       await seat.type(text);
       await seat.press('Enter');
@@ -344,7 +344,7 @@ describe('the keys of the console', () => {
   it('a test mail is sent from a form, and a template is written, from fields that are checked', async () => {
     await seat.press('2');
     await seat.sees('Your invoice');
-    await go('send', 'the sender, on a verified domain');
+    await go('send', 'the sender, as address or Name');
     for (const [at, text] of [
       'Example <hello@mail.example.com>',
       'bob@example.org, eve@example.org',
@@ -363,7 +363,7 @@ describe('the keys of the console', () => {
     await scene.settled();
     await seat.press('8');
     await seat.sees('Receipt');
-    await go('create', 'what you call it');
+    await go('create', 'what the team calls it');
     await seat.type('Greeting');
     await seat.press('Down');
     await seat.type('<p>Hi</p>');

@@ -60,7 +60,7 @@ describe('what the console writes', () => {
   };
   it('a zone is changed only as was shown before, and after a yes', async () => {
     await go('domains', 'mail.example.com');
-    await go('configure', 'the DNS provider, where');
+    await go('configure', 'the DNS provider to publish with');
     await seat.press('Down');
     await seat.type('hidden');
     expect(await seat.sees('••••••')).not.toContain('hidden');
@@ -72,13 +72,13 @@ describe('what the console writes', () => {
     await seat.press('End', 'n');
     await seat.sees(/^(?![\s\S]*y do it)/);
     expect(stub.lines('example.com')).toEqual([]);
-    await go('configure', 'the DNS provider, where');
+    await go('configure', 'the DNS provider to publish with');
     await seat.press('Up', 'Enter');
     await seat.sees('y do it');
     await seat.press('y');
     await seat.sees('Changed the zone example.com by the provider cloud.');
     expect(stub.lines('example.com').join('\n')).toContain('_domainkey.mail.example.com');
-    await go('configure', 'the DNS provider, where');
+    await go('configure', 'the DNS provider to publish with');
     await seat.press('Up', 'Enter');
     await seat.sees('The zone example.com holds everything already; nothing changes.', 'y do it');
     await seat.press('n');
@@ -231,7 +231,7 @@ describe('what the console writes', () => {
     expect((await ask('/api-keys')).data).toContainEqual(expect.objectContaining({ name: 'Pinned', domain_id: id }));
 
     await go('suppressions', 'suppressions');
-    await go('add', 'the addresses; commas between several');
+    await go('add', 'the address to suppress; commas between several');
     await fill('one@example.net, two@example.net');
     await seat.press('Enter');
     await seat.sees('Suppressed  2 of them');
@@ -264,7 +264,7 @@ describe('what the console writes', () => {
     expect((await ask(`/inbound-rules/${rule.id}`)).action).toBe('drop');
 
     await go('segments', 'There are no segments yet.');
-    await go('create', 'what you call it');
+    await go('create', 'what the team calls it');
     await fill('Known', '{"all":');
     await seat.press('Enter');
     await seat.sees('filter must be JSON.');
@@ -278,7 +278,7 @@ describe('what the console writes', () => {
     await seat.type('/ada');
     await seat.press('Enter');
     await seat.sees(/\/ada · 1/);
-    await go('update', 'its new address');
+    await go('update', 'the address, without a name');
     await fill('', '', 'King', 'true');
     await seat.press('C-s');
     await seat.sees('Changed  ');

@@ -44,13 +44,33 @@ const places: Record<string, Record<string, string>> = {
   operation: {
     ...words('operationId tags summary description'),
     ...words(
-      'x-service-permission x-service-scope x-service-scope-also x-service-role x-service-effect x-service-audit x-sdk x-refused-fields x-refused-as x-bare-list x-same-origin x-link-to x-oauth-flow x-mcp x-development x-own-credential',
+      'x-service-permission x-service-scope x-service-scope-also x-service-role x-service-effect x-service-audit x-sdk x-refused-fields x-refused-as x-bare-list x-same-origin x-link-to x-oauth-flow x-mcp x-development x-own-credential x-service-irrevocable x-service-reaches-people x-holds-email',
     ),
+    'x-cli': 'command',
     parameters: 'parameter[]',
     requestBody: 'requestBody',
     responses: 'response{}',
   },
-  parameter: { ...words('name in required description example x-cursor pattern'), schema: 'schema' },
+  command: {
+    ...words('command none key words more order summary description example clears destroys sets done'),
+    path: 'commandFlag{}',
+    flags: 'commandFlag{}',
+    also: 'command[]',
+  },
+  commandFlag: {
+    ...words(
+      'word example flag value says isWord isVariadic isOptional isRepeatable isList fromFile isFile orStdin isQuery',
+    ),
+    ...words(
+      'isNumber isBoolean no isJson isWhere syntax isRequired preset isCostly isSecret choices isClearable isEmptied',
+    ),
+    ...words('clear isPart hasLines isMore place isOneOf orElse'),
+  },
+  parameter: {
+    ...words('name in required description example x-cursor pattern'),
+    schema: 'schema',
+    'x-cli': 'commandFlag',
+  },
   requestBody: { ...words('required x-schema x-example x-form'), content: 'mediaType{}' },
   response: { ...words('description x-error-names x-schema x-example'), headers: 'header{}', content: 'mediaType{}' },
   header: { ...words('description required example'), schema: 'schema' },
@@ -60,6 +80,7 @@ const places: Record<string, Record<string, string>> = {
     ...words('type format description const enum default pattern required writeOnly x-message'),
     ...words('minLength maxLength minimum maximum minItems maxItems minProperties maxProperties'),
     ...words('x-example x-page-of x-plural x-reference-to x-deleted x-id-prefix x-aliases x-null-is-absent x-base64'),
+    'x-cli': 'commandFlag',
     items: 'schema',
     properties: 'schema{}',
     additionalProperties: 'schema',

@@ -35,20 +35,6 @@ import { mayUsePlayground } from './client-address.ts';
 import { addressBucket, type RateState } from './rate-limit.ts';
 import type { Caller } from './request-log.ts';
 
-/** Operations whose bodies carry an email, and so may be as large as one. Forms are read as streams, without a `bodyLimit`. */
-const holdsEmail: ReadonlySet<string> = new Set([
-  'sendEmail',
-  'sendBatch',
-  'createTemplate',
-  'updateTemplate',
-  'createBroadcast',
-  'updateBroadcast',
-  'replyToInboxEmail',
-  'forwardInboxEmail',
-  'createInboxDraft',
-  'updateInboxDraft',
-]);
-
 interface OperationParts extends McpParts {
   findCaller: ReturnType<typeof createCallerCheck>;
 }
@@ -183,7 +169,7 @@ function kindOf(operation: OperationValidators): Kind {
   if (takesForm(operation)) return 'form';
   if (takesPicture(operation)) return 'picture';
   if (isOfOauth(operation)) return operation.operationId === 'authorizeClient' ? 'oauth page' : 'oauth';
-  return holdsEmail.has(operation.operationId) ? 'email' : 'json';
+  return operation.operation['x-holds-email'] ? 'email' : 'json';
 }
 
 function routeOptionsOf(

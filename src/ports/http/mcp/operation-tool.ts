@@ -74,34 +74,6 @@ export const CURATED = [
   'getTeam',
 ] as const satisfies readonly ValueId[];
 
-/** What cannot be taken back once it is done, although its method does not say so. */
-const IRREVOCABLE: ReadonlySet<string> = new Set<ValueId>([
-  'sendEmail',
-  'sendBatch',
-  'replyToInboxEmail',
-  'forwardInboxEmail',
-  'sendInboxDraft',
-  'sendBroadcast',
-  'resumeBroadcast',
-  'cancelEmail',
-  'cancelBroadcast',
-  'sendEvent',
-  'stopAutomation',
-]);
-
-/** What reaches people outside: mail is written to them, or an automation may write to them. */
-const REACHES_PEOPLE: ReadonlySet<string> = new Set<ValueId>([
-  'sendEmail',
-  'sendBatch',
-  'replyToInboxEmail',
-  'forwardInboxEmail',
-  'sendInboxDraft',
-  'sendBroadcast',
-  'resumeBroadcast',
-  'testBroadcast',
-  'sendEvent',
-]);
-
 /** The header Idempotency-Key, as an argument. */
 const KEY = 'idempotency_key';
 /** A body that is no object is one argument. */
@@ -119,13 +91,14 @@ export function toolOf(document: OpenApiDocument, operation: OperationValidators
   };
 }
 
-export function annotationsOf(entry: Pick<OperationValidators, 'method' | 'operationId' | 'operation'>) {
-  const { method, operationId } = entry;
+export function annotationsOf(entry: Pick<OperationValidators, 'method' | 'operation'>) {
+  const { method, operation } = entry;
+  const isIrrevocable = operation['x-service-irrevocable'] === true;
   return {
     readOnlyHint: leastEffectOf(entry) === 'reads',
-    destructiveHint: method === 'delete' || method === 'put' || method === 'patch' || IRREVOCABLE.has(operationId),
+    destructiveHint: method === 'delete' || method === 'put' || method === 'patch' || isIrrevocable,
     idempotentHint: method !== 'post',
-    openWorldHint: REACHES_PEOPLE.has(operationId),
+    openWorldHint: operation['x-service-reaches-people'] === true,
   };
 }
 

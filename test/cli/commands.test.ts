@@ -1,0 +1,108 @@
+import { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { addClientCommands } from '../../cli/index.ts';
+import * as exported from '../../cli/families/index.ts';
+import { withRest } from '../../cli/families/family.ts';
+import { takeCommands } from '../../src/contract/describe-commands.ts';
+import { listOperations, loadCommands, loadContract, type OpenApiDocument } from '../../src/contract/index.ts';
+
+const program = new Command('rasket').exitOverride();
+addClientCommands(program);
+const families = Object.values(exported).filter((family) => typeof family === 'object') as exported.Family[];
+const declared = families.flatMap(({ list, get, report, actions = [] }) =>
+  [list, get, report, ...actions].flatMap((one) => (one ? [one] : [])),
+);
+const commands = Object.entries(loadCommands()).flatMap(([id, { also = [], ...command }]) =>
+  [command, ...also].map((one) => [one.command, id, one] as const),
+);
+
+const find = (words: string): Command | undefined =>
+  words
+    .split(' ')
+    .reduce<Command | undefined>((command, word) => command?.commands.find((one) => one.name() === word), program);
+
+describe('the commands of the contract', () => {
+  it.each(commands)('%s is a command of the program, with every word and flag of %s', (words, id, { path, flags }) => {
+    const command = find(words);
+    expect(command, `no command calls ${id}`).toBeDefined();
+    // What a file alone declares has options of its own, and so has what names several.
+    if (!declared.some(({ operation }) => operation === id)) return;
+    const known = [
+      ...(command?.options ?? []).map(({ long }) => long),
+      ...(command?.registeredArguments ?? []).map((argument) => argument.name()),
+    ];
+    const typed = Object.entries(flags)
+      .filter(([, { place }]) => place !== 'form')
+      .map(([field, flag]) =>
+        flag.isWord ? flag.value?.replaceAll(/[<>[\]]/g, '') : `--${exported.optionOf(field, flag)}`,
+      );
+    expect(known).toEqual(expect.arrayContaining([...Object.values(path).map(({ word }) => word), ...typed]));
+  });
+
+  it('an operation that no family declares is added to the family that is called as it is', () => {
+    const { actions: _, ...rest } = exported.topics as exported.Family;
+    const { actions = [] }: exported.Family = withRest(rest);
+    expect(actions.map(({ operation, verb }) => [operation, verb])).toEqual([
+      ['createTopic', 'create'],
+      ['updateTopic', 'update'],
+      ['deleteTopic', 'delete'],
+    ]);
+  });
+
+  it('the served document has no command in it', () => expect(JSON.stringify(loadContract())).not.toContain('"x-cli"'));
+});
+
+describe('a command that is made of an operation', () => {
+  it('has a word or a flag for each field, of its type and with the help of its description', () => {
+    const { flags, example } = describeOne({
+      colour: { type: 'string', enum: ['red', 'blue'], description: 'The colour of it; none unless said otherwise.' },
+      size: { type: ['integer', 'null'], description: 'How large it is.' },
+      name: { type: 'string', description: 'What people call it.' },
+      tags: { type: 'array', items: { type: 'string' } },
+      secret: { type: 'string', 'x-cli': 'it is set by another command' },
+    });
+    expect(flags).toEqual({
+      name: { value: '<name>', says: 'what people call it', isRequired: true, isWord: true },
+      colour: { value: '<colour>', says: 'the colour of it; none unless said otherwise', choices: ['red', 'blue'] },
+      size: { value: '<n>', says: 'how large it is', isNumber: true, isClearable: true },
+      tags: { value: '<text>', says: 'tags', isRepeatable: true },
+    });
+    expect(example).toBe("things create 'My thing'");
+  });
+
+  it('is refused where neither a command nor a reason is named', () => {
+    const document = documentOf({});
+    delete document.paths['/things']?.post?.['x-cli'];
+    expect(() => takeCommands(document)).toThrow('createThing has no x-cli');
+  });
+});
+
+type Properties = Record<string, object>;
+
+function documentOf(properties: Properties): OpenApiDocument {
+  const post = {
+    operationId: 'createThing',
+    tags: ['things'],
+    summary: 'Create a thing',
+    description: '',
+    'x-cli': { command: 'things create', words: ['name'] },
+    requestBody: {
+      content: {
+        'application/json': {
+          schema: { type: 'object', required: ['name'], properties },
+          example: { name: 'My thing', colour: 'red' },
+        },
+      },
+    },
+    responses: {},
+  };
+  return { paths: { '/things': { post } }, components: { schemas: {} } } as unknown as OpenApiDocument;
+}
+
+function describeOne(properties: Properties) {
+  const document = documentOf(properties);
+  takeCommands(document);
+  const [command] = Object.values(document['x-commands']);
+  if (!command || listOperations(document).length !== 1) throw new Error('the operation has no command');
+  return command;
+}
