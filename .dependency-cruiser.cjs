@@ -30,9 +30,10 @@ const packages = (...names) => `(^|/)node_modules/(${names.join('|')})/`;
 
 /** Parts of mail and of features that do what takes time: they may hold a World, wait, and ask other machines. */
 const WORKERS =
-  '^src/(mail/(accept|capture|compose|deliver|queue|queue-admin|receive|schedule|settle|domain-dns)|' +
-  'features/(ai/model|identity/(approval-review|account-mail|sso-sign-in)|audience/import-runner|automations/runner|' +
-  'billing/closing|campaigns/sending|operations/(certificate-renewal|doctor|upkeep)|inbox/composing|tracking|webhooks/delivery))/';
+  '^src/(mail/(accept|capture|compose|deliver|queue|queue-admin|receive|schedule|settle|domain-dns)/|' +
+  'features/(ai/(ask-model|email-assistant|model-tasks)|identity/(approvals/review-call|account-mail/|sso-sign-in/)|' +
+  'audience/import-runner/|automations/runner/|billing/(close-months|subscriptions)\\.ts|campaigns/sending/|' +
+  'installation/(certificate-renewal|doctor|upkeep)/|inbox/composing/|tracking/|webhooks/delivery/))';
 
 /**
  * A folder that is entered through its index.ts. A feature has two doors more: what works in the background and asks other

@@ -25,7 +25,7 @@ export async function compileModules(): Promise<Map<string, Uint8Array>> {
       main: 'packaging/main.ts',
       'authentication-thread': 'src/mail/receive/authentication-thread.ts',
       'reader-thread': 'src/mail/receive/reader-thread.ts',
-      'backup-thread': 'src/features/operations/backups/backup-thread.ts',
+      'backup-thread': 'src/features/installation/backups/backup-thread.ts',
       'check-thread': 'src/platform/db/check-thread.ts',
       'text-thread': 'src/text-thread.ts',
     },

@@ -25,7 +25,7 @@ import {
   watchClock,
   watchDatabase,
   type DamageWatch,
-} from './features/operations/start.ts';
+} from './features/installation/start.ts';
 import { createConfirmations, createImportLoop, type Imports } from './features/audience/start.ts';
 import { createAutomationLoop, type Automations } from './features/automations/start.ts';
 import { createBroadcastLoop, type Broadcasts } from './features/campaigns/start.ts';
@@ -54,7 +54,7 @@ import {
   certificateFindings,
   refusalFindings,
   relayFindings,
-} from './features/operations/index.ts';
+} from './features/installation/index.ts';
 import { keepPlanTerms } from './features/billing/index.ts';
 import { findingOf, type Finding } from './platform/finding.ts';
 import { createReceivingDoor, createSubmission, startSmtp, type Doors, type SmtpPorts } from './ports/smtp/index.ts';

@@ -22,7 +22,7 @@ import {
   removeOrphanBlobs,
   removeOldAudit,
   type DamageWatch,
-} from './features/operations/start.ts';
+} from './features/installation/start.ts';
 import { publishConfigured, recheckClaims, sweepDomains } from './mail/domain-dns/index.ts';
 import { releaseDeferred } from './mail/queue/index.ts';
 import { forgetGreylisted } from './mail/receive/index.ts';
@@ -30,7 +30,7 @@ import { releaseEndedHolds } from './mail/queue-admin/index.ts';
 import { recheckSsoDomains, recheckSsoProviders } from './features/identity/start.ts';
 import { forgetListeners } from './features/webhooks/start.ts';
 import type { World } from './platform/world.ts';
-import { backUpOnSchedule, watchBackups } from './features/operations/index.ts';
+import { backUpOnSchedule, watchBackups } from './features/installation/index.ts';
 import {
   removeOldApprovals,
   removeExpiredDeviceLogins,

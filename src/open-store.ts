@@ -23,7 +23,7 @@ import {
 } from './platform/secrets/index.ts';
 import type { Store } from './platform/store.ts';
 import { createTextThread } from './platform/text-thread/index.ts';
-import type { UpgradeWishes } from './features/operations/index.ts';
+import type { UpgradeWishes } from './features/installation/index.ts';
 import {
   bindInstallation,
   keptByCopies,
@@ -123,7 +123,7 @@ async function outwaitMove({ db, log }: Store, isNode: boolean): Promise<void> {
 }
 
 async function upgrade(store: Store, wishes: UpgradeWishes): Promise<string[]> {
-  const { beforeUpgrade, takeTurn } = await import('./features/operations/index.ts');
+  const { beforeUpgrade, takeTurn } = await import('./features/installation/index.ts');
   const endTurn = await takeTurn(store);
   try {
     // Another node may have done it meanwhile.

@@ -20,7 +20,7 @@ import {
 } from './features/identity/operations.ts';
 import { inboxes, inboxThreads, inboxDrafts } from './features/inbox/operations.ts';
 import { metrics } from './features/metrics/operations.ts';
-import { system, findings, certificates } from './features/operations/operations.ts';
+import { system, findings, certificates } from './features/installation/operations.ts';
 import { shares } from './features/sharing/operations.ts';
 import { templates, images } from './features/templates/operations.ts';
 import { webhooks } from './features/webhooks/operations.ts';
@@ -41,7 +41,7 @@ import type { OpenApiDocument } from './contract/index.ts';
 import type { ModelHealth } from './features/ai/start.ts';
 import type { PaymentProvider } from './features/billing/start.ts';
 import type { Maker } from './features/identity/index.ts';
-import type { Doctor, Node } from './features/operations/start.ts';
+import type { Doctor, Node } from './features/installation/start.ts';
 import type { Accept } from './mail/accept/index.ts';
 import type { World } from './platform/world.ts';
 import type { AllOperations, Ctx, CtxFor, NobodyCtx, OperatorCtx, UserCtx } from './tenancy/access/index.ts';

@@ -11,7 +11,7 @@ import {
   endAllChallenges,
 } from './features/identity/index.ts';
 import { holdRestored } from './features/campaigns/index.ts';
-import { forgetWaitingNotices } from './features/operations/index.ts';
+import { forgetWaitingNotices } from './features/installation/index.ts';
 import { isAway, settleHere, switchOffRestored } from './tenancy/instance/index.ts';
 import { endAllSessions } from './tenancy/session-rows/index.ts';
 

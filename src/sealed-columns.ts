@@ -1,6 +1,6 @@
 import { SEALED_LISTENER_SECRETS } from './features/webhooks/start.ts';
 import type { SealedColumn } from './platform/secrets/index.ts';
-import { SEALED_CERTIFICATE_KEYS } from './features/operations/index.ts';
+import { SEALED_CERTIFICATE_KEYS } from './features/installation/index.ts';
 import { SEALED_DKIM_KEYS } from './mail/domains/index.ts';
 import { SEALED_MFA_SECRETS } from './features/identity/index.ts';
 import { SEALED_SSO_SECRETS } from './tenancy/sso-rows/index.ts';

@@ -12,7 +12,7 @@ import {
   verifyBackup,
   type BackupFacts,
   type Verification,
-} from '../../src/features/operations/index.ts';
+} from '../../src/features/installation/index.ts';
 import type { Store } from '../../src/platform/store.ts';
 import { noteBackup } from '../../src/tenancy/instance/index.ts';
 import { isSingleFile, loadAddon } from '../../src/program-files/index.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { listTime, type Column, type Terminal } from '../../cli/output/index.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import { backupsFolder, listBackups, type KeptBackup } from '../../src/features/operations/index.ts';
+import { backupsFolder, listBackups, type KeptBackup } from '../../src/features/installation/index.ts';
 import { noteBackup } from '../../src/tenancy/instance/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { becomeFirstOtherOn, becomeOwnerOf } from '../installation.ts';

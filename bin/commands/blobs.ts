@@ -6,7 +6,7 @@ import type { Config } from '../../src/platform/config/index.ts';
 import { lockDataFolder } from '../../src/platform/db/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import type { Store } from '../../src/platform/store.ts';
-import { liveNodes, keysInRows, namedContents } from '../../src/features/operations/index.ts';
+import { liveNodes, keysInRows, namedContents } from '../../src/features/installation/index.ts';
 import { installationOf, noteBlobsMove, readBlobsMove } from '../../src/tenancy/instance/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { becomeOwnerOf } from '../installation.ts';

@@ -17,7 +17,7 @@ import {
   lookAtInstallation,
   presentForOperator,
   type Look,
-} from '../../src/features/operations/index.ts';
+} from '../../src/features/installation/index.ts';
 import { findingOf, gravestFirst, type Finding } from '../../src/platform/finding.ts';
 import { explain, OperatorFault } from '../explain.ts';
 import { becomeOwnerOf, findInstallation, findTyper } from '../installation.ts';

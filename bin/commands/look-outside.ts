@@ -1,8 +1,8 @@
-import { examineHere } from '../../src/features/operations/start.ts';
+import { examineHere } from '../../src/features/installation/start.ts';
 import { closeNet, withNet } from '../../src/open-world.ts';
 import { certificateFilesOf, examineCertificate } from '../../src/platform/server-tls.ts';
 import type { Store } from '../../src/platform/store.ts';
-import type { Look } from '../../src/features/operations/index.ts';
+import type { Look } from '../../src/features/installation/index.ts';
 import { runningPid } from './ready-file.ts';
 
 /** By this process, as no server does; one that runs is looked at. */

@@ -13,7 +13,7 @@ import {
   type MovePlan,
   type MovePhase,
   type MoveWatch,
-} from '../../src/features/operations/index.ts';
+} from '../../src/features/installation/index.ts';
 import { openBlobs } from '../../src/platform/blobs/index.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { readPostgresUrl, type Config } from '../../src/platform/config/index.ts';

@@ -10,7 +10,7 @@ import { isLeaving } from '../../src/tenancy/instance/index.ts';
 import { Refusal } from '../../src/platform/refusal.ts';
 import { InstanceKeyFault, instanceKeyPath, readInstanceKeys } from '../../src/platform/secrets/index.ts';
 import type { Store } from '../../src/platform/store.ts';
-import type { UpgradeWishes } from '../../src/features/operations/index.ts';
+import type { UpgradeWishes } from '../../src/features/installation/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { isSingleFile, programRoot, tryOutFolder } from '../../src/program-files/index.ts';
 import { becomeOwnerOf, findInstallation, findTyper, settingsOf } from '../installation.ts';

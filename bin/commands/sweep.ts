@@ -1,4 +1,4 @@
-import { sweepBlobs } from '../../src/features/operations/start.ts';
+import { sweepBlobs } from '../../src/features/installation/start.ts';
 import { dataFolder, onSameFolder, readConfig, withStore, type CommandAudit, type DataOptions } from './open.ts';
 
 const AUDIT: CommandAudit = { action: 'storage.swept', always: true };

@@ -24,7 +24,7 @@ import {
 } from './this-machine.ts';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { examinePort25 } from '../../src/features/operations/start.ts';
+import { examinePort25 } from '../../src/features/installation/start.ts';
 import { createInspector } from '../../src/platform/resolver/index.ts';
 import { asOwnerOf } from '../installation.ts';
 import { describeExposure } from '../../src/platform/secrets/index.ts';

@@ -1,6 +1,6 @@
 import { DEFAULT_URL } from '../../cli/client/index.ts';
 import type { Config } from '../../src/platform/config/index.ts';
-import { asksForCertificates } from '../../src/features/operations/index.ts';
+import { asksForCertificates } from '../../src/features/installation/index.ts';
 import { makeTeam, ownerLines } from '../commands/init.ts';
 import { isNewerThanServer, runningPid, urlFromHere, runningUrl } from '../commands/ready-file.ts';
 import { asOwnerOf, findInstallation } from '../installation.ts';

@@ -7,7 +7,7 @@ import type { Store } from '../../src/platform/store.ts';
 import { closeStore, openStore } from '../../src/open-store.ts';
 import type { Ctx } from '../../src/tenancy/access/index.ts';
 import { issueApiKey, listApiKeys } from '../../src/tenancy/api-keys/index.ts';
-import { listCertificates } from '../../src/features/operations/index.ts';
+import { listCertificates } from '../../src/features/installation/index.ts';
 import {
   findDomainByName,
   listDomains,

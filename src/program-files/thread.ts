@@ -4,7 +4,7 @@ import { isSingleFile, programRoot } from './places.ts';
 
 const sea = process.getBuiltinModule('node:sea');
 
-/** Starts a thread at a module of ours, such as `src/features/operations/backups/backup-thread.ts`, or at what stands in a data: URL. */
+/** Starts a thread at a module of ours, such as `src/features/installation/backups/backup-thread.ts`, or at what stands in a data: URL. */
 export function startThread(module: string | URL, options: WorkerOptions = {}): Worker {
   // Loaded by who starts one: most commands do not.
   const { Worker: Thread } = process.getBuiltinModule('node:worker_threads');

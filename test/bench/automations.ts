@@ -6,7 +6,7 @@ import { migrate } from '../../src/platform/db/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { createInstanceKey } from '../../src/platform/secrets/index.ts';
 import type { World } from '../../src/platform/world.ts';
-import { claimDueRuns, nextRunAt } from '../../src/features/automations/automation-runs/automation-runs.store.ts';
+import { claimDueRuns, nextRunAt } from '../../src/features/automations/automation-runs.store.ts';
 import { line, start, step } from '../api/automations/graph.ts';
 import { initialise, startAppliance } from './appliance.ts';
 import { pause, post, type Bench } from './bench.ts';

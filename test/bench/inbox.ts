@@ -3,7 +3,7 @@ import path from 'node:path';
 import { systemClock } from '../../src/platform/clock.ts';
 import { openDb } from '../../src/platform/db/index.ts';
 import type { Store } from '../../src/platform/store.ts';
-import { indexInboxes } from '../../src/features/inbox/inbox-threads/search-threads.ts';
+import { indexInboxes } from '../../src/features/inbox/threads/search-threads.ts';
 import { initialise, startAppliance, type Appliance } from './appliance.ts';
 import type { Bench } from './bench.ts';
 import { median } from './figures.ts';

@@ -7,7 +7,7 @@ import { startApp } from '../../src/app.ts';
 import { migrate, openDb } from '../../src/platform/db/index.ts';
 import { createInstanceKey } from '../../src/platform/secrets/index.ts';
 import { createSendSwitch, setSending } from '../../src/tenancy/instance/index.ts';
-import { backUpOnSchedule, takeBackup } from '../../src/features/operations/backups/take-backup.ts';
+import { backUpOnSchedule, takeBackup } from '../../src/features/installation/backups/take-backup.ts';
 import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
 import { HOUR, mailIn } from '../flow/mail.ts';
 import { createDatabase } from '../rig/database-server.ts';

@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { backUpOnSchedule } from '../../src/features/operations/backups/take-backup.ts';
+import { backUpOnSchedule } from '../../src/features/installation/backups/take-backup.ts';
 import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
 import { mailIn } from '../flow/mail.ts';
 import { driver } from '../rig/database.ts';

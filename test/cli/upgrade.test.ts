@@ -8,7 +8,7 @@ import { closeStore, openStore } from '../../src/open-store.ts';
 import { loadConfig } from '../../src/platform/config/index.ts';
 import { openDb, schemaState, type Db } from '../../src/platform/db/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
-import { forgetNode } from '../../src/features/operations/findings/node-report.ts';
+import { forgetNode } from '../../src/features/installation/findings/node-report.ts';
 import { noteBackup } from '../../src/tenancy/instance/index.ts';
 import { createDatabase } from '../rig/database-server.ts';
 import { driver } from '../rig/database.ts';

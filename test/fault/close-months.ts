@@ -1,6 +1,6 @@
 // Closes the months of an installation in a process of its own, to be killed: argv has the configuration, the data folder, the time, and
 // the transaction in which it says so and stops, with all of it written and nothing committed.
-import { closeMonths } from '../../src/features/billing/closing/close-months.ts';
+import { closeMonths } from '../../src/features/billing/close-months.ts';
 import { closeStore, openStore } from '../../src/open-store.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';

@@ -6,7 +6,7 @@ import {
   listRunRows,
   nextRunAt,
   removeEndedRuns,
-} from '../../src/features/automations/automation-runs/automation-runs.store.ts';
+} from '../../src/features/automations/automation-runs.store.ts';
 import { plansOf } from '../rig/plans.ts';
 import { startScene } from '../rig/scene.ts';
 

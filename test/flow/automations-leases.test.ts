@@ -1,7 +1,7 @@
 // runs that a process has leased --> the lease runs out, or others look --> each step is done once
 import { describe, expect, it } from 'vitest';
 import { createAutomationLoop, createCarryRun } from '../../src/features/automations/runner/carry-run.ts';
-import { claimDueRuns, endRun, moveRun } from '../../src/features/automations/automation-runs/automation-runs.store.ts';
+import { claimDueRuns, endRun, moveRun } from '../../src/features/automations/automation-runs.store.ts';
 import { line, start, step, supply, wait } from '../api/automations/graph.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { desk, mail } from './automations-desk.ts';

@@ -2,11 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createAutomationLoop } from '../../src/features/automations/runner/carry-run.ts';
 import type { Executor } from '../../src/platform/db/index.ts';
-import {
-  cancelRunsOf,
-  eraseRunsOf,
-  removeEndedRuns,
-} from '../../src/features/automations/automation-runs/automation-runs.store.ts';
+import { cancelRunsOf, eraseRunsOf, removeEndedRuns } from '../../src/features/automations/automation-runs.store.ts';
 import { line, start, step, supply, type Supplies } from '../api/automations/graph.ts';
 import { driver } from '../rig/database.ts';
 import { startScene, type Scene } from '../rig/scene.ts';

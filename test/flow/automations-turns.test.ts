@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { createAutomationLoop } from '../../src/features/automations/runner/carry-run.ts';
 import { createTurns } from '../../src/platform/work-loop/index.ts';
-import { claimDueRuns } from '../../src/features/automations/automation-runs/automation-runs.store.ts';
+import { claimDueRuns } from '../../src/features/automations/automation-runs.store.ts';
 import { setSending } from '../../src/tenancy/instance/index.ts';
 import { line, start, step, supply, wait, type Supplies } from '../api/automations/graph.ts';
 import { plansOf, rowsRead } from '../rig/plans.ts';

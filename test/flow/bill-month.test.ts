@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { findTimeZone } from '../../src/protocol/time-zone.ts';
 import '../rig/seed.ts';
-import { billMonth, type MonthOfTeam, type Terms } from '../../src/features/billing/invoices/monthly-invoice.ts';
+import { billMonth, type MonthOfTeam, type Terms } from '../../src/features/billing/monthly-invoice.ts';
 
 const QUARTER = 900_000;
 const ZONES = ['UTC', 'Europe/Berlin', 'America/New_York', 'Pacific/Kiritimati', 'Etc/GMT+12', 'Asia/Kathmandu'];

@@ -1,7 +1,7 @@
 import { copyFileSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createRemoval } from '../../src/features/operations/upkeep/remove-expired.ts';
+import { createRemoval } from '../../src/features/installation/upkeep/remove-expired.ts';
 import { recheckDamaged } from '../../src/mail/contents/index.ts';
 import { bringMail, receivingDomainOf } from '../rig/mx.ts';
 import { startScene, type Scene } from '../rig/scene.ts';

@@ -1,4 +1,4 @@
-import type { Removed } from '../../src/features/operations/upkeep/remove-expired.ts';
+import type { Removed } from '../../src/features/installation/upkeep/remove-expired.ts';
 import { recordEvents } from '../../src/mail/events/index.ts';
 import { insertEmails } from '../../src/mail/emails/index.ts';
 import type { Scene } from '../rig/scene.ts';

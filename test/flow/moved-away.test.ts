@@ -10,7 +10,7 @@ import type { Config } from '../../src/platform/config/index.ts';
 import { openDb, type Db } from '../../src/platform/db/index.ts';
 import { webhookHeaders } from '../../src/protocol/webhook-signature.ts';
 import { noteBlobsMove, noteLeaving } from '../../src/tenancy/instance/index.ts';
-import { moveDatabase, leaveSource, type Leaving } from '../../src/features/operations/moves/move-database.ts';
+import { moveDatabase, leaveSource, type Leaving } from '../../src/features/installation/moves/move-database.ts';
 import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
 import { nodeFolder } from '../rig/node-folder.ts';
 import { createApi } from '../rig/api.ts';

@@ -3,7 +3,7 @@ import { cpSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { startApp, type App } from '../../src/app.ts';
-import { sweepBlobs } from '../../src/features/operations/upkeep/remove-orphan-blobs.ts';
+import { sweepBlobs } from '../../src/features/installation/upkeep/remove-orphan-blobs.ts';
 import { releaseEndedHolds } from '../../src/mail/queue-admin/index.ts';
 import { countRestored, resumeRestored } from '../../src/features/campaigns/broadcasts/broadcasts.store.ts';
 import { createSendSwitch, setSending } from '../../src/tenancy/instance/index.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createRemoval } from '../../src/features/operations/upkeep/remove-expired.ts';
+import { createRemoval } from '../../src/features/installation/upkeep/remove-expired.ts';
 import type { Executor, Value } from '../../src/platform/db/index.ts';
 import { insertRecipients } from '../../src/features/campaigns/broadcast-recipients/broadcast-recipients.store.ts';
 import { insertSharedBodies } from '../../src/mail/shared-bodies/index.ts';

@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, readFileSync, rmSync, utimesSync, writeFileSy
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { takeSlot } from '../../src/ports/cron/cron-runs.store.ts';
-import { sweepBlobs } from '../../src/features/operations/upkeep/remove-orphan-blobs.ts';
+import { sweepBlobs } from '../../src/features/installation/upkeep/remove-orphan-blobs.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { HOUR, mailIn, SECOND } from './mail.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createWebhookRemoval } from '../../src/features/operations/upkeep/remove-expired.ts';
+import { createWebhookRemoval } from '../../src/features/installation/upkeep/remove-expired.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { plantAttempt, plantWebhook, plantWebhookEvent, uuidOf, type PlantedEvent } from '../rig/webhooks.ts';
 

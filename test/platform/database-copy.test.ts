@@ -13,7 +13,7 @@ import {
   type CopiedTable,
   type Db,
 } from '../../src/platform/db/index.ts';
-import { APART } from '../../src/features/operations/moves/move-ends.ts';
+import { APART } from '../../src/features/installation/moves/move-ends.ts';
 import { columnsIn, plantRow, type Planted } from './planted-rows.ts';
 import { openScratchDb, type ScratchDb } from './scratch-db.ts';
 

@@ -6,14 +6,14 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { closeStore, connectAsFound, migrateStore, openStore } from '../../src/open-store.ts';
 import { isFenced, openDb, tableShapes, type Db } from '../../src/platform/db/index.ts';
 import type { Store } from '../../src/platform/store.ts';
-import { APART } from '../../src/features/operations/moves/move-ends.ts';
+import { APART } from '../../src/features/installation/moves/move-ends.ts';
 import {
   moveDatabase,
   planMove,
   undoMove,
   type MoveOrder,
   leaveSource,
-} from '../../src/features/operations/moves/move-database.ts';
+} from '../../src/features/installation/moves/move-database.ts';
 import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
 import { mailIn } from '../flow/mail.ts';
 import { startScene, type Scene } from '../rig/scene.ts';

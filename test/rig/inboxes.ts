@@ -1,4 +1,4 @@
-import type { StoredFolder } from '../../src/features/inbox/inbox-rows/rows.ts';
+import type { StoredFolder } from '../../src/features/inbox/store/rows.ts';
 import type { ApiAnswer } from './api.ts';
 import { receivingDomainOf } from './mx.ts';
 import { receiveMail } from './received-mail.ts';

@@ -5,7 +5,7 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { PaymentProvider, ProviderSubscription } from '../../src/features/billing/closing/subscriptions.ts';
+import type { PaymentProvider, ProviderSubscription } from '../../src/features/billing/subscriptions.ts';
 
 export interface SentEvent {
   body: string;

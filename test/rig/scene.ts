@@ -5,7 +5,7 @@ import { eventsOf } from '../../src/mail/events/index.ts';
 import { loadConfig, type Config, type DeepPartial } from '../../src/platform/config/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { createInstanceKey } from '../../src/platform/secrets/index.ts';
-import type { PaymentProvider } from '../../src/features/billing/closing/subscriptions.ts';
+import type { PaymentProvider } from '../../src/features/billing/subscriptions.ts';
 import { createOperator } from '../../src/tenancy/operators/index.ts';
 import { createTeam } from '../../src/tenancy/teams/index.ts';
 import { createApi, type Api } from './api.ts';

@@ -1,9 +1,9 @@
 import { loadContract, type OpenApiDocument } from '../../src/contract/index.ts';
-import { createModelHealth } from '../../src/features/ai/model/ask-model.ts';
-import { noPayments } from '../../src/features/billing/closing/subscriptions.ts';
+import { createModelHealth } from '../../src/features/ai/ask-model.ts';
+import { noPayments } from '../../src/features/billing/subscriptions.ts';
 import { createAccept } from '../../src/mail/accept/index.ts';
-import { createDoctor } from '../../src/features/operations/doctor/doctor.ts';
-import { createNode } from '../../src/features/operations/upkeep/node.ts';
+import { createDoctor } from '../../src/features/installation/doctor/doctor.ts';
+import { createNode } from '../../src/features/installation/upkeep/node.ts';
 import { createListeners } from '../../src/features/webhooks/delivery/listeners.ts';
 import { createAuthenticators, startHttp, type Authenticator, type HttpPort } from '../../src/ports/http/index.ts';
 import type { Scene } from './scene.ts';

@@ -18,7 +18,7 @@ const ON_SQLITE_ALONE: Record<string, string> = {
   'src/features/audience/contacts/audience.store.ts endOf':
     'SQLite reads an audience batch by batch, PostgreSQL in one statement',
   'src/mail/emails/search-blocks.store.ts wordsOf': 'words of FTS5; PostgreSQL has an index of integers',
-  'src/features/inbox/inbox-rows/search.store.ts wordsOf': 'words of FTS5; PostgreSQL has an index of integers',
+  'src/features/inbox/store/search.store.ts wordsOf': 'words of FTS5; PostgreSQL has an index of integers',
 };
 
 /**

@@ -16,7 +16,7 @@ const TESTS_OF: [source: string, tests: string[]][] = [
   ['src/features/tracking/', ['test/flow/tracking']],
   ['src/mail/domain-dns/', ['test/api/domains/', 'test/api/dns/', 'test/api/domain-claims/']],
   ['src/features/audience/import-runner/', ['test/api/contact-imports/', 'test/api/contacts/', 'test/api/topics/']],
-  ['src/features/operations/upkeep/', ['test/flow/retention', 'test/flow/sweep', 'test/api/logs/retention']],
+  ['src/features/installation/upkeep/', ['test/flow/retention', 'test/flow/sweep', 'test/api/logs/retention']],
   ['src/tenancy/access/', ['test/api/conventions/']],
   ['src/mail/contents/', ['test/api/attachments/']],
   ['src/tenancy/instance/', ['test/cli/wrong-database', 'test/flow/send-switch']],

@@ -77,7 +77,7 @@ const plants: Record<string, Record<string, string>[]> = {
       `tx.insertMany('emails', ['id'], [])`,
       `tx.insertMany(table, ['id'], [])`,
       `\`delete from \${table} where id = ?\``,
-    ].map((sql) => ({ 'src/features/operations/upkeep/sweep.store.ts': `export const sql = ${sql};\n` })),
+    ].map((sql) => ({ 'src/features/installation/upkeep/sweep.store.ts': `export const sql = ${sql};\n` })),
     { 'src/mail/events/emails.store.ts': "export const sql = 'delete from emails where id = ?';\n" },
     {
       'src/mail/events/outbox.store.ts': "export const sql = 'select 1 as x from webhook_events';\n",

@@ -3,4 +3,4 @@
  * without a model. A credit is held from the moment a request is let in, and spent in the transaction that keeps its answer.
  * It calls no model itself.
  */
-export { removeDiagnosesOf } from './requests/ai.store.ts';
+export { removeDiagnosesOf } from './ai.store.ts';

@@ -1,5 +1,5 @@
-import type { Asking } from './model/ask-model.ts';
-import { diagnoseEmail, draftEmailBody, suggestSubjectLines } from './model/email-assistant.ts';
+import type { Asking } from './ask-model.ts';
+import { diagnoseEmail, draftEmailBody, suggestSubjectLines } from './email-assistant.ts';
 import { type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';
 

@@ -3,4 +3,4 @@
  * as data, keeps its answers to a schema, and executes, sends and saves nothing of them but a diagnosis. Where no answer comes, the
  * credit is given back and the caller hears 503.
  */
-export { createModelHealth, type ModelHealth } from './model/ask-model.ts';
+export { createModelHealth, type ModelHealth } from './ask-model.ts';

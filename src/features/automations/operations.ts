@@ -8,7 +8,7 @@ import {
   listAutomations,
   stopAutomation,
   updateAutomation,
-} from './automations/automations.ts';
+} from './automations.ts';
 import {
   createCustomEvent,
   deleteCustomEvent,
@@ -16,7 +16,7 @@ import {
   listCustomEvents,
   sendCustomEvent,
   updateCustomEvent,
-} from './custom-events/custom-events.ts';
+} from './custom-events.ts';
 import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';
 

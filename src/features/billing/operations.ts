@@ -1,7 +1,7 @@
-import type { PaymentProvider } from './closing/subscriptions.ts';
+import type { PaymentProvider } from './subscriptions.ts';
 import { countSegments } from '../audience/index.ts';
-import { changeOwnPlan } from './invoices/plans.ts';
-import { getBilling, getInvoice, listInvoices, listPlans } from './invoices/read-billing.ts';
+import { changeOwnPlan } from './plans.ts';
+import { getBilling, getInvoice, listInvoices, listPlans } from './read-billing.ts';
 import { countBroadcasts } from '../campaigns/index.ts';
 import { countDomains } from '../../mail/domains/index.ts';
 import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';

@@ -2,7 +2,7 @@ import { type Ctx } from '../../tenancy/access/index.ts';
 import { type Maker, approveCall, getApproval, listApprovals, rejectCall } from './approvals/approvals.ts';
 import { changePassword, confirmPasswordReset, requestPasswordReset, tell } from './accounts/passwords.ts';
 import { signUp, signUpByInvitation, verifyEmail } from './accounts/sign-up.ts';
-import { fetchFilesOf, lookAt } from './approval-review/review-call.ts';
+import { fetchFilesOf, lookAt } from './approvals/review-call.ts';
 import type { Look } from './approvals/proposed-call.ts';
 import {
   approveDeviceLogin,

@@ -1,15 +1,15 @@
 import type { Accept } from '../../mail/accept/index.ts';
 import { createDraft, sendDraft, updateDraft } from './composing/drafts.ts';
 import { forwardEmail, replyToEmail } from './composing/answer.ts';
-import { deleteDraft, getDraft, listDrafts } from './inbox-drafts/inbox-drafts.ts';
-import { changeThreadLabels, deleteInboxThread, updateInboxThread } from './inbox-threads/change-thread.ts';
+import { deleteDraft, getDraft, listDrafts } from './drafts.ts';
+import { changeThreadLabels, deleteInboxThread, updateInboxThread } from './threads/change-thread.ts';
 import {
   getInboxThread,
   getInboxThreadEmail,
   listInboxThreadEmails,
   listInboxThreads,
-} from './inbox-threads/read-threads.ts';
-import { searchInboxThreads } from './inbox-threads/search-threads.ts';
+} from './threads/read-threads.ts';
+import { searchInboxThreads } from './threads/search-threads.ts';
 import {
   createInbox,
   createInboxLabel,
@@ -23,7 +23,7 @@ import {
   updateInbox,
   updateInboxAgent,
   updateInboxLabel,
-} from './inboxes/inboxes.ts';
+} from './inboxes.ts';
 import { idempotencyOf } from '../../mail/accept/index.ts';
 import { pageOf, type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';

@@ -1,7 +1,7 @@
 import { createServer as createHttpServer, type Server, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer, type AddressInfo, type Server as NetServer, type Socket } from 'node:net';
 import { createServer as createTlsServer, type SecureContext, type TLSSocket, type TlsOptions } from 'node:tls';
-import { contextForProof, PROOF_PROTOCOL, answerToToken, type Issued } from '../../features/operations/start.ts';
+import { contextForProof, PROOF_PROTOCOL, answerToToken, type Issued } from '../../features/installation/start.ts';
 import type { ServerTls } from '../../platform/server-tls.ts';
 import type { World } from '../../platform/world.ts';
 import { readClientHello, isToken } from '../../protocol/acme/index.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { administerTeam } from '../../../src/tenancy/teams/index.ts';
-import { createRemoval } from '../../../src/features/operations/upkeep/remove-expired.ts';
+import { createRemoval } from '../../../src/features/installation/upkeep/remove-expired.ts';
 import { answerJson, startModelServer, type ModelServer } from '../../rig/model-server.ts';
 import { peopleOf } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { keepWanted } from '../../../src/features/operations/certificates/certificates.ts';
+import { keepWanted } from '../../../src/features/installation/certificates/certificates.ts';
 import { contractOperations } from '../../rig/api.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { inboxOf } from '../../rig/inboxes.ts';

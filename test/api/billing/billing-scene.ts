@@ -1,4 +1,4 @@
-import { closeMonths } from '../../../src/features/billing/closing/close-months.ts';
+import { closeMonths } from '../../../src/features/billing/close-months.ts';
 import type { Config, DeepPartial } from '../../../src/platform/config/index.ts';
 import { administerTeam } from '../../../src/tenancy/teams/index.ts';
 import { countUsage } from '../../../src/tenancy/usage/index.ts';

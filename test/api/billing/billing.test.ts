@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startApp } from '../../../src/app.ts';
-import { closeMonths } from '../../../src/features/billing/closing/close-months.ts';
+import { closeMonths } from '../../../src/features/billing/close-months.ts';
 import { createApi } from '../../rig/api.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import type { Scene, Team } from '../../rig/scene.ts';

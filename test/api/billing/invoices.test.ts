@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { closeMonths } from '../../../src/features/billing/closing/close-months.ts';
+import { closeMonths } from '../../../src/features/billing/close-months.ts';
 import {
   readSubscription,
   type PaymentProvider,
   type ProviderSubscription,
-} from '../../../src/features/billing/closing/subscriptions.ts';
+} from '../../../src/features/billing/subscriptions.ts';
 import { startApp } from '../../../src/app.ts';
 import { switchOffRestored, setSending } from '../../../src/tenancy/instance/index.ts';
 import { administerTeam } from '../../../src/tenancy/teams/index.ts';

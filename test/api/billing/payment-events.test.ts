@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { forgetPaymentEvents, recheckSubscriptions } from '../../../src/features/billing/closing/subscriptions.ts';
+import { forgetPaymentEvents, recheckSubscriptions } from '../../../src/features/billing/subscriptions.ts';
 import { switchOffRestored, setSending } from '../../../src/tenancy/instance/index.ts';
 import { startPaymentProvider, type PaymentProviderRig, type SentEvent } from '../../rig/payment-provider.ts';
 import { peopleOf } from '../../rig/people.ts';

@@ -6,8 +6,8 @@ import net from 'node:net';
 import path from 'node:path';
 import tls from 'node:tls';
 import { describe, expect, it } from 'vitest';
-import { renewCertificates } from '../../../src/features/operations/certificate-renewal/renew-certificates.ts';
-import { certificateById } from '../../../src/features/operations/certificates/certificates.store.ts';
+import { renewCertificates } from '../../../src/features/installation/certificate-renewal/renew-certificates.ts';
+import { certificateById } from '../../../src/features/installation/certificates/certificates.store.ts';
 import { makeCertificate } from '../../rig/tls.ts';
 import { lookElsewhere, startWithAuthority, type AuthorityScene } from './authority-scene.ts';
 

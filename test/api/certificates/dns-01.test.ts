@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { renewCertificates } from '../../../src/features/operations/certificate-renewal/renew-certificates.ts';
+import { renewCertificates } from '../../../src/features/installation/certificate-renewal/renew-certificates.ts';
 import { CLASSES, OPCODES, recordDataOf } from '../../../src/protocol/dns/index.ts';
 import type { DeepPartial, Config } from '../../../src/platform/config/index.ts';
 import { startWithAuthority, trackedDomain, type AuthorityScene } from './authority-scene.ts';

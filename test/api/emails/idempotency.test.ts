@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { forgetIdempotencyKeys } from '../../../src/features/operations/upkeep/remove-expired.ts';
+import { forgetIdempotencyKeys } from '../../../src/features/installation/upkeep/remove-expired.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,7 +1,7 @@
 // Clocks of nodes that differ, and what operators are told before there is one
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { lookAtInstallation } from '../../../src/features/operations/findings/look.ts';
-import { reportNode, runningNodes } from '../../../src/features/operations/findings/node-report.ts';
+import { lookAtInstallation } from '../../../src/features/installation/findings/look.ts';
+import { reportNode, runningNodes } from '../../../src/features/installation/findings/node-report.ts';
 import { noteBackup } from '../../../src/tenancy/instance/index.ts';
 import { HOUR, mailIn } from '../../flow/mail.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';

@@ -7,7 +7,7 @@ import net, { type AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDoctor } from '../../../src/features/operations/doctor/doctor.ts';
+import { createDoctor } from '../../../src/features/installation/doctor/doctor.ts';
 import { makeCertificate } from '../../rig/tls.ts';
 import { startWithAuthority } from '../certificates/authority-scene.ts';
 import { startProofZone } from '../certificates/proof-zone.ts';

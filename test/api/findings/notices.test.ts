@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { webhookHeaders } from '../../../src/protocol/webhook-signature.ts';
-import { beginNotice } from '../../../src/features/operations/findings/notices.ts';
+import { beginNotice } from '../../../src/features/installation/findings/notices.ts';
 import { scratchFolder } from '../../rig/scratch.ts';
 import { startMachine, type Machine } from './examined.ts';
 

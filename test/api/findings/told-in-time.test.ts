@@ -2,8 +2,8 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createDoctor } from '../../../src/features/operations/doctor/doctor.ts';
-import { lookAtInstallation } from '../../../src/features/operations/findings/look.ts';
+import { createDoctor } from '../../../src/features/installation/doctor/doctor.ts';
+import { lookAtInstallation } from '../../../src/features/installation/findings/look.ts';
 import { scratchFolder } from '../../rig/scratch.ts';
 import { startMachine, type Machine } from './examined.ts';
 

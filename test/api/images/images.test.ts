@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { removeOrphanBlobs, sweepBlobs } from '../../../src/features/operations/upkeep/remove-orphan-blobs.ts';
+import { removeOrphanBlobs, sweepBlobs } from '../../../src/features/installation/upkeep/remove-orphan-blobs.ts';
 import { findBroadcast } from '../../../src/features/campaigns/broadcasts/broadcasts.store.ts';
 import { noteImagesOf } from '../../../src/features/templates/images/images.ts';
 import { administerTeam } from '../../../src/tenancy/teams/index.ts';

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sweepBlobs } from '../../../src/features/operations/upkeep/remove-orphan-blobs.ts';
+import { sweepBlobs } from '../../../src/features/installation/upkeep/remove-orphan-blobs.ts';
 import { ALLOWED, startFileServer } from '../../rig/file-server.ts';
 import { writingInbox, type WritingInbox } from '../../rig/inbox.ts';
 import { runJob } from '../../rig/inboxes.ts';

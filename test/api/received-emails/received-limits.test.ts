@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createRemoval } from '../../../src/features/operations/upkeep/remove-expired.ts';
+import { createRemoval } from '../../../src/features/installation/upkeep/remove-expired.ts';
 import type { AnyBody } from '../../rig/api.ts';
 import type { SeenEvent } from '../../rig/events.ts';
 import { MESSAGE, receiveMail } from '../../rig/received-mail.ts';

@@ -9,13 +9,13 @@ import {
   putOffRun,
   writeRunStep,
   type RunRow,
-} from '../automation-runs/automation-runs.store.ts';
+} from '../automation-runs.store.ts';
 import { createSendSwitch } from '../../../tenancy/instance/index.ts';
 import { nextTurn, isoTime } from '../../../platform/clock.ts';
 import { isDatabaseSetback, createGroupCommit, eachAlone, type Executor } from '../../../platform/db/index.ts';
 import { Refusal } from '../../../platform/refusal.ts';
-import { findGraph } from '../automations/automations.store.ts';
-import type { ConnectionType, Graph, Step } from '../automations/graph.ts';
+import { findGraph } from '../automations.store.ts';
+import type { ConnectionType, Graph, Step } from '../graph.ts';
 import { createTakeStep, Postponed, type Taken } from './take-step.ts';
 import { recordEvents } from '../../../mail/events/index.ts';
 import { countUsage } from '../../../tenancy/usage/index.ts';

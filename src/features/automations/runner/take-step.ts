@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { World } from '../../../platform/world.ts';
 import { parseIsoTime } from '../../../protocol/iso-time.ts';
-import { stepsOfRun, type RunRow } from '../automation-runs/automation-runs.store.ts';
-import { durationMs, isVariable } from '../automations/check-steps.ts';
-import { listRuleFields, meetsRule, type RuleContact } from '../automations/rules.ts';
-import type { Step, ConnectionType } from '../automations/graph.ts';
+import { stepsOfRun, type RunRow } from '../automation-runs.store.ts';
+import { durationMs, isVariable } from '../check-steps.ts';
+import { listRuleFields, meetsRule, type RuleContact } from '../rules.ts';
+import type { Step, ConnectionType } from '../graph.ts';
 import {
   declaredProperties,
   type PropertyRow,

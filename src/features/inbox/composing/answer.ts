@@ -3,7 +3,7 @@ import { NoSuchBlob } from '../../../platform/blobs/index.ts';
 import type { World } from '../../../platform/world.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { readAttachments } from '../../../mail/emails/index.ts';
-import { inboxNamed } from '../inboxes/inboxes.ts';
+import { inboxNamed } from '../inboxes.ts';
 import type { Accept, Idempotency } from '../../../mail/accept/index.ts';
 import { composeAnswer, composeForward, type ComposedMail, type WrittenMail } from './compose.ts';
 import { mustFindOriginal, writtenFiles } from './original.ts';

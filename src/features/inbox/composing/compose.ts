@@ -24,12 +24,12 @@ import {
   type EmailRow,
   type EmailDraft,
 } from '../../../mail/emails/index.ts';
-import { addToThread, insertThread, labelsOfThreads, lockThread } from '../inbox-rows/threads.store.ts';
-import { shownFolder, sourceOf, threadData } from '../inbox-rows/present.ts';
-import { automaticAnswersTo, isAnsweredByMachine, isInboxHere } from '../inbox-rows/automatic-answers.store.ts';
-import type { InboxRow, ThreadRow, InboxMail, StoredFolder } from '../inbox-rows/rows.ts';
-import { idsToKeepOfSent, subjectToKeep, senderProofOf } from '../threads/which-thread.ts';
-import { whyNoAutomaticAnswer, type AnswerLoop, type NoAutomaticAnswer } from '../threads/automatic-answers.ts';
+import { addToThread, insertThread, labelsOfThreads, lockThread } from '../store/threads.store.ts';
+import { shownFolder, sourceOf, threadData } from '../store/present.ts';
+import { automaticAnswersTo, isAnsweredByMachine, isInboxHere } from '../store/automatic-answers.store.ts';
+import type { InboxRow, ThreadRow, InboxMail, StoredFolder } from '../store/rows.ts';
+import { idsToKeepOfSent, subjectToKeep, senderProofOf } from '../rules/which-thread.ts';
+import { whyNoAutomaticAnswer, type AnswerLoop, type NoAutomaticAnswer } from '../rules/automatic-answers.ts';
 import { filesOf, type Original } from './original.ts';
 import { recordEvents, type InboxEmailData, type NewEvent } from '../../../mail/events/index.ts';
 import { isoTime } from '../../../platform/clock.ts';
@@ -37,8 +37,8 @@ import type { Executor } from '../../../platform/db/index.ts';
 import { readList } from '../../../mail/received-emails/index.ts';
 import { firstIdAt } from '../../../platform/ids.ts';
 import { headersOfAutomaticAnswer, machineSigns, type MachineSign } from '../../../protocol/automatic-mail.ts';
-import { answerLoopIn } from '../inbox-threads/read-threads.ts';
-import { inboxKeysOf } from '../inboxes/inboxes.ts';
+import { answerLoopIn } from '../threads/read-threads.ts';
+import { inboxKeysOf } from '../inboxes.ts';
 
 /** To one address, by all inboxes of a team, within 24 hours. */
 const PER_SENDER_AND_DAY = 4;

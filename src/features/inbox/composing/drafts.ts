@@ -14,7 +14,7 @@ import {
   recordDraftEvent,
   addressesIn,
   draftForEvent,
-} from '../inbox-drafts/inbox-drafts.ts';
+} from '../drafts.ts';
 import {
   filesOfDrafts,
   insertDraft,
@@ -25,11 +25,11 @@ import {
   markDraftSent,
   type DraftFileRow,
   type DraftRow,
-} from '../inbox-rows/drafts.store.ts';
-import { findThread, findThreadEmail } from '../inbox-rows/threads.store.ts';
-import { removeDraftFiles } from '../inbox-rows/remove.store.ts';
-import type { InboxRow } from '../inbox-rows/rows.ts';
-import { inboxNamed } from '../inboxes/inboxes.ts';
+} from '../store/drafts.store.ts';
+import { findThread, findThreadEmail } from '../store/threads.store.ts';
+import { removeDraftFiles } from '../store/remove.store.ts';
+import type { InboxRow } from '../store/rows.ts';
+import { inboxNamed } from '../inboxes.ts';
 import {
   fetchAttachments,
   Superseded,

@@ -12,15 +12,15 @@ import {
   invalidAttachment,
   type DraftAttachment,
 } from '../../../mail/emails/index.ts';
-import { findThread, findThreadEmail } from '../inbox-rows/threads.store.ts';
-import type { InboxRow, ThreadRow } from '../inbox-rows/rows.ts';
+import { findThread, findThreadEmail } from '../store/threads.store.ts';
+import type { InboxRow, ThreadRow } from '../store/rows.ts';
 import {
   findWholeReceived,
   readList,
   RECEIVED_ATTACHMENT_BLOB,
   type Authentication,
 } from '../../../mail/received-emails/index.ts';
-import { mustFit, mustFitWith } from '../inbox-drafts/inbox-drafts.ts';
+import { mustFit, mustFitWith } from '../drafts.ts';
 import { mustBeWithinQuota } from '../../../tenancy/usage/index.ts';
 import { fetchAttachments } from '../../../mail/accept/index.ts';
 

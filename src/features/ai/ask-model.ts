@@ -1,0 +1,365 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { refuse } from '../../platform/refusal.ts';
+import type { PostAnswer } from '../../platform/fetch/index.ts';
+import type { World } from '../../platform/world.ts';
+import { callerGone } from '../../tenancy/access/index.ts';
+import { promptOf, TRY_AGAIN, type AnswerForm, type Task } from './model-tasks.ts';
+import { findingOf, type Finding } from '../../platform/finding.ts';
+
+/**
+ * Chat completions as OpenAI made them and many others speak them. No number of tokens and no temperature is sent: servers differ
+ * in what they call the one, and some models refuse the other.
+ */
+const chatCompletions: Wire = {
+  request: ({ name, system, user, schema }, { model, key, withSchema }) => ({
+    path: '/chat/completions',
+    headers: { ...(key === '' ? {} : { authorization: `Bearer ${key}` }) },
+    body: {
+      model,
+      messages: [
+        { role: 'system', content: system },
+        { role: 'user', content: user },
+      ],
+      stream: false,
+      ...(withSchema ? { response_format: { type: 'json_schema', json_schema: { name, strict: true, schema } } } : {}),
+    },
+  }),
+  read(body) {
+    const choices = fieldOf(body, 'choices');
+    const first: unknown = Array.isArray(choices) ? choices[0] : undefined;
+    const message = fieldOf(first, 'message');
+    const content = fieldOf(message, 'content');
+    const reason = fieldOf(first, 'finish_reason');
+    if (reason === 'length') return { kind: 'cut_off' };
+    // A refusal takes the place of the content; a filter leaves out what it does not like of it.
+    if (reason === 'content_filter' || isText(fieldOf(message, 'refusal')) || hasRefusal(content)) {
+      return { kind: 'refused' };
+    }
+    return { kind: 'said', json: jsonIn(typeof content === 'string' ? content : textOfParts(content)) };
+  },
+  isSchemaOptional: true,
+};
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
+
+const hasRefusal = (content: unknown): boolean =>
+  Array.isArray(content) && content.some((part) => fieldOf(part, 'type') === 'refusal');
+
+function textOfParts(content: unknown): string {
+  if (!Array.isArray(content)) return '';
+  const texts = content.filter((part) => fieldOf(part, 'type') === 'text').map((part) => fieldOf(part, 'text'));
+  return texts.filter((text) => typeof text === 'string').join('');
+}
+
+/** The longest answer that all of its models give; a draft of a hundred thousand characters is shorter. */
+const TOKENS_MAX = 8192;
+
+/** The messages API of Anthropic. Its answer is the input of a tool that it has to call. */
+const messagesApi: Wire = {
+  request: ({ name, system, user, schema }, { model, key }) => ({
+    path: '/v1/messages',
+    headers: { 'anthropic-version': '2023-06-01', ...(key === '' ? {} : { 'x-api-key': key }) },
+    body: {
+      model,
+      max_tokens: TOKENS_MAX,
+      system,
+      messages: [{ role: 'user', content: user }],
+      tools: [{ name, description: 'Takes the answer.', input_schema: schema }],
+      tool_choice: { type: 'tool', name, disable_parallel_tool_use: true },
+    },
+  }),
+  read(body) {
+    const reason = fieldOf(body, 'stop_reason');
+    if (reason === 'max_tokens' || reason === 'model_context_window_exceeded') return { kind: 'cut_off' };
+    if (reason === 'refusal') return { kind: 'refused' };
+    const content = fieldOf(body, 'content');
+    const parts: unknown[] = Array.isArray(content) ? content : [];
+    const use = parts.find((part) => fieldOf(part, 'type') === 'tool_use');
+    return { kind: 'said', json: fieldOf(use, 'input') };
+  },
+  isSchemaOptional: false,
+};
+
+/** Why there is no answer. `say` is read by callers and operators, `fault` by the log alone. */
+interface Failure {
+  say: string;
+  fault: object;
+  /** It tells of this question, and nothing of how the model stands. */
+  isOfQuestion?: true;
+}
+
+const WAIT_SECONDS_MAX = 86_400;
+
+/**
+ * Of an answer that is none. Its own words may repeat the key and what it was asked, so that no text of it is repeated: its status, the
+ * codes of its error and the seconds of Retry-After are.
+ */
+function faultOf(answer: PostAnswer): Failure {
+  if (answer.kind === 'failed')
+    return { say: FAULTS[answer.fault.kind], fault: { err: answer.because, ...answer.fault } };
+  const { status, body, retryAfter } = answer;
+  const codes = codesIn(body);
+  const seconds = /^\d{1,5}$/.test(retryAfter ?? '') ? Math.min(Number(retryAfter), WAIT_SECONDS_MAX) : undefined;
+  const wait = seconds === undefined ? '' : `, for ${seconds} seconds by its own word`;
+  return { say: `its server ${wordsOf(status, Object.values(codes))} (${status})${wait}`, fault: { status, ...codes } };
+}
+
+function wordsOf(status: number, codes: readonly string[]): string {
+  if (status === 402 || codes.some((code) => OUT_OF_MONEY.includes(code))) return 'has no money left for this account';
+  if (status === 401 || status === 403) return 'does not accept the key';
+  if (status === 404) return 'does not know the model, or nothing is at this address';
+  if (status === 429) return 'takes no more requests at the moment';
+  if (status === 529 || codes.includes('overloaded_error')) return 'is overloaded';
+  return status >= 500 ? 'has a fault' : 'answered something else than it should';
+}
+
+/** OpenAI sends the first with 429, which does not end by waiting. */
+const OUT_OF_MONEY = ['insufficient_quota', 'billing_error', 'billing_hard_limit_reached'];
+
+const FAULTS = {
+  blocked: 'its server has no address that may be reached',
+  unreachable: 'its server cannot be reached',
+  tls: 'its server has no certificate that can be trusted',
+  interrupted: 'its server broke off the connection',
+  timeout: 'it took too long',
+  unreadable: 'its server answered no HTTP',
+} as const;
+
+function codesIn(body: string): Record<string, string> {
+  const error = fieldOf(parseJson(body), 'error');
+  const codes = ['type', 'code'].map((name) => [name, fieldOf(error, name)] as const);
+  const isCode = (code: unknown): code is string => typeof code === 'string' && /^[a-z][a-z_.]{0,79}$/.test(code);
+  return Object.fromEntries(codes.filter((entry): entry is readonly [string, string] => isCode(entry[1])));
+}
+
+function parseJson(body: string): unknown {
+  try {
+    return JSON.parse(body) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+const WIRES: Readonly<Record<World['config']['ai']['kind'], Wire>> = {
+  openai: chatCompletions,
+  anthropic: messagesApi,
+};
+
+/** Far more than a draft has that anybody reads; `platform/fetch` reads little more than this off the wire. */
+const ANSWER_BYTES_MAX = 120_000;
+
+/** What a server says that does not know what it was asked for. */
+const UNKNOWN_TO_IT: readonly number[] = [400, 404, 415, 422, 501];
+
+export const hasModel = ({ config }: World): boolean => config.ai.url !== '';
+
+/** Who asks, and what is to be known of how the model stands. */
+export interface Asking {
+  store: World;
+  whenGone?: () => AbortSignal;
+  services: { modelHealth: ModelHealth };
+}
+
+/** A model is asked once more when its answer does not fit; what fails then, or fails otherwise, is our failure. */
+export async function askModel<Answer>(
+  { store: world, whenGone, services: { modelHealth } }: Asking,
+  task: Task,
+  form: AnswerForm<Answer>,
+): Promise<Answer> {
+  const { ai } = world.config;
+  const gone = whenGone?.();
+  const patience = AbortSignal.timeout(ai.timeout_seconds * 1000);
+  const signal = gone ? AbortSignal.any([gone, patience]) : patience;
+  const url = baseOf(ai.url);
+  const exchange = (request: ModelRequest) => post(world, { request, base: url, signal });
+  const result = await askTwice(world, task, form, exchange);
+  if ('answer' in result || result.isOfQuestion) modelHealth.noteAnswer();
+  else if (!gone?.aborted) modelHealth.noteFailure(result.say);
+  if (gone?.aborted) throw callerGone();
+  if ('answer' in result) return result.answer;
+  world.log.warn({ model: ai.model, host: url.host, ...result.fault }, 'the model did not answer as it should');
+  throw refuse('service_unavailable', {
+    say: `The model gave no answer that can be used (${result.say}); it costs no credit. Try again later.`,
+  });
+}
+
+type Asked<Answer> = { answer: Answer } | Failure;
+
+async function askTwice<Answer>(
+  world: World,
+  task: Task,
+  form: AnswerForm<Answer>,
+  exchange: (request: ModelRequest) => Promise<PostAnswer>,
+): Promise<Asked<Answer>> {
+  const { ai } = world.config;
+  const wire = WIRES[ai.kind];
+  const key = readKey(world);
+  if (key === undefined) return { say: 'its key cannot be read', fault: { key_file: ai.key_file } };
+  let withSchema = true;
+  let wrong = '';
+  for (let misfits = 0; misfits < 2;) {
+    const question = questionOf(world, task, form, wrong);
+    const answer = await exchange(wire.request(question, { model: ai.model, key, withSchema }));
+    if (isRefusal(answer, UNKNOWN_TO_IT) && withSchema && wire.isSchemaOptional) {
+      withSchema = false;
+      continue;
+    }
+    const heard = hear(answer, wire, form);
+    if (!('wrong' in heard)) return heard;
+    wrong = heard.wrong;
+    misfits++;
+  }
+  return { say: 'it answered something else than it was asked for, twice', fault: { wrong } };
+}
+
+const isRefusal = (answer: PostAnswer, statuses: readonly number[]): boolean =>
+  answer.kind === 'answered' && statuses.includes(answer.status);
+
+/** An answer, what is wrong with it, or why there is none. */
+function hear<Answer>(answer: PostAnswer, wire: Wire, form: AnswerForm<Answer>): Asked<Answer> | { wrong: string } {
+  if (isTooLong(answer)) return { wrong: `it was longer than ${ANSWER_BYTES_MAX} bytes` };
+  if (answer.kind === 'failed' || answer.status !== 200) return faultOf(answer);
+  const reply = wire.read(parseJson(answer.body));
+  if (reply.kind === 'cut_off') return { wrong: 'it was cut off before its end; be shorter' };
+  if (reply.kind === 'refused') return { say: 'the model refused to answer this', isOfQuestion: true, fault: {} };
+  return form.read(reply.json);
+}
+
+const isTooLong = (answer: PostAnswer): boolean =>
+  answer.kind === 'answered'
+    ? answer.isCut === true
+    : answer.fault.kind === 'unreadable' && answer.fault.wrong === 'endless';
+
+function questionOf<Answer>(world: World, task: Task, form: AnswerForm<Answer>, wrong: string): Question {
+  const { system, user } = promptOf(task, form.schema, world.ids.hex(12));
+  return {
+    name: form.name,
+    system: wrong === '' ? system : system + TRY_AGAIN(wrong),
+    user,
+    schema: form.schema,
+  };
+}
+
+/** Ends with the patience for the whole, or when its caller has gone. */
+async function post(
+  world: World,
+  { request, base, signal }: { request: ModelRequest; base: URL; signal: AbortSignal },
+): Promise<PostAnswer> {
+  if (signal.aborted) return { kind: 'failed', fault: { kind: 'timeout' } };
+  // A connection for each: what is left of an answer that was too long must not stand before the next one.
+  const pool = world.modelFetch.pool(base, { connectionsMax: 1, closeMs: 0 });
+  const posted = pool.post(
+    {
+      path: base.pathname.replace(/\/$/, '') + request.path,
+      headers: {
+        ...request.headers,
+        'content-type': 'application/json',
+        accept: 'application/json',
+        'accept-encoding': 'identity',
+        'user-agent': `rasket (+https://${world.config.instance.host}/)`,
+      },
+      body: JSON.stringify(request.body),
+    },
+    ANSWER_BYTES_MAX,
+  );
+  const end = (): void => posted.giveUp();
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    return await posted.answer;
+  } finally {
+    signal.removeEventListener('abort', end);
+    await pool.cut();
+  }
+}
+
+/** No name server is asked for this machine. */
+function baseOf(url: string): URL {
+  const base = new URL(url);
+  if (base.protocol === 'http:' && base.hostname === 'localhost') base.hostname = '127.0.0.1';
+  return base;
+}
+
+/** Undefined where there should be one and is none that a header can hold. */
+function readKey({ config: { ai }, dataDir }: World): string | undefined {
+  if (ai.key_file === '') return '';
+  try {
+    const key = readFileSync(path.resolve(dataDir, ai.key_file), 'utf8').trim();
+    return /^[\x21-\x7e]{1,1000}$/.test(key) ? key : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const DAY_MS = 86_400_000;
+
+/** How the model stands, as far as this process has asked it. */
+export interface ModelHealth {
+  noteAnswer(): void;
+  /** `say` names no secret: see `faultOf`. */
+  noteFailure(say: string): void;
+  /** That it fails, since when and with what, until it answers again or has not been asked for a day. */
+  findings(): Finding[];
+}
+
+export function createModelHealth({ clock, config: { ai } }: Pick<World, 'clock' | 'config'>): ModelHealth {
+  let failing: { since: number; at: number; say: string } | undefined;
+  return {
+    noteAnswer: () => void (failing = undefined),
+    noteFailure(say) {
+      const at = clock.now();
+      failing = { since: failing?.since ?? at, at, say };
+    },
+    findings() {
+      if (failing && clock.now() - failing.at >= DAY_MS) failing = undefined;
+      if (!failing) return [];
+      const summary = `The model ${ai.model} at ${URL.parse(ai.url)?.host} gives no answer that can be used: ${failing.say}.`;
+      return [findingOf('model_failing', { summary, subjects: [ai.model], since: failing.since })];
+    },
+  };
+}
+
+/** What a model is asked, whatever its server is. */
+interface Question {
+  /** The name of what is to be answered, for servers that want one. */
+  name: string;
+  system: string;
+  user: string;
+  /** Of the answer, without limits: not every server knows those. */
+  schema: object;
+}
+
+interface ModelRequest {
+  path: string;
+  headers: Record<string, string>;
+  body: object;
+}
+
+/** What came of a question: JSON, not checked yet, or why there is none. */
+type Reply = { kind: 'said'; json: unknown } | { kind: 'cut_off' } | { kind: 'refused' };
+
+/** One way to speak to the server of a model. */
+interface Wire {
+  request(question: Question, options: { model: string; key: string; withSchema: boolean }): ModelRequest;
+  /** What the model answered. Undefined JSON where the answer holds none. */
+  read(body: unknown): Reply;
+  /** It can be asked without a schema, which servers refuse that know none. */
+  isSchemaOptional: boolean;
+}
+
+/** Models like to put JSON between fences, and some think aloud before it. */
+function jsonIn(text: string): unknown {
+  const said = text.replace(/^\s*<think>[\s\S]*?<\/think>/, '').trim();
+  const bare = /^```(?:json)?\s*\n([\s\S]*?)\n?```$/i.exec(said)?.[1] ?? said;
+  try {
+    return JSON.parse(bare) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of something that a stranger sent: a field of it, or undefined. */
+const fieldOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined;

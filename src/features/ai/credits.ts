@@ -1,0 +1,103 @@
+import type { Executor } from '../../platform/db/index.ts';
+import { notFound, refuse } from '../../platform/refusal.ts';
+import { lockTeam, type Ctx } from '../../tenancy/access/index.ts';
+import { findTeam } from '../../tenancy/teams/index.ts';
+import { countUsage, planOf, usageOf } from '../../tenancy/usage/index.ts';
+import { closeRequest, countOpen, insertRequest, removeOldRequests, requestsSince } from './ai.store.ts';
+
+const REQUESTS_MAX = 10;
+const WINDOW_MS = 60_000;
+
+export interface Credits {
+  limit: number;
+  used: number;
+  remaining: number;
+}
+
+/** A request that was let in; it holds a credit until it is settled or given up, or its time is over. */
+export interface Admitted {
+  id: string;
+}
+
+/** Texts of a team go to the provider of a model only where the team has said so. */
+export async function mustBeSwitchedOn({ store, teamId }: Ctx): Promise<void> {
+  const team = await findTeam(store.db, teamId);
+  if (!team) throw notFound('Team');
+  if (team.ai_assist_enabled === 1) return;
+  throw refuse('invalid_permission', {
+    say: 'The AI helpers are switched off for this team; switch them on with ai_assist_enabled of PATCH /team.',
+  });
+}
+
+/**
+ * Lets a request in: credits first, then how many there were within a minute. `openMs` is how long it may hold its credit; 0 is a
+ * request that costs none.
+ */
+export function admit(ctx: Ctx, { openMs }: { openMs: number }): Promise<Admitted> {
+  const { store, teamId } = ctx;
+  return store.db.tx(async (tx) => {
+    await lockTeam(tx, teamId);
+    const now = store.clock.now();
+    const since = now - WINDOW_MS;
+    await removeOldRequests(tx, teamId, { now, since });
+    if (openMs > 0) await mustHaveCredit(ctx, tx, now);
+    const asked = await requestsSince(tx, teamId, since);
+    if (asked.length >= REQUESTS_MAX) throw tooMany((asked.at(-REQUESTS_MAX) ?? now) + WINDOW_MS - now);
+    const id = store.ids.uuid();
+    await insertRequest(tx, {
+      id,
+      team_id: teamId,
+      created_at: now,
+      open_until: openMs > 0 ? now + openMs : null,
+    });
+    return { id };
+  });
+}
+
+/** What is under way counts: of fifty requests at one credit left, one is let in. */
+async function mustHaveCredit(ctx: Ctx, tx: Executor, now: number): Promise<void> {
+  const { limit, used } = await creditsOf(ctx, tx);
+  const open = await countOpen(tx, ctx.teamId, now);
+  if (used + open < limit) return;
+  const held = open === 0 ? '' : `, and ${open} more are being used at this moment`;
+  throw refuse('validation_error', {
+    status: 422,
+    say: `This team has used ${used} of the ${limit} AI credits that its plan has for this month${held}; what was used on a plan before counts too (GET /usage).`,
+  });
+}
+
+const tooMany = (waitMs: number) =>
+  refuse('rate_limit_exceeded', {
+    say: `A team may ask the AI helpers ${REQUESTS_MAX} times a minute, also where no answer came of it; wait a moment.`,
+    retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
+  });
+
+export async function creditsOf({ store, teamId }: Ctx, db: Executor = store.db): Promise<Credits> {
+  const { ai_credits: limit } = await planOf(store, db, teamId);
+  const used = (await usageOf(db, teamId, store.clock.now())).monthly.ai_answer;
+  return { limit, used, remaining: Math.max(0, limit - used) };
+}
+
+/** Spends the credit of an answer, with what `store` keeps of it, at once or not at all; answers what is left. */
+export function settle(
+  ctx: Ctx,
+  { id }: Admitted,
+  keep: (tx: Executor) => Promise<void> = () => Promise.resolve(),
+): Promise<Credits> {
+  const { store, teamId } = ctx;
+  return store.db.tx(async (tx) => {
+    await lockTeam(tx, teamId);
+    const at = store.clock.now();
+    if (!(await closeRequest(tx, id, at))) {
+      throw refuse('service_unavailable', { say: 'The answer of the model came too late; ask again.' });
+    }
+    await countUsage(tx, { teamId, kind: 'ai_answer', at, count: 1 });
+    await keep(tx);
+    return creditsOf(ctx, tx);
+  });
+}
+
+/** It costs nothing. */
+export async function giveUp({ store }: Ctx, { id }: Admitted): Promise<void> {
+  await closeRequest(store.db, id, store.clock.now());
+}

@@ -1,0 +1,312 @@
+import { createHash } from 'node:crypto';
+import type { Executor } from '../../platform/db/index.ts';
+import type { Ctx } from '../../tenancy/access/index.ts';
+import { findDiagnosis, putDiagnosis } from './ai.store.ts';
+import { normalizeAddress, parseMailbox } from '../../protocol/address/index.ts';
+import { explainDelivery, type Ended } from '../../protocol/explain-delivery.ts';
+
+export interface Diagnosis {
+  summary: string;
+  likely_causes: string[];
+  next_steps: string[];
+}
+
+const LINES_MAX = 10;
+
+/** What this server knows by itself of what became of an email. A model gets it to put into words. */
+export function diagnose(facts: EmailFacts): Diagnosis {
+  const troubles = troublesOf(facts);
+  const causes = troubles.map(({ domain, meaning, code }) => `${at(domain)}${meaning}${code ? ` (${code})` : ''}`);
+  const steps = [
+    ...troubles.flatMap(({ advice }) => (advice === null ? [] : [advice])),
+    ...facts.pending.map(nextOf),
+    ...facts.suppressed.map(suppressedStep(facts)),
+  ];
+  return {
+    summary: `${SUMMARIES[facts.state] ?? SUMMARIES['other']} ${recipientsInWords(facts)}`,
+    likely_causes: firstOnes([...causes, ...(facts.state === 'complained' ? [COMPLAINT] : [])]),
+    next_steps: firstOnes(steps.length > 0 ? steps : ['Nothing to do.']),
+  };
+}
+
+const SUMMARIES: Readonly<Record<string, string>> = {
+  queued: 'It was accepted and has not been sent yet.',
+  scheduled: 'It was accepted, to be sent later.',
+  sent: 'Its delivery has begun, and nobody has taken it yet.',
+  delivered: 'It was delivered.',
+  delivery_delayed: 'Its delivery is delayed.',
+  bounced: 'It bounced.',
+  complained: 'It was delivered, and a recipient marked it as spam.',
+  suppressed: 'It was not sent, because the address is suppressed.',
+  failed: 'It could not be sent.',
+  canceled: 'It was canceled before it was sent.',
+  opened: 'It was delivered and opened.',
+  clicked: 'It was delivered, and a link in it was clicked.',
+  unsubscribed: 'It was delivered, and its reader unsubscribed.',
+  other: 'It is in a state that has no name here.',
+};
+
+const COMPLAINT = 'A recipient marked it as spam: they did not expect it, or could not find how to leave.';
+
+interface Trouble extends Meaning {
+  domain: string | undefined;
+}
+
+/** The last that came of each recipient, where that is no delivery; what events alone tell, too. */
+function troublesOf({ events, attempts, recipients }: EmailFacts): Trouble[] {
+  const domainOf = (number: number): string | undefined => recipients.find((one) => one.number === number)?.domain;
+  const latest = new Map<string, Trouble>();
+  for (const { domain, results } of attempts)
+    for (const { recipient, ...result } of results) latest.set(`${domain} ${recipient}`, { ...result, domain });
+  const ended = [...latest.values()].filter(({ outcome }) => outcome !== 'delivered');
+  const told = events.flatMap(({ result, recipients: to }) =>
+    result === undefined ? [] : [{ ...result, domain: domainOf(to[0] ?? 0) }],
+  );
+  const known = new Set(ended.map(keyOf));
+  return distinct([...ended, ...told.filter((trouble) => !known.has(keyOf(trouble)))]);
+}
+
+const keyOf = ({ domain, outcome }: Trouble): string => `${domain} ${outcome}`;
+
+function distinct(troubles: readonly Trouble[]): Trouble[] {
+  return [...new Map(troubles.map((one) => [`${one.domain} ${one.meaning}`, one])).values()];
+}
+
+const at = (domain: string | undefined): string => (domain === undefined ? '' : `${domain}: `);
+
+const NEXT: Readonly<Record<string, string>> = {
+  waiting: 'is tried again by itself',
+  under_way: 'is being tried at this moment',
+  in_doubt: 'may have it or not; it is never sent twice',
+  awaits_domain: 'waits until the sending domain is verified again',
+  held: 'is held by the operator of this server',
+};
+
+const nextOf = ({ domain, state, until }: EmailFacts['pending'][number]): string =>
+  `${domain} ${NEXT[state] ?? 'is still open'}${until === null ? '' : ` (${until})`}.`;
+
+const suppressedStep =
+  ({ recipients }: EmailFacts) =>
+  ({ recipient, because }: EmailFacts['suppressed'][number]): string => {
+    const domain = recipients.find(({ number }) => number === recipient)?.domain;
+    return `A recipient${domain === undefined ? '' : ` at ${domain}`} is suppressed (${because}): take the address off the list of suppressions if it is good again.`;
+  };
+
+function recipientsInWords({ recipients }: EmailFacts): string {
+  const domains = [...new Set(recipients.map(({ domain }) => domain))];
+  const many = recipients.length === 1 ? 'one recipient' : `${recipients.length} recipients`;
+  const shown = domains.slice(0, LINES_MAX).join(', ');
+  return `It has ${many}, at ${shown}${domains.length > LINES_MAX ? ' and others' : ''}.`;
+}
+
+const firstOnes = (lines: readonly string[]): string[] => [...new Set(lines)].slice(0, LINES_MAX);
+
+/** What is known of an email, as the API tells it. */
+export interface EmailHistory {
+  email: { last_event: string; created_at: string; to: string[]; cc: string[]; bcc: string[] };
+  /** Newest first, as are the tries. */
+  events: readonly { type: string; created_at: string; data: Record<string, unknown> | null }[];
+  attempts: readonly Attempt[];
+  pending: readonly { destination: string; state: string; attempts: number; until: string | null }[];
+  suppressed: readonly { email: string; origin: string }[];
+}
+
+interface Attempt {
+  created_at: string;
+  attempt: number;
+  destination: string;
+  mx: string | null;
+  address: string | null;
+  tls: object | null;
+  recipients: readonly (Ended & { email: string })[];
+}
+
+/** What one try, or one event, meant for somebody. */
+interface Meaning {
+  outcome: string;
+  /** SMTP codes, where a mail server answered. */
+  code: string | null;
+  /** A sentence of ours, as is the advice. */
+  meaning: string;
+  advice: string | null;
+}
+
+export interface EmailFacts {
+  state: string;
+  accepted_at: string;
+  /** Recipients are told apart by number alone. */
+  recipients: { number: number; domain: string }[];
+  events: { at: string; type: string; recipients: number[]; by_machine?: true; result?: Meaning }[];
+  attempts: {
+    at: string;
+    attempt: number;
+    domain: string;
+    is_encrypted: boolean;
+    results: (Meaning & { recipient: number })[];
+  }[];
+  pending: { domain: string; state: string; attempts: number; until: string | null }[];
+  suppressed: { recipient: number; because: string }[];
+}
+
+/**
+ * All that a model is told of an email, oldest first: domains of recipients, states, times, and sentences of ours. Nothing that
+ * somebody else wrote goes in: of what mail servers said, the codes alone, because their words repeat addresses and subjects.
+ */
+export function factsOf({ email, events, attempts, pending, suppressed }: EmailHistory): EmailFacts {
+  const numbers = numberRecipients(email);
+  return {
+    state: wordIn(STATES, email.last_event),
+    accepted_at: timeOf(email.created_at),
+    recipients: [...numbers].map(([address, number]) => ({ number, domain: domainOf(address) })),
+    events: events.toReversed().map((event) => eventFact(event, numbers)),
+    attempts: attempts.toReversed().map((attempt) => attemptFact(attempt, numbers)),
+    pending: pending.map(({ destination, state, attempts: tries, until }) => ({
+      domain: hostOf(destination),
+      state: wordIn(PENDING, state),
+      attempts: Number(tries),
+      until: until === null ? null : timeOf(until),
+    })),
+    suppressed: suppressed.map(({ email: address, origin }) => ({
+      recipient: numberOf(numbers, address),
+      because: wordIn(ORIGINS, origin),
+    })),
+  };
+}
+
+const STATES = [
+  'queued',
+  'scheduled',
+  'sent',
+  'delivered',
+  'delivery_delayed',
+  'bounced',
+  'complained',
+  'suppressed',
+  'failed',
+  'canceled',
+  'opened',
+  'clicked',
+  'unsubscribed',
+] as const;
+const PENDING = ['waiting', 'under_way', 'in_doubt', 'awaits_domain', 'held'] as const;
+const ORIGINS = ['bounce', 'complaint', 'manual'] as const;
+
+type Numbers = ReadonlyMap<string, number>;
+
+function numberRecipients({ to, cc, bcc }: EmailHistory['email']): Numbers {
+  const addresses = [...to, ...cc, ...bcc].map(bareAddress);
+  return new Map([...new Set(addresses)].map((address, index) => [address, index + 1]));
+}
+
+function bareAddress(written: string): string {
+  const parsed = parseMailbox(written);
+  return normalizeAddress(parsed.ok ? parsed.mailbox.address : written);
+}
+
+/** 0 stands for one that is none of the recipients, as a report may name. */
+const numberOf = (numbers: Numbers, address: string): number => numbers.get(bareAddress(address)) ?? 0;
+
+const domainOf = (address: string): string => hostOf(address.slice(address.lastIndexOf('@') + 1));
+
+const hostOf = (name: string): string => (/^[\p{L}\p{N}][\p{L}\p{N}.-]{0,252}$/u.test(name) ? name : 'unreadable');
+
+const wordIn = (words: readonly string[], word: string): string => (words.includes(word) ? word : 'other');
+
+const timeOf = (text: string): string => {
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? 'unknown' : new Date(at).toISOString();
+};
+
+function eventFact({ type, created_at: at, data }: EmailHistory['events'][number], numbers: Numbers) {
+  const to = Array.isArray(data?.['to']) ? data['to'].map(String) : [];
+  const ended = endedOf(type, data ?? {});
+  return {
+    at: timeOf(at),
+    type: wordIn(STATES, type.replace(/^email\./, '')),
+    recipients: to.map((address) => numberOf(numbers, address)),
+    ...(data?.['machine'] === true ? { by_machine: true as const } : {}),
+    ...(ended ? { result: meaningOf(ended) } : {}),
+  };
+}
+
+/** What an event says of the end of a delivery; undefined where it tells of none. */
+function endedOf(type: string, data: Record<string, unknown>): Ended | undefined {
+  const part = (name: string) => (data[name] ?? {}) as Record<string, unknown>;
+  const firstOf = (codes: unknown): string | null =>
+    Array.isArray(codes) && codes.length > 0 ? String(codes[0]) : null;
+  switch (type) {
+    case 'email.bounced':
+      return { outcome: 'bounced', reason: null, reply: firstOf(part('bounce')['diagnosticCode']) };
+    case 'email.suppressed':
+      return { outcome: 'suppressed', reason: null, reply: null };
+    case 'email.failed':
+      return { outcome: 'failed', reason: String(part('failed')['reason'] ?? ''), reply: null };
+    default:
+      return undefined;
+  }
+}
+
+function attemptFact(attempt: Attempt, numbers: Numbers) {
+  return {
+    at: timeOf(attempt.created_at),
+    attempt: Number(attempt.attempt),
+    domain: hostOf(attempt.destination),
+    is_encrypted: attempt.tls !== null,
+    results: attempt.recipients.map((recipient) => ({
+      recipient: numberOf(numbers, recipient.email),
+      ...meaningOf(recipient, attempt),
+    })),
+  };
+}
+
+const OUTCOMES = ['delivered', 'deferred', 'bounced', 'suppressed', 'failed', 'ambiguous'] as const;
+
+function meaningOf(ended: Ended, peer?: Pick<Attempt, 'mx' | 'address'>): Meaning {
+  const outcome = OUTCOMES.find((known) => known === ended.outcome) ?? 'failed';
+  const { sentence, advice } = explainDelivery({ ...ended, outcome }, peer);
+  return { outcome, code: codeIn(ended.reply), meaning: sentence, advice };
+}
+
+/** RFC 5321 §4.2 and RFC 3463: three digits, and three numbers that say more. */
+function codeIn(reply: string | null): string | null {
+  const basic = /^\D{0,40}([245]\d\d)(?!\d)/.exec(reply ?? '')?.[1];
+  const enhanced = /(?<![\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.])/.exec(reply ?? '')?.[1];
+  return [basic, enhanced].filter((code) => code !== undefined).join(' ') || null;
+}
+
+/** Stands for the state of an email, and for who says it: another model may say it better. */
+export const hashOfState = (facts: EmailFacts, author: string): string =>
+  createHash('sha256')
+    .update(JSON.stringify([author, facts]))
+    .digest('hex');
+
+interface Stored {
+  diagnosis: Diagnosis;
+  createdAt: number;
+}
+
+/** What was said of this very state. */
+export async function storedDiagnosis(
+  db: Executor,
+  { emailId, stateHash }: { emailId: string; stateHash: string },
+): Promise<Stored | undefined> {
+  const row = await findDiagnosis(db, emailId);
+  if (row?.state_hash !== stateHash) return undefined;
+  return { diagnosis: JSON.parse(row.diagnosis) as Diagnosis, createdAt: Number(row.created_at) };
+}
+
+export async function keepDiagnosis(
+  tx: Executor,
+  { store, teamId }: Ctx,
+  { emailId, stateHash, diagnosis }: { emailId: string; stateHash: string; diagnosis: Diagnosis },
+): Promise<number> {
+  const createdAt = store.clock.now();
+  await putDiagnosis(tx, {
+    email_id: emailId,
+    team_id: teamId,
+    state_hash: stateHash,
+    diagnosis: JSON.stringify(diagnosis),
+    created_at: createdAt,
+  });
+  return createdAt;
+}

@@ -1,0 +1,292 @@
+import {
+  pageOf,
+  pageSql,
+  pageValues,
+  rowsEnding,
+  uuidsIn,
+  withoutCommitNotice,
+  type Executor,
+  type Page,
+} from '../../platform/db/index.ts';
+
+export type RunStatus = 'running' | 'completed' | 'failed' | 'cancelled';
+
+/** A contact on its way through a version of an automation. It is begun by `enrol` of the events. */
+export interface RunRow {
+  id: string;
+  team_id: string;
+  automation_id: string;
+  version: number;
+  contact_id: string;
+  /** JSON: what the event that started it said. */
+  payload: string | null;
+  status: RunStatus;
+  /** The step that is carried out next; null for the first. */
+  step_key: string | null;
+  due_at: number;
+  created_at: number;
+  started_at: number | null;
+  completed_at: number | null;
+  error: string | null;
+  /** How many runs, one started by the effects of the other, led to it. */
+  depth: number;
+  /** How often the step where it stands failed by an error of the service. */
+  tries: number;
+}
+
+/** What was done of a run. */
+export interface RunStepRow {
+  run_id: string;
+  step_key: string;
+  status: 'running' | 'waiting' | 'completed' | 'failed';
+  /** JSON. */
+  output: string | null;
+  error: string | null;
+  started_at: number;
+  completed_at: number | null;
+}
+
+export function findRun(
+  db: Executor,
+  { teamId, automationId }: { teamId: string; automationId: string },
+  id: string,
+): Promise<RunRow | undefined> {
+  const sql = 'select * from automation_runs where id = ? and automation_id = ? and team_id = ?';
+  return db.get<RunRow>(sql, [id, automationId, teamId]);
+}
+
+export const stepsOfRun = (db: Executor, runId: string): Promise<RunStepRow[]> =>
+  db.all<RunStepRow>('select * from automation_run_steps where run_id = ?', [runId]);
+
+/** A page, newest first. One look for each status, so that an index serves each. */
+export async function listRunRows(
+  db: Executor,
+  automationId: string,
+  statuses: readonly RunStatus[] | undefined,
+  page: Page,
+): Promise<{ rows: RunRow[]; hasMore: boolean }> {
+  if (!statuses) {
+    const sql = pageSql('automation_runs', 'automation_id = ?', page);
+    return pageOf(await db.all<RunRow>(sql, [automationId, ...pageValues(page)]), page);
+  }
+  const sql = pageSql('automation_runs', 'automation_id = ? and status = ?', page);
+  const found: RunRow[] = [];
+  for (const status of new Set(statuses)) {
+    found.push(...(await db.all<RunRow>(sql, [automationId, status, ...pageValues(page)])));
+  }
+  const isBack = page.before !== undefined;
+  const inOrder = found.sort((a, b) => (a.id < b.id === isBack ? -1 : 1));
+  return pageOf(inOrder.slice(0, page.limit + 1), page);
+}
+
+export const runRowsEnding = (db: Executor, automationId: string, end: string, page: Page) =>
+  rowsEnding<RunRow>(db, { ...ENDING, where: { sql: 'automation_id = ?', values: [automationId] } }, end, page);
+
+const ENDING = { table: 'automation_runs', columns: '*', id: 'id', form: 'uuid', noun: 'runs' } as const;
+
+const STATUSES: readonly RunStatus[] = ['running', 'completed', 'failed', 'cancelled'];
+
+/**
+ * How many runs there are of each status, those that are running by the step where they stand. Of each status the latest
+ * are counted, so many at most: an automation may have a million, and no index holds their steps.
+ */
+export async function countRunsAtSteps(
+  db: Executor,
+  automationId: string,
+  most: number,
+): Promise<{ status: RunStatus; step_key: string | null; runs: number }[]> {
+  const latest = STATUSES.map(
+    (status) => `select * from (
+      select status, ${status === 'running' ? 'step_key' : 'cast(null as text) as step_key'} from automation_runs
+      where automation_id = ? and status = '${status}' order by id desc limit ?) as ${status}`,
+  );
+  const sql = `select status, step_key, count(*) as runs from (${latest.join(' union all ')}) as latest
+    group by status, step_key order by step_key`;
+  const values = STATUSES.flatMap(() => [automationId, most]);
+  const rows = await db.all<{ status: RunStatus; step_key: string | null; runs: number }>(sql, values);
+  return rows.map((row) => ({ ...row, runs: Number(row.runs) }));
+}
+
+/** In the order of their ids, as every transaction that ends several takes them: no two transactions wait for each other. */
+const cancelled = ({ dialect }: Executor, whose: string): string => `update automation_runs
+  set status = 'cancelled', completed_at = ?, lease_owner = null, lease_until = null where id in (
+    select id from automation_runs where status = 'running' and ${whose} order by id${dialect === 'pg' ? ' for update' : ''})`;
+
+/** The node that carries one out finds at its next step that it is over. */
+export async function cancelRunsOf(tx: Executor, automationId: string, at: number): Promise<void> {
+  await tx.run(cancelled(tx, 'automation_id = ?'), [at, automationId]);
+}
+
+/** The contacts it has had, where none enters it twice. */
+export async function forgetEntriesOf(tx: Executor, automationId: string): Promise<void> {
+  await tx.run('delete from automation_entries where automation_id = ?', [automationId]);
+}
+
+/** Of a contact that is erased nothing goes on, and nothing that was said of it stays. */
+export async function eraseRunsOf(tx: Executor, contactId: string, at: number): Promise<void> {
+  await tx.run(cancelled(tx, 'contact_id = ?'), [at, contactId]);
+  await tx.run('delete from automation_entries where contact_id = ?', [contactId]);
+  await tx.run('update automation_runs set payload = null where contact_id = ?', [contactId]);
+  await tx.run(
+    `update automation_run_steps set output = null, error = null
+      where run_id in (select id from automation_runs where contact_id = ?)`,
+    [contactId],
+  );
+}
+
+const FREE = "status = 'running' and due_at <= ? and (lease_until is null or lease_until <= ?)";
+
+export interface RunClaim {
+  owner: string;
+  now: number;
+  until: number;
+  limit: number;
+  /** Puts the teams that have something due into the order of their turns. */
+  inTurn?(teamIds: readonly string[]): string[];
+}
+
+/**
+ * Takes runs that are due and that no process has: as many of each team, of those first whose turn it is; of one team those first
+ * that have waited longest. It may take fewer than there are, where a team has fewer than its part.
+ */
+export async function claimDueRuns(tx: Executor, { owner, now, until, limit, inTurn }: RunClaim): Promise<RunRow[]> {
+  const teams = await teamsWithDueRuns(tx, now);
+  const chosen = (inTurn?.(teams) ?? teams).slice(0, limit);
+  if (chosen.length === 0) return [];
+  const each = Math.floor(limit / chosen.length);
+  const sql = withoutCommitNotice(`update automation_runs set lease_owner = ?, lease_until = ? where id in (
+      ${tx.dialect === 'pg' ? OLDEST_ON_PG : OLDEST_ON_SQLITE}) returning *`);
+  const list = tx.dialect === 'pg' ? `{${chosen.join(',')}}` : JSON.stringify(chosen);
+  const rows = await tx.all<RunRow>(sql, [owner, until, list, now, now, each]);
+  return rows.sort((a, b) => Number(a.due_at) - Number(b.due_at) || (a.id < b.id ? -1 : 1));
+}
+
+const OLDEST_ON_PG = `select one.id from unnest(?::uuid[]) as team(id), lateral (
+    select id from automation_runs where team_id = team.id and ${FREE} order by due_at, id limit ? for update skip locked) as one`;
+const OLDEST_ON_SQLITE = `select one.id from json_each(?) as team, automation_runs as one where one.id in (
+    select id from automation_runs where team_id = team.value and ${FREE} order by due_at, id limit ?)`;
+
+/** So many runs that are due tell by themselves whose they are; beyond, the teams are looked for one behind the other. */
+const DUE_LOOKED_AT = 500;
+
+async function teamsWithDueRuns(tx: Executor, now: number): Promise<string[]> {
+  // Not by their ids as well: as many may fall due at one moment as an `until` was for, and all would be sorted.
+  const oldest = `select team_id from automation_runs where ${FREE} order by due_at limit ?`;
+  const due = await tx.all<{ team_id: string }>(oldest, [now, now, DUE_LOOKED_AT]);
+  if (due.length < DUE_LOOKED_AT) return [...new Set(due.map((row) => row.team_id))];
+  const running = "select team_id from automation_runs where status = 'running'";
+  const sql = `with recursive teams(team_id) as (
+      select * from (${running} order by team_id limit 1) as first_team
+      union all select (${running} and team_id > teams.team_id order by team_id limit 1) from teams where teams.team_id is not null)
+    select team_id from teams where team_id is not null
+      and exists (select 1 from automation_runs as run where run.team_id = teams.team_id and ${FREE})`;
+  return (await tx.all<{ team_id: string }>(sql, [now, now])).map((row) => row.team_id);
+}
+
+/** When the next run falls due that is not due yet. */
+export async function nextRunAt(db: Executor, now: number): Promise<number | undefined> {
+  const sql = "select min(due_at) as at from automation_runs where status = 'running' and due_at > ?";
+  const row = await db.get<{ at: number | null }>(sql, [now]);
+  return row?.at === null || row?.at === undefined ? undefined : Number(row.at);
+}
+
+/** Whether a process still has a run. Nothing is locked: the statement that moves the run checks it again. */
+export async function isHeld(tx: Executor, { id, owner }: HeldRun): Promise<boolean> {
+  const sql = "select id from automation_runs where id = ? and lease_owner = ? and status = 'running'";
+  return (await tx.get(sql, [id, owner])) !== undefined;
+}
+
+/** A run, and the process that has it. */
+export interface HeldRun {
+  id: string;
+  owner: string;
+}
+
+/** The step that is written: a run that stands at another one by now was carried on by somebody. */
+export interface RunAtStep extends HeldRun {
+  at: string | null;
+}
+
+const stillThere = ({ dialect }: Executor): string =>
+  `id = ? and lease_owner = ? and status = 'running' and step_key is ${dialect === 'pg' ? 'not distinct from ' : ''}?`;
+
+/**
+ * Moves a run to a step that is due at a time, in the transaction of what it did. Answers false where it was cancelled,
+ * taken over or carried on: that transaction has to fail.
+ */
+export async function moveRun(
+  tx: Executor,
+  {
+    id,
+    owner,
+    at,
+    stepKey,
+    dueAt,
+    startedAt,
+  }: RunAtStep & { stepKey: string | null; dueAt: number; startedAt: number | null },
+): Promise<boolean> {
+  const sql =
+    withoutCommitNotice(`update automation_runs set step_key = ?, due_at = ?, tries = 0, started_at = coalesce(started_at, ?)
+    where ${stillThere(tx)}`);
+  return (await tx.run(sql, [stepKey, dueAt, startedAt, id, owner, at])) === 1;
+}
+
+/**
+ * Puts a run back whose step failed by an error of the service; undefined where `moveRun` answers false, else the step where it
+ * stands. Where the error came behind the commit of the step that is the next one, and of a wait, the wait stands.
+ */
+export async function putOffRun(
+  tx: Executor,
+  { id, owner, dueAt }: HeldRun & { dueAt: number },
+): Promise<{ step_key: string | null } | undefined> {
+  const sql =
+    withoutCommitNotice(`update automation_runs set tries = tries + 1, due_at = case when due_at > ? then due_at else ? end
+    where id = ? and lease_owner = ? and status = 'running' returning step_key`);
+  return tx.get(sql, [dueAt, dueAt, id, owner]);
+}
+
+/** Ends a run and its lease; false as `moveRun` answers it. */
+export async function endRun(
+  tx: Executor,
+  {
+    id,
+    owner,
+    at,
+    status,
+    error,
+    now,
+  }: RunAtStep & { status: 'completed' | 'failed'; error: string | null; now: number },
+): Promise<boolean> {
+  const sql = withoutCommitNotice(`update automation_runs set status = ?, error = ?, completed_at = ?,
+      started_at = coalesce(started_at, ?), lease_owner = null, lease_until = null
+    where ${stillThere(tx)}`);
+  return (await tx.run(sql, [status, error, now, now, id, owner, at])) === 1;
+}
+
+/**
+ * Some of a team's runs that ended before a time, with what was done of them; answers how many went. One that is being written,
+ * as its contact is erased, is left for the next time.
+ */
+export async function removeEndedRuns(
+  tx: Executor,
+  { teamId, beforeMs }: { teamId: string; beforeMs: number },
+  limit: number,
+): Promise<number> {
+  const sql = `select id from automation_runs where team_id = ? and completed_at is not null and completed_at < ?
+    order by completed_at limit ?${tx.dialect === 'pg' ? ' for update skip locked' : ''}`;
+  const ids = (await tx.all<{ id: string }>(sql, [teamId, beforeMs, limit])).map(({ id }) => id);
+  if (ids.length === 0) return 0;
+  const steps = uuidsIn(tx.dialect, 'run_id', ids);
+  await tx.run(`delete from automation_run_steps where ${steps.sql}`, [steps.value]);
+  const runs = uuidsIn(tx.dialect, 'id', ids);
+  return tx.run(withoutCommitNotice(`delete from automation_runs where ${runs.sql}`), [runs.value]);
+}
+
+const STEP_COLUMNS = ['run_id', 'step_key', 'status', 'output', 'error', 'started_at', 'completed_at'] as const;
+
+/** Writes what was done at a step; one that waited keeps when it began. */
+export async function writeRunStep(tx: Executor, row: RunStepRow): Promise<void> {
+  const changed = ['status', 'output', 'error', 'completed_at'].map((column) => `${column} = excluded.${column}`);
+  const conflict = `on conflict (run_id, step_key) do update set ${changed.join(', ')}`;
+  await tx.insertMany('automation_run_steps', STEP_COLUMNS, [STEP_COLUMNS.map((column) => row[column])], conflict);
+}

@@ -1,0 +1,91 @@
+import type { Reentry } from '../../mail/events/index.ts';
+import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
+import { foldText } from '../../protocol/contact-filter/index.ts';
+import type { Trigger } from './check-steps.ts';
+
+export type AutomationStatus = 'enabled' | 'disabled';
+
+export interface AutomationRow extends Trigger {
+  id: string;
+  team_id: string;
+  name: string;
+  status: AutomationStatus;
+  reentry: Reentry;
+  /** The active one. */
+  version: number;
+  created_at: number;
+  updated_at: number;
+}
+
+const COLUMNS = [
+  'id',
+  'team_id',
+  'name',
+  'status',
+  'reentry',
+  'version',
+  'trigger_event_id',
+  'trigger_type',
+  'trigger_segment_id',
+  'created_at',
+  'updated_at',
+] as const;
+const LIVE = 'team_id = ? and deleted_at is null';
+
+export async function insertAutomation(tx: Executor, row: AutomationRow): Promise<void> {
+  await tx.insertMany('automations', COLUMNS, [COLUMNS.map((column) => row[column])]);
+}
+
+export async function insertVersion(
+  tx: Executor,
+  { automationId, version, graph, at }: { automationId: string; version: number; graph: string; at: number },
+): Promise<void> {
+  const columns = ['automation_id', 'version', 'graph', 'created_at'];
+  await tx.insertMany('automation_versions', columns, [[automationId, version, graph, at]]);
+}
+
+export const findAutomation = (db: Executor, teamId: string, id: string): Promise<AutomationRow | undefined> =>
+  db.get<AutomationRow>(`select ${COLUMNS.join(', ')} from automations where ${LIVE} and id = ?`, [teamId, id]);
+
+/** Held until the end of the transaction, so that changes come one after the other and no run begins meanwhile. */
+export function lockAutomation(tx: Executor, teamId: string, id: string): Promise<AutomationRow | undefined> {
+  const lock = tx.dialect === 'pg' ? ' for update' : '';
+  const sql = `select ${COLUMNS.join(', ')} from automations where ${LIVE} and id = ?${lock}`;
+  return tx.get<AutomationRow>(sql, [teamId, id]);
+}
+
+/** The graph of a version, as JSON. */
+export async function findGraph(db: Executor, id: string, version: number): Promise<string | undefined> {
+  const sql = 'select graph from automation_versions where automation_id = ? and version = ?';
+  return (await db.get<{ graph: string }>(sql, [id, version]))?.graph;
+}
+
+export async function listAutomationRows(
+  db: Executor,
+  teamId: string,
+  { status, search }: { status?: AutomationStatus | undefined; search?: string | undefined },
+  page: Page,
+): Promise<{ rows: AutomationRow[]; hasMore: boolean }> {
+  const where = status === undefined ? LIVE : `${LIVE} and status = ?`;
+  const values = status === undefined ? [teamId] : [teamId, status];
+  const read = (part: Page) =>
+    db.all<AutomationRow>(pageSql('automations', where, part, COLUMNS.join(', ')), [...values, ...pageValues(part)]);
+  if (search === undefined) return pageOf(await read(page), page);
+  // Letter case is folded here and not in SQL: SQLite folds ASCII alone. A team has few automations.
+  const wanted = foldText(search);
+  const rows = await read({ ...page, limit: Number.MAX_SAFE_INTEGER - 1 });
+  return pageOf(rows.filter(({ name }) => foldText(name).includes(wanted)).slice(0, page.limit + 1), page);
+}
+
+/** Writes a row that is held. */
+export async function saveAutomation(tx: Executor, row: AutomationRow): Promise<void> {
+  const sql = `update automations set name = ?, status = ?, reentry = ?, version = ?, trigger_event_id = ?, trigger_type = ?,
+    trigger_segment_id = ?, updated_at = ? where id = ?`;
+  const { name, status, reentry, version, updated_at, id } = row;
+  const trigger = [row.trigger_event_id, row.trigger_type, row.trigger_segment_id];
+  await tx.run(sql, [name, status, reentry, version, ...trigger, updated_at, id]);
+}
+
+export async function markAutomationDeleted(tx: Executor, id: string, at: number): Promise<void> {
+  await tx.run("update automations set status = 'disabled', deleted_at = ? where id = ?", [at, id]);
+}

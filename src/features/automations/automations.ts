@@ -1,0 +1,332 @@
+import type { BodyOf, QueryOf, PostalAddress } from '../../contract/index.ts';
+import { mustBeAlone, type Executor, type Page } from '../../platform/db/index.ts';
+import { notFound, refuse } from '../../platform/refusal.ts';
+import type { Ctx } from '../../tenancy/access/index.ts';
+import {
+  cancelRunsOf,
+  forgetEntriesOf,
+  countRunsAtSteps,
+  findRun,
+  listRunRows,
+  runRowsEnding,
+  stepsOfRun,
+  type RunRow,
+  type RunStatus,
+  type RunStepRow,
+} from './automation-runs.store.ts';
+import { declaredProperties } from '../audience/index.ts';
+import {
+  findGraph,
+  insertAutomation,
+  insertVersion,
+  lockAutomation,
+  markAutomationDeleted,
+  saveAutomation,
+  findAutomation,
+  listAutomationRows,
+  type AutomationRow,
+} from './automations.store.ts';
+import { checkConfigs, checkNames, type Trigger } from './check-steps.ts';
+import { Faults, readGraph, inGraphOrder, isRecord, listed, type Graph, type Step } from './graph.ts';
+import { isoTime } from '../../platform/clock.ts';
+import { showsAddress } from '../../protocol/content-checks.ts';
+import { composeStepMail, fallbacksIn, isTeamKey } from '../campaigns/index.ts';
+import { findTeam } from '../../tenancy/teams/index.ts';
+import { findPublishedTemplate } from '../templates/index.ts';
+
+const named = (id: string) => ({ object: 'automation' as const, id });
+/** The written automation, with its warnings. */
+const warned = (id: string, warnings: readonly string[]) => ({
+  ...named(id),
+  ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
+});
+
+export async function createAutomation(ctx: Ctx, input: BodyOf<'createAutomation'>) {
+  const { store, teamId } = ctx;
+  const { name, status = 'disabled', reentry = 'always', steps, connections } = input;
+  const now = store.clock.now();
+  const id = store.ids.uuid();
+  const warnings = await store.db.tx(async (tx) => {
+    const { graph, trigger } = await checkedGraph(ctx, tx, { steps, connections });
+    await insertAutomation(tx, {
+      id,
+      team_id: teamId,
+      name,
+      status,
+      reentry,
+      version: 1,
+      ...trigger,
+      created_at: now,
+      updated_at: now,
+    });
+    await insertVersion(tx, { automationId: id, version: 1, graph, at: now });
+    return warnOfSteps(tx, teamId, JSON.parse(graph) as Graph);
+  });
+  return warned(id, warnings);
+}
+
+/** Steps and connections write the next version; runs that have begun keep theirs. */
+export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'updateAutomation'>) {
+  const { steps, connections } = input;
+  if (Object.values(input).every((value) => value === undefined)) {
+    throw refused('The body must have at least one of name, status, reentry, and steps with connections.');
+  }
+  if ((steps === undefined) !== (connections === undefined)) {
+    const [given, missing] = steps === undefined ? ['connections', 'steps'] : ['steps', 'connections'];
+    throw refused(`${given} goes with ${missing}: a version is written as a whole.`, missing);
+  }
+  let warnings: string[] = [];
+  await changed(ctx, id, async (tx, row) => {
+    const { name = row.name, status = row.status, reentry = row.reentry } = input;
+    const next: AutomationRow = { ...row, name, status, reentry };
+    if (steps !== undefined && connections !== undefined) {
+      const { graph, trigger } = await checkedGraph(ctx, tx, { steps, connections });
+      Object.assign(next, trigger, { version: row.version + 1 });
+      await insertVersion(tx, { automationId: id, version: next.version, graph, at: ctx.store.clock.now() });
+    } else if (status === 'enabled' && row.status !== 'enabled') {
+      Object.assign(next, await triggerNow(ctx, tx, row));
+    }
+    await saveAutomation(tx, { ...next, updated_at: ctx.store.clock.now() });
+    if (steps !== undefined || status === 'enabled') {
+      const graph = (await findGraph(tx, id, next.version)) ?? '';
+      warnings = await warnOfSteps(tx, ctx.teamId, JSON.parse(graph) as Graph);
+    }
+  });
+  return warned(id, warnings);
+}
+
+export async function stopAutomation(ctx: Ctx, id: string) {
+  const { clock } = ctx.store;
+  await changed(ctx, id, async (tx, row) => {
+    if (row.status === 'enabled') await saveAutomation(tx, { ...row, status: 'disabled', updated_at: clock.now() });
+    await cancelRunsOf(tx, id, clock.now());
+  });
+  return { ...named(id), status: 'disabled' as const };
+}
+
+export async function deleteAutomation(ctx: Ctx, id: string) {
+  const { clock } = ctx.store;
+  await changed(ctx, id, async (tx) => {
+    await markAutomationDeleted(tx, id, clock.now());
+    await cancelRunsOf(tx, id, clock.now());
+    await forgetEntriesOf(tx, id);
+  });
+  return { ...named(id), deleted: true as const };
+}
+
+const COPY = ' (copy)';
+const NAME_CHARS_MAX = 200;
+
+/** The graph as it stands, whatever of what it names is still there: the copy begins disabled. */
+export async function duplicateAutomation(ctx: Ctx, id: string) {
+  const { store } = ctx;
+  const copyId = store.ids.uuid();
+  await changed(ctx, id, async (tx, row) => {
+    const now = store.clock.now();
+    const name = `${row.name.slice(0, NAME_CHARS_MAX - COPY.length)}${COPY}`;
+    await insertAutomation(tx, {
+      ...row,
+      id: copyId,
+      name,
+      status: 'disabled',
+      version: 1,
+      created_at: now,
+      updated_at: now,
+    });
+    const graph = (await findGraph(tx, id, row.version)) ?? '';
+    await insertVersion(tx, { automationId: copyId, version: 1, graph, at: now });
+  });
+  return named(copyId);
+}
+
+async function changed(
+  { store, teamId }: Ctx,
+  id: string,
+  change: (tx: Executor, row: AutomationRow) => Promise<void>,
+): Promise<void> {
+  await store.db.tx(async (tx) => {
+    const row = await lockAutomation(tx, teamId, id);
+    if (!row) throw notFound('Automation');
+    await change(tx, row);
+  });
+}
+
+/** As it is stored, and what starts it; refused with one entry for each step at fault. */
+async function checkedGraph(
+  { store, teamId }: Ctx,
+  tx: Executor,
+  { steps, connections }: { steps: readonly unknown[]; connections: readonly unknown[] },
+): Promise<{ graph: string; trigger: Trigger }> {
+  const faults = new Faults();
+  const graph = readGraph(steps, connections, faults);
+  const properties = new Map((await declaredProperties(tx, teamId)).map(({ key, type }) => [key, type]));
+  checkConfigs(graph, { now: store.clock.now(), properties }, faults);
+  const trigger = await checkNames(tx, teamId, graph, faults);
+  const refusal = faults.refusal();
+  if (refusal) throw refusal;
+  return { graph: JSON.stringify(graph), trigger };
+}
+
+/** What its graph names may be gone since it was written: it begins no run then, or each fails. */
+async function triggerNow({ teamId }: Ctx, tx: Executor, { id, version }: AutomationRow): Promise<Trigger> {
+  const faults = new Faults();
+  const graph = JSON.parse((await findGraph(tx, id, version)) ?? '') as Graph;
+  const trigger = await checkNames(tx, teamId, graph, faults);
+  const refusal = faults.refusal();
+  if (refusal) throw refusal;
+  return trigger;
+}
+
+const refused = (say: string, path = '') =>
+  refuse('validation_error', { status: 422, say, ...(path !== '' && { errors: [{ path, message: say }] }) });
+
+export async function getAutomation(ctx: Ctx, id: string) {
+  const row = await automationOf(ctx, id);
+  const graph = await graphOf(ctx, id, row.version);
+  const { steps, connections } = graph;
+  const runs = await countRuns(ctx, id, graph);
+  return { object: 'automation' as const, ...present(row), steps: [...steps], connections: [...connections], runs };
+}
+
+/** Counted with each call, and so only up to here. */
+const COUNTED_TO = 10_000;
+
+async function countRuns({ store }: Ctx, id: string, { steps }: Graph) {
+  const rows = await countRunsAtSteps(store.db, id, COUNTED_TO);
+  const trigger = steps.find(({ type }) => type === 'trigger')?.key ?? '';
+  const counts = { running: 0, completed: 0, failed: 0, cancelled: 0 };
+  const atSteps = new Map<string, number>();
+  for (const { status, step_key: stepKey, runs } of rows) {
+    counts[status] += runs;
+    // One that has not begun stands at the trigger.
+    const key = stepKey ?? trigger;
+    if (status === 'running') atSteps.set(key, (atSteps.get(key) ?? 0) + runs);
+  }
+  return { ...counts, counted_to: COUNTED_TO, at_steps: [...atSteps].map(([key, runs]) => ({ key, runs })) };
+}
+
+export async function listAutomations({ store, teamId }: Ctx, query: QueryOf<'listAutomations'>, page: Page) {
+  const { status, search } = query;
+  const { rows, hasMore } = await listAutomationRows(store.db, teamId, { status, search }, page);
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
+}
+
+export async function listAutomationRuns(ctx: Ctx, id: string, query: QueryOf<'listAutomationRuns'>, page: Page) {
+  const { status, id_end: end } = query;
+  if (end !== undefined) mustBeAlone(query);
+  await automationOf(ctx, id);
+  const statuses = status?.split(',') as RunStatus[] | undefined;
+  const { db } = ctx.store;
+  const { rows, hasMore } =
+    end === undefined ? await listRunRows(db, id, statuses, page) : await runRowsEnding(db, id, end, page);
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(presentRun) };
+}
+
+/** With the steps of its version, those that it has not come to among them. */
+export async function getAutomationRun(ctx: Ctx, id: string, runId: string) {
+  const { store, teamId } = ctx;
+  await automationOf(ctx, id);
+  const run = await findRun(store.db, { teamId, automationId: id }, runId);
+  if (!run) throw notFound('Run');
+  const graph = await graphOf(ctx, id, run.version);
+  const done = new Map((await stepsOfRun(store.db, runId)).map((step) => [step.step_key, step]));
+  const steps = inGraphOrder(graph).map((step) => presentStep(run, step, done.get(step.key)));
+  return { object: 'automation_run' as const, ...presentRun(run), steps };
+}
+
+async function automationOf({ store, teamId }: Ctx, id: string): Promise<AutomationRow> {
+  const row = await findAutomation(store.db, teamId, id);
+  if (!row) throw notFound('Automation');
+  return row;
+}
+
+const graphOf = async ({ store }: Ctx, id: string, version: number): Promise<Graph> =>
+  JSON.parse((await findGraph(store.db, id, version)) ?? '{"steps":[],"connections":[]}') as Graph;
+
+const present = ({ id, name, status, reentry, created_at: created, updated_at: updated }: AutomationRow) => ({
+  id,
+  name,
+  status,
+  reentry,
+  created_at: isoTime(created),
+  updated_at: isoTime(updated),
+});
+
+const timeOrNull = (at: number | null): string | null => (at === null ? null : isoTime(at));
+
+const presentRun = ({
+  id,
+  status,
+  contact_id,
+  started_at: started,
+  completed_at: completed,
+  created_at: created,
+  error,
+}: RunRow) => ({
+  id,
+  status,
+  contact_id,
+  started_at: timeOrNull(started),
+  completed_at: timeOrNull(completed),
+  created_at: isoTime(created),
+  error,
+});
+
+function presentStep(run: RunRow, { key, type }: Step, done: RunStepRow | undefined) {
+  const { started_at: started = null, completed_at: completed = null } = done ?? {};
+  return {
+    key,
+    type,
+    status: statusOf(run, done),
+    output: objectIn(done?.output),
+    error: objectIn(done?.error),
+    started_at: timeOrNull(started),
+    completed_at: timeOrNull(completed),
+    created_at: isoTime(started ?? run.created_at),
+  };
+}
+
+/** Nothing waits in a run that has ended. */
+function statusOf(run: RunRow, done: RunStepRow | undefined) {
+  if (run.status === 'running') return done?.status ?? ('pending' as const);
+  return done === undefined || done.status === 'waiting' ? ('skipped' as const) : done.status;
+}
+
+const objectIn = (json: string | null | undefined): Record<string, unknown> | null =>
+  json === null || json === undefined ? null : (JSON.parse(json) as Record<string, unknown>);
+
+/**
+ * Lists steps that are valid and probably not intended: marketing mail without a postal address. Steps that the checks
+ * of the graph refuse are not listed.
+ */
+async function warnOfSteps(db: Executor, teamId: string, { steps }: Graph): Promise<string[]> {
+  const team = await findTeam(db, teamId);
+  if (!team) throw new Error('team row missing while its automation is checked');
+  const properties = await declaredProperties(db, teamId);
+  const fallbacks = fallbacksIn(properties, team);
+  const address = team.postal_address === null ? null : (JSON.parse(team.postal_address) as PostalAddress);
+  const warnings: string[] = [];
+  for (const { key, type, config } of steps) {
+    const { template, topic_id: topic } = config;
+    if (type !== 'send_email' || !isRecord(template)) continue;
+    const found = await findPublishedTemplate(db, teamId, String(template['id']));
+    if (!found) continue;
+    const source = { ...found.content, template: found.content };
+    const topicId = typeof topic === 'string' ? topic : null;
+    const { bodies, isMarketing } = composeStepMail(source, { team, properties, fallbacks }, topicId);
+    if (!isMarketing) continue;
+    const step = `The step ${listed([key])}`;
+    if (address === null) {
+      warnings.push(
+        `${step} sends marketing mail, and the team has no postal address to show in it; set postal_address.`,
+      );
+      continue;
+    }
+    const addressKeys = isTeamKey('POSTAL_ADDRESS', properties) ? ['POSTAL_ADDRESS'] : [];
+    if (showsAddress({ ...bodies, addressKeys }, address)) continue;
+    warnings.push(
+      `${step} sends a template with an unsubscribe link of its own, so that no footer is added, and without the postal address; write {{{POSTAL_ADDRESS}}} into the template.`,
+    );
+  }
+  return warnings;
+}

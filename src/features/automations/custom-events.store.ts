@@ -1,0 +1,60 @@
+import { pageOf, pageSql, pageValues, type Executor, type Page, type Value } from '../../platform/db/index.ts';
+import { isUuid } from '../../platform/ids.ts';
+
+export interface CustomEventRow {
+  id: string;
+  team_id: string;
+  name: string;
+  /** JSON, key to type; null where a payload may hold anything. */
+  payload_schema: string | null;
+  created_at: number;
+  updated_at: number;
+}
+
+const COLUMNS = ['id', 'team_id', 'name', 'payload_schema', 'created_at', 'updated_at'] as const;
+const LIVE = 'team_id = ? and deleted_at is null';
+
+export async function insertCustomEvent(tx: Executor, row: CustomEventRow): Promise<void> {
+  await tx.insertMany('custom_events', COLUMNS, [COLUMNS.map((column) => row[column])]);
+}
+
+/** By its id or its name. A name may have the form of an id, and is then found where there is no such id. */
+export async function findCustomEvent(
+  db: Executor,
+  teamId: string,
+  idOrName: string,
+): Promise<CustomEventRow | undefined> {
+  const byId = isUuid(idOrName) ? await findBy(db, 'id', [teamId, idOrName.toLowerCase()]) : undefined;
+  return byId ?? findCustomEventNamed(db, teamId, idOrName);
+}
+
+export const findCustomEventNamed = (db: Executor, teamId: string, name: string): Promise<CustomEventRow | undefined> =>
+  findBy(db, 'name', [teamId, name]);
+
+const findBy = (db: Executor, column: 'id' | 'name', values: Value[]): Promise<CustomEventRow | undefined> =>
+  db.get<CustomEventRow>(`select ${COLUMNS.join(', ')} from custom_events where ${LIVE} and ${column} = ?`, values);
+
+export async function listCustomEventRows(
+  db: Executor,
+  teamId: string,
+  page: Page,
+): Promise<{ rows: CustomEventRow[]; hasMore: boolean }> {
+  const rows = await db.all<CustomEventRow>(pageSql('custom_events', LIVE, page), [teamId, ...pageValues(page)]);
+  return pageOf(rows, page);
+}
+
+/** Answers false where it was deleted meanwhile. */
+export async function setPayloadSchema(
+  tx: Executor,
+  id: string,
+  { schema, at }: { schema: string | null; at: number },
+): Promise<boolean> {
+  const sql = 'update custom_events set payload_schema = ?, updated_at = ? where id = ? and deleted_at is null';
+  return (await tx.run(sql, [schema, at, id])) === 1;
+}
+
+/** Answers whether this call deleted it. */
+export async function markCustomEventDeleted(tx: Executor, id: string, at: number): Promise<boolean> {
+  const sql = 'update custom_events set deleted_at = ? where id = ? and deleted_at is null';
+  return (await tx.run(sql, [at, id])) === 1;
+}

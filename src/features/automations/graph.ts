@@ -1,0 +1,253 @@
+import { refuse, type FieldFault, type Refusal } from '../../platform/refusal.ts';
+import type { PropertyType } from '../../protocol/contact-filter/index.ts';
+
+/** A version of an automation, once it has been checked. */
+const STEP_TYPES = [
+  'trigger',
+  'send_email',
+  'delay',
+  'condition',
+  'contact_update',
+  'add_to_segment',
+  'topic_update',
+] as const;
+export type StepType = (typeof STEP_TYPES)[number];
+
+const CONNECTION_TYPES = ['default', 'condition_met', 'condition_not_met'] as const;
+export type ConnectionType = (typeof CONNECTION_TYPES)[number];
+
+export interface Step {
+  key: string;
+  type: StepType;
+  config: Readonly<Record<string, unknown>>;
+}
+
+export interface Connection {
+  from: string;
+  to: string;
+  type: ConnectionType;
+}
+
+export interface Graph {
+  steps: readonly Step[];
+  connections: readonly Connection[];
+}
+
+/** The steps from the trigger on, depth first, what follows `condition_met` before what follows `condition_not_met`. */
+export function inGraphOrder({ steps, connections }: Graph): Step[] {
+  const byKey = new Map(steps.map((step) => [step.key, step]));
+  const after = Map.groupBy(connections, ({ from }) => from);
+  const ordered = new Set<Step>();
+  const open = steps.filter(({ type }) => type === 'trigger').slice(0, 1);
+  for (let step = open.pop(); step; step = open.pop()) {
+    if (ordered.has(step)) continue;
+    ordered.add(step);
+    const next = (after.get(step.key) ?? []).toSorted(
+      (a, b) => CONNECTION_TYPES.indexOf(b.type) - CONNECTION_TYPES.indexOf(a.type),
+    );
+    for (const { to } of next) {
+      const found = byKey.get(to);
+      if (found) open.push(found);
+    }
+  }
+  return [...ordered];
+}
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const isOneOf = <T extends string>(all: readonly T[], value: unknown): value is T =>
+  (all as readonly unknown[]).includes(value);
+
+const SHOWN = 5;
+const CHARS_SHOWN = 60;
+
+/** The first few, each at its beginning: they are the caller's own words. */
+export const listed = (names: readonly string[]): string =>
+  names
+    .slice(0, SHOWN)
+    .map((name) => (name.length > CHARS_SHOWN ? `${name.slice(0, CHARS_SHOWN)}…` : name))
+    .join(', ') + (names.length > SHOWN ? ` and ${names.length - SHOWN} more` : '');
+
+/** What is wrong with a graph: one entry a step, under its key, with everything that is wrong with it. */
+export class Faults {
+  readonly #said = new Map<string, string[]>();
+  readonly #unread = new Set<string>();
+
+  /** Of a place that has no key. */
+  of(path: string, says: string): [] {
+    this.#said.set(path, [...(this.#said.get(path) ?? []), says]);
+    return [];
+  }
+
+  step(key: string, says: string): [] {
+    return this.of(`steps.${key}`, says);
+  }
+
+  /** Nothing more is to be said of this step's config. */
+  leaveConfig(key: string): void {
+    this.#unread.add(key);
+  }
+
+  mayReadConfig(key: string): boolean {
+    return !this.#unread.has(key);
+  }
+
+  refusal(): Refusal | undefined {
+    const errors: FieldFault[] = [...this.#said].map(([path, says]) => ({
+      path,
+      message: `${path} ${says.join('; ')}.`,
+    }));
+    const [first] = errors;
+    if (!first) return undefined;
+    const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
+    return refuse('validation_error', { status: 422, say: `${first.message}${more}`, errors });
+  }
+}
+
+const STEPS_MAX = 150;
+const KEY_CHARS_MAX = 100;
+/** Known, and not in this release. */
+const LATER_STEPS = ['wait_for_event', 'contact_delete'];
+const LATER_CONNECTIONS = ['timeout', 'event_received'];
+
+/** What a body says, as far as it is steps and connections; what is wrong with the graph is added to the faults. */
+export function readGraph(steps: readonly unknown[], connections: readonly unknown[], faults: Faults): Graph {
+  if (steps.length > STEPS_MAX) {
+    faults.of('steps', `may be at most ${STEPS_MAX}; got ${steps.length}`);
+    return { steps: [], connections: [] };
+  }
+  const graph: Graph = { steps: readSteps(steps, faults), connections: [] };
+  const keys = new Set(graph.steps.map(({ key }) => key));
+  const read = { ...graph, connections: readConnections(connections, keys, faults) };
+  checkTriggers(read, faults);
+  checkBranches(read, faults);
+  checkReach(read, faults);
+  return read;
+}
+
+function readSteps(given: readonly unknown[], faults: Faults): Step[] {
+  const steps: Step[] = [];
+  const seen = new Set<string>();
+  for (const [i, step] of given.entries()) {
+    const at = `steps.${i}`;
+    if (!isRecord(step)) {
+      faults.of(at, 'must be an object with key, type and config');
+      continue;
+    }
+    const { key, type, config, ...rest } = step;
+    if (typeof key !== 'string' || key.trim() === '' || key.length > KEY_CHARS_MAX) {
+      faults.of(at, `must have a key of 1 to ${KEY_CHARS_MAX} characters, not blank`);
+      continue;
+    }
+    if (seen.has(key)) faults.step(key, 'has the key of another step');
+    seen.add(key);
+    const unknown = Object.keys(rest);
+    if (unknown.length > 0) faults.step(key, `has unknown fields: ${listed(unknown)}; known are key, type and config`);
+    if (isOneOf(LATER_STEPS, type)) faults.step(key, `is of type ${type}, which is refused in this release`);
+    else if (!isOneOf(STEP_TYPES, type)) faults.step(key, `must have a type: ${STEP_TYPES.join(', ')}`);
+    else if (!isRecord(config)) faults.step(key, 'must have a config, which is an object');
+    // A step whose config cannot be read has its place in the graph.
+    steps.push({ key, type: isOneOf(STEP_TYPES, type) ? type : 'delay', config: isRecord(config) ? config : {} });
+    if (!isOneOf(STEP_TYPES, type) || !isRecord(config)) faults.leaveConfig(key);
+  }
+  return steps;
+}
+
+function readConnections(given: readonly unknown[], keys: ReadonlySet<string>, faults: Faults): Connection[] {
+  return given.flatMap((connection, i) => {
+    const at = `connections.${i}`;
+    if (!isRecord(connection)) return faults.of(at, 'must be an object with from, to and type');
+    const { from, to, type = 'default', ...rest } = connection;
+    if (typeof from !== 'string' || typeof to !== 'string') {
+      return faults.of(at, 'must have from and to, each the key of a step');
+    }
+    /** A connection between no two steps is told of the step at its other end, where there is one. */
+    const tell = (says: string): [] => {
+      const owner = [from, to].find((key) => keys.has(key));
+      return owner === undefined ? faults.of(at, says) : faults.step(owner, `${at} ${says}`);
+    };
+    if (!keys.has(from)) return tell(`comes from ${JSON.stringify(from)}, which is no step`);
+    if (!keys.has(to)) return tell(`leads to ${JSON.stringify(to)}, which is no step`);
+    const unknown = Object.keys(rest);
+    if (unknown.length > 0) tell(`has unknown fields: ${listed(unknown)}; known are from, to and type`);
+    if (isOneOf(LATER_CONNECTIONS, type)) return tell(`is of type ${type}, which is refused in this release`);
+    if (!isOneOf(CONNECTION_TYPES, type)) return tell(`must have a type: ${CONNECTION_TYPES.join(', ')}`);
+    return [{ from, to, type }];
+  });
+}
+
+function checkTriggers({ steps, connections }: Graph, faults: Faults): void {
+  const triggers = steps.filter(({ type }) => type === 'trigger');
+  if (triggers.length === 0) faults.of('steps', 'must have exactly one trigger; there is none');
+  for (const { key } of triggers.slice(1)) faults.step(key, 'is a second trigger; exactly one is needed');
+  for (const { key } of triggers) {
+    if (connections.some(({ to }) => to === key)) faults.step(key, 'is a trigger, to which no connection may lead');
+  }
+}
+
+/** A condition leads on by its two branches, any other step in one way. */
+function checkBranches({ steps, connections }: Graph, faults: Faults): void {
+  const after = Map.groupBy(connections, ({ from }) => from);
+  for (const { key, type } of steps) {
+    const types = (after.get(key) ?? []).map((connection) => connection.type);
+    const isCondition = type === 'condition';
+    const wrong = types.filter((one) => (one === 'default') === isCondition);
+    if (wrong.length > 0) {
+      const may = isCondition ? 'condition_met and condition_not_met' : 'default';
+      faults.step(key, `may lead on by ${may} alone; it does by ${listed([...new Set(wrong)])}`);
+    }
+    const twice = [...new Set(types)].filter((one) => types.filter((other) => other === one).length > 1);
+    if (twice.length > 0) faults.step(key, `may lead on once by each type; it does more often by ${listed(twice)}`);
+  }
+}
+
+/** Every step is reached from the trigger, and there is no way back to one. */
+function checkReach(graph: Graph, faults: Faults): void {
+  if (graph.steps.every(({ type }) => type !== 'trigger')) return;
+  const reached = new Set(inGraphOrder(graph));
+  for (const step of graph.steps) {
+    if (!reached.has(step) && step.type !== 'trigger') faults.step(step.key, 'is not reached from the trigger');
+  }
+  for (const key of onCycles(graph)) faults.step(key, 'is on a way that leads back to it');
+}
+
+/** Of those that are left when what nothing leads to and what leads nowhere is taken away, some only lie between two cycles. */
+function onCycles(graph: Graph): string[] {
+  const among = betweenCycles(graph);
+  const next = Map.groupBy(graph.connections, ({ from }) => from);
+  const leadsBack = (key: string): boolean => {
+    const seen = new Set<string>();
+    const open = [key];
+    for (let at = open.pop(); at !== undefined; at = open.pop()) {
+      for (const { to } of next.get(at) ?? []) {
+        if (to === key) return true;
+        if (!seen.has(to)) open.push(to);
+        seen.add(to);
+      }
+    }
+    return false;
+  };
+  return among.filter(leadsBack);
+}
+
+function betweenCycles({ steps, connections }: Graph): string[] {
+  let left = new Set(steps.map(({ key }) => key));
+  for (;;) {
+    const inside = connections.filter(({ from, to }) => left.has(from) && left.has(to));
+    const from = new Set(inside.map((one) => one.from));
+    const to = new Set(inside.map((one) => one.to));
+    const kept = new Set([...left].filter((key) => from.has(key) && to.has(key)));
+    if (kept.size === left.size) return [...kept];
+    left = kept;
+  }
+}
+
+/** What a config may name beside what the database has to be asked for. */
+export interface Known {
+  now: number;
+  properties: ReadonlyMap<string, PropertyType>;
+}
+
+/** Says what is wrong, behind the name of the step. */
+export type Tell = (says: string) => void;

@@ -1,0 +1,141 @@
+import { foldText, type PropertyType, type PropertyValue } from '../../protocol/contact-filter/index.ts';
+import { isOneOf, isRecord, listed, type Known, type Tell } from './graph.ts';
+
+const DEPTH_MAX = 5;
+const RULES_MAX = 50;
+const TEXT_CHARS_MAX = 500;
+
+const EITHER = ['eq', 'neq'] as const;
+const OF_NUMBERS = ['gt', 'gte', 'lt', 'lte'] as const;
+const OF_TEXTS = ['contains', 'starts_with', 'ends_with'] as const;
+const WITHOUT_VALUE = ['exists', 'is_empty'] as const;
+const OPERATORS = [...EITHER, ...OF_NUMBERS, ...OF_TEXTS, ...WITHOUT_VALUE] as const;
+
+const FIELDS: Readonly<Record<string, PropertyType>> = {
+  email: 'string',
+  first_name: 'string',
+  last_name: 'string',
+  unsubscribed: 'boolean',
+};
+
+/** A condition: a rule over the contact, or a tree of them. */
+export function checkRule(config: Readonly<Record<string, unknown>>, { properties }: Known, tell: Tell): void {
+  let rules = 0;
+  let isDeep = false;
+  visit(config, 1);
+  if (isDeep) tell(`may nest its rules at most ${DEPTH_MAX} deep`);
+  if (rules > RULES_MAX) tell(`may have at most ${RULES_MAX} rules; got ${rules}`);
+
+  function visit(node: unknown, depth: number): void {
+    if (!isRecord(node)) return tell('must hold rules, each an object');
+    if (node['type'] === 'rule') {
+      if (++rules <= RULES_MAX) leaf(node);
+      return;
+    }
+    if (node['type'] !== 'and' && node['type'] !== 'or') return tell('must have nodes of type rule, and or or');
+    const { type, rules: inside, ...rest } = node;
+    if (Object.keys(rest).length > 0) tell(`has unknown fields beside type and rules: ${listed(Object.keys(rest))}`);
+    if (!Array.isArray(inside) || inside.length === 0) return tell(`must have rules behind ${type}, at least one`);
+    if (depth >= DEPTH_MAX) return void (isDeep = true);
+    for (const each of inside) visit(each, depth + 1);
+  }
+
+  function leaf({ type: _type, field, operator, value, ...rest }: Record<string, unknown>): void {
+    if (Object.keys(rest).length > 0) tell(`has unknown fields in a rule: ${listed(Object.keys(rest))}`);
+    const type = typeof field === 'string' ? typeOf(field) : undefined;
+    if (type === undefined) return tell(noField(field));
+    if (!isOneOf(OPERATORS, operator)) return tell(`must have an operator: ${OPERATORS.join(', ')}`);
+    const fault = isOneOf(WITHOUT_VALUE, operator) ? noValue(value) : valueFault(operator, type, value);
+    if (fault !== undefined) tell(`${field as string} ${operator} ${fault}`);
+  }
+
+  function typeOf(field: string): PropertyType | undefined {
+    if (Object.hasOwn(FIELDS, field)) return FIELDS[field];
+    return field.startsWith('properties.') ? properties.get(field.slice('properties.'.length)) : undefined;
+  }
+}
+
+function noField(field: unknown): string {
+  const may = `${Object.keys(FIELDS).join(', ')} or properties.<key>`;
+  if (typeof field !== 'string') return `must have a field: ${may}`;
+  const isProperty = field.startsWith('properties.');
+  return isProperty
+    ? `names ${listed([field])}, which is not declared`
+    : `has the field ${listed([field])}; known are ${may}`;
+}
+
+const noValue = (value: unknown): string | undefined => (value === undefined ? undefined : 'takes no value');
+
+function valueFault(
+  operator: Exclude<(typeof OPERATORS)[number], (typeof WITHOUT_VALUE)[number]>,
+  type: PropertyType,
+  value: unknown,
+): string | undefined {
+  const wanted = isOneOf(OF_NUMBERS, operator) ? 'number' : isOneOf(OF_TEXTS, operator) ? 'string' : type;
+  if (wanted !== type) return `is for a ${wanted}; the field is a ${type}`;
+  if (isOneOf(EITHER, operator) && value === null) return undefined;
+  if (typeof value !== wanted) return `needs a value that is a ${wanted}`;
+  if (typeof value === 'string' && value.length > TEXT_CHARS_MAX) return `takes at most ${TEXT_CHARS_MAX} characters`;
+  return undefined;
+}
+
+/** Returns the value of a field of a contact: null if it has none, undefined if the field does not exist any more. */
+export type RuleContact = (field: string) => PropertyValue | null | undefined;
+
+/**
+ * Returns whether a contact meets a condition that was checked when its automation was written. Texts are compared as
+ * in filters. A rule on a deleted property is unknown; returns undefined if the other rules do not decide without it.
+ */
+export function meetsRule(node: Readonly<Record<string, unknown>>, valueOf: RuleContact): boolean | undefined {
+  const { type, rules, field, operator, value } = node;
+  if (type === 'rule') {
+    const own = valueOf(field as string);
+    return own === undefined ? undefined : meets(operator as string, own, value);
+  }
+  const inside = (Array.isArray(rules) ? rules : []).filter(isRecord).map((one) => meetsRule(one, valueOf));
+  const decisive = type !== 'and';
+  if (inside.includes(decisive)) return decisive;
+  return inside.includes(undefined) ? undefined : !decisive;
+}
+
+/** Lists the fields that the rules of a condition name. */
+export function listRuleFields(node: Readonly<Record<string, unknown>>): string[] {
+  const { type, rules, field } = node;
+  if (type === 'rule') return [String(field)];
+  return (Array.isArray(rules) ? rules : []).filter(isRecord).flatMap(listRuleFields);
+}
+
+const folded = (value: unknown): unknown => (typeof value === 'string' ? foldText(value) : value);
+
+function meets(operator: string, has: PropertyValue | null, value: unknown): boolean {
+  const own = folded(has);
+  const wanted = folded(value);
+  switch (operator) {
+    case 'exists':
+      return has !== null;
+    case 'is_empty':
+      return has === null || has === '';
+    case 'eq':
+      return own === wanted;
+    case 'neq':
+      return own !== wanted;
+    case 'gt':
+    case 'gte':
+    case 'lt':
+    case 'lte':
+      return typeof own === 'number' && typeof wanted === 'number' && compares(operator, own, wanted);
+    default:
+      return typeof own === 'string' && typeof wanted === 'string' && holds(operator, own, wanted);
+  }
+}
+
+function compares(operator: 'gt' | 'gte' | 'lt' | 'lte', own: number, wanted: number): boolean {
+  if (operator === 'gt') return own > wanted;
+  if (operator === 'gte') return own >= wanted;
+  return operator === 'lt' ? own < wanted : own <= wanted;
+}
+
+function holds(operator: string, own: string, wanted: string): boolean {
+  if (operator === 'starts_with') return own.startsWith(wanted);
+  return operator === 'ends_with' ? own.endsWith(wanted) : own.includes(wanted);
+}

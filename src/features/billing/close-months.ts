@@ -1,0 +1,36 @@
+import type { Store } from '../../platform/store.ts';
+import { allTerms, closedMonths, insertClosedMonth, teamsToClose } from './billing.store.ts';
+import { billingZone, closableAt, closeTeamMonth, daysOf, monthAfter, monthAt } from './monthly-invoice.ts';
+import { createSendSwitch } from '../../tenancy/instance/index.ts';
+
+const TEAMS_AT_ONCE = 200;
+
+/**
+ * Closes every month that is over and was not closed yet, from the first in which prices are known. A restored copy closes
+ * none until it is confirmed: its original does. Answers how many months of teams it closed.
+ */
+export async function closeMonths(store: Store): Promise<number> {
+  const { clock, db } = store;
+  if ((await createSendSwitch(store)()).isRestored) return 0;
+  const first = (await allTerms(db))[0];
+  if (!first) return 0;
+  const zone = billingZone(store);
+  const done = await closedMonths(db);
+  let closed = 0;
+  for (let month = monthAt(zone, first.since); closableAt(month, zone) <= clock.now(); month = monthAfter(month)) {
+    if (done.has(month)) continue;
+    closed += await closeMonth(store, month, daysOf(month, zone).at(-1)?.to ?? 0);
+    await insertClosedMonth(db, month, clock.now());
+  }
+  return closed;
+}
+
+/** Team by team, each in a transaction of its own: what was interrupted goes on with the next team. */
+async function closeMonth(store: Store, month: string, end: number): Promise<number> {
+  let closed = 0;
+  for (;;) {
+    const teams = await teamsToClose(store.db, { month, end, limit: TEAMS_AT_ONCE });
+    if (teams.length === 0) return closed;
+    for (const teamId of teams) if (await closeTeamMonth(store, teamId, month)) closed += 1;
+  }
+}

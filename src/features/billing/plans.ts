@@ -1,0 +1,139 @@
+import { planNamed, monthlyLimitOf, type Plan } from '../../platform/config/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
+import { refuse } from '../../platform/refusal.ts';
+import type { Store } from '../../platform/store.ts';
+import type { Ctx } from '../../tenancy/access/index.ts';
+import { lockPeople } from '../../tenancy/members/index.ts';
+import { changePlan, knownPlan, countByPlan } from '../../tenancy/teams/index.ts';
+import { getBilling } from './read-billing.ts';
+import { countDomains } from '../../mail/domains/index.ts';
+import { contactCount, storageOf, usageOf } from '../../tenancy/usage/index.ts';
+import { countWebhooks } from '../webhooks/index.ts';
+import { allTerms, insertTerms } from './billing.store.ts';
+
+const MIB = 1024 * 1024;
+
+/** What of a team is more than a plan allows, and what would have to go first. */
+export async function excessOf(
+  store: Store,
+  db: Executor,
+  { teamId, plan }: { teamId: string; plan: Plan },
+): Promise<{ says: string }[]> {
+  const { monthly } = await usageOf(db, teamId, store.clock.now());
+  const uses = [
+    { used: await countDomains(db, teamId), limit: plan.domain_limit, what: 'domains', one: 'domain', first: remove },
+    {
+      used: await contactCount(db, teamId),
+      limit: plan.contact_limit,
+      what: 'contacts',
+      one: 'contact',
+      first: remove,
+    },
+    {
+      used: await countWebhooks(db, teamId),
+      limit: plan.webhook_endpoint_limit,
+      what: 'webhook endpoints',
+      one: 'webhook endpoint',
+      first: remove,
+    },
+    {
+      used: Math.ceil((await storageOf(db, teamId)) / MIB),
+      limit: plan.received_storage_mb,
+      what: 'MiB of received mail',
+      one: 'MiB of received mail',
+      first: remove,
+    },
+    {
+      used: monthly.transactional,
+      limit: monthlyLimitOf(plan),
+      what: 'emails this month',
+      one: 'email this month',
+      first: wait,
+    },
+    {
+      used: monthly.marketing,
+      limit: plan.marketing_emails,
+      what: 'marketing emails this month',
+      one: 'marketing email this month',
+      first: wait,
+    },
+  ];
+  return uses
+    .filter(({ used, limit }) => used > limit)
+    .map(({ used, limit, what, one, first }) => ({
+      says: `it has ${used} ${used === 1 ? one : what} and the plan allows ${limit}: ${first(used - limit)}`,
+    }));
+}
+
+const remove = (count: number): string => `delete ${count} first`;
+const wait = (): string => 'wait for the next month';
+
+/**
+ * Once at the start: keeps what the plans of the configuration are from now on, because days of a month are charged by what
+ * they were, and lets plans that teams have and no file has any more go on as they were last.
+ */
+export async function keepPlanTerms(store: Store): Promise<void> {
+  const { clock, config, db, ids, log } = store;
+  const latest = await db.tx(async (tx) => {
+    const known = new Map((await allTerms(tx)).map(({ code, terms }) => [code, terms]));
+    for (const [code, terms] of Object.entries(config.plans)) {
+      if (JSON.stringify(known.get(code)) === JSON.stringify(terms)) continue;
+      await insertTerms(tx, { id: ids.uuid(), code, terms, since: clock.now() });
+    }
+    return known;
+  });
+  const retired: Record<string, Plan> = {};
+  for (const [code, teams] of await countByPlan(db)) {
+    if (Object.hasOwn(config.plans, code)) continue;
+    const terms = latest.get(code);
+    // What a later version has added is as it comes.
+    if (terms) retired[code] = { ...defaultPlan(store), ...terms };
+    const goesOn = terms ? 'as the plan was last' : `with the plan ${config.team.default_plan}`;
+    log.warn(
+      { plan: code, teams },
+      `the plan ${code} is not in the configuration; the teams that have it go on ${goesOn}. Put [plans.${code}] back, or give them another plan: rasket teams update SLUG --plan CODE`,
+    );
+  }
+  store.config = { ...config, retired_plans: retired };
+}
+
+function defaultPlan({ config }: Store): Plan {
+  const plan = config.plans[config.team.default_plan];
+  if (!plan) throw new Error(`the config has no plan ${config.team.default_plan}`);
+  return plan;
+}
+
+/** An owner gives the own team another plan, from today on, where the operator lets owners do so. */
+export async function changeOwnPlan(ctx: Ctx, input: { plan: string }, provider: string) {
+  const { store, teamId } = ctx;
+  // What is paid for there is decided there: otherwise a team would have the dearest plan for nothing.
+  if (provider !== 'none') {
+    throw refuse('invalid_permission', {
+      say: 'Plans are paid for at the payment provider of this installation; choose one with POST /billing/checkout.',
+    });
+  }
+  if (!store.config.billing.self_service) {
+    throw refuse('invalid_permission', {
+      say: 'Plans are changed by the operator of this installation; billing.self_service would let owners do it.',
+    });
+  }
+  const code = knownPlan(store, input.plan);
+  const { plan } = planNamed(store.config, code);
+  await store.db.tx(async (tx) => {
+    const { role } = await lockPeople(tx, ctx);
+    if (role !== 'owner') {
+      throw refuse('invalid_permission', { say: `This needs the role owner in the team; yours is ${role}.` });
+    }
+    await mustFit(store, tx, { teamId, plan });
+    await changePlan(store, tx, teamId, code);
+  });
+  return getBilling(ctx, provider);
+}
+
+/** The team is locked, so that nothing is added meanwhile. */
+async function mustFit(store: Store, tx: Executor, { teamId, plan }: { teamId: string; plan: Plan }): Promise<void> {
+  const excess = await excessOf(store, tx, { teamId, plan });
+  if (excess.length === 0) return;
+  const first = excess.map(({ says }) => says).join('; ');
+  throw refuse('validation_error', { status: 422, say: `The plan ${plan.name} is too small for this team: ${first}.` });
+}

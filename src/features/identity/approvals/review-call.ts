@@ -1,0 +1,419 @@
+import { createHash } from 'node:crypto';
+import type { ApprovalMessage, CreateBroadcastRequest, PostalAddress } from '../../../contract/index.ts';
+import { NoSuchBlob } from '../../../platform/blobs/index.ts';
+import { Refusal } from '../../../platform/refusal.ts';
+import type { World } from '../../../platform/world.ts';
+import type { Ctx } from '../../../tenancy/access/index.ts';
+import {
+  ANY_CONTACTS,
+  BROADCAST_TEXTS,
+  FILTERED,
+  type Content,
+  type HeldFile,
+  type Looked,
+  type ProposedCall,
+  type FilledCall,
+} from './proposed-call.ts';
+import { getAutomation } from '../../automations/index.ts';
+import {
+  fallbacksIn,
+  fallbacksOf,
+  findBroadcast,
+  getBroadcast,
+  subjectsOf,
+  type Fallbacks,
+} from '../../campaigns/index.ts';
+import {
+  declaredProperties,
+  getContactProperty,
+  getSegmentMetrics,
+  getSegment,
+  getTopic,
+} from '../../audience/index.ts';
+import { getEmail, sizeOfFile, readAttachments, type DraftAttachment } from '../../../mail/emails/index.ts';
+import { getDraft, getInbox, inboxNamed } from '../../inbox/index.ts';
+import { findTeam, getTeam } from '../../../tenancy/teams/index.ts';
+import { findNamedContent, findVersionContent, getTemplate } from '../../templates/index.ts';
+import { previewDraft, previewForward, previewReply, type ComposedMail } from '../../inbox/start.ts';
+import { fetchAttachments } from '../../../mail/accept/index.ts';
+
+const OF_BROADCASTS = new Set(['sendBroadcast', 'testBroadcast', 'resumeBroadcast']);
+const OF_AUTOMATIONS = new Set(['createAutomation', 'updateAutomation']);
+const OF_EMAILS = new Set(['updateEmail', 'createShare']);
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Content to show of one call, as it is collected. */
+interface Showing {
+  ctx: Ctx<World>;
+  call: ProposedCall;
+  messages: ApprovalMessage[];
+  sender: Content['sender'];
+  audience: Content['audience'];
+  changes: Content['changes'];
+  ids: string[];
+  /** The ids of files; the name and size alone could belong to another file. */
+  files: string[];
+  /** The version to show of each template, by id or alias. */
+  templates: Map<string, 'draft' | 'published'>;
+}
+
+/**
+ * Reads what a call names and does not contain. A person approves what they see, so the hash covers everything that is
+ * shown, except the number of contacts, which changes all the time. Missing objects are not shown; the call itself will
+ * report them.
+ */
+export async function lookAt(ctx: Ctx<World>, call: ProposedCall, files: readonly HeldFile[]): Promise<Looked> {
+  const showing: Showing = {
+    ctx,
+    call,
+    messages: [],
+    sender: null,
+    audience: null,
+    changes: [],
+    ids: [],
+    files: [],
+    templates: new Map(),
+  };
+  await ifThere(showEmails(showing));
+  await ifThere(showBroadcast(showing));
+  await ifThere(showInboxMail(showing));
+  await ifThere(showAutomation(showing));
+  await ifThere(showChanges(showing));
+  await showTemplates(showing);
+  const { messages, sender, audience, changes, ids } = showing;
+  const content = { messages, sender, audience, changes };
+  const to = audience && { segment: audience.segment_id, topic: audience.topic_id };
+  const seen = { messages, sender, to, changes, files: showing.files };
+  const hash = createHash('sha256')
+    .update(JSON.stringify([seen, files]))
+    .digest('base64url');
+  return { content, bytes: Buffer.byteLength(JSON.stringify(content)), hash, ids: [...new Set(ids)] };
+}
+
+async function ifThere(work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!(error instanceof Refusal || error instanceof NoSuchBlob)) throw error;
+  }
+}
+
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+const textIn = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+const listIn = (value: unknown): string[] =>
+  (Array.isArray(value) ? (value as unknown[]) : [value]).filter((one): one is string => typeof one === 'string');
+const pathIn = ({ path }: ProposedCall, name: string): string => String(path[name]);
+
+function messageOf(kind: ApprovalMessage['kind'], fields: Partial<ApprovalMessage>): ApprovalMessage {
+  const { to = [], cc = [], bcc = [] } = fields;
+  return {
+    kind,
+    name: null,
+    from: null,
+    to,
+    cc,
+    bcc,
+    reply_to: [],
+    recipients: to.length + cc.length + bcc.length,
+    subjects: [],
+    preview_text: null,
+    html: null,
+    text: null,
+    template: null,
+    fallbacks: {},
+    attachments: [],
+    ...fields,
+  };
+}
+
+/** Shows the emails in the call itself, each one of a batch, and an email that exists already. */
+async function showEmails({ ctx, call, messages, templates }: Showing): Promise<void> {
+  const { operationId, body } = call;
+  if (OF_EMAILS.has(operationId)) {
+    const email = await getEmail(ctx, pathIn(call, 'email_id'));
+    const { from, html, text } = email;
+    const addressed = { to: listIn(email.to), cc: listIn(email.cc), bcc: listIn(email.bcc) };
+    messages.push(messageOf('email', { from, ...addressed, subjects: listIn(email.subject), html, text }));
+    return;
+  }
+  if (operationId !== 'sendEmail' && operationId !== 'sendBatch') return;
+  const emails: readonly unknown[] = Array.isArray(body) ? (body as unknown[]) : [body];
+  for (const [i, email] of emails.map(fieldsOf).entries()) {
+    const template = textIn(fieldsOf(email['template'])['id']);
+    if (template !== null) templates.set(template, 'published');
+    const files = Array.isArray(email['attachments']) ? (email['attachments'] as unknown[]).map(fieldsOf) : [];
+    messages.push(
+      messageOf('email', {
+        name: Array.isArray(body) ? `${i}` : null,
+        from: textIn(email['from']),
+        to: listIn(email['to']),
+        cc: listIn(email['cc']),
+        bcc: listIn(email['bcc']),
+        reply_to: listIn(email['reply_to']),
+        subjects: listIn(email['subject']),
+        html: textIn(email['html']),
+        text: textIn(email['text']),
+        template,
+        attachments: files.map((file) => ({ filename: textIn(file['filename']), size: null })),
+      }),
+    );
+  }
+}
+
+async function showBroadcast(showing: Showing): Promise<void> {
+  const { ctx, call, messages, ids, templates } = showing;
+  const { store, teamId } = ctx;
+  const properties = await declaredProperties(store.db, teamId);
+  if (call.operationId === 'createBroadcast') {
+    const body = fieldsOf(call.body) as Partial<CreateBroadcastRequest>;
+    const template = body.template?.id ?? null;
+    if (template !== null) templates.set(template, 'published');
+    messages.push(
+      messageOf('broadcast', {
+        name: body.name ?? null,
+        from: textIn(body.from),
+        reply_to: listIn(body.reply_to),
+        subjects: [...listIn(body.subject), ...(body.ab?.subjects ?? [])],
+        preview_text: body.preview_text ?? null,
+        html: body.html ?? null,
+        text: body.text ?? null,
+        template,
+        fallbacks: await fallbacksUsed(ctx, body, { template, fallbacks: fallbacksIn(properties) }),
+      }),
+    );
+    await showAudience(showing, body.segment_id ?? body.audience_id ?? null, body.topic_id ?? null);
+    return;
+  }
+  if (!OF_BROADCASTS.has(call.operationId)) return;
+  const row = await findBroadcast(store.db, teamId, pathIn(call, 'broadcast_id'));
+  if (!row) return;
+  ids.push(row.id);
+  const team = await findTeam(store.db, teamId);
+  if (!team) throw new Error(`team row of the broadcast ${row.id} missing`);
+  // A broadcast that was sent or scheduled uses the version that was fixed then.
+  const fixed =
+    row.template_version_id === null ? undefined : await findVersionContent(store.db, row.template_version_id);
+  if (!fixed && row.template_id !== null) templates.set(row.template_id, 'published');
+  messages.push(
+    messageOf('broadcast', {
+      name: row.name,
+      from: row.sender,
+      to: call.operationId === 'testBroadcast' ? listIn(fieldsOf(call.body)['to']) : [],
+      reply_to: JSON.parse(row.reply_to_list) as string[],
+      subjects: subjectsOf(row),
+      preview_text: row.preview_text,
+      html: row.html ?? fixed?.html ?? null,
+      text: row.text ?? fixed?.text ?? null,
+      template: row.template_id,
+      fallbacks: {
+        ...Object.fromEntries(fixed?.fallbacks ?? []),
+        ...(await fallbacksUsed(
+          ctx,
+          { ...row, fixed },
+          { template: row.template_id, fallbacks: fallbacksOf(row, { properties, team }) },
+        )),
+      },
+    }),
+  );
+  if (call.operationId === 'testBroadcast') return;
+  await showAudience(showing, row.segment_id, row.topic_id);
+}
+
+/** Returns the fallbacks of the keys that a broadcast or its template mentions. */
+async function fallbacksUsed(
+  { store, teamId }: Ctx<World>,
+  written: object,
+  { template, fallbacks }: { template: string | null; fallbacks: Fallbacks },
+): Promise<Fallbacks> {
+  const found =
+    template === null ? undefined : await findNamedContent(store.db, teamId, { id: template, which: 'published' });
+  const text = JSON.stringify([written, found?.version]).toLowerCase();
+  return Object.fromEntries(Object.entries(fallbacks).filter(([key]) => text.includes(key)));
+}
+
+/** Shows the current recipients of a broadcast, and who is named as its sender. */
+async function showAudience(showing: Showing, segmentId: string | null, topicId: string | null): Promise<void> {
+  const { ctx, ids } = showing;
+  ids.push(BROADCAST_TEXTS);
+  const team = await findTeam(ctx.store.db, ctx.teamId);
+  const address = team?.postal_address ? (JSON.parse(team.postal_address) as PostalAddress) : null;
+  if (team) showing.sender = { name: team.sender_name ?? team.name, postal_address: address && { ...address } };
+  if (topicId !== null) ids.push(topicId.toLowerCase());
+  if (segmentId === null) return;
+  const segment = await getSegment(ctx, segmentId.toLowerCase());
+  ids.push(segment.id, ANY_CONTACTS, ...(segment.filter === null ? [] : [FILTERED]));
+  const { contacts, subscribed } = await getSegmentMetrics(ctx, segment.id);
+  const counts = { contacts, subscribed, subscribed_before: null };
+  const audience = {
+    segment_id: segment.id,
+    segment_name: segment.name,
+    topic_id: topicId,
+    topic_name: null,
+    ...counts,
+  };
+  showing.audience = audience;
+  if (topicId !== null) showing.audience = { ...audience, topic_name: (await getTopic(ctx, topicId)).name };
+}
+
+/** Shows replies, forwards and drafts as they would be sent, with their quotes and signature. */
+async function showInboxMail({ ctx, call, messages, ids, files }: Showing): Promise<void> {
+  const { operationId, path } = call;
+  if (operationId !== 'replyToInboxEmail' && operationId !== 'forwardInboxEmail' && operationId !== 'sendInboxDraft') {
+    return;
+  }
+  const named = String(path['inbox']);
+  ids.push((await inboxNamed(ctx, named)).id);
+  if (operationId === 'sendInboxDraft') {
+    const id = (await getDraft(ctx, named, pathIn(call, 'draft_id'))).id;
+    ids.push(id);
+    const { mail, files: own } = await previewDraft(ctx, { named, id });
+    files.push(...own.map((file) => file.id));
+    messages.push(shownMail('draft', mail));
+    return;
+  }
+  const of = { named, threadId: pathIn(call, 'thread_id'), emailId: pathIn(call, 'inbox_email_id') };
+  if (operationId === 'replyToInboxEmail') {
+    messages.push(shownMail('reply', await previewReply(ctx, { ...of, body: fieldsOf(call.body) })));
+    return;
+  }
+  const body = fieldsOf(call.body) as Parameters<typeof previewForward>[1]['body'];
+  messages.push(shownMail('forward', await previewForward(ctx, { ...of, body })));
+}
+
+function shownMail(kind: ApprovalMessage['kind'], { draft }: ComposedMail): ApprovalMessage {
+  const { from, to, cc, bcc } = draft.headerMailboxes;
+  const attachments = draft.attachments.map((file) => ({ filename: file.filename, size: sizeOfFile(file) }));
+  return messageOf(kind, {
+    from,
+    to,
+    cc,
+    bcc,
+    subjects: [draft.subject],
+    html: draft.html,
+    text: draft.text,
+    attachments,
+  });
+}
+
+/** Shows the mail of each step; for a change that names no steps, of the steps that exist. */
+async function showAutomation({ ctx, call, messages, templates }: Showing): Promise<void> {
+  if (!OF_AUTOMATIONS.has(call.operationId)) return;
+  const given = fieldsOf(call.body)['steps'];
+  const isThere = call.operationId === 'updateAutomation' && !Array.isArray(given);
+  const steps: readonly unknown[] = isThere
+    ? (await getAutomation(ctx, pathIn(call, 'automation_id'))).steps
+    : Array.isArray(given)
+      ? (given as unknown[])
+      : [];
+  for (const step of steps.map(fieldsOf)) {
+    if (step['type'] !== 'send_email') continue;
+    const config = fieldsOf(step['config']);
+    const template = textIn(fieldsOf(config['template'])['id']);
+    if (template !== null) templates.set(template, 'published');
+    messages.push(
+      messageOf('automation_step', {
+        name: textIn(step['key']),
+        from: textIn(config['from']),
+        reply_to: listIn(config['reply_to']),
+        subjects: listIn(config['subject']),
+        template,
+      }),
+    );
+  }
+}
+
+/** Shows every template that is named, once and in full. */
+async function showTemplates({ ctx, call, messages, ids, templates }: Showing): Promise<void> {
+  if (call.operationId === 'publishTemplate') templates.set(pathIn(call, 'template'), 'draft');
+  for (const [id, which] of templates) {
+    const found = await findNamedContent(ctx.store.db, ctx.teamId, { id, which });
+    if (!found) continue;
+    const { version } = found;
+    ids.push(found.id);
+    messages.push(
+      messageOf('template', {
+        name: found.name,
+        from: version.sender,
+        reply_to: JSON.parse(version.reply_to_list) as string[],
+        subjects: listIn(version.subject),
+        html: version.html,
+        text: version.text,
+        template: id,
+        fallbacks: Object.fromEntries(found.fallbacks),
+      }),
+    );
+  }
+}
+
+/** Readers of the values before a change, for operations that write text which mail contains. */
+const BEFORE: Readonly<Record<string, (ctx: Ctx<World>, call: ProposedCall) => Promise<object>>> = {
+  updateTeam: (ctx) => getTeam(ctx),
+  updateInbox: (ctx, call) => getInbox(ctx, pathIn(call, 'inbox')),
+  updateInboxDraft: (ctx, call) => getDraft(ctx, pathIn(call, 'inbox'), pathIn(call, 'draft_id')),
+  updateBroadcast: (ctx, call) => getBroadcast(ctx, pathIn(call, 'broadcast_id')),
+  updateTemplate: (ctx, call) => getTemplate(ctx, pathIn(call, 'template')),
+  updateContactProperty: (ctx, call) => getContactProperty(ctx, pathIn(call, 'contact_property_id')),
+};
+
+async function showChanges({ ctx, call, changes }: Showing): Promise<void> {
+  if (call.operationId === 'deleteContactProperty') {
+    const { key, type, fallback_value } = await getContactProperty(ctx, pathIn(call, 'contact_property_id'));
+    const gone = Object.entries({ key, type, fallback_value });
+    changes.push(...gone.map(([field, before]) => ({ field, before, after: null })));
+    return;
+  }
+  const read = Object.hasOwn(BEFORE, call.operationId) ? BEFORE[call.operationId] : undefined;
+  if (!read) return;
+  const before = (await read(ctx, call)) as Fields;
+  for (const [field, after] of Object.entries(fieldsOf(call.body))) {
+    changes.push({ field, before: before[field] ?? null, after: after ?? null });
+  }
+}
+
+type Written = Parameters<typeof readAttachments>[0][number];
+
+/** A file in a body, and where it stands there. */
+interface Place {
+  file: Written & { path: string };
+  field: string;
+  fill(content: DraftAttachment): void;
+}
+
+/** Throws what the call itself would be refused with where a file cannot be had. */
+export async function fetchFilesOf({ store, whenGone }: Ctx<World>, call: ProposedCall): Promise<FilledCall> {
+  const body = structuredClone(call.body);
+  const places = placesIn(body);
+  if (places.length === 0) return { files: [], call };
+  const attachments = places.flatMap(({ file }) => readAttachments([file]));
+  for (const [i, attachment] of attachments.entries()) attachment.field = places[i]?.field ?? attachment.field;
+  await fetchAttachments(store, [{ attachments }], whenGone);
+  const files = attachments.map(({ content }, i): HeldFile => {
+    const { file, field } = places[i] as Place;
+    return { field, url: file.path, bytes: content.length, sha256: createHash('sha256').update(content).digest('hex') };
+  });
+  for (const [i, attachment] of attachments.entries()) places[i]?.fill(attachment);
+  return { files, call: { ...call, body } };
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+
+/** Of one mail, or of each of a batch. */
+function placesIn(body: unknown): Place[] {
+  const mails: readonly (readonly [at: string, mail: unknown])[] = Array.isArray(body)
+    ? (body as unknown[]).map((mail, i) => [`${i}.`, mail] as const)
+    : [['', body]];
+  return mails.flatMap(([at, mail]) => {
+    const attachments = isObject(mail) ? mail['attachments'] : undefined;
+    if (!Array.isArray(attachments)) return [];
+    return (attachments as unknown[]).flatMap((file, i): Place[] => {
+      if (!isObject(file) || typeof file['path'] !== 'string') return [];
+      const fill = ({ content, contentType }: DraftAttachment): void => {
+        delete file['path'];
+        Object.assign(file, { content: content.toString('base64'), content_type: contentType });
+      };
+      return [{ file: { ...file } as Place['file'], field: `${at}attachments.${i}`, fill }];
+    });
+  });
+}
