@@ -44,8 +44,8 @@ export class StoresOnPostgres implements Reporter {
     rmSync(coverageFolder(process.pid), { recursive: true, force: true });
     if (missing.length === 0) return;
     console.error(
-      `\n The project pg runs these functions of stores never, so that nothing shows what they do on PostgreSQL. Add a file that runs\n` +
-        ` them to onBoth in vitest.config.ts:\n${missing.map((line) => `   ${line}`).join('\n')}\n`,
+      `\n The project pg runs these functions of stores never, so that nothing shows what they do on PostgreSQL. Let a file that runs\n` +
+        ` them be named .both.test.ts:\n${missing.map((line) => `   ${line}`).join('\n')}\n`,
     );
     process.exitCode = 1;
   }
