@@ -1,3 +1,4 @@
+import { RUNS, someHtml } from './html/hostile-html.test-helper.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HtmlTokenizer } from './html/index.ts';
@@ -5,30 +6,6 @@ import { parseMerge, placesOf } from './merge.ts';
 import { textOfHtml } from './read-message/index.ts';
 import { linksIn, plainHtml } from './safe-html/index.ts';
 import { findTargets, startTagsOf } from './track-links/index.ts';
-
-const piece = fc.oneof(
-  fc.constantFrom(...'< > / " \' = - ! ? a x & ;'.split(' '), ' ', '\n', '\r\n', '\0', '\u212a'),
-  fc.constantFrom(
-    '<!--',
-    '-->',
-    '--!>',
-    '<!-->',
-    '</',
-    '<![CDATA[',
-    ']]>',
-    '<?',
-    '<!doctype html>',
-    '<p ',
-    '<p title="',
-  ),
-  fc.constantFrom(
-    ...'script style title textarea xmp iframe noembed noframes plaintext noscript svg math mi desc p b g a'
-      .split(' ')
-      .flatMap((name) => [`<${name}>`, `</${name}>`]),
-  ),
-);
-const someHtml = fc.array(piece, { maxLength: 20 }).map((pieces) => pieces.join(''));
-const RUNS = { numRuns: 20 * (fc.readConfigureGlobal()?.numRuns ?? 100) };
 
 describe('whatever is written', () => {
   it('what is a link to one use is a link to every other', () => {

@@ -1,3 +1,4 @@
+import { RUNS, someHtml } from './hostile-html.test-helper.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { endOfBody, startOfBody } from './body-places.ts';
@@ -133,30 +134,6 @@ describe('places in the body', () => {
     expect([endOfBody(html), startOfBody(html)]).toEqual([end, start]);
   });
 });
-
-const piece = fc.oneof(
-  fc.constantFrom(...'< > / " \' = - ! ? a x & ;'.split(' '), ' ', '\n', '\r\n', '\0', '\u212a'),
-  fc.constantFrom(
-    '<!--',
-    '-->',
-    '--!>',
-    '<!-->',
-    '</',
-    '<![CDATA[',
-    ']]>',
-    '<?',
-    '<!doctype html>',
-    '<p ',
-    '<p title="',
-  ),
-  fc.constantFrom(
-    ...'script style title textarea xmp iframe noembed noframes plaintext noscript svg math mi desc p b g a'
-      .split(' ')
-      .flatMap((name) => [`<${name}>`, `</${name}>`]),
-  ),
-);
-const someHtml = fc.array(piece, { maxLength: 20 }).map((pieces) => pieces.join(''));
-const RUNS = { numRuns: 20 * (fc.readConfigureGlobal()?.numRuns ?? 100) };
 
 describe('whatever is written', () => {
   it('tokens follow each other from the beginning of the text to its end', () => {

@@ -1,7 +1,6 @@
+import { auditAttempt } from './audit-attempt.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { Store } from '../../../platform/store.ts';
-import { allTeamsOf } from '../sessions/own-teams.store.ts';
-import { audited } from '../../../tenancy/audit/index.ts';
 import { findUserByEmailKey, type UserRow } from '../../../tenancy/users/index.ts';
 import {
   countMailsAskedFor,
@@ -89,20 +88,7 @@ export async function noteResetMailed(
   row: PasswordResetRow,
   { user, fault }: { user: UserRow; fault: string | null },
 ): Promise<void> {
-  const [team] = await allTeamsOf(store.db, user.id);
-  const { address, user_agent, request_id } = row;
-  const audit = audited(store, {
-    action: 'password.reset_requested',
-    team_id: team?.id ?? null,
-    subject_id: user.id,
-    actor_kind: 'system',
-    actor_id: null,
-    actor_name: null,
-    address,
-    user_agent,
-    request_id,
-    details: JSON.stringify({ email: user.email }),
-  });
+  const audit = await auditAttempt(store, user, row, 'password.reset_requested');
   await audit.store.db.tx((tx) =>
     notePasswordResetMailed(tx, row.id, { userId: user.id, at: store.clock.now(), fault }),
   );

@@ -1,3 +1,4 @@
+import { auditAttempt } from '../accounts/audit-attempt.ts';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Executor } from '../../../platform/db/index.ts';
 import { clientKey } from '../../../platform/network/index.ts';
@@ -14,9 +15,7 @@ import {
   type FailedSignInRow,
 } from './sign-ins.store.ts';
 import { newToken } from '../../../platform/secrets/index.ts';
-import { audited } from '../../../tenancy/audit/index.ts';
 import { findUserByEmailKey } from '../../../tenancy/users/index.ts';
-import { allTeamsOf } from './own-teams.store.ts';
 
 /** Outlives the session: it says that somebody has signed in to an account from this browser, and is no credential. */
 const BROWSER_COOKIE = 'rasket_browser';
@@ -200,20 +199,7 @@ export async function noteFailedSignIn(
 export async function settleFailedSignIn(store: Store, row: FailedSignInRow): Promise<void> {
   const user = await findUserByEmailKey(store.db, row.email_key);
   if (!user) return void (await removeFailedSignIn(store.db, row.id));
-  const [team] = await allTeamsOf(store.db, user.id);
-  const { address, user_agent, request_id } = row;
-  const audit = audited(store, {
-    action: 'session.refused',
-    team_id: team?.id ?? null,
-    subject_id: user.id,
-    actor_kind: 'system',
-    actor_id: null,
-    actor_name: null,
-    address,
-    user_agent,
-    request_id,
-    details: JSON.stringify({ email: user.email }),
-  });
+  const audit = await auditAttempt(store, user, row, 'session.refused');
   await audit.store.db.tx((tx) => removeFailedSignIn(tx, row.id));
 }
 
