@@ -4,7 +4,7 @@ import { mustReach } from '../../tenancy/access/index.ts';
 import { createAuthentication } from '../../tenancy/api-keys/index.ts';
 import { SmtpReply, type Credentials, type Login, type Session } from './door.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { createFairShare } from '../../platform/fair-share/index.ts';
+import { createFairShare } from '../../platform/limits/index.ts';
 import { clientKey } from '../../platform/network/index.ts';
 import type { ErrorName } from '../../contract/index.ts';
 
