@@ -2,7 +2,7 @@ import Sqlite from 'better-sqlite3';
 import type { Knex } from 'knex';
 import type { DriverDb } from './faults.ts';
 import type { Executor, Row, Value } from './db.ts';
-import { createSemaphore } from '../limits/index.ts';
+import { BoundedMap, createSemaphore } from '../limits/index.ts';
 import {
   createCommitListeners,
   WITHOUT_OTHERS,
@@ -231,13 +231,14 @@ function executorOn(
   before: () => void = ignore,
   onWrite: (table: string) => void = ignore,
 ): Executor {
-  const statements = new Map<string, { statement: Sqlite.Statement; writesTo: string | undefined }>();
+  const statements = new BoundedMap<string, { statement: Sqlite.Statement; writesTo: string | undefined }>(
+    STATEMENTS_CACHED_MAX,
+  );
   function prepared(sql: string): Sqlite.Statement {
     before();
     let known = statements.get(sql);
     if (!known) {
       known = { statement: connection.prepare(sql), writesTo: tableWrittenBy(sql) };
-      if (statements.size >= STATEMENTS_CACHED_MAX) statements.clear();
       statements.set(sql, known);
     }
     if (known.writesTo !== undefined) onWrite(known.writesTo);

@@ -38,3 +38,25 @@ it('a bounded map holds the latest entries, whatever is set, deleted and cleared
     }),
   );
 });
+
+it('a bounded map with weights stays within its maximum, and forgets the oldest first', () => {
+  const weights = fc.array(fc.record({ key: fc.nat({ max: 9 }), weight: fc.nat({ max: 12 }) }), { maxLength: 60 });
+  fc.assert(
+    fc.property(fc.integer({ min: 12, max: 40 }), weights, (max, all) => {
+      const map = new BoundedMap<number, number>(max, (weight) => weight);
+      let model: [number, number][] = [];
+      const sum = (): number => model.reduce((total, [, weight]) => total + weight, 0);
+      for (const { key, weight } of all) {
+        model = model.filter(([known]) => known !== key);
+        if (weight === 0) map.delete(key);
+        else {
+          map.set(key, weight);
+          model.push([key, weight]);
+          while (sum() > max) model.shift();
+        }
+        expect([...map]).toEqual(model);
+        expect(map.weight).toBe(sum());
+      }
+    }),
+  );
+});

@@ -20,7 +20,7 @@ export interface FairQueue<T> {
 /** Where an item stands among those that wait. */
 export interface Place {
   /** The tenant it belongs to; items without one belong to one tenant together. */
-  tenant?: string;
+  tenant?: string | undefined;
   /** 1, if it is not given. */
   weight?: number;
   /** Taken before the other items of its tenant. */
@@ -38,6 +38,7 @@ interface Waiting<T> {
 }
 
 interface Line<T> {
+  tenant: string;
   usual: Waiting<T>[];
   later: Waiting<T>[];
   /** The weight of usual items taken while the first later one waited. */
@@ -51,7 +52,7 @@ export function createFairQueue<T>(): FairQueue<T> {
   let weight = 0;
 
   /** Removes the next item of a tenant, which goes behind the other tenants. */
-  function takeFrom(tenant: string, line: Line<T>, next: Waiting<T>): T {
+  function takeFrom(line: Line<T>, next: Waiting<T>): T {
     if (line.later[0] === next) {
       line.later.shift();
       line.passed = 0;
@@ -61,8 +62,11 @@ export function createFairQueue<T>(): FairQueue<T> {
     }
     size--;
     weight -= next.weight;
-    lines.delete(tenant);
-    if (line.usual.length + line.later.length > 0) lines.set(tenant, line);
+    // A tenant that waits alone stays where it is.
+    const isAlone = lines.size === 1;
+    const isEmpty = line.usual.length === 0 && line.later.length === 0;
+    if (isEmpty || !isAlone) lines.delete(line.tenant);
+    if (!isEmpty && !isAlone) lines.set(line.tenant, line);
     return next.item;
   }
 
@@ -80,7 +84,7 @@ export function createFairQueue<T>(): FairQueue<T> {
     push(item, { tenant = '', weight: itsWeight = 1, isFirst = false, isLater = false } = {}) {
       let line = lines.get(tenant);
       if (!line) {
-        line = { usual: [], later: [], passed: 0 };
+        line = { tenant, usual: [], later: [], passed: 0 };
         lines.set(tenant, line);
       }
       const waiting = { item, weight: itsWeight };
@@ -95,9 +99,9 @@ export function createFairQueue<T>(): FairQueue<T> {
       return undefined;
     },
     shift() {
-      for (const [tenant, line] of lines) {
+      for (const line of lines.values()) {
         const next = nextOf(line);
-        if (next) return takeFrom(tenant, line, next);
+        if (next) return takeFrom(line, next);
       }
       return undefined;
     },
@@ -107,10 +111,10 @@ export function createFairQueue<T>(): FairQueue<T> {
       for (let before = -1; before < taken.length;) {
         before = taken.length;
         // A tenant whose next item does not fit keeps its place, so that it is first the next time.
-        for (const [tenant, line] of [...lines]) {
+        for (const line of [...lines.values()]) {
           const next = nextOf(line);
           if (!next || (taken.length > 0 && sum + next.weight > weightMax)) continue;
-          taken.push(takeFrom(tenant, line, next));
+          taken.push(takeFrom(line, next));
           sum += next.weight;
         }
       }

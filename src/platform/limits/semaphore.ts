@@ -17,18 +17,18 @@ export interface Semaphore {
   waitingOf(tenant: string): number;
   /** Resolves with the permit. Rejects with `signal.reason`, or with a `SemaphoreTimeout`, where the wait ends before. */
   acquire(wait?: Wait): Promise<Release>;
-  /** Does the work with a permit. */
+  /** Does the work with a permit; begins it at once where one is free. */
   run<T>(work: () => Promise<T> | T, wait?: Wait): Promise<T>;
 }
 
 export interface Wait {
   /** Callers without one are one tenant together. */
-  tenant?: string;
+  tenant?: string | undefined;
   /** 1, if it is not given. One larger than all there is counts as all of it, so that it runs alone. */
   amount?: number;
   /** A caller that gives up frees its place. */
   signal?: AbortSignal | undefined;
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
 }
 
 export class SemaphoreTimeout extends Error {
@@ -63,34 +63,41 @@ export function createSemaphore(max: number, pauseAfter?: PauseAfter): Semaphore
     if (queue.size > 0) serve();
   }
 
-  function wait(amount: number, { tenant = '', signal, timeoutMs }: Wait): Promise<void> {
+  function wait(amount: number, { tenant, signal, timeoutMs }: Wait): Promise<void> {
     return new Promise((resolve, reject) => {
-      let stopTimer: (() => void) | undefined;
-      const leave = (error: unknown): void => {
-        end();
-        queue.remove(waiter, tenant);
-        reject(error as Error);
-        // It may have been the one that the others waited after.
-        serve();
-      };
-      const abort = (): void => leave(signal?.reason);
-      const end = (): void => {
-        stopTimer?.();
-        signal?.removeEventListener('abort', abort);
-      };
-      const waiter: Waiter = {
-        amount,
-        go() {
-          end();
-          resolve();
-        },
-      };
+      const waiter: Waiter = { amount, go: resolve };
       queue.push(waiter, { tenant });
-      signal?.addEventListener('abort', abort, { once: true });
-      if (timeoutMs !== undefined) {
-        stopTimer = systemClock.timer(timeoutMs, () => leave(new SemaphoreTimeout(timeoutMs)));
-      }
+      if (signal || timeoutMs !== undefined)
+        waiter.go = limitWait(waiter, { tenant, signal, timeoutMs }, { resolve, reject });
     });
+  }
+
+  /** Ends the wait on the signal and on the timeout; returns what ends both when the permit is given. */
+  function limitWait(
+    waiter: Waiter,
+    { tenant, signal, timeoutMs }: Wait,
+    { resolve, reject }: { resolve(): void; reject(error: unknown): void },
+  ): () => void {
+    const stopTimer =
+      timeoutMs === undefined ? undefined : systemClock.timer(timeoutMs, () => giveUp(new SemaphoreTimeout(timeoutMs)));
+    const abort = (): void => giveUp(signal?.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+
+    function end(): void {
+      stopTimer?.();
+      signal?.removeEventListener('abort', abort);
+    }
+    function giveUp(error: unknown): void {
+      end();
+      queue.remove(waiter, tenant);
+      reject(error);
+      // It may have been the one that the others waited after.
+      serve();
+    }
+    return () => {
+      end();
+      resolve();
+    };
   }
 
   /** Takes the permit; the promise is only of those who must wait. */
@@ -123,7 +130,8 @@ export function createSemaphore(max: number, pauseAfter?: PauseAfter): Semaphore
     },
     async run(work, options = {}) {
       const amount = amountOf(options);
-      await take(amount, options);
+      const waiting = take(amount, options);
+      if (waiting) await waiting;
       const elapsedMs = pauseAfter && stopwatch();
       try {
         return await work();
