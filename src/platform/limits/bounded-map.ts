@@ -31,8 +31,8 @@ export class BoundedMap<Key, Value> extends Map<Key, Value> {
     while (this.weight > this.#max) {
       this.#oldest ??= this.keys();
       const { value: oldest, done } = this.#oldest.next();
-      if (done) break;
-      this.delete(oldest);
+      if (done) this.clear();
+      else this.delete(oldest);
     }
     return this;
   }

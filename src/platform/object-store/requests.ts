@@ -168,7 +168,11 @@ export function openRequests(options: ObjectStoreOptions): Requests {
       const says = `${requestsMax} requests to the blob store are under way (blobs.requests_max), and none ended within ${giveUpMs / 1000} s`;
       throw new ObjectStoreFault(says, { isTransient: false });
     });
-    return attempt().finally(release);
+    try {
+      return await attempt();
+    } finally {
+      release();
+    }
   };
   const peer: Peer = { name, options, target: targetOf(options), connected };
   return {
