@@ -11,7 +11,7 @@ import {
   recordHealth,
   type Attempt,
 } from '../../src/features/webhooks/endpoints/webhook-events.store.ts';
-import { createSlotPool } from '../../src/platform/fair-share/index.ts';
+import { createSlotPool } from '../../src/platform/limits/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';
 import { plantWebhook } from '../rig/webhooks.ts';

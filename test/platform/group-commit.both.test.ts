@@ -66,28 +66,28 @@ describe('a group', () => {
     expect(await notes()).toEqual(all);
   });
 
-  it('takes its items by party in turn, and fills up with what is light', async () => {
+  it('takes its items by tenant in turn, and fills up with what is light', async () => {
     const calls: string[][] = [];
     const add = commits.lane<string, string>(
       async (_tx, items) => {
         calls.push(items);
         return items;
       },
-      (item) => ({ party: item.charAt(0), weight: item.startsWith('a') ? 100 : 1 }),
+      (item) => ({ tenant: item.charAt(0), weight: item.startsWith('a') ? 100 : 1 }),
     );
     const all = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2'];
     expect(await Promise.all(all.map(add))).toEqual(all);
     expect(calls).toEqual([['a1', 'b1', 'a2', 'b2'], ['a3', 'a4'], ['a5']]);
   });
 
-  it('leaves a party’s later items to its last, however heavy they are', async () => {
+  it('leaves a tenant’s later items to its last, however heavy they are', async () => {
     const calls: string[][] = [];
     const add = commits.lane<string, string>(
       async (_tx, items) => {
         calls.push(items);
         return items;
       },
-      (item) => ({ party: 'a', weight: item.startsWith('page') ? 500 : 1, isLater: item.startsWith('page') }),
+      (item) => ({ tenant: 'a', weight: item.startsWith('page') ? 500 : 1, isLater: item.startsWith('page') }),
     );
     const all = ['page1', 'page2', 'single1', 'single2'];
     expect(await Promise.all(all.map(add))).toEqual(all);

@@ -19,6 +19,7 @@ import {
   type Sought,
 } from './engagements.store.ts';
 import { createWorkLoop, type WorkLoop } from '../../platform/work-loop/index.ts';
+import { BoundedMap } from '../../platform/limits/index.ts';
 
 /**
  * Openings of one email, and clicks in it, that are recorded; the contract names the number. A reader with a genuine
@@ -37,7 +38,7 @@ const REMEMBERED_MAX = 10_000;
  * same time makes this fail on its id, and tried again it is found.
  */
 export function createRecordEngagements(world: World): (engagements: Engagement[]) => Promise<void> {
-  const remembered = new Map<string, History>();
+  const remembered = new BoundedMap<string, History>(REMEMBERED_MAX);
   return async (engagements) => {
     const commit = world.db.tx((tx) => recordEngagements(world, tx, engagements, remembered));
     // It is not known whether it was committed, so everything is counted anew.
@@ -45,7 +46,6 @@ export function createRecordEngagements(world: World): (engagements: Engagement[
       remembered.clear();
       throw error;
     });
-    if (remembered.size + counted.size > REMEMBERED_MAX) remembered.clear();
     // Until it is delivered, every look may find that it has been.
     for (const [id, history] of counted) if (history.deliveredAt !== undefined) remembered.set(id, history);
   };

@@ -20,6 +20,7 @@ import {
 import { isPreferenceLink } from '../audience/index.ts';
 import { trackingOwner, trackingOwnerAlone, type TrackingOwner } from '../../mail/domains/index.ts';
 import { emailRowsByIds } from '../../mail/emails/index.ts';
+import { BoundedMap } from '../../platform/limits/index.ts';
 
 /** Number of links that are signed in one turn of the event loop; each costs a MAC. */
 const LINKS_A_TURN = 500;
@@ -103,7 +104,7 @@ interface Known {
  * suspended: on any other host it would lead people astray under somebody else's name.
  */
 export function createLinkHosts(world: World): LinkHosts {
-  const known = new Map<string, Known>();
+  const known = new BoundedMap<string, Known>(REMEMBERED_MAX);
   const underWay = new Map<string, Promise<TrackingOwner | undefined>>();
   const warned = new Set<string>();
   // One for the life of the process.
@@ -142,7 +143,6 @@ export function createLinkHosts(world: World): LinkHosts {
       const ageMs = stopwatch();
       looking = trackingOwner(world.db, domainId)
         .then((owner) => {
-          if (known.size >= REMEMBERED_MAX) known.clear();
           known.set(domainId, { owner, ageMs });
           return owner;
         })

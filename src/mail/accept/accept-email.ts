@@ -19,7 +19,8 @@ import {
 } from './prepare.ts';
 import { hashRequest, createIdempotent, type Idempotency, type KeepAnswer } from './idempotency.ts';
 import { mustBeNoticedAtHome } from './delivery-notice.ts';
-import { createInSlices, createKeyedLimiter, type InSlices } from './keyed-limiter.ts';
+import { createInSlices, type InSlices } from './in-slices.ts';
+import { createTeamLimiter, type TeamLimiter } from './team-limiter.ts';
 import { createSendingGate, mustBeWithinQuota } from './sending-limits.ts';
 import { readSubmitted, type SubmissionEnvelope } from './read-submitted.ts';
 import { shareBodies, type AcceptedAs, type AcceptedRows } from './accepted-rows.ts';
@@ -88,7 +89,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
   const { withIdempotency, writeIdempotently, answered } = createIdempotent(world);
   const inSlices = createInSlices();
   const { acceptPrepared, acceptBeside, isContended } = createAcceptPrepared(world, { answered, onAccepted, inSlices });
-  const limited = createKeyedLimiter(GROWING);
+  const limited = createTeamLimiter(GROWING);
 
   /** Refuses while sending is switched off; requests that are expensive to read wait for their turn. */
   async function admit<Answer>(
@@ -150,7 +151,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
 interface WritingSteps extends Pick<Steps, 'sendingDomainOf' | 'mustBeOn' | 'withIdempotency'> {
   writeIdempotently: ReturnType<typeof createIdempotent>['writeIdempotently'];
   acceptBeside: AcceptBeside;
-  limited: ReturnType<typeof createKeyedLimiter>;
+  limited: TeamLimiter;
 }
 
 /** Accepts what somebody writes in an inbox, and drafts of it. */

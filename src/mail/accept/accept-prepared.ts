@@ -15,7 +15,7 @@ import {
   type Counted,
 } from './sending-limits.ts';
 import { keepAnswers, type Idempotency, type createIdempotent } from './idempotency.ts';
-import type { InSlices } from './keyed-limiter.ts';
+import type { InSlices } from './in-slices.ts';
 import type { Prepared } from './prepare.ts';
 import {
   rowsInSlices,
@@ -26,7 +26,7 @@ import {
   type NewSharedBody,
 } from './accepted-rows.ts';
 import { keepBodies } from './submitted-message.ts';
-import type { Place } from '../../platform/fair-share/index.ts';
+import type { Place } from '../../platform/limits/index.ts';
 import { insertEmails, recordEmailEvents } from '../emails/index.ts';
 import { insertSharedBodies, type SharedBodyRow } from '../shared-bodies/index.ts';
 
@@ -208,7 +208,7 @@ const rowsIn = ({ emails, bodies }: Acceptance): number =>
 
 /** Teams take turns, and a team's marketing mail comes after its other mail. */
 const placeOf = (item: Acceptance): Place => ({
-  party: item.teamId,
+  tenant: item.teamId,
   weight: rowsIn(item),
   isLater: item.kind === 'marketing',
 });

@@ -18,7 +18,7 @@ import {
   type SharedBody,
 } from '../emails/index.ts';
 import { laneNumber, type DeliveryRow } from '../queue/index.ts';
-import type { InSlices } from './keyed-limiter.ts';
+import type { InSlices } from './in-slices.ts';
 import type { Prepared } from './prepare.ts';
 import { isSpooled, messageContents, messageRow, type SubmittedFile } from './submitted-message.ts';
 import type { SharedBodyRow } from '../shared-bodies/index.ts';

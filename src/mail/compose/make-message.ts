@@ -18,7 +18,7 @@ import {
   type AttachmentRow,
 } from '../emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
-import { createFairBudget, type FairBudget, type GiveBack } from '../../platform/fair-share/index.ts';
+import { createFairShare, type FairShare, type Release } from '../../platform/limits/index.ts';
 import { attachmentOf, dateOf, messageInput, signedHead, withTextPart } from './message-input.ts';
 import type { SigningDomain } from './signing-domains.ts';
 import {
@@ -34,7 +34,7 @@ import { hashPieces, streamed } from './pieces.ts';
 export interface Made {
   message: OutboundMessage;
   /** Gives back the memory that is kept for it. */
-  giveBack: GiveBack;
+  giveBack: Release;
 }
 
 export type MakeMessage = (row: EmailRow, domain: SigningDomain, signal: AbortSignal) => Promise<Made>;
@@ -56,9 +56,9 @@ const HASHING_MAX = 4;
  * that has not asked for it. When a team's share is used up, its mail is made in the second way, or waits for its own.
  */
 export function createMakeMessage(world: World): MakeMessage {
-  const kept = createFairBudget(KEPT_BYTES_TOTAL);
-  const working = createFairBudget(WORKING_BYTES_TOTAL);
-  const hashing = createFairBudget(HASHING_MAX);
+  const kept = createFairShare(KEPT_BYTES_TOTAL);
+  const working = createFairShare(WORKING_BYTES_TOTAL);
+  const hashing = createFairShare(HASHING_MAX);
   const bodyOf = createBodyFinder(world);
 
   return async (row, domain, signal) => {
@@ -69,9 +69,9 @@ export function createMakeMessage(world: World): MakeMessage {
     const body = await bodyOf(row.id);
     const sources = { row, domain, attachments };
     const { whole, streamed } = weigh(sources, body);
-    const giveBack = whole > KEPT_BYTES_MAX ? undefined : kept.tryTake(row.team_id, whole);
+    const giveBack = whole > KEPT_BYTES_MAX ? undefined : kept.tryAcquire(row.team_id, whole);
     if (giveBack) return keep(sources, body, giveBack);
-    const takeMemory = (): Promise<GiveBack> => working.take(row.team_id, streamed);
+    const takeMemory = (): Promise<Release> => working.acquire(row.team_id, streamed);
     return holding([takeMemory, () => takeTurn(hashing, row)], async () => ({
       message: await streamedMessage(world, sources, { takeMemory, signal }),
       giveBack: () => undefined,
@@ -84,23 +84,23 @@ export function createMakeMessage(world: World): MakeMessage {
     const layOut = (): Promise<SubmittedLayout> => layOutSubmitted(world, row, { message: stored, domain });
     const texts = trackedBytes(stored, domain) * TRACKED_FACTOR;
     const whole = HEAD_BYTES + stored.head.length + stored.body_bytes + texts;
-    const giveBack = whole > KEPT_BYTES_MAX ? undefined : kept.tryTake(row.team_id, whole);
+    const giveBack = whole > KEPT_BYTES_MAX ? undefined : kept.tryAcquire(row.team_id, whole);
     const parts = { row, domain, signal };
-    if (giveBack) return giveBackOnFailure(giveBack, () => wholeSubmitted(layOut, parts));
+    if (giveBack) return releaseOnFailure(giveBack, () => wholeSubmitted(layOut, parts));
     const streamed = HEAD_BYTES + stored.head.length + BLOCKS_BYTES + texts * TEXT_FACTOR;
-    const takeMemory = (): Promise<GiveBack> => working.take(row.team_id, streamed);
+    const takeMemory = (): Promise<Release> => working.acquire(row.team_id, streamed);
     return holding([takeMemory, () => takeTurn(hashing, row)], async () => ({
       message: await streamedSubmitted(layOut, parts, takeMemory),
       giveBack: () => undefined,
     }));
   }
 
-  function keep(sources: Sources, body: StoredBody | undefined, giveBack: GiveBack): Promise<Made> {
-    return giveBackOnFailure(giveBack, () => wholeMessage(world, sources, body));
+  function keep(sources: Sources, body: StoredBody | undefined, giveBack: Release): Promise<Made> {
+    return releaseOnFailure(giveBack, () => wholeMessage(world, sources, body));
   }
 }
 
-async function giveBackOnFailure(giveBack: GiveBack, make: () => Promise<OutboundMessage>): Promise<Made> {
+async function releaseOnFailure(giveBack: Release, make: () => Promise<OutboundMessage>): Promise<Made> {
   try {
     return { message: await make(), giveBack };
   } catch (error) {
@@ -109,10 +109,10 @@ async function giveBackOnFailure(giveBack: GiveBack, make: () => Promise<Outboun
   }
 }
 
-const takeTurn = (turns: FairBudget, row: EmailRow): Promise<GiveBack> => turns.take(row.team_id, 1);
+const takeTurn = (turns: FairShare, row: EmailRow): Promise<Release> => turns.acquire(row.team_id, 1);
 
 /** Acquires one after the other, works, and gives all of it back. */
-async function holding<T>(takes: (() => Promise<GiveBack>)[], work: () => Promise<T>): Promise<T> {
+async function holding<T>(takes: (() => Promise<Release>)[], work: () => Promise<T>): Promise<T> {
   const [take, ...others] = takes;
   if (!take) return work();
   const giveBack = await take();
@@ -167,7 +167,7 @@ interface Sources {
 
 interface Limits {
   /** Waits for the memory of one reading of the message. */
-  takeMemory(): Promise<GiveBack>;
+  takeMemory(): Promise<Release>;
   signal: AbortSignal;
 }
 

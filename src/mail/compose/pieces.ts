@@ -1,7 +1,7 @@
 import { BodyHasher } from '../../protocol/dkim/index.ts';
 import type { Piece } from '../../protocol/mime/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
-import type { GiveBack } from '../../platform/fair-share/index.ts';
+import type { Release } from '../../platform/limits/index.ts';
 
 /** The body of a message, block by block. */
 export async function* blocksOf(pieces: readonly Piece[]): AsyncGenerator<Buffer> {
@@ -42,7 +42,7 @@ interface Streamed {
   /** Lays the body out anew, so that its texts are in memory only while it is read. */
   layOut(): Promise<readonly Piece[]>;
   /** Waits for the memory of one reading of the message. */
-  takeMemory(): Promise<GiveBack>;
+  takeMemory(): Promise<Release>;
 }
 
 /**

@@ -4,6 +4,7 @@ import { stopwatch } from '../../platform/clock.ts';
 import type { World } from '../../platform/world.ts';
 import type { DkimKey } from '../../protocol/dkim/index.ts';
 import { dkimKeysOf, openDkimKey, sendingNames, type DkimKeyRow, type SendingName } from '../domains/index.ts';
+import { BoundedMap } from '../../platform/limits/index.ts';
 
 /** The domain that an email was accepted for is gone, and with it its keys. */
 export class DomainRemoved extends Error {}
@@ -55,7 +56,7 @@ const FRESH_MS = 1000;
  * signing with it.
  */
 export function createSigningDomains(world: World): (domainIds: string[]) => Promise<SigningDomains> {
-  const opened = new Map<string, KeyObject>();
+  const opened = new BoundedMap<string, KeyObject>(KEYS_CACHED_MAX);
   let changes = 0;
   // Never removed: the composer lives as long as the process.
   for (const table of READ_FROM) world.db.onCommit(table, () => changes++);
@@ -118,7 +119,6 @@ export function createSigningDomains(world: World): (domainIds: string[]) => Pro
   function open(row: DkimKeyRow): KeyObject {
     let privateKey = opened.get(row.id);
     if (!privateKey) {
-      if (opened.size >= KEYS_CACHED_MAX) opened.clear();
       opened.set(row.id, (privateKey = openDkimKey(world, row)));
     }
     return privateKey;

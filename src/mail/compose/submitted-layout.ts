@@ -7,7 +7,7 @@ import { decodeText, readFields, type RawField, type TextPart } from '../../prot
 import { contentParts, DamagedContent } from '../contents/index.ts';
 import { findMessage, MESSAGE_BLOB, type EmailRow, type MessageRow } from '../emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
-import type { GiveBack } from '../../platform/fair-share/index.ts';
+import type { Release } from '../../platform/limits/index.ts';
 import { dateOf, listReceiverHeaders } from './message-input.ts';
 import { blocksOf, ContentChanged, hashPieces, streamed } from './pieces.ts';
 import type { SigningDomain } from './signing-domains.ts';
@@ -114,7 +114,7 @@ export async function wholeSubmitted(layOut: () => Promise<SubmittedLayout>, par
 export async function streamedSubmitted(
   layOut: () => Promise<SubmittedLayout>,
   parts: Parts,
-  takeMemory: () => Promise<GiveBack>,
+  takeMemory: () => Promise<Release>,
 ): Promise<OutboundMessage> {
   const { pieces, ...layout } = await layOut();
   const known = layout.bodyHash;

@@ -1,4 +1,4 @@
-import { createFairShare, type FairShare } from '../../platform/fair-share/index.ts';
+import { createFairShare, type FairShare } from '../../platform/limits/index.ts';
 import type { IdleSessions, Peer, PooledSession } from './idle-sessions.ts';
 import type { MxAddress } from './mx-address.ts';
 import { OpeningRequests, type OpeningRequest, type PartyRequests } from './opening-requests.ts';

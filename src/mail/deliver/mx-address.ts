@@ -1,4 +1,4 @@
-import { createFairShare } from '../../platform/fair-share/index.ts';
+import { createFairShare } from '../../platform/limits/index.ts';
 import { BackOff, type BackOffOptions } from './back-off.ts';
 import type { Deferral } from './delivery-job.ts';
 

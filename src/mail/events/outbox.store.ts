@@ -1,5 +1,6 @@
 import { uuidsIn, type Executor, type Value } from '../../platform/db/index.ts';
 import { UNTOLD, type EventType } from './event.ts';
+import { BoundedMap } from '../../platform/limits/index.ts';
 
 interface Recorded {
   id: string;
@@ -123,14 +124,13 @@ function subscribersOf(tx: Executor, teamIds: string[]): Promise<Subscriber[]> {
 }
 
 const LISTS_KEPT_MAX = 1000;
-const lists = new Map<string, ReadonlySet<string>>();
+const lists = new BoundedMap<string, ReadonlySet<string>>(LISTS_KEPT_MAX);
 
 /** The same few lists are read over and over. */
 function typesIn(json: string): ReadonlySet<string> {
   let types = lists.get(json);
   if (!types) {
     types = new Set(JSON.parse(json) as string[]);
-    if (lists.size >= LISTS_KEPT_MAX) lists.clear();
     lists.set(json, types);
   }
   return types;

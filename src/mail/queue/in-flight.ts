@@ -1,4 +1,4 @@
-import { createFairShare } from '../../platform/fair-share/index.ts';
+import { createFairShare } from '../../platform/limits/index.ts';
 import { isMarketing } from './lanes.ts';
 
 interface Where {

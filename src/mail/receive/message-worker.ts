@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import type { Clock } from '../../platform/clock.ts';
-import { createFairQueue } from '../../platform/fair-share/index.ts';
+import { createFairQueue } from '../../platform/limits/index.ts';
 import { startThread } from '../../program-files/index.ts';
 import type { ContentSource } from './message-content.ts';
 
@@ -87,7 +87,7 @@ class WorkedInThread<Order extends { source: ContentSource }, Answer> implements
 
   ask(party: string, order: Order): Promise<Answer> {
     return new Promise((answer, fail) => {
-      this.#line.push(party, { order, answer, fail, stopTimer: () => undefined });
+      this.#line.push({ order, answer, fail, stopTimer: () => undefined }, { tenant: party });
       this.#next();
     });
   }

@@ -6,6 +6,7 @@ import { CAUSES, findProvider, replyText, type ReplyCause } from '../../protocol
 import { cutText } from '../deliver/index.ts';
 import type { DeliveryRow, Outcome } from '../queue/index.ts';
 import { causeFor } from './conclude.ts';
+import { BoundedMap } from '../../platform/limits/index.ts';
 
 /** Refusals of fewer emails than this are an accident. */
 const SEVERAL = 5;
@@ -34,7 +35,7 @@ export interface RefusalCounter {
 
 export function createRefusalCounter({ clock, config }: Pick<World, 'clock' | 'config'>): RefusalCounter {
   /** By domain or region with receiver, then by cause. */
-  const counted = new Map<string, Map<ReplyCause, Counted>>();
+  const counted = new BoundedMap<string, Map<ReplyCause, Counted>>(KEPT_MAX);
 
   function addRefusal(row: DeliveryRow, refused: Refused): void {
     const { cause, receiver, reply } = refused;
@@ -58,11 +59,7 @@ export function createRefusalCounter({ clock, config }: Pick<World, 'clock' | 'c
       emails,
       lastAt: now,
     });
-    // Inserted anew, so that the first is the one that refused longest ago.
-    counted.delete(key);
     counted.set(key, causes);
-    const [oldest] = counted.keys();
-    if (counted.size > KEPT_MAX && oldest !== undefined) counted.delete(oldest);
   }
 
   return {

@@ -3,6 +3,7 @@ import type { Store } from '../../platform/store.ts';
 import { findPlaces, parseVariables } from '../../platform/text-thread/index.ts';
 import { mergedChars, notePlaces, parseMerge, renderMerge, type MergeText } from '../../protocol/merge.ts';
 import { findSharedBody, type SharedBodyRow } from './shared-bodies.store.ts';
+import { BoundedMap } from '../../platform/limits/index.ts';
 
 /** What one recipient's body says, of the variables that the shared body uses. */
 export interface SharedValues {
@@ -44,8 +45,7 @@ export interface OpenedBody {
 
 /** Bodies under way are few, and each is rendered many times in a row. */
 const KEPT_CHARS_MAX = 8 * 1024 * 1024;
-const kept = new Map<string, ParsedBody>();
-let keptChars = 0;
+const kept = new BoundedMap<string, ParsedBody>(KEPT_CHARS_MAX, ({ chars }) => chars);
 /** Loads in progress, so that many emails that are read at once load their body once. */
 const loading = new Map<string, Promise<ParsedBody | undefined>>();
 
@@ -150,13 +150,6 @@ async function load(store: Store, db: Executor, id: string): Promise<ParsedBody 
     textSize: measureSource(row.text, merged.text),
     areForeign,
   };
-  if (chars > KEPT_CHARS_MAX) return body;
-  if (!kept.has(id)) keptChars += chars;
-  kept.set(id, body);
-  for (const [oldest, { chars: freed }] of kept) {
-    if (keptChars <= KEPT_CHARS_MAX) break;
-    kept.delete(oldest);
-    keptChars -= freed;
-  }
+  if (chars <= KEPT_CHARS_MAX) kept.set(id, body);
   return body;
 }

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { ScratchFile } from './blob-files.ts';
 import { createHash } from 'node:crypto';
 import { nextTurn } from '../clock.ts';
+import { eachLimit } from '../limits/index.ts';
 
 export interface NewBlob {
   key: string;
@@ -169,12 +170,12 @@ export async function copyAllBlobs(
   let batch: string[] = [];
   for await (const key of from.keys()) {
     if (batch.push(key) < BATCH) continue;
-    await eachAtOnce(batch, AT_ONCE_MAX, copy);
+    await eachLimit(batch, AT_ONCE_MAX, copy);
     batch = [];
   }
-  await eachAtOnce(batch, AT_ONCE_MAX, copy);
+  await eachLimit(batch, AT_ONCE_MAX, copy);
   for await (const keys of named)
-    await eachAtOnce(keys, AT_ONCE_MAX, async (key) => {
+    await eachLimit(keys, AT_ONCE_MAX, async (key) => {
       if (!(await isIn(to, key)) && !(await copy(key))) sum.missing++;
     });
   return sum;
@@ -199,20 +200,3 @@ async function copyOne(from: Blobs, to: Blobs, key: string, wanted: BlobDigest):
 
 const isSame = (one: BlobDigest | undefined, other: BlobDigest): boolean =>
   one?.size === other.size && one.sha256 === other.sha256;
-
-/** Begins nothing more once one has failed, and ends when the last that had begun has. */
-export async function eachAtOnce<T>(
-  items: Iterable<T>,
-  max: number,
-  work: (item: T) => Promise<unknown>,
-): Promise<void> {
-  const left = items[Symbol.iterator]();
-  let failure: { error: unknown } | undefined;
-  const worker = async (): Promise<void> => {
-    for (let next = left.next(); !next.done && !failure; next = left.next()) {
-      await work(next.value).catch((error: unknown) => (failure ??= { error }));
-    }
-  };
-  await Promise.all(Array.from({ length: max }, worker));
-  if (failure) throw failure.error;
-}

@@ -1,11 +1,11 @@
 import { copyFile, link, mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { eachLimit } from '../limits/index.ts';
 import { MARK_FILE, readMark, writeMark } from '../installation-mark/index.ts';
 import {
   NoSuchBlob,
   createDigester,
   digestOfBytes,
-  eachAtOnce as eachOf,
   type BlobDigest,
   type BlobLink,
   type Blobs,
@@ -35,12 +35,12 @@ export function openFileBlobs(root: string): Blobs {
     const files = blobs.map(({ key, content }, at) => ({ ...fileOf(key), content, at }));
     const folders = new Set(files.map(({ folder }) => folder));
     const digests: BlobDigest[] = [];
-    await eachAtOnce(folders, (folder) => makeFolder(root, folder));
-    await eachAtOnce(files, async ({ file, content, at }) => {
+    await eachLimit(folders, AT_ONCE_MAX, (folder) => makeFolder(root, folder));
+    await eachLimit(files, AT_ONCE_MAX, async ({ file, content, at }) => {
       await write(file, content);
       digests[at] = await digestOfBytes(content);
     });
-    await eachAtOnce(folders, syncFolder);
+    await eachLimit(folders, AT_ONCE_MAX, syncFolder);
     return digests;
   }
 
@@ -89,7 +89,7 @@ export function openFileBlobs(root: string): Blobs {
       return true;
     },
     remove: async (owner) => rm(folderOf(owner), { recursive: true, force: true }),
-    removeKeys: async (keys) => eachAtOnce(keys, (key) => rm(fileOf(key).file, { force: true })),
+    removeKeys: async (keys) => eachLimit(keys, AT_ONCE_MAX, (key) => rm(fileOf(key).file, { force: true })),
     owners: (beforeMs) => ownersIn(root, beforeMs),
     keys: () => keysIn(root),
     readMark: async () => readMark(root),
@@ -114,13 +114,13 @@ async function linkFiles(
   { fileOf, nextNumber }: { fileOf: (key: string) => { folder: string; file: string }; nextNumber: () => number },
 ): Promise<void> {
   const folders = new Set(links.map(({ to }) => fileOf(to).folder));
-  await eachAtOnce(folders, (folder) => makeFolder(root, folder));
-  await eachAtOnce(links, ({ from, to }) => {
+  await eachLimit(folders, AT_ONCE_MAX, (folder) => makeFolder(root, folder));
+  await eachLimit(links, AT_ONCE_MAX, ({ from, to }) => {
     const { file } = fileOf(to);
     const linked = linkFile(fileOf(from).file, `${file}.${process.pid}-${nextNumber()}${PART}`, file);
     return linked.catch(namingBlob(from));
   });
-  await eachAtOnce(folders, syncFolder);
+  await eachLimit(folders, AT_ONCE_MAX, syncFolder);
 }
 
 /** By a name of its own first: a link never replaces what has the name. */
@@ -203,9 +203,6 @@ async function digestOf(file: string): ReturnType<Blobs['digest']> {
   for await (const piece of opened.content as AsyncIterable<Buffer>) digester.update(piece);
   return digester.end();
 }
-
-const eachAtOnce = <T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> =>
-  eachOf(items, AT_ONCE_MAX, work);
 
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
 

@@ -14,9 +14,10 @@ import {
   type FileHandle,
 } from 'node:fs/promises';
 import { stopwatch, systemClock } from '../clock.ts';
+import { eachLimit } from '../limits/index.ts';
 import { MARK_FILE } from '../installation-mark/index.ts';
 import { openObjectStore, type ObjectBody, type ObjectStore, type ObjectStoreOptions } from '../object-store/index.ts';
-import { NoSuchBlob, eachAtOnce, type BlobDigest, type Blobs, type BlobSpool, type NewBlob } from './blobs.ts';
+import { NoSuchBlob, type BlobDigest, type Blobs, type BlobSpool, type NewBlob } from './blobs.ts';
 import { isOwner, partsOfKey, shardOf, openScratchFile, readRange, PART } from './blob-files.ts';
 import path from 'node:path';
 
@@ -239,7 +240,7 @@ function createWriter(parts: Parts): Pick<Blobs, 'put' | 'putAll' | 'putStream' 
     async putAll(blobs) {
       for (const { key } of blobs) partsOfKey(key);
       const digests: BlobDigest[] = [];
-      await eachAtOnce([...blobs.entries()], AT_ONCE_MAX, async ([at, blob]) => {
+      await eachLimit([...blobs.entries()], AT_ONCE_MAX, async ([at, blob]) => {
         digests[at] = await put(blob);
       });
       return digests;
@@ -256,7 +257,7 @@ function createWriter(parts: Parts): Pick<Blobs, 'put' | 'putAll' | 'putStream' 
     },
     spool: () => openSpool(cache, upload),
     linkAll: (links) =>
-      eachAtOnce(links, AT_ONCE_MAX, async ({ from, to }) => {
+      eachLimit(links, AT_ONCE_MAX, async ({ from, to }) => {
         if (!(await store.copy(names.object(from), names.object(to)))) throw new NoSuchBlob(from);
         await cache.link(from, to);
       }),
@@ -267,11 +268,11 @@ const createRemover = ({ store, cache, names }: Parts): Pick<Blobs, 'remove' | '
   async remove(owner) {
     const found: string[] = [];
     for await (const { key } of store.list(names.owner(owner))) found.push(key);
-    await eachAtOnce(found, AT_ONCE_MAX, (object) => store.remove(object));
+    await eachLimit(found, AT_ONCE_MAX, (object) => store.remove(object));
     await cache.remove(owner);
   },
   removeKeys: (keys) =>
-    eachAtOnce(keys, AT_ONCE_MAX, async (key) => {
+    eachLimit(keys, AT_ONCE_MAX, async (key) => {
       await store.remove(names.object(key));
       await cache.removeKey(key);
     }),

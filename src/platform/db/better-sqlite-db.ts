@@ -2,6 +2,7 @@ import Sqlite from 'better-sqlite3';
 import type { Knex } from 'knex';
 import type { DriverDb } from './faults.ts';
 import type { Executor, Row, Value } from './db.ts';
+import { BoundedMap, createSemaphore } from '../limits/index.ts';
 import {
   createCommitListeners,
   WITHOUT_OTHERS,
@@ -44,8 +45,9 @@ export function openBetterSqlite(file: string, onFault: (error: unknown) => void
   const commit = writer.prepare('commit');
   const rollback = writer.prepare('rollback');
 
-  const turns = createTurns();
-  const write = <T>(work: (tx: Executor) => Promise<T>): Promise<T> => turns.take(() => transact(work));
+  /** The writer is one connection: transactions and single writes take turns on it. */
+  const turns = createSemaphore(1);
+  const write = <T>(work: (tx: Executor) => Promise<T>): Promise<T> => turns.run(() => transact(work));
 
   return {
     dialect: 'sqlite',
@@ -56,9 +58,9 @@ export function openBetterSqlite(file: string, onFault: (error: unknown) => void
       }, load),
     onCommit: listeners.add,
     ...WITHOUT_OTHERS,
-    cutUnusedPages: (pagesMax) => turns.take(() => untilUnlocked(() => cutPagesOf(writer, reads, pagesMax))),
+    cutUnusedPages: (pagesMax) => turns.run(() => untilUnlocked(() => cutPagesOf(writer, reads, pagesMax))),
     lostFile: files.lost,
-    abandonInto: (into) => files.abandonInto(into, (part) => turns.take(() => copyInto(writer, reads, part))),
+    abandonInto: (into) => files.abandonInto(into, (part) => turns.run(() => copyInto(writer, reads, part))),
     unsafeSettings: async () => [],
     withKnex: (work) => withKnexOn(file, work).finally(reads.end),
     all: (sql, values) => (writesRows(sql) ? write((tx) => tx.all(sql, values)) : reading().all(sql, values)),
@@ -67,9 +69,9 @@ export function openBetterSqlite(file: string, onFault: (error: unknown) => void
     runEach: (...statement) => write((tx) => tx.runEach(...statement)),
     insertMany: (...insert) => write((tx) => tx.insertMany(...insert)),
     tx: write,
-    txUnsynced: (work) => turns.take(() => transactUnsynced(work)),
+    txUnsynced: (work) => turns.run(() => transactUnsynced(work)),
     async close() {
-      await turns.over();
+      await turns.run(() => undefined);
       reads.end();
       reader.close();
       writer.close();
@@ -127,20 +129,6 @@ function cutPagesOf(writer: Sqlite.Database, reads: ReadSpan, pagesMax: number):
 async function copyInto(writer: Sqlite.Database, reads: ReadSpan, file: string): Promise<void> {
   reads.end();
   writer.prepare('vacuum into ?').run(file);
-}
-
-/** The writer is one connection: transactions and single writes take turns on it. */
-function createTurns() {
-  let last: Promise<unknown> = Promise.resolve();
-  return {
-    take<T>(work: () => Promise<T>): Promise<T> {
-      const result = last.then(work);
-      last = result.then(ignore, ignore);
-      return result;
-    },
-    /** Resolves when all that have been taken by now are over. */
-    over: () => last,
-  };
 }
 
 async function withKnexOn<T>(file: string, work: (knex: Knex) => Promise<T>): Promise<T> {
@@ -243,13 +231,14 @@ function executorOn(
   before: () => void = ignore,
   onWrite: (table: string) => void = ignore,
 ): Executor {
-  const statements = new Map<string, { statement: Sqlite.Statement; writesTo: string | undefined }>();
+  const statements = new BoundedMap<string, { statement: Sqlite.Statement; writesTo: string | undefined }>(
+    STATEMENTS_CACHED_MAX,
+  );
   function prepared(sql: string): Sqlite.Statement {
     before();
     let known = statements.get(sql);
     if (!known) {
       known = { statement: connection.prepare(sql), writesTo: tableWrittenBy(sql) };
-      if (statements.size >= STATEMENTS_CACHED_MAX) statements.clear();
       statements.set(sql, known);
     }
     if (known.writesTo !== undefined) onWrite(known.writesTo);

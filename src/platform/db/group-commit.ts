@@ -1,5 +1,5 @@
 import { nextTurn, systemClock } from '../clock.ts';
-import { createFairBacklog, type FairBacklog, type Place } from '../fair-share/index.ts';
+import { createFairQueue, type FairQueue, type Place } from '../limits/index.ts';
 import { isDatabaseGone, isDatabaseSetback } from './faults.ts';
 import type { Db, Executor } from './db.ts';
 
@@ -36,7 +36,7 @@ const GATHER_MS_MAX = 3;
 const WEIGHT_PER_LANE_MAX = 256;
 
 interface OpenLane {
-  waiting: FairBacklog<Waiting<never, never>>;
+  waiting: FairQueue<Waiting<never, never>>;
   apply: Lane<never, unknown>;
 }
 
@@ -93,7 +93,7 @@ export function createGroupCommit(db: Pick<Db, 'tx'>): GroupCommit {
 
   return {
     lane<Item, Result>(apply: Lane<Item, Result>, placeOf?: (item: Item) => Place) {
-      const waiting = createFairBacklog<Waiting<Item, Result>>();
+      const waiting = createFairQueue<Waiting<Item, Result>>();
       lanes.push({ waiting, apply } as unknown as OpenLane);
       return (item: Item) =>
         new Promise<Result>((resolve, reject) => {

@@ -1,4 +1,5 @@
 import type { Db } from './db.ts';
+import { BoundedMap } from '../limits/index.ts';
 
 /** Counts the writes to each table, so that what was read can be remembered until the next write there. */
 interface TableVersions {
@@ -33,7 +34,7 @@ export function memoOver<T>(
   version: () => number | undefined | Promise<number | undefined>,
   load: (key: string) => Promise<T>,
 ): (key: string) => Promise<T> {
-  const entries = new Map<string, { version: number; value: T }>();
+  const entries = new BoundedMap<string, { version: number; value: T }>(ENTRIES_MAX);
   return async (key) => {
     const asked = version();
     const now = asked instanceof Promise ? await asked : asked;
@@ -41,7 +42,6 @@ export function memoOver<T>(
     if (entry && entry.version === now) return entry.value;
     const value = await load(key);
     if (value === undefined || now === undefined) return value;
-    if (entries.size >= ENTRIES_MAX) entries.clear();
     entries.set(key, { version: now, value });
     return value;
   };

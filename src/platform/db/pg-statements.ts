@@ -1,5 +1,6 @@
 import type { QueryConfig } from 'pg';
 import type { Value, Executor } from './db.ts';
+import { BoundedMap } from '../limits/index.ts';
 
 export interface PgStatements {
   /** A statement with `?` for its values, as `pg` runs it. */
@@ -22,14 +23,13 @@ const isPlannedEachTime = (sql: string): boolean => /\blimit\b/i.test(sql) && !/
 /** Prepares what comes a second time, under a name of its own. */
 export function createPgStatements(): PgStatements {
   const known = new Map<string, { text: string; name?: string }>();
-  const met = new Map<string, string>();
+  const met = new BoundedMap<string, string>(MET_MAX);
   let names = 0;
   let made = 0;
 
   function meet(sql: string): { text: string; name?: string } {
     const before = met.get(sql);
     if (before === undefined) {
-      if (met.size >= MET_MAX) met.clear();
       const text = numbered(sql);
       met.set(sql, text);
       return { text };

@@ -8,6 +8,7 @@ import {
   type HistogramName,
   type LabelsOf,
 } from './metrics.ts';
+import { BoundedMap } from '../limits/index.ts';
 
 const SHARED_MS = 1000;
 
@@ -34,7 +35,7 @@ export function createLabelSlots(options: {
   threshold: number;
 }): (name: string, times: number) => string {
   const named = new Set<string>();
-  const met = new Map<string, number>();
+  const met = new BoundedMap<string, number>(REMEMBERED_MAX);
   return (name, times) => {
     if (named.has(name)) return name;
     if (named.size >= options.slots) return OTHER;
@@ -44,7 +45,6 @@ export function createLabelSlots(options: {
       met.delete(name);
       return name;
     }
-    if (met.size >= REMEMBERED_MAX) met.clear();
     met.set(name, count);
     return OTHER;
   };

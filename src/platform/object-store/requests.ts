@@ -8,6 +8,7 @@ import {
   type SigningKey,
 } from '../../protocol/aws-signature.ts';
 import { stopwatch, systemClock, waitFor } from '../clock.ts';
+import { createSemaphore } from '../limits/index.ts';
 
 /** The store does not answer, or not as it must. What waited for it is tried again later: no message is at fault. */
 export class ObjectStoreFault extends Error {
@@ -150,7 +151,7 @@ const BYTES_PER_MS_MIN = 32;
 export function openRequests(options: ObjectStoreOptions): Requests {
   const { bucket, timeoutMs, giveUpMs, requestsMax } = options;
   const name = `s3://${bucket} at ${options.endpoint}`;
-  const inSlot = createSlots(requestsMax, giveUpMs);
+  const slots = createSemaphore(requestsMax);
   let agent: Promise<Agent> | undefined;
   const connected = (): Promise<Agent> =>
     (agent ??= import('undici').then(
@@ -162,6 +163,17 @@ export function openRequests(options: ObjectStoreOptions): Requests {
           bodyTimeout: timeoutMs,
         }),
     ));
+  const inSlot = async <T>(attempt: () => Promise<T>): Promise<T> => {
+    const release = await slots.acquire({ timeoutMs: giveUpMs }).catch(() => {
+      const says = `${requestsMax} requests to the blob store are under way (blobs.requests_max), and none ended within ${giveUpMs / 1000} s`;
+      throw new ObjectStoreFault(says, { isTransient: false });
+    });
+    try {
+      return await attempt();
+    } finally {
+      release();
+    }
+  };
   const peer: Peer = { name, options, target: targetOf(options), connected };
   return {
     name,
@@ -293,43 +305,4 @@ export async function readText(body: Readable, bytesMax: number): Promise<string
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString();
-}
-
-/** A bound on what is under way at once; a request that waits longer than `waitMs` for a slot gets a fault instead. */
-function createSlots(max: number, waitMs: number): <T>(work: () => Promise<T>) => Promise<T> {
-  let free = max;
-  const waiting = new Set<() => void>();
-
-  async function take(): Promise<void> {
-    if (free > 0) return void free--;
-    await new Promise<void>((resolve, reject) => {
-      const go = (): void => {
-        cancel();
-        waiting.delete(go);
-        resolve();
-      };
-      const cancel = systemClock.timer(waitMs, () => {
-        waiting.delete(go);
-        const says = `${max} requests to the blob store are under way (blobs.requests_max), and none ended within ${waitMs / 1000} s`;
-        reject(new ObjectStoreFault(says, { isTransient: false }));
-      });
-      waiting.add(go);
-    });
-  }
-
-  function giveBack(): void {
-    const [next] = waiting;
-    // The slot passes to the next that waits, with no gap for a newcomer.
-    if (next) next();
-    else free++;
-  }
-
-  return async (work) => {
-    await take();
-    try {
-      return await work();
-    } finally {
-      giveBack();
-    }
-  };
 }

@@ -13,6 +13,7 @@ import type { Answer, ServerObservation, ZoneObservation } from '../../protocol/
 import { createAddressGuard, type AddressGuard } from '../network/index.ts';
 import { exchange, readAnswer, type Exchanged, type NameServer, type ReadBudget } from './exchange.ts';
 import { rest } from '../clock.ts';
+import { createSemaphore, type Semaphore } from '../limits/index.ts';
 
 interface Zone {
   name: string;
@@ -188,7 +189,7 @@ const AT_A_TIME = 64;
 export function createInspector(options: InspectorOptions): Inspector {
   const live = new Set<AbortController>();
   let isClosed = false;
-  const gate = createGate(AT_A_TIME);
+  const gate = createSemaphore(AT_A_TIME);
   const yieldBetween = createYieldBetween();
   const mayReach = createAddressGuard([...options.allowPrivate]);
   return {
@@ -212,7 +213,7 @@ export function createInspector(options: InspectorOptions): Inspector {
 }
 
 type Limited = InspectorOptions & {
-  gate: ReturnType<typeof createGate>;
+  gate: Semaphore;
   yieldBetween: ReadBudget['yieldBetween'];
   mayReach: AddressGuard;
 };
@@ -238,7 +239,12 @@ function createInspection(options: Limited, signal: AbortSignal): Inspection {
     if (before) return before;
     if (signal.aborted || asked++ >= QUESTIONS_MAX || bytesLeft < 0) return Promise.resolve(STOPPED);
     const limits = { timeoutMs, tries, signal, budget };
-    const answer = gate(signal, () => exchange(server, { name, type, recursionDesired }, limits));
+    const answer = gate
+      .run(() => exchange(server, { name, type, recursionDesired }, limits), { signal })
+      .catch((error: unknown) => {
+        if (signal.aborted) return STOPPED;
+        throw error;
+      });
     known.set(key, answer);
     return answer;
   };
@@ -319,36 +325,6 @@ const answerIn = (said: Exchanged, name: string, type: string): Answer =>
 function readServer(text: string): NameServer {
   const [, bracketed, v4, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(text) ?? [];
   return { address: bracketed ?? v4 ?? text, port: port === undefined ? 53 : Number(port) };
-}
-
-/** Runs at most `max` pieces of work at a time; the others wait in order. A signal that aborts ends its wait at once. */
-export function createGate(max: number) {
-  const waiting: (() => void)[] = [];
-  let inside = 0;
-  return async <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
-    if (inside >= max) {
-      await new Promise<void>((resolve) => {
-        const go = (): void => {
-          signal.removeEventListener('abort', leave);
-          resolve();
-        };
-        const leave = (): void => {
-          const at = waiting.indexOf(go);
-          if (at >= 0) waiting.splice(at, 1);
-          resolve();
-        };
-        waiting.push(go);
-        signal.addEventListener('abort', leave, { once: true });
-      });
-    }
-    inside++;
-    try {
-      return await work();
-    } finally {
-      inside--;
-      waiting.shift()?.();
-    }
-  };
 }
 
 /** The returned function resolves its calls one after the other, each in a turn of the event loop of its own. */

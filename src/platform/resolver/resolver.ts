@@ -4,6 +4,7 @@ import type { Answer } from '../../protocol/dns-diagnosis/index.ts';
 import { reverseName } from '../../protocol/dnsbl.ts';
 import type { RecordTypeName } from '../../protocol/dns/index.ts';
 import { getServers } from 'node:dns';
+import { BoundedMap } from '../limits/index.ts';
 
 /** A list, an object or a string in memory, beside its characters. */
 const HEADER_BYTES = 40;
@@ -52,46 +53,33 @@ interface LookUpCache {
 
 /** Failures are not kept: a caller that asks again wants to know whether the name server has recovered. */
 export function createLookUpCache({ now, bytesMax }: LookUpCacheOptions): LookUpCache {
-  const entries = new Map<string, Entry>();
-  let bytes = 0;
+  const entries = new BoundedMap<string, Entry>(bytesMax, (entry) => entry.bytes);
   let tidyAt = 0;
-  const drop = (key: string): void => {
-    bytes -= entries.get(key)?.bytes ?? 0;
-    entries.delete(key);
-  };
   const tidy = (): void => {
     if (now() < tidyAt) return;
     tidyAt = now() + TIDY_MS;
-    for (const [key, { until }] of entries) if (until <= now()) drop(key);
+    for (const [key, { until }] of entries) if (until <= now()) entries.delete(key);
   };
   return {
     get bytes() {
-      return bytes;
+      return entries.weight;
     },
     get(key) {
       const entry = entries.get(key);
       if (!entry) return undefined;
       if (entry.until > now()) return entry.answer;
-      drop(key);
+      entries.delete(key);
       return undefined;
     },
     put(key, answer) {
       // What was kept before is older than this answer, even if that is not kept itself.
-      if (answer.kind !== 'failed') drop(key);
+      if (answer.kind !== 'failed') entries.delete(key);
       tidy();
       const weight = weigh([key, answer], ENTRY_BYTES_MAX);
       if (answer.kind === 'failed' || weight > ENTRY_BYTES_MAX) return;
       entries.set(key, { answer, until: now() + lifetimeMs(answer), bytes: weight });
-      bytes += weight;
-      for (const oldest of entries.keys()) {
-        if (bytes <= bytesMax) return;
-        drop(oldest);
-      }
     },
-    clear() {
-      entries.clear();
-      bytes = 0;
-    },
+    clear: () => entries.clear(),
   };
 }
 

@@ -1,7 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { nextTurn, rest } from '../clock.ts';
-import { createFairExecutor } from '../fair-share/index.ts';
+import { createSemaphore } from '../limits/index.ts';
 import { refuse } from '../refusal.ts';
 
 const derive = promisify(argon2);
@@ -30,7 +30,7 @@ const RETRY_AFTER_SECONDS = 5;
 type Purpose = 'to keep' | 'to compare';
 
 /** Rests as long as it worked while others wait, so that half of the time remains for other work. */
-const executor = createFairExecutor(AT_ONCE, ({ tookMs, isWaiting }) => (isWaiting ? rest(tookMs) : nextTurn()));
+const executor = createSemaphore(AT_ONCE, ({ tookMs, isWaiting }) => (isWaiting ? rest(tookMs) : nextTurn()));
 
 /**
  * Bounds memory and processor time, however many people sign in. When too many calls wait for the same purpose, the
@@ -43,7 +43,7 @@ async function inTurn<T>(purpose: Purpose, work: () => Promise<T>): Promise<T> {
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     });
   }
-  return executor.run(purpose, work);
+  return executor.run(work, { tenant: purpose });
 }
 
 interface Parameters extends PasswordCost {

@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import { startThread } from '../../program-files/index.ts';
 import { systemClock } from '../clock.ts';
-import { createFairQueue } from '../fair-share/index.ts';
+import { createFairQueue } from '../limits/index.ts';
 import { refuse, Refusal, type RefusalText } from '../refusal.ts';
 
 export interface TextThread {
@@ -135,7 +135,7 @@ export function createTextThread({
       const isFull = ofTeam >= WAITING_OF_TEAM_MAX || (ofTeam > 0 && queue.size >= WAITING_MAX);
       if (isFull && !isPatient) throw tooMany();
       return new Promise((done, fail) => {
-        queue.push(teamId, { name: task.name, input, done: (output) => done(output as never), fail });
+        queue.push({ name: task.name, input, done: (output) => done(output as never), fail }, { tenant: teamId });
         serve();
       });
     },

@@ -1,5 +1,6 @@
 import { isoTime, repeat, rest, stopwatch, type Clock } from '../clock.ts';
 import type { Log } from '../log/index.ts';
+import { BoundedMap } from '../limits/index.ts';
 
 /**
  *   new      ── start() ──────────────────────────────────> looking
@@ -259,7 +260,7 @@ class Loop<T> implements WorkLoop<T> {
 
 export const createWorkLoop = <T>(options: WorkLoopOptions<T>): WorkLoop<T> => new Loop(options);
 
-/** Beyond, the turns begin anew. */
+/** Of more than these, those whose turn is longest ago count as new. */
 const KEPT_MAX = 10_000;
 
 export interface Turns {
@@ -269,14 +270,13 @@ export interface Turns {
   took(who: Iterable<string>): void;
 }
 
-/** Who had a turn when, so that a long backlog of one keeps no other waiting. A new process begins anew. */
+/** Remembers when each was last served, so that a long backlog of one does not delay the others. In memory only. */
 export function createTurns(): Turns {
-  const turns = new Map<string, number>();
+  const turns = new BoundedMap<string, number>(KEPT_MAX);
   let turn = 0;
   return {
     inTurn: (items, whoOf) => items.toSorted((a, b) => (turns.get(whoOf(a)) ?? 0) - (turns.get(whoOf(b)) ?? 0)),
     took(who) {
-      if (turns.size > KEPT_MAX) turns.clear();
       for (const one of who) turns.set(one, ++turn);
     },
   };

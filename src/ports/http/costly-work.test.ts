@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { expect, it } from 'vitest';
-import { createFairExecutor } from '../../platform/fair-share/index.ts';
+import { createSemaphore } from '../../platform/limits/index.ts';
 import { beginAnswer } from './costly-work.ts';
 
 const email = { from: 'a@example.org', to: 'b@example.org', subject: 'Hello', text: 'It works.' };
@@ -17,7 +17,7 @@ it.each([
   ],
 ])('%s', async (_what, body, turns) => {
   let taken = 0;
-  const executor = createFairExecutor(1, async () => void taken++);
+  const executor = createSemaphore(1, async () => void taken++);
   const request = { body, raw: { socket: { destroyed: false } } } as unknown as FastifyRequest;
   expect(await beginAnswer(executor, { request, teamId: 'team' }, () => 'answered')).toBe('answered');
   expect(taken).toBe(turns);

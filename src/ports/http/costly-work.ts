@@ -1,6 +1,6 @@
 import type { FastifyRequest, FastifyReply } from 'fastify';
 import { nextTurn, rest } from '../../platform/clock.ts';
-import { createFairExecutor, type FairExecutor } from '../../platform/fair-share/index.ts';
+import { createSemaphore, type Semaphore } from '../../platform/limits/index.ts';
 import { callerGone } from '../../tenancy/access/index.ts';
 import type { IncomingMessage } from 'node:http';
 import { refuse } from '../../platform/refusal.ts';
@@ -31,30 +31,31 @@ const PAGES_WAITING_MAX = 16;
  * Runs work that blocks the event loop (large bodies, and pages for people without a key) one task after the other, round
  * robin by team, and for a third of the time at most, however much there is.
  */
-export const createCostlyExecutor = (): FairExecutor =>
-  createFairExecutor(1, ({ tookMs }) => (tookMs < WORTH_A_REST_MS ? nextTurn() : rest(tookMs * RESTS_PER_WORK)));
+export const createCostlyExecutor = (): Semaphore =>
+  createSemaphore(1, ({ tookMs }) => (tookMs < WORTH_A_REST_MS ? nextTurn() : rest(tookMs * RESTS_PER_WORK)));
 
 /** When true, a further page is refused, to be opened again later. */
-export const arePagesOverloaded = (executor: FairExecutor): boolean => executor.waitingOf(ANYBODY) >= PAGES_WAITING_MAX;
+export const arePagesOverloaded = (executor: Semaphore): boolean => executor.waitingOf(ANYBODY) >= PAGES_WAITING_MAX;
 
 /**
  * Reads a body and begins its answer; in the executor if the body is large or holds many objects. The executor covers synchronous work, such as
  * an operation's own checks; the answer is awaited after it.
  */
 export async function beginAnswer(
-  executor: FairExecutor,
+  executor: Semaphore,
   { request, teamId }: { request: FastifyRequest; teamId: string | null | undefined },
   begin: () => unknown,
 ): Promise<unknown> {
   const body = Buffer.isBuffer(request.body) ? request.body : undefined;
   const bytes = body?.length ?? 0;
   if (!body || !isCostly(body)) return begin();
-  const { answering } = await executor.run(teamId ?? ANYBODY, async () => {
+  const beginInTurn = async (): Promise<{ answering: unknown }> => {
     if (request.raw.socket.destroyed) throw callerGone();
     const begun = { answering: begin() };
     if (bytes > LARGE_BYTES) await Promise.race([Promise.allSettled([begun.answering]), rest(ANSWERED_MS_MAX)]);
     return begun;
-  });
+  };
+  const { answering } = await executor.run(beginInTurn, { tenant: teamId ?? ANYBODY });
   return answering;
 }
 

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { CallerKindOf, CallOf, PageId } from '../../contract/index.ts';
 import type { Listeners } from '../../features/webhooks/start.ts';
 import type { Tracking } from '../../features/tracking/index.ts';
-import type { FairExecutor } from '../../platform/fair-share/index.ts';
+import type { Semaphore } from '../../platform/limits/index.ts';
 import type { OperationCtxFor, Services } from '../../operations.ts';
 
 const UNUSED_FEATURES = [
@@ -56,7 +56,7 @@ export interface HttpServices extends Services {
   tracking: Tracking;
   listeners: Listeners;
   /** For work that blocks the event loop for long. */
-  executor: FairExecutor;
+  executor: Semaphore;
 }
 
 /** What of HTTP answers a page, a file or a stream. */

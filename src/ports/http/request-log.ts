@@ -4,6 +4,7 @@ import { creationTime } from '../../platform/ids.ts';
 import type { World } from '../../platform/world.ts';
 import { keyIdOf, type Identity } from '../../tenancy/access/index.ts';
 import { markerText, redactBody, redactPath, redactTokens, type RequestLog } from '../../tenancy/logs/index.ts';
+import { BoundedMap } from '../../platform/limits/index.ts';
 
 /** The caller of a request with a valid credential. */
 export interface Caller extends Identity {
@@ -96,12 +97,11 @@ const TEAMS_MAX = 10_000;
 
 /** Keeps one rate-limited request per second and team: the rate limit also limits the log. */
 function createFlood(world: World): (teamId: string) => boolean {
-  const keptAt = new Map<string, number>();
+  const keptAt = new BoundedMap<string, number>(TEAMS_MAX);
   return (teamId) => {
     const now = world.clock.now();
     const last = keptAt.get(teamId);
     if (last !== undefined && now - last < FLOOD_MS) return true;
-    if (keptAt.size >= TEAMS_MAX) keptAt.clear();
     keptAt.set(teamId, now);
     return false;
   };

@@ -1,5 +1,5 @@
 import { gatherContent, type MessageContent, type ContentGatherer } from '../../mail/receive/index.ts';
-import { createFairTurns, createFairShare } from '../../platform/fair-share/index.ts';
+import { createFairShare, createSemaphore } from '../../platform/limits/index.ts';
 import type { World } from '../../platform/world.ts';
 import { SmtpReply, temporaryTrouble, type Content } from './door.ts';
 import { createBareLineEnds } from '../../protocol/line-ends.ts';
@@ -81,7 +81,7 @@ const READING_TAKES = 4;
 export function createIntake(world: World): Intake {
   const { memory_bytes: memoryBytes, spool_bytes: fileBytes } = world.config.receiving;
   const space = createContentSpace({ memoryBytes: Math.floor(memoryBytes * HELD_PART), fileBytes });
-  const turns = createFairTurns(Math.floor(memoryBytes * (1 - HELD_PART)));
+  const turns = createSemaphore(Math.floor(memoryBytes * (1 - HELD_PART)));
   const limits = contentLimitsOf(world);
   return {
     mustFit(party, bytes) {
@@ -92,7 +92,7 @@ export function createIntake(world: World): Intake {
       let endTurn: (() => void) | undefined;
       try {
         const message = await readContent(content, limits, goal);
-        if (message.isFile) endTurn = await turns.take(party, message.bytes * READING_TAKES);
+        if (message.isFile) endTurn = await turns.acquire({ tenant: party, amount: message.bytes * READING_TAKES });
         if (isGone()) throw new SmtpReply(421, '4.4.2', 'The client hung up before its message was taken');
         return await carryOut(message);
       } finally {

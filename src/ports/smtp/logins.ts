@@ -4,7 +4,7 @@ import { mustReach } from '../../tenancy/access/index.ts';
 import { createAuthentication } from '../../tenancy/api-keys/index.ts';
 import { SmtpReply, type Credentials, type Login, type Session } from './door.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { createFairShare } from '../../platform/fair-share/index.ts';
+import { BoundedMap, createFairShare } from '../../platform/limits/index.ts';
 import { clientKey } from '../../platform/network/index.ts';
 import type { ErrorName } from '../../contract/index.ts';
 
@@ -21,7 +21,7 @@ const ADDRESSES_MAX = 50_000;
 
 /** Slows down guessing of keys, by address, and in the end refuses the address for a while. */
 function createFailedLogins(clock: Clock, max: number): FailedLogins {
-  const failures = new Map<string, { count: number; since: number }>();
+  const failures = new BoundedMap<string, { count: number; since: number }>(ADDRESSES_MAX);
   const recent = (address: string): { count: number; since: number } => {
     const known = failures.get(clientKey(address));
     const now = clock.now();
@@ -36,12 +36,7 @@ function createFailedLogins(clock: Clock, max: number): FailedLogins {
     },
     note(address) {
       const { count, since } = recent(address);
-      const key = clientKey(address);
-      if (!failures.has(key) && failures.size >= ADDRESSES_MAX) {
-        const [oldest] = failures.keys();
-        if (oldest !== undefined) failures.delete(oldest);
-      }
-      failures.set(key, { count: count + 1, since });
+      failures.set(clientKey(address), { count: count + 1, since });
       // The first failure is taken for a slip, and answered at once.
       if (count === 0) return Promise.resolve();
       return new Promise((answer) => void clock.timer(Math.min(1000 * 2 ** (count - 1), DELAY_MS_MAX), answer));
@@ -213,28 +208,20 @@ interface Bucket {
 }
 
 function createBuckets(clock: Clock, perMinute: number): Buckets {
-  /** In the order in which their holders last asked. */
-  const buckets = new Map<string, Bucket>();
+  const buckets = new BoundedMap<string, Bucket>(HOLDERS_MAX);
   const perMs = perMinute / 60_000;
-
-  function remember(holder: string, bucket: Bucket): void {
-    buckets.delete(holder);
-    const [leastRecent] = buckets.size >= HOLDERS_MAX ? buckets.keys() : [];
-    if (leastRecent !== undefined) buckets.delete(leastRecent);
-    buckets.set(holder, bucket);
-  }
 
   /** A client that is refused counts as one that has asked, and is not forgotten for being refused. */
   function tokensOf(holder: string): number {
     const known = buckets.get(holder);
     if (!known) return perMinute;
-    remember(holder, known);
+    buckets.set(holder, known);
     return Math.min(perMinute, known.tokens + Math.max(0, clock.now() - known.at) * perMs);
   }
 
   return {
     waitMs: (holder) => Math.max(0, (1 - tokensOf(holder)) / perMs),
-    take: (holder) => remember(holder, { tokens: tokensOf(holder) - 1, at: clock.now() }),
+    take: (holder) => void buckets.set(holder, { tokens: tokensOf(holder) - 1, at: clock.now() }),
   };
 }
 

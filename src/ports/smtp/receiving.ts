@@ -6,6 +6,7 @@ import { parseAddress } from '../../protocol/address/index.ts';
 import { mustFitCharset, protocolOf, SmtpReply, type PathCommand, type ReceivingDoor, type Session } from './door.ts';
 import { createIntake } from './intake.ts';
 import type { ErrorName } from '../../contract/index.ts';
+import { BoundedMap } from '../../platform/limits/index.ts';
 
 type Words = readonly [enhanced: string, text: string];
 
@@ -37,16 +38,12 @@ const CALLERS_MAX = 100_000;
 /** Counts the calls of each caller within a minute of the clock, or within `windowMs`; true while a caller is within `max`. */
 export function createMessageRate(clock: Clock, max: number, windowMs = MINUTE_MS): (caller: string) => boolean {
   let window = -1;
-  /** In the order of the last calls. */
-  const counts = new Map<string, number>();
+  const counts = new BoundedMap<string, number>(CALLERS_MAX);
   return (caller) => {
     const now = Math.floor(clock.now() / windowMs);
     if (now !== window) counts.clear();
     window = now;
     const count = (counts.get(caller) ?? 0) + 1;
-    counts.delete(caller);
-    const [leastRecent] = counts.size >= CALLERS_MAX ? counts.keys() : [];
-    if (leastRecent !== undefined) counts.delete(leastRecent);
     counts.set(caller, count);
     return count <= max;
   };

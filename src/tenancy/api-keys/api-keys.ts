@@ -21,6 +21,7 @@ import {
   type KeyUse,
 } from './api-keys.store.ts';
 import { isoTime } from '../../platform/clock.ts';
+import { BoundedMap } from '../../platform/limits/index.ts';
 
 const PREFIX = 'rk_';
 const SHOWN_CHARS = 10;
@@ -123,7 +124,7 @@ const KEYS_REMEMBERED_MAX = 10_000;
  * never waited for.
  */
 export function createKeyUse(store: Store): (keyId: string, requestId: string | null) => void {
-  const written = new Map<string, number>();
+  const written = new BoundedMap<string, number>(KEYS_REMEMBERED_MAX);
   const write = store.commits.lane<KeyUse, void>(async (tx, uses) => {
     const now = store.clock.now();
     await noteUse(tx, [...new Map(uses.map((use) => [use.keyId, use])).values()], now, now - REFRESH_MS);
@@ -135,7 +136,6 @@ export function createKeyUse(store: Store): (keyId: string, requestId: string | 
     const now = store.clock.now();
     const last = written.get(keyId);
     if (last !== undefined && now - last < REFRESH_MS) return;
-    if (written.size >= KEYS_REMEMBERED_MAX) written.clear();
     written.set(keyId, now);
     write({ keyId, requestLogId: isLogged ? requestId : null }).catch((error: unknown) =>
       store.log.warn({ err: error, keyId }, 'could not note the use of a key'),

@@ -1,6 +1,6 @@
 import { nextTurn, rest, stopwatch } from '../../../platform/clock.ts';
 import { databaseBehind, type Executor } from '../../../platform/db/index.ts';
-import { createFairExecutor, type FairExecutor } from '../../../platform/fair-share/index.ts';
+import { createSemaphore, type Semaphore } from '../../../platform/limits/index.ts';
 import { refuse } from '../../../platform/refusal.ts';
 
 /** SQLite answers in this thread; most of PostgreSQL's connections are kept for short statements. */
@@ -8,13 +8,13 @@ const CONCURRENCY = { sqlite: 1, pg: 2 };
 /** Requests that come faster than they are answered would wait longer and longer. */
 const WAITING_MAX = 20;
 
-const executors = new WeakMap<Executor, FairExecutor>();
+const executors = new WeakMap<Executor, Semaphore>();
 
-function executorOf(db: Executor): FairExecutor {
+function executorOf(db: Executor): Semaphore {
   const database = databaseBehind(db);
   const executor =
     executors.get(database) ??
-    createFairExecutor(CONCURRENCY[db.dialect], ({ tookMs, isWaiting }) => (isWaiting ? rest(tookMs) : nextTurn()));
+    createSemaphore(CONCURRENCY[db.dialect], ({ tookMs, isWaiting }) => (isWaiting ? rest(tookMs) : nextTurn()));
   executors.set(database, executor);
   return executor;
 }
@@ -36,8 +36,9 @@ export function readAudienceBatch<T>(
   teamId: string,
   read: () => Promise<T>,
 ): Promise<{ answer: T; tookMs: number }> {
-  return executorOf(db).run(teamId, async () => {
+  const readTimed = async (): Promise<{ answer: T; tookMs: number }> => {
     const elapsedMs = stopwatch();
     return { answer: await read(), tookMs: elapsedMs() };
-  });
+  };
+  return executorOf(db).run(readTimed, { tenant: teamId });
 }

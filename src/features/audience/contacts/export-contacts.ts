@@ -12,7 +12,7 @@ import { audienceRows } from './audience.store.ts';
 import { mustBeBelowReaderLimit } from './audience-reads.ts';
 import type { ContactRow } from './contacts.store.ts';
 import { presentValues, valuesOf } from './find-contact.ts';
-import { createFairExecutor, type FairExecutor } from '../../../platform/fair-share/index.ts';
+import { createSemaphore, type Semaphore } from '../../../platform/limits/index.ts';
 
 /** Limit of exports by team, because each export may format the whole audience. */
 const EXPORTS_OF_TEAM_MAX = 2;
@@ -25,7 +25,7 @@ const WORTH_A_REST_MS = 2;
 interface Exports {
   /** Number of running exports by team. */
   running: Map<string, number>;
-  pages: FairExecutor;
+  pages: Semaphore;
 }
 
 const exportsByDb = new WeakMap<Executor, Exports>();
@@ -34,7 +34,7 @@ function findExports(db: Executor): Exports {
   const database = databaseBehind(db);
   let exports = exportsByDb.get(database);
   if (!exports) {
-    const pages = createFairExecutor(1, ({ tookMs }) =>
+    const pages = createSemaphore(1, ({ tookMs }) =>
       tookMs < WORTH_A_REST_MS ? nextTurn() : rest(tookMs * RESTS_PER_WORK),
     );
     exportsByDb.set(database, (exports = { running: new Map(), pages }));
@@ -69,7 +69,7 @@ function beginExport(db: Executor, teamId: string): () => void {
  * Makes a page of an export: one at a time in this process, round robin by team, and for at most a third of the time.
  */
 const makeExportPage = <Page>(db: Executor, teamId: string, make: () => Promise<Page>): Promise<Page> =>
-  findExports(db).pages.run(teamId, make);
+  findExports(db).pages.run(make, { tenant: teamId });
 
 export type ExportFormat = 'csv' | 'ndjson';
 

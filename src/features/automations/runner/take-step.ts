@@ -49,6 +49,7 @@ import {
 } from '../../campaigns/index.ts';
 import { readBody, renderBody } from '../../../mail/shared-bodies/index.ts';
 import { findTeam } from '../../../tenancy/teams/index.ts';
+import { BoundedMap } from '../../../platform/limits/index.ts';
 
 /** What a step comes to: what it writes in the transaction that moves the run on, or until when the run waits. */
 export interface Taken {
@@ -128,7 +129,7 @@ async function composeStep(world: World, step: StepTexts): Promise<StepMail> {
   const subject = step.subject ?? template.content.subject ?? '';
   const { name, sender_name, postal_address } = team;
   const madeFrom = JSON.stringify([step.teamId, subject, topicId, name, sender_name, postal_address, properties]);
-  const cache = caches.get(world) ?? new Map<string, Composed>();
+  const cache = caches.get(world) ?? new BoundedMap<string, Composed>(CACHED_MAX);
   caches.set(world, cache);
   const { versionId, html, text } = template.content;
   const known = cache.get(versionId);
@@ -140,10 +141,8 @@ async function composeStep(world: World, step: StepTexts): Promise<StepMail> {
   );
   const body = await readBody(world, { team_id: step.teamId, ...bodies });
   const made = { madeFrom, mail: mergedMail(subject, body, { properties, fallbacks }), isMarketing };
-  cache.delete(versionId);
   if (html.length + (text?.length ?? 0) <= CACHED_CHARS_MAX) cache.set(versionId, made);
-  const [oldest] = cache.keys();
-  if (oldest !== undefined && cache.size > CACHED_MAX) cache.delete(oldest);
+  else cache.delete(versionId);
   return made;
 }
 

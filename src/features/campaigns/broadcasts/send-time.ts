@@ -7,6 +7,7 @@ import { foldText } from '../../../protocol/contact-filter/index.ts';
 import { findTimeZone, type TimeZone } from '../../../protocol/time-zone.ts';
 import { declaredProperties, type PropertyRow, textsBehind } from '../../audience/index.ts';
 import { propertyNamed } from './merge-values.ts';
+import { BoundedMap } from '../../../platform/limits/index.ts';
 
 const HOUR_MS = 3_600_000;
 /** No clocks are further ahead of UTC. */
@@ -53,11 +54,10 @@ export async function contactZones(db: Executor, teamId: string): Promise<Contac
 }
 
 /** To make a zone costs a hundred times what a look at its clocks does. */
-const known = new Map<string, TimeZone | undefined>();
+const known = new BoundedMap<string, TimeZone | undefined>(TEXTS_MAX);
 
 function zoneNamed(text: string): TimeZone | undefined {
   if (known.has(text)) return known.get(text);
-  if (known.size >= TEXTS_MAX) known.clear();
   const zone = findTimeZone(text);
   known.set(text, zone);
   return zone;

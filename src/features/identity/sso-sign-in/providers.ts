@@ -8,6 +8,7 @@ import {
   type ConnectionRow,
   type ProviderStep,
 } from '../../../tenancy/sso-rows/index.ts';
+import { BoundedMap } from '../../../platform/limits/index.ts';
 
 /** What a provider did that ends a sign-in. */
 export class ProviderFault extends Error {
@@ -113,17 +114,13 @@ const ALGORITHMS: readonly string[] = [
   'Ed25519',
 ];
 
-const knownOf = new WeakMap<World['providers'], Map<string, Known>>();
+const knownOf = new WeakMap<World['providers'], BoundedMap<string, Known>>();
 
 function knownFor({ providers }: World, connection: ConnectionRow): Known {
-  const all = knownOf.get(providers) ?? new Map<string, Known>();
+  const all = knownOf.get(providers) ?? new BoundedMap<string, Known>(PROVIDERS_MAX);
   knownOf.set(providers, all);
   const known = all.get(connection.id) ?? { metadata: undefined, keys: undefined, keysAsked: undefined };
-  // Keeps the map in the order of use, the latest last.
-  all.delete(connection.id);
   all.set(connection.id, known);
-  const [oldest] = all.keys();
-  if (all.size > PROVIDERS_MAX && oldest !== undefined) all.delete(oldest);
   return known;
 }
 

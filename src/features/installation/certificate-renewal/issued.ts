@@ -4,6 +4,7 @@ import type { World } from '../../../platform/world.ts';
 import { ACME_TLS, alpnCertificate } from '../../../protocol/acme/index.ts';
 import { asksForCertificates, hostNames, readShown, type ShownCertificate } from '../certificates/certificates.ts';
 import { challengeByName, challengeByToken, issuedVersions } from '../certificates/certificates.store.ts';
+import { BoundedMap } from '../../../platform/limits/index.ts';
 
 /** What was issued, as this process shows it. */
 export interface Issued {
@@ -33,7 +34,9 @@ export function createIssued(world: World): Issued {
   const own = hostNames(config)[0];
   let names = new Map<string, Known>();
   let current: (Known & { shown: ShownCertificate }) | undefined;
-  const contexts = new Map<string, { version: number; context: Promise<ShownContext | undefined> }>();
+  const contexts = new BoundedMap<string, { version: number; context: Promise<ShownContext | undefined> }>(
+    CONTEXTS_MAX,
+  );
   const stops: (() => void)[] = [];
   let looking: Promise<void> = Promise.resolve();
 
@@ -71,7 +74,6 @@ export function createIssued(world: World): Issued {
       if (!known) return Promise.resolve(undefined);
       const kept = contexts.get(known.id);
       if (kept?.version === known.version) return kept.context;
-      if (contexts.size >= CONTEXTS_MAX) contexts.clear();
       const context = readShown(world, known.id).then((shown) => shown && makeContext(shown));
       contexts.set(known.id, { version: known.version, context });
       context.catch(() => contexts.delete(known.id));

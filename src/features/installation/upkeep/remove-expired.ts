@@ -29,6 +29,7 @@ import { deleteLogsBefore, teamsWithLogsBefore } from '../../../tenancy/logs/ind
 import { listTeams } from '../../../tenancy/teams/index.ts';
 import { removeAuditBefore } from '../../../tenancy/audit/index.ts';
 import { deleteExpiredAnswers } from '../../../mail/accept/index.ts';
+import { eachLimit } from '../../../platform/limits/index.ts';
 
 /** Removes a batch of one team's; answers whether there is more. */
 type RemoveBatch<Team> = (team: Team) => Promise<boolean>;
@@ -205,9 +206,7 @@ async function removeWritten(store: Store, team: Expiry, removed: Removed): Prom
 const idsOf = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id);
 
 async function removeBlobs({ blobs }: Store, owners: string[]): Promise<void> {
-  for (let from = 0; from < owners.length; from += BLOBS_AT_ONCE) {
-    await Promise.all(owners.slice(from, from + BLOBS_AT_ONCE).map((owner) => blobs.remove(owner)));
-  }
+  await eachLimit(owners, BLOBS_AT_ONCE, (owner) => blobs.remove(owner));
 }
 
 /** Cuts what the file no longer needs; answers how many pages that were. */

@@ -2,6 +2,7 @@ import type { Executor } from '../../../platform/db/index.ts';
 import { findTemplate, findVersion, type TemplateRow, type VersionRow } from './templates.store.ts';
 import { readVariables, type Variable } from './template-content.ts';
 import { keysOf, parseMerge, type MergeText } from '../../../protocol/merge.ts';
+import { BoundedMap } from '../../../platform/limits/index.ts';
 
 /** A published version, read and parsed once for many sends. */
 export interface PublishedVersion {
@@ -50,32 +51,20 @@ export function createVersionCache(
   load: (id: string) => Promise<VersionRow | undefined>,
   bytesMax = BYTES_MAX,
 ): (id: string) => Promise<PublishedVersion | undefined> {
-  const kept = new Map<string, { version: PublishedVersion; bytes: number }>();
-  let bytesKept = 0;
+  const kept = new BoundedMap<string, { version: PublishedVersion; bytes: number }>(bytesMax, ({ bytes }) => bytes);
   return async (id) => {
     const found = kept.get(id);
     if (found) {
-      // The map is ordered by use: the entry moves to its end.
-      kept.delete(id);
       kept.set(id, found);
       return found.version;
     }
     const row = await load(id);
     if (!row) return undefined;
     const version = readVersion(row);
-    // Another caller may have loaded it meanwhile.
-    bytesKept -= kept.get(id)?.bytes ?? 0;
-    kept.delete(id);
     const bytes = bytesOf(row, version);
     // Versions larger than a quarter of the cache are not kept: each send would evict most others.
     if (bytes > bytesMax / 4) return version;
     kept.set(id, { version, bytes });
-    bytesKept += bytes;
-    for (const [oldest, { bytes: freed }] of kept) {
-      if (bytesKept <= bytesMax) break;
-      kept.delete(oldest);
-      bytesKept -= freed;
-    }
     return version;
   };
 }

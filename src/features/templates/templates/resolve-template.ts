@@ -8,6 +8,7 @@ import type { SharedValues } from '../../../mail/shared-bodies/index.ts';
 import { BODY_BYTES_MAX, isOneLine, valueFault } from './template-content.ts';
 import { createVersionCache, readVersion, type PublishedVersion } from './published-versions.ts';
 import { findTemplate, findVersion, type VersionRow } from './templates.store.ts';
+import { BoundedMap } from '../../../platform/limits/index.ts';
 
 const VALUES_MAX = 50;
 /** Keys are free text: an error message shows the start of a long one. */
@@ -223,12 +224,11 @@ const LARGE_CHARS = 32 * 1024;
 const LARGE_KNOWN_MAX = 10_000;
 
 function createContentFinder(db: Db): Readers['findContent'] {
-  const large = new Set<string>();
+  const large = new BoundedMap<string, true>(LARGE_KNOWN_MAX);
   const findSmall = createVersionCache(async (id) => {
     const row = await findVersion(db, id);
     if (!row || countChars(row) <= LARGE_CHARS) return row;
-    if (large.size >= LARGE_KNOWN_MAX) large.clear();
-    large.add(id);
+    large.set(id, true);
     return undefined;
   });
   return async (id) => {

@@ -1,4 +1,4 @@
-import type { SlotPool } from '../../../platform/fair-share/index.ts';
+import type { SlotPool } from '../../../platform/limits/index.ts';
 import type { World } from '../../../platform/world.ts';
 import { parkWhatIsDue, disableWebhook } from '../endpoints/webhooks.ts';
 import { insertPayloads, type Attempt, type PayloadRow } from '../endpoints/webhook-events.store.ts';

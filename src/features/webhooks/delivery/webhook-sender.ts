@@ -1,5 +1,5 @@
 import { createGroupCommit } from '../../../platform/db/index.ts';
-import { createSlotPool } from '../../../platform/fair-share/index.ts';
+import { createSlotPool } from '../../../platform/limits/index.ts';
 import {
   createLeasedLoop,
   createUnleasedLoop,

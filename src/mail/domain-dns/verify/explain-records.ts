@@ -17,6 +17,7 @@ import {
   type SpfCost,
 } from '../../../protocol/dns-diagnosis/index.ts';
 import type { RecordCheck } from '../../domains/index.ts';
+import { BoundedMap } from '../../../platform/limits/index.ts';
 
 const KEPT_MS = 30_000;
 const ENTRIES_MAX = 1000;
@@ -27,7 +28,7 @@ interface Entry {
 }
 
 /** One memory for each instance, which goes when it goes. */
-const memories = new WeakMap<object, Map<string, Entry>>();
+const memories = new WeakMap<object, BoundedMap<string, Entry>>();
 
 /** How much is held for an instance now. */
 export const rememberedCount = (instance: object): number => memories.get(instance)?.size ?? 0;
@@ -39,7 +40,7 @@ export function rememberShortly(
   now: number,
   make: () => Promise<Explained[]>,
 ): Promise<Explained[]> {
-  const memory = memories.get(instance) ?? new Map<string, Entry>();
+  const memory = memories.get(instance) ?? new BoundedMap<string, Entry>(ENTRIES_MAX);
   memories.set(instance, memory);
   const kept = memory.get(key);
   if (kept && kept.until > now) return kept.value;
@@ -49,11 +50,8 @@ export function rememberShortly(
     memory.delete(old);
   }
   const value = make();
-  memory.delete(key);
   memory.set(key, { until: now + KEPT_MS, value });
   value.catch(() => memory.delete(key));
-  const [oldest] = memory.size > ENTRIES_MAX ? memory.keys() : [];
-  if (oldest !== undefined) memory.delete(oldest);
   return value;
 }
 

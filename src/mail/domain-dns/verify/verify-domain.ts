@@ -1,3 +1,4 @@
+import { eachLimit } from '../../../platform/limits/index.ts';
 import { notFound, Refusal, refuse } from '../../../platform/refusal.ts';
 import type { World } from '../../../platform/world.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
@@ -44,11 +45,9 @@ export async function sweepDomains(world: World): Promise<number> {
   for (;;) {
     const domains = await domainsToSweep(world.db, began, BATCH);
     let passed = 0;
-    const next = domains.values();
-    const work = async (): Promise<void> => {
-      for (const domain of next) if (await sweepOne(world, domain)) passed++;
-    };
-    await Promise.all(Array.from({ length: AT_A_TIME }, work));
+    await eachLimit(domains, AT_A_TIME, async (domain) => {
+      if (await sweepOne(world, domain)) passed++;
+    });
     swept += passed;
     // One that cannot even be passed over would be offered again at once.
     if (domains.length < BATCH || passed === 0) return swept;

@@ -210,7 +210,7 @@ export const getSharePage: Page<'getSharePage'> = async (
   if (content.bytes <= COSTLY_BYTES) return renderSharePage({ email, content, withRemoteImages });
   if (arePagesOverloaded(executor)) return answerBusy();
   // Sent within the executor: to hand megabytes to the system takes as long as to put them together.
-  await executor.run(ANYBODY, () => void reply.send(renderSharePage({ email, content, withRemoteImages })));
+  await executor.run(() => void reply.send(renderSharePage({ email, content, withRemoteImages })), { tenant: ANYBODY });
   return reply;
 };
 

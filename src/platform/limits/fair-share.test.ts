@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
-import { createFairShare, createFairBudget, type GiveBack, createSlotPool } from './fair-share.ts';
+import { createFairShare, createSlotPool } from './fair-share.ts';
+import type { Release } from './semaphore.ts';
 import fc from 'fast-check';
 
 /** Claims as the queue does, until every destination is at its limit or nothing is free. */
@@ -54,15 +55,15 @@ const turn = (): Promise<void> => new Promise((next) => setImmediate(next));
 
 /** Who got through so far, in order, and how to take it back from them. */
 function parties(capacity: number) {
-  const budget = createFairBudget(capacity);
+  const budget = createFairShare(capacity);
   const through: string[] = [];
-  const given = new Map<string, GiveBack>();
+  const given = new Map<string, Release>();
   return {
     budget,
     through,
     take(name: string, amount: number): void {
       const party = name.slice(0, 1);
-      void budget.take(party, amount).then((giveBack) => {
+      void budget.acquire(party, amount).then((giveBack) => {
         through.push(name);
         given.set(name, giveBack);
       });
@@ -71,7 +72,7 @@ function parties(capacity: number) {
   };
 }
 
-describe('a fair budget', () => {
+describe('a fair share that callers wait for', () => {
   it('lets one party hold a half, another half of the rest, and leaves something for everybody else', async () => {
     const { take, through, budget } = parties(64);
     for (let n = 0; n < 20; n++) take(`a${n}`, 4);
@@ -100,7 +101,7 @@ describe('a fair budget', () => {
 
   it('has nothing left of fractions when all is given back', async () => {
     const { budget } = parties(16);
-    const taken = [budget.tryTake('a', 0.1), budget.tryTake('a', 0.2), await budget.take('a', 0.3)];
+    const taken = [budget.tryAcquire('a', 0.1), budget.tryAcquire('a', 0.2), await budget.acquire('a', 0.3)];
     for (const giveBack of taken) giveBack?.();
     expect(budget.used).toBe(0);
   });
@@ -133,17 +134,17 @@ describe('a fair budget', () => {
 
   it('gives nothing at once while others wait, or where there is no room', async () => {
     const { budget, take } = parties(16);
-    const first = budget.tryTake('a', 4);
+    const first = budget.tryAcquire('a', 4);
     expect(first).toBeDefined();
-    expect(budget.tryTake('a', 4)).toBeDefined();
-    expect(budget.tryTake('a', 4)).toBeUndefined();
-    expect(budget.tryTake('b', 5)).toBeUndefined();
+    expect(budget.tryAcquire('a', 4)).toBeDefined();
+    expect(budget.tryAcquire('a', 4)).toBeUndefined();
+    expect(budget.tryAcquire('b', 5)).toBeUndefined();
     take('a1', 4);
     await turn();
-    expect(budget.tryTake('b', 4)).toBeUndefined();
+    expect(budget.tryAcquire('b', 4)).toBeUndefined();
     first?.();
     await turn();
-    expect(budget.tryTake('b', 4)).toBeDefined();
+    expect(budget.tryAcquire('b', 4)).toBeDefined();
   });
 
   it('never gives more than there is, and serves everybody in the end', async () => {
@@ -153,11 +154,11 @@ describe('a fair budget', () => {
         fc.array(wish, { minLength: 1, maxLength: 60 }),
         fc.infiniteStream(fc.nat()),
         async (all, dice) => {
-          const budget = createFairBudget(100);
-          const holding: GiveBack[] = [];
+          const budget = createFairShare(100);
+          const holding: Release[] = [];
           let served = 0;
           for (const { party, amount } of all) {
-            void budget.take(party, amount).then((giveBack) => {
+            void budget.acquire(party, amount).then((giveBack) => {
               served++;
               holding.push(giveBack);
             });

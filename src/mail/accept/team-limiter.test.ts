@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { createKeyedLimiter } from './keyed-limiter.ts';
+import { createTeamLimiter } from './team-limiter.ts';
 
 /** Lets all work that is ready go on. */
 const turn = (): Promise<void> => new Promise((next) => setImmediate(next));
 
-it('as many as allowed run at a time under a key, the others in their order, and a failure frees its place', async () => {
-  const limited = createKeyedLimiter({ atOnce: 2, waitingMax: 3 });
+it('as many as allowed run at a time for a team, the others in their order, and a failure frees its place', async () => {
+  const limited = createTeamLimiter({ atOnce: 2, waitingMax: 3 });
   const begun: number[] = [];
   const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
   const all = gates.map((gate, n) =>
@@ -26,8 +26,8 @@ it('as many as allowed run at a time under a key, the others in their order, and
   expect(begun).toHaveLength(6);
 });
 
-it('keys do not wait for each other', async () => {
-  const limited = createKeyedLimiter({ atOnce: 1, waitingMax: 0 });
+it('teams do not wait for each other', async () => {
+  const limited = createTeamLimiter({ atOnce: 1, waitingMax: 0 });
   const gate = Promise.withResolvers<void>();
   const slow = limited('a', () => gate.promise);
   expect(await limited('b', () => Promise.resolve('done'))).toBe('done');
@@ -36,7 +36,7 @@ it('keys do not wait for each other', async () => {
 });
 
 it('one more than may wait is told when to try again, and whoever gives up frees the place', async () => {
-  const limited = createKeyedLimiter({ atOnce: 1, waitingMax: 1 });
+  const limited = createTeamLimiter({ atOnce: 1, waitingMax: 1 });
   const gate = Promise.withResolvers<void>();
   const caller = new AbortController();
   const begun: string[] = [];

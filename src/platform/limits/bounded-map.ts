@@ -1,0 +1,50 @@
+/**
+ * A map whose entries weigh at most `max` together, 1 each where no `weigh` is given: one more makes it forget the oldest.
+ * `set` makes an entry the newest, also one that is there; a map whose readers set what they found forgets the least recently
+ * used. An entry that is too heavy for the whole map empties it and is not kept: a caller that expects such does not set them.
+ */
+export class BoundedMap<Key, Value> extends Map<Key, Value> {
+  readonly #max: number;
+  readonly #weigh: ((value: Value) => number) | undefined;
+  #weight = 0;
+  /**
+   * Stays at the oldest entry. To begin at the front for each would pass all that were deleted there since the table of
+   * the map was made.
+   */
+  #oldest: Iterator<Key> | undefined;
+
+  constructor(max: number, weigh?: (value: Value) => number) {
+    super();
+    this.#max = max;
+    this.#weigh = weigh;
+  }
+
+  /** The weight of all entries together. */
+  get weight(): number {
+    return this.#weigh ? this.#weight : this.size;
+  }
+
+  override set(key: Key, value: Value): this {
+    this.delete(key);
+    super.set(key, value);
+    this.#weight += this.#weigh?.(value) ?? 0;
+    while (this.weight > this.#max) {
+      this.#oldest ??= this.keys();
+      const { value: oldest, done } = this.#oldest.next();
+      if (done) this.clear();
+      else this.delete(oldest);
+    }
+    return this;
+  }
+
+  override delete(key: Key): boolean {
+    if (this.#weigh && this.has(key)) this.#weight -= this.#weigh(this.get(key) as Value);
+    return super.delete(key);
+  }
+
+  override clear(): void {
+    super.clear();
+    this.#weight = 0;
+    this.#oldest = undefined;
+  }
+}

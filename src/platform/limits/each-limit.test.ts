@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import { nextTurn } from '../clock.ts';
+import { eachLimit } from './each-limit.ts';
+
+it('at most so many items are worked on at a time, and each once', async () => {
+  const done: number[] = [];
+  let underWay = 0;
+  let most = 0;
+  await eachLimit([0, 1, 2, 3, 4, 5, 6], 3, async (item) => {
+    most = Math.max(most, ++underWay);
+    await nextTurn();
+    underWay--;
+    done.push(item);
+  });
+  expect(most).toBe(3);
+  expect(done).toEqual([0, 1, 2, 3, 4, 5, 6]);
+});
+
+it('after a failure nothing more begins, and what had begun ends before the failure is reported', async () => {
+  const begun: number[] = [];
+  let isOtherOver = false;
+  const work = eachLimit([0, 1, 2, 3], 2, async (item) => {
+    begun.push(item);
+    if (item === 0) throw new Error('first');
+    await nextTurn();
+    isOtherOver = true;
+  });
+  await expect(work).rejects.toThrow('first');
+  expect(begun).toEqual([0, 1]);
+  expect(isOtherOver).toBe(true);
+});
