@@ -234,7 +234,7 @@ module.exports = {
         '(Only the generator of the contract types, which nothing imports, may use them.)',
       from: {
         path: '^(src|bin|cli|console|migrations)/',
-        pathNot: ['\.test\.tsx?$', '^src/contract/(generate|render-types)\.ts$'],
+        pathNot: ['\.test(-helper)?\.tsx?$', '^src/contract/(generate|render-types)\.ts$'],
       },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'], pathNot: '(^|/)node_modules/@types/' },
     },
