@@ -34,13 +34,15 @@ function describeCommand(
   entries: readonly OperationEntry[],
   entry: OperationEntry,
   source: CommandOverride,
+  isNarrow = false,
 ): CommandText {
   const { command, key, description, clears, destroys, sets, done, also } = source;
   const [given] = Object.values(entry.operation.responses);
   const response = given && resolveRef<ResponseObject>(document, given);
   const plural = /^One page of (.+)\.$/.exec(response?.description ?? '')?.[1];
   const path = describePath(entry, source);
-  const flags = describeFlags(document, entry, source);
+  const all = describeFlags(document, entry, source);
+  const flags = isNarrow ? narrowFlags(all, source) : all;
   const readers = entries.filter(
     ({ method, path: its, operationId }) =>
       method === 'get' && /^get/.test(operationId) && `${entry.path}/`.startsWith(`${its}/`),
@@ -61,11 +63,11 @@ function describeCommand(
     ...(destroys !== undefined && { destroys }),
     ...(sets && { sets }),
     ...(done !== undefined && { done }),
-    ...(also && { also: also.map((its) => describeNarrow(describeCommand(document, entries, entry, its), its)) }),
+    ...(also && { also: also.map((its) => describeCommand(document, entries, entry, its, true)) }),
     ...(plural !== undefined && { empty: `There are no ${plural} yet.` }),
     fields: listFields(document, response, /^(?:list|search)/.test(entry.operationId)),
     tag: entry.operation.tags[0] ?? '',
-    ...(reader && changes && { current: reader }),
+    ...(reader && changes && !isNarrow && { current: reader }),
     ...(destroys !== undefined && removed && { removed: removed.operationId }),
   };
 }
@@ -78,11 +80,10 @@ function listFields(document: OpenApiDocument, response: ResponseObject | undefi
   return Object.keys(names ?? {}).filter((name) => name !== 'object');
 }
 
-/** A further command has the flags that are its words, all of which it needs. */
-function describeNarrow(command: CommandText, { words = [] }: CommandOverride): CommandText {
-  const flags = words.map((field) => [field, { ...command.flags[field], isRequired: true, isClearable: undefined }]);
-  const { current: _, ...narrow } = command;
-  return { ...narrow, flags: Object.fromEntries(flags) as CommandText['flags'] };
+/** Keeps the flags of a further command: those that are its words, all of which it needs. */
+function narrowFlags(all: CommandText['flags'], { words = [] }: CommandOverride): CommandText['flags'] {
+  const flags = words.map((field) => [field, { ...all[field], isRequired: true, isClearable: undefined }]);
+  return Object.fromEntries(flags) as CommandText['flags'];
 }
 
 /** `Read a topic` is `show a topic`, and a list says its order. */
@@ -193,7 +194,7 @@ function deriveFlag(
     ...(!isBoolean && {
       value: value ?? nameValue(last, schema, { flag, isJson, isNumber, hasChoices: choices.length > 0 }),
     }),
-    says: firstSentence(description ?? last.replaceAll('_', ' ')),
+    says: `${firstSentence(description ?? last.replaceAll('_', ' '))}${describeDefault(schema.default)}`,
     ...(FILES[last] !== undefined && { fromFile: FILES[last], hasLines: true }),
     ...(isJson && { isJson: true, fromFile: last.replaceAll('_', ' ') }),
     ...(isMany && !isJson && !isSeveral && { isRepeatable: true }),
@@ -205,6 +206,10 @@ function deriveFlag(
     ...own,
   };
 }
+
+/** Names a default that is a value of the field; `false` is what leaving out any flag means. */
+const describeDefault = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' ? ` (default: ${value})` : '';
 
 const isObject = (schema: Schema | { $ref: string }): boolean =>
   '$ref' in schema || !(schema.enum || [schema.type].flat().includes('string'));

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { BoundedMap } from './bounded-map.ts';
@@ -59,4 +61,21 @@ it('a bounded map with weights stays within its maximum, and forgets the oldest 
       }
     }),
   );
+});
+
+it('a bounded map whose entries are set again and again keeps none of its former tables alive', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const heldAfter = (sets: number): number => {
+    const map = new BoundedMap<number, number>(16);
+    for (let key = 0; key <= 16; key++) map.set(key, key);
+    for (let at = 0; at < sets; at++) map.set(1 + (at % 16), at);
+    collect();
+    const { heapUsed } = process.memoryUsage();
+    expect(map.size).toBe(16);
+    return heapUsed;
+  };
+  const few = heldAfter(1000);
+  // A table that stays for every sixteen sets would be more than 20 MB.
+  expect(heldAfter(500_000) - few).toBeLessThan(8 * 1024 * 1024);
 });

@@ -9,9 +9,11 @@ export class BoundedMap<Key, Value> extends Map<Key, Value> {
   #weight = 0;
   /**
    * Stays at the oldest entry. To begin at the front for each would pass all that were deleted there since the table of
-   * the map was made.
+   * the map was made. It must not rest for long: an iterator keeps every table alive that the map has had since.
    */
   #oldest: Iterator<Key> | undefined;
+  /** Counts entries that were set since the iterator was made. */
+  #setsSince = 0;
 
   constructor(max: number, weigh?: (value: Value) => number) {
     super();
@@ -28,6 +30,10 @@ export class BoundedMap<Key, Value> extends Map<Key, Value> {
     this.delete(key);
     super.set(key, value);
     this.#weight += this.#weigh?.(value) ?? 0;
+    if (++this.#setsSince > this.size) {
+      this.#oldest = undefined;
+      this.#setsSince = 0;
+    }
     while (this.weight > this.#max) {
       this.#oldest ??= this.keys();
       const { value: oldest, done } = this.#oldest.next();
@@ -46,5 +52,6 @@ export class BoundedMap<Key, Value> extends Map<Key, Value> {
     super.clear();
     this.#weight = 0;
     this.#oldest = undefined;
+    this.#setsSince = 0;
   }
 }
