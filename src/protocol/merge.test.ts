@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { decodeAttribute } from './html-references/index.ts';
 import { keysOf, mergedChars, parseMerge, placesOf, renderMerge, type MergeValues } from './merge.ts';
 
 const values = (given: Record<string, string>, fallbacks: Record<string, string> = {}): MergeValues => ({
@@ -377,4 +378,40 @@ describe('values that strangers have written', () => {
     const given = values({}, { C: '<' });
     expect(renderMerge(text, given, { escape: 'html', areForeign: true })).toBe('<p title=a&#32;b >&lt;');
   });
+});
+
+describe('an address that a value begins', () => {
+  const render = (html: string, values: Record<string, string>): string =>
+    renderMerge(parseMerge(html), { given: new Map(Object.entries(values)) }, { escape: 'html', areForeign: true });
+
+  it.each([
+    ['blanks in front of the scheme', '<a href="{{{A}}}">', { A: `${' '.repeat(200)}javascript:alert(1)` }],
+    ['blanks inside of the scheme', '<a href="{{{A}}}">', { A: `j${'\t'.repeat(490)}avascript:alert(1)` }],
+    ['a scheme of two values', '<a href="{{{A}}}{{{B}}}">', { A: ' '.repeat(200), B: 'javascript:alert(1)' }],
+    ['blanks without end', '<a href="{{{A}}}">', { A: `${' '.repeat(5000)}javascript:alert(1)` }],
+    ['a reference of the author in front', '<a href="&#32;{{{A}}}">', { A: 'javascript:alert(1)' }],
+    ['a scheme that the author began', '<a href="&#106;ava{{{A}}}">', { A: 'script:alert(1)' }],
+    ['a reference that the value completes', '<object data="&{{{A}}}">', { A: '#106;avascript:alert(1)' }],
+  ])('runs no code: %s', (_, html, values) => {
+    const rendered = render(html, values);
+    const address = /"(.*)"/.exec(rendered)?.[1] ?? '';
+    expect(new URL(decodeAttribute(address), 'https://base.test/').protocol).toBe('https:');
+  });
+
+  it('is kept where it runs nothing', () => {
+    expect(render('<a href="{{{A}}}">', { A: 'https://x.test/?a=1&b=2' })).toBe(
+      '<a href="https://x.test/?a=1&amp;b=2">',
+    );
+  });
+});
+
+it('the time to find places grows with the length of an attribute name and the number of variables, not with their product', () => {
+  const time = (kilobytes: number): number => {
+    const html = `<p data-${'x'.repeat(kilobytes * 1000)}="${'{{{A}}}'.repeat(kilobytes * 140)}">`;
+    const began = process.hrtime.bigint();
+    placesOf(parseMerge(html));
+    return Number(process.hrtime.bigint() - began);
+  };
+  time(10);
+  expect(time(320) / time(40)).toBeLessThan(32);
 });

@@ -1,3 +1,4 @@
+import { decodeAttribute } from './html-references/index.ts';
 import { HtmlTokenizer } from './html/index.ts';
 import { escapeHtml } from './safe-html/index.ts';
 
@@ -120,8 +121,8 @@ const PICTURES = new Set(['img', 'picture', 'svg', 'video', 'object', 'input', '
 const BLANK = /[\s\p{Cf}\u034F]|&(?:nbsp|zwnj|zwj|shy|ensp|emsp|thinsp|#0*160|#x0*a0|#x0*200[b-f]|#0*820[3-7]);?/giu;
 
 /** What is read, and leads nowhere. */
-const PLAIN = /^(?:title|alt|value|placeholder|label|summary|aria-.*|data-.*)$/;
-const CODE = /^(?:on.*|srcdoc)$/;
+const PLAIN = /^(?:(?:title|alt|value|placeholder|label|summary)$|aria-|data-)/;
+const CODE = /^(?:on|srcdoc$)/;
 /** Attributes whose value is one address. */
 const ADDRESS = /^(?:href|src|action|formaction|background|poster|cite|xlink:href)$/;
 /** Placeholder for the value of a variable, which may be a whole URL. */
@@ -130,8 +131,10 @@ const VALUE = '\uFFFC';
  * Matches beginnings that a path cannot follow directly: empty, only variables, or a scheme with an unfinished host.
  */
 const BEFORE_PATH = /^\s*(?:\uFFFC*|(?:[a-z][a-z0-9+.-]*:|\uFFFC)?\/\/[^/]*)$/i;
-/** Long enough for any scheme with what browsers pass over in it. */
-const BEGINNING_CHARS = 200;
+/** Number of characters of an address in which its scheme is looked for. */
+const BEGINNING_CHARS = 4000;
+/** More than any scheme has. */
+const SCHEME_CHARS = 40;
 
 /**
  * Reads a text with one placeholder for each variable. Where a value would be code or a name it is left out when the text is
@@ -241,7 +244,7 @@ class PlaceReader {
       this.#valueAt = valueStart;
       this.#hasQuery = false;
     }
-    place.before = source.slice(this.#valueAt, Math.min(at, this.#valueAt + BEGINNING_CHARS));
+    place.before = source.slice(this.#valueAt, Math.min(at, this.#valueAt + BEGINNING_CHARS + 1));
     // The `#` of a character reference, such as `&#38;`, starts no fragment.
     this.#hasQuery ||= /\?|(?<!&)#/.test(source.slice(this.#valueAt, at));
     this.#valueAt = at + VALUE.length;
@@ -315,6 +318,7 @@ function renderForeign(parts: MergeText, values: MergeValues): string {
   const valueOf = reader(values, 'none');
   let out = '';
   let begun = '';
+  let isHarmless = false;
   let isUnbegun = false;
   let variables = 0;
   for (const [n, part] of parts.entries()) {
@@ -328,9 +332,17 @@ function renderForeign(parts: MergeText, values: MergeValues): string {
     let value = valueOf(part);
     if (place.is === 'link') {
       // Several variables may make a scheme together.
-      begun = place.isFirst ? place.before : begun + place.before;
-      if (runsCode(begun + value)) value = '';
-      begun = (begun + value).slice(0, BEGINNING_CHARS);
+      if (place.isFirst) {
+        begun = '';
+        isHarmless = false;
+      }
+      if (!isHarmless) {
+        begun += place.before;
+        const scheme = findScheme(begun + escapeHtml(value));
+        if (scheme === 'code') value = '';
+        isHarmless = scheme === 'harmless';
+        begun += escapeHtml(value);
+      }
       if (place.urlPart) value = percentEncode(value, place.urlPart);
     }
     // An attribute without quotes begins with the first value in it that is not empty.
@@ -366,13 +378,20 @@ function writtenAt(place: Place, value: string, isFirst: boolean, next: string |
 const escapeCss = (value: string): string =>
   value.replaceAll(/[^\w\-#%., \u0080-\u{10ffff}]/gu, (char) => `\\${char.charCodeAt(0).toString(16)} `);
 
-/** As a browser reads a scheme: without spaces and control characters, in any letter case. Pictures as data run nothing. */
-function runsCode(value: string): boolean {
-  const compact = value
-    .slice(0, BEGINNING_CHARS)
+/**
+ * Finds out whether an address, as it is written in HTML, begins with a scheme that runs code. Browsers decode references and
+ * pass over white space and control characters, however many there are, and letter case means nothing. Pictures as data run
+ * nothing. A beginning that is longer than anybody writes one and still has no scheme counts as code. `open` means that what
+ * follows decides.
+ */
+function findScheme(html: string): 'code' | 'harmless' | 'open' {
+  const compact = decodeAttribute(html.slice(0, BEGINNING_CHARS))
     .replaceAll(/[\p{Cc}\s]/gu, '')
+    .slice(0, SCHEME_CHARS)
     .toLowerCase();
-  return /^(?:javascript|vbscript|data(?!:image\/(?:png|gif|jpe?g|webp)\b)):/.test(compact);
+  if (/^(?:javascript|vbscript|data(?!:image\/(?:png|gif|jpe?g|webp)\b)):/.test(compact)) return 'code';
+  if (compact.length >= SCHEME_CHARS) return 'harmless';
+  return html.length > BEGINNING_CHARS ? 'code' : 'open';
 }
 
 /** Describes the parts of a text, so that the length of its values can be computed without parsing it again. */

@@ -1,3 +1,4 @@
+import type { Store } from '../../platform/store.ts';
 import type { BodyOf, QueryOf, PostalAddress } from '../../contract/index.ts';
 import { mustBeAlone, type Executor, type Page } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal.ts';
@@ -30,7 +31,7 @@ import { checkConfigs, checkNames, type Trigger } from './check-steps.ts';
 import { Faults, readGraph, inGraphOrder, isRecord, listed, type Graph, type Step } from './graph.ts';
 import { isoTime } from '../../platform/clock.ts';
 import { showsAddress } from '../../protocol/content-checks.ts';
-import { composeStepMail, fallbacksIn, isTeamKey } from '../campaigns/index.ts';
+import { composeStepBodies, countChars, fallbacksIn, isTeamKey } from '../campaigns/index.ts';
 import { findTeam } from '../../tenancy/teams/index.ts';
 import { findPublishedTemplate } from '../templates/index.ts';
 
@@ -46,7 +47,7 @@ export async function createAutomation(ctx: Ctx, input: BodyOf<'createAutomation
   const { name, status = 'disabled', reentry = 'always', steps, connections } = input;
   const now = store.clock.now();
   const id = store.ids.uuid();
-  const warnings = await store.db.tx(async (tx) => {
+  const written = await store.db.tx(async (tx) => {
     const { graph, trigger } = await checkedGraph(ctx, tx, { steps, connections });
     await insertAutomation(tx, {
       id,
@@ -60,9 +61,9 @@ export async function createAutomation(ctx: Ctx, input: BodyOf<'createAutomation
       updated_at: now,
     });
     await insertVersion(tx, { automationId: id, version: 1, graph, at: now });
-    return warnOfSteps(tx, teamId, JSON.parse(graph) as Graph);
+    return graph;
   });
-  return warned(id, warnings);
+  return warned(id, await warnOfSteps(store, teamId, written));
 }
 
 /** Steps and connections write the next version; runs that have begun keep theirs. */
@@ -75,7 +76,7 @@ export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'upda
     const [given, missing] = steps === undefined ? ['connections', 'steps'] : ['steps', 'connections'];
     throw refused(`${given} goes with ${missing}: a version is written as a whole.`, missing);
   }
-  let warnings: string[] = [];
+  let written: string | undefined;
   await changed(ctx, id, async (tx, row) => {
     const { name = row.name, status = row.status, reentry = row.reentry } = input;
     const next: AutomationRow = { ...row, name, status, reentry };
@@ -88,11 +89,10 @@ export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'upda
     }
     await saveAutomation(tx, { ...next, updated_at: ctx.store.clock.now() });
     if (steps !== undefined || status === 'enabled') {
-      const graph = (await findGraph(tx, id, next.version)) ?? '';
-      warnings = await warnOfSteps(tx, ctx.teamId, JSON.parse(graph) as Graph);
+      written = await findGraph(tx, id, next.version);
     }
   });
-  return warned(id, warnings);
+  return warned(id, written === undefined ? [] : await warnOfSteps(ctx.store, ctx.teamId, written));
 }
 
 export async function stopAutomation(ctx: Ctx, id: string) {
@@ -299,7 +299,17 @@ const objectIn = (json: string | null | undefined): Record<string, unknown> | nu
  * Lists steps that are valid and probably not intended: marketing mail without a postal address. Steps that the checks
  * of the graph refuse are not listed.
  */
-async function warnOfSteps(db: Executor, teamId: string, { steps }: Graph): Promise<string[]> {
+async function warnOfSteps(store: Store, teamId: string, graph: string): Promise<string[]> {
+  try {
+    return await findWarnings(store, teamId, JSON.parse(graph) as Graph);
+  } catch (error) {
+    // The automation is written: an error would make the caller write it again.
+    store.log.warn({ err: error, teamId }, 'could not look for warnings of an automation');
+    return [];
+  }
+}
+
+async function findWarnings({ db, texts }: Store, teamId: string, { steps }: Graph): Promise<string[]> {
   const team = await findTeam(db, teamId);
   if (!team) throw new Error('team row missing while its automation is checked');
   const properties = await declaredProperties(db, teamId);
@@ -313,7 +323,11 @@ async function warnOfSteps(db: Executor, teamId: string, { steps }: Graph): Prom
     if (!found) continue;
     const source = { ...found.content, template: found.content };
     const topicId = typeof topic === 'string' ? topic : null;
-    const { bodies, isMarketing } = composeStepMail(source, { team, properties, fallbacks }, topicId);
+    // A template may have megabytes, so it is composed outside of the event loop and of the transaction.
+    const { bodies, isMarketing } = await texts.run(
+      { teamId, chars: countChars(found.content), task: composeStepBodies, isPatient: true },
+      [source, { team, properties, fallbacks }, topicId],
+    );
     if (!isMarketing) continue;
     const step = `The step ${listed([key])}`;
     if (address === null) {
