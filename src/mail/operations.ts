@@ -115,7 +115,10 @@ export const emails = {
 
 const BATCH_MAX = 100;
 
-/** What is no list of emails is refused as a whole; otherwise every email that breaks the contract is named. */
+/**
+ * Reads a permissive batch. Refuses a body that is no list of emails; otherwise names every email that breaks the
+ * contract.
+ */
 function readPermissively(
   { checkBody }: Pick<SendingCtx, 'checkBody'>,
   body: SendBatchRequest,
@@ -213,7 +216,7 @@ function readWait(text: string | undefined): number {
   });
 }
 
-/** Nodes besides this one look at the queue twice a second. */
+/** Other nodes poll the queue twice a second. */
 export const queue = {
   getQueue: (ctx) => readQueue(ctx.store),
   listQueuedDeliveries: (ctx, { query = {} }) => listWaiting(ctx.store, query, pageOf(query)),

@@ -28,7 +28,7 @@ import { listMissingFields, type Spooled } from './submitted-message.ts';
 import { refuse, Refusal, type FieldFault } from '../../platform/refusal.ts';
 
 interface BatchOptions {
-  /** A bad email is refused alone; `refused` are those whose fields were at fault already. */
+  /** A bad email is refused alone; `refused` lists the emails whose fields were already found invalid. */
   permissive?: { refused: BatchError[] };
   idempotency?: Idempotency | undefined;
 }
@@ -37,11 +37,13 @@ export interface Accept {
   acceptEmail(ctx: Ctx, input: SendEmailRequest, idempotency?: Idempotency, as?: AcceptedAs): Promise<SentEmail>;
   /** Accepts all of them in one commit, in the order given; `inputs` has a gap where `refused` names an index. */
   acceptBatch(ctx: Ctx, inputs: (SendEmailRequest | undefined)[], options: BatchOptions): Promise<SentBatch>;
-  /** Accepts drafts that no caller wrote as they are, all of them or none, as transactional mail; answers their ids. */
+  /** Accepts drafts that rasket composed itself, unchanged, all or none, as transactional mail; returns their ids. */
   acceptDrafts(ctx: Ctx, drafts: readonly EmailDraft[]): Promise<string[]>;
-  /** Accepts one mail in the transaction in which `beside` writes what belongs to it; once for each key. */
+  /** Accepts one email in the transaction in which `beside` writes the related rows; once per idempotency key. */
   acceptBeside(ctx: Ctx, make: () => Promise<Composing>, options: ComposingOptions): Promise<SentEmail>;
-  /** Writes what is no mail once for each key: `work` hands its answer to `keep`, within its transaction. */
+  /**
+   * Runs writes that send no email once per idempotency key: `work` passes its result to `keep` within its transaction.
+   */
   writeIdempotently<Answer>(
     ctx: Ctx,
     options: ComposingOptions,
@@ -52,11 +54,14 @@ export interface Accept {
    * More recipients than an email may have become several emails, all of them accepted in one commit.
    */
   acceptMessage(ctx: Ctx, spooled: Spooled, envelope: SubmissionEnvelope): Promise<SubmittedAs>;
-  /** Accepts a received message to be forwarded, byte for byte behind headers of ours; once for each key. */
+  /** Accepts a received message to be forwarded, byte for byte after headers that we add; once per key. */
   acceptForward(ctx: Ctx, forward: Forward, key: string): Promise<SentEmail>;
   /** Refuses a send that could not be accepted whatever it contains, before a large message is read. */
   mayBegin(ctx: Ctx): Promise<void>;
-  /** Whether many callers wait for their commits; the queue asks before each claim, and throttles delivery then. */
+  /**
+   * Reports whether many callers wait for their commits; the queue checks before each claim and then throttles
+   * delivery.
+   */
   isContended(): boolean;
 }
 
@@ -65,7 +70,7 @@ interface SubmittedAs extends SentEmail {
   others?: string[];
 }
 
-/** A mail that a verb of ours has composed; under the id that what is written beside it names. */
+/** An email that an operation has composed, under the id that the rows written with it refer to. */
 export interface Composing {
   id: string;
   draft: EmailDraft;
@@ -74,7 +79,7 @@ export interface Composing {
 
 interface ComposingOptions {
   idempotency: Idempotency | undefined;
-  /** Whether it names files by URLs. */
+  /** True if the request names files by URL. */
   isGrowing: boolean;
 }
 
@@ -252,7 +257,9 @@ interface OwnMail {
   teamId: string;
   /** The job that sends it. */
   job: string;
-  /** What is sent, and for which occasion: one mail goes out, even if the process dies before that is noted. */
+  /**
+   * What is sent, and on which occasion: together they ensure one email, even if the process dies before that is noted.
+   */
   kind: string;
   occasion: string;
   input: Parameters<Accept['acceptEmail']>[1];
@@ -286,7 +293,7 @@ interface PreparedBatch {
   errors: BatchError[] | undefined;
 }
 
-/** What the emails of one batch are read with. */
+/** Functions that read the emails of one batch. */
 interface BatchSteps {
   prepare: Prepare;
   /** Goes through the emails, and lets others have their turns between slices of them. */
@@ -338,7 +345,7 @@ async function prepareGood(
     }
   });
   const drafts = read.map(({ prepared }) => prepared.draft);
-  // How many are good is not known before their files are.
+  // The number of good emails is known only after their files are fetched.
   if (drafts.some(hasFiles)) await mustBeWithinQuota(world, ctx.teamId, 1);
   const faults = await fetchAttachmentsOfEach(world, drafts, { whenGone: ctx.whenGone });
   const good = read.filter(({ index }, i) => {

@@ -25,19 +25,19 @@ import type { SharedBodyRow } from '../shared-bodies/index.ts';
 
 export interface AcceptedRows extends NewEmailRows {
   deliveries: DeliveryRow[];
-  /** How many addresses the send names. */
+  /** Number of addresses that the send names. */
   recipients: number;
   /** Files, which are written before the commit. */
   files: NewBlob[];
   /** Files of other owners that are its files too, linked before the commit. */
   links: BlobLink[];
-  /** Whether the blob store has files of it, including a body that was spooled there. */
+  /** True if the blob store has files of it, including a body that was spooled there. */
   hasFiles: boolean;
 }
 
-/** What mail is accepted as: its lane in the queue, the quota it counts towards, and what it belongs to. */
+/** The kind of an accepted email: its lane in the queue, the quota it counts towards, and what it belongs to. */
 export interface AcceptedAs {
-  /** A notice tells a sender what became of a message; it counts towards no quota. */
+  /** A notice reports to a sender what became of a message; it counts towards no quota. */
   kind: 'transactional' | 'marketing' | 'notice';
   broadcastId?: string;
   /** The run of an automation that sends it, to its contact alone. */
@@ -69,7 +69,7 @@ export async function rowsInSlices(
   return all;
 }
 
-/** Notices have no recipient to be told of, and what comes back to our return path brings no token with it. */
+/** Nobody is to be notified about a notice, and a bounce to our return path carries no token. */
 const HEADERS_ONLY: Asked = { sender: '', ret: 'HDRS', recipients: {} };
 
 /** All rows and files of one send, made before the commit so that the commit itself only inserts. */
@@ -161,7 +161,7 @@ function deliveriesOf(
     tls: domain.tls,
     tls_verify: domain.tls_verify,
     attempt: 0,
-    // In spite of its name: when it is first due.
+    // The column holds the time at which the delivery is first due, despite its name.
     accepted_at: dueAt,
     due_at: dueAt,
     waits: email.scheduled_at === null ? 0 : 1,
@@ -175,7 +175,7 @@ function deliveriesOf(
   }));
 }
 
-/** Attachment rows of files that were sent beside the texts. */
+/** Attachment rows of files that were sent with the texts. */
 const rowsSentAlong = (world: World, emailId: string, { attachments }: Prepared['draft']): AttachmentRow[] =>
   attachments.map((attachment, position) => ({
     id: world.ids.prefixed('att_'),

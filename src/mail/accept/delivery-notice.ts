@@ -23,8 +23,8 @@ export interface NoticeOrder {
 }
 
 /**
- * Delivery notices go to a verified domain of the team alone: otherwise any sender could have notices sent to third
- * parties, in our name and with text of its own.
+ * Rejects a notice address outside the verified domains of the team: otherwise any sender could have us send notices
+ * with text of its choice to third parties.
  */
 export async function mustBeNoticedAtHome(ctx: Ctx, asked: Asked): Promise<void> {
   if (!hasNotices(asked)) return;
@@ -45,7 +45,7 @@ export async function writeNotices(world: World, tx: Executor, orders: readonly 
     const [email] = await emailRowsByIds(tx, [order.emailId]);
     const domain = email && (await findDomain(tx, order.teamId, email.domain_id));
     const parsed = parseAddress(order.asked.sender);
-    // Without the email or its domain, there is nothing to send the notice from.
+    // The notice cannot be sent without the email or its domain.
     if (!email || !domain || !parsed.ok) continue;
     const message = await findMessage(tx, email.id);
     const prepared = prepareNotice(world, order, { email, domain, to: parsed.mailbox, message });

@@ -11,8 +11,8 @@ interface LoopTurns {
 }
 
 /**
- * In one turn of the event loop pieces are begun, one after the other, until they come to `perTurn`. A piece that waits for
- * something else, such as the database, holds up the others until the next turn at most.
+ * Starts pieces one after the other in a turn of the event loop until their amounts reach `perTurn`. A piece that waits
+ * for something else, such as the database, delays the others until the next turn at most.
  */
 export function createLoopTurns(perTurn: number): LoopTurns {
   const queue = createFairQueue<() => void>();
@@ -72,7 +72,7 @@ export type InSlices = <Item>(
   teamId: string,
   items: readonly Item[],
   work: (item: Item, index: number) => Promise<void> | void,
-  /** Whether the request has been worked on before. */
+  /** True if the request has been worked on before. */
   hasBegun?: boolean,
 ) => Promise<void>;
 

@@ -154,7 +154,7 @@ async function mustBeSendableFrom(ctx: Ctx, draft: EmailDraft, domain: DomainRow
   });
 }
 
-/** Names the command that comes next; an app that acts for a person is not told which domains the team has created. */
+/** Names the next command to run. An app that acts for a person does not learn which domains the team has created. */
 function sayNextStep({ actor }: Ctx, name: string, domain: DomainRow | undefined): string {
   if (actor.kind === 'oauth_grant') return 'verify it before sending from it';
   return domain
@@ -164,7 +164,7 @@ function sayNextStep({ actor }: Ctx, name: string, domain: DomainRow | undefined
 
 const SHOWN_DOMAINS_MAX = 5;
 
-/** Names the domains that the team may send from instead; an app that acts for a person is told none. */
+/** Names the domains that the team may send from instead. An app that acts for a person learns none. */
 async function sayVerifiedDomains({ store, teamId, actor }: Ctx): Promise<string> {
   if (actor.kind === 'oauth_grant') return '';
   const names = await listSendableDomains(store.db, teamId, SHOWN_DOMAINS_MAX + 1);
@@ -173,7 +173,7 @@ async function sayVerifiedDomains({ store, teamId, actor }: Ctx): Promise<string
   return ` This team may send from ${names.slice(0, SHOWN_DOMAINS_MAX).join(', ')}${more}.`;
 }
 
-/** RFC 5322 §3.6.2, §3.6.6: fields that name a sender beside From, and that mail programs show in its place. */
+/** RFC 5322 §3.6.2, §3.6.6: fields other than From that name a sender, and that mail programs show in its place. */
 const SENDER_HEADERS = new Set(['sender', 'resent-from', 'resent-sender']);
 
 /** A key that is pinned to one domain must not name a sender of another. */
@@ -189,14 +189,14 @@ function mustSpeakFor(name: string, headers: EmailDraft['headers']): void {
   }
 }
 
-/** A received message that is forwarded unchanged, behind headers of ours. */
+/** A received message that is forwarded unchanged, after headers that we add. */
 export interface Forward extends Passage {
   /** The team's domain that it was received for. */
   domainId: string;
   spooled: Spooled;
   /** All headers, each with its line end. */
   head: string;
-  /** What the team sees of it. */
+  /** The details that the team sees in its list of emails. */
   from: Mailbox;
   subject: string;
   messageId: string;
@@ -204,7 +204,10 @@ export interface Forward extends Passage {
   recipients: readonly Mailbox[];
 }
 
-/** Its author need not be of a domain of the team; the rules for recipients and for the domain are those of a send. */
+/**
+ * Prepares a forward. Its author need not be of a domain of the team; the rules for recipients and for the domain are
+ * those of a send.
+ */
 export async function prepareForward(world: World, ctx: Ctx, forward: Forward): Promise<Prepared> {
   const { domainId, spooled, head, from, subject, messageId, tags, recipients, mailFrom, chain } = forward;
   const domain = await findDomain(world.db, ctx.teamId, domainId);

@@ -87,7 +87,7 @@ export interface SubmissionEnvelope {
   recipients: readonly Mailbox[];
   /** The protocol by which it came, as RFC 3848 names it. */
   protocol: string;
-  /** What the client asked for beside the recipients (DSN, REQUIRETLS). */
+  /** Options that the client gave in addition to the recipients (DSN, REQUIRETLS). */
   asked?: Asked | undefined;
 }
 
@@ -225,7 +225,7 @@ const unquoted = (address: string): string =>
     address.replace(/^"(.*)"(@[^@]*)$/s, (_, local: string, rest: string) => local.replace(/\\(.)/gs, '$1') + rest),
   );
 
-/** To and Cc as far as they are in the envelope; recipients of the envelope that are in neither are bcc. */
+/** Returns To and Cc as far as they are in the envelope; recipients of the envelope that are in neither are bcc. */
 function readVisible(
   valueOf: (name: string) => string | undefined,
   recipients: readonly Mailbox[],

@@ -24,7 +24,7 @@ export interface SubmittedFile {
   contentType: string;
   contentDisposition: 'attachment' | 'inline';
   contentId: string | null;
-  /** In bytes, decoded. */
+  /** Decoded size in bytes. */
   size: number;
   /** Counted from the first byte of the body. */
   start: number;
@@ -93,20 +93,23 @@ export interface Spooled {
   bodyBytes: number;
   bodyHash: string;
   isEightBit: boolean;
-  /** Why it cannot be sent as it is. */
+  /** The reason why it cannot be sent as it is. */
   fault: string | undefined;
-  /** A line that not every server carries unchanged; a forwarded message keeps it, because its signatures cover it. */
+  /**
+   * A line that is too long for some servers to relay unchanged; a forwarded message keeps it, because its signatures
+   * cover it.
+   */
   longLine?: string | undefined;
-  /** Undefined where the body was too large for memory; accepting the message keeps it under a key of the email. */
+  /** Undefined if the body was too large for memory; accepting the message then stores it under a key of the email. */
   body: Buffer | undefined;
   /** Returns the digest of the stored body; undefined if the body was in memory. */
   keep(key: string): Promise<BlobDigest | undefined>;
   read(start: number, end: number): Promise<Buffer>;
-  /** Lets go of the body, unless it was kept. */
+  /** Discards the body, unless it was kept. */
   discard(): Promise<void>;
 }
 
-/** Reads content to its end; large bodies go to the blob store as they come. A failed read leaves nothing behind. */
+/** Reads content to its end; large bodies go to the blob store as they arrive. A failed read leaves no files. */
 export async function spoolMessage(world: World, content: AsyncIterable<Buffer>): Promise<Spooled> {
   const scanner = new MimeScanner();
   const check = new ContentCheck();
@@ -208,14 +211,14 @@ export interface SubmittedMessage {
   spooled: Spooled;
   /** The headers that are kept, unchanged. */
   head: string;
-  /** As the client wrote it; null if it wrote none. */
+  /** The Message-ID that the client wrote; null if it wrote none. */
   messageId: string | null;
   hasDate: boolean;
   needsSmtpUtf8: boolean;
   /** The protocol by which it came, as RFC 3848 names it; undefined where the head names the hop already. */
   protocol?: string;
   files: SubmittedFile[];
-  /** What the client asked for in the envelope beside the recipients (DSN, REQUIRETLS). */
+  /** Options that the client gave in the envelope in addition to the recipients (DSN, REQUIRETLS). */
   asked?: Asked | undefined;
   /** Set for a received message that is forwarded. */
   forwarded?: Passage;
@@ -225,14 +228,14 @@ export interface SubmittedMessage {
  * How a message is forwarded: its return path, and the state of its ARC chain (null: it is signed instead of sealed).
  */
 export interface Passage {
-  /** Null where bounces come to a return path of ours. */
+  /** Null if bounces come to a return path of ours. */
   mailFrom: string | null;
   chain: ArcChain | null;
 }
 
 /**
- * The trace header of our hop comes first, without the client: where an application runs is not disclosed. An existing
- * Date and Message-ID stay; missing ones are added behind the other headers.
+ * Builds the row of a message. The trace header of our hop comes first, without the client: where an application runs
+ * is not disclosed. An existing Date and Message-ID stay; missing ones are added after the other headers.
  */
 export function messageRow(
   world: World,
@@ -258,7 +261,7 @@ export function messageRow(
   };
 }
 
-/** The header fields that the client left out, as they stand behind its own. */
+/** Lists the header fields that the client left out, which are added after its own. */
 export const listMissingFields = (
   message: Pick<SubmittedMessage, 'messageId' | 'hasDate'>,
   { messageId, at }: { messageId: string; at: Date },

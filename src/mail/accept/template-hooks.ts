@@ -22,7 +22,7 @@ export interface ResolvedTemplate {
   merged?: MergedTemplate;
 }
 
-/** What html and text were rendered from: rendering it again gives the same. */
+/** The source of html and text: rendering it again gives the same result. */
 export interface MergedTemplate {
   versionId: string;
   /** The values that the bodies use, as JSON (`SharedValues`). */

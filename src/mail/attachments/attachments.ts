@@ -9,7 +9,7 @@ import type { Store } from '../../platform/store.ts';
 import { timingSafeEqual } from 'node:crypto';
 import { isoTime } from '../../platform/clock.ts';
 
-/** Where a link leads, and until which second. */
+/** The file that a link names, and its expiry in seconds. */
 interface LinkTarget {
   emailId: string;
   attachmentId: string;
@@ -51,8 +51,9 @@ export interface Download {
 }
 
 /**
- * The file behind a signed link. Forged, expired, of something removed: the answer is the same. So it is where the disk
- * has lost the file, since the caller can do nothing about it; the log tells the operator, who can.
+ * Returns the file of a signed link. Throws the same 404 whether the link is forged, expired or of something removed,
+ * and also if the disk has lost the file, since the caller can do nothing about that; the log reports it to the
+ * operator, who can.
  */
 export async function downloadAttachment(store: Store, target: LinkTarget, token: string): Promise<Download> {
   const { emailId, attachmentId } = target;

@@ -33,7 +33,7 @@ import { hashPieces, streamed } from './pieces.ts';
 
 export interface Made {
   message: OutboundMessage;
-  /** Gives back the memory that is kept for it. */
+  /** Releases the memory that is reserved for it. */
   giveBack: Release;
 }
 
@@ -47,7 +47,7 @@ const KEPT_BYTES_TOTAL = 96 * MIB;
 const KEPT_BYTES_MAX = MIB / 2;
 /** Memory for larger messages while they are signed and sent. */
 const WORKING_BYTES_TOTAL = 96 * MIB;
-/** Messages hashed at one time: hashing blocks the event loop, and other mail goes on beside it. */
+/** Messages hashed at one time: hashing blocks the event loop, which other mail needs too. */
 const HASHING_MAX = 4;
 
 /**
@@ -111,7 +111,7 @@ async function releaseOnFailure(giveBack: Release, make: () => Promise<OutboundM
 
 const takeTurn = (turns: FairShare, row: EmailRow): Promise<Release> => turns.acquire(row.team_id, 1);
 
-/** Acquires one after the other, works, and gives all of it back. */
+/** Acquires one after the other, runs `work`, and releases all of it. */
 async function holding<T>(takes: (() => Promise<Release>)[], work: () => Promise<T>): Promise<T> {
   const [take, ...others] = takes;
   if (!take) return work();
@@ -124,7 +124,7 @@ async function holding<T>(takes: (() => Promise<Release>)[], work: () => Promise
 }
 
 const HEAD_BYTES = 8 * 1024;
-/** Base64 adds a third, and the content itself is held beside it while the message is made. */
+/** Base64 adds a third, and the content itself is held at the same time while the message is made. */
 const MAKING_FACTOR = 2.4;
 /** A block of an attachment as it is read, as it is encoded, and as it waits for the socket. */
 const BLOCKS_BYTES = MIB / 2;

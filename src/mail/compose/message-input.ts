@@ -18,7 +18,7 @@ import type { Config } from '../../platform/config/index.ts';
 type Sent = Pick<EmailRow, 'team_id' | 'broadcast_id' | 'automation_id' | 'run_depth' | 'topic_id'>;
 
 /**
- * Lists the headers that large receivers use to tell streams of mail apart, without those in `written`, the lower-case
+ * Lists the headers that large receivers use to distinguish streams of mail, without those in `written`, the lower-case
  * names of the headers that the sender wrote.
  */
 export function listReceiverHeaders(

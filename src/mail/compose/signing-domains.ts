@@ -28,11 +28,11 @@ export interface SigningDomain {
   keys: DkimKey[];
   /** Identifies the keys: while it is the same, two readings of the domain sign alike. */
   signedBy: string;
-  /** Undefined where its mail is not tracked. */
+  /** Undefined if its mail is not tracked. */
   tracking: TrackingLinks | undefined;
   /** DNS does not verify the domain, so that mail signed with its keys would be refused: its mail waits. */
   isUnverified: boolean;
-  /** Why its keys cannot be used; mail of other domains must still be signed. */
+  /** The reason why its keys cannot be used; mail of other domains must still be signed. */
   fault?: unknown;
 }
 

@@ -11,7 +11,7 @@ export interface FileRow {
   owner_id: string;
   name: string;
   size: number;
-  /** Null where only the size is known. */
+  /** Null if only the size is known. */
   sha256: string | null;
 }
 

@@ -12,11 +12,11 @@ import {
 } from './contents.store.ts';
 import { openWhole, openRange, readWhole, sizeOfFile } from './stored-files.ts';
 
-/** Where the contents of one email go. */
+/** The places where the contents of one email are stored. */
 export interface Placed {
   /** Written in the commit that writes the email. */
   rows: ContentRow[];
-  /** Written, and synced, before it. */
+  /** Written and synced before that commit. */
   files: NewBlob[];
 }
 
@@ -40,10 +40,10 @@ export function contentsPlacer({ config }: Pick<Store, 'config'>): PlaceContents
   };
 }
 
-/** For what is made within a transaction, where no file can be waited for. */
+/** Places contents that are made within a transaction, which cannot wait for files. */
 export const placeInRows: PlaceContents = (contents) => ({ rows: contents.map(rowOf), files: [] });
 
-/** For what has a file already. */
+/** Places contents that have a file already. */
 export const placeInFiles: PlaceContents = (contents) => ({ rows: [], files: contents });
 
 function rowOf({ key, content }: NewBlob): ContentRow {
@@ -160,7 +160,10 @@ export async function openContent(
 
 const readable = (content: Buffer): Readable => Readable.from([content], { objectMode: false });
 
-/** What contents weigh in a commit, in rows: 256 rows' worth of them, 4 MB, keep the one thread for some 20 ms. */
+/**
+ * Returns the weight of contents in a commit, in rows: contents worth 256 rows, 4 MB, keep the one thread busy for some
+ * 20 ms.
+ */
 export const rowsWorth = (rows: readonly (ContentRow | FileRow)[]): number =>
   rows.reduce((sum, row) => sum + ('content' in row ? bytesWorth(row.content.length) : 1), 0);
 

@@ -34,7 +34,10 @@ export interface Inheritance {
   domainIds: string[];
 }
 
-/** What was published with the same provider for copies of a name that are gone or have become another team's. */
+/**
+ * Finds records that were published with the same provider for copies of a name that are gone or now belong to another
+ * team.
+ */
 export async function inheritanceOf(
   store: Store,
   domain: { id: string; name: string },
@@ -52,8 +55,8 @@ export async function inheritanceOf(
 }
 
 /**
- * What a domain has to publish now: nothing once it is gone or its name has become another team's, and while it claims
- * that name, the proof alone.
+ * Returns the records that a domain has to publish now: none once it is gone or its name belongs to another team, and
+ * only the proof while it claims that name.
  */
 export async function wantedRecords(
   store: Store,

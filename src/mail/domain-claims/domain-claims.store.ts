@@ -10,7 +10,7 @@ export type ClaimStatus =
   | 'superseded'
   | 'canceled'
   | 'failed';
-/** How a claim ends, one way or the other. */
+/** Statuses in which a claim ends. */
 export type EndStatus = Extract<ClaimStatus, 'completed' | 'expired' | 'superseded' | 'canceled' | 'failed'>;
 export type ProofStatus = 'not_started' | 'pending' | 'verified' | 'temporary_failure' | 'failed';
 
@@ -27,7 +27,7 @@ export interface ClaimRow {
   failure_reason: string | null;
   created_at: number;
   expires_at: number;
-  /** 0 before anybody check. */
+  /** 0 before the first check. */
   checked_at: number;
   concluded_at: number | null;
 }
@@ -69,7 +69,7 @@ export function lockClaimsOf(tx: Executor, name: string): Promise<ClaimRow[]> {
 
 export type ClaimCheck = Pick<ClaimRow, 'record_status' | 'diagnosis' | 'blocked_reason' | 'checked_at'>;
 
-/** What was found; a claim that is over keeps what it ended with. */
+/** Saves the result of a check. A claim that is over keeps the status it ended with. */
 export const saveClaimCheck = (db: Executor, id: string, check: ClaimCheck): Promise<number> =>
   db.run(
     `update domain_claims set record_status = ?, diagnosis = ?, blocked_reason = ?, checked_at = ?
@@ -126,8 +126,8 @@ export function endOverdueClaims(
 }
 
 /**
- * Whether a copy of a name has gone out of use because another team completed a claim, and that team still has the name or
- * still waits for its records; until the copy is verified again.
+ * Reports whether a copy of a name is out of use because another team completed a claim, and that team still has the
+ * name or still waits for its records. False again once the copy is verified.
  */
 export async function hasLostName(
   db: Executor,

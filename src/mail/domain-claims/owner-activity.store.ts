@@ -19,7 +19,7 @@ export async function lockMail(tx: Executor): Promise<void> {
   if (tx.dialect === 'pg') await tx.run('lock table emails in share mode');
 }
 
-/** Whether a first attempt to send was made in the quarters of an hour behind the one that `since` falls into. */
+/** Reports whether a first attempt to send was made in the quarter hours after the one that contains `since`. */
 export const hasSentAfterQuarterOf = (db: Executor, owner: Owner, since: number): Promise<boolean> =>
   hasCounted(db, owner, 'sent', Math.floor(since / SLOT_MS) + 1);
 
@@ -31,7 +31,7 @@ export async function hasSentInQuarterAfter(db: Executor, owner: Owner, since: n
   const slot = Math.floor(since / SLOT_MS);
   if (!(await hasCounted(db, owner, 'sent', slot, slot))) return false;
   const until = (slot + 1) * SLOT_MS;
-  // What is no email's event has a subject that is no email's id, which PostgreSQL would refuse to compare.
+  // Other events have subjects that are not the id of an email, which PostgreSQL would refuse to compare.
   const email = db.dialect === 'pg' ? `(case when e.type = 'email.sent' then e.subject_id end)::uuid` : 'e.subject_id';
   return exists(
     db,

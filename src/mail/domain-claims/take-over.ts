@@ -16,10 +16,10 @@ import { endClaim, lockClaimsOf, saveClaimCheck, supersedeOthers, type ClaimRow 
 import { lockMail } from './owner-activity.store.ts';
 import { endingOf, END_REASONS } from './domain-claim.ts';
 
-/** How often the name may pass to yet another team while its keys are made. */
+/** How many times the name may pass to yet another team while its keys are made. */
 const TRIES = 3;
 
-/** What is decided before the transaction: it would take too long in it. */
+/** Decisions made before the transaction, in which they would take too long. */
 interface Prepared {
   /** The owner's copy as it will be, unless something blocks the claim. */
   off: SwitchedOff | undefined;
@@ -83,7 +83,7 @@ async function decide(
   return 'completed';
 }
 
-/** Answers false if the copy that was prepared is not the one that holds the name by now. */
+/** Returns false if the prepared copy no longer holds the name. */
 async function transferFrom(store: Store, tx: Executor, owner: DomainRow, off?: SwitchedOff): Promise<boolean> {
   if (off?.domainId !== owner.id) return false;
   await switchOff(store, tx, owner, off);

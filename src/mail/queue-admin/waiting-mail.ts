@@ -27,7 +27,9 @@ import { notFound } from '../../platform/refusal.ts';
 
 const HASH_HEX = 16;
 
-/** What an operator sees of a subject. The hash is keyed, because subjects are short enough to be guessed. */
+/**
+ * Presents a subject to an operator as configured. The hash is keyed, because subjects are short enough to be guessed.
+ */
 function shownSubject({ config, secrets }: Pick<Store, 'config' | 'secrets'>, subject: string) {
   const { subjects } = config.operators;
   const hash = (): string => secrets.mac('queue subject', Buffer.from(subject)).toString('hex').slice(0, HASH_HEX);
@@ -71,7 +73,7 @@ export async function listWaiting(store: Store, filter: WaitingFilter, page: Pag
   return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
 }
 
-/** What the queue's own rows do not say of their emails. */
+/** Loads the details of emails that are not in the rows of the queue. */
 async function aboutEmails(store: Store, rows: readonly WaitingRow[]) {
   const ids = [...new Set(rows.map((row) => row.email_id))];
   const emails = new Map((await emailRowsByIds(store.db, ids)).map((email) => [email.id, email]));

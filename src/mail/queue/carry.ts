@@ -27,13 +27,13 @@ export interface CarryOptions {
   intend(claim: ClaimKey): Promise<void>;
 }
 
-/** Another node holds the delivery now, and will deliver and settle it. */
+/** Another node has claimed the delivery now, and will deliver and settle it. */
 export class LeaseLost extends Error {}
 
 /** `interrupt` aborts when the grace period of a stop is over: the delivery is broken off. */
 export type Carry = (claimed: ClaimedDelivery, batch: Batch, interrupt: AbortSignal) => Promise<void>;
 
-/** Carries one claimed delivery from the claim to its settled outcomes. It never rejects. */
+/** Processes one claimed delivery from the claim to its settled outcomes. It never rejects. */
 export function createCarry(options: CarryOptions): Carry {
   const { world, handOffLog } = options;
 
@@ -49,11 +49,11 @@ export function createCarry(options: CarryOptions): Carry {
     const clear = (): void => void (hand.isOff && handOffLog.clear(row.id));
     if (!outcomes) return clear();
     const isWritten = await untilWritten(world, interrupt, () => options.settle(row, outcomes, tried));
-    // Without a written outcome the mark stays, so that recovery knows that the message was handed off.
+    // If no outcome was written, the mark stays, so that recovery knows that the message was handed off.
     if (isWritten) clear();
   };
 
-  /** Answers undefined where another node has taken the delivery over. */
+  /** Returns undefined if another node has taken the delivery over. */
   async function attempt(
     { row, recipients, batch, interrupt, hand }: Attempt,
     onConversation: (conversation: Conversation) => void,
@@ -109,7 +109,7 @@ interface Attempt {
   recipients: string[];
   batch: Batch;
   interrupt: AbortSignal;
-  /** Whether the dot was written. */
+  /** True once the final dot was written. */
   hand: { isOff: boolean };
 }
 
@@ -176,7 +176,7 @@ const PAUSE_MS_MAX = 30_000;
 
 /**
  * Retries a write until it succeeds, with backoff: a delivered message whose outcome is lost would be sent twice or
- * reported as failed. Answers false when it was interrupted first.
+ * reported as failed. Returns false if it was interrupted first.
  */
 export async function untilWritten(
   world: World,

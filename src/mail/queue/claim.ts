@@ -35,11 +35,11 @@ export interface ClaimRequest {
 
 interface Claimed {
   claimed: ClaimedDelivery[];
-  /** How many were due, those that were deferred, held or moved to the lane of retries included. */
+  /** Number of due deliveries, including those that were deferred, held or moved to the lane of retries. */
   due: number;
   /** More may be due than was asked for. */
   isMore: boolean;
-  /** How many were moved to the lane of retries. */
+  /** Number of deliveries that were moved to the lane of retries. */
   movedToRetrying: number;
 }
 
@@ -104,15 +104,15 @@ async function recordSent(world: World, tx: Executor, deliveries: ClaimedDeliver
 }
 
 interface HeldAgain {
-  /** What may begin: all but what is being carried here already. */
+  /** Returns the deliveries that may begin: all but those already being processed here. */
   without(claimed: ClaimedDelivery[]): Promise<ClaimedDelivery[]>;
-  /** Once nothing is carried any more: what was claimed and never begun. */
+  /** Unclaims what was claimed but never begun; called once nothing is being processed any more. */
   giveBack(): Promise<void>;
 }
 
 /**
- * Another node may take over what is being carried here, and lose it to us again, as the same attempt: the item that carries it holds
- * it again, and a second one would send it too.
+ * Another node may take over a delivery that is being processed here, and lose it to us again, as the same attempt: the
+ * work item under way then covers it again, and a second one would send it twice.
  */
 export function createHeldAgain(options: {
   carried(): readonly { delivery: ClaimedDelivery }[];
@@ -124,7 +124,7 @@ export function createHeldAgain(options: {
   return {
     async without(claimed) {
       if (!claimed.some(isCarried)) return claimed;
-      // One that was interrupted and has just been given back to the queue, to be claimed again at once, leaves before the next turn.
+      // An interrupted delivery that was just rescheduled, to be claimed again at once, leaves before the next turn.
       await nextTurn();
       const again = claimed.filter(isCarried);
       wereSome ||= again.length > 0;
@@ -141,10 +141,10 @@ interface Ledger {
   /** `tookMs`: the statements alone, without the wait for a commit. */
   claim(request: Omit<ClaimRequest, 'owner'>): Promise<Claimed & { tookMs: number }>;
   intend(claim: ClaimKey): Promise<void>;
-  /** In the shared commit: beside it, each of the two could wait for rows of the other. */
+  /** Runs in the shared commit: in separate transactions, each of the two could wait for rows of the other. */
   renew(deliveryIds: string[]): Promise<void>;
   unclaim(deliveryIds: string[]): Promise<void>;
-  /** Undoes all our claims except these; answers how many. */
+  /** Undoes all our claims except these; returns how many. */
   unclaimAllBut(deliveryIds: string[]): Promise<number>;
 }
 

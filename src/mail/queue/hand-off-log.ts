@@ -20,7 +20,7 @@ import { hostMarks, isOfThisBoot, type ProcessMark, type ProcessMarks } from '..
  *
  * The ledger in the database is synced before the dot, but a group's sync takes a while: a process killed inside it
  * would leave a whole group in doubt that was never sent. So the dot is preceded by one more write, of its own and not
- * synced, in the same tick. A killed process loses nothing that it wrote to a file, so after a kill the slots tell
+ * synced, in the same tick. A killed process loses nothing that it wrote to a file, so after a kill the slots show
  * exactly which dots were about to be written.
  *
  * This holds only while the file system stays available. A disk that is lost and comes back without a reboot (a forced

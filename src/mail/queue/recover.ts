@@ -5,16 +5,16 @@ import { handedOffBy, leaseOwners, reschedule, unclaimUnsent, type DeliveryRow }
 import { leftHandOffLogs, type HandOffOptions, type LeftLog } from './hand-off-log.ts';
 
 /**
- * A PostgreSQL server that loses its client goes on with the statement, and may commit a claim or a hand-off after we have
- * looked for it. So we look again after each of these.
+ * A PostgreSQL server that loses its client goes on with the statement, and may commit a claim or a hand-off after we
+ * have checked for it. So we check again after each of these.
  */
 const LATE_COMMITS_MS = [1_000, 10_000, 60_000];
 
-/** Claims that this process holds in the database and does not know of, because their answer was lost. */
+/** Claims that this process holds in the database and does not know of, because the result of the commit was lost. */
 interface OrphanedClaims {
-  /** A claim failed, and may have been committed all the same. */
+  /** Notes that a claim failed, and may have been committed all the same. */
   suspect(): void;
-  /** Looks without a suspicion, for commits later than the last of `LATE_COMMITS_MS`. */
+  /** Checks without a suspicion, for commits later than the last of `LATE_COMMITS_MS`. */
   checkOnce(): void;
   /** Releases our claims except those in `carried`, if there is a suspicion. No claim may be under way meanwhile. */
   release(carried: () => string[]): Promise<void>;
@@ -36,7 +36,7 @@ export function createOrphanedClaims(
     suspect() {
       mayBeSome = true;
       stop();
-      // An embedded database commits before it answers, or never.
+      // An embedded database commits before it returns, or never.
       if (world.db.dialect === 'pg') timers = LATE_COMMITS_MS.map((waitMs) => world.clock.timer(waitMs, checkOnce));
     },
     checkOnce() {
@@ -59,7 +59,7 @@ interface Recovered {
 }
 
 interface Recovery {
-  /** What the first pass recovered. */
+  /** Numbers of deliveries that the first pass recovered. */
   recovered: Recovered;
   stop(): Promise<void>;
 }

@@ -47,7 +47,7 @@ async function check(world: World, claim: ClaimRow): Promise<'completed' | 'open
   }
 }
 
-/** Checks now, and completes the claim if nothing speaks against it. A claim that is over is answered as it is. */
+/** Checks now, and completes the claim if nothing prevents it. Returns a claim that is over unchanged. */
 export async function verifyClaim(ctx: Ctx<World>, domainId: string): Promise<Claim> {
   const { claim, domain } = await findClaim(ctx, domainId);
   if (claim.status !== 'pending') return presentClaim(claim, domain);
@@ -67,7 +67,7 @@ async function checkClaim(world: World, claim: ClaimRow): Promise<'completed' | 
     if (outcome === 'completed') await checkClaimant(world, claim);
     return outcome;
   }
-  // Whether the owner uses the name is told only to a team that has shown that DNS is theirs.
+  // Only a team that has proved control of the DNS may learn whether the owner uses the name.
   await saveClaimCheck(world.db, claim.id, { record_status: status, diagnosis, blocked_reason: null, checked_at: now });
   return 'open';
 }
@@ -88,7 +88,7 @@ interface Proof {
   diagnosis: string | null;
 }
 
-/** What the TXT records at the root of a name say about a claim of it. */
+/** Decides from the TXT records at the root of a name whether they prove a claim to it. */
 export function judgeProof(name: string, wanted: string, answer: Lookup<string[]>): Proof {
   switch (answer.kind) {
     case 'failed':

@@ -21,7 +21,7 @@ function createProvider(world: World, name: string, settings: DnsProviderSetting
   return createRfc2136({
     name,
     zones: settings.zones,
-    // Read once for all the questions of one use, so that a file that is no use is told of once.
+    // Read once for all requests of one use, so that an unusable file is reported once.
     key: once(() => ({
       name: settings.key_name,
       algorithm: settings.key_algorithm,
@@ -84,7 +84,7 @@ function secretOf(world: World, provider: string, secret: string, file: string):
   }
 }
 
-/** What it made or threw the first time. */
+/** Memoizes the first result of `make`, or the error that it threw. */
 function once<T>(make: () => T): () => T {
   let first: { made: T } | { error: unknown } | undefined;
   return () => {
@@ -106,7 +106,7 @@ interface Wish {
 /** With which the domain was published before. */
 interface Chosen {
   provider: DnsProvider;
-  /** Whether it can be used again without the caller. */
+  /** True if it can be used again without the caller. */
   isOperators: boolean;
 }
 
@@ -147,7 +147,7 @@ function ofToken(world: World, slug: string, name: string, apiToken: string): Ch
 
 const mayUse = ({ teams }: DnsProviderSettings, slug: string): boolean => teams.includes('*') || teams.includes(slug);
 
-/** Whether a team can hear of a provider: Cloudflare is there for everybody who brings a token. */
+/** Reports whether a team may learn that a provider exists. Anybody can use Cloudflare with a token of their own. */
 export const mayKnow = (world: World, { slug }: { slug: string }, name: string): boolean =>
   name === 'cloudflare' || usableBy(world.config, slug).includes(name);
 

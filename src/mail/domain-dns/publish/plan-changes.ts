@@ -3,7 +3,7 @@ import type { RecordQuery, NewRecord, ZoneRecord } from './provider.ts';
 
 export interface PlanInput {
   wanted: readonly PlainRecord[];
-  /** What we published before and have not removed. */
+  /** Records that we published before and have not removed. */
   ours: readonly PlainRecord[];
   /** Everything the queries found in the zone. */
   seen: readonly ZoneRecord[];
@@ -21,11 +21,11 @@ export interface Plan {
   creates: NewRecord[];
   /** One sentence for each record of somebody else that is in the way; nothing may be changed while there is any. */
   inTheWay: string[];
-  /** Ours by memory, but neither wanted nor there any more. */
+  /** Records that we remember publishing, but that are neither wanted nor in the zone any more. */
   forgotten: PlainRecord[];
 }
 
-/** What has to be looked at: each name with the types that stand there, should stand there, or would be in the way. */
+/** Lists the queries to make: each name with the types that exist there, should exist there, or would be in the way. */
 export function queriesFor(wanted: readonly PlainRecord[], ours: readonly PlainRecord[]): RecordQuery[] {
   const all = [...wanted, ...ours];
   const names = all.filter((record, i) => all.findIndex((other) => sameNames(other.name, record.name)) === i);
@@ -36,7 +36,10 @@ export function queriesFor(wanted: readonly PlainRecord[], ours: readonly PlainR
   });
 }
 
-/** What makes the zone hold what is wanted and nothing that was ours besides. Records of others are never in it. */
+/**
+ * Plans the changes after which the zone holds what is wanted and nothing else of ours. They never include records of
+ * others.
+ */
 export function planChanges({ wanted, ours, seen, ttlSeconds }: PlanInput): Plan {
   const isOurs = (record: PlainRecord): boolean => ours.some((one) => isSamePlain(one, record));
   const isWanted = (record: PlainRecord): boolean => wanted.some((one) => isSamePlain(one, record));
@@ -65,11 +68,14 @@ export function planChanges({ wanted, ours, seen, ttlSeconds }: PlanInput): Plan
   };
 }
 
-/** RFC 2181 §5.2: records of one name and type share their ttl, and ours must not change that of others. */
+/**
+ * Returns the ttl of the others' records of this name and type: they share it (RFC 2181 §5.2), and ours must not change
+ * it.
+ */
 const ttlBeside = (record: PlainRecord, others: readonly ZoneRecord[]): number | undefined =>
   others.find((other) => sameNames(other.name, record.name) && other.type === record.type)?.ttl;
 
-/** One that goes and one that comes at the same name and type are one replacement. */
+/** Presents a deletion and a creation at the same name and type as one replacement. */
 function changesOf(deletes: readonly ZoneRecord[], creates: readonly NewRecord[]): Change[] {
   const left = [...deletes];
   const made = creates.map((record): Change => {
@@ -94,7 +100,7 @@ type Compatibility =
   | { kind: 'served' }
   | { kind: 'in_the_way'; say: string };
 
-/** Whether a record can be added beside those of others, which stay as they are. */
+/** Decides whether a record can be added to those of others, which stay as they are. */
 function judgeOthers(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibility {
   const here = others.filter((other) => sameNames(other.name, wanted.name));
   const alias = here.find((other) => other.type === 'CNAME');
