@@ -110,7 +110,7 @@ async function count({ db, clock }: Store): Promise<Counted> {
 }
 
 /**
- * States in which deliveries have a time of their next attempt; held, suspended, running and doubtful ones have none.
+ * States in which deliveries have a time of their next attempt; held, suspended, in-flight and in-doubt ones have none.
  */
 const IS_TRIED: ReadonlySet<QueueState> = new Set(['waiting', 'retrying', 'scheduled', 'awaits_domain']);
 

@@ -22,15 +22,17 @@ type Concluded =
   | 'email.suppressed'
   | 'email.delivery_delayed';
 
-/** What follows from outcomes: of the deliveries of a connection, or of a report (`concludeReport` of `settle-report.ts`). */
+/**
+ * Consequences of outcomes: of the deliveries of a connection, or of a report (`concludeReport` of `settle-report.ts`).
+ */
 export interface Conclusion {
   events: Happening<Concluded>[];
   suppress: { email: string; origin: 'bounce' | 'complaint' }[];
   /** Lines of the mail log, written after the commit. */
   logLines: ((log: MailLog) => void)[];
   /**
-   * Recipients that are tried again at `dueAt`, or as soon as the domain is verified; `attempt` is how many attempts count as
-   * made. `isFailing`: the destination as a whole failed.
+   * Recipients that are tried again at `dueAt`, or as soon as the domain is verified; `attempt` is the number of
+   * attempts that count as made. `isFailing`: the destination as a whole failed.
    */
   retry:
     | { recipients: string[]; dueAt: number; attempt: number; awaitsDomain: boolean; isFailing: boolean }
@@ -96,8 +98,9 @@ export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outc
 }
 
 /**
- * Recipients with the same kind of outcome share an event; bounces, suppressions and failures only with the same reason. All
- * deferrals are one group, whose first decides: the row has one next attempt.
+ * Returns the key of the event that an outcome shares with others: recipients with the same kind of outcome share one;
+ * bounces, suppressions and failures only with the same reason. All deferrals are one group, whose first decides: the
+ * row has one next attempt.
  */
 function groupOf(outcome: Outcome): string {
   switch (outcome.kind) {
@@ -211,7 +214,7 @@ function deferred(
     });
 }
 
-/** Whether a delivery was put off before anything was attempted. */
+/** Reports whether a delivery was put off before anything was attempted. */
 export const isUntried = (outcome: Outcome): boolean =>
   outcome.kind === 'deferred' && (outcome.reason === 'stopping' || outcome.reason === 'relay_pace');
 
@@ -223,13 +226,13 @@ const OUR_FAULTS: ReadonlySet<string> = new Set<OurFault>([
   'relay_misconfigured',
 ]);
 
-/** Whether mail waits for something on our side, so that giving up is no bounce. */
+/** Reports whether mail waits for something on our side, so that giving up is no bounce. */
 const isOurFault = (outcome: Of<'deferred'>): outcome is Of<'deferred'> & { reason: OurFault } =>
   OUR_FAULTS.has(outcome.reason);
 
 /**
- * Reasons that concern the way to the destination and not the message. A reply of 421 (service not available) is one of
- * them.
+ * Reasons that concern the route to the destination and not the message. A reply of 421 (service not available) is one
+ * of them.
  */
 const OF_THE_DESTINATION = new Set<string>([
   'destination_down',
@@ -293,13 +296,16 @@ function bounced(world: World, row: DeliveryRow, done: Conclusion, group: Of<'bo
   done.suppress.push(...group.filter(isCondemned).map(({ address: email }) => ({ email, origin: 'bounce' as const })));
 }
 
-/** Whether a refusal of a type that suppresses does so. One reply to several recipients is about the message or its sender. */
+/**
+ * Reports whether a refusal of a type that suppresses does so. One reply to several recipients is about the message or
+ * its sender.
+ */
 function isCondemned(outcome: Of<'bounced'>, _index: number, group: Of<'bounced'>[]): boolean {
   if (outcome.reason !== 'refused') return true;
   return !group.some((other) => other !== outcome && other.reply === outcome.reply);
 }
 
-/** Classifies a bounce: by the reply of the mail server, or by our own reason where we refused it ourselves. */
+/** Classifies a bounce: by the reply of the mail server, or by our own reason if we refused it ourselves. */
 function bounceFor(outcome: Of<'bounced'>): Bounce {
   switch (outcome.reason) {
     case 'no_such_domain':

@@ -47,9 +47,9 @@ export interface ReturnedReport {
 type Reported = Exclude<ReturnedReport['report'], { kind: 'complaint' }>;
 
 /**
- * Settles a report that comes after the connection has ended, possibly days later: events, states, suppressions and doubts in
- * one transaction. It counts only for recipients at the destination of its return path, and an event that is recorded already
- * is not recorded again. Answers whether it queued delivery notices to the sender.
+ * Settles a report that arrives after the connection has ended, possibly days later: events, states, suppressions and
+ * doubts in one transaction. It counts only for recipients at the destination of its return path, and an event that is
+ * recorded already is not recorded again. Returns whether it queued delivery notices to the sender.
  */
 export async function settleReport(world: World, { emailId, prefix, report }: ReturnedReport): Promise<boolean> {
   const settled = await world.db.tx(async (tx) => {
@@ -141,7 +141,10 @@ function complained(
   return [{ kind: 'complained', to, status: undefined, diagnostic: '', maySuppress: recipients.length === 1 }];
 }
 
-/** Where entries of a report are about one recipient, such as the members of an alias, those that name our address come first. */
+/**
+ * Turns a report into outcomes. If several entries are about one recipient, such as the members of an alias, those that
+ * name our address come first.
+ */
 function outcomesOf(
   recipients: readonly string[],
   report: Reported,
@@ -159,7 +162,10 @@ function outcomesOf(
     return [{ kind, to, status, diagnostic, maySuppress: recipients.length === 1 && isOwn(reported) }];
   });
 
-  /** A delay that is reported late is no news about a recipient whose mail has ended since. */
+  /**
+   * Reports whether an outcome is new. A delay that is reported late is no news about a recipient whose mail has ended
+   * since.
+   */
   function isNew(address: string, kind: ReportedKind): boolean {
     if (recorded.has(`${kind} ${address}`) || wasRecorded(known, TYPES[kind], address)) return false;
     return kind === 'bounced' || !wasRecorded(known, 'email.bounced', address);
@@ -167,15 +173,19 @@ function outcomesOf(
 }
 
 /**
- * Whether a report is about the address that we sent to. A failure at another address, behind an alias, must not suppress
- * ours: each member of the alias has seen our return path, and could have the alias suppressed for all members.
+ * Reports whether a report is about the address that we sent to. A failure at another address, reached through an
+ * alias, must not suppress ours: each member of the alias has seen our return path, and could have the alias suppressed
+ * for all members.
  */
 function isAboutOurAddress(recipients: readonly string[], { addresses }: ReportedRecipient): boolean {
   const final = addresses.at(-1);
   return final === undefined || recipients.some((address) => normalizeAddress(address) === normalizeAddress(final));
 }
 
-/** What a reported action means. `relayed` repeats the 250 of the next server, and ends the doubt where the 250 was lost. */
+/**
+ * The meaning of a reported action. `relayed` repeats the 250 of the next server, and ends the doubt if the 250 was
+ * lost.
+ */
 const KINDS = {
   delivered: 'delivered',
   relayed: 'delivered',
@@ -191,20 +201,20 @@ const TYPES = {
   bounced: 'email.bounced',
 } as const;
 
-/** What a report says of recipients, hours or days after the connection to their mail server was over. */
+/** A reported outcome of recipients, hours or days after the connection to their mail server was over. */
 interface ReportedOutcome {
   kind: 'delivered' | 'delayed' | 'bounced' | 'complained';
   to: string[];
   status: string | undefined;
   diagnostic: string;
   /**
-   * Whether it may suppress the address: where the return path was made for one recipient. Of several, each has seen it, and
-   * could forge a report that has another one suppressed.
+   * True if it may suppress the address: only if the return path was made for one recipient. Several recipients have
+   * all seen it, and each could forge a report that has another one suppressed.
    */
   maySuppress: boolean;
 }
 
-/** Turns what a report says into events, suppressions and lines of the mail log. */
+/** Turns the contents of a report into events, suppressions and lines of the mail log. */
 function concludeReport(world: World, email: EmailRow, outcomes: readonly ReportedOutcome[]): Conclusion {
   const done = nothingFollows();
   for (const { kind, to, status, diagnostic: said, maySuppress } of outcomes) {

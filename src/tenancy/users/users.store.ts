@@ -39,7 +39,7 @@ export const lockUser = (tx: Executor, id: string): Promise<UserRow | undefined>
 export const setPassword = (tx: Executor, id: string, passwordHash: string): Promise<number> =>
   tx.run('update users set password_hash = ? where id = ?', [passwordHash, id]);
 
-/** What was verified before stays as it is. */
+/** Notes that the address was verified; an earlier time stays. */
 export const noteVerified = (tx: Executor, id: string, at: number): Promise<number> =>
   tx.run('update users set email_verified_at = ? where id = ? and email_verified_at is null', [at, id]);
 

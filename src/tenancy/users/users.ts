@@ -20,7 +20,7 @@ interface NewUser {
   email: string;
   name?: string | null | undefined;
   password: string;
-  /** Whether it is known that the address is theirs. */
+  /** True if the address is known to belong to the person. */
   isVerified: boolean;
 }
 
@@ -96,19 +96,20 @@ export function mustNotBeDisabled({ disabled_at: at }: Pick<UserRow, 'disabled_a
   throw refuse('invalid_permission', { say: 'This account is disabled; ask whoever runs this service.' });
 }
 
-/** A person as they are now, and how many open invitations of theirs were withdrawn. */
+/** A disabled person, and the number of open invitations of theirs that were withdrawn. */
 export type DisabledUser = UserRow & { invitations_withdrawn: number };
 
 /**
- * The person signs in nowhere from now on, and every session ends, whatever apps may do for them, and the invitations that they
- * sent: those may be to addresses of their own. A new password withdraws none, for the person stays who invited.
+ * Prevents a person from signing in, and ends every session, the grants of apps for them, and the invitations that they
+ * sent, which may be to addresses of their own. A new password withdraws no invitations, because the person who invited
+ * remains.
  */
 export const disableUser = (store: Store, email: string): Promise<DisabledUser> =>
   setState(store, email, store.clock.now());
 
 export const enableUser = (store: Store, email: string): Promise<UserRow> => setState(store, email, null);
 
-/** Ends whatever apps may do for a person whom an operator disables. */
+/** Ends the grants of apps for a person whom an operator disables. */
 export const revokeGrants = defineHook<(tx: Executor, userId: string, at: number) => Promise<unknown>>('revokeGrants');
 
 async function setState({ db }: Store, email: string, at: number | null): Promise<DisabledUser> {
@@ -121,7 +122,8 @@ async function setState({ db }: Store, email: string, at: number | null): Promis
       throw refuse('resource_locked', { say: `${user.email} is ${state} already.` });
     }
     await setDisabled(tx, id, at);
-    // Also when enabled: one that was begun at the very moment of the disabling must not come to life.
+    // Sessions end when the person is enabled, too: one that began at the very moment of the disabling must not become
+    // valid.
     await endSessionsOf(tx, id);
     const withdrawn = await withdrawAllInvitationsOf(tx, id);
     if (at !== null) await revokeGrants.call(tx, id, at);
