@@ -83,7 +83,9 @@ export const checksItsOwnBody: ReadonlySet<string> = new Set(['sendBatch']);
 
 interface SendingCtx {
   services: { accept: Accept };
-  /** Holds a body against an operation's contract and throws the refusal, for the operations that check their own. */
+  /**
+   * Validates a body against an operation's contract and throws the refusal, for the operations that check their own.
+   */
   checkBody(id: 'sendEmail' | 'sendBatch', body: unknown): void;
 }
 
@@ -171,7 +173,7 @@ export const inboundRules = {
   deleteInboundRule: (ctx, { path }) => deleteInboundRule(ctx, path.inbound_rule_id),
 } satisfies OperationTable<World>;
 
-/** Sources that one page holds at most; a message comes whole whatever its size. */
+/** Limit of the sources on one page; the first message is included whatever its size. */
 const PAGE_BYTES = 25 * 1024 * 1024;
 
 const WAIT_MS_MAX = 60_000;

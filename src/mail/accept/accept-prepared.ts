@@ -55,7 +55,7 @@ interface BesideOptions {
   beside(tx: Executor, email: AcceptedRows['email']): Promise<unknown>;
 }
 
-/** The same for one transactional mail, in a transaction of its own with what else its sender writes. */
+/** Accepts one transactional mail, in a transaction of its own with the other rows that its sender writes. */
 export type AcceptBeside = (ctx: Ctx, prepared: Prepared, options: BesideOptions) => Promise<SentEmail>;
 
 /** Thrown by `beside` if another request was first. */
@@ -195,7 +195,7 @@ interface Acceptance extends Counted {
   bodies: readonly SharedBodyRow[];
   idempotency: Idempotency | undefined;
   answer: unknown;
-  /** The app that asks for it, where what it may send is counted. */
+  /** The app that makes the request, if its sends are counted. */
   grant?: CountedGrant | undefined;
 }
 

@@ -42,7 +42,7 @@ export interface AcceptedAs {
   broadcastId?: string;
   /** The run of an automation that sends it, to its contact alone. */
   run?: { contact_id: string; depth: number; automation_id: string };
-  /** It holds a token of a person, which is no business of the team whose domain it is sent from. */
+  /** It contains a token of a person, which the team whose domain it is sent from may not see. */
   isAccountMail?: boolean;
 }
 
@@ -56,7 +56,7 @@ export function rowsOfAll(
   return prepared.map((one) => rowsOf(world, ctx, one, { as, place }));
 }
 
-/** The same, with turns for other requests in between. */
+/** Builds the rows like `rowsOfAll`, with turns for other requests in between. */
 export async function rowsInSlices(
   world: World,
   ctx: Ctx,
@@ -136,8 +136,8 @@ function rowsOf(
 }
 
 /**
- * The Message-ID in angle brackets: clients write it in other forms too, and a forwarded message may have none. The
- * message itself stays unchanged.
+ * Returns the Message-ID in angle brackets: clients write it in other forms too, and a forwarded message may have none.
+ * The message itself stays unchanged.
  */
 function bracketed(messageId: string): string {
   const found = /<[^<>\s]+>/.exec(messageId)?.[0] ?? `<${messageId.replaceAll(/[<>\s]+/g, '')}>`;
@@ -191,7 +191,7 @@ const rowsSentAlong = (world: World, emailId: string, { attachments }: Prepared[
     size: sizeOfFile(attachment),
   }));
 
-/** Attachment rows of files that stay within a client's message, to be read out of it. */
+/** Attachment rows of files that stay within a client's message, from which they are read. */
 const rowsInMessage = (world: World, emailId: string, files: readonly SubmittedFile[]): AttachmentRow[] =>
   files.map((file, position) => ({
     id: world.ids.prefixed('att_'),

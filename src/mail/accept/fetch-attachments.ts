@@ -32,8 +32,8 @@ export async function fetchAttachments(
 }
 
 /**
- * The same, but returns the refusal of each email, if any; the others have all their files. Throws when the caller has
- * gone, as the files are no longer needed.
+ * Fetches the files of several emails, and returns the refusal of each email, if any; the others have all their files.
+ * Throws when the caller has gone, as the files are no longer needed.
  */
 export async function fetchAttachmentsOfEach(
   world: World,

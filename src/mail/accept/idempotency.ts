@@ -10,7 +10,7 @@ export interface Idempotency {
   requestHash: string;
 }
 
-/** No client can send it within a header, so that no key of a team is one of an app, nor one of ours. */
+/** No client can send this character within a header, so no key of a team equals one of an app, nor one of ours. */
 const APP_KEYS = '\u0002';
 
 /**
@@ -31,7 +31,7 @@ export function idempotencyOf(
 
 const KEPT_MS = 24 * 3_600_000;
 
-/** Two requests are the same if they have the same content, in whatever order of fields. */
+/** Hashes a request. Two requests are the same if they have the same content, in whatever order of fields. */
 export function hashRequest(operation: string, body: unknown): string {
   return createHash('sha256').update(operation).update('\n').update(canonicalJson(body)).digest('hex');
 }

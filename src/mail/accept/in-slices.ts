@@ -4,8 +4,8 @@ import { createFairQueue } from '../../platform/limits/index.ts';
 /** Divides the turns of the event loop among tenants that have much to do in this thread. */
 interface LoopTurns {
   /**
-   * Runs a piece of work, `amount` of it, in a turn that has time for it, round robin by tenant. A piece that goes on with what
-   * its tenant has begun comes before its other pieces.
+   * Runs a piece of work, `amount` of it, in a turn that has time for it, round robin by tenant. A piece that continues
+   * what its tenant has begun comes before its other pieces.
    */
   run<T>(piece: { tenant: string; amount: number; goesOn: boolean }, work: () => Promise<T> | T): Promise<T>;
 }
@@ -82,9 +82,9 @@ const SLICE = 25;
 const EMAILS_A_TURN = 100;
 
 /**
- * Works on many emails without keeping other requests waiting: in one turn of the event loop a few slices are done, whatever
- * was asked for, and teams take turns. A request that has begun goes on before its team's next one. One email is a slice of
- * its own and never waits.
+ * Works on many emails without keeping other requests waiting: in one turn of the event loop a few slices are done,
+ * however large the request is, and teams take turns. A request that has begun continues before its team's next one.
+ * One email is a slice of its own and never waits.
  */
 export function createInSlices(): InSlices {
   const turns = createLoopTurns(EMAILS_A_TURN);

@@ -20,7 +20,7 @@ import { mustBeWithinRecipients, mustBeAllowedBySandbox } from './sending-limits
 
 /** A send that its team may make, before any of it is written. */
 export interface Prepared {
-  /** Given where the message itself names it, as in links to leave. */
+  /** Given if the message itself contains it, as in unsubscribe links. */
   id?: string;
   draft: EmailDraft;
   domain: DomainRow;

@@ -25,8 +25,8 @@ const KEY_HEADERS: ReadonlySet<string> = new Set(['rasket-idempotency-key', 'res
 const KEY_CHARS_MAX = 256;
 
 /**
- * Headers that do not count towards the request: libraries and servers write them anew at each try, or they describe
- * the encoding of parts whose contents count.
+ * Headers that do not count towards the request: libraries and servers write them anew at each attempt, or they
+ * describe the encoding of parts whose contents count.
  */
 const WRITTEN_ANEW: ReadonlySet<string> = new Set(['date', 'message-id', 'received', 'mime-version', 'dkim-signature']);
 const ANEW_FAMILIES = ['content-', 'arc-'];
@@ -42,9 +42,9 @@ interface Said {
 }
 
 /**
- * Reads the idempotency key. A client with more recipients than one transaction takes rightly sends the same message
- * with the same key to the next ones, so the recipients are part of the key. Requests are the same if content, files,
- * tags, requested notices and headers are, as with POST /emails.
+ * Reads the idempotency key. A client with more recipients than one transaction accepts correctly sends the same
+ * message with the same key to the next ones, so the recipients are part of the key. Requests are the same if content,
+ * files, tags, requested notices and headers are, as with POST /emails.
  */
 async function readIdempotency(
   { fields, kept, draft, asked }: Said,
@@ -85,7 +85,7 @@ interface Submission {
 
 export interface SubmissionEnvelope {
   recipients: readonly Mailbox[];
-  /** The protocol by which it came, as RFC 3848 names it. */
+  /** The protocol by which it arrived, as RFC 3848 names it. */
   protocol: string;
   /** Options that the client gave in addition to the recipients (DSN, REQUIRETLS). */
   asked?: Asked | undefined;
@@ -130,7 +130,9 @@ const SUBJECT_BYTES_MAX = 998;
 const MESSAGE_ID_MAX = 998;
 const HEADERS_SHOWN_MAX = 100;
 
-/** Reads a message that a client composed as a send; refuses what different readers would understand differently. */
+/**
+ * Reads a message that a client composed as a send; refuses content that different readers would interpret differently.
+ */
 export async function readSubmitted(
   spooled: Spooled,
   { recipients, protocol, asked }: SubmissionEnvelope,
@@ -248,7 +250,7 @@ function readVisible(
   return { to, cc, bcc: [...left.values()].map(({ address }) => address), replyTo };
 }
 
-/** The headers that the team sees in its events, as of a send; those that name a sender are never left out. */
+/** Lists the headers that the team sees in its events, as for a send; those that name a sender are never left out. */
 function shownHeaders(fields: readonly RawField[]): [string, string][] {
   const all = fields.map(({ lower, name, value }) => ({ lower, name, value: value.replaceAll('\r\n', '').trim() }));
   const senders = all.filter(({ lower }) => SENDERS.has(lower));

@@ -18,7 +18,7 @@ export const countGrantSends =
     'countGrantSends',
   );
 
-/** An app that may only send so much a day. */
+/** An app with a daily limit of sends. */
 export interface CountedGrant {
   id: string;
   max: number;

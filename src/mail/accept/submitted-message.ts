@@ -18,7 +18,7 @@ import {
 } from '../../protocol/mime-read/index.ts';
 import { BodyHasher } from '../../protocol/dkim/index.ts';
 
-/** A file within a message that a client composed, and where in the message it can be read from. */
+/** A file within a message that a client composed, with its position in the message. */
 export interface SubmittedFile {
   filename: string;
   contentType: string;
@@ -65,7 +65,7 @@ async function sizeOf(spooled: Spooled, part: FilePart): Promise<number> {
   return size;
 }
 
-/** Identifies the file by name, type and content, whatever boundaries and line lengths a library wrote around it this time. */
+/** Identifies the file by name, type and content, whatever boundaries and line lengths a library chose this time. */
 export async function identify(spooled: Spooled, file: SubmittedFile): Promise<readonly string[]> {
   const hash = createHash('sha256');
   for await (const piece of decoded(spooled, file)) hash.update(piece);
@@ -83,7 +83,7 @@ async function* decoded(
   yield decoder.end();
 }
 
-/** A message that a client composed, unchanged: read through once, and kept in memory only where it is small. */
+/** A message that a client composed, unchanged: read through once, and kept in memory only if it is small. */
 export interface Spooled {
   /** The headers without the empty line. */
   head: Buffer;
@@ -119,7 +119,7 @@ export async function spoolMessage(world: World, content: AsyncIterable<Buffer>)
   try {
     for await (const piece of content) {
       check.update(piece);
-      // After a fault the rest is read, but not looked at.
+      // After a fault the remaining content is read, but not checked.
       if (check.fault === undefined && scanner.fault === undefined) {
         scanner.update(piece);
         const own = bodyIn(piece, offset, scanner.bodyStart);
@@ -206,7 +206,7 @@ function createBodySpool(world: World): BodySpool {
   };
 }
 
-/** A message that a client composed, ready to be sent except for what its acceptance adds. */
+/** A message that a client composed, complete except for the fields that its acceptance adds. */
 export interface SubmittedMessage {
   spooled: Spooled;
   /** The headers that are kept, unchanged. */
@@ -215,7 +215,7 @@ export interface SubmittedMessage {
   messageId: string | null;
   hasDate: boolean;
   needsSmtpUtf8: boolean;
-  /** The protocol by which it came, as RFC 3848 names it; undefined where the head names the hop already. */
+  /** The protocol by which it arrived, as RFC 3848 names it; undefined if the head names the hop already. */
   protocol?: string;
   files: SubmittedFile[];
   /** Options that the client gave in the envelope in addition to the recipients (DSN, REQUIRETLS). */

@@ -18,7 +18,7 @@ interface LinkTarget {
 
 const VALID_SECONDS = 15 * 60;
 
-/** A fresh link; nothing of it is stored, so that what signs it also decides whether it is good. */
+/** Makes a link. Nothing of it is stored: the signature alone decides whether it is valid. */
 function makeDownloadLink(
   store: Store,
   attachment: { id: string; email_id: string },
@@ -37,7 +37,9 @@ function isGoodLink(store: Store, target: LinkTarget, token: string): boolean {
   return isOurs && store.clock.now() < target.expires * 1000;
 }
 
-/** Neither an id nor a number holds a line break, so that no two targets are signed as one text. */
+/**
+ * Signs a target. Neither an id nor a number contains a line break, so that no two targets have the same signed text.
+ */
 function tokenOf({ secrets }: Store, { emailId, attachmentId, expires }: LinkTarget): string {
   const text = [emailId, attachmentId, expires].join('\n');
   return secrets.mac('attachment link', Buffer.from(text)).toString('base64url');

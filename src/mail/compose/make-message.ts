@@ -41,7 +41,10 @@ export type MakeMessage = (row: EmailRow, domain: SigningDomain, signal: AbortSi
 
 const MIB = 1024 * 1024;
 
-/** Memory for messages that are kept as they were made: ordinary mail under way, and attachments as far as it goes. */
+/**
+ * Memory for messages that are kept as they were made: ordinary mail under way, and attachments as far as there is
+ * room.
+ */
 const KEPT_BYTES_TOTAL = 96 * MIB;
 /** The largest message that is kept, of about 200 KB of content: reading and encoding a smaller one again costs more. */
 const KEPT_BYTES_MAX = MIB / 2;
@@ -51,9 +54,10 @@ const WORKING_BYTES_TOTAL = 96 * MIB;
 const HASHING_MAX = 4;
 
 /**
- * An ordinary message is made once and kept, in memory that large ones never take. A large one is hashed and signed
- * once, and made again, block by block, by each connection that sends it: nothing large is in memory for a receiver
- * that has not asked for it. When a team's share is used up, its mail is made in the second way, or waits for its own.
+ * Creates the maker of messages. An ordinary message is made once and kept, in memory that large ones never take. A
+ * large one is hashed and signed once, and made again, block by block, by each connection that sends it: nothing large
+ * is in memory for a receiver that has not asked for it. When a team's share is used up, its mail is made in the second
+ * way, or waits for its own.
  */
 export function createMakeMessage(world: World): MakeMessage {
   const kept = createFairShare(KEPT_BYTES_TOTAL);
@@ -133,7 +137,7 @@ const TEXT_FACTOR = 5;
 /** Tracked links are longer. */
 const TRACKED_FACTOR = 2;
 
-/** The memory of a message when all of it is made at once, and when its attachments are streamed. */
+/** Estimates the memory of a message if all of it is made at once, and if its attachments are streamed. */
 function weigh({ row, domain, attachments }: Sources, body?: StoredBody): { whole: number; streamed: number } {
   const files = attachments.reduce((sum, attachment) => sum + attachment.size, 0);
   const html = (body?.htmlBytes ?? 0) * (domain.tracking ? TRACKED_FACTOR : 1);
@@ -171,7 +175,7 @@ interface Limits {
   signal: AbortSignal;
 }
 
-/** Hashes and signs the message now, block by block; each reading makes it anew, to the same bytes. */
+/** Hashes and signs the message now, block by block; each reading makes the same bytes again. */
 async function streamedMessage(world: World, sources: Sources, limits: Limits): Promise<OutboundMessage> {
   const layOut = await layouts(world, sources);
   const { head, bodyHash, bodySize, needsSmtpUtf8 } = await sign(await layOut(), sources, limits.signal);

@@ -88,12 +88,12 @@ export const setupsOfName = (db: Executor, name: string): Promise<SetupRow[]> =>
 export async function lockSetups(tx: Executor, domainIds: readonly string[]): Promise<Map<string, SetupRow>> {
   const among = uuidsIn(tx.dialect, 'domain_id', domainIds);
   const lock = tx.dialect === 'pg' ? 'for update' : '';
-  // Always in the same order, so that no two wait for each other.
+  // Always in the same order, to avoid deadlocks.
   const sql = `select * from dns_setups where ${among.sql} order by domain_id ${lock}`;
   return new Map((await tx.all<SetupRow>(sql, [among.value])).map((row) => [row.domain_id, row]));
 }
 
-/** One batch of all setups that may be looked at now, by domain. */
+/** Reads one batch of the setups that may be checked now, by domain. */
 export const setupsAfter = (db: Executor, domainId: string | undefined, now: number, limit: number) =>
   db.all<SetupRow>(
     `select * from dns_setups where ${domainId === undefined ? '' : 'domain_id > ? and'} coalesce(retry_at, 0) <= ?
@@ -101,7 +101,7 @@ export const setupsAfter = (db: Executor, domainId: string | undefined, now: num
     [...(domainId === undefined ? [] : [domainId]), now, limit],
   );
 
-/** A setup that is not finished yet; one that is there already is locked to the end of the transaction and stays. */
+/** Inserts a setup that is not finished yet; an existing one is locked to the end of the transaction and stays. */
 export async function beginSetup(tx: Executor, row: SetupRow): Promise<void> {
   const values = SETUP.map((column) => row[column]);
   const keep = 'on conflict (domain_id) do update set domain_id = excluded.domain_id';

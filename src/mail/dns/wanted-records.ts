@@ -15,7 +15,7 @@ const KEYS: Record<string, string> = {
   retiring: ', retiring: signs nothing new, and mail under way still needs it',
 };
 
-/** The records to publish as lines of a zone file, each with a comment that says what it is for. */
+/** Returns the records to publish as lines of a zone file, each with a comment that explains its purpose. */
 export async function readZone(ctx: Ctx, id: string): Promise<string> {
   const { db } = ctx.store;
   const domain = await findDomain(db, ctx.teamId, id);
@@ -30,7 +30,7 @@ export async function readZone(ctx: Ctx, id: string): Promise<string> {
 
 export interface Inheritance {
   rows: PublishedRow[];
-  /** The domains that were set up before and want nothing any more. */
+  /** Domains that were set up before and need no records any more. */
   domainIds: string[];
 }
 

@@ -19,8 +19,8 @@ const WAITING_MS = 7 * 24 * HOUR_MS;
 
 interface BlockOptions {
   /**
-   * Leaves out the one part that costs something: for the check inside the transaction of what was checked a moment ago.
-   * What may have happened since then is checked in full.
+   * Leaves out the one expensive check: for the repetition, inside the transaction, of checks made a moment ago.
+   * Everything that may have happened since then is checked in full.
    */
   isRecheck?: boolean;
 }

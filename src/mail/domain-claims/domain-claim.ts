@@ -63,14 +63,14 @@ function asOfNow(claim: ClaimRow, domain: DomainRow, now: number): ClaimRow {
 }
 
 const DAY_MS = 24 * 3_600_000;
-/** 128 random bits: no text that stands in DNS already proves a claim that is made later. */
+/** 128 random bits: no text already in DNS can prove a claim that is made later. */
 const PROOF_BYTES = 16;
 
 /** Returns the open claim of the team unchanged, or makes one. The team's own copy of the domain is kept. */
 export async function claimDomain(ctx: Ctx, input: ClaimDomainRequest): Promise<{ claim: Claim; isNew: boolean }> {
   const { store, teamId } = ctx;
   const name = readDomainName(input.name);
-  // Asked twice: now, because making a key takes long, and in the transaction, because others ask at the same time.
+  // Checked twice: now, because making a key takes long, and in the transaction, because of concurrent requests.
   const { own, open } = await standingOf(store, store.db, teamId, name);
   if (open) return open;
   const made = own ? undefined : await composeFor(store, teamId, name, input);
@@ -130,7 +130,7 @@ async function standingOf(store: Store, db: Executor, teamId: string, name: stri
   });
 }
 
-/** A domain that the team had registered before is claimed as it is. */
+/** Refuses other settings for a domain that the team had registered before: it is claimed as it is. */
 function mustBeSettingsOf(own: DomainRow, input: ClaimDomainRequest): void {
   const { region, custom_return_path: label } = input;
   const errors = [
@@ -173,7 +173,7 @@ async function openClaim(store: Store, tx: Executor, domain: DomainRow): Promise
   return claim;
 }
 
-/** The latest claim of one of the team's domains; reading makes no look-up and changes nothing. */
+/** Returns the latest claim of one of the team's domains; makes no look-up and changes nothing. */
 export async function getClaim(ctx: Ctx, domainId: string): Promise<Claim> {
   const { claim, domain } = await findClaim(ctx, domainId);
   return presentClaim(claim, domain);
@@ -187,7 +187,7 @@ export async function findClaim(ctx: Ctx, domainId: string): Promise<{ claim: Cl
   return { claim: asOfNow(claim, domain, store.clock.now()), domain };
 }
 
-/** The record that an open claim of this domain asks to be published. */
+/** Returns the record that an open claim of this domain asks to be published. */
 export async function openProof(
   store: Store,
   { id, team_id: teamId }: { id: string; team_id: string },

@@ -59,7 +59,7 @@ export const latestClaim = (db: Executor, teamId: string, domainId: string): Pro
     teamId,
   ]);
 
-/** Every open claim of a name, locked to the end of the transaction and always in the same order. */
+/** Lists every open claim of a name, locked to the end of the transaction and always in the same order. */
 export function lockClaimsOf(tx: Executor, name: string): Promise<ClaimRow[]> {
   const lock = tx.dialect === 'pg' ? 'for update' : '';
   return tx.all<ClaimRow>(`select * from domain_claims where name = ? and status = 'pending' order by id ${lock}`, [
@@ -77,7 +77,7 @@ export const saveClaimCheck = (db: Executor, id: string, check: ClaimCheck): Pro
     [check.record_status, check.diagnosis, check.blocked_reason, check.checked_at, id],
   );
 
-/** It was this claim's turn, and nothing came of it. */
+/** Notes a check of this claim that had no result. */
 export const noteTried = (db: Executor, id: string, now: number): Promise<number> =>
   db.run('update domain_claims set checked_at = ? where id = ?', [now, id]);
 
@@ -101,7 +101,7 @@ export const supersedeOthers = (tx: Executor, name: string, id: string, why: str
     [why, now, name, id],
   );
 
-/** Open claims with something to look up, those not looked at for longest first. */
+/** Lists open claims that need a look-up, least recently checked first. */
 export const claimsToCheck = (db: Executor, checkedBefore: number, limit: number): Promise<ClaimRow[]> =>
   db.all<ClaimRow>(
     `select * from domain_claims where status = 'pending' and checked_at < ? order by checked_at, id limit ?`,

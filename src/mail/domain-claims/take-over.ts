@@ -26,8 +26,9 @@ interface Prepared {
 }
 
 /**
- * For a claim whose proof has just been seen: the domain changes hands in one transaction, or the claim says why not. Of
- * several claims of one name that arrive here together the database lets one through; the others find it done.
+ * Completes a claim whose proof has just been seen: the domain changes hands in one transaction, or the claim states
+ * the reason why not. Of several claims of one name that get here together the database lets one through; the others
+ * find it done.
  */
 export async function takeOver(store: Store, claim: ClaimRow): Promise<'completed' | 'open'> {
   for (let left = TRIES; left > 0; left--) {
@@ -38,7 +39,7 @@ export async function takeOver(store: Store, claim: ClaimRow): Promise<'complete
   return 'open';
 }
 
-/** Somebody else has verified the name in the same moment, and it must be asked once more whether it can be taken. */
+/** Another team verified the name at the same moment, so the claim has to be checked once more. */
 function againIfTaken(error: unknown): 'again' {
   if (!isUniqueViolation(error)) throw error;
   return 'again';

@@ -24,7 +24,7 @@ import { mustFitDns, type DomainPatch } from './register-domain.ts';
 import { presentDomainEvent } from './present.ts';
 import { stateAfter } from './save-checks.ts';
 
-/** Mail that went out with the old host is read for weeks; after three months hardly anybody opens it again. */
+/** Mail with the old host is read for weeks; after three months hardly anybody opens it again. */
 const FORMER_MS = 90 * 24 * 3_600_000;
 /** A team that changes it more often than that is not waiting for readers. */
 const FORMER_MAX = 20;
@@ -98,7 +98,7 @@ export async function changeDomain(
   await store.db.tx(async (tx) => {
     const locked = await lockDomain(tx, teamId, id);
     if (!locked) throw notFound('Domain');
-    // Somebody else may have changed it meanwhile.
+    // Another request may have changed it meanwhile.
     mustBePossible({ ...locked, ...change }, change);
     const former = formerSubdomainsAfter(locked, change.tracking_subdomain, store.clock.now());
     await saveSettings(

@@ -164,7 +164,7 @@ export interface TurnedKeys {
 
 /**
  * Takes a rotation one step further: once the incoming RSA key is seen in DNS the incoming keys sign, and the old ones
- * stay published until what they signed has arrived.
+ * stay published until the mail that they signed has arrived.
  */
 export function turnKeys(
   keys: readonly DkimKeyRow[],

@@ -23,7 +23,7 @@ export const SEALED_DKIM_KEYS: SealedColumn = {
   purpose: SEALED_FOR,
 };
 
-/** 1024 for DNS hosts that cannot hold the record of 2048; RFC 8301 §3.2 takes either. */
+/** 1024 for DNS hosts that cannot store the record of 2048; RFC 8301 §3.2 permits both. */
 export type RsaBits = 1024 | 2048;
 
 /**
@@ -173,7 +173,7 @@ function trackingRecords(config: Config, domain: DomainRow): WantedRecord[] {
   ];
 }
 
-/** RFC 1034 §3.6.2: where a CNAME stands no other record can, and the return path has two. */
+/** RFC 1034 §3.6.2: a CNAME excludes other records at its name, and the return path has two. */
 export function returnPathClash(domain: DomainRow): Refusal | undefined {
   const { tracking_subdomain: label, custom_return_path: returnPath, open_tracking, click_tracking } = domain;
   if (label !== returnPath || (!open_tracking && !click_tracking)) return undefined;

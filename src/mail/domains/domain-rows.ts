@@ -29,7 +29,7 @@ export interface DomainRow {
   tls_verify: number;
   /** The team's switch, regardless of the state of its DNS. */
   sending: 'enabled' | 'disabled';
-  /** "unsupported" until the team has said once what it wants. */
+  /** "unsupported" until the team has chosen for the first time. */
   receiving: 'unsupported' | 'enabled' | 'disabled';
   created_at: number;
   asked_at: number | null;
@@ -65,7 +65,7 @@ export interface RecordRow {
   value: string;
   priority: number | null;
   status: RecordStatus;
-  /** 1 where something the team has switched on does not work without it. */
+  /** 1 if a feature that the team has switched on does not work without it. */
   required: number;
   /** DKIM records only. */
   key_status: KeyStatus | null;

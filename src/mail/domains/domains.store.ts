@@ -74,7 +74,7 @@ async function insertRecords(tx: Executor, records: readonly RecordRow[]): Promi
   );
 }
 
-/** Every record that is looked up, optional ones included. */
+/** Lists every record that is looked up, optional ones included. */
 export const recordsToCheck = (db: Executor, domainId: string): Promise<RecordRow[]> =>
   db.all<RecordRow>('select * from domain_records where domain_id = ? order by position', [domainId]);
 
@@ -89,7 +89,7 @@ export async function recordsOf(db: Executor, domainId: string): Promise<RecordR
 export const listedRecords = <Row extends Pick<RecordRow, 'record' | 'required'>>(records: readonly Row[]): Row[] =>
   records.filter(({ record, required }) => record !== 'TrackingCAA' || required === 1);
 
-/** Makes the stored records these; what did not change is not written. */
+/** Replaces the stored records by these; unchanged ones are not written. */
 export async function saveRecords(
   tx: Executor,
   domainId: string,
@@ -270,7 +270,7 @@ export async function deleteDomainRows(tx: Executor, id: string): Promise<void> 
   await tx.run('delete from domains where id = ?', [id]);
 }
 
-/** Domains with something to look up, those not looked at for longest first. */
+/** Lists domains that need a look-up, least recently checked first. */
 export const domainsToSweep = (db: Executor, checkedBefore: number, limit: number): Promise<DomainRow[]> =>
   db.all<DomainRow>(
     'select * from domains where coalesce(checked_at, 0) < ? order by coalesce(checked_at, 0), id limit ?',
@@ -304,7 +304,7 @@ export async function listSendableDomains(db: Executor, teamId: string, limit: n
   return (await db.all<{ name: string }>(sql, [teamId, limit])).map(({ name }) => name);
 }
 
-/** The domain from which a team gets mail about itself: of the team's own, the one verified longest. */
+/** Finds the domain from which a team gets mail about itself: of the team's own, the one verified longest. */
 export async function noticeDomain(db: Executor, teamId: string): Promise<string | undefined> {
   const sql = `select name from domains where team_id = ? and verified_at is not null and sending = 'enabled'
     order by verified_at, id limit 1`;
@@ -314,7 +314,7 @@ export async function noticeDomain(db: Executor, teamId: string): Promise<string
 /** The domain that owns tracked links, and the hosts at which they work. */
 export interface TrackingOwner {
   domainId: string;
-  /** False while its team is suspended, and once another team holds the name. */
+  /** False while its team is suspended, and once another team owns the name. */
   isLive: boolean;
   /** The present one first, then the former ones, each until its time. */
   hosts: { name: string; until: number | null }[];
@@ -392,7 +392,7 @@ export const readFormerSubdomains = (row: Pick<DomainRow, 'former_tracking_subdo
 export const findOwner = (db: Executor, teamId: string, name: string): Promise<DomainRow | undefined> =>
   db.get<DomainRow>('select * from domains where name = ? and held_at is not null and team_id <> ?', [name, teamId]);
 
-/** The same, locked to the end of the transaction. */
+/** Finds the same copy and locks it to the end of the transaction. */
 export function lockOwner(tx: Executor, teamId: string, name: string): Promise<DomainRow | undefined> {
   const lock = tx.dialect === 'pg' ? 'for update' : '';
   const sql = `select * from domains where name = ? and held_at is not null and team_id <> ? ${lock}`;

@@ -16,8 +16,8 @@ import type { Ctx } from '../../tenancy/access/index.ts';
 import { presentDomainItem } from './present.ts';
 
 /**
- * Finds the domain that a team sends from. With `development.any_sender` one that is missing is made, and one that is not
- * verified is verified; a name of another team stays with that team, and switched off sending stays off.
+ * Finds the domain that a team sends from. With `development.any_sender` a missing one is made, and an unverified one
+ * is verified; a name of another team stays with that team, and disabled sending stays disabled.
  */
 export async function findSendingDomain(store: Store, teamId: string, name: string): Promise<DomainRow | undefined> {
   const found = await findDomainByName(store.db, teamId, name);

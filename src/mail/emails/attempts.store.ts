@@ -21,7 +21,7 @@ export interface AttemptRow {
 /** One of the JSON of `recipients`. */
 export interface TriedRecipient extends Ended {
   email: string;
-  /** Why the mail server refused it. Tries of older versions have none. */
+  /** The reason why the mail server refused it. Attempts of older versions have none. */
   cause?: ReplyCause | null;
 }
 

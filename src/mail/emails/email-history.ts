@@ -42,7 +42,7 @@ export type EmailEvent = {
   isExcused?: boolean;
 } & Happening<`email.${LastEvent | 'unsubscribed'}`>;
 
-/** Adds what happened to emails of broadcasts to their reports. */
+/** Adds the events of emails of broadcasts to their reports. */
 export const reportBroadcastEvents =
   defineHook<(tx: Executor, ids: Ids, events: readonly EmailEvent[]) => Promise<void>>('reportBroadcastEvents');
 

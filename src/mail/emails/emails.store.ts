@@ -251,8 +251,8 @@ export async function advanceLastEvent(tx: Executor, emailIds: readonly string[]
 }
 
 /**
- * Moves emails whose delivery begins forward to `sent`, and stores the time of the first attempt of those that had none. Returns
- * the ids that moved, as `advanceLastEvent` does.
+ * Moves emails whose delivery begins forward to `sent`, and stores the time of the first attempt of those that had
+ * none. Returns the ids that moved, as `advanceLastEvent` does.
  */
 export async function beginAttempts(tx: Executor, emailIds: readonly string[], at: number): Promise<string[]> {
   if (emailIds.length === 0) return [];
@@ -271,8 +271,8 @@ export async function beginAttempts(tx: Executor, emailIds: readonly string[], a
 }
 
 /**
- * Forgets the first attempt of emails of which nothing can have been sent: no mail server was spoken to, and no delivery of
- * them is under way or in doubt.
+ * Forgets the first attempt of emails of which nothing can have been sent: no mail server was contacted, and no
+ * delivery of them is under way or in doubt.
  */
 export async function forgetFirstAttempts(tx: Executor, emailIds: readonly string[]): Promise<void> {
   if (emailIds.length === 0) return;
@@ -316,7 +316,7 @@ export async function storedSizes(db: Executor, ids: readonly string[]): Promise
   const among = uuidsIn(db.dialect, 'body.email_id', ids);
   const texts = (table: string): string =>
     `coalesce(octet_length(${table}.html), 0) + coalesce(octet_length(${table}.text), 0)`;
-  // A message holds its texts and files itself.
+  // A message contains its texts and files itself.
   const isOwn = 'message.email_id is null';
   const rows = await db.all<StoredSize>(
     `select body.email_id, case when ${isOwn} then body.html_in_blob else 0 end as html_in_blob,

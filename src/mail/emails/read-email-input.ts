@@ -75,7 +75,7 @@ function filenameFault(filename: string): string | undefined {
   return undefined;
 }
 
-/** Reads base64 text with or without line breaks, a list of bytes, or what JSON makes of a Node Buffer. */
+/** Reads base64 text with or without line breaks, a list of bytes, or the JSON form of a Node Buffer. */
 function readContent(content: NonNullable<SendEmailAttachment['content']>, path: string): Buffer {
   if (typeof content !== 'string') {
     const isList = Array.isArray(content);
@@ -95,8 +95,9 @@ function readContent(content: NonNullable<SendEmailAttachment['content']>, path:
 }
 
 /**
- * Node's decoder skips what it does not know, and then fewer bytes come out; it also takes the letters of base64url, and
- * those beyond Latin-1 for their low byte. A last letter with stray bits is taken, as other decoders do.
+ * Decodes base64 strictly. Node's decoder skips unknown characters, and then fewer bytes come out; it also accepts the
+ * letters of base64url, and uses the low byte of those beyond Latin-1. A last letter with stray bits is accepted, as by
+ * other decoders.
  */
 function decodeBase64(text: string): Buffer | undefined {
   const compact = (/\s/.test(text) ? text.replace(/\s+/g, '') : text).replace(/={1,2}$/, '');

@@ -208,7 +208,7 @@ interface Reading {
   read(range: IdRange, limit: number): Promise<EmailRow[]>;
 }
 
-/** Reads stretches until the page is full, and no more emails than a page may look at. */
+/** Reads stretches until the page is full, and no more emails than a page may search. */
 async function readStretches(
   page: Page,
   stretches: AsyncGenerator<Stretch>,
@@ -235,7 +235,7 @@ async function readStretches(
 
 /** Returns the edges of the page and of the filter. */
 function edgesOf(filter: EmailRowFilter, page: Page): { above: string | undefined; below: string | undefined } {
-  // The first id of a millisecond is given to no email, so that nothing is left out by beginning above it.
+  // No email has the first id of a millisecond, so that starting above it leaves nothing out.
   const above = latest(page.before, filter.createdFrom === undefined ? undefined : firstIdAt(filter.createdFrom));
   const latestId = filter.createdTo === undefined ? undefined : firstIdAt(filter.createdTo + 1);
   const below =

@@ -17,7 +17,10 @@ export function searchTextOf(subject: string, mailboxes: readonly Pick<Mailbox, 
   return [subject, ...addresses].map(foldForSearch).join(SEPARATOR);
 }
 
-/** One letter case and one Unicode form. A final sigma is a sigma: where a word ends depends on what is searched for. */
+/**
+ * Folds a text to one letter case and one Unicode form. A final sigma becomes an ordinary one, because the end of a
+ * word depends on the search.
+ */
 export const foldForSearch = (text: string): string =>
   text.normalize('NFC').toLowerCase().normalize('NFC').replaceAll('ς', 'σ');
 
@@ -41,7 +44,7 @@ const WITH_DIGITS = 5;
 export function addGrams(text: string, grams: Set<number>): void {
   let digitAt = -1;
   for (let i = 0; i < text.length; i++) {
-    // The last digit that the group of five beginning here holds.
+    // Position of the last digit in the group of five that begins here.
     for (let at = Math.max(digitAt + 1, i); at < i + WITH_DIGITS && at < text.length; at++) {
       if (isDigit(text.charCodeAt(at))) digitAt = at;
     }

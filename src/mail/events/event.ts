@@ -2,7 +2,7 @@ import type { DomainStatus, Region } from '../../contract/index.ts';
 
 const UUID_PARTS = /^msg_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/;
 
-/** The id an event has on the wire, the same at every endpoint: it is the `svix-id` of each delivery. */
+/** Returns the public id of an event, the same at every endpoint: it is the `svix-id` of each delivery. */
 export const publicEventId = (eventId: string): string => `msg_${eventId.replaceAll('-', '')}`;
 
 /** Parses the id of an event from a `msg_…` id; undefined if it is malformed. */

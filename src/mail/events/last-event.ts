@@ -1,8 +1,8 @@
 import type { EventType } from './event.ts';
 
 /**
- * The states of an email, in the contract's own order, which we read as "how far": an email to several recipients
- * shows the furthest state any of them reached, and a trouble outranks a success because somebody has to look at it.
+ * The states of an email, in the order of the contract, which ranks them: an email to several recipients shows the
+ * highest state that any of them reached, and a failure outranks a success because somebody has to act on it.
  */
 export const LAST_EVENTS = [
   'queued',

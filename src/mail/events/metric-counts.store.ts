@@ -47,7 +47,7 @@ async function firstOfTheirKind(tx: Executor, questions: readonly OpenQuestion[]
   });
   const values = [JSON.stringify(asked)];
   if (tx.dialect === 'pg') {
-    // Two nodes that look at the same moment would both find nothing. The order keeps them from a deadlock.
+    // Two nodes that check at the same moment would both find nothing. The order prevents a deadlock.
     const subjects = JSON.stringify(questions.map(({ event }) => event.subjectId));
     const sql = `select pg_advisory_xact_lock(?, lock) from (select distinct hashtext(subject) as lock
       from jsonb_array_elements_text(?::jsonb) as subject order by 1) as locks`;

@@ -1,6 +1,6 @@
 import { overlaid, type Db, type Executor } from '../../platform/db/index.ts';
 
-/** The tables in which what subscribes to events finds them. */
+/** The tables in which subscribers find their events. */
 const OUTBOX: readonly string[] = ['webhook_events', 'webhook_listener_events', 'automation_runs'];
 
 /**

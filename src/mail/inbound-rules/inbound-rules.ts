@@ -17,7 +17,7 @@ import { isoTime } from '../../platform/clock.ts';
 import type { Page } from '../../platform/db/index.ts';
 import { normalizeAddress, parseAddress, splitAddress } from '../../protocol/address/index.ts';
 
-/** Stands for any characters of a local part, none included; no address that a pattern is written for holds one. */
+/** Matches any characters of a local part, including none; no address that a pattern is written for contains one. */
 const WILDCARD = '*';
 const EVERYTHING = '*';
 /** Each one more makes matching slower and a rule harder to understand. */
@@ -60,7 +60,7 @@ function isMatch(pattern: string, address: string): boolean {
   return at <= end;
 }
 
-/** More is more specific: an address before any pattern, then what leaves less open. */
+/** Ranks patterns: an address before any pattern, then the one with more fixed characters. */
 const specificity = (pattern: string): number =>
   pattern.includes(WILDCARD) ? pattern.replaceAll(WILDCARD, '').length : Number.POSITIVE_INFINITY;
 

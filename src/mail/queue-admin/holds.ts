@@ -41,7 +41,7 @@ async function wakeAll({ db, clock }: { db: Db } & Pick<Store, 'clock'>, holdId:
 
 const DROPPED_AT_ONCE = 200;
 
-/** Finds out whether a broadcast holds its mail, and whether it was canceled since. */
+/** Finds the hold of a broadcast on its mail, and whether the broadcast was canceled since. */
 export const findBroadcastHold =
   defineHook<(db: Executor, broadcastId: string) => Promise<{ is_canceled: number } | undefined>>('findBroadcastHold');
 
@@ -52,7 +52,7 @@ export async function freeBroadcastMail(world: World, broadcastId: string): Prom
   return hold.is_canceled === 1 ? dropMailOf(world, broadcastId) : 0;
 }
 
-/** Ends what was not begun: the rows go, and their failure is recorded, in one transaction. */
+/** Drops deliveries that have not begun: removes their rows and records their failure, in one transaction. */
 async function dropMailOf(world: World, broadcastId: string): Promise<number> {
   let dropped = 0;
   for (;;) {
@@ -162,5 +162,5 @@ export function readSelection({ destination, team_id: team, email_id: email }: S
   });
 }
 
-/** Domains are kept in lower case and in ASCII. A word that is no domain is no destination. */
+/** Returns the stored form of a domain: lower case and ASCII. Text that is not a domain matches no destination. */
 export const asStored = (destination: string): string => domainToASCII(destination) || destination.toLowerCase();

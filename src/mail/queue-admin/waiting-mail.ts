@@ -90,7 +90,7 @@ async function aboutEmails(store: Store, rows: readonly WaitingRow[]) {
   };
 }
 
-/** Short enough that claims and sends get in between. */
+/** Short enough that claims and sends run in between. */
 const BATCH_ROWS = 200;
 
 const HOLDS_NAMED_MAX = 100;
@@ -105,8 +105,8 @@ export async function retryWaiting({ store: { db, clock } }: OperatorCtx<World>,
 }
 
 /**
- * Ends the deliveries that are not claimed: the rows go, and their failure is recorded, in one transaction. A claim that comes at the
- * same moment has the row or does not, and what was handed off is never touched.
+ * Drops the deliveries that are not claimed: removes their rows and records their failure, in one transaction. A
+ * concurrent claim either has the row or does not, and a handed-off delivery is never touched.
  */
 export async function dropWaiting({ store }: OperatorCtx<World>, input: BodyOf<'dropQueue'>) {
   const selection = readSelection(input);

@@ -23,7 +23,7 @@ export interface CarryOptions {
   deliver: Deliver;
   settle: Settle;
   handOffLog: HandOffLog;
-  /** Resolves when the ledger says that this delivery is about to be handed off; rejects with LeaseLost. */
+  /** Resolves once the ledger records that this delivery is about to be handed off; rejects with LeaseLost. */
   intend(claim: ClaimKey): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export function createCarry(options: CarryOptions): Carry {
         : { done: [], tried: undefined };
     const outcomes = done && [...decided, ...done];
     batch.release(row);
-    // A mark that is not ours is of a later attempt at the same delivery, after other nodes had it.
+    // A mark of another attempt belongs to a later one at the same delivery, after other nodes had it.
     const clear = (): void => void (hand.isOff && handOffLog.clear(row.id));
     if (!outcomes) return clear();
     const isWritten = await untilWritten(world, interrupt, () => options.settle(row, outcomes, tried));
@@ -141,8 +141,9 @@ const KEYS_CHANGED = 'The keys of the domain changed while the message was under
 const INTERRUPTED = 'The server stopped while the message was under way';
 
 /**
- * The delivery is due again at once, and is then signed with the present keys. `stopping` is the reason of whatever we break off
- * ourselves, at a stop or for changed keys: `conclude` counts it as no attempt and records no event.
+ * Returns outcomes that make the delivery due again at once; it is then signed with the present keys. `stopping` is the
+ * reason of every attempt that we break off ourselves, at a stop or for changed keys: `conclude` does not count it as
+ * an attempt and records no event.
  */
 function again(recipients: readonly string[], detail: string): Outcome[] {
   return recipients.map((address) => ({ kind: 'deferred', address, reason: 'stopping', detail }));

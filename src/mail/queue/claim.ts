@@ -25,8 +25,8 @@ export interface ClaimRequest {
   limit: number;
   lane: Lane;
   /**
-   * Claims as many from each team, and nothing for what is at its in-flight limit; without it, the oldest due are claimed.
-   * `isBehind`: nothing of a team that has transactional mail due, which goes first.
+   * Claims the same number from each team, and nothing for those at their in-flight limit; without it, the oldest due
+   * are claimed. `isBehind`: nothing of a team that has transactional mail due, which goes first.
    */
   share?: { atLimit: AtLimit | undefined; isBehind: boolean };
   /** Mail to a destination that is known to be down moves to the lane of retries. */
@@ -37,15 +37,16 @@ interface Claimed {
   claimed: ClaimedDelivery[];
   /** Number of due deliveries, including those that were deferred, held or moved to the lane of retries. */
   due: number;
-  /** More may be due than was asked for. */
+  /** True if more may be due than the claim asked for. */
   isMore: boolean;
   /** Number of deliveries that were moved to the lane of retries. */
   movedToRetrying: number;
 }
 
 /**
- * Claims due deliveries, as far as the rules let them begin, and records `email.sent` for every email that has recipients
- * left: from here on it cannot be canceled. All in the caller's transaction, so a cancellation comes either before it or too late.
+ * Claims due deliveries, as far as the rules let them begin, and records `email.sent` for every email with remaining
+ * recipients: from here on it cannot be canceled. All in the caller's transaction, so a cancellation comes either
+ * before it or too late.
  */
 export async function claimDeliveries(world: World, tx: Executor, request: ClaimRequest): Promise<Claimed> {
   const now = world.clock.now();
@@ -60,7 +61,10 @@ export async function claimDeliveries(world: World, tx: Executor, request: Claim
   return { claimed: ruling.free, due: due.length, isMore, movedToRetrying: ruling.down.length };
 }
 
-/** Divides the limit evenly among the teams with due mail; where they are more than the limit, a random part of them. */
+/**
+ * Divides the limit evenly among the teams with due mail; if there are more teams than the limit, among a random part
+ * of them.
+ */
 async function shareOut(
   world: World,
   tx: Executor,
@@ -97,7 +101,8 @@ async function recordSent(world: World, tx: Executor, deliveries: ClaimedDeliver
   const late = new Set(await withoutEvent(tx, [...overtaken], 'email.sent'));
   const sent = [...moved, ...late].flatMap((emailId): EmailEvent[] => {
     const row = rowOf.get(emailId);
-    // Another node may be recording `email.sent` of a late one now: the look-up under a lock decides (`firstOfTheirKind` of `events/metric-counts.store.ts`).
+    // Another node may be recording `email.sent` of a late one now: the look-up under a lock decides
+    // (`firstOfTheirKind` of `events/metric-counts.store.ts`).
     return row ? [{ email: emailOf(row), type: 'email.sent', at: now, isFirst: !late.has(emailId) }] : [];
   });
   await recordEmailEvents(tx, world.ids, sent);
@@ -136,7 +141,10 @@ export function createHeldAgain(options: {
   };
 }
 
-/** Writes the queue's claims, renewals and hand-offs; those that come together share one commit. Undoing has transactions of its own. */
+/**
+ * Writes the queue's claims, renewals and hand-offs; those that arrive together share one commit. Undoing has
+ * transactions of its own.
+ */
 interface Ledger {
   /** `tookMs`: the statements alone, without the wait for a commit. */
   claim(request: Omit<ClaimRequest, 'owner'>): Promise<Claimed & { tookMs: number }>;

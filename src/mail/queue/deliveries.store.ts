@@ -20,7 +20,7 @@ export interface DeliveryRow {
   accepted_at: number;
   /** Time from which it may be claimed: that of its next attempt, or the end of the lease, or the end of the doubt. */
   due_at: number;
-  /** 1 while the delivery waits for `due_at`; 0 if its first attempt is due whatever the clock says. */
+  /** 1 while the delivery waits for `due_at`; 0 if its first attempt is due regardless of the clock. */
   waits: 0 | 1;
   lease_owner: string | null;
   /** Set while a final dot may have been written whose reply is not known: such a row is never delivered again. */
@@ -242,7 +242,10 @@ export async function moveToRetrying(tx: Executor, owner: string, ids: readonly 
   await tx.run(sql, [now, among.value, owner]);
 }
 
-/** Renews by id, because the backlog may be long. What was handed off needs no lease: its `due_at` is the end of the doubt. */
+/**
+ * Renews by id, because the backlog may be long. A handed-off delivery needs no lease: its `due_at` is the end of the
+ * doubt.
+ */
 export function renewLeases(db: Executor, owner: string, ids: string[], leaseUntil: number): Promise<number> {
   const among = uuidsIn(db.dialect, 'id', ids);
   const sql = `update deliveries set due_at = ? where ${among.sql} and lease_owner = ? and handed_off_at is null`;
@@ -411,7 +414,7 @@ export async function moveUnclaimed(
 }
 
 /**
- * Takes recipients out of deliveries in doubt, because a report says what became of them; a delivery without recipients is
+ * Removes recipients from deliveries in doubt, because a report states their outcome; a delivery without recipients is
  * removed. A delivery that is claimed at that moment is about to be failed, and is left alone.
  */
 export async function endDoubt(tx: Executor, emailId: string, addresses: ReadonlySet<string>): Promise<void> {

@@ -96,7 +96,7 @@ export function openHandOffLog(
       }
       slotOf.set(deliveryId, slot);
     },
-    // The slot is wiped: a deferred delivery comes back under the same id, and is then before its dot again.
+    // The slot is cleared: a deferred delivery returns under the same id, and has not reached its dot again then.
     clear(deliveryId) {
       const slot = slotOf.get(deliveryId);
       if (slot === undefined) return;
@@ -116,8 +116,9 @@ export interface LeftLog {
 }
 
 /**
- * The logs of processes that ended without closing theirs. With `isAlone` no other process uses this folder; otherwise a log
- * counts as left only when its writer is known to have ended, because the process of another node may be alive.
+ * Lists the logs of processes that ended without closing theirs. With `isAlone` no other process uses this folder;
+ * otherwise a log is listed only if its writer is known to have ended, because the process of another node may be
+ * alive.
  */
 export function leftHandOffLogs(
   runDir: string,

@@ -16,8 +16,9 @@ export interface AtLimit {
 }
 
 /**
- * Counts deliveries in flight, and limits them by team, by destination, and by destination of a team. Marketing mail counts
- * apart, as if it were another team's to another destination: however much of it is in flight, transactional mail is claimed.
+ * Counts deliveries in flight, and limits them by team, by destination, and by destination of a team. Marketing mail
+ * counts separately, as if it were another team's to another destination: however much of it is in flight,
+ * transactional mail is claimed.
  */
 export interface InFlight {
   readonly isEmpty: boolean;
@@ -28,8 +29,8 @@ export interface InFlight {
    */
   readonly free: number;
   /**
-   * A team may have as many in flight as are free, and so may a destination. A destination of one team may have as many as
-   * its team has left, so that a slow destination never holds up the other mail of the same team.
+   * A team may have as many in flight as are free, and so may a destination. A destination of one team may have as many
+   * as the team's remaining share, so that a slow destination never delays the other mail of the same team.
    */
   atLimit(lane: number): AtLimit | undefined;
   enter(delivery: Where): void;

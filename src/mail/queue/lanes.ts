@@ -44,7 +44,7 @@ interface LaneClaim {
   due: number;
   /** Number of them that are delivered now. */
   begun: number;
-  /** More may be due than was asked for. */
+  /** True if more may be due than the claim asked for. */
   isMore: boolean;
 }
 

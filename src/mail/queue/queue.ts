@@ -50,7 +50,7 @@ interface Throttle {
   begin(): () => void;
 }
 
-/** Every `extraMs` as many more deliveries may begin, because those in flight may be slow ones. */
+/** Creates the throttle. It lets one more delivery begin every `extraMs`, because those in flight may be slow ones. */
 function createThrottle(isContended: () => boolean, extraMs: number): Throttle {
   let isOn = false;
   let begun = 0;
@@ -262,7 +262,7 @@ export function createQueue(options: QueueOptions): Queue {
 }
 
 const RETRYING: readonly Lane[] = LANES.map(laneNumber).filter(isRetrying);
-/** The lane of the same teams' transactional mail. */
+/** Returns the lane of the same teams' transactional mail. */
 const siblingOf = (lane: Lane): Lane => (lane & ~1) as Lane;
 
 const idsOf = (items: readonly Work[]): string[] => items.map(({ delivery }) => delivery.row.id);

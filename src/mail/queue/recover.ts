@@ -44,7 +44,8 @@ export function createOrphanedClaims(
     },
     async release(carried) {
       if (!mayBeSome) return;
-      // Cleared before the statement, so that a suspicion that comes meanwhile stays. A failed statement is one itself.
+      // Cleared before the statement, so that a suspicion that arises meanwhile stays. A failed statement is one
+      // itself.
       mayBeSome = false;
       const count = await options.unclaimAllBut(carried());
       if (count > 0) world.log.warn({ count }, 'took back claims whose answer had been lost');
@@ -65,8 +66,8 @@ interface Recovery {
 }
 
 /**
- * Takes back what earlier processes of this data folder held. A delivery that did not reach its final dot is due at once; one
- * that may have passed it is never sent again, and fails after two hours unless a report says otherwise.
+ * Recovers the deliveries that earlier processes of this data folder held. One that did not reach its final dot is due
+ * at once; one that may have passed it is never sent again, and fails after two hours unless a report says otherwise.
  */
 export async function recoverDeliveries(world: World, runDir: string, options: HandOffOptions = {}): Promise<Recovery> {
   // An embedded database has one process: the holder of any lease has ended, with or without a log.

@@ -179,7 +179,7 @@ export type Outcome =
   | { kind: 'failed'; address: string; reason: 'dropped_by_operator'; detail: string }
   /** A local error prevented composing the message or handing it over; the log has the details. */
   | LocalDeferral<'local_trouble'>
-  /** Stored content differs from what was accepted; the message waits until the content is whole again. */
+  /** Stored content differs from what was accepted; the message waits until the content is repaired. */
   | LocalDeferral<'content_damaged'>
   /** The domain lost its key or its records: a message signed now would be refused, so it waits for them. */
   | LocalDeferral<'domain_unverified'>;

@@ -68,7 +68,7 @@ async function* batches(db: Executor, order: 'asc' | 'desc', within: Batch): Asy
       yield { after, upTo: edge.id };
       after = edge.id;
     } else {
-      // The edge itself comes with the next batch.
+      // The edge itself is part of the next batch.
       yield { after: edge.id, upTo };
       upTo = edge.id;
     }
@@ -285,7 +285,10 @@ export interface HoldRow extends Selection {
 
 const COLUMNS = ['id', 'kind', 'value', 'reason', 'created_by', 'created_at'] as const;
 
-/** Locks the holds to the end of the transaction, so that they are counted and added by one caller at a time; claims read on. */
+/**
+ * Locks the holds to the end of the transaction, so that one caller at a time counts and adds them; claims can still
+ * read them.
+ */
 export async function lockHolds(tx: Executor): Promise<void> {
   if (tx.dialect === 'pg') await tx.run('lock table queue_holds in share row exclusive mode');
 }
@@ -303,7 +306,7 @@ export function holdsById(db: Executor, ids: readonly string[], limit: number): 
   return db.all<HoldRow>(`select * from queue_holds where ${among.sql} order by id desc limit ?`, [among.value, limit]);
 }
 
-/** All holds; there are few, and every claim reads them. */
+/** Lists all holds; there are few, and every claim reads them. */
 export const holdsInForce = (db: Executor): Promise<(Selection & { id: string; reason: string })[]> =>
   db.all('select id, kind, value, reason from queue_holds');
 
@@ -311,7 +314,7 @@ interface HoldOnMail extends Pick<HoldRow, 'id' | 'value' | 'reason'> {
   kind: SelectionKind | 'broadcast_id';
 }
 
-/** Reasons of a held broadcast that also hold its mail which is in the queue already. */
+/** Reasons for a hold on a broadcast that also apply to its mail in the queue. */
 export const COVER_MAIL = "('bounces', 'complaints', 'restored')";
 
 /**

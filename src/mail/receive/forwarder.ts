@@ -85,7 +85,7 @@ function cutHead(raw: Buffer): Buffer {
   return end < 0 ? raw : raw.subarray(0, end + 2);
 }
 
-/** A received message and what was found out about it. */
+/** A received message with its check results. */
 export interface Forwardable {
   arrival: Omit<LoadedArrival, 'routes'>;
   reading: MessageReading;
@@ -95,7 +95,7 @@ export interface Forwardable {
 /** One copy of a received message to forward. */
 export interface ForwardJob {
   teamId: string;
-  /** The address that the message came to, on a name of `domain`. */
+  /** The address that received the message, on a name of `domain`. */
   address: string;
   domain: { id: string; returnPathDomain: string };
   targets: readonly string[];
@@ -106,7 +106,10 @@ export interface ForwardJob {
   key: string;
 }
 
-/** `kept`: it is stored and cannot be forwarded, now or later. A Refusal: it may be forwarded later, if its sender tries again. */
+/**
+ * `kept`: it is stored and cannot be forwarded, now or later. A Refusal: it may be forwarded later, if its sender tries
+ * again.
+ */
 type ForwardResult = 'forwarded' | 'kept' | Refusal;
 
 export interface Forwarder {
@@ -231,14 +234,17 @@ function writeForwardHead(
   return { chain: state.chain, head: `${results}Delivered-To: ${address}\r\n${hop}${theirs}` };
 }
 
-/** A message without an envelope sender, such as a notice, gets none, so that nothing is ever sent back for it. */
+/**
+ * Returns the sender. A message without an envelope sender, such as a notice, gets none, so that nothing is ever
+ * returned for it.
+ */
 function senderOf(world: World, mailFrom: string, { domain, sender }: ForwardJob): string | null {
   if (mailFrom === '' || sender === 'empty') return '';
   const mac = (bytes: Buffer): Buffer => world.secrets.mac('sender rewriting', bytes);
   return rewriteSender(mailFrom, domain.returnPathDomain, { now: world.clock.now(), mac }) ?? null;
 }
 
-/** The author that the team is shown; of messages such as notices, From often holds no address. */
+/** Returns the author that the team sees; in messages such as notices, From often contains no address. */
 function authorOf({ reading, arrival }: Forwardable): Mailbox {
   for (const text of [reading.from, arrival.mailFrom]) {
     const parsed = parseMailbox(text, { allowSingleLabel: true });

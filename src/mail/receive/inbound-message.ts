@@ -56,12 +56,12 @@ export type Deferral =
 /** The result that the server reports to the sender of a message. */
 export type ReceiveResult =
   | { kind: 'accepted'; id: string }
-  /** The DMARC policy of the domain in From asks to refuse it; undefined: its From names no single domain. */
+  /** The DMARC policy of the domain in From requests its refusal; undefined: its From names no single domain. */
   | { kind: 'refused'; domain: string | undefined }
   | { kind: 'deferred'; deferral: Deferral }
-  /** It is no report, and came to an address that takes only reports. */
+  /** It is no report, and was sent to an address that accepts only reports. */
   | { kind: 'unwanted' }
-  /** It is no bounce, and came to a rewritten sender, which takes only bounces. */
+  /** It is no bounce, and was sent to a rewritten sender, which accepts only bounces. */
   | { kind: 'no_return' };
 
 /** The destination of mail to an address. */
@@ -69,7 +69,7 @@ export type Route =
   | { kind: 'team'; teamId: string; address: string }
   /** The return path of an email that we have sent. */
   | { kind: 'return'; emailId: string; prefix: string }
-  /** A sender that we have rewritten: bounces that come to it go to `sender`. */
+  /** A sender that we have rewritten: bounces to it are forwarded to `sender`. */
   | { kind: 'rewritten'; teamId: string; domainName: string; address: string; sender: string }
   /** An address to which providers report complaints. */
   | { kind: 'reports' }
@@ -110,7 +110,10 @@ const reportAddresses = ({ config }: World): Set<string> =>
     ),
   );
 
-/** The signed local part says which email bounced; the domain only has to be one of that email's. */
+/**
+ * Routes mail to a return path. The signed local part identifies the email that bounced; the domain only has to be one
+ * of that email's.
+ */
 async function returnRoute(world: World, local: string, domain: string): Promise<Route | undefined> {
   const path = parseReturnPath(local);
   if (!path) return undefined;
@@ -158,7 +161,7 @@ function senderDomain(sender: string): string {
 /** A forward by a rule: one message for all addresses that it matches. */
 interface ForwardOrder {
   rule: InboundRuleRow;
-  /** The addresses, among those that the message came to, which the rule matches. */
+  /** The addresses of the message that the rule matches. */
   addresses: string[];
   targets: string[];
 }

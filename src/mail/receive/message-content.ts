@@ -38,7 +38,7 @@ export function heldContent(raw: Buffer): MessageContent {
 
 /** Gathers a message piece by piece, in memory or in a file. */
 export interface ContentGatherer {
-  /** Once a piece has gone `to` a file, all do; what was held in memory goes first. */
+  /** Once a piece has gone `to` a file, all do; the pieces in memory are written first. */
   add(piece: Buffer, to: 'memory' | 'file'): Promise<void>;
   finish(): Promise<MessageContent>;
   /** Frees file and memory, also those of a finished message; calling it again changes nothing. */

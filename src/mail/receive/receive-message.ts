@@ -32,7 +32,7 @@ import { createStoreMessage, type Received } from './store-message.ts';
 import { settleReport } from '../settle/index.ts';
 import { accountMailAmong } from '../emails/index.ts';
 
-/** The Message-ID of what we compose begins with the id of its email. */
+/** The Message-ID of a message that we compose begins with the id of its email. */
 const EMAIL_ID = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?=@)/gi;
 /** The fields with the id of the message itself, and of the one that it replies to or forwards. */
 const NAMING = ['message-id', 'in-reply-to', 'references', 'resent-message-id', 'x-original-message-id'];
@@ -197,7 +197,7 @@ async function refusalToForward(
   return undefined;
 }
 
-/** A forward whose domain is still to be looked up. */
+/** A forward whose domain has not been looked up yet. */
 type PlannedForward = Omit<ForwardJob, 'domain'> & { domainName: string };
 
 function ruleForwards(received: readonly Received[], decisions: readonly RuleDecision[]): PlannedForward[] {
@@ -246,8 +246,9 @@ async function forwardAll(
 type ReturnRoute = Extract<Route, { kind: 'return' }>;
 
 /**
- * Settles a bounce or a complaint that came to our return paths or report addresses. Only the signed return path says which
- * email it is about: anybody can write anything into a report. Calls `onNotice` when settling has queued a delivery notice.
+ * Settles a bounce or a complaint that was sent to our return paths or report addresses. Only the signed return path
+ * identifies the email: anybody can write anything into a report. Calls `onNotice` when settling has queued a delivery
+ * notice.
  */
 async function settleReturned(
   world: World,
@@ -277,7 +278,7 @@ async function settleReturned(
   return accepted;
 }
 
-/** The return paths of ours that a complaint names as envelope sender: they are signed, so that none can be made up. */
+/** Returns our return paths that a complaint names as envelope sender: they are signed, so that none can be made up. */
 async function namedIn(world: World, report: Exclude<MailReport, { kind: 'none' }>): Promise<ReturnRoute[]> {
   if (report.kind !== 'complaint') return [];
   const routes: ReturnRoute[] = [];

@@ -121,7 +121,7 @@ function readScore(status: number, text: string): Spam {
   return { score, required_score: required, is_spam: score >= required };
 }
 
-/** HTTP headers hold printable ASCII only; rspamd reads everything else in the message. */
+/** Builds HTTP headers, which can contain printable ASCII only; rspamd reads everything else in the message. */
 function headersFor(
   { client, mailFrom, raw }: LoadedArrival,
   recipients: readonly string[],
@@ -139,7 +139,7 @@ function headersFor(
 /** The decision of screening about a message before it is stored. */
 type ScreenResult =
   | { kind: 'keep'; authentication: Authentication; virus: string | undefined }
-  /** The DMARC policy of its domain asks to refuse it; undefined: its From names no single domain. */
+  /** The DMARC policy of its domain requests its refusal; undefined: its From names no single domain. */
   | { kind: 'refuse'; domain: string | undefined }
   /** A check that decides gave no result in time. */
   | { kind: 'defer'; deferral: Deferral };
@@ -164,7 +164,7 @@ export async function screenMessage(
   ]);
   if (virus === NO_ANSWER) return { kind: 'defer', deferral: { why: 'no_scanner' } };
   const { result, policy, domain } = checks.dmarc;
-  // Otherwise a message that is made too costly to check would get past DMARC.
+  // Otherwise a message could get past DMARC by being too costly to check.
   if (result === 'temperror' && receiving.dmarc === 'refuse') {
     return { kind: 'defer', deferral: { why: 'unchecked' } };
   }

@@ -386,7 +386,9 @@ function keyOf({ email }: NewReceivedEmail): { teamId: string; fingerprint: stri
   return email.fingerprint === null ? [] : [{ teamId: email.team_id, fingerprint: email.fingerprint }];
 }
 
-/** Counts a team's messages against its plan, in the order in which they came; those beyond it lose their content. */
+/**
+ * Counts a team's messages against its plan, in the order in which they arrived; those beyond it lose their content.
+ */
 async function admit(
   world: World,
   tx: Executor,

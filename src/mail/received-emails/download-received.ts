@@ -18,7 +18,7 @@ interface ReceivedLink {
 
 const VALID_SECONDS = 15 * 60;
 
-/** A fresh link; nothing of it is stored, so that what signs it also decides whether it is good. */
+/** Makes a link. Nothing of it is stored: the signature alone decides whether it is valid. */
 export function makeReceivedLink(
   store: Store,
   emailId: string,
@@ -40,7 +40,7 @@ function isGoodReceivedLink(store: Store, link: ReceivedLink, token: string): bo
   return isOurs && store.clock.now() < link.expires * 1000;
 }
 
-/** No part holds a line break, so that no two links are signed as one text. */
+/** Signs a link. No part contains a line break, so that no two links have the same signed text. */
 function tokenOf({ secrets }: Store, { emailId, file, expires }: ReceivedLink): string {
   const text = [emailId, file, expires].join('\n');
   return secrets.mac('received mail link', Buffer.from(text)).toString('base64url');

@@ -5,7 +5,7 @@ const KEY_CHARS_MAX = 400;
 
 /** A quoted local part may contain a < as well. */
 const BEHIND_A_NAME = /^(?:"(?:[^"\\]|\\.)*"|[^"<]*) <(.+)>$/;
-/** A name without an address is quoted where it has an @. */
+/** A name without an address is quoted if it contains an @. */
 const BARE = /@[^"@\s]+$/;
 
 /**

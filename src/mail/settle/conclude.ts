@@ -311,7 +311,7 @@ function bounceFor(outcome: Of<'bounced'>): Bounce {
     case 'no_such_domain':
       return { type: 'Permanent', subType: 'NoEmail' };
     case 'takes_no_mail':
-      // DNS says it of the domain; a greeting says it of one host, before a recipient was named.
+      // From DNS it is a fact about the domain; from a greeting it is about one host, before a recipient was named.
       return outcome.cause === undefined || outcome.reply === undefined
         ? { type: 'Permanent', subType: 'NoEmail' }
         : bounceOfReply(outcome.reply, outcome.cause);
@@ -331,7 +331,7 @@ function bounceFor(outcome: Of<'bounced'>): Bounce {
   }
 }
 
-/** Finds out why a mail server refused: as it was judged when the reply came, or by the reply alone. */
+/** Returns the cause of a refusal: as determined when the reply came, or from the reply alone. */
 export function causeFor(outcome: Of<'bounced'> | Of<'deferred'>): ReplyCause | undefined {
   if (outcome.cause !== undefined || outcome.reply === undefined) return outcome.cause;
   const isOwnReply = outcome.kind === 'bounced' && outcome.reason !== 'refused';
@@ -363,14 +363,14 @@ function suppressedBecause(origin: Of<'suppressed'>['origin']): string {
   return 'The address is on the suppression list of this team, so nothing was sent to it.';
 }
 
-/** Bounds what an event quotes for all of its recipients together. */
+/** Limit of the quotations in one event, for all of its recipients together. */
 const QUOTED_CHARS_MAX = 16_000;
 
-/** Returns how much an event quotes for each of so many recipients. */
+/** Returns the length of the quotation for each of this many recipients of an event. */
 export const quotedCharsMax = (recipients: number): number =>
   Math.min(PEER_TEXT_CHARS_MAX, Math.floor(QUOTED_CHARS_MAX / recipients));
 
-/** Quotes what was said about each recipient, less of it where there are many. */
+/** Quotes the reply or detail of each recipient, shortened if there are many. */
 function describeEach(group: (Of<'deferred'> | Of<'bounced'>)[]): string[] {
   const charsMax = quotedCharsMax(group.length);
   return group.map((outcome) => cutText(textOf(outcome), charsMax));

@@ -12,7 +12,9 @@ import { BoundedMap } from '../../platform/limits/index.ts';
 const SEVERAL = 5;
 /** Refusals are forgotten when no more come for this long. */
 const RECENT_MS = 24 * 3_600_000;
-/** Bounds what a process remembers, however many receivers refuse; the one that refused longest ago is forgotten first. */
+/**
+ * Maximum number of entries, however many receivers refuse; the receiver that refused longest ago is forgotten first.
+ */
 const KEPT_MAX = 1000;
 /** Length of the quotation of a reply in a finding. */
 const REPLY_CHARS_MAX = 200;
@@ -95,7 +97,7 @@ function findRefusals(row: DeliveryRow, outcomes: readonly Outcome[]): Refused[]
   const found = new Map<ReplyCause, Refused>();
   for (const outcome of outcomes) {
     if (outcome.kind !== 'bounced' && outcome.kind !== 'deferred') continue;
-    // A destination that is down was not asked, and has the reply of the attempt before.
+    // A destination that is down was not contacted, and has the reply of the previous attempt.
     if (!outcome.reply || outcome.reason === 'destination_down') continue;
     const cause = causeFor(outcome);
     if (cause === undefined || !isReported(cause) || found.has(cause)) continue;
@@ -108,7 +110,7 @@ const domainKey = (row: DeliveryRow, receiver: string): string => `${row.team_id
 
 const regionKey = (row: DeliveryRow, receiver: string): string => `${row.region} ${receiver}`;
 
-/** Names who runs a mail server: its provider, or else the domain that its name is in. */
+/** Names the operator of a mail server: its provider, or else the domain that its name is in. */
 function nameReceiver(mx: string | undefined, destination: string): string {
   if (mx === undefined) return destination;
   const provider = findProvider(replyRules().providers, mx);

@@ -73,7 +73,7 @@ async function countStreams(
   return { counts: [...counts.values()], excused };
 }
 
-/** Reads which of the addresses that bounced or complained are suppressed; most batches have none and ask nothing. */
+/** Reads which of the addresses that bounced or complained are suppressed; most batches have none and need no query. */
 async function readSuppressed(tx: Executor, settlements: readonly StreamOutcome[]): Promise<Set<string>> {
   const wanted = settlements.flatMap(({ email, conclusion }) =>
     conclusion.events
@@ -93,7 +93,7 @@ const domainIn = (address: string): string => address.slice(address.lastIndexOf(
 export interface Settlement extends StreamOutcome {
   email: EventEmail;
   attempt?: AttemptRow | undefined;
-  /** Delivery notices that the sender asked for. */
+  /** Delivery notices that the sender requested. */
   notices: NoticeOrder[];
 }
 

@@ -23,7 +23,10 @@ const NOTICES = {
   failed: { what: 'FAILURE', status: '5.0.0' },
 } as const;
 
-/** Delivery notices of the next server come to our return path; this makes the notices that the original sender asked for. */
+/**
+ * Returns the notices that the original sender requested; the delivery notices of the next server are sent to our
+ * return path.
+ */
 function noticesOfReport(email: EmailRow, reported: ReportedRecipient, to: readonly string[]): NoticeOrder[] {
   const asked = readAsked(email.asked);
   const { action, diagnostic } = reported;
@@ -36,7 +39,7 @@ function noticesOfReport(email: EmailRow, reported: ReportedRecipient, to: reado
   return [{ emailId: email.id, teamId: email.team_id, asked, action, recipients }];
 }
 
-/** A report that came to a return path of ours. */
+/** A report that was sent to a return path of ours. */
 export interface ReturnedReport {
   emailId: string;
   /** The beginning of the return path, which identifies the destination of the email. */
@@ -85,7 +88,7 @@ function expandedAt(recipients: readonly string[], { recipients: all }: Reported
   return lists.flatMap(({ addresses }) => recipientsMeant(recipients, addresses));
 }
 
-/** Delivery notices to the sender that asked for them, each sent once. */
+/** Returns the delivery notices to the sender that requested them, each sent once. */
 function noticesToSender(
   email: EmailRow,
   recipients: readonly string[],
@@ -94,13 +97,16 @@ function noticesToSender(
 ): NoticeOrder[] {
   return report.recipients.flatMap((reported) => {
     const type = TYPES[KINDS[reported.action]];
-    // `email.delivered` was recorded at the 250 of the next server; a report of delivery further on is news all the same.
+    // `email.delivered` was recorded at the 250 of the next server, so a report of the final delivery is still news.
     const isNews = (address: string): boolean => type === 'email.delivered' || !wasRecorded(known, type, address);
     return noticesOfReport(email, reported, recipientsMeant(recipients, reported.addresses).filter(isNews));
   });
 }
 
-/** The recipients at the destination of a prefix. Old prefixes are one letter, without a destination, and stand for all. */
+/**
+ * Returns the recipients at the destination of a prefix. Old prefixes are one letter, without a destination, and stand
+ * for all.
+ */
 function recipientsAt(email: EmailRow, prefix: string): string[] {
   const lists = [email.to_list, email.cc_list, email.bcc_list];
   const all = lists.flatMap((json) => (json === null ? [] : (JSON.parse(json) as string[]))).map(bareAddress);

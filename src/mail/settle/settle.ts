@@ -67,7 +67,7 @@ function describeTriedRecipient(outcome: Outcome): TriedRecipient {
 
 const HOUR_MS = 3_600_000;
 
-/** The delivery notices that the sender asked for (RFC 3461 §6), for the events of one attempt. */
+/** Returns the delivery notices that the sender requested (RFC 3461 §6), for the events of one attempt. */
 function noticesOf(
   world: World,
   row: DeliveryRow,

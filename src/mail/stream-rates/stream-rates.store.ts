@@ -53,7 +53,7 @@ export interface RateLimits {
   bounceFloor: number;
   complaintPercent: number;
   complaintFloor: number;
-  /** Fewer bounces or complaints are an accident, whatever share they are. */
+  /** Fewer bounces or complaints are an accident, whatever their share. */
   several: number;
 }
 
@@ -72,8 +72,8 @@ export interface StreamRate extends StreamCount {
 }
 
 /**
- * Lists the streams, of one team or of all, that are beyond a limit over the last 24 hours, counted by whole hours. Reads the
- * hours of one team, or of those streams that something bounced or was reported in.
+ * Lists the streams, of one team or of all, that are beyond a limit over the last 24 hours, counted by whole hours.
+ * Reads the hours of one team, or of those streams with a bounce or a complaint.
  */
 export async function streamsBeyond(
   db: Executor,

@@ -94,8 +94,8 @@ export interface OperatorCtx<Held extends Store = Store> {
 }
 
 /**
- * A call for one team, as nearly all are. Functions that also ask DNS and make requests take a `Ctx<World>`. A port
- * hands all of them its World: `Ctx` is narrower by its type alone.
+ * A call for one team, as nearly all are. Functions that also query DNS and make requests take a `Ctx<World>`. A port
+ * passes its World to all of them: `Ctx` is narrower by its type alone.
  */
 export interface Ctx<Held extends Store = Store> {
   store: Held;
@@ -118,7 +118,7 @@ export interface CtxFor<Held extends Store = Store> extends Record<CallerKind, o
 export const callerGone = (): Refusal =>
   refuse('validation_error', { status: 400, say: 'The connection ended before the request was answered.' });
 
-/** The key a caller came with, by HTTP or as the password of SMTP submission. */
+/** Returns the id of the caller's key, sent by HTTP or as the password of SMTP submission. */
 export const keyIdOf = (actor: Actor): string | null =>
   actor.kind === 'api_key' || actor.kind === 'smtp_credential' ? actor.keyId : null;
 
@@ -158,7 +158,7 @@ export function mustReach(actor: Actor, requirement: Requirement): void {
   }
 }
 
-/** Refuses an app that names what it may not read, because some fields of a body need a second scope. */
+/** Refuses an app that names fields it may not read, because some fields of a body need a second scope. */
 export function mustReachNamed(actor: Actor, operation: Operation, body: unknown): void {
   if (actor.kind !== 'oauth_grant') return;
   const lacking = scopeOfFields(operation, body, actor.scopes);

@@ -320,7 +320,7 @@ type PlaceOfBlobs = Store['config']['blobs']['store'];
 
 /** The last move of all blobs from one place to the other. */
 export interface BlobsMove {
-  /** `copying`: they are in force where they were. `moved`: they are where they were taken to, and nowhere else. */
+  /** `copying`: the blobs are still used at the old place. `moved`: they are used at the new place only. */
   state: 'copying' | 'moved';
   from: PlaceOfBlobs;
   to: PlaceOfBlobs;

@@ -10,7 +10,7 @@ import {
 } from '../../platform/db/index.ts';
 import { firstIdAt } from '../../platform/ids.ts';
 
-/** Bodies are JSON text, redacted before they come here. */
+/** Bodies are JSON text, redacted before they are stored. */
 export interface LogRow {
   id: string;
   team_id: string;
@@ -65,7 +65,7 @@ const LIST_COLUMNS = 'id, method, endpoint, response_status, user_agent, created
 
 export type LogListRow = Pick<LogRow, 'id' | 'method' | 'endpoint' | 'response_status' | 'user_agent' | 'created_at'>;
 
-/** On SQLite the index of ids is the table itself, with both bodies in each row. */
+/** Fewer than usual, because SQLite reads the whole row of an id, with both bodies. */
 const ENDING = { table: 'request_logs', id: 'id', form: 'uuid', noun: 'requests', lookedAtMax: 20_000 } as const;
 
 export const logRowsEnding = (db: Executor, teamId: string, end: string, page: Page) =>

@@ -1,6 +1,6 @@
 const REDACTED = '[redacted]';
 
-/** Shorter than every token of ours, longer than the prefix of a key that people are shown. */
+/** Shorter than every token of ours, longer than the prefix of a key that people see. */
 const TOKEN_CHARS_MIN = 19;
 /**
  * Prefixes of keys, sessions, challenges, device logins, OAuth, webhooks, share links and mails to people; many
@@ -87,7 +87,7 @@ interface BodyMarker {
 }
 
 interface RedactOptions {
-  /** Bytes of JSON that are kept; what is larger is kept as a marker with a preview. */
+  /** Bytes of JSON that are kept; a larger body is kept as a marker with a preview. */
   bytesMax: number;
   bytes: number;
   /** Long texts are cut after their beginning. */

@@ -11,13 +11,13 @@ import type { Ctx } from '../access/index.ts';
 /** Records answered requests. No request waits for it, and it never grows without bound. */
 export interface RequestLog {
   add(row: LogRow): void;
-  /** Resolves when what was added before is written, dropped, or cannot be written just now. */
+  /** Resolves when the rows added before are written, dropped, or cannot be written just now. */
   settled(): Promise<void>;
   /** Writes the remaining entries, if the database accepts them. */
   close(): Promise<void>;
 }
 
-/** One transaction of so many rows holds the writer for about two milliseconds. */
+/** One transaction of this many rows occupies the writer for about two milliseconds. */
 const BATCH_ROWS = 200;
 const GATHER_MS = 250;
 const RETRY_MS = 1000;

@@ -78,7 +78,7 @@ export async function countExemptOwners(tx: Executor, teamId: string): Promise<n
   return Number((await tx.get<{ n: number }>(sql, [teamId]))?.n);
 }
 
-/** The teams that enforce single sign-on and whose only owner who can sign in without it is this person. */
+/** Lists the teams that enforce single sign-on and whose only owner who can sign in without it is this person. */
 export async function teamsOfLastWayIn(db: Executor, userId: string): Promise<{ name: string; slug: string }[]> {
   return db.all(
     `select teams.name, teams.slug from team_members m join teams on teams.id = m.team_id

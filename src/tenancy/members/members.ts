@@ -41,7 +41,7 @@ const IN_WORDS: Record<PeopleAct, string> = {
   remove: 'removes nobody who is',
 };
 
-/** Refuses what the table does not allow to a person of the role `held`. */
+/** Refuses an action that the table does not allow to a person of the role `held`. */
 export function mustRule(held: Role, act: PeopleAct, roles: readonly Role[]): void {
   const refused = roles.find((role) => !ROLE_RULES[held][act].includes(role));
   if (refused === undefined) return;
@@ -79,7 +79,7 @@ function mustBeOwner(role: Role): void {
 /** Ends the grants of apps for a person in the team; passed in, because its module depends on this one. */
 type EndGrants = (tx: Executor, member: Pick<MemberRow, 'id' | 'user_id'>, at: number) => Promise<void>;
 
-/** Everybody may leave, whatever the role. */
+/** Removes a member. Everybody may leave, whatever the role. */
 export async function removeTeamMember(ctx: Ctx, place: { teamId: string; memberId: string }, endGrants: EndGrants) {
   mustBeOwnTeam(ctx, place.teamId);
   return ctx.store.db.tx(async (tx) => {
@@ -98,7 +98,10 @@ export async function removeTeamMember(ctx: Ctx, place: { teamId: string; member
   });
 }
 
-/** The team is locked: of two owners who step down at once, the second one is the last. */
+/**
+ * Refuses to remove the last owner. The team is locked: of two owners who step down at once, the second one is the
+ * last.
+ */
 async function mustNotBeLastOwner(tx: Executor, member: MemberRow): Promise<void> {
   if (await hasOtherOwner(tx, member)) return;
   throw refuse('resource_locked', {

@@ -116,7 +116,7 @@ export interface SsoDomainRow {
   team_id: string;
   domain: string;
   proof: string;
-  /** One sentence on what is wrong, as long as something is. */
+  /** One sentence about what is wrong; null if nothing is. */
   diagnosis: string | null;
   verified_at: number | null;
   /** Time at which the DNS result last changed: the diagnosis has been the same since. 0 before the first check. */

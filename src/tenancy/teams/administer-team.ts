@@ -89,7 +89,7 @@ export function slugOf(name: string): string {
 }
 
 export interface TeamChange {
-  /** The slug stays: it stands in commands and notes. */
+  /** The slug stays: commands and notes refer to it. */
   name?: string | undefined;
   plan?: string | undefined;
   riskState?: RiskState | undefined;

@@ -26,7 +26,7 @@ export async function listOwnTeams({ store, actor }: UserCtx, page: Page) {
   return { object: 'list' as const, has_more: hasMore, data: await presentTeams(store, rows) };
 }
 
-/** The person who makes a team is its owner. It has no key yet: its people make the keys that they need. */
+/** Makes a team owned by the calling person. It has no key yet: its people make the keys that they need. */
 export async function foundTeam(ctx: UserCtx, input: { name: string }): Promise<TeamObject> {
   await mustHaveUsedPassword(ctx.store.db, ctx.actor.sessionId);
   const name = readTeamName(input.name);
@@ -214,8 +214,8 @@ const PLACEHOLDER: PostalAddress = {
 };
 
 /**
- * Gives a team without a postal address a placeholder, so that its broadcasts can be sent. For the development profile alone:
- * mail that reaches people has to name where its sender is.
+ * Gives a team without a postal address a placeholder, so that its broadcasts can be sent. For the development profile
+ * alone: mail that reaches people has to name the address of its sender.
  */
 export async function keepPlaceholderAddress(store: Store, teamId: string): Promise<void> {
   if (store.config.profile !== 'development') throw new Error('placeholder address outside the development profile');

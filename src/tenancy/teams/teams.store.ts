@@ -44,7 +44,7 @@ export async function insertTeamPlan(tx: Executor, row: TeamPlan & { id: string;
   await tx.insertMany('team_plans', columns, [[row.id, row.teamId, row.code, row.since]]);
 }
 
-/** The plans that a team has had, oldest first. */
+/** Lists the plans that a team has had, oldest first. */
 export async function plansOfTeam(db: Executor, teamId: string): Promise<TeamPlan[]> {
   const sql = 'select plan_code, since from team_plans where team_id = ? order by since, id';
   const rows = await db.all<{ plan_code: string; since: number }>(sql, [teamId]);

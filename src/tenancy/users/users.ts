@@ -13,7 +13,10 @@ const NAME_CHARS_MAX = 200;
 const PASSWORD_CHARS_MIN = 6;
 const PASSWORD_CHARS_MAX = 4096;
 
-/** A name stands among the words of others, in mails and on pages: it neither ends their line nor turns them around. */
+/**
+ * Characters that a name may not have: it is shown within other text, in mails and on pages, and must neither end a
+ * line nor reverse its direction.
+ */
 const MISLEADING = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
 
 interface NewUser {
@@ -24,7 +27,7 @@ interface NewUser {
   isVerified: boolean;
 }
 
-/** `also` writes what belongs to a new user, in the same transaction. */
+/** Creates a user. `also` writes rows that belong to a new user, in the same transaction. */
 export async function createUser(
   store: Store,
   { email, name = null, password, isVerified }: NewUser,
@@ -90,7 +93,9 @@ export async function findNamedUser(db: Executor, email: string): Promise<UserRo
   return user;
 }
 
-/** A person who has given the right password, or comes from single sign-on, is refused here before a session begins. */
+/**
+ * Refuses a disabled person who has given the right password, or comes from single sign-on, before a session begins.
+ */
 export function mustNotBeDisabled({ disabled_at: at }: Pick<UserRow, 'disabled_at'>): void {
   if (at === null) return;
   throw refuse('invalid_permission', { say: 'This account is disabled; ask whoever runs this service.' });

@@ -25,7 +25,7 @@ export async function recheckClaims(world: World): Promise<{ ended: number; chec
   const began = world.clock.now();
   const ended = await endOverdueClaims(world.db, END_REASONS, began);
   const done = { ended, checked: 0, completed: 0 };
-  // The development profile has no DNS to ask.
+  // The development profile has no DNS to query.
   if (world.config.delivery.capture) return done;
   for (;;) {
     const claims = await claimsToCheck(world.db, began, BATCH);
@@ -57,7 +57,7 @@ export async function verifyClaim(ctx: Ctx<World>, domainId: string): Promise<Cl
   return presentClaim(after.claim, after.domain);
 }
 
-/** Asks DNS for the proof of an open claim and, if it stands, lets the domain change hands unless something blocks it. */
+/** Looks up the proof of an open claim and, if it is published, transfers the domain unless something blocks it. */
 async function checkClaim(world: World, claim: ClaimRow): Promise<'completed' | 'open'> {
   const answer = await world.resolver.txt(claim.name, { cache: false });
   const { status, diagnosis } = judgeProof(claim.name, claim.proof, answer);
@@ -72,7 +72,7 @@ async function checkClaim(world: World, claim: ClaimRow): Promise<'completed' | 
   return 'open';
 }
 
-/** Its records may stand in DNS already; if they cannot be asked for now, the sweep does. */
+/** Checks the claimant's records, which may be in DNS already; if they cannot be looked up now, the sweep does. */
 async function checkClaimant(world: World, { team_id: teamId, domain_id: id, name }: ClaimRow): Promise<void> {
   try {
     const domain = await findDomain(world.db, teamId, id);
@@ -84,7 +84,7 @@ async function checkClaimant(world: World, { team_id: teamId, domain_id: id, nam
 
 interface Proof {
   status: ProofStatus;
-  /** One sentence on what is wrong, as long as something is. */
+  /** One sentence about what is wrong; null if nothing is. */
   diagnosis: string | null;
 }
 
@@ -115,5 +115,5 @@ function judgeTexts(name: string, wanted: string, texts: string[]): Proof {
   return { status: 'pending', diagnosis: `${name} has ${count}, and this is not among them; publish it beside them.` };
 }
 
-/** Some panels publish the quotation marks that others want around a text. */
+/** Some DNS panels publish the quotation marks that others require around a text. */
 const unquoted = (text: string): string => text.trim().replace(/^"(.*)"$/, '$1');

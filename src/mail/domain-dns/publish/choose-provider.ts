@@ -11,7 +11,7 @@ import { createRfc2136, type DnsServer } from './rfc2136.ts';
 
 const DEADLINE_MS = 60_000;
 
-/** A provider as its operator configured it; made for one use, because secrets in files are read anew each time. */
+/** Creates a provider as its operator configured it, for one use, because secrets in files are read anew each time. */
 function createProvider(world: World, name: string, settings: DnsProviderSettings): DnsProvider {
   if (settings.kind === 'cloudflare') {
     const token = (): string => secretOf(world, name, settings.token, settings.token_file);
@@ -30,14 +30,17 @@ function createProvider(world: World, name: string, settings: DnsProviderSetting
     server: () => serverOf(world, name, settings),
     timeoutMs,
     tries,
-    // The server judges a signature by its own clock, which ours has to agree with whatever time the rest of us lives in.
+    // The server checks a signature by its own clock, with which ours has to agree, even if the rest of the process
+    // uses a simulated one.
     clock: systemClock,
     log: world.log,
     randomId: () => Math.floor(world.random() * 65_536),
   });
 }
 
-/** With the caller's token, which reaches what it reaches; the address is still the operator's. */
+/**
+ * Creates a provider with the caller's token, which decides the zones it reaches; the operator configures the address.
+ */
 const createProviderOfToken = (
   world: World,
   name: string,
@@ -110,7 +113,7 @@ interface Chosen {
   isOperators: boolean;
 }
 
-/** The provider that a caller named, brought along or used before, or the only one there is. */
+/** Returns the provider that a caller named, brought a token for or used before, or the only one there is. */
 export function chooseProvider(
   world: World,
   team: { slug: string },
@@ -127,7 +130,7 @@ export function chooseProvider(
   return { provider: createProvider(world, name, settings), isOperators: true };
 }
 
-/** The operator's, for work that no caller asked for; no slug stands for the operator. */
+/** Returns a provider of the operator for work that no caller requested; an undefined slug stands for the operator. */
 export function providerFor(world: World, slug: string | undefined, name: string): DnsProvider {
   const settings = settingsOf(world.config, name);
   if (!settings || (slug !== undefined && !mayUse(settings, slug))) {
@@ -175,7 +178,7 @@ function onlyOneFor(config: Config, usable: readonly string[], domain: string): 
   throw new ProviderFault('refused', say, { nothingChanged: true });
 }
 
-/** One that is somebody else's and one that does not exist look the same. */
+/** Formats the fault. A provider of another team and one that does not exist look the same. */
 function notUsable(name: string | undefined, usable: readonly string[]): ProviderFault {
   const what = name === undefined ? 'There is no DNS provider' : `There is no DNS provider ${JSON.stringify(name)}`;
   const say =

@@ -70,7 +70,7 @@ interface CloudflareOptions {
   /** The zones it may write; undefined leaves that to the token. */
   zones: readonly string[] | undefined;
   call: ApiCall;
-  /** Ends whatever is under way. */
+  /** Aborts the calls under way. */
   signal: AbortSignal;
 }
 
@@ -178,7 +178,10 @@ async function callApi(
   return readEnvelope(options.name, what, answer, method !== 'GET');
 }
 
-/** TXT goes in quotes, as it stands in a zone file: unquoted text would be split by the other side, at its own places. */
+/**
+ * Builds the body of a record. TXT is quoted, as in a zone file: the API would split unquoted text at places of its own
+ * choice.
+ */
 function bodyOf(record: NewRecord): object {
   const data = recordDataOf(record);
   const common = {

@@ -19,7 +19,7 @@ export interface Plan {
   changes: Change[];
   deletes: ZoneRecord[];
   creates: NewRecord[];
-  /** One sentence for each record of somebody else that is in the way; nothing may be changed while there is any. */
+  /** One sentence for each foreign record that is in the way; nothing may be changed while there is any. */
   inTheWay: string[];
   /** Records that we remember publishing, but that are neither wanted nor in the zone any more. */
   forgotten: PlainRecord[];
@@ -96,7 +96,7 @@ function changesOf(deletes: readonly ZoneRecord[], creates: readonly NewRecord[]
 
 type Compatibility =
   | { kind: 'free' }
-  /** Somebody else's record serves as well; ours would only break it. */
+  /** A foreign record serves as well; ours would only break it. */
   | { kind: 'served' }
   | { kind: 'in_the_way'; say: string };
 
@@ -104,7 +104,7 @@ type Compatibility =
 function judgeOthers(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibility {
   const here = others.filter((other) => sameNames(other.name, wanted.name));
   const alias = here.find((other) => other.type === 'CNAME');
-  // RFC 1034 §3.6.2: where a CNAME stands no other record can.
+  // RFC 1034 §3.6.2: a CNAME excludes other records at its name.
   if (alias) return inTheWay(wanted, alias, 'a CNAME leaves no room for other records at its name');
   const [first] = here;
   if (wanted.type === 'CNAME' && first) return inTheWay(wanted, first, 'a CNAME needs a name for itself');
@@ -146,7 +146,7 @@ function judgeText(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatib
 function textKind(text: string): 'spf' | 'dmarc' | 'dkim' | 'other' {
   if (/^v=spf1(?: |$)/i.test(text)) return 'spf';
   if (/^v\s*=\s*DMARC1\s*(?:;|$)/i.test(text)) return 'dmarc';
-  // RFC 6376 §3.6.1: the version may be left out.
+  // RFC 6376 §3.6.1: the version is optional.
   return /^v\s*=\s*DKIM1\s*;/.test(text) || /(?:^|;)\s*p\s*=/.test(text) ? 'dkim' : 'other';
 }
 
@@ -161,8 +161,8 @@ const spfTerms = (text: string): string[] =>
     .filter((term) => term !== '' && !/^[-~?+]?all$/.test(term));
 
 /**
- * RFC 7208 §4.5: two SPF records of one name permit nothing, so that a foreign one is in the way even where the one that is
- * wanted stands already.
+ * RFC 7208 §4.5: two SPF records of one name permit nothing, so that a foreign one is in the way even if the wanted one
+ * exists already.
  */
 function judgeRivals(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibility {
   if (wanted.type !== 'TXT' || textKind(wanted.value) !== 'spf') return { kind: 'free' };

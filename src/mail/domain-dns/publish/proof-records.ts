@@ -20,7 +20,8 @@ const TRIES = 3;
 export const putProof = (world: World, provider: string, proof: ProofRecord): Promise<void> =>
   change(world, provider, proof, (own, [other]) => ({
     deletes: [],
-    // All records of a name and type have one TTL (RFC 2181 §5.2): another one would change that of those that stand there.
+    // All records of a name and type have one TTL (RFC 2181 §5.2): another one would change that of the existing
+    // records.
     creates: own.length > 0 ? [] : [{ ...proof, type: 'TXT', priority: null, ttl: other?.ttl ?? TTL_SECONDS }],
   }));
 

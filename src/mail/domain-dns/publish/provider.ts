@@ -1,6 +1,6 @@
 import { isWithin, nameLabels, type PlainRecord } from '../../../protocol/dns/index.ts';
 
-/** A record that stands in the zone, and what its provider needs to remove exactly this one. */
+/** A record in the zone, with the data that its provider needs to remove exactly this one. */
 export interface ZoneRecord extends PlainRecord {
   ttl: number;
   handle: unknown;

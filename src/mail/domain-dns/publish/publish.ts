@@ -142,7 +142,7 @@ async function saveOutcome(
   const setups = await lockSetups(tx, [domain.id, ...heirIds, ...(inheritance?.domainIds ?? [])]);
   const setup = setups.get(domain.id);
   const isGoingOn = setup !== undefined && setup.fingerprint !== LEAVING;
-  // A check that read the zone before the record was there has noted it as gone: it is added again.
+  // A concurrent check that read the zone before the record was there has deleted its entry: add it again.
   await addPublished(tx, intended);
   // Delete the former entries of created records, which are recorded anew.
   const over = [...plan.deletes, ...plan.forgotten, ...plan.creates];
@@ -287,8 +287,8 @@ const RETRY_MS = 60_000;
 const RETRY_MS_MAX = 6 * 3_600_000;
 
 /**
- * Publishes what the domains that were configured want by now, such as a new DKIM key, and removes what belongs to domains
- * that are gone or have become another team's. Only domains whose records changed are asked about.
+ * Publishes the records that configured domains want by now, such as a new DKIM key, and removes those of domains that
+ * are gone or belong to another team now. Queries the provider only for domains whose records changed.
  */
 export async function publishConfigured(world: World): Promise<number> {
   let published = 0;
@@ -315,7 +315,7 @@ async function publishOne(world: World, setup: SetupRow): Promise<'published' | 
   const isRemoval = setup.fingerprint === LEAVING;
   const wanted = isRemoval ? [] : await wantedRecords(world, domain);
   if (wanted.length > 0 && fingerprintOf(wanted) === setup.fingerprint) return 'unchanged';
-  // Somebody may have ended or finished it since the list was read.
+  // Another process may have ended or finished it since the list was read.
   if ((await findSetup(world.db, domain.id))?.fingerprint !== setup.fingerprint) return 'unchanged';
   try {
     // A team that may not use the provider any more may still remove the records that were published there.
@@ -400,8 +400,8 @@ async function prepare(
 }
 
 /**
- * A record belongs to everybody who wants it: the MX record of a return path is also that of a domain of its name which
- * receives. It goes with the last of them.
+ * Finds records that other domains need too: the MX record of a return path may also be that of a receiving domain of
+ * its name. A record is removed with the last of them.
  */
 async function heirloomsAmong(
   world: World,

@@ -129,7 +129,7 @@ interface Rfc2136Options {
   name: string;
   zones: readonly string[];
   key(): TsigKey;
-  /** The primary server; asked for each time, because a host name may move. */
+  /** The primary server; resolved each time, because a host name may move. */
   server(): Promise<DnsServer>;
   timeoutMs: number;
   tries: number;
@@ -171,7 +171,7 @@ export function createRfc2136(given: Rfc2136Options): DnsProvider {
     async apply(zone, change) {
       const server = await options.server();
       const message = updateMessage(options.randomId(), zone, prerequisitesOf(change), changesOf(change));
-      // Over TCP, because an update that is sent twice would meet its own prerequisites.
+      // Over TCP, because an update that is sent twice would fail its own prerequisites.
       const answer = await signedExchange(options, message, (bytes) => askOverTcp(server, bytes, options), {
         nothingChanged: false,
       });
@@ -287,7 +287,7 @@ function prerequisitesOf({ deletes, creates, queries, seen }: ZoneChange): Prere
     .filter((query) => touched.some((record) => sameNames(record.name, query.name)))
     .flatMap((query) => {
       const here = seen.filter((record) => sameNames(record.name, query.name));
-      // A CNAME is created: nothing may stand there, of no type whatever.
+      // For a new CNAME, no record of any type may exist at the name.
       const isAlias = creates.some((record) => record.type === 'CNAME' && sameNames(record.name, query.name));
       if (isAlias && here.length === 0) return [nameIsUnused(query.name)];
       const types = touched.filter((record) => sameNames(record.name, query.name)).map((record) => record.type);

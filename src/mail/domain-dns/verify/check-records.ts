@@ -130,7 +130,7 @@ async function judgeCaa(
   };
 }
 
-/** Twice what a record may need: enough to say that it needs too much. */
+/** Twice what a record may need: enough to report that it needs too much. */
 const INCLUDES_MAX = 20;
 
 async function spfCost(

@@ -37,7 +37,7 @@ const BATCH = 50;
 /** Each makes some ten queries: enough at one time to be quick, few enough for a resolver and for other look-ups. */
 const AT_A_TIME = 8;
 
-/** Checks every domain that was not checked since the sweep began; what cannot be decided now waits for the next sweep. */
+/** Checks every domain that was not checked since the sweep began; checks without a result wait for the next sweep. */
 export async function sweepDomains(world: World): Promise<number> {
   if (world.config.delivery.capture) return 0;
   const began = world.clock.now();
@@ -126,15 +126,16 @@ export async function updateDomain(
 const CONFIRM = 'send confirm_replace_mx: true if it is to come here instead.';
 
 /**
- * The domain with what DNS says of its records now, from the resolver's short memory. Reading changes nothing: the
- * domain's own status moves only by verification and sweep.
+ * Returns the domain with the present DNS results of its records, from the resolver's short cache. Changes nothing:
+ * only verification and sweep change the status of a domain.
  */
 export async function getDomain(ctx: Ctx<World>, id: string) {
   const { store: world } = ctx;
   const domain = await findDomain(world.db, ctx.teamId, id);
   if (!domain) throw notFound('Domain');
   const records = await recordsOf(world.db, id);
-  // A look-up before anything is published makes resolvers remember that it does not exist: the first one is that of verify.
+  // A look-up before anything is published makes resolvers cache that it does not exist: the first look-up is that of
+  // verify.
   if (!isDnsAsked(world) || isVerifiedWithoutDns(world, domain) || domain.checked_at === null) {
     return presentDomain(domain, records);
   }
