@@ -370,7 +370,10 @@ async function prepareGood(
   return { good: good.map(({ prepared }) => prepared), errors };
 }
 
-/** Their files are fetched and written before the commit that would refuse them, so the quota is checked early. */
+/**
+ * Reports whether a draft has files. They are fetched and written before the commit that would refuse them, so the
+ * quota is checked early.
+ */
 const hasFiles = ({ attachments }: EmailDraft): boolean => attachments.length > 0;
 
 /** Limits the texts of a batch to the size of a request: a request of a few bytes may name a large template a hundred times. */
@@ -391,7 +394,7 @@ function createBodyLimit({ config }: World): (prepared: Prepared) => Prepared {
   };
 }
 
-/** Most messages begin with the field, whose full path is named then. */
+/** Prefixes a fault with the index of its email. Most messages begin with the field, whose full path is named then. */
 const faultAtIndex = ({ path, message }: FieldFault, index: number): FieldFault => ({
   path: `${index}.${path}`,
   message: message.startsWith(path) ? `${index}.${message}` : message,

@@ -199,14 +199,14 @@ interface Acceptance extends Counted {
   grant?: CountedGrant | undefined;
 }
 
-/** About how many rows it writes: one email may go to fifty destinations. */
+/** Estimates how many rows it writes: one email may go to fifty destinations. */
 const rowsIn = ({ emails, bodies }: Acceptance): number =>
   emails.reduce(
     (sum, { deliveries, attachments, contents }) => sum + deliveries.length + attachments.length + rowsWorth(contents),
     bodies.reduce((sum, { html, text }) => sum + bytesWorth((html?.length ?? 0) + (text?.length ?? 0)), 0),
   );
 
-/** Teams take turns, and a team's marketing mail comes after its other mail. */
+/** Returns the place in the line: teams take turns, and a team's marketing mail comes after its other mail. */
 const placeOf = (item: Acceptance): Place => ({
   tenant: item.teamId,
   weight: rowsIn(item),

@@ -46,7 +46,7 @@ export interface AcceptedAs {
   isAccountMail?: boolean;
 }
 
-/** The rows of all sends that are written in one commit. */
+/** Builds the rows of all sends that are written in one commit. */
 export function rowsOfAll(
   world: World,
   ctx: Ctx,
@@ -72,7 +72,7 @@ export async function rowsInSlices(
 /** Nobody is to be notified about a notice, and a bounce to our return path carries no token. */
 const HEADERS_ONLY: Asked = { sender: '', ret: 'HDRS', recipients: {} };
 
-/** All rows and files of one send, made before the commit so that the commit itself only inserts. */
+/** Builds all rows and files of one send, before the commit so that the commit itself only inserts. */
 function rowsOf(
   world: World,
   ctx: Ctx,
@@ -209,7 +209,7 @@ const rowsInMessage = (world: World, emailId: string, files: readonly SubmittedF
 
 const jsonOrNull = (list: readonly unknown[]): string | null => (list.length === 0 ? null : JSON.stringify(list));
 
-/** The envelope: each address once, in one group for each destination. */
+/** Groups the envelope by destination; each address occurs once. */
 function byDestination(recipients: readonly Mailbox[]): [destination: string, addresses: string[]][] {
   const groups = new Map<string, Map<string, string>>();
   for (const { address, domain } of recipients) {

@@ -117,7 +117,9 @@ export function createIdempotent(world: World) {
     }
   }
 
-  /** For operations that send no email: `work` writes in a transaction of its own, and stores its response there. */
+  /**
+   * Runs an operation that sends no email: `work` writes in a transaction of its own, and stores its response there.
+   */
   async function writeIdempotently<Answer>(
     ctx: Ctx,
     idempotency: Idempotency | undefined,

@@ -36,8 +36,8 @@ export interface Prepared {
 export type Prepare = (input: SendEmailRequest) => Promise<Prepared>;
 
 /**
- * For one request: reads a send, checks its sender and its recipients, and refuses by the first rule it breaks. Work
- * that the emails of a batch share is done once.
+ * Returns, for one request, a function that reads a send, checks its sender and its recipients, and refuses by the
+ * first rule it breaks. Work that the emails of a batch share is done once.
  */
 export function createPrepare(world: World, sendingDomainOf: (ctx: Ctx) => SendingDomainOf): (ctx: Ctx) => Prepare {
   return (ctx) => {
@@ -59,7 +59,7 @@ export function createPrepare(world: World, sendingDomainOf: (ctx: Ctx) => Sendi
     };
   };
 
-  /** The template supplies the bodies, and other fields that the send leaves out. */
+  /** Completes a send from its template, which supplies the bodies, and other fields that the send leaves out. */
   async function withTemplate(
     input: SendEmailRequest,
     render: (use: TemplateUse) => Promise<ResolvedTemplate>,
@@ -87,10 +87,10 @@ const missing = (field: string) =>
     say: `Missing required field: ${field}. The template does not supply it, so the send has to.`,
   });
 
-/** For one request: finds the domain that a draft is sent from; refuses if it may not send this, or to its recipients. */
+/** Finds the domain that a draft of one request is sent from; refuses if it may not send this, or to its recipients. */
 export type SendingDomainOf = (draft: EmailDraft) => Promise<DomainRow>;
 
-/** Each domain is looked up once for all emails of a request. */
+/** Creates the look-up of sending domains, which looks each domain up once for all emails of a request. */
 export function createSendingDomainOf(world: World): (ctx: Ctx) => SendingDomainOf {
   const findSendingDomain = world.db.memo(['domains'], (key) => {
     const [teamId = '', name = ''] = key.split(' ');
@@ -119,7 +119,10 @@ export function createSendingDomainOf(world: World): (ctx: Ctx) => SendingDomain
   };
 }
 
-/** A verified domain does not verify its subdomains: the name must be equal. */
+/**
+ * Refuses a domain from which the draft may not be sent. A verified domain does not verify its subdomains: the name
+ * must be equal.
+ */
 async function mustBeSendableFrom(ctx: Ctx, draft: EmailDraft, domain: DomainRow | undefined): Promise<DomainRow> {
   const { db } = ctx.store;
   const name = draft.from.domain;

@@ -35,7 +35,7 @@ const READ: ReadonlySet<string> = new Set(['from', 'reply-to', 'subject']);
 
 interface Said {
   fields: readonly RawField[];
-  /** The headers that are sent on with the message. */
+  /** The headers that are sent with the message. */
   kept: readonly RawField[];
   draft: EmailDraft;
   asked: Asked | undefined;
@@ -67,7 +67,7 @@ async function readIdempotency(
   };
 }
 
-/** Normalised: unfolded, and sorted by name. */
+/** Returns the headers normalised: unfolded, and sorted by name. */
 function headersIn(kept: readonly RawField[]): [name: string, value: string][] {
   return kept
     .filter(({ lower }) => !WRITTEN_ANEW.has(lower) && !READ.has(lower))
@@ -77,7 +77,9 @@ function headersIn(kept: readonly RawField[]): [name: string, value: string][] {
 }
 
 interface Submission {
-  /** One for each fifty recipients of the envelope, which is as many as an email has; they differ in nothing else. */
+  /**
+   * One draft for each fifty recipients of the envelope, the most that an email may have; they differ in nothing else.
+   */
   drafts: EmailDraft[];
   message: SubmittedMessage;
   idempotency: Idempotency | undefined;
@@ -120,7 +122,7 @@ const ONCE = [
   'content-type',
   'content-transfer-encoding',
 ];
-/** More hops than any route has: a message with more is in a loop (RFC 5321 §6.3). */
+/** Maximum number of hops, more than any route has: a message with more is in a loop (RFC 5321 §6.3). */
 const HOPS_MAX = 50;
 const SENDERS = new Set(['sender', 'resent-from', 'resent-sender']);
 const TAGS_MAX = 50;
@@ -273,7 +275,7 @@ function readTags(fields: readonly RawField[]): EmailDraft['tags'] {
   });
 }
 
-/** One text and one HTML, as a mail program shows them; several of a kind are joined. */
+/** Returns one text and one HTML, as a mail program shows them; several of a kind are joined. */
 async function readTexts(spooled: Spooled): Promise<Pick<EmailDraft, 'html' | 'text'>> {
   const encoded = spooled.texts.reduce((sum, { start, end }) => sum + end - start, 0);
   // Quoted-printable triples what it encodes.
@@ -295,6 +297,6 @@ async function readTexts(spooled: Spooled): Promise<Pick<EmailDraft, 'html' | 't
 const tooMuchText = (): Refusal =>
   unreadable(`its text and HTML have more than ${TEXT_BYTES_MAX} bytes together; attach what is long`);
 
-/** The refusal of a message that a client composed; `fault` is a sentence, with or without its full stop. */
+/** Returns the refusal of a message that a client composed; `fault` is a sentence, with or without its full stop. */
 const unreadable = (fault: string): Refusal =>
   refuse('validation_error', { status: 400, say: `The message cannot be sent: ${fault.replace(/\.$/, '')}.` });

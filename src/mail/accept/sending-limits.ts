@@ -29,7 +29,7 @@ export const countedGrantOf = (actor: Actor): CountedGrant | undefined =>
     ? { id: actor.grantId, max: actor.limits.emailsPerDay }
     : undefined;
 
-/** An app whose person lets it write to the team's own domains alone. */
+/** Refuses recipients outside the team's verified domains and the simulator, if the grant limits the app to those. */
 export async function mustBeWithinRecipients(
   { actor, store }: Ctx,
   draft: EmailDraft,
@@ -153,7 +153,7 @@ interface Limit {
   what: string;
 }
 
-/** The month comes first: when both are used up, waiting until tomorrow would not help. */
+/** Lists the limits. The month comes first: when both are used up, waiting until tomorrow would not help. */
 async function limitsOf(
   world: World,
   tx: Executor,
@@ -191,7 +191,10 @@ function quotaUsedUp({ name, max, what }: Limit, used: number, wanted: number): 
   return refuse(name, { say: `The plan of this team includes ${max} ${what} and ${used} are used${more}.` });
 }
 
-/** A region in its sandbox sends only to the team's own verified domains and to the mailbox simulator. */
+/**
+ * Refuses recipients that the sandbox of a region does not allow: it sends only to the team's own verified domains and
+ * to the mailbox simulator.
+ */
 export async function mustBeAllowedBySandbox(
   { store: { config } }: Ctx,
   send: { draft: EmailDraft; domain: DomainRow; find(name: string): Promise<DomainRow | undefined> },

@@ -58,7 +58,7 @@ export async function readFiles(spooled: Spooled): Promise<SubmittedFile[]> {
 
 const nameless = (type: string): string => (type === 'message/rfc822' ? 'message.eml' : 'attachment');
 
-/** The decoded size, which needs a first reading: it must be known before the file is sent. */
+/** Returns the decoded size, which needs a first reading: it must be known before the file is sent. */
 async function sizeOf(spooled: Spooled, part: FilePart): Promise<number> {
   let size = 0;
   for await (const piece of decoded(spooled, part)) size += piece.length;
@@ -209,7 +209,7 @@ function createBodySpool(world: World): BodySpool {
 /** A message that a client composed, complete except for the fields that its acceptance adds. */
 export interface SubmittedMessage {
   spooled: Spooled;
-  /** The headers that are kept, unchanged. */
+  /** The kept headers, unchanged. */
   head: string;
   /** The Message-ID that the client wrote; null if it wrote none. */
   messageId: string | null;
@@ -225,7 +225,8 @@ export interface SubmittedMessage {
 }
 
 /**
- * How a message is forwarded: its return path, and the state of its ARC chain (null: it is signed instead of sealed).
+ * The way in which a message is forwarded: its return path, and the state of its ARC chain (null: it is signed instead
+ * of sealed).
  */
 export interface Passage {
   /** Null if bounces come to a return path of ours. */
@@ -270,7 +271,10 @@ export const listMissingFields = (
   ...(message.hasDate ? [] : [`Date: ${formatDate(at)}\r\n`]),
 ];
 
-/** A short body is in its message's row, a longer one in a file; one that was too long for memory is a file already. */
+/**
+ * Reports whether a body is in its message's row. A longer one is in a file; one that was too long for memory is a file
+ * already.
+ */
 const isInRow = ({ config }: World, { bodyBytes }: Spooled): boolean => bodyBytes <= config.storage.inline_bytes;
 
 export function messageContents(world: World, emailId: string, { spooled }: SubmittedMessage): NewBlob[] {

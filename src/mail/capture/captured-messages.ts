@@ -19,7 +19,7 @@ import { expectedRecords, findDomainByName, keysOf, type RecordRow } from '../do
 import { authenticate, type Checks } from '../receive/index.ts';
 import type { DeliveryJob } from '../deliver/index.ts';
 
-/** Each is an open request. */
+/** Maximum number of waits, each of which is an open request. */
 const WAITS_MAX = 1000;
 
 interface Wait {
@@ -133,7 +133,7 @@ export async function findCaptured(
   return gone?.aborted ? { rows: [], hasMore: false } : readPage(world.db, filter, page);
 }
 
-/** Letter case is folded here and not in SQL: SQLite folds ASCII alone. */
+/** Reads a page. Letter case is folded here and not in SQL: SQLite folds ASCII alone. */
 async function readPage(db: Executor, filter: CapturedFilter, { limit, after, before }: Page): Promise<Found> {
   const fits = createFits(filter);
   const found: CapturedRow[] = [];

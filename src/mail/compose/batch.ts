@@ -63,7 +63,7 @@ interface BatchOptions {
   make: MakeMessage;
 }
 
-/** A forwarded message has its own return path. */
+/** Returns the sender of an email to a destination. A forwarded message has its own return path. */
 function senderOf(row: EmailRow | undefined, destination: string, path: Omit<ReturnPathInput, 'prefix'>): string {
   return row?.mail_from ?? formatReturnPath({ ...path, prefix: returnPathPrefix(BOUNCE_PREFIX, destination) });
 }

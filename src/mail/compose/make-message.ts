@@ -82,7 +82,10 @@ export function createMakeMessage(world: World): MakeMessage {
     }));
   };
 
-  /** A message that a client composed: its size is known before it is laid out, and without tracking so is its hash. */
+  /**
+   * Makes a message that a client composed: its size is known before it is laid out, and without tracking so is its
+   * hash.
+   */
   async function makeSubmitted(row: EmailRow, domain: SigningDomain, signal: AbortSignal): Promise<Made> {
     const stored = await mustFindMessage(world, row);
     const layOut = (): Promise<SubmittedLayout> => layOutSubmitted(world, row, { message: stored, domain });

@@ -108,7 +108,10 @@ export function attachmentOf(row: AttachmentRow, content: Attachment['content'])
   };
 }
 
-/** Tracking changes only the message that is sent: the stored HTML stays as the caller gave it. */
+/**
+ * Returns the HTML to send. Tracking changes only the message that is sent: the stored HTML stays as the caller gave
+ * it.
+ */
 async function htmlOf(
   world: World,
   row: EmailRow,

@@ -9,7 +9,7 @@ import { BoundedMap } from '../../platform/limits/index.ts';
 /** Thrown if the domain that an email was accepted for is gone, and with it its keys. */
 export class DomainRemoved extends Error {}
 
-/** DNS does not verify the domain at present: mail signed now would be refused. */
+/** Thrown if DNS does not verify the domain at present: mail signed now would be refused. */
 export class DomainUnverified extends Error {
   readonly domain: string;
 

@@ -212,7 +212,7 @@ const isUnicode = (charset: string): boolean => ['utf-8', 'utf8'].includes(chars
 /** The part keeps its charset: HTML can write every character in ASCII. */
 const escaped = (html: string): string => html.replace(/[^\0-\x7f]/gu, (char) => `&#${char.codePointAt(0)};`);
 
-/** The fields of a head, which may end in its empty line. */
+/** Reads the fields of a head, which may end in its empty line. */
 function fieldsOf(head: Buffer): RawField[] | undefined {
   const end =
     head.length >= 2 && head.subarray(-4).toString('latin1').endsWith('\r\n\r\n') ? head.length - 2 : head.length;

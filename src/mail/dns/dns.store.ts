@@ -1,6 +1,6 @@
 import { textsIn, uuidsIn, type Executor } from '../../platform/db/index.ts';
 
-/** A record that we published, or were about to: it is written down before it is published. */
+/** A record that we published, or were about to: it is recorded here before it is published. */
 export interface PublishedRow {
   id: string;
   domain_id: string;

@@ -7,7 +7,7 @@ import { LEAVING, publishedFor, setupsOfName, type PublishedRow } from './dns.st
 import { notFound } from '../../platform/refusal.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 
-/** Short, so that a mistake made by hand is soon forgotten. */
+/** Short, so that caches soon drop a record that was published by mistake. */
 const TTL_SECONDS = 300;
 
 const KEYS: Record<string, string> = {

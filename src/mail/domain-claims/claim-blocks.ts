@@ -10,7 +10,7 @@ import {
 export type BlockedReason = 'grace_period' | 'recent_owner_activity' | 'pending_scheduled_emails';
 
 const HOUR_MS = 3_600_000;
-/** A name that has just been won or verified is not taken away again. */
+/** A name that has just been claimed or verified cannot be taken during this time. */
 const GRACE_MS = 72 * HOUR_MS;
 /** A team that has sent from it within this time still uses it. */
 const QUIET_MS = 24 * HOUR_MS;
@@ -25,7 +25,7 @@ interface BlockOptions {
   isRecheck?: boolean;
 }
 
-/** Why a name stays with the team that has it, if it does. */
+/** Returns why a name stays with the team that has it; undefined if it can be claimed. */
 export async function blockOf(
   db: Executor,
   owner: DomainRow,

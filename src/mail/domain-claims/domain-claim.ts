@@ -27,7 +27,7 @@ import { isoTime } from '../../platform/clock.ts';
 /** Prefix of the proof of every claim. */
 export const PROOF_LABEL = 'rasket-domain-verification=';
 
-/** The text of a claim's TXT record. A caller that was not shown this claim cannot guess it. */
+/** Returns the text of a claim's TXT record. A caller that was not shown this claim cannot guess it. */
 export const proofText = (secret: string): string => PROOF_LABEL + secret;
 
 const CLAIM_DAYS = 7;

@@ -93,7 +93,7 @@ export const endClaim = (tx: Executor, id: string, ending: Ending, now: number):
     [ending.status, ending.failure_reason, now, id],
   );
 
-/** The other claims of a name that has just changed hands. */
+/** Ends the other claims of a name that has just changed hands. */
 export const supersedeOthers = (tx: Executor, name: string, id: string, why: string, now: number): Promise<number> =>
   tx.run(
     `update domain_claims set status = 'superseded', failure_reason = ?, blocked_reason = null, concluded_at = ?

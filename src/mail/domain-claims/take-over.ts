@@ -21,7 +21,7 @@ const TRIES = 3;
 
 /** Decisions made before the transaction, in which they would take too long. */
 interface Prepared {
-  /** The owner's copy as it will be, unless something blocks the claim. */
+  /** The future state of the owner's copy, unless something blocks the claim. */
   off: SwitchedOff | undefined;
 }
 

@@ -26,7 +26,7 @@ import { stateAfter } from './save-checks.ts';
 
 /** Mail with the old host is read for weeks; after three months hardly anybody opens it again. */
 const FORMER_MS = 90 * 24 * 3_600_000;
-/** A team that changes it more often than that is not waiting for readers. */
+/** A team that changes it more often than this does not depend on the old links. */
 const FORMER_MAX = 20;
 
 /** Returns the labels whose links go on working once the domain's tracking subdomain changes; undefined if it stays. */

@@ -89,8 +89,8 @@ function mustBeVerified(domain: DomainRow): void {
 }
 
 /**
- * For a key that may have got into wrong hands: every key of the domain goes out of use at once, and nothing is sent until
- * the new record is seen. A key that is merely old is rotated instead, without a gap.
+ * Replaces a key that may have leaked: every key of the domain goes out of use at once, and nothing is sent until the
+ * new record is seen. A key that is merely old is rotated instead, without a gap.
  */
 export async function regenerateDkim(ctx: Ctx, id: string, input: { key_bits: RsaBits }) {
   const { store, teamId } = ctx;
@@ -141,7 +141,10 @@ async function replaceKeys(
   return { row, records };
 }
 
-/** Verification and a new key share one call a minute for each domain: the one makes questions to DNS, the other a key. */
+/**
+ * Allows one call a minute for each domain, shared by verification, which queries DNS, and new keys, which are costly
+ * to make.
+ */
 export async function mustWaitItsTurn(store: Store, domain: DomainRow): Promise<void> {
   const now = store.clock.now();
   const { verify_seconds: seconds } = store.config.domains;
@@ -154,7 +157,7 @@ export async function mustWaitItsTurn(store: Store, domain: DomainRow): Promise<
 }
 
 export interface TurnedKeys {
-  /** The keys as they are from now on, oldest first. */
+  /** All keys after this step, oldest first. */
   keys: DkimKeyRow[];
   activated: DkimKeyRow[];
   retired: DkimKeyRow[];

@@ -61,7 +61,7 @@ export async function newDkimKeys(
 export const openDkimKey = (store: Store, row: DkimKeyRow): KeyObject =>
   createPrivateKey(store.secrets.open(row.private_key_sealed, SEALED_FOR, row.id));
 
-/** The text of the TXT record that publishes a key. */
+/** Returns the text of the TXT record that publishes a key. */
 const publishedKey = (store: Store, row: DkimKeyRow): string =>
   dkimPublicRecord(createPublicKey(openDkimKey(store, row)));
 
@@ -98,7 +98,7 @@ export function carryOver(wanted: readonly RecordRow[], known: readonly RecordRo
   return wanted.map((record) => {
     const before = known.find((other) => isSameRecord(other, record));
     if (!before) return record;
-    // Whether a CAA record is needed is found by a check, not computed.
+    // The need for a CAA record is found by a check, not computed.
     const required = record.record === 'TrackingCAA' ? before.required : record.required;
     return { ...record, status: before.status, required };
   });

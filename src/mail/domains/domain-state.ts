@@ -102,7 +102,7 @@ export function recordStatusAfter(domain: DomainRow, record: RecordRow, verdict:
 
 /** Returns the status of a record that decides nothing; it is waited for until it has been seen once. */
 function withoutCapability(record: RecordRow, verdict: Verdict): RecordStatus {
-  // An old key's record may be taken away.
+  // The record of an old key may be removed.
   if (record.key_status === 'retiring') return 'pending';
   if (verdict === 'wrong') return 'failed';
   return record.status === 'verified' || record.status === 'failed' ? 'failed' : 'pending';

@@ -37,7 +37,7 @@ export function presentDomain(
   };
 }
 
-/** The data of the domain.* events. */
+/** Returns the data of the domain.* events. */
 export function presentDomainEvent(row: DomainRow, records: readonly RecordRow[]): DomainData {
   const { id, name, status, created_at, region } = presentDomainItem(row);
   return {

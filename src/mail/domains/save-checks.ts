@@ -91,7 +91,10 @@ export const nameTaken = (name: string) =>
     claimable: true,
   });
 
-/** The domain and its records as a check of DNS leaves them. A record that was not checked leaves its capability as it is. */
+/**
+ * Returns the domain and its records after a check of DNS. A record that was not checked leaves its capability as it
+ * is.
+ */
 export function stateAfter(
   store: Store,
   domain: DomainRow,

@@ -48,7 +48,7 @@ export function bodyRow(store: Store, emailId: string, body: EmailBody): BodyRow
   };
 }
 
-/** The row of an email that shares its body. */
+/** Builds the row of an email that shares its body. */
 export const sharedBodyRow = (emailId: string, { bodyId, values }: SharedBody): BodyRow => ({
   email_id: emailId,
   html: null,

@@ -46,7 +46,7 @@ export type EmailEvent = {
 export const reportBroadcastEvents =
   defineHook<(tx: Executor, ids: Ids, events: readonly EmailEvent[]) => Promise<void>>('reportBroadcastEvents');
 
-/** An email that is accepted is in the report of its broadcast from the beginning. */
+/** The events with which an email starts: accepted emails are in the report of their broadcast from the beginning. */
 const BORN = new Set<string>(['email.queued', 'email.scheduled']);
 
 /**
@@ -142,7 +142,7 @@ export async function storyOf(db: Executor, emailId: string) {
   };
 }
 
-/** The bare addresses, each once. */
+/** Returns the bare addresses, each once. */
 function recipientsOf({ to_list: to, cc_list: cc, bcc_list: bcc }: EmailRow): string[] {
   const written = [to, cc, bcc].flatMap((json) => (json === null ? [] : (JSON.parse(json) as string[])));
   const parsed = written.map((text) => parseMailbox(text));

@@ -112,7 +112,7 @@ export const invalidAttachment = (path: string, message: string, because?: unkno
 const EARLIEST_MS = 60_000;
 const LATEST_MS = 30 * 24 * 3_600_000;
 
-/** ISO 8601 with its offset from UTC, from 1 minute to 30 days ahead. */
+/** Reads a time in ISO 8601 with its offset from UTC, from 1 minute to 30 days ahead. */
 export function readScheduledAt(text: string | null, now: number, faults: FieldFault[]): number | null {
   if (text === null) return null;
   const time = parseIsoTime(text);
@@ -139,7 +139,7 @@ export const tagFault = ({ name }: { name: string }): string | undefined =>
     ? `The tag ${name} is given by the service to delivery notices and forwarded mail; choose another name.`
     : undefined;
 
-/** A send with everything in it that its template supplies. */
+/** A send including everything that its template supplies. */
 export type CompleteEmailInput = Omit<SendEmailRequest, 'template' | 'html' | 'text' | 'reply_to'> & {
   from: string;
   subject: string;
@@ -148,7 +148,7 @@ export type CompleteEmailInput = Omit<SendEmailRequest, 'template' | 'html' | 't
   reply_to?: string | string[] | null;
 };
 
-/** One send whose every field is known to be good. */
+/** A send whose fields are all valid. */
 export interface EmailDraft {
   /** Addresses as the caller wrote them, for display, in addition to the parsed ones. */
   headerMailboxes: { from: string; to: string[]; cc: string[]; bcc: string[]; replyTo: string[] };

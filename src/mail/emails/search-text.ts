@@ -30,17 +30,23 @@ const HASH_START = 0x811c9dc5;
 const HASH_FACTOR = 0x01000193;
 /** Hashes keep 24 bits; the numbers of teams lie above them. */
 const TEAM_FROM = 1 << 24;
-/** More would only make the query longer: so many exclude whatever can be excluded. */
+/** Maximum number of groups in a query. More would only make it longer: this many exclude whatever can be excluded. */
 const ASKED_MAX = 24;
 
 const step = (hash: number, unit: number): number => Math.imul(hash ^ unit, HASH_FACTOR);
 const short = (hash: number): number => (hash ^ (hash >>> 13)) >>> 8;
 
 const isDigit = (unit: number): boolean => unit >= 48 && unit <= 57;
-/** Every group of three digits occurs in any block of emails with numbers; five distinguish numbers. */
+/**
+ * Length of groups with a digit. Every group of three digits occurs in any block of emails with numbers; five
+ * distinguish numbers.
+ */
 const WITH_DIGITS = 5;
 
-/** Every group of one to three letters in the text, and of five with a digit, as numbers; different ones may share one. */
+/**
+ * Adds every group of one to three letters in the text, and of five with a digit, as numbers; different ones may share
+ * one.
+ */
 export function addGrams(text: string, grams: Set<number>): void {
   let digitAt = -1;
   for (let i = 0; i < text.length; i++) {

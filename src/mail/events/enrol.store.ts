@@ -16,7 +16,7 @@ export const ENROLLING_TYPES = [
 ] as const;
 export type EnrollingType = (typeof ENROLLING_TYPES)[number];
 
-/** Something that happened to a contact. */
+/** An event of a contact that may start automations. */
 export interface Enrolment {
   teamId: string;
   contactId: string;

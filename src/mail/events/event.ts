@@ -137,7 +137,7 @@ interface AutomationRunData {
   status: 'running' | 'completed' | 'failed';
   started_at: string;
   completed_at: string | null;
-  /** Why it failed. */
+  /** The reason why it failed. */
   error: string | null;
 }
 

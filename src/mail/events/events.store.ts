@@ -56,7 +56,7 @@ interface EventRow {
   created_at: number;
 }
 
-/** The history of one email, domain or suppression, oldest first. */
+/** Reads the history of one email, domain or suppression, oldest first. */
 export async function eventsOf(db: Executor, subjectId: string): Promise<RecordedEvent[]> {
   const rows = await db.all<EventRow>('select * from events where subject_id = ? order by id', [subjectId]);
   return rows.map(readEvent);

@@ -21,11 +21,11 @@ export const LAST_EVENTS = [
 
 export type LastEvent = (typeof LAST_EVENTS)[number];
 
-/** The states that `state` may replace. */
+/** Returns the states that `state` may replace. */
 export const statesBefore = (state: LastEvent): readonly LastEvent[] =>
   LAST_EVENTS.slice(0, LAST_EVENTS.indexOf(state));
 
-/** The state after all these events, whatever the order in which they arrived. */
+/** Returns the state after all these events, in whatever order they arrived. */
 export function foldLastEvent(types: readonly EventType[]): LastEvent {
   let furthest = 0;
   for (const type of types)

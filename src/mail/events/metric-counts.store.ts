@@ -29,14 +29,14 @@ export async function countEvents(tx: Executor, ids: Ids, events: readonly NewEv
 
 const shards = new WeakMap<Ids, number>();
 
-/** Any number of this process's own: two nodes that meet on one only wait for each other. */
+/** Returns a random number of this process: two nodes that share one only wait for each other. */
 export function shardOf(ids: Ids): number {
   let shard = shards.get(ids);
   if (shard === undefined) shards.set(ids, (shard = Number.parseInt(ids.hex(2), 16) & 0x7fff));
   return shard;
 }
 
-/** Any number that no other program takes, as the first half of the names of our advisory locks. */
+/** An arbitrary number that no other program uses, as the first half of the names of our advisory locks. */
 const LOCKS = 7_236_502;
 
 async function firstOfTheirKind(tx: Executor, questions: readonly OpenQuestion[]): Promise<Addition[]> {

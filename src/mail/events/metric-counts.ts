@@ -4,7 +4,7 @@ import { isByMachine, type NewEvent } from './event.ts';
 export const QUARTER_MINUTES = 15;
 export const DAY_MINUTES = 1440;
 
-/** The rows an event is counted in. */
+/** Scopes of the rows in which an event is counted. */
 export const TEAM_SCOPE = 'team';
 export const domainScope = (domainId: string): string => `d:${domainId}`;
 const broadcastScope = (broadcastId: string, domainId: string): string => `b:${broadcastId}:${domainId}`;

@@ -41,7 +41,7 @@ const ENDPOINT_COLUMNS = [
 ] as const;
 const LISTENER_COLUMNS = ['listener_id', 'event_id', 'type', 'created_at'] as const;
 
-/** Each kind of subscriber. One more is a line here and a select of `subscribersOf`. */
+/** The outbox of each kind of subscriber. A new kind needs an entry here and a select in `subscribersOf`. */
 const OUTBOXES: Record<Kind, Outbox> = {
   endpoint: {
     row: ({ id: webhook, is_disabled: isParked }, { id, teamId, type, at }, isTest) => [

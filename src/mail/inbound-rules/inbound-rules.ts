@@ -20,7 +20,7 @@ import { normalizeAddress, parseAddress, splitAddress } from '../../protocol/add
 /** Matches any characters of a local part, including none; no address that a pattern is written for contains one. */
 const WILDCARD = '*';
 const EVERYTHING = '*';
-/** Each one more makes matching slower and a rule harder to understand. */
+/** Maximum number of wildcards: each one makes matching slower and a rule harder to understand. */
 const WILDCARDS_MAX = 5;
 
 type Pattern = { ok: true; pattern: string; domain: string | undefined } | { ok: false; fault: string };
@@ -64,7 +64,7 @@ function isMatch(pattern: string, address: string): boolean {
 const specificity = (pattern: string): number =>
   pattern.includes(WILDCARD) ? pattern.replaceAll(WILDCARD, '').length : Number.POSITIVE_INFINITY;
 
-/** All of them are read for each message that arrives. */
+/** Maximum number of rules, which are all read for each message that arrives. */
 const RULES_MAX = 200;
 
 /** Creates a rule; if an equal rule exists, returns that one. */

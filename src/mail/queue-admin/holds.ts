@@ -67,7 +67,7 @@ async function dropMailOf(world: World, broadcastId: string): Promise<number> {
   }
 }
 
-/** Every claim reads them all. */
+/** Maximum number of holds, which every claim reads. */
 const HOLDS_MAX = 1000;
 
 export async function createHold({ store, actor }: OperatorCtx, input: BodyOf<'createQueueHold'>) {
@@ -98,7 +98,7 @@ export async function createHold({ store, actor }: OperatorCtx, input: BodyOf<'c
   });
 }
 
-/** A destination may be held before anything is sent there. */
+/** Reports whether the target of a hold exists. A destination may be held before anything is sent there. */
 async function isThere(tx: Parameters<typeof findTeam>[0], { kind, value }: Selection): Promise<boolean> {
   if (kind === 'team_id') return (await findTeam(tx, value)) !== undefined;
   return kind === 'destination' || (await hasDeliveries(tx, value));
@@ -147,7 +147,7 @@ interface SelectionInput {
   email_id?: string | undefined;
 }
 
-/** Exactly one, so that an operator drops no more than was meant. */
+/** Reads a selection, exactly one, so that an operator drops no more than intended. */
 export function readSelection({ destination, team_id: team, email_id: email }: SelectionInput): Selection {
   const named: Selection[] = [
     ...(destination === undefined ? [] : [{ kind: 'destination' as const, value: asStored(destination) }]),

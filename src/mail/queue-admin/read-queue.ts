@@ -43,7 +43,7 @@ const none = (): Record<QueueState, number> =>
 /** The count that calls share, one for each process. */
 const counts = new WeakMap<Store['commits'], { counted: Promise<Counted>; isFresh: () => boolean }>();
 
-/** The queue in numbers. */
+/** Returns the numbers of deliveries in the queue, by destination and state. */
 export async function readQueue(store: Store) {
   const { at, byDestination } = await countOnce(store);
   const holds = await holdsInForce(store.db);

@@ -127,7 +127,7 @@ export async function dropWaiting({ store }: OperatorCtx<World>, input: BodyOf<'
   return { object: 'queue_drop' as const, deliveries, left: await countTouched(store.db, selection) };
 }
 
-/** An email of any team on its way, in the queue or past it; it may be named by one of its deliveries. */
+/** Finds an email of any team, in the queue or past it, by its id or that of one of its deliveries. */
 export async function readQueuedEmail(store: Store, emailOrDelivery: string) {
   const { db } = store;
   const id = emailOrDelivery.toLowerCase();

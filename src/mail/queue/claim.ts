@@ -97,7 +97,8 @@ async function recordSent(world: World, tx: Executor, deliveries: ClaimedDeliver
   }
   const moved = await beginAttempts(tx, [...rowOf.keys()], now);
   for (const emailId of moved) overtaken.delete(emailId);
-  // Another destination of the email may have ended before, as one whose recipients are all suppressed: its state has moved on without an `email.sent`.
+  // Another destination of the email may have ended before, for instance because all its recipients are suppressed: its
+  // state has moved on without an `email.sent`.
   const late = new Set(await withoutEvent(tx, [...overtaken], 'email.sent'));
   const sent = [...moved, ...late].flatMap((emailId): EmailEvent[] => {
     const row = rowOf.get(emailId);

@@ -35,7 +35,7 @@ export interface DeliveryRow {
   request_id: string | null;
 }
 
-/** The email of a delivery, as its events name it. */
+/** Returns the email of a delivery with the fields that its events contain. */
 export const emailOf = (row: DeliveryRow): EventEmail => ({
   id: row.email_id,
   team_id: row.team_id,
@@ -66,7 +66,7 @@ const COLUMNS = [
   'request_id',
 ] as const;
 
-/** The deliveries of an email that are still to be made, or in doubt. */
+/** Lists the deliveries of an email that are still to be made, or in doubt. */
 export const deliveriesOf = (
   db: Executor,
   emailId: string,
@@ -88,7 +88,10 @@ export async function waitingOfBroadcast(db: Executor, broadcastId: string, max:
   return Number((await db.get<{ n: number }>(sql, [broadcastId, max]))?.n ?? 0);
 }
 
-/** The broadcasts that have mail in the queue. The query jumps from one to the next in the index and reads no rows between. */
+/**
+ * Lists the broadcasts that have mail in the queue. The query jumps from one to the next in the index and reads no rows
+ * between.
+ */
 export async function broadcastsInQueue(db: Executor): Promise<string[]> {
   const rows = await db.all<{ id: string }>(
     `with recursive broadcast(id) as (
@@ -191,7 +194,9 @@ function sharedOut(tx: Executor, work: DueWork, share: NonNullable<DueWork['shar
   return { sql, values: [among, ...due.values] };
 }
 
-/** The teams that have something due. The query jumps from team to team in the index and reads no rows between. */
+/**
+ * Lists the teams that have something due. The query jumps from team to team in the index and reads no rows between.
+ */
 export async function teamsWithDue(db: Executor, work: Pick<DueWork, 'lane' | 'now'>): Promise<string[]> {
   const lane = inLane(work.lane);
   // The order keeps planners from scanning the table.

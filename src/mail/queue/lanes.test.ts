@@ -23,7 +23,7 @@ function claimFrom(scheduler: LaneScheduler, due: Partial<Record<LaneName, numbe
   return taken;
 }
 
-/** A scheduler that knows which lanes have something due. */
+/** Makes a scheduler that knows which lanes have something due. */
 function schedulerOf(due: Partial<Record<LaneName, number>>): LaneScheduler {
   const scheduler = new LaneScheduler();
   for (const name of LANES) scheduler.expectAt(laneNumber(name), due[name] ? NOW : undefined);

@@ -15,7 +15,7 @@ const RETRYING = 2;
 export const isMarketing = (lane: number): boolean => (lane & 1) === 1;
 export const isRetrying = (lane: number): boolean => (lane & RETRYING) !== 0;
 
-/** SQL for the lane of a row once its destination has failed, or has not. */
+/** Returns SQL for the lane of a row once its destination has failed, or has not. */
 export const laneSql = (becomes: 'usual' | 'retrying'): string =>
   becomes === 'retrying' ? `(lane & 1) + ${RETRYING}` : 'lane & 1';
 

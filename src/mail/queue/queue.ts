@@ -50,7 +50,10 @@ interface Throttle {
   begin(): () => void;
 }
 
-/** Creates the throttle. It lets one more delivery begin every `extraMs`, because those in flight may be slow ones. */
+/**
+ * Creates the throttle. Every `extraMs` another `THROTTLED_MAX` deliveries may begin, because those in flight may be
+ * slow ones.
+ */
 function createThrottle(isContended: () => boolean, extraMs: number): Throttle {
   let isOn = false;
   let begun = 0;

@@ -12,7 +12,7 @@ import type { RecipientOutcome } from '../deliver/index.ts';
 
 export interface ClaimedDelivery {
   row: DeliveryRow;
-  /** Still to be delivered to. */
+  /** Recipients still to be delivered to. */
   recipients: string[];
   /** Outcomes that need no delivery, such as of suppressed recipients. */
   decided: Outcome[];
@@ -27,13 +27,13 @@ export interface DownRule {
 
 /** The result of the rules for due deliveries: each is in one of the lists. */
 interface Ruling {
-  /** May begin. */
+  /** Deliveries that may begin. */
   free: ClaimedDelivery[];
   /** Grouped by the id of the hold that covers them. */
   held: ReadonlyMap<string, DeliveryRow[]>;
-  /** Their destination is known to be down. */
+  /** Deliveries whose destination is known to be down. */
   down: DeliveryRow[];
-  /** Their team is suspended: it sends nothing, and its mail waits for the operator. */
+  /** Deliveries of suspended teams, which send nothing; their mail waits for the operator. */
   suspended: DeliveryRow[];
 }
 

@@ -205,7 +205,7 @@ export async function heldIn(db: Executor, selection: Selection): Promise<Map<st
   return held;
 }
 
-/** The ids of deliveries that may be removed now, `few` at a time. */
+/** Yields the ids of deliveries that may be removed now, `few` at a time. */
 export async function* untouchedIds(db: Executor, selection: Selection, few: number): AsyncGenerator<string[]> {
   const sql = `select id from deliveries where ${IN_BATCH} and ${selection.kind} = ? and ${UNTOUCHED}`;
   for await (const { after, upTo } of batchesOf(db, selection)) {

@@ -104,7 +104,7 @@ export function withoutOwnClaims(headers: Readonly<Record<string, string>>, host
   return kept;
 }
 
-/** The authserv-id, without the comments and quotes around it. */
+/** Returns the authserv-id, without the comments and quotes around it. */
 function serverNamed(value: string): string {
   let depth = 0;
   let text = '';

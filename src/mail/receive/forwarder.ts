@@ -20,7 +20,7 @@ interface ForwardBlocker {
   says: string;
 }
 
-/** More than any route has (RFC 5321 §6.3). */
+/** Maximum number of hops, more than any route has (RFC 5321 §6.3). */
 const HOPS_MAX = 50;
 
 /**

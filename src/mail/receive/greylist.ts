@@ -75,7 +75,7 @@ export function createGreylist(world: World): Greylist {
 
 export const forgetGreylisted = (world: World): Promise<number> => deleteExpiredGreylisted(world.db, world.clock.now());
 
-/** Large senders retry from another server of the same network. */
+/** Returns the network of an address: large senders retry from another server of the same network. */
 function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);

@@ -44,13 +44,13 @@ export interface InboundMessage extends Omit<LoadedArrival, 'routes'> {
   hasVirus?: boolean;
 }
 
-/** Why a message is deferred: its sender should send it again. */
+/** The reason why a message is deferred: its sender should send it again. */
 export type Deferral =
   /** clamd does not respond, and the settings accept no message unscanned. */
   | { why: 'no_scanner' }
   /** SPF, DKIM and DMARC were not checked within their limits. */
   | { why: 'unchecked' }
-  /** A rule forwards the message, or it is a bounce that is sent back, and the team may not send at present. */
+  /** A rule forwards the message, or it is a bounce to be forwarded, and the team may not send at present. */
   | { why: 'not_forwarded'; refusal: Refusal };
 
 /** The result that the server reports to the sender of a message. */

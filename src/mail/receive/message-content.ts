@@ -1,7 +1,7 @@
 import type { Blobs, ScratchFile } from '../../platform/blobs/index.ts';
 import { readSync } from 'node:fs';
 
-/** A message byte for byte, as the client brought it, without dot-stuffing. */
+/** A message byte for byte, as the client sent it, without dot-stuffing. */
 export interface MessageContent {
   readonly bytes: number;
   /** Counted up to `LINES_MAX`. */
@@ -10,7 +10,7 @@ export interface MessageContent {
   readonly isFile: boolean;
   /** The form in which it is passed to a thread, which reads a large message from its file itself. */
   readonly source: ContentSource;
-  /** Its first bytes. */
+  /** Returns its first bytes. */
   head(bytes: number): Promise<Buffer>;
   /** Returns all of it in memory; a large one is read from its file each time. */
   whole(): Promise<Buffer>;
@@ -18,13 +18,13 @@ export interface MessageContent {
 
 export type ContentSource = Uint8Array | { fd: number; bytes: number };
 
-/** More lines than of any message that is read quickly; further ones are not counted. */
+/** More lines than any message has that is read quickly; further ones are not counted. */
 export const LINES_MAX = 100_000;
 const LF = 10;
 /** Pieces of a socket are written together, up to this size. */
 const WRITE_BYTES = 256 * 1024;
 
-/** A message that is in memory already. */
+/** Returns the content of a message that is in memory already. */
 export function heldContent(raw: Buffer): MessageContent {
   return {
     bytes: raw.length,

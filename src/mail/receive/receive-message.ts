@@ -59,7 +59,7 @@ function naming(raw: Buffer, reading: MessageReading): string[] {
   const { headers, parts, text, html } = reading;
   const returned = parts.filter(({ contentType }) => /^(?:message\/|text\/rfc822-headers)/i.test(contentType));
   const named = [...NAMING.map((name) => headers[name] ?? ''), ...returned.map(({ content }) => startOf(content))];
-  // Some servers bring a message back within the text of their notice.
+  // Some servers include the original message in the text of their notice.
   return [...named, ...[text, html].map((body) => (body ?? '').slice(0, SCANNED_MAX))];
 }
 

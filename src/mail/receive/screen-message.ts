@@ -222,14 +222,17 @@ function hostAndPort(text: string): { host: string; port: number } {
 }
 
 interface Authenticator {
-  /** SPF, DKIM, DMARC and ARC of a message. Beyond the limits of time and size the results are `temperror`; never rejects. */
+  /**
+   * Checks SPF, DKIM, DMARC and ARC of a message. Beyond the limits of time and size the results are `temperror`; never
+   * rejects.
+   */
   authenticate(arrival: Arrival): Promise<Checks>;
   close(): Promise<void>;
 }
 
 type Answer = { checks: Checks } | { failed: string };
 
-/** Each signature costs a hash of the message; honest messages have fewer. */
+/** Maximum number of signatures. Each costs a hash of the message; honest messages have fewer. */
 const SIGNATURES_MAX = 20;
 /** The cost of folds in one field is quadratic: fifty thousand of them, 200 KB, take 15 seconds. */
 const FOLDS_MAX = 10_000;

@@ -28,9 +28,9 @@ import { withoutOwnClaims } from './authenticate.ts';
 /** Limits of the parts of a message's head that are stored in its row and its event; the source has all of it. */
 interface HeadLimits {
   subjectChars: number;
-  /** For one mailbox, and for the Message-ID. */
+  /** Limit for one mailbox, and for the Message-ID. */
   textChars: number;
-  /** For all lists of addresses together. */
+  /** Limit for all lists of addresses together. */
   listChars: number;
   signatures: number;
 }
@@ -41,7 +41,7 @@ const LIMITS_OF_KEPT: HeadLimits = {
   listChars: 16 * 1024,
   signatures: 20,
 };
-/** For a message that counts against no storage. */
+/** Limits for a message that counts against no storage. */
 const LIMITS_OF_DROPPED: HeadLimits = { subjectChars: 200, textChars: 320, listChars: 1024, signatures: 3 };
 
 export function boundedHead(head: MessageHead, limits: HeadLimits): MessageHead {
@@ -68,7 +68,7 @@ export function boundedHead(head: MessageHead, limits: HeadLimits): MessageHead 
   };
 }
 
-/** A message may have any number of signatures, with names of any length. */
+/** Limits the stored results: a message may have any number of signatures, with names of any length. */
 function boundedAuthentication(authentication: Authentication, { signatures }: HeadLimits): Authentication {
   const { spf, dkim, dmarc } = authentication;
   return {

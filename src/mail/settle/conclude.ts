@@ -11,7 +11,7 @@ import type { DeliveryRow, Outcome } from '../queue/index.ts';
 
 type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
 
-/** The types of events that outcomes become. */
+/** The types of events that outcomes are turned into. */
 type Concluded =
   | 'email.delivered'
   | 'email.complained'
@@ -83,7 +83,8 @@ export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outc
         done.logLines.push((log) => log.failed({ ...loggedAs(row), to, reason: first.reason }));
         break;
       case 'ambiguous': {
-        // The doubt begins now, not at the dot. `recover.ts` knows a hand-off by these two being `ambiguous_hours` apart.
+        // The doubt begins now, not at the dot. `recover.ts` recognises a hand-off by these two times being
+        // `ambiguous_hours` apart.
         const handedOffAt = now;
         const dueAt = handedOffAt + world.config.delivery.ambiguous_hours * HOUR_MS;
         done.doubt = { recipients: to, handedOffAt, dueAt };

@@ -82,7 +82,7 @@ function findStream({ broadcast_id: broadcastId, run_depth: runDepth }: EmailRow
   return runDepth === null ? 'transactional' : 'automation';
 }
 
-/** The recipients whose servers passed the message on to the members of a list. */
+/** Returns the recipients whose servers forwarded the message to the members of a list. */
 function expandedAt(recipients: readonly string[], { recipients: all }: Reported): string[] {
   const lists = all.filter(({ action }) => action === 'expanded');
   return lists.flatMap(({ addresses }) => recipientsMeant(recipients, addresses));
@@ -120,7 +120,10 @@ function recipientsAt(email: EmailRow, prefix: string): string[] {
 
 const bareAddress = (mailbox: string): string => /<([^<>]*)>\s*$/.exec(mailbox)?.[1] ?? mailbox;
 
-/** The recipients that a report is about. Forwarded mail bounces under another address: a lone recipient is meant then. */
+/**
+ * Returns the recipients that a report is about. Forwarded mail bounces under another address: a lone recipient is
+ * meant then.
+ */
 function recipientsMeant(recipients: readonly string[], addresses: readonly string[]): string[] {
   const named = new Set(addresses.map(normalizeAddress));
   const found = recipients.filter((address) => named.has(normalizeAddress(address)));

@@ -127,7 +127,10 @@ function describeNoticeRecipient(address: string, kind: NoticeKind, outcome: Out
   };
 }
 
-/** The enhanced code of the reply with the class of the action: mail that was given up has failed, even if the last reply was 4xx. */
+/**
+ * Returns the enhanced code of the reply with the class of the action: mail that was given up has failed, even if the
+ * last reply was 4xx.
+ */
 function statusOf({ status }: NoticeKind, reply: Reply | undefined): string {
   const said = reply?.enhanced ?? status;
   return said[0] === status[0] ? said : `${status[0]}${said.slice(1)}`;
@@ -223,7 +226,7 @@ async function endTheirClaims(world: World, tx: Executor, owner: string, items: 
   );
   const ours: Settled[] = [];
   for (const item of items) {
-    // Deleted from the set: of a delivery that is settled twice in one commit, the second time is not ours.
+    // Deleted from the set: of a delivery that is settled twice in one commit, the second does not count as ours.
     const isOurs = isOver(item) ? over.delete(item.row.id) : await keep(world, tx, owner, item);
     if (isOurs) ours.push(item);
     else world.log.warn({ emailId: item.row.email_id }, 'an outcome came for a delivery that is held no more');

@@ -36,7 +36,7 @@ interface SourceSize {
   plainChars: number;
 }
 
-/** The body of one recipient before it is rendered, with the number of bytes that it has at most. */
+/** The body of one recipient before it is rendered, with an upper bound of its bytes. */
 export interface OpenedBody {
   htmlBytes: number;
   textBytes: number;

@@ -22,7 +22,7 @@ const HOURS = 24;
 
 const hourAt = (at: number): number => Math.floor(at / HOUR_MS);
 
-/** The first of the 24 hours that end with the present one. */
+/** Returns the first of the 24 hours that end with the present one. */
 const firstHour = (now: number): number => hourAt(now) - HOURS + 1;
 
 /** Adds counts, each team and stream once, to the hour of `at`. Rows are written in one order, so that no two writers deadlock. */

@@ -98,7 +98,7 @@ async function addManually(ctx: Ctx, read: (string | FieldFault)[]): Promise<Add
   return rows.map((row) => ({ object: 'suppression', id: row.id }));
 }
 
-/** A bare address; a display name has no place in a list of addresses. */
+/** Reads a bare address; a list of addresses has no place for a display name. */
 function readAddress(text: string, path: string): string | FieldFault {
   const parsed = parseMailbox(text);
   if (!parsed.ok) return { path, message: `${path}: ${parsed.fault}` };

@@ -122,7 +122,7 @@ export const callerGone = (): Refusal =>
 export const keyIdOf = (actor: Actor): string | null =>
   actor.kind === 'api_key' || actor.kind === 'smtp_credential' ? actor.keyId : null;
 
-/** The one domain a caller's key may send from; null for any of the team's. */
+/** Returns the one domain that a caller's key may send from; null for any of the team's. */
 export const pinnedDomainOf = (actor: Actor): string | null =>
   actor.kind === 'api_key' || actor.kind === 'smtp_credential' ? actor.domainId : null;
 

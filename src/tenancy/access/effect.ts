@@ -1,6 +1,6 @@
 import type { Effect, EffectRules } from '../../contract/index.ts';
 
-/** All effects by severity, the least first. */
+/** All effects by severity, the least severe first. */
 const EFFECTS = [
   'reads',
   'changes',

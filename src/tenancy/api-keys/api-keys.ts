@@ -99,7 +99,7 @@ const KEY_OF_RESEND =
 export function createAuthentication(store: Store): Authenticate {
   const findKey = store.db.memo(['api_keys', 'teams'], (tokenHash) => findByTokenHash(store.db, tokenHash));
   return async (token) => {
-    // A program that has moved from there may still have its former key.
+    // A program that has moved from Resend may still have its former key.
     if (token.startsWith('re_')) throw refuse('invalid_api_key', { say: KEY_OF_RESEND });
     return callerOf(await findKey(hashToken(token)));
   };

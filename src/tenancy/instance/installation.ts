@@ -175,7 +175,7 @@ export async function bindInstallation(store: Store, sealed: BelongingOptions['s
     await addSetting(db, SETTING, secrets.seal(ids.uuid(), PURPOSE, SETTING), clock.now());
     id = await installationOf(store);
   }
-  // Marked on every start before, the blobs are too: a store that is away keeps no server from starting.
+  // If the folder was marked at an earlier start, so were the blobs: an unreachable store prevents no start.
   const isMarked = readMark(dataDir) === id;
   if (isJoining && db.dialect === 'pg' && (await blobs.readMark()) === undefined) {
     log.warn({ blobs: blobs.place }, 'this place of blobs is new; all nodes of an installation share one');
@@ -374,7 +374,7 @@ export interface SealedAnew {
  * and repeated, and may run while servers do: a value that is changed meanwhile is not overwritten.
  */
 export async function sealAnew(store: Store, columns: readonly SealedColumn[]): Promise<SealedAnew> {
-  // First: a process that meets it knows from it which key is in force.
+  // The id comes first: from it, other processes learn which key is current.
   const total: SealedAnew = { sealed: (await sealIdAnew(store)) ? 1 : 0, unreadable: 0 };
   for (let isChanging = true; isChanging;) {
     isChanging = false;

@@ -33,7 +33,7 @@ export async function removeMove(db: Executor): Promise<void> {
   await db.run('delete from database_moves where name = ?', [NAME]);
 }
 
-/** Each setting has its row from the start: what is not found could not be remembered. */
+/** Reads a setting; undefined if it was never written. */
 export async function readSetting<Value>(db: Executor, name: string): Promise<Value | undefined> {
   const row = await db.get<{ value: string }>('select value from instance_settings where name = ?', [name]);
   return row && (JSON.parse(row.value) as Value);

@@ -59,7 +59,10 @@ const KEYS_REMEMBERED_MAX = 1000;
 const KEY_CHARS_REMEMBERED_MAX = 64;
 const remembered = new Map<string, KeyKind>();
 
-/** However it is written: `signing_secret`, `signingSecret` and `Signing-Secret` are one name. */
+/**
+ * Returns the kind of a field, however its name is written: `signing_secret`, `signingSecret` and `Signing-Secret` are
+ * one name.
+ */
 function kindOfKey(key: string): KeyKind {
   const known = remembered.get(key);
   if (known !== undefined) return known;
@@ -136,7 +139,7 @@ interface Place {
 
 const OUTSIDE: Place = { inAttachments: false, depth: 0 };
 
-/** Both this walk and JSON.stringify call themselves for each level. */
+/** Both this walk and JSON.stringify recurse for each level. */
 const DEPTH_MAX = 40;
 
 function redact(value: unknown, kind: KeyKind, place: Place, walk: Walk): unknown {
@@ -155,7 +158,7 @@ function redact(value: unknown, kind: KeyKind, place: Place, walk: Walk): unknow
   return redactObject(value as Record<string, unknown>, inner, walk);
 }
 
-/** Absent and switched off are no secrets. */
+/** Redacts a whole value. Absent and switched off are no secrets. */
 function redactWhole(value: unknown, walk: Walk): unknown {
   return value === null || typeof value === 'boolean' ? value : spend(REDACTED, walk);
 }
@@ -206,7 +209,7 @@ function redactObject(fields: Record<string, unknown>, place: Place, walk: Walk)
   return kept;
 }
 
-/** JSON may name a field __proto__, which plain assignment would take for something else. */
+/** Sets a field. JSON may name a field __proto__, which plain assignment would treat differently. */
 function put(kept: Record<string, unknown>, key: string, value: unknown): void {
   if (key !== '__proto__') kept[key] = value;
   else Object.defineProperty(kept, key, { value, enumerable: true, configurable: true, writable: true });

@@ -177,7 +177,7 @@ export function mustBeOwnTeam({ teamId }: Ctx, named: string): void {
   if (named.toLowerCase() !== teamId) throw notFound('Team');
 }
 
-/** The account of the session that calls. */
+/** Returns the account of the calling session. */
 function callerOf({ actor }: Ctx): string {
   if (actor.kind !== 'session') throw new Error('the people of a team are changed by people who are signed in');
   return actor.userId;

@@ -8,7 +8,7 @@ import { timingSafeEqual } from 'node:crypto';
 /** Prefix of the tokens of operators, which no other credential has. */
 export const OPERATOR_PREFIX = 'rkop_';
 
-/** A revoked token is refused by the very next request. */
+/** Creates the check of tokens. A revoked token is refused by the very next request. */
 export function createOperatorAuthentication(
   store: Store,
 ): (token: string) => Promise<Identity<Extract<Actor, { kind: 'operator' }>>> {
@@ -84,7 +84,7 @@ export function createMachineAuthentication({
     const [, at = '', name = ''] = CLAIM.exec(claim) ?? [];
     const isOfNow = at !== '' && Math.abs(clock.now() - Number(at)) <= MINUTE_MS;
     const isPossible = isOfNow && given.length === MAC_BYTES;
-    // A key that was replaced has perhaps leaked: it reads links in old mail, and opens no session.
+    // A key that was replaced may have leaked: it still reads links in old mail, but opens no session.
     const macs = isPossible ? secrets.standingMacs(PURPOSE).map((mac) => mac(Buffer.from(claim))) : [];
     if (!macs.some((mac) => timingSafeEqual(mac, given)))
       throw refuse('invalid_api_key', { say: 'The pass of the machine is not valid.' });

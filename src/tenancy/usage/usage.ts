@@ -48,7 +48,7 @@ const aiCreditsOf = ({ ai_credits: limit }: Plan, { ai_answer: used }: Counts, m
   next_increase_at: limit === 0 ? null : month,
 });
 
-/** The two limits are those of transactional mail; marketing has a quota of its own. */
+/** Presents the use of emails. The two limits are those of transactional mail; marketing has a quota of its own. */
 const emailsOf = ({ transactional, marketing, received }: Counts) => ({
   used: transactional,
   sent: transactional + marketing,

@@ -67,7 +67,7 @@ export async function createUser(
   return row;
 }
 
-/** The address as its owner writes it. */
+/** Reads the address in the form in which its owner writes it. */
 export function readUserEmail(email: string): string {
   const parsed = parseMailbox(email);
   const tooLong = [...email].length > EMAIL_CHARS_MAX;
@@ -137,8 +137,9 @@ async function setState({ db }: Store, email: string, at: number | null): Promis
 }
 
 /**
- * The form in which the addresses of people are compared. Through capitals and back, so that ß and ss, or the dotless ı and
- * i, are no two accounts. Mail never goes to this form: it goes to the address as its owner wrote it.
+ * Returns the form in which the addresses of people are compared. Maps through capitals and back, so that ß and ss, or
+ * the dotless ı and i, are not two accounts. Mail never goes to this form: it goes to the address as its owner wrote
+ * it.
  */
 export const emailKeyOf = (email: string): string =>
   normalizeAddress(email.trim()).normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');

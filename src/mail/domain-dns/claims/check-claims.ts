@@ -41,7 +41,7 @@ async function check(world: World, claim: ClaimRow): Promise<'completed' | 'open
     return await checkClaim(world, claim);
   } catch (error) {
     world.log.error({ err: error, claimId: claim.id, domain: claim.name }, 'a claim could not be checked');
-    // Or it would be the first to be offered again, now and every hour. If not even this is possible, nothing is.
+    // Otherwise it would be offered first again, now and every hour. If even this fails, the error ends the check.
     await noteTried(world.db, claim.id, world.clock.now());
     return 'failed';
   }
@@ -115,5 +115,5 @@ function judgeTexts(name: string, wanted: string, texts: string[]): Proof {
   return { status: 'pending', diagnosis: `${name} has ${count}, and this is not among them; publish it beside them.` };
 }
 
-/** Some DNS panels publish the quotation marks that others require around a text. */
+/** Removes the quotation marks that some DNS panels publish and others require around a text. */
 const unquoted = (text: string): string => text.trim().replace(/^"(.*)"$/, '$1');

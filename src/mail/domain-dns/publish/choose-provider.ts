@@ -106,7 +106,7 @@ interface Wish {
   apiToken?: string | undefined;
 }
 
-/** With which the domain was published before. */
+/** The provider chosen for a domain. */
 interface Chosen {
   provider: DnsProvider;
   /** True if it can be used again without the caller. */
@@ -159,7 +159,7 @@ const usableBy = (config: Config, slug: string): string[] =>
     .filter(([, settings]) => mayUse(settings, slug))
     .map(([name]) => name);
 
-/** A provider may be called `constructor`, and `constructor` need not be a provider. */
+/** Looks a provider up. One may be called `constructor`, and `constructor` need not be a provider. */
 const settingsOf = (config: Config, name: string): DnsProviderSettings | undefined =>
   Object.hasOwn(config.dns_providers, name) ? config.dns_providers[name] : undefined;
 

@@ -120,14 +120,17 @@ function judgeMx(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibil
   return isServed ? { kind: 'served' } : inTheWay(wanted, first, 'mail would go to both servers');
 }
 
-/** A text of another kind does not matter; two SPF, DMARC or DKIM records at one name make both void. */
+/**
+ * Decides about a text record. A text of another kind does not matter; two SPF, DMARC or DKIM records at one name make
+ * both void.
+ */
 function judgeText(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibility {
   const kind = textKind(wanted.value);
   const rival = others.find((other) => textKind(other.value) === kind);
   if (kind === 'other' || !rival) return { kind: 'free' };
   switch (kind) {
     case 'dmarc':
-      // A policy of the team's own goes before the one we advise.
+      // A policy of the team's own takes precedence over the one we recommend.
       return { kind: 'served' };
     case 'spf':
       if (others.filter((other) => textKind(other.value) === 'spf').length === 1 && includesTerms(rival, wanted)) {

@@ -155,7 +155,7 @@ async function saveOutcome(
   }
   for (const heirId of heirIds) {
     const heir = setups.get(heirId);
-    // It may have taken its records back meanwhile.
+    // It may have removed its records meanwhile.
     if (heir?.provider !== provider.name || heir.zone !== zone || heir.fingerprint === LEAVING) continue;
     await yieldPublished(tx, idsOf((heirs.get(heirId) ?? []).map(({ row }) => row)), heirId);
   }
@@ -229,7 +229,7 @@ async function configure({ store: world, teamId }: Ctx<World>, id: string, input
   };
 }
 
-/** An open claim of the name publishes its proof. */
+/** Refuses a domain whose name belongs to another team, unless an open claim has a proof to publish. */
 async function mustHaveName(world: World, domain: DomainRow): Promise<void> {
   const { team_id: teamId, name } = domain;
   if ((await isOwnedElsewhere(world.db, teamId, name)) && !(await openProof(world, domain))) {
@@ -361,7 +361,7 @@ interface Prepared {
   queries: RecordQuery[];
   seen: ZoneRecord[];
   ours: PublishedRow[];
-  /** Ours, not wanted by this domain any more, but by another. */
+  /** Our records that this domain does not want any more, but another does. */
   heirlooms: Heirloom[];
   /** Records of copies of the name that are gone or belong to another team; this domain removes them from now on. */
   inheritance: Inheritance | undefined;
@@ -426,7 +426,7 @@ async function heirloomsAmong(
   });
 }
 
-/** The name itself and every name above it. */
+/** Lists the name itself and every name above it. */
 function namesAbove(name: string): string[] {
   const labels = name.toLowerCase().split('.');
   return labels.map((_, i) => labels.slice(i).join('.'));

@@ -280,7 +280,10 @@ function unsignedRcode(bytes: Buffer): string {
   }
 }
 
-/** Every set that the change touches, and every CNAME that would swallow it, has to be as it was seen (RFC 2136 §2.4). */
+/**
+ * Builds the prerequisites of a change: every record set that it touches, and every CNAME that would hide it, has to be
+ * as it was seen (RFC 2136 §2.4).
+ */
 function prerequisitesOf({ deletes, creates, queries, seen }: ZoneChange): Prerequisite[] {
   const touched = [...deletes, ...creates];
   return queries

@@ -34,7 +34,10 @@ import { checkRecords } from './check-records.ts';
 import { mayBeRepeated } from './explain-records.ts';
 
 const BATCH = 50;
-/** Each makes some ten queries: enough at one time to be quick, few enough for a resolver and for other look-ups. */
+/**
+ * Domains checked at a time. Each makes some ten queries: enough at one time to be quick, few enough for a resolver and
+ * for other look-ups.
+ */
 const AT_A_TIME = 8;
 
 /** Checks every domain that was not checked since the sweep began; checks without a result wait for the next sweep. */
