@@ -83,7 +83,9 @@ export const checksItsOwnBody: ReadonlySet<string> = new Set(['sendBatch']);
 
 interface SendingCtx {
   services: { accept: Accept };
-  /** Holds a body against an operation's contract and throws the refusal, for the operations that check their own. */
+  /**
+   * Validates a body against an operation's contract and throws the refusal, for the operations that check their own.
+   */
   checkBody(id: 'sendEmail' | 'sendBatch', body: unknown): void;
 }
 
@@ -115,7 +117,10 @@ export const emails = {
 
 const BATCH_MAX = 100;
 
-/** What is no list of emails is refused as a whole; otherwise every email that breaks the contract is named. */
+/**
+ * Reads a permissive batch. Refuses a body that is no list of emails; otherwise names every email that breaks the
+ * contract.
+ */
 function readPermissively(
   { checkBody }: Pick<SendingCtx, 'checkBody'>,
   body: SendBatchRequest,
@@ -168,7 +173,7 @@ export const inboundRules = {
   deleteInboundRule: (ctx, { path }) => deleteInboundRule(ctx, path.inbound_rule_id),
 } satisfies OperationTable<World>;
 
-/** Sources that one page holds at most; a message comes whole whatever its size. */
+/** Limit of the sources on one page; the first message is included whatever its size. */
 const PAGE_BYTES = 25 * 1024 * 1024;
 
 const WAIT_MS_MAX = 60_000;
@@ -213,7 +218,7 @@ function readWait(text: string | undefined): number {
   });
 }
 
-/** Nodes besides this one look at the queue twice a second. */
+/** Other nodes poll the queue twice a second. */
 export const queue = {
   getQueue: (ctx) => readQueue(ctx.store),
   listQueuedDeliveries: (ctx, { query = {} }) => listWaiting(ctx.store, query, pageOf(query)),

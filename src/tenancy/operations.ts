@@ -23,7 +23,10 @@ export const apiKeys = {
   deleteApiKey: (ctx, { path }) => deleteApiKey(ctx, path.api_key_id),
 } satisfies OperationTable;
 
-/** Both wait for the requests this process has answered and not yet written: everyone reads what they just did. */
+/**
+ * Both wait for the requests that this process has answered and not yet written, so that callers see their own last
+ * requests.
+ */
 export const logs = {
   async listLogs(ctx, { query = {} }) {
     const page = pageOf(query);
@@ -36,7 +39,7 @@ export const logs = {
   },
 } satisfies OperationTable<Store, { services: { requestLog: RequestLog; document: OpenApiDocument } }>;
 
-/** Whether bodies of a request are shown: an app sees those alone that it might be answered itself. */
+/** Reports whether the bodies of a request are shown: an app sees only those of operations that it may call itself. */
 function mayReadBodies(
   { actor, services }: { actor: Actor; services: { document: OpenApiDocument } },
   { method, endpoint }: { method: string; endpoint: string },
@@ -44,7 +47,8 @@ function mayReadBodies(
   if (actor.kind !== 'oauth_grant') return true;
   const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
   const named = listOperations(services.document).filter((one) => one.method === verb && fits(one.path, endpoint));
-  // Of several that the path may name, each has to be reached. What any app reaches shows an app its own alone.
+  // If the path matches several operations, the app must reach each of them. Operations open to every app show an app
+  // only its own data, so their bodies are hidden.
   return (
     named.length > 0 &&
     named.every(({ operation }) => {

@@ -28,44 +28,50 @@ import { listMissingFields, type Spooled } from './submitted-message.ts';
 import { refuse, Refusal, type FieldFault } from '../../platform/refusal.ts';
 
 interface BatchOptions {
-  /** A bad email is refused alone; `refused` are those whose fields were at fault already. */
+  /** A bad email is refused alone; `refused` lists the emails whose fields were already found invalid. */
   permissive?: { refused: BatchError[] };
   idempotency?: Idempotency | undefined;
 }
 
 export interface Accept {
   acceptEmail(ctx: Ctx, input: SendEmailRequest, idempotency?: Idempotency, as?: AcceptedAs): Promise<SentEmail>;
-  /** Accepts all of them in one commit, in the order given; `inputs` has a gap where `refused` names an index. */
+  /** Accepts all of them in one commit, in the order given; `inputs` has a gap at each index that `refused` names. */
   acceptBatch(ctx: Ctx, inputs: (SendEmailRequest | undefined)[], options: BatchOptions): Promise<SentBatch>;
-  /** Accepts drafts that no caller wrote as they are, all of them or none, as transactional mail; answers their ids. */
+  /** Accepts drafts that rasket composed itself, unchanged, all or none, as transactional mail; returns their ids. */
   acceptDrafts(ctx: Ctx, drafts: readonly EmailDraft[]): Promise<string[]>;
-  /** Accepts one mail in the transaction in which `beside` writes what belongs to it; once for each key. */
+  /** Accepts one email in the transaction in which `beside` writes the related rows; once per idempotency key. */
   acceptBeside(ctx: Ctx, make: () => Promise<Composing>, options: ComposingOptions): Promise<SentEmail>;
-  /** Writes what is no mail once for each key: `work` hands its answer to `keep`, within its transaction. */
+  /**
+   * Runs writes that send no email once per idempotency key: `work` passes its result to `keep` within its transaction.
+   */
   writeIdempotently<Answer>(
     ctx: Ctx,
     options: ComposingOptions,
     work: (keep: KeepAnswer) => Promise<Answer>,
   ): Promise<Answer>;
   /**
-   * Accepts a message that a client composed: sent as it is, signed, without headers for us, to the envelope's recipients.
-   * More recipients than an email may have become several emails, all of them accepted in one commit.
+   * Accepts a message that a client composed: signed and otherwise sent unchanged, without the headers meant for us, to
+   * the recipients of the envelope. With more recipients than an email may have, it becomes several emails, all
+   * accepted in one commit.
    */
   acceptMessage(ctx: Ctx, spooled: Spooled, envelope: SubmissionEnvelope): Promise<SubmittedAs>;
-  /** Accepts a received message to be forwarded, byte for byte behind headers of ours; once for each key. */
+  /** Accepts a received message to be forwarded, byte for byte after headers that we add; once per key. */
   acceptForward(ctx: Ctx, forward: Forward, key: string): Promise<SentEmail>;
-  /** Refuses a send that could not be accepted whatever it contains, before a large message is read. */
+  /** Refuses a send that could not be accepted whatever its content, before a large message is read. */
   mayBegin(ctx: Ctx): Promise<void>;
-  /** Whether many callers wait for their commits; the queue asks before each claim, and throttles delivery then. */
+  /**
+   * Reports whether many callers wait for their commits; the queue checks before each claim and then throttles
+   * delivery.
+   */
   isContended(): boolean;
 }
 
-/** The email that a submitted message became, and the others where it has more recipients than one email may have. */
+/** The email that a submitted message became, and the others if it has more recipients than one email may have. */
 interface SubmittedAs extends SentEmail {
   others?: string[];
 }
 
-/** A mail that a verb of ours has composed; under the id that what is written beside it names. */
+/** An email that an operation has composed, under the id that the rows written with it refer to. */
 export interface Composing {
   id: string;
   draft: EmailDraft;
@@ -74,11 +80,13 @@ export interface Composing {
 
 interface ComposingOptions {
   idempotency: Idempotency | undefined;
-  /** Whether it names files by URLs. */
+  /** True if the request names files by URL. */
   isGrowing: boolean;
 }
 
-/** Limits, by team, the requests that become much larger than they came; each that waits holds its body. */
+/**
+ * Limits, by team, the requests that grow much larger than they arrived; each waiting request keeps its body in memory.
+ */
 const GROWING = { atOnce: 2, waitingMax: 20 };
 
 /** `onAccepted` is called after a commit that brought mail to deliver. */
@@ -154,7 +162,7 @@ interface WritingSteps extends Pick<Steps, 'sendingDomainOf' | 'mustBeOn' | 'wit
   limited: TeamLimiter;
 }
 
-/** Accepts what somebody writes in an inbox, and drafts of it. */
+/** Accepts emails that a person writes in an inbox, and their drafts. */
 function acceptWritten(world: World, steps: WritingSteps): Pick<Accept, 'writeIdempotently' | 'acceptBeside'> {
   const { sendingDomainOf, mustBeOn, withIdempotency, writeIdempotently, acceptBeside, limited } = steps;
   return {
@@ -184,7 +192,9 @@ interface Steps {
   acceptPrepared: AcceptPrepared;
 }
 
-/** Accepts messages that somebody else has composed: a client of SMTP submission, or the sender of what is forwarded. */
+/**
+ * Accepts messages that another program composed: a client of SMTP submission, or the sender of a forwarded message.
+ */
 function acceptComposed(world: World, steps: Steps): Pick<Accept, 'acceptMessage' | 'acceptForward'> {
   const { sendingDomainOf, mustBeOn, withIdempotency, acceptPrepared } = steps;
   return {
@@ -219,14 +229,16 @@ function acceptComposed(world: World, steps: Steps): Pick<Accept, 'acceptMessage
   };
 }
 
-/** Keeps what was asked for these recipients: every delivery of an email stores what was asked for all of them. */
+/**
+ * Keeps the options that the client gave for these recipients: every delivery of an email stores those for all of them.
+ */
 function keepAskedFor(asked: Asked, recipients: readonly Mailbox[]): Asked {
   const addresses = new Set(recipients.map(({ address }) => normalizeAddress(address)));
   const kept = Object.entries(asked.recipients).filter(([address]) => addresses.has(address));
   return { ...asked, recipients: Object.fromEntries(kept) };
 }
 
-/** Gives the emails of one message one Message-ID and Date, where the client wrote none. */
+/** Gives the emails of one message the same Message-ID and Date, unless the client wrote them. */
 function completeHead(world: World, prepared: readonly Prepared[]): Prepared[] {
   const id = world.ids.uuid();
   const [first] = prepared;
@@ -252,14 +264,16 @@ interface OwnMail {
   teamId: string;
   /** The job that sends it. */
   job: string;
-  /** What is sent, and for which occasion: one mail goes out, even if the process dies before that is noted. */
+  /**
+   * What is sent, and on which occasion: together they ensure one email, even if the process dies before that is noted.
+   */
   kind: string;
   occasion: string;
   input: Parameters<Accept['acceptEmail']>[1];
   as?: AcceptedAs;
 }
 
-/** No client can send it within a header, so that no key of a team is one of ours. */
+/** No client can send this character within a header, so no key of a team equals one of ours. */
 const OWN_KEYS = '\u0001';
 
 /** Sends mail on behalf of a team, through accept like all mail; returns the reason if it was refused. */
@@ -282,18 +296,21 @@ export async function mailOnce(
 
 interface PreparedBatch {
   good: Prepared[];
-  /** Set only where a bad email is refused alone. */
+  /** Set only if a bad email is refused alone. */
   errors: BatchError[] | undefined;
 }
 
-/** What the emails of one batch are read with. */
+/** Functions that read the emails of one batch. */
 interface BatchSteps {
   prepare: Prepare;
-  /** Goes through the emails, and lets others have their turns between slices of them. */
+  /** Processes the emails in slices, and lets other requests run in between. */
   inSlices: InSlices;
 }
 
-/** Every email of a strict batch, or the refusal of the first bad one. A gap is one that was refused before. */
+/**
+ * Prepares every email of a strict batch, or throws the refusal of the first bad one. A gap is one that was refused
+ * before.
+ */
 async function prepareAll(
   world: World,
   ctx: Ctx,
@@ -317,7 +334,10 @@ async function prepareAll(
   return { good: all, errors: undefined };
 }
 
-/** The good emails, and the faults of the others. An error of ours is no email's fault, and fails the whole batch. */
+/**
+ * Prepares the good emails, and returns the faults of the others. An internal error is no email's fault, and fails the
+ * whole batch.
+ */
 async function prepareGood(
   world: World,
   ctx: Ctx,
@@ -338,7 +358,7 @@ async function prepareGood(
     }
   });
   const drafts = read.map(({ prepared }) => prepared.draft);
-  // How many are good is not known before their files are.
+  // The number of good emails is known only after their files are fetched.
   if (drafts.some(hasFiles)) await mustBeWithinQuota(world, ctx.teamId, 1);
   const faults = await fetchAttachmentsOfEach(world, drafts, { whenGone: ctx.whenGone });
   const good = read.filter(({ index }, i) => {
@@ -350,7 +370,10 @@ async function prepareGood(
   return { good: good.map(({ prepared }) => prepared), errors };
 }
 
-/** Their files are fetched and written before the commit that would refuse them, so the quota is checked early. */
+/**
+ * Reports whether a draft has files. They are fetched and written before the commit that would refuse them, so the
+ * quota is checked early.
+ */
 const hasFiles = ({ attachments }: EmailDraft): boolean => attachments.length > 0;
 
 /** Limits the texts of a batch to the size of a request: a request of a few bytes may name a large template a hundred times. */
@@ -371,13 +394,13 @@ function createBodyLimit({ config }: World): (prepared: Prepared) => Prepared {
   };
 }
 
-/** Most messages begin with the field, whose full path is named then. */
+/** Prefixes a fault with the index of its email. Most messages begin with the field, whose full path is named then. */
 const faultAtIndex = ({ path, message }: FieldFault, index: number): FieldFault => ({
   path: `${index}.${path}`,
   message: message.startsWith(path) ? `${index}.${message}` : message,
 });
 
-/** The same refusal, naming the email of the batch. */
+/** Returns the refusal with the index of its email in the batch. */
 function atIndex(refusal: Refusal, index: number): Refusal {
   const { errors, details } = refusal;
   return refuse(refusal.errorName, {

@@ -32,7 +32,7 @@ import { insertSharedBodies, type SharedBodyRow } from '../shared-bodies/index.t
 
 interface AcceptOptions<Answer> {
   as: AcceptedAs;
-  /** A repeated request gets the answer of the first. */
+  /** A repeated request gets the response to the first. */
   idempotency: Idempotency | undefined;
   /** Bodies that some of the emails share, written in the same commit. */
   bodies?: readonly NewSharedBody[];
@@ -40,8 +40,8 @@ interface AcceptOptions<Answer> {
 }
 
 /**
- * Accepts sends that were checked, all of them or none, in a commit that they share with other requests. All mail comes
- * through here or through `acceptWithin`, through whichever door.
+ * Accepts sends that were checked, all of them or none, in a commit that they share with other requests. All mail is
+ * accepted here or by `acceptWithin`, whether it arrives by HTTP, SMTP or a job.
  */
 export type AcceptPrepared = <Answer>(
   ctx: Ctx,
@@ -55,10 +55,10 @@ interface BesideOptions {
   beside(tx: Executor, email: AcceptedRows['email']): Promise<unknown>;
 }
 
-/** The same for one transactional mail, in a transaction of its own with what else its sender writes. */
+/** Accepts one transactional mail, in a transaction of its own with the other rows that its sender writes. */
 export type AcceptBeside = (ctx: Ctx, prepared: Prepared, options: BesideOptions) => Promise<SentEmail>;
 
-/** Thrown by `beside` where somebody else was first. */
+/** Thrown by `beside` if another request was first. */
 export class Superseded extends Error {}
 
 interface Parts {
@@ -124,7 +124,7 @@ export function createAcceptPrepared(
       // After any other failure it is unknown whether the rows were written. Files are linked before rows are.
       const isKnown = error instanceof Refusal || error instanceof Superseded || error instanceof NoSuchBlob;
       if (isKnown) await removeFiles(world, emails);
-      // Another node accepted the same key in the meantime: its answer is the answer.
+      // Another node accepted the same key in the meantime: return the response that it stored.
       const stored = isUniqueViolation(error) ? await answered<Answer>(ctx, idempotency) : undefined;
       if (stored === undefined) throw error;
       return stored;
@@ -137,9 +137,9 @@ export function createAcceptPrepared(
 }
 
 /**
- * Accepts sends in the caller's transaction, with whatever else it writes there: a page of a broadcast, the notice of an
- * outcome. Throws the refusal of a quota. Their contents stand in rows, because no file can be waited for; the caller wakes
- * the queue after its commit, and calls `logAccepted`.
+ * Accepts sends in the caller's transaction, with whatever else it writes there: a page of a broadcast, the notice of
+ * an outcome. Throws the refusal of a quota. The contents are stored in rows, because a transaction cannot wait for
+ * files; the caller wakes the queue after its commit, and calls `logAccepted`.
  */
 export async function acceptWithin(
   world: World,
@@ -188,25 +188,25 @@ async function removeFiles(world: World, emails: AcceptedRows[]): Promise<void> 
   for (const { hasFiles, email } of emails) if (hasFiles) await world.blobs.remove(email.id);
 }
 
-/** What one request asks to be accepted: all of it or nothing. */
+/** The emails that one request asks to have accepted: all of them or none. */
 interface Acceptance extends Counted {
   emails: AcceptedRows[];
   /** Bodies that some of its emails share. */
   bodies: readonly SharedBodyRow[];
   idempotency: Idempotency | undefined;
   answer: unknown;
-  /** The app that asks for it, where what it may send is counted. */
+  /** The app that makes the request, if its sends are counted. */
   grant?: CountedGrant | undefined;
 }
 
-/** About how many rows it writes: one email may go to fifty destinations. */
+/** Estimates how many rows it writes: one email may go to fifty destinations. */
 const rowsIn = ({ emails, bodies }: Acceptance): number =>
   emails.reduce(
     (sum, { deliveries, attachments, contents }) => sum + deliveries.length + attachments.length + rowsWorth(contents),
     bodies.reduce((sum, { html, text }) => sum + bytesWorth((html?.length ?? 0) + (text?.length ?? 0)), 0),
   );
 
-/** Teams take turns, and a team's marketing mail comes after its other mail. */
+/** Returns the place in the line: teams take turns, and a team's marketing mail comes after its other mail. */
 const placeOf = (item: Acceptance): Place => ({
   tenant: item.teamId,
   weight: rowsIn(item),

@@ -25,28 +25,28 @@ import type { SharedBodyRow } from '../shared-bodies/index.ts';
 
 export interface AcceptedRows extends NewEmailRows {
   deliveries: DeliveryRow[];
-  /** How many addresses the send names. */
+  /** Number of addresses that the send names. */
   recipients: number;
   /** Files, which are written before the commit. */
   files: NewBlob[];
   /** Files of other owners that are its files too, linked before the commit. */
   links: BlobLink[];
-  /** Whether the blob store has files of it, including a body that was spooled there. */
+  /** True if the blob store has files of it, including a body that was spooled there. */
   hasFiles: boolean;
 }
 
-/** What mail is accepted as: its lane in the queue, the quota it counts towards, and what it belongs to. */
+/** The kind of an accepted email: its lane in the queue, the quota it counts towards, and what it belongs to. */
 export interface AcceptedAs {
-  /** A notice tells a sender what became of a message; it counts towards no quota. */
+  /** A notice reports to a sender what became of a message; it counts towards no quota. */
   kind: 'transactional' | 'marketing' | 'notice';
   broadcastId?: string;
   /** The run of an automation that sends it, to its contact alone. */
   run?: { contact_id: string; depth: number; automation_id: string };
-  /** It holds a token of a person, which is no business of the team whose domain it is sent from. */
+  /** It contains a token of a person, which the team whose domain it is sent from may not see. */
   isAccountMail?: boolean;
 }
 
-/** The rows of all sends that are written in one commit. */
+/** Builds the rows of all sends that are written in one commit. */
 export function rowsOfAll(
   world: World,
   ctx: Ctx,
@@ -56,7 +56,7 @@ export function rowsOfAll(
   return prepared.map((one) => rowsOf(world, ctx, one, { as, place }));
 }
 
-/** The same, with turns for other requests in between. */
+/** Builds the rows like `rowsOfAll`, with turns for other requests in between. */
 export async function rowsInSlices(
   world: World,
   ctx: Ctx,
@@ -69,10 +69,10 @@ export async function rowsInSlices(
   return all;
 }
 
-/** Notices have no recipient to be told of, and what comes back to our return path brings no token with it. */
+/** Nobody is to be notified about a notice, and a bounce to our return path carries no token. */
 const HEADERS_ONLY: Asked = { sender: '', ret: 'HDRS', recipients: {} };
 
-/** All rows and files of one send, made before the commit so that the commit itself only inserts. */
+/** Builds all rows and files of one send, before the commit so that the commit itself only inserts. */
 function rowsOf(
   world: World,
   ctx: Ctx,
@@ -136,8 +136,8 @@ function rowsOf(
 }
 
 /**
- * The Message-ID in angle brackets: clients write it in other forms too, and a forwarded message may have none. The
- * message itself stays unchanged.
+ * Returns the Message-ID in angle brackets: clients write it in other forms too, and a forwarded message may have none.
+ * The message itself stays unchanged.
  */
 function bracketed(messageId: string): string {
   const found = /<[^<>\s]+>/.exec(messageId)?.[0] ?? `<${messageId.replaceAll(/[<>\s]+/g, '')}>`;
@@ -161,7 +161,7 @@ function deliveriesOf(
     tls: domain.tls,
     tls_verify: domain.tls_verify,
     attempt: 0,
-    // In spite of its name: when it is first due.
+    // The column holds the time at which the delivery is first due, despite its name.
     accepted_at: dueAt,
     due_at: dueAt,
     waits: email.scheduled_at === null ? 0 : 1,
@@ -175,7 +175,7 @@ function deliveriesOf(
   }));
 }
 
-/** Attachment rows of files that were sent beside the texts. */
+/** Attachment rows of files that were sent with the texts. */
 const rowsSentAlong = (world: World, emailId: string, { attachments }: Prepared['draft']): AttachmentRow[] =>
   attachments.map((attachment, position) => ({
     id: world.ids.prefixed('att_'),
@@ -191,7 +191,7 @@ const rowsSentAlong = (world: World, emailId: string, { attachments }: Prepared[
     size: sizeOfFile(attachment),
   }));
 
-/** Attachment rows of files that stay within a client's message, to be read out of it. */
+/** Attachment rows of files that stay within a client's message, from which they are read. */
 const rowsInMessage = (world: World, emailId: string, files: readonly SubmittedFile[]): AttachmentRow[] =>
   files.map((file, position) => ({
     id: world.ids.prefixed('att_'),
@@ -209,7 +209,7 @@ const rowsInMessage = (world: World, emailId: string, files: readonly SubmittedF
 
 const jsonOrNull = (list: readonly unknown[]): string | null => (list.length === 0 ? null : JSON.stringify(list));
 
-/** The envelope: each address once, in one group for each destination. */
+/** Groups the envelope by destination; each address occurs once. */
 function byDestination(recipients: readonly Mailbox[]): [destination: string, addresses: string[]][] {
   const groups = new Map<string, Map<string, string>>();
   for (const { address, domain } of recipients) {

@@ -12,7 +12,7 @@ import { acceptWithin } from './accept-prepared.ts';
 import { findAnswer, insertAnswers } from './idempotency.store.ts';
 import type { Prepared } from './prepare.ts';
 
-/** A delivery notice that the sender of an email is to get. */
+/** A delivery notice to the sender of an email. */
 export interface NoticeOrder {
   emailId: string;
   teamId: string;
@@ -23,8 +23,8 @@ export interface NoticeOrder {
 }
 
 /**
- * Delivery notices go to a verified domain of the team alone: otherwise any sender could have notices sent to third
- * parties, in our name and with text of its own.
+ * Rejects a notice address outside the verified domains of the team: otherwise any sender could have us send notices
+ * with text of its choice to third parties.
  */
 export async function mustBeNoticedAtHome(ctx: Ctx, asked: Asked): Promise<void> {
   if (!hasNotices(asked)) return;
@@ -45,7 +45,7 @@ export async function writeNotices(world: World, tx: Executor, orders: readonly 
     const [email] = await emailRowsByIds(tx, [order.emailId]);
     const domain = email && (await findDomain(tx, order.teamId, email.domain_id));
     const parsed = parseAddress(order.asked.sender);
-    // Without the email or its domain, there is nothing to send the notice from.
+    // The notice cannot be sent without the email or its domain.
     if (!email || !domain || !parsed.ok) continue;
     const message = await findMessage(tx, email.id);
     const prepared = prepareNotice(world, order, { email, domain, to: parsed.mailbox, message });
@@ -60,12 +60,13 @@ export async function writeNotices(world: World, tx: Executor, orders: readonly 
 }
 
 const SUCCESSES: readonly NoticeAction[] = ['relayed', 'delivered', 'expanded'];
-/** Longer than any server goes on sending a report whose 250 was lost. */
+/** Longer than any server repeats a report whose 250 was lost. */
 const REPORTED_MS = 7 * 24 * 3_600_000;
 
 /**
- * The recipients that are still to be reported. For failures and delays the events show what was reported; a delivery
- * has its event since the 250, whether or not its sender had a report, so each reported success is recorded here.
+ * Returns the recipients that are still to be reported. For failures and delays the events show what was reported; a
+ * delivery has its event since the 250, whether or not its sender had a report, so each reported success is recorded
+ * here.
  */
 async function stillToReport(
   world: World,
@@ -159,7 +160,8 @@ function prepareNotice(world: World, order: NoticeOrder, { email, domain, to, me
       hasDate: true,
       needsSmtpUtf8: false,
       files: [],
-      // The null sender: nothing ever comes back for a notice. If the message required TLS, so does its notice.
+      // The null sender, so that nothing is ever returned for a notice. If the message required TLS, so does its
+      // notice.
       forwarded: { mailFrom: '', chain: null },
       ...(asked.requiresTls ? { asked: { sender: '', requiresTls: true, recipients: {} } } : {}),
     },

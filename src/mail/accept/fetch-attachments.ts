@@ -4,7 +4,7 @@ import type { World } from '../../platform/world.ts';
 import { callerGone } from '../../tenancy/access/index.ts';
 import { invalidAttachment, sizeOfFile, type DraftAttachment, type EmailDraft } from '../emails/index.ts';
 
-/** Concurrent fetches of one request; a server with many of its files should not feel attacked. */
+/** Concurrent fetches of one request, few enough for a server that has many of its files. */
 const AT_ONCE_MAX = 6;
 
 /** URLs that one request may name: a call must not cause thousands of fetches. As many as one email may have files. */
@@ -32,8 +32,8 @@ export async function fetchAttachments(
 }
 
 /**
- * The same, but returns the refusal of each email, if any; the others have all their files. Throws when the caller has
- * gone, as the files are no longer needed.
+ * Fetches the files of several emails, and returns the refusal of each email, if any; the others have all their files.
+ * Throws when the caller has gone, as the files are no longer needed.
  */
 export async function fetchAttachmentsOfEach(
   world: World,

@@ -10,12 +10,13 @@ export interface Idempotency {
   requestHash: string;
 }
 
-/** No client can send it within a header, so that no key of a team is one of an app, nor one of ours. */
+/** No client can send this character within a header, so no key of a team equals one of an app, nor one of ours. */
 const APP_KEYS = '\u0002';
 
 /**
- * What a request says of itself with the header. An app has keys of its own, for each person who let it in: it must neither use up
- * the keys that the team's programs or other apps send with, nor be answered what they were. A new grant of it keeps them.
+ * Returns the idempotency of a request, undefined if it has no key. An app has its own keys for each person who
+ * authorized it: it must neither use up the keys of the team's programs or of other apps, nor receive their responses.
+ * A new grant of the same app keeps them.
  */
 export function idempotencyOf(
   { actor }: Pick<Ctx, 'actor'>,
@@ -30,7 +31,7 @@ export function idempotencyOf(
 
 const KEPT_MS = 24 * 3_600_000;
 
-/** Two requests are the same if they have the same content, in whatever order of fields. */
+/** Hashes a request. Two requests are the same if they have the same content, in whatever order of fields. */
 export function hashRequest(operation: string, body: unknown): string {
   return createHash('sha256').update(operation).update('\n').update(canonicalJson(body)).digest('hex');
 }
@@ -49,7 +50,10 @@ function canonicalJson(value: unknown, depth = 0): string {
   return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${inside(field)}`).join(',')}}`;
 }
 
-/** The stored answer to this request; refuses if the key was used for another; undefined if the key is new. */
+/**
+ * Returns the stored response to this request, undefined if the key is new. Refuses if the key was used for another
+ * request.
+ */
 async function storedAnswer<T>(
   db: Executor,
   teamId: string,
@@ -81,10 +85,10 @@ export const keepAnswers = (
     now,
   );
 
-/** What keeps an answer for the requests that repeat its own; in the transaction of what it answers. */
+/** Stores a response for requests that repeat this one, in the transaction of the work that it reports. */
 export type KeepAnswer = (tx: Executor, answer: unknown) => Promise<void>;
 
-/** One request at a time for each idempotency key; a repeated request gets the answer of the first. */
+/** Processes one request at a time for each idempotency key; a repeated request gets the response to the first. */
 export function createIdempotent(world: World) {
   const inFlight = new Set<string>();
 
@@ -113,7 +117,9 @@ export function createIdempotent(world: World) {
     }
   }
 
-  /** For what is no mail: `work` writes in a transaction of its own, and keeps its answer there. */
+  /**
+   * Runs an operation that sends no email: `work` writes in a transaction of its own, and stores its response there.
+   */
   async function writeIdempotently<Answer>(
     ctx: Ctx,
     idempotency: Idempotency | undefined,

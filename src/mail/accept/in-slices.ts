@@ -4,15 +4,15 @@ import { createFairQueue } from '../../platform/limits/index.ts';
 /** Divides the turns of the event loop among tenants that have much to do in this thread. */
 interface LoopTurns {
   /**
-   * Runs a piece of work, `amount` of it, in a turn that has time for it, round robin by tenant. A piece that goes on with what
-   * its tenant has begun comes before its other pieces.
+   * Runs a piece of work, `amount` of it, in a turn that has time for it, round robin by tenant. A piece that continues
+   * what its tenant has begun comes before its other pieces.
    */
   run<T>(piece: { tenant: string; amount: number; goesOn: boolean }, work: () => Promise<T> | T): Promise<T>;
 }
 
 /**
- * In one turn of the event loop pieces are begun, one after the other, until they come to `perTurn`. A piece that waits for
- * something else, such as the database, holds up the others until the next turn at most.
+ * Starts pieces one after the other in a turn of the event loop until their amounts reach `perTurn`. A piece that waits
+ * for something else, such as the database, delays the others until the next turn at most.
  */
 export function createLoopTurns(perTurn: number): LoopTurns {
   const queue = createFairQueue<() => void>();
@@ -72,7 +72,7 @@ export type InSlices = <Item>(
   teamId: string,
   items: readonly Item[],
   work: (item: Item, index: number) => Promise<void> | void,
-  /** Whether the request has been worked on before. */
+  /** True if the request has been worked on before. */
   hasBegun?: boolean,
 ) => Promise<void>;
 
@@ -82,9 +82,9 @@ const SLICE = 25;
 const EMAILS_A_TURN = 100;
 
 /**
- * Works on many emails without keeping other requests waiting: in one turn of the event loop a few slices are done, whatever
- * was asked for, and teams take turns. A request that has begun goes on before its team's next one. One email is a slice of
- * its own and never waits.
+ * Works on many emails without keeping other requests waiting: in one turn of the event loop a few slices are done,
+ * however large the request is, and teams take turns. A request that has begun continues before its team's next one.
+ * One email is a slice of its own and never waits.
  */
 export function createInSlices(): InSlices {
   const turns = createLoopTurns(EMAILS_A_TURN);

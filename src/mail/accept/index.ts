@@ -1,7 +1,7 @@
 /**
- * Accept: the first stage. It checks that a team may send as it asks and writes the email, its queue rows and its first
- * event in one commit; the id is answered only after that commit is synced. It uses the network only to fetch files
- * that a send names by a URL.
+ * Accept: the first stage. It checks that a team may send what it asks for and writes the email, its queue rows and its
+ * first event in one commit; the id is returned only after that commit is synced. It uses the network only to fetch
+ * files that a send names by a URL.
  */
 export { createAccept, type Accept, type Composing, mailOnce } from './accept-email.ts';
 export { acceptWithin, logAccepted, Superseded } from './accept-prepared.ts';

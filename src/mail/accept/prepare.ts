@@ -20,7 +20,7 @@ import { mustBeWithinRecipients, mustBeAllowedBySandbox } from './sending-limits
 
 /** A send that its team may make, before any of it is written. */
 export interface Prepared {
-  /** Given where the message itself names it, as in links to leave. */
+  /** Given if the message itself contains it, as in unsubscribe links. */
   id?: string;
   draft: EmailDraft;
   domain: DomainRow;
@@ -36,8 +36,8 @@ export interface Prepared {
 export type Prepare = (input: SendEmailRequest) => Promise<Prepared>;
 
 /**
- * For one request: reads a send, checks its sender and its recipients, and refuses by the first rule it breaks. Work
- * that the emails of a batch share is done once.
+ * Returns, for one request, a function that reads a send, checks its sender and its recipients, and refuses by the
+ * first rule it breaks. Work that the emails of a batch share is done once.
  */
 export function createPrepare(world: World, sendingDomainOf: (ctx: Ctx) => SendingDomainOf): (ctx: Ctx) => Prepare {
   return (ctx) => {
@@ -59,7 +59,7 @@ export function createPrepare(world: World, sendingDomainOf: (ctx: Ctx) => Sendi
     };
   };
 
-  /** The template supplies the bodies, and other fields that the send leaves out. */
+  /** Completes a send from its template, which supplies the bodies, and other fields that the send leaves out. */
   async function withTemplate(
     input: SendEmailRequest,
     render: (use: TemplateUse) => Promise<ResolvedTemplate>,
@@ -87,10 +87,10 @@ const missing = (field: string) =>
     say: `Missing required field: ${field}. The template does not supply it, so the send has to.`,
   });
 
-/** For one request: finds the domain that a draft is sent from; refuses if it may not send this, or to its recipients. */
+/** Finds the domain that a draft of one request is sent from; refuses if it may not send this, or to its recipients. */
 export type SendingDomainOf = (draft: EmailDraft) => Promise<DomainRow>;
 
-/** Each domain is looked up once for all emails of a request. */
+/** Creates the look-up of sending domains, which looks each domain up once for all emails of a request. */
 export function createSendingDomainOf(world: World): (ctx: Ctx) => SendingDomainOf {
   const findSendingDomain = world.db.memo(['domains'], (key) => {
     const [teamId = '', name = ''] = key.split(' ');
@@ -119,7 +119,10 @@ export function createSendingDomainOf(world: World): (ctx: Ctx) => SendingDomain
   };
 }
 
-/** A verified domain does not verify its subdomains: the name must be equal. */
+/**
+ * Refuses a domain from which the draft may not be sent. A verified domain does not verify its subdomains: the name
+ * must be equal.
+ */
 async function mustBeSendableFrom(ctx: Ctx, draft: EmailDraft, domain: DomainRow | undefined): Promise<DomainRow> {
   const { db } = ctx.store;
   const name = draft.from.domain;
@@ -154,7 +157,7 @@ async function mustBeSendableFrom(ctx: Ctx, draft: EmailDraft, domain: DomainRow
   });
 }
 
-/** Names the command that comes next; an app that acts for a person is not told which domains the team has created. */
+/** Names the next command to run. An app that acts for a person does not learn which domains the team has created. */
 function sayNextStep({ actor }: Ctx, name: string, domain: DomainRow | undefined): string {
   if (actor.kind === 'oauth_grant') return 'verify it before sending from it';
   return domain
@@ -164,7 +167,7 @@ function sayNextStep({ actor }: Ctx, name: string, domain: DomainRow | undefined
 
 const SHOWN_DOMAINS_MAX = 5;
 
-/** Names the domains that the team may send from instead; an app that acts for a person is told none. */
+/** Names the domains that the team may send from instead. An app that acts for a person learns none. */
 async function sayVerifiedDomains({ store, teamId, actor }: Ctx): Promise<string> {
   if (actor.kind === 'oauth_grant') return '';
   const names = await listSendableDomains(store.db, teamId, SHOWN_DOMAINS_MAX + 1);
@@ -173,7 +176,7 @@ async function sayVerifiedDomains({ store, teamId, actor }: Ctx): Promise<string
   return ` This team may send from ${names.slice(0, SHOWN_DOMAINS_MAX).join(', ')}${more}.`;
 }
 
-/** RFC 5322 §3.6.2, §3.6.6: fields that name a sender beside From, and that mail programs show in its place. */
+/** RFC 5322 §3.6.2, §3.6.6: fields other than From that name a sender, and that mail programs show in its place. */
 const SENDER_HEADERS = new Set(['sender', 'resent-from', 'resent-sender']);
 
 /** A key that is pinned to one domain must not name a sender of another. */
@@ -189,14 +192,14 @@ function mustSpeakFor(name: string, headers: EmailDraft['headers']): void {
   }
 }
 
-/** A received message that is forwarded unchanged, behind headers of ours. */
+/** A received message that is forwarded unchanged, after headers that we add. */
 export interface Forward extends Passage {
   /** The team's domain that it was received for. */
   domainId: string;
   spooled: Spooled;
   /** All headers, each with its line end. */
   head: string;
-  /** What the team sees of it. */
+  /** The details that the team sees in its list of emails. */
   from: Mailbox;
   subject: string;
   messageId: string;
@@ -204,7 +207,10 @@ export interface Forward extends Passage {
   recipients: readonly Mailbox[];
 }
 
-/** Its author need not be of a domain of the team; the rules for recipients and for the domain are those of a send. */
+/**
+ * Prepares a forward. Its author need not be of a domain of the team; the rules for recipients and for the domain are
+ * those of a send.
+ */
 export async function prepareForward(world: World, ctx: Ctx, forward: Forward): Promise<Prepared> {
   const { domainId, spooled, head, from, subject, messageId, tags, recipients, mailFrom, chain } = forward;
   const domain = await findDomain(world.db, ctx.teamId, domainId);

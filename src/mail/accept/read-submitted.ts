@@ -25,8 +25,8 @@ const KEY_HEADERS: ReadonlySet<string> = new Set(['rasket-idempotency-key', 'res
 const KEY_CHARS_MAX = 256;
 
 /**
- * Headers that do not count towards the request: libraries and servers write them anew at each try, or they describe
- * the encoding of parts whose contents count.
+ * Headers that do not count towards the request: libraries and servers write them anew at each attempt, or they
+ * describe the encoding of parts whose contents count.
  */
 const WRITTEN_ANEW: ReadonlySet<string> = new Set(['date', 'message-id', 'received', 'mime-version', 'dkim-signature']);
 const ANEW_FAMILIES = ['content-', 'arc-'];
@@ -35,16 +35,16 @@ const READ: ReadonlySet<string> = new Set(['from', 'reply-to', 'subject']);
 
 interface Said {
   fields: readonly RawField[];
-  /** The headers that are sent on with the message. */
+  /** The headers that are sent with the message. */
   kept: readonly RawField[];
   draft: EmailDraft;
   asked: Asked | undefined;
 }
 
 /**
- * Reads the idempotency key. A client with more recipients than one transaction takes rightly sends the same message
- * with the same key to the next ones, so the recipients are part of the key. Requests are the same if content, files,
- * tags, requested notices and headers are, as with POST /emails.
+ * Reads the idempotency key. A client with more recipients than one transaction accepts correctly sends the same
+ * message with the same key to the next ones, so the recipients are part of the key. Requests are the same if content,
+ * files, tags, requested notices and headers are, as with POST /emails.
  */
 async function readIdempotency(
   { fields, kept, draft, asked }: Said,
@@ -67,7 +67,7 @@ async function readIdempotency(
   };
 }
 
-/** Normalised: unfolded, and sorted by name. */
+/** Returns the headers normalised: unfolded, and sorted by name. */
 function headersIn(kept: readonly RawField[]): [name: string, value: string][] {
   return kept
     .filter(({ lower }) => !WRITTEN_ANEW.has(lower) && !READ.has(lower))
@@ -77,7 +77,9 @@ function headersIn(kept: readonly RawField[]): [name: string, value: string][] {
 }
 
 interface Submission {
-  /** One for each fifty recipients of the envelope, which is as many as an email has; they differ in nothing else. */
+  /**
+   * One draft for each fifty recipients of the envelope, the most that an email may have; they differ in nothing else.
+   */
   drafts: EmailDraft[];
   message: SubmittedMessage;
   idempotency: Idempotency | undefined;
@@ -85,9 +87,9 @@ interface Submission {
 
 export interface SubmissionEnvelope {
   recipients: readonly Mailbox[];
-  /** The protocol by which it came, as RFC 3848 names it. */
+  /** The protocol by which it arrived, as RFC 3848 names it. */
   protocol: string;
-  /** What the client asked for beside the recipients (DSN, REQUIRETLS). */
+  /** Options that the client gave in addition to the recipients (DSN, REQUIRETLS). */
   asked?: Asked | undefined;
 }
 
@@ -120,7 +122,7 @@ const ONCE = [
   'content-type',
   'content-transfer-encoding',
 ];
-/** More hops than any route has: a message with more is in a loop (RFC 5321 §6.3). */
+/** Maximum number of hops, more than any route has: a message with more is in a loop (RFC 5321 §6.3). */
 const HOPS_MAX = 50;
 const SENDERS = new Set(['sender', 'resent-from', 'resent-sender']);
 const TAGS_MAX = 50;
@@ -130,7 +132,9 @@ const SUBJECT_BYTES_MAX = 998;
 const MESSAGE_ID_MAX = 998;
 const HEADERS_SHOWN_MAX = 100;
 
-/** Reads a message that a client composed as a send; refuses what different readers would understand differently. */
+/**
+ * Reads a message that a client composed as a send; refuses content that different readers would interpret differently.
+ */
 export async function readSubmitted(
   spooled: Spooled,
   { recipients, protocol, asked }: SubmissionEnvelope,
@@ -225,7 +229,7 @@ const unquoted = (address: string): string =>
     address.replace(/^"(.*)"(@[^@]*)$/s, (_, local: string, rest: string) => local.replace(/\\(.)/gs, '$1') + rest),
   );
 
-/** To and Cc as far as they are in the envelope; recipients of the envelope that are in neither are bcc. */
+/** Returns To and Cc as far as they are in the envelope; recipients of the envelope that are in neither are bcc. */
 function readVisible(
   valueOf: (name: string) => string | undefined,
   recipients: readonly Mailbox[],
@@ -248,7 +252,7 @@ function readVisible(
   return { to, cc, bcc: [...left.values()].map(({ address }) => address), replyTo };
 }
 
-/** The headers that the team sees in its events, as of a send; those that name a sender are never left out. */
+/** Lists the headers that the team sees in its events, as for a send; those that name a sender are never left out. */
 function shownHeaders(fields: readonly RawField[]): [string, string][] {
   const all = fields.map(({ lower, name, value }) => ({ lower, name, value: value.replaceAll('\r\n', '').trim() }));
   const senders = all.filter(({ lower }) => SENDERS.has(lower));
@@ -271,7 +275,7 @@ function readTags(fields: readonly RawField[]): EmailDraft['tags'] {
   });
 }
 
-/** One text and one HTML, as a mail program shows them; several of a kind are joined. */
+/** Returns one text and one HTML, as a mail program shows them; several of a kind are joined. */
 async function readTexts(spooled: Spooled): Promise<Pick<EmailDraft, 'html' | 'text'>> {
   const encoded = spooled.texts.reduce((sum, { start, end }) => sum + end - start, 0);
   // Quoted-printable triples what it encodes.
@@ -293,6 +297,6 @@ async function readTexts(spooled: Spooled): Promise<Pick<EmailDraft, 'html' | 't
 const tooMuchText = (): Refusal =>
   unreadable(`its text and HTML have more than ${TEXT_BYTES_MAX} bytes together; attach what is long`);
 
-/** The refusal of a message that a client composed; `fault` is a sentence, with or without its full stop. */
+/** Returns the refusal of a message that a client composed; `fault` is a sentence, with or without its full stop. */
 const unreadable = (fault: string): Refusal =>
   refuse('validation_error', { status: 400, say: `The message cannot be sent: ${fault.replace(/\.$/, '')}.` });

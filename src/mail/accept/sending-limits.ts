@@ -18,7 +18,7 @@ export const countGrantSends =
     'countGrantSends',
   );
 
-/** An app that may only send so much a day. */
+/** An app with a daily limit of sends. */
 export interface CountedGrant {
   id: string;
   max: number;
@@ -29,7 +29,7 @@ export const countedGrantOf = (actor: Actor): CountedGrant | undefined =>
     ? { id: actor.grantId, max: actor.limits.emailsPerDay }
     : undefined;
 
-/** An app whose person lets it write to the team's own domains alone. */
+/** Refuses recipients outside the team's verified domains and the simulator, if the grant limits the app to those. */
 export async function mustBeWithinRecipients(
   { actor, store }: Ctx,
   draft: EmailDraft,
@@ -51,8 +51,9 @@ interface Item {
 const recipientsIn = ({ emails }: Item): number => emails.reduce((sum, { recipients }) => sum + recipients, 0);
 
 /**
- * Counts what apps send, and refuses what is more than a day has. Counted first and given back after, as quotas are: counting
- * locks the grant, so nodes that accept at the same time cannot exceed it together.
+ * Counts what apps send, and refuses what exceeds their daily limit. Counts first and subtracts the refused ones
+ * afterwards, as for quotas: counting locks the grant, so nodes that accept at the same time cannot exceed the limit
+ * together.
  */
 export async function refuseBeyondGrants<One extends Item>(
   tx: Executor,
@@ -61,7 +62,7 @@ export async function refuseBeyondGrants<One extends Item>(
 ): Promise<Map<One, Refusal>> {
   const refusals = new Map<One, Refusal>();
   const day = Math.floor(now / DAY_MS);
-  // In one order everywhere, as teams are.
+  // Grants are locked in the same order everywhere, as teams are, to avoid deadlocks.
   const groups = [...Map.groupBy(items, ({ grant }) => grant?.id)].sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
   for (const [id, group] of groups) {
     if (id === undefined) continue;
@@ -79,7 +80,7 @@ export async function refuseBeyondGrants<One extends Item>(
   return refusals;
 }
 
-/** For requests that were counted and are refused for another reason. */
+/** Uncounts requests that were counted and are refused for another reason. */
 export async function giveBack(tx: Executor, items: readonly Item[], now: number): Promise<void> {
   const day = Math.floor(now / DAY_MS);
   for (const item of items) {
@@ -100,8 +101,8 @@ export interface Counted {
 }
 
 /**
- * Counts the emails that are being accepted, and refuses those beyond the quota. They are counted first and given back
- * after: counting locks the counter's row, so nodes that accept at the same time cannot exceed a limit together.
+ * Counts the emails that are being accepted, and refuses those beyond the quota. They are counted first and subtracted
+ * afterwards: counting locks the counter's row, so nodes that accept at the same time cannot exceed a limit together.
  */
 export async function refuseOverQuota<Item extends Counted>(
   world: World,
@@ -110,7 +111,7 @@ export async function refuseOverQuota<Item extends Counted>(
   now: number,
 ): Promise<Map<Item, Refusal>> {
   const refusals = new Map<Item, Refusal>();
-  // In one order everywhere: two nodes that locked two teams' counters in opposite orders would deadlock.
+  // The order is the same everywhere: two nodes that locked two teams' counters in opposite orders would deadlock.
   const groups = [...Map.groupBy(items, ({ teamId, kind }) => `${teamId} ${kind}`)].sort(([a], [b]) =>
     a < b ? -1 : 1,
   );
@@ -152,7 +153,7 @@ interface Limit {
   what: string;
 }
 
-/** The month comes first: when both are used up, waiting until tomorrow would not help. */
+/** Lists the limits. The month comes first: when both are used up, waiting until tomorrow would not help. */
 async function limitsOf(
   world: World,
   tx: Executor,
@@ -190,7 +191,10 @@ function quotaUsedUp({ name, max, what }: Limit, used: number, wanted: number): 
   return refuse(name, { say: `The plan of this team includes ${max} ${what} and ${used} are used${more}.` });
 }
 
-/** A region in its sandbox sends only to the team's own verified domains and to the mailbox simulator. */
+/**
+ * Refuses recipients that the sandbox of a region does not allow: it sends only to the team's own verified domains and
+ * to the mailbox simulator.
+ */
 export async function mustBeAllowedBySandbox(
   { store: { config } }: Ctx,
   send: { draft: EmailDraft; domain: DomainRow; find(name: string): Promise<DomainRow | undefined> },

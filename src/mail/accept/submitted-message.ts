@@ -18,13 +18,13 @@ import {
 } from '../../protocol/mime-read/index.ts';
 import { BodyHasher } from '../../protocol/dkim/index.ts';
 
-/** A file within a message that a client composed, and where in the message it can be read from. */
+/** A file within a message that a client composed, with its position in the message. */
 export interface SubmittedFile {
   filename: string;
   contentType: string;
   contentDisposition: 'attachment' | 'inline';
   contentId: string | null;
-  /** In bytes, decoded. */
+  /** Decoded size in bytes. */
   size: number;
   /** Counted from the first byte of the body. */
   start: number;
@@ -58,14 +58,14 @@ export async function readFiles(spooled: Spooled): Promise<SubmittedFile[]> {
 
 const nameless = (type: string): string => (type === 'message/rfc822' ? 'message.eml' : 'attachment');
 
-/** The decoded size, which needs a first reading: it must be known before the file is sent. */
+/** Returns the decoded size, which needs a first reading: it must be known before the file is sent. */
 async function sizeOf(spooled: Spooled, part: FilePart): Promise<number> {
   let size = 0;
   for await (const piece of decoded(spooled, part)) size += piece.length;
   return size;
 }
 
-/** Identifies the file by name, type and content, whatever boundaries and line lengths a library wrote around it this time. */
+/** Identifies the file by name, type and content, whatever boundaries and line lengths a library chose this time. */
 export async function identify(spooled: Spooled, file: SubmittedFile): Promise<readonly string[]> {
   const hash = createHash('sha256');
   for await (const piece of decoded(spooled, file)) hash.update(piece);
@@ -83,7 +83,7 @@ async function* decoded(
   yield decoder.end();
 }
 
-/** A message that a client composed, unchanged: read through once, and kept in memory only where it is small. */
+/** A message that a client composed, unchanged: read through once, and kept in memory only if it is small. */
 export interface Spooled {
   /** The headers without the empty line. */
   head: Buffer;
@@ -93,20 +93,23 @@ export interface Spooled {
   bodyBytes: number;
   bodyHash: string;
   isEightBit: boolean;
-  /** Why it cannot be sent as it is. */
+  /** The reason why it cannot be sent as it is. */
   fault: string | undefined;
-  /** A line that not every server carries unchanged; a forwarded message keeps it, because its signatures cover it. */
+  /**
+   * A line that is too long for some servers to relay unchanged; a forwarded message keeps it, because its signatures
+   * cover it.
+   */
   longLine?: string | undefined;
-  /** Undefined where the body was too large for memory; accepting the message keeps it under a key of the email. */
+  /** Undefined if the body was too large for memory; accepting the message then stores it under a key of the email. */
   body: Buffer | undefined;
   /** Returns the digest of the stored body; undefined if the body was in memory. */
   keep(key: string): Promise<BlobDigest | undefined>;
   read(start: number, end: number): Promise<Buffer>;
-  /** Lets go of the body, unless it was kept. */
+  /** Discards the body, unless it was kept. */
   discard(): Promise<void>;
 }
 
-/** Reads content to its end; large bodies go to the blob store as they come. A failed read leaves nothing behind. */
+/** Reads content to its end; large bodies go to the blob store as they arrive. A failed read leaves no files. */
 export async function spoolMessage(world: World, content: AsyncIterable<Buffer>): Promise<Spooled> {
   const scanner = new MimeScanner();
   const check = new ContentCheck();
@@ -116,7 +119,7 @@ export async function spoolMessage(world: World, content: AsyncIterable<Buffer>)
   try {
     for await (const piece of content) {
       check.update(piece);
-      // After a fault the rest is read, but not looked at.
+      // After a fault the remaining content is read, but not checked.
       if (check.fault === undefined && scanner.fault === undefined) {
         scanner.update(piece);
         const own = bodyIn(piece, offset, scanner.bodyStart);
@@ -203,36 +206,37 @@ function createBodySpool(world: World): BodySpool {
   };
 }
 
-/** A message that a client composed, ready to be sent except for what its acceptance adds. */
+/** A message that a client composed, complete except for the fields that its acceptance adds. */
 export interface SubmittedMessage {
   spooled: Spooled;
-  /** The headers that are kept, unchanged. */
+  /** The kept headers, unchanged. */
   head: string;
-  /** As the client wrote it; null if it wrote none. */
+  /** The Message-ID that the client wrote; null if it wrote none. */
   messageId: string | null;
   hasDate: boolean;
   needsSmtpUtf8: boolean;
-  /** The protocol by which it came, as RFC 3848 names it; undefined where the head names the hop already. */
+  /** The protocol by which it arrived, as RFC 3848 names it; undefined if the head names the hop already. */
   protocol?: string;
   files: SubmittedFile[];
-  /** What the client asked for in the envelope beside the recipients (DSN, REQUIRETLS). */
+  /** Options that the client gave in the envelope in addition to the recipients (DSN, REQUIRETLS). */
   asked?: Asked | undefined;
   /** Set for a received message that is forwarded. */
   forwarded?: Passage;
 }
 
 /**
- * How a message is forwarded: its return path, and the state of its ARC chain (null: it is signed instead of sealed).
+ * The way in which a message is forwarded: its return path, and the state of its ARC chain (null: it is signed instead
+ * of sealed).
  */
 export interface Passage {
-  /** Null where bounces come to a return path of ours. */
+  /** Null if bounces come to a return path of ours. */
   mailFrom: string | null;
   chain: ArcChain | null;
 }
 
 /**
- * The trace header of our hop comes first, without the client: where an application runs is not disclosed. An existing
- * Date and Message-ID stay; missing ones are added behind the other headers.
+ * Builds the row of a message. The trace header of our hop comes first, without the client: where an application runs
+ * is not disclosed. An existing Date and Message-ID stay; missing ones are added after the other headers.
  */
 export function messageRow(
   world: World,
@@ -258,7 +262,7 @@ export function messageRow(
   };
 }
 
-/** The header fields that the client left out, as they stand behind its own. */
+/** Lists the header fields that the client left out, which are added after its own. */
 export const listMissingFields = (
   message: Pick<SubmittedMessage, 'messageId' | 'hasDate'>,
   { messageId, at }: { messageId: string; at: Date },
@@ -267,7 +271,10 @@ export const listMissingFields = (
   ...(message.hasDate ? [] : [`Date: ${formatDate(at)}\r\n`]),
 ];
 
-/** A short body is in its message's row, a longer one in a file; one that was too long for memory is a file already. */
+/**
+ * Reports whether a body is in its message's row. A longer one is in a file; one that was too long for memory is a file
+ * already.
+ */
 const isInRow = ({ config }: World, { bodyBytes }: Spooled): boolean => bodyBytes <= config.storage.inline_bytes;
 
 export function messageContents(world: World, emailId: string, { spooled }: SubmittedMessage): NewBlob[] {

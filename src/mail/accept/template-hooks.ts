@@ -10,7 +10,7 @@ export interface TemplateUse {
   subject?: string | null | undefined;
 }
 
-/** The rendered template; a field is absent where neither the template nor the send has it. */
+/** The rendered template; a field is absent if neither the template nor the send has it. */
 export interface ResolvedTemplate {
   templateId: string;
   from?: string;
@@ -22,14 +22,14 @@ export interface ResolvedTemplate {
   merged?: MergedTemplate;
 }
 
-/** What html and text were rendered from: rendering it again gives the same. */
+/** The source of html and text: rendering it again gives the same result. */
 export interface MergedTemplate {
   versionId: string;
   /** The values that the bodies use, as JSON (`SharedValues`). */
   values: string;
 }
 
-/** Renders a template of a team with the values of a send; refuses what it lacks or does not know. */
+/** Renders a template of a team with the values of a send; refuses missing and unknown values. */
 export const resolveTemplate =
   defineHook<(store: Store, teamId: string, use: TemplateUse) => Promise<ResolvedTemplate>>('resolveTemplate');
 

@@ -4,7 +4,7 @@ import type { AttachmentRow } from '../emails/index.ts';
 export const isEmailOf = async (db: Executor, teamId: string, emailId: string): Promise<boolean> =>
   (await db.get('select 1 as one from emails where team_id = ? and id = ?', [teamId, emailId])) !== undefined;
 
-/** In the order they have in the email. One row more than asked is read, to know whether there is another page. */
+/** Returns a page in the order of the email. Reads one row more than asked, to learn whether there is another page. */
 export async function attachmentPage(
   db: Executor,
   emailId: string,

@@ -9,7 +9,7 @@ import type { Store } from '../../platform/store.ts';
 import { timingSafeEqual } from 'node:crypto';
 import { isoTime } from '../../platform/clock.ts';
 
-/** Where a link leads, and until which second. */
+/** The file that a link names, and its expiry in seconds. */
 interface LinkTarget {
   emailId: string;
   attachmentId: string;
@@ -18,7 +18,7 @@ interface LinkTarget {
 
 const VALID_SECONDS = 15 * 60;
 
-/** A fresh link; nothing of it is stored, so that what signs it also decides whether it is good. */
+/** Makes a link. Nothing of it is stored: the signature alone decides whether it is valid. */
 function makeDownloadLink(
   store: Store,
   attachment: { id: string; email_id: string },
@@ -37,7 +37,9 @@ function isGoodLink(store: Store, target: LinkTarget, token: string): boolean {
   return isOurs && store.clock.now() < target.expires * 1000;
 }
 
-/** Neither an id nor a number holds a line break, so that no two targets are signed as one text. */
+/**
+ * Signs a target. Neither an id nor a number contains a line break, so that no two targets have the same signed text.
+ */
 function tokenOf({ secrets }: Store, { emailId, attachmentId, expires }: LinkTarget): string {
   const text = [emailId, attachmentId, expires].join('\n');
   return secrets.mac('attachment link', Buffer.from(text)).toString('base64url');
@@ -51,8 +53,9 @@ export interface Download {
 }
 
 /**
- * The file behind a signed link. Forged, expired, of something removed: the answer is the same. So it is where the disk
- * has lost the file, since the caller can do nothing about it; the log tells the operator, who can.
+ * Returns the file of a signed link. Throws the same 404 whether the link is forged, expired or of something removed,
+ * and also if the disk has lost the file, since the caller can do nothing about that; the log reports it to the
+ * operator, who can.
  */
 export async function downloadAttachment(store: Store, target: LinkTarget, token: string): Promise<Download> {
   const { emailId, attachmentId } = target;

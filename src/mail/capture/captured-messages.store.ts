@@ -43,13 +43,13 @@ export async function subjectOf(db: Executor, emailId: string): Promise<string> 
   return (await db.get<{ subject: string }>('select subject from emails where id = ?', [emailId]))?.subject ?? '';
 }
 
-/** Newest first. */
+/** Lists captured messages, newest first. */
 export const listCaptured = (db: Executor, limit: number, beforeId?: string): Promise<CapturedRow[]> =>
   beforeId === undefined
     ? db.all<CapturedRow>('select * from playground_messages order by id desc limit ?', [limit])
     : db.all<CapturedRow>('select * from playground_messages where id < ? order by id desc limit ?', [beforeId, limit]);
 
-/** By its own id, by the id of the email, or by the beginning of either. */
+/** Reads a message by its own id, by the id of the email, or by a prefix of either. */
 export async function readCaptured(
   db: Executor,
   blobs: Blobs,
@@ -91,7 +91,7 @@ export async function capturedBlobOwners(db: Executor, ids: readonly string[]): 
   );
 }
 
-/** Removes expired messages of a team; answers their ids, which own their blobs. */
+/** Removes expired messages of a team; returns their ids, which own their blobs. */
 export async function removeCaptured(
   db: Executor,
   { teamId, beforeId }: { teamId: string; beforeId: string },

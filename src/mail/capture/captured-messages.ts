@@ -19,7 +19,7 @@ import { expectedRecords, findDomainByName, keysOf, type RecordRow } from '../do
 import { authenticate, type Checks } from '../receive/index.ts';
 import type { DeliveryJob } from '../deliver/index.ts';
 
-/** Each is an open request. */
+/** Maximum number of waits, each of which is an open request. */
 const WAITS_MAX = 1000;
 
 interface Wait {
@@ -40,13 +40,13 @@ function findWaits(db: Executor): Set<Wait> {
 }
 
 interface CaptureWait {
-  /** Resolves once a message that fits was caught, the time is over, the caller is gone or the server stops. */
+  /** Resolves once a matching message was caught, the time is over, the caller is gone or the server stops. */
   over: Promise<void>;
   /** Ends it; to be called in any case. */
   close(): void;
 }
 
-/** Begins to wait; messages that were caught before are for the caller to look up afterwards, so that none is missed. */
+/** Starts a wait; the caller looks for messages that were caught before afterwards, so that none is missed. */
 function waitForCapture(
   { db, clock }: Pick<World, 'db' | 'clock'>,
   fits: (row: CapturedRow) => boolean,
@@ -98,11 +98,11 @@ interface Found {
   hasMore: boolean;
 }
 
-/** Rows that are read at a time while those that fit are looked for. */
+/** Rows that are read at a time while searching for matching ones. */
 const STEP = 500;
 
 /**
- * Returns a page of the messages that fit, newest first. With `waitMs` it waits for one where there is none, without
+ * Returns a page of the matching messages, newest first. With `waitMs` it waits for one if there is none, without
  * reading the database meanwhile.
  */
 export async function findCaptured(
@@ -118,7 +118,7 @@ export async function findCaptured(
     });
   }
   const fits = createFits(filter);
-  // Begun before the first look, so that no message falls between the two.
+  // Started before the first query, so that no message falls between the two.
   const wait = waitForCapture(world, (row) => fits(row) && (page.before === undefined || row.id > page.before), {
     waitMs,
     gone,
@@ -133,7 +133,7 @@ export async function findCaptured(
   return gone?.aborted ? { rows: [], hasMore: false } : readPage(world.db, filter, page);
 }
 
-/** Letter case is folded here and not in SQL: SQLite folds ASCII alone. */
+/** Reads a page. Letter case is folded here and not in SQL: SQLite folds ASCII alone. */
 async function readPage(db: Executor, filter: CapturedFilter, { limit, after, before }: Page): Promise<Found> {
   const fits = createFits(filter);
   const found: CapturedRow[] = [];
@@ -163,16 +163,16 @@ function createFits({ to, subject, emailId }: CapturedFilter): (row: CapturedRow
 
 const fold = (text: string): string => text.normalize('NFC').toLowerCase();
 
-/** An address of the ranges for documentation: where the mail would have come from. */
+/** An address of the ranges for documentation, as the address the mail would have come from. */
 const OUR_ADDRESS = '192.0.2.1';
 
 /**
- * SPF, DKIM, DMARC and ARC of a captured message as a receiving server would find them, with the listed records of its domains
- * published and the mail sent from the instance's host. No DNS server is asked.
+ * Checks SPF, DKIM, DMARC and ARC of a captured message as a receiving server would, with the listed records of its
+ * domains published and the mail sent from the instance's host. Queries no DNS server.
  */
 export async function checkCaptured(store: Store, row: CapturedRow, message: Buffer): Promise<Checks> {
   const { host } = store.config.instance;
-  // The development profile's `localhost` is no name that SPF may speak of; a host of one word is judged as a full one.
+  // SPF does not accept the development profile's `localhost`; a host of one word is checked as a full one.
   const fullHost = host.includes('.') ? host : `${host}.example`;
   const published = ({ value }: RecordRow): string =>
     fullHost === host ? value : value.replaceAll(new RegExp(`:${host}(?= |$)`, 'g'), `:${fullHost}`);
@@ -199,7 +199,7 @@ async function recordsOf(store: Store, teamId: string, names: readonly string[])
 
 export const CAPTURED_LIMITS = { depthMax: 100, headerBytesMax: 2 * 1024 * 1024, partsMax: 1000 };
 
-/** Returns a message as the API shows it; undefined where it was removed meanwhile. */
+/** Returns a message as the API shows it; undefined if it was removed meanwhile. */
 export async function readWholeCaptured(store: Store, row: CapturedRow) {
   const source = await readSource(store, row.id);
   if (!source) return undefined;

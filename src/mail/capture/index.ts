@@ -1,6 +1,7 @@
 /**
- * Capture: the development profile's catch-all mailbox, which users know as the playground. It keeps the very bytes that
- * would have gone over the wire, so that a developer sees what a recipient would have got. They never leave the machine.
+ * Capture: the development profile's catch-all mailbox, which users know as the playground. It keeps the exact bytes
+ * that would have been sent, so that a developer sees what a recipient would have received. They never leave the
+ * machine.
  */
 export { loadAuthentication, type Checks } from '../receive/index.ts';
 export {

@@ -13,7 +13,7 @@ const domainSignedBy = (signedBy: string): SigningDomain => ({
   isUnverified: false,
 });
 
-/** One email with three deliveries, in a world whose stored keys can change at any moment. */
+/** Opens a batch of one email with three deliveries, in a world whose stored keys can change at any moment. */
 function batchOfThree() {
   const deliveries = ['1', '2', '3'].map((id) => ({ id, email_id: 'mail', domain_id: 'domain' }));
   const state = {

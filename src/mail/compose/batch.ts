@@ -25,7 +25,10 @@ export interface Batch {
   sendingDomain(emailId: string): string | undefined;
   /** The email's domain if DNS does not verify it at present, so that the email cannot be signed; otherwise undefined. */
   unverifiedDomain(emailId: string): string | undefined;
-  /** The message, signed with the domain's present keys; throws DomainRemoved or DomainUnverified where it can sign no more. */
+  /**
+   * Returns the message, signed with the domain's present keys; throws DomainRemoved or DomainUnverified if it can sign
+   * no more.
+   */
   message(delivery: BatchDelivery, signal: AbortSignal): Promise<OutboundMessage>;
   /**
    * Throws if the message that was handed out must not be sent any more; also KeysChanged. Returns undefined, with
@@ -43,7 +46,7 @@ interface Composed {
 
 interface Email {
   row: EmailRow;
-  /** Its deliveries that are not over. */
+  /** Its unfinished deliveries. */
   pending: Set<string>;
   /** The messages composed of it, the latest last: more than one if its keys have changed meanwhile. */
   composed: Composed[];
@@ -60,7 +63,7 @@ interface BatchOptions {
   make: MakeMessage;
 }
 
-/** A forwarded message has its own return path. */
+/** Returns the sender of an email to a destination. A forwarded message has its own return path. */
 function senderOf(row: EmailRow | undefined, destination: string, path: Omit<ReturnPathInput, 'prefix'>): string {
   return row?.mail_from ?? formatReturnPath({ ...path, prefix: returnPathPrefix(BOUNCE_PREFIX, destination) });
 }
@@ -75,7 +78,10 @@ function emailsOf(rows: readonly EmailRow[], deliveries: readonly BatchDelivery[
   );
 }
 
-/** A batch may be under way for minutes: each message is signed with the keys that its domain has when it is asked for. */
+/**
+ * Opens a batch, which may be under way for minutes: each message is signed with the keys that its domain has when it
+ * is requested.
+ */
 export function openBatch({ deliveries, rows, domains, returnPathMac, make }: BatchOptions): Batch {
   const emails = emailsOf(rows, deliveries);
   /** The keys that signed the message of each delivery. */

@@ -1,5 +1,5 @@
 /**
- * Compose: from a stored email to the signed bytes that go over the wire. A message is composed and signed once for all
+ * Compose: from a stored email to the signed bytes that are sent. A message is composed and signed once for all
  * destinations that are under way together, and again for a retry, to the same bytes unless the domain's tracking has
  * changed. A key that is taken out of use signs nothing more, not even mail under way. Bcc is never written.
  */

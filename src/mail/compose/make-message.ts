@@ -33,7 +33,7 @@ import { hashPieces, streamed } from './pieces.ts';
 
 export interface Made {
   message: OutboundMessage;
-  /** Gives back the memory that is kept for it. */
+  /** Releases the memory that is reserved for it. */
   giveBack: Release;
 }
 
@@ -41,19 +41,23 @@ export type MakeMessage = (row: EmailRow, domain: SigningDomain, signal: AbortSi
 
 const MIB = 1024 * 1024;
 
-/** Memory for messages that are kept as they were made: ordinary mail under way, and attachments as far as it goes. */
+/**
+ * Memory for messages that are kept as they were made: ordinary mail under way, and attachments as far as there is
+ * room.
+ */
 const KEPT_BYTES_TOTAL = 96 * MIB;
 /** The largest message that is kept, of about 200 KB of content: reading and encoding a smaller one again costs more. */
 const KEPT_BYTES_MAX = MIB / 2;
 /** Memory for larger messages while they are signed and sent. */
 const WORKING_BYTES_TOTAL = 96 * MIB;
-/** Messages hashed at one time: hashing blocks the event loop, and other mail goes on beside it. */
+/** Messages hashed at one time: hashing blocks the event loop, which other mail needs too. */
 const HASHING_MAX = 4;
 
 /**
- * An ordinary message is made once and kept, in memory that large ones never take. A large one is hashed and signed
- * once, and made again, block by block, by each connection that sends it: nothing large is in memory for a receiver
- * that has not asked for it. When a team's share is used up, its mail is made in the second way, or waits for its own.
+ * Creates the maker of messages. An ordinary message is made once and kept, in memory that large ones never take. A
+ * large one is hashed and signed once, and made again, block by block, by each connection that sends it: nothing large
+ * is in memory for a receiver that has not asked for it. When a team's share is used up, its mail is made in the second
+ * way, or waits for its own.
  */
 export function createMakeMessage(world: World): MakeMessage {
   const kept = createFairShare(KEPT_BYTES_TOTAL);
@@ -78,7 +82,10 @@ export function createMakeMessage(world: World): MakeMessage {
     }));
   };
 
-  /** A message that a client composed: its size is known before it is laid out, and without tracking so is its hash. */
+  /**
+   * Makes a message that a client composed: its size is known before it is laid out, and without tracking so is its
+   * hash.
+   */
   async function makeSubmitted(row: EmailRow, domain: SigningDomain, signal: AbortSignal): Promise<Made> {
     const stored = await mustFindMessage(world, row);
     const layOut = (): Promise<SubmittedLayout> => layOutSubmitted(world, row, { message: stored, domain });
@@ -111,7 +118,7 @@ async function releaseOnFailure(giveBack: Release, make: () => Promise<OutboundM
 
 const takeTurn = (turns: FairShare, row: EmailRow): Promise<Release> => turns.acquire(row.team_id, 1);
 
-/** Acquires one after the other, works, and gives all of it back. */
+/** Acquires one after the other, runs `work`, and releases all of it. */
 async function holding<T>(takes: (() => Promise<Release>)[], work: () => Promise<T>): Promise<T> {
   const [take, ...others] = takes;
   if (!take) return work();
@@ -124,7 +131,7 @@ async function holding<T>(takes: (() => Promise<Release>)[], work: () => Promise
 }
 
 const HEAD_BYTES = 8 * 1024;
-/** Base64 adds a third, and the content itself is held beside it while the message is made. */
+/** Base64 adds a third, and the content itself is held at the same time while the message is made. */
 const MAKING_FACTOR = 2.4;
 /** A block of an attachment as it is read, as it is encoded, and as it waits for the socket. */
 const BLOCKS_BYTES = MIB / 2;
@@ -133,7 +140,7 @@ const TEXT_FACTOR = 5;
 /** Tracked links are longer. */
 const TRACKED_FACTOR = 2;
 
-/** The memory of a message when all of it is made at once, and when its attachments are streamed. */
+/** Estimates the memory of a message if all of it is made at once, and if its attachments are streamed. */
 function weigh({ row, domain, attachments }: Sources, body?: StoredBody): { whole: number; streamed: number } {
   const files = attachments.reduce((sum, attachment) => sum + attachment.size, 0);
   const html = (body?.htmlBytes ?? 0) * (domain.tracking ? TRACKED_FACTOR : 1);
@@ -171,7 +178,7 @@ interface Limits {
   signal: AbortSignal;
 }
 
-/** Hashes and signs the message now, block by block; each reading makes it anew, to the same bytes. */
+/** Hashes and signs the message now, block by block; each reading makes the same bytes again. */
 async function streamedMessage(world: World, sources: Sources, limits: Limits): Promise<OutboundMessage> {
   const layOut = await layouts(world, sources);
   const { head, bodyHash, bodySize, needsSmtpUtf8 } = await sign(await layOut(), sources, limits.signal);

@@ -18,7 +18,7 @@ import type { Config } from '../../platform/config/index.ts';
 type Sent = Pick<EmailRow, 'team_id' | 'broadcast_id' | 'automation_id' | 'run_depth' | 'topic_id'>;
 
 /**
- * Lists the headers that large receivers use to tell streams of mail apart, without those in `written`, the lower-case
+ * Lists the headers that large receivers use to distinguish streams of mail, without those in `written`, the lower-case
  * names of the headers that the sender wrote.
  */
 export function listReceiverHeaders(
@@ -35,8 +35,8 @@ export function listReceiverHeaders(
 }
 
 /**
- * Formats the value that Gmail counts complaints by: campaign, stream and sender. It is the same for all recipients. The
- * sender is the team's for good, whatever host, key or domain it sends with.
+ * Formats the value by which Gmail counts complaints: campaign, stream and sender. It is the same for all recipients.
+ * The sender id is permanent for a team, whatever host, key or domain it sends with.
  */
 function formatFeedbackId({ team_id, broadcast_id, automation_id, run_depth }: Sent): string {
   const sender = formatSenderId(team_id);
@@ -51,7 +51,7 @@ const SENDER_ID_CHARS = 12;
 const formatSenderId = (teamId: string): string =>
   createHash('sha256').update(`feedback sender ${teamId}`).digest('hex').slice(0, SENDER_ID_CHARS);
 
-/** The input of an email's composition; the same each time as long as the domain's tracking is the same. */
+/** Builds the input of an email's composition; the same each time as long as the domain's tracking is the same. */
 export async function messageInput(
   world: World,
   row: EmailRow,
@@ -75,7 +75,7 @@ export async function messageInput(
   };
 }
 
-/** The headers that the sender or its stream added, then those for receivers that are not among them. */
+/** Lists the headers that the sender or its stream added, then those for receivers that are not among them. */
 function extraHeaders({ config }: World, row: EmailRow, domain: SigningDomain): HeaderField[] {
   const stored = row.headers === null ? [] : (JSON.parse(row.headers) as HeaderField[]);
   const written = new Set(stored.map(([name]) => name.toLowerCase()));
@@ -84,8 +84,8 @@ function extraHeaders({ config }: World, row: EmailRow, domain: SigningDomain): 
 }
 
 /**
- * Keeps the last field of a name that may be given once, whose letter case makes several of it in JSON. An empty value says
- * that the message is to have none.
+ * Keeps the last of repeated fields of a name that may occur once; JSON allows repetitions in different letter case. An
+ * empty value means that the message is to have none.
  */
 function withoutRepeated(fields: readonly HeaderField[], lower: string): HeaderField[] {
   const isMeant = ([name]: HeaderField): boolean => name.toLowerCase() === lower;
@@ -94,8 +94,8 @@ function withoutRepeated(fields: readonly HeaderField[], lower: string): HeaderF
 }
 
 /**
- * Returns the time of the first attempt, which the claim stores: Date and signature are the same at each further one. A node
- * of a version before stores none.
+ * Returns the time of the first attempt, which the claim stores: Date and signature are the same at each further one. A
+ * node of an earlier version stores none.
  */
 export const dateOf = (row: EmailRow): Date => new Date(row.first_attempt_at ?? row.scheduled_at ?? row.created_at);
 
@@ -108,7 +108,10 @@ export function attachmentOf(row: AttachmentRow, content: Attachment['content'])
   };
 }
 
-/** Tracking changes only the message that is sent: the stored HTML stays as the caller gave it. */
+/**
+ * Returns the HTML to send. Tracking changes only the message that is sent: the stored HTML stays as the caller gave
+ * it.
+ */
 async function htmlOf(
   world: World,
   row: EmailRow,
@@ -121,7 +124,7 @@ async function htmlOf(
   return trackHtml.call(world, { emailId, domainId, teamId }, body.html, tracking);
 }
 
-/** A body as it is sent; the text is absent if the message has none. */
+/** A body for sending; the text is absent if the message has none. */
 interface SentBody {
   html: string | null;
   text: string | undefined;

@@ -3,7 +3,7 @@ import type { Piece } from '../../protocol/mime/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
 import type { Release } from '../../platform/limits/index.ts';
 
-/** The body of a message, block by block. */
+/** Yields the body of a message, block by block. */
 export async function* blocksOf(pieces: readonly Piece[]): AsyncGenerator<Buffer> {
   for (const piece of pieces) {
     if (Buffer.isBuffer(piece)) yield piece;
@@ -11,7 +11,7 @@ export async function* blocksOf(pieces: readonly Piece[]): AsyncGenerator<Buffer
   }
 }
 
-/** The body hash that DKIM signs. */
+/** Computes the body hash that DKIM signs. */
 export async function hashPieces(
   pieces: readonly Piece[],
   signal: AbortSignal,
@@ -46,8 +46,8 @@ interface Streamed {
 }
 
 /**
- * Content that is made again, with the same bytes, for each reading. Its last block is sent only after the body has
- * matched the signed hash: if it has changed, the reading fails before the final dot, and no receiver accepts it.
+ * Returns content that is made again, with the same bytes, for each reading. Its last block is sent only after the body
+ * has matched the signed hash: if it has changed, the reading fails before the final dot, and no receiver accepts it.
  */
 export function streamed(message: Streamed): OutboundMessage['content'] {
   const { emailId, head, bodyHash, bodySize, layOut, takeMemory } = message;

@@ -6,10 +6,10 @@ import type { DkimKey } from '../../protocol/dkim/index.ts';
 import { dkimKeysOf, openDkimKey, sendingNames, type DkimKeyRow, type SendingName } from '../domains/index.ts';
 import { BoundedMap } from '../../platform/limits/index.ts';
 
-/** The domain that an email was accepted for is gone, and with it its keys. */
+/** Thrown if the domain that an email was accepted for is gone, and with it its keys. */
 export class DomainRemoved extends Error {}
 
-/** DNS does not verify the domain at present: mail signed now would be refused. */
+/** Thrown if DNS does not verify the domain at present: mail signed now would be refused. */
 export class DomainUnverified extends Error {
   readonly domain: string;
 
@@ -19,7 +19,7 @@ export class DomainUnverified extends Error {
   }
 }
 
-/** The composed message is signed with keys that are no longer in use; none of it has been sent. */
+/** Thrown if the composed message is signed with keys that are no longer in use; none of it has been sent. */
 export class KeysChanged extends Error {}
 
 export interface SigningDomain {
@@ -28,11 +28,11 @@ export interface SigningDomain {
   keys: DkimKey[];
   /** Identifies the keys: while it is the same, two readings of the domain sign alike. */
   signedBy: string;
-  /** Undefined where its mail is not tracked. */
+  /** Undefined if its mail is not tracked. */
   tracking: TrackingLinks | undefined;
   /** DNS does not verify the domain, so that mail signed with its keys would be refused: its mail waits. */
   isUnverified: boolean;
-  /** Why its keys cannot be used; mail of other domains must still be signed. */
+  /** The reason why its keys cannot be used; mail of other domains must still be signed. */
   fault?: unknown;
 }
 
@@ -125,7 +125,10 @@ export function createSigningDomains(world: World): (domainIds: string[]) => Pro
   }
 }
 
-/** Links to a host that does not lead to us would be dead, so nothing is tracked until DNS has confirmed that it does. */
+/**
+ * Returns the tracking of a domain. Links to a host that does not point to us would be dead, so nothing is tracked
+ * until DNS has confirmed that it does.
+ */
 function trackingOf(world: World, name: SendingName): TrackingLinks | undefined {
   const opens = name.open_tracking === 1;
   const clicks = name.click_tracking === 1;

@@ -16,7 +16,7 @@ import type { SigningDomain } from './signing-domains.ts';
 export interface SubmittedLayout {
   head: string;
   pieces: Piece[];
-  /** The hash of the unchanged body; undefined where tracking has changed it. */
+  /** The hash of the unchanged body; undefined if tracking has changed it. */
   bodyHash: string | undefined;
   needsSmtpUtf8: boolean;
   isEightBit: boolean;
@@ -30,7 +30,7 @@ export async function mustFindMessage(world: World, row: EmailRow): Promise<Mess
   return message;
 }
 
-/** The size of what tracking may change: HTML texts, which are in memory while the message is laid out. */
+/** Returns the size of the HTML texts that tracking may change, which are in memory while the message is laid out. */
 export const trackedBytes = (message: MessageRow, domain: SigningDomain): number =>
   domain.tracking ? htmlParts(message).reduce((sum, { start, end }) => sum + end - start, 0) : 0;
 
@@ -158,7 +158,7 @@ async function signedHead({ head, arcChain }: Head, bodyHash: string, { row, dom
 const htmlParts = ({ html_parts: parts }: MessageRow): TextPart[] =>
   parts === null ? [] : (JSON.parse(parts) as TextPart[]);
 
-/** Reads a range of the body, on demand where it is not in the row. */
+/** Reads a range of the body, on demand if it is not in the row. */
 function bodyOf(
   world: World,
   { body, body_bytes: bytes, email_id: id }: MessageRow,
@@ -190,8 +190,8 @@ interface Tracked {
 }
 
 /**
- * Tracks the links of a part; undefined leaves it as it is, as where its head cannot take another encoding. Only the
- * first part gets a pixel: one look at a message is one opening.
+ * Tracks the links of a part; undefined leaves it as it is, for instance if its head cannot take another encoding. Only
+ * the first part gets a pixel, so that one view of a message is one open.
  */
 async function trackPart(
   world: World,
@@ -212,7 +212,7 @@ const isUnicode = (charset: string): boolean => ['utf-8', 'utf8'].includes(chars
 /** The part keeps its charset: HTML can write every character in ASCII. */
 const escaped = (html: string): string => html.replace(/[^\0-\x7f]/gu, (char) => `&#${char.codePointAt(0)};`);
 
-/** The fields of a head, which may end in its empty line. */
+/** Reads the fields of a head, which may end in its empty line. */
 function fieldsOf(head: Buffer): RawField[] | undefined {
   const end =
     head.length >= 2 && head.subarray(-4).toString('latin1').endsWith('\r\n\r\n') ? head.length - 2 : head.length;

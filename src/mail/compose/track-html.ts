@@ -2,14 +2,16 @@ import { defineHook } from '../../platform/hook.ts';
 import type { World } from '../../platform/world.ts';
 import type { MailOfDomain } from '../../protocol/track-links/index.ts';
 
-/** What a domain wants to know of its mail, and the origin of the addresses that tell it. */
+/** The tracking that a domain enables, and the origin of the tracking addresses. */
 export interface TrackingLinks {
   origin: string;
   opens: boolean;
   clicks: boolean;
 }
 
-/** Writes links and the pixel that tell a domain what was opened and clicked into the HTML of a message. */
+/**
+ * Adds a pixel to the HTML of a message and rewrites its links, so that opens and clicks are reported to the domain.
+ */
 export const trackHtml =
   defineHook<
     (world: World, mail: MailOfDomain & { teamId: string }, html: string, links: TrackingLinks) => Promise<string>

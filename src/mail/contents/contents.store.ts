@@ -11,7 +11,7 @@ export interface FileRow {
   owner_id: string;
   name: string;
   size: number;
-  /** Null where only the size is known. */
+  /** Null if only the size is known. */
   sha256: string | null;
 }
 
@@ -121,7 +121,7 @@ export async function findContentSize(db: Executor, owner: string, name: string)
  */
 export async function removeContents(tx: Executor, owners: readonly string[]): Promise<Set<string>> {
   const theirs = uuidsIn(tx.dialect, 'owner_id', owners);
-  // Not by RETURNING, for which SQLite reads all that it deletes.
+  // Not with RETURNING, for which SQLite reads all that it deletes.
   const gone = await tx.all<{ owner_id: string }>(`select distinct owner_id from contents where ${theirs.sql}`, [
     theirs.value,
   ]);

@@ -12,11 +12,11 @@ import {
 } from './contents.store.ts';
 import { openWhole, openRange, readWhole, sizeOfFile } from './stored-files.ts';
 
-/** Where the contents of one email go. */
+/** The places where the contents of one email are stored. */
 export interface Placed {
   /** Written in the commit that writes the email. */
   rows: ContentRow[];
-  /** Written, and synced, before it. */
+  /** Written and synced before that commit. */
   files: NewBlob[];
 }
 
@@ -26,9 +26,9 @@ const ROWS_BYTES_MAX = 1024 * 1024;
 export type PlaceContents = (contents: NewBlob[]) => Placed;
 
 /**
- * A file costs three syncs and some fifteen calls of the system, whatever its size; a row shares the sync of its commit
- * and costs the one thread a copy. All contents of an email go to one place, so that its removal knows which. Of the
- * emails of one request those go to rows that come first.
+ * Decides where the contents of emails are stored. A file costs three syncs and some fifteen system calls, whatever its
+ * size; a row shares the sync of its commit and costs the one thread a copy. All contents of an email go to one place,
+ * so that its removal knows which. Of the emails of one request, the first ones get rows.
  */
 export function contentsPlacer({ config }: Pick<Store, 'config'>): PlaceContents {
   let left = ROWS_BYTES_MAX;
@@ -40,10 +40,10 @@ export function contentsPlacer({ config }: Pick<Store, 'config'>): PlaceContents
   };
 }
 
-/** For what is made within a transaction, where no file can be waited for. */
+/** Places contents that are made within a transaction, which cannot wait for files. */
 export const placeInRows: PlaceContents = (contents) => ({ rows: contents.map(rowOf), files: [] });
 
-/** For what has a file already. */
+/** Places contents that have a file already. */
 export const placeInFiles: PlaceContents = (contents) => ({ rows: [], files: contents });
 
 function rowOf({ key, content }: NewBlob): ContentRow {
@@ -86,7 +86,7 @@ export async function readContent(store: Store, key: string): Promise<Buffer> {
   return (await findContent(store.db, owner, name))?.content ?? readWhole(store, key);
 }
 
-/** A content for another owner: its bytes where they stand in a row, else the key under which the blob store has it. */
+/** Returns a content for another owner: its bytes if they are in a row, else its key in the blob store. */
 export async function referToContent({ db }: Store, key: string): Promise<{ content: Buffer } | { blob: string }> {
   const { owner, name } = partsOf(key);
   const row = await findContent(db, owner, name);
@@ -160,13 +160,16 @@ export async function openContent(
 
 const readable = (content: Buffer): Readable => Readable.from([content], { objectMode: false });
 
-/** What contents weigh in a commit, in rows: 256 rows' worth of them, 4 MB, keep the one thread for some 20 ms. */
+/**
+ * Returns the weight of contents in a commit, in rows: contents worth 256 rows, 4 MB, keep the one thread busy for some
+ * 20 ms.
+ */
 export const rowsWorth = (rows: readonly (ContentRow | FileRow)[]): number =>
   rows.reduce((sum, row) => sum + ('content' in row ? bytesWorth(row.content.length) : 1), 0);
 
 const BYTES_A_ROW = 16 * 1024;
 
-/** Returns what a row of so many bytes weighs in a commit, in rows. */
+/** Returns the weight of a row of this many bytes in a commit, in rows. */
 export const bytesWorth = (bytes: number): number => Math.ceil(bytes / BYTES_A_ROW);
 
 function partsOf(key: string): { owner: string; name: string } {

@@ -1,7 +1,7 @@
 /**
- * What an email consists of beside its rows: attachments, the source of what was received, long bodies; and pictures. Up to
- * `storage.row_bytes` an email's contents stand in a table, above in the blob store, whose files are compared with what was stored when they are
- * read; readers need not know which.
+ * The parts of an email that are not in its rows: attachments, the source of what was received, long bodies; also
+ * pictures. Up to `storage.row_bytes`, the contents of an email are stored in a table; above that, in the blob store,
+ * whose files are verified whenever they are read. Readers need not know which.
  */
 export {
   bytesWorth,

@@ -25,7 +25,7 @@ export class DamagedContent extends Error {
 }
 
 interface Expected extends KnownFile {
-  /** Whether a row describes the content; otherwise only the row that names it knows its size. */
+  /** True if a row describes the content; otherwise only the row that names it knows its size. */
   hasRow: boolean;
 }
 

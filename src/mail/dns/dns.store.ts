@@ -1,6 +1,6 @@
 import { textsIn, uuidsIn, type Executor } from '../../platform/db/index.ts';
 
-/** A record that we published, or were about to: it is written down before it is published. */
+/** A record that we published, or were about to: it is recorded here before it is published. */
 export interface PublishedRow {
   id: string;
   domain_id: string;
@@ -13,14 +13,17 @@ export interface PublishedRow {
   created_at: number;
 }
 
-/** A domain whose records are published by themselves, or that has not been rid of all of them. */
+/** A domain whose records are published automatically, or whose published records are not all removed yet. */
 export interface SetupRow {
   domain_id: string;
   team_id: string;
   domain_name: string;
   provider: string;
   zone: string;
-  /** Of the records last published; empty before anybody has finished, and LEAVING when nothing is published any more. */
+  /**
+   * Fingerprint of the records last published; empty before the first publication has finished, LEAVING when nothing is
+   * to be published any more.
+   */
   fingerprint: string;
   failures: number;
   fault: string | null;
@@ -28,7 +31,10 @@ export interface SetupRow {
   created_at: number;
 }
 
-/** In place of a fingerprint: the setup is there only to remove what was published, as soon as no other domain wants it. */
+/**
+ * Stored in place of a fingerprint: the setup exists only to remove what was published, as soon as no other domain
+ * wants it.
+ */
 export const LEAVING = 'leaving';
 
 const PUBLISHED = ['id', 'domain_id', 'provider', 'zone', 'name', 'type', 'value', 'priority', 'created_at'] as const;
@@ -48,7 +54,7 @@ const SETUP = [
 export const publishedFor = (db: Executor, domainId: string): Promise<PublishedRow[]> =>
   db.all<PublishedRow>('select * from dns_published where domain_id = ? order by id', [domainId]);
 
-/** What is written down already stays as it is. */
+/** Records published rows. Rows that were recorded before stay as they are. */
 export async function addPublished(db: Executor, rows: readonly PublishedRow[]): Promise<void> {
   if (rows.length === 0) return;
   await db.insertMany(
@@ -65,7 +71,7 @@ export async function forgetPublished(db: Executor, ids: readonly string[]): Pro
   await db.run(`delete from dns_published where ${among.sql}`, [among.value]);
 }
 
-/** From now on these are another domain's to remove. */
+/** Makes another domain responsible for removing these records. */
 export async function yieldPublished(db: Executor, ids: readonly string[], domainId: string): Promise<void> {
   if (ids.length === 0) return;
   const among = uuidsIn(db.dialect, 'id', ids);
@@ -78,16 +84,16 @@ export const findSetup = (db: Executor, domainId: string): Promise<SetupRow | un
 export const setupsOfName = (db: Executor, name: string): Promise<SetupRow[]> =>
   db.all<SetupRow>('select * from dns_setups where domain_name = ? order by domain_id', [name]);
 
-/** Those of the setups of these domains that there are, as they are now and locked to the end of the transaction. */
+/** Returns the setups that exist for these domains, read and locked until the end of the transaction. */
 export async function lockSetups(tx: Executor, domainIds: readonly string[]): Promise<Map<string, SetupRow>> {
   const among = uuidsIn(tx.dialect, 'domain_id', domainIds);
   const lock = tx.dialect === 'pg' ? 'for update' : '';
-  // Always in the same order, so that no two wait for each other.
+  // Always in the same order, to avoid deadlocks.
   const sql = `select * from dns_setups where ${among.sql} order by domain_id ${lock}`;
   return new Map((await tx.all<SetupRow>(sql, [among.value])).map((row) => [row.domain_id, row]));
 }
 
-/** One batch of all setups that may be looked at now, by domain. */
+/** Reads one batch of the setups that may be checked now, by domain. */
 export const setupsAfter = (db: Executor, domainId: string | undefined, now: number, limit: number) =>
   db.all<SetupRow>(
     `select * from dns_setups where ${domainId === undefined ? '' : 'domain_id > ? and'} coalesce(retry_at, 0) <= ?
@@ -95,7 +101,7 @@ export const setupsAfter = (db: Executor, domainId: string | undefined, now: num
     [...(domainId === undefined ? [] : [domainId]), now, limit],
   );
 
-/** A setup that is not finished yet; one that is there already is locked to the end of the transaction and stays. */
+/** Inserts a setup that is not finished yet; an existing one is locked to the end of the transaction and stays. */
 export async function beginSetup(tx: Executor, row: SetupRow): Promise<void> {
   const values = SETUP.map((column) => row[column]);
   const keep = 'on conflict (domain_id) do update set domain_id = excluded.domain_id';
@@ -128,14 +134,14 @@ export interface Heir {
   id: string;
   team_id: string;
   name: string;
-  /** Where its records are published by themselves; null where they are not. */
+  /** The provider that publishes its records automatically; null if none does. */
   provider: string | null;
   zone: string | null;
 }
 
 /**
- * Other domains of these names, of any team, whose records count: those that hold their name, and those that have
- * published something and not taken it back. First those that publish by themselves.
+ * Finds other domains of these names, of any team, whose records count: those that hold their name, and those that have
+ * published something and not removed it. Domains that publish automatically come first.
  */
 export function findHeirs(db: Executor, names: readonly string[], exceptId: string): Promise<Heir[]> {
   const among = textsIn(db.dialect, 'd.name', names);
@@ -149,8 +155,8 @@ export function findHeirs(db: Executor, names: readonly string[], exceptId: stri
 }
 
 /**
- * What was published with a token that was not kept, for domains that are gone: it can be removed only by its
- * owner.
+ * Forgets records that were published with a token that was not kept, for domains that are gone: only their owner can
+ * remove them.
  */
 export const forgetStrandedRecords = (db: Executor): Promise<number> =>
   db.run(

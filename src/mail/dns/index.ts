@@ -1,6 +1,7 @@
 /**
- * What a domain has to publish, as a zone file and as records to compare a zone with, and the memory of what was published
- * for it. The memory outlives the domain, because its records do. It never talks to a name server.
+ * The records that a domain has to publish, as a zone file and as records to compare a zone with, and the memory of
+ * what was published for it. The memory outlives the domain, because its records do. Nothing here talks to a name
+ * server.
  */
 export { inheritanceOf, type Inheritance, readZone, wantedRecords, fingerprintOf } from './wanted-records.ts';
 export {

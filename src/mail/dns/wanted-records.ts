@@ -7,7 +7,7 @@ import { LEAVING, publishedFor, setupsOfName, type PublishedRow } from './dns.st
 import { notFound } from '../../platform/refusal.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 
-/** Short, so that a mistake made by hand is soon forgotten. */
+/** Short, so that caches soon drop a record that was published by mistake. */
 const TTL_SECONDS = 300;
 
 const KEYS: Record<string, string> = {
@@ -15,7 +15,7 @@ const KEYS: Record<string, string> = {
   retiring: ', retiring: signs nothing new, and mail under way still needs it',
 };
 
-/** The records to publish as lines of a zone file, each with a comment that says what it is for. */
+/** Returns the records to publish as lines of a zone file, each with a comment that explains its purpose. */
 export async function readZone(ctx: Ctx, id: string): Promise<string> {
   const { db } = ctx.store;
   const domain = await findDomain(db, ctx.teamId, id);
@@ -30,11 +30,14 @@ export async function readZone(ctx: Ctx, id: string): Promise<string> {
 
 export interface Inheritance {
   rows: PublishedRow[];
-  /** The domains that were set up before and want nothing any more. */
+  /** Domains that were set up before and need no records any more. */
   domainIds: string[];
 }
 
-/** What was published with the same provider for copies of a name that are gone or have become another team's. */
+/**
+ * Finds records that were published with the same provider for copies of a name that are gone or now belong to another
+ * team.
+ */
 export async function inheritanceOf(
   store: Store,
   domain: { id: string; name: string },
@@ -52,8 +55,8 @@ export async function inheritanceOf(
 }
 
 /**
- * What a domain has to publish now: nothing once it is gone or its name has become another team's, and while it claims
- * that name, the proof alone.
+ * Returns the records that a domain has to publish now: none once it is gone or its name belongs to another team, and
+ * only the proof while it claims that name.
  */
 export async function wantedRecords(
   store: Store,

@@ -10,7 +10,7 @@ import {
 export type BlockedReason = 'grace_period' | 'recent_owner_activity' | 'pending_scheduled_emails';
 
 const HOUR_MS = 3_600_000;
-/** A name that has just been won or verified is not taken away again. */
+/** A name that has just been claimed or verified cannot be taken during this time. */
 const GRACE_MS = 72 * HOUR_MS;
 /** A team that has sent from it within this time still uses it. */
 const QUIET_MS = 24 * HOUR_MS;
@@ -19,13 +19,13 @@ const WAITING_MS = 7 * 24 * HOUR_MS;
 
 interface BlockOptions {
   /**
-   * Leaves out the one part that costs something: for the check inside the transaction of what was checked a moment ago.
-   * What may have happened since then is checked in full.
+   * Leaves out the one expensive check: for the repetition, inside the transaction, of checks made a moment ago.
+   * Everything that may have happened since then is checked in full.
    */
   isRecheck?: boolean;
 }
 
-/** Why a name stays with the team that has it, if it does. */
+/** Returns why a name stays with the team that has it; undefined if it can be claimed. */
 export async function blockOf(
   db: Executor,
   owner: DomainRow,

@@ -24,10 +24,10 @@ import {
 } from './domain-claims.store.ts';
 import { isoTime } from '../../platform/clock.ts';
 
-/** What every proof begins with, whichever claim it is of. */
+/** Prefix of the proof of every claim. */
 export const PROOF_LABEL = 'rasket-domain-verification=';
 
-/** The text of a claim's TXT record. A caller that was not shown this claim cannot guess it. */
+/** Returns the text of a claim's TXT record. A caller that was not shown this claim cannot guess it. */
 export const proofText = (secret: string): string => PROOF_LABEL + secret;
 
 const CLAIM_DAYS = 7;
@@ -41,7 +41,10 @@ export const END_REASONS = {
   removed: 'This team removed the domain that the claim was for.',
 } as const;
 
-/** How an open claim has ended by itself, if it has; `domain` is the claimant's copy. */
+/**
+ * Returns how an open claim has ended without anyone's action, undefined if it has not; `domain` is the claimant's
+ * copy.
+ */
 export function endingOf(claim: ClaimRow, domain: DomainRow | undefined, now: number): Ending | undefined {
   if (claim.status !== 'pending') return undefined;
   if (!domain) return { status: 'canceled', failure_reason: END_REASONS.removed };
@@ -53,21 +56,21 @@ export function endingOf(claim: ClaimRow, domain: DomainRow | undefined, now: nu
   };
 }
 
-/** A claim that has ended is shown so before anybody has written it down. */
+/** Shows a claim that has ended as such, even before its ending has been stored. */
 function asOfNow(claim: ClaimRow, domain: DomainRow, now: number): ClaimRow {
   const ending = endingOf(claim, domain, now);
   return ending ? { ...claim, ...ending, blocked_reason: null } : claim;
 }
 
 const DAY_MS = 24 * 3_600_000;
-/** 128 random bits: no text that stands in DNS already proves a claim that is made later. */
+/** 128 random bits: no text already in DNS can prove a claim that is made later. */
 const PROOF_BYTES = 16;
 
-/** The claim that is open, unchanged, or a new one. It stands beside the team's own copy of the domain. */
+/** Returns the open claim of the team unchanged, or makes one. The team's own copy of the domain is kept. */
 export async function claimDomain(ctx: Ctx, input: ClaimDomainRequest): Promise<{ claim: Claim; isNew: boolean }> {
   const { store, teamId } = ctx;
   const name = readDomainName(input.name);
-  // Asked twice: now, because making a key takes long, and in the transaction, because others ask at the same time.
+  // Checked twice: now, because making a key takes long, and in the transaction, because of concurrent requests.
   const { own, open } = await standingOf(store, store.db, teamId, name);
   if (open) return open;
   const made = own ? undefined : await composeFor(store, teamId, name, input);
@@ -103,7 +106,10 @@ interface Standing {
   open: { claim: Claim; isNew: false } | undefined;
 }
 
-/** How a team stands to a name; throws where there is nothing to claim, and says what to do instead. */
+/**
+ * Returns the team's own copy of a name and its open claim. Throws if there is nothing to claim, with a message that
+ * names the right operation.
+ */
 async function standingOf(store: Store, db: Executor, teamId: string, name: string): Promise<Standing> {
   const own = await findDomainByName(db, teamId, name);
   if (own && own.held_at !== null) {
@@ -124,7 +130,7 @@ async function standingOf(store: Store, db: Executor, teamId: string, name: stri
   });
 }
 
-/** A domain that the team had registered before is claimed as it is. */
+/** Refuses other settings for a domain that the team had registered before: it is claimed as it is. */
 function mustBeSettingsOf(own: DomainRow, input: ClaimDomainRequest): void {
   const { region, custom_return_path: label } = input;
   const errors = [
@@ -167,7 +173,7 @@ async function openClaim(store: Store, tx: Executor, domain: DomainRow): Promise
   return claim;
 }
 
-/** The latest claim of one of the team's domains; reading makes no look-up and changes nothing. */
+/** Returns the latest claim of one of the team's domains; makes no look-up and changes nothing. */
 export async function getClaim(ctx: Ctx, domainId: string): Promise<Claim> {
   const { claim, domain } = await findClaim(ctx, domainId);
   return presentClaim(claim, domain);
@@ -181,7 +187,7 @@ export async function findClaim(ctx: Ctx, domainId: string): Promise<{ claim: Cl
   return { claim: asOfNow(claim, domain, store.clock.now()), domain };
 }
 
-/** The record that an open claim of this domain asks to be published. */
+/** Returns the record that an open claim of this domain asks to be published. */
 export async function openProof(
   store: Store,
   { id, team_id: teamId }: { id: string; team_id: string },
@@ -202,7 +208,7 @@ export function presentClaim(claim: ClaimRow, domain: DomainRow) {
     region: domain.region,
     record: {
       record: 'Claim' as const,
-      // At the root of the very name that is claimed.
+      // The proof belongs at the root of exactly the name that is claimed.
       name: claim.name,
       type: 'TXT' as const,
       ttl: 'Auto' as const,

@@ -10,7 +10,7 @@ export type ClaimStatus =
   | 'superseded'
   | 'canceled'
   | 'failed';
-/** How a claim ends, one way or the other. */
+/** Statuses in which a claim ends. */
 export type EndStatus = Extract<ClaimStatus, 'completed' | 'expired' | 'superseded' | 'canceled' | 'failed'>;
 export type ProofStatus = 'not_started' | 'pending' | 'verified' | 'temporary_failure' | 'failed';
 
@@ -27,7 +27,7 @@ export interface ClaimRow {
   failure_reason: string | null;
   created_at: number;
   expires_at: number;
-  /** 0 before anybody check. */
+  /** 0 before the first check. */
   checked_at: number;
   concluded_at: number | null;
 }
@@ -59,7 +59,7 @@ export const latestClaim = (db: Executor, teamId: string, domainId: string): Pro
     teamId,
   ]);
 
-/** Every open claim of a name, locked to the end of the transaction and always in the same order. */
+/** Lists every open claim of a name, locked to the end of the transaction and always in the same order. */
 export function lockClaimsOf(tx: Executor, name: string): Promise<ClaimRow[]> {
   const lock = tx.dialect === 'pg' ? 'for update' : '';
   return tx.all<ClaimRow>(`select * from domain_claims where name = ? and status = 'pending' order by id ${lock}`, [
@@ -69,7 +69,7 @@ export function lockClaimsOf(tx: Executor, name: string): Promise<ClaimRow[]> {
 
 export type ClaimCheck = Pick<ClaimRow, 'record_status' | 'diagnosis' | 'blocked_reason' | 'checked_at'>;
 
-/** What was found; a claim that is over keeps what it ended with. */
+/** Saves the result of a check. A claim that is over keeps the status it ended with. */
 export const saveClaimCheck = (db: Executor, id: string, check: ClaimCheck): Promise<number> =>
   db.run(
     `update domain_claims set record_status = ?, diagnosis = ?, blocked_reason = ?, checked_at = ?
@@ -77,7 +77,7 @@ export const saveClaimCheck = (db: Executor, id: string, check: ClaimCheck): Pro
     [check.record_status, check.diagnosis, check.blocked_reason, check.checked_at, id],
   );
 
-/** It was this claim's turn, and nothing came of it. */
+/** Notes a check of this claim that had no result. */
 export const noteTried = (db: Executor, id: string, now: number): Promise<number> =>
   db.run('update domain_claims set checked_at = ? where id = ?', [now, id]);
 
@@ -93,7 +93,7 @@ export const endClaim = (tx: Executor, id: string, ending: Ending, now: number):
     [ending.status, ending.failure_reason, now, id],
   );
 
-/** The other claims of a name that has just changed hands. */
+/** Ends the other claims of a name that has just changed hands. */
 export const supersedeOthers = (tx: Executor, name: string, id: string, why: string, now: number): Promise<number> =>
   tx.run(
     `update domain_claims set status = 'superseded', failure_reason = ?, blocked_reason = null, concluded_at = ?
@@ -101,7 +101,7 @@ export const supersedeOthers = (tx: Executor, name: string, id: string, why: str
     [why, now, name, id],
   );
 
-/** Open claims with something to look up, those not looked at for longest first. */
+/** Lists open claims that need a look-up, least recently checked first. */
 export const claimsToCheck = (db: Executor, checkedBefore: number, limit: number): Promise<ClaimRow[]> =>
   db.all<ClaimRow>(
     `select * from domain_claims where status = 'pending' and checked_at < ? order by checked_at, id limit ?`,
@@ -126,8 +126,8 @@ export function endOverdueClaims(
 }
 
 /**
- * Whether a copy of a name has gone out of use because another team completed a claim, and that team still has the name or
- * still waits for its records; until the copy is verified again.
+ * Reports whether a copy of a name is out of use because another team completed a claim, and that team still has the
+ * name or still waits for its records. False again once the copy is verified.
  */
 export async function hasLostName(
   db: Executor,

@@ -1,7 +1,7 @@
 /**
- * Claims: how a name that another team has verified changes hands. It does so only for the team that controls its DNS, never
- * while its owner uses it, and then in one transaction. A claim tells nothing of the owner to those who have not shown
- * that DNS is theirs.
+ * Claims: how a name that another team has verified changes hands. It goes only to the team that controls its DNS,
+ * never while its owner uses it, and then in one transaction. A claim discloses nothing about the owner until the
+ * claimant has proved control of the DNS.
  */
 export {
   claimDomain,

@@ -8,30 +8,30 @@ export interface Owner {
 }
 
 const SLOT_MS = QUARTER_MINUTES * 60_000;
-/** An event is recorded a little after what it reports. */
+/** An event is recorded a little later than it happens. */
 const RECORDED_WITHIN_MS = 60_000;
 
 /**
- * Nothing is accepted and nothing is claimed for delivery until the transaction ends, a few milliseconds later: what it
- * sees of the owner's mail stays true. SQLite has one writer anyway.
+ * Prevents that mail is accepted or claimed for delivery until the transaction ends, a few milliseconds later, so that
+ * its view of the owner's mail stays true. SQLite has one writer anyway.
  */
 export async function lockMail(tx: Executor): Promise<void> {
   if (tx.dialect === 'pg') await tx.run('lock table emails in share mode');
 }
 
-/** Whether a first attempt to send was made in the quarters of an hour behind the one that `since` falls into. */
+/** Reports whether a first attempt to send was made in the quarter hours after the one that contains `since`. */
 export const hasSentAfterQuarterOf = (db: Executor, owner: Owner, since: number): Promise<boolean> =>
   hasCounted(db, owner, 'sent', Math.floor(since / SLOT_MS) + 1);
 
 /**
- * The same for the rest of that one quarter. The sums say that nothing was sent in it, or it is read: 15 minutes of the
- * installation's events at the most.
+ * Reports the same for the remainder of that one quarter. If the sums do not rule a send out, reads its events: 15
+ * minutes of the installation's events at the most.
  */
 export async function hasSentInQuarterAfter(db: Executor, owner: Owner, since: number): Promise<boolean> {
   const slot = Math.floor(since / SLOT_MS);
   if (!(await hasCounted(db, owner, 'sent', slot, slot))) return false;
   const until = (slot + 1) * SLOT_MS;
-  // What is no email's event has a subject that is no email's id, which PostgreSQL would refuse to compare.
+  // Other events have subjects that are not the id of an email, which PostgreSQL would refuse to compare.
   const email = db.dialect === 'pg' ? `(case when e.type = 'email.sent' then e.subject_id end)::uuid` : 'e.subject_id';
   return exists(
     db,
@@ -41,7 +41,7 @@ export async function hasSentInQuarterAfter(db: Executor, owner: Owner, since: n
   );
 }
 
-/** Mail that was accepted since and that was not tried yet; the team's line is looked through only if there is some. */
+/** Reports whether mail was accepted since and not tried yet; the team's queue is searched only if there is some. */
 export async function hasWaitingMail(db: Executor, owner: Owner, acceptedSince: number): Promise<boolean> {
   if (!(await hasCounted(db, owner, 'received', Math.floor(acceptedSince / SLOT_MS)))) return false;
   return exists(

@@ -16,18 +16,19 @@ import { endClaim, lockClaimsOf, saveClaimCheck, supersedeOthers, type ClaimRow 
 import { lockMail } from './owner-activity.store.ts';
 import { endingOf, END_REASONS } from './domain-claim.ts';
 
-/** How often the name may pass to yet another team while its keys are made. */
+/** How many times the name may pass to yet another team while its keys are made. */
 const TRIES = 3;
 
-/** What is decided before the transaction: it would take too long in it. */
+/** Decisions made before the transaction, in which they would take too long. */
 interface Prepared {
-  /** The owner's copy as it will be, unless something blocks the claim. */
+  /** The future state of the owner's copy, unless something blocks the claim. */
   off: SwitchedOff | undefined;
 }
 
 /**
- * For a claim whose proof has just been seen: the domain changes hands in one transaction, or the claim says why not. Of
- * several claims of one name that arrive here together the database lets one through; the others find it done.
+ * Completes a claim whose proof has just been seen: the domain changes hands in one transaction, or the claim states
+ * the reason why not. Of several claims of one name that get here together the database lets one through; the others
+ * find it done.
  */
 export async function takeOver(store: Store, claim: ClaimRow): Promise<'completed' | 'open'> {
   for (let left = TRIES; left > 0; left--) {
@@ -38,7 +39,7 @@ export async function takeOver(store: Store, claim: ClaimRow): Promise<'complete
   return 'open';
 }
 
-/** Somebody else has verified the name in the same moment, and it must be asked once more whether it can be taken. */
+/** Another team verified the name at the same moment, so the claim has to be checked once more. */
 function againIfTaken(error: unknown): 'again' {
   if (!isUniqueViolation(error)) throw error;
   return 'again';
@@ -83,7 +84,7 @@ async function decide(
   return 'completed';
 }
 
-/** Answers false if the copy that was prepared is not the one that holds the name by now. */
+/** Returns false if the prepared copy no longer holds the name. */
 async function transferFrom(store: Store, tx: Executor, owner: DomainRow, off?: SwitchedOff): Promise<boolean> {
   if (off?.domainId !== owner.id) return false;
   await switchOff(store, tx, owner, off);

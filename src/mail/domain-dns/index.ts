@@ -1,8 +1,8 @@
 /**
- * What needs DNS: `verify/` asks whether a domain's records stand and says what is wrong with them, `claims/` looks for the
- * proof of a claim, `publish/` compares a zone with what a domain wants, shows the change and makes it through a provider.
- * Publishing touches only records that it published itself and remembers, binds each update to what it has read where the
- * provider can, and never stores a credential that a caller brought.
+ * The features that need DNS: `verify/` checks whether a domain's records are published and explains what is wrong with
+ * them, `claims/` looks for the proof of a claim, `publish/` compares a zone with what a domain wants, shows the change
+ * and makes it through a provider. Publishing touches only records that it published itself and remembers, binds each
+ * update to what it has read if the provider supports that, and never stores a credential that a caller brought.
  */
 export { recheckClaims, verifyClaim } from './claims/check-claims.ts';
 export { configureDomainDns, publishConfigured } from './publish/publish.ts';

@@ -24,12 +24,12 @@ import { mustFitDns, type DomainPatch } from './register-domain.ts';
 import { presentDomainEvent } from './present.ts';
 import { stateAfter } from './save-checks.ts';
 
-/** Mail that went out with the old host is read for weeks; after three months hardly anybody opens it again. */
+/** Mail with the old host is read for weeks; after three months hardly anybody opens it again. */
 const FORMER_MS = 90 * 24 * 3_600_000;
-/** A team that changes it more often than that is not waiting for readers. */
+/** A team that changes it more often than this does not depend on the old links. */
 const FORMER_MAX = 20;
 
-/** The labels whose links go on working once the domain's tracking subdomain is another; undefined where it stays. */
+/** Returns the labels whose links go on working once the domain's tracking subdomain changes; undefined if it stays. */
 function formerSubdomainsAfter(before: DomainRow, label: string | undefined, now: number): string | undefined {
   if (label === undefined || label === before.tracking_subdomain) return undefined;
   const others = readFormerSubdomains(before).filter(
@@ -38,10 +38,10 @@ function formerSubdomainsAfter(before: DomainRow, label: string | undefined, now
   return JSON.stringify([{ label: before.tracking_subdomain, until: now + FORMER_MS }, ...others].slice(0, FORMER_MAX));
 }
 
-/** Deletes what features have that is nothing without its domain. */
+/** Deletes data of features that is useless without its domain. */
 export const deleteOfDomain = defineHook<(tx: Executor, ctx: Ctx, domainId: string) => Promise<void>>('deleteOfDomain');
 
-/** Deletes a domain. Sent emails are kept; what is still queued cannot be signed any more and fails when its turn comes. */
+/** Deletes a domain. Sent emails are kept; queued ones cannot be signed any more and fail when their turn comes. */
 export async function deleteDomain(ctx: Ctx, id: string): Promise<{ object: 'domain'; id: string; deleted: true }> {
   const { store, teamId } = ctx;
   await store.db.tx(async (tx) => {
@@ -55,14 +55,14 @@ export async function deleteDomain(ctx: Ctx, id: string): Promise<{ object: 'dom
   return { object: 'domain', id, deleted: true };
 }
 
-/** A change that is possible as the domain stands, with what it asks DNS for. */
+/** A change that the present state of the domain permits, with the records that it adds. */
 interface PlannedChange {
   change: DomainChange;
   before: DomainRow;
   after: DomainRow;
 }
 
-/** Undefined where nothing is to be changed. */
+/** Returns undefined if nothing is to be changed. */
 export async function planChange(ctx: Ctx, id: string, input: DomainPatch): Promise<PlannedChange | undefined> {
   const change = changeOf(input);
   const before = await findDomain(ctx.store.db, ctx.teamId, id);
@@ -73,7 +73,7 @@ export async function planChange(ctx: Ctx, id: string, input: DomainPatch): Prom
   return { change, before, after };
 }
 
-/** The records that a domain is about to ask for besides. */
+/** Returns the records that a domain is about to require in addition. */
 export async function recordsAdded(store: Store, domain: DomainRow): Promise<RecordRow[]> {
   const stored = await recordsToCheck(store.db, domain.id);
   const wanted = expectedRecords(store, domain, await keysOf(store.db, domain.id));
@@ -85,7 +85,9 @@ export async function recordsAdded(store: Store, domain: DomainRow): Promise<Rec
   return added;
 }
 
-/** Makes a planned change. `checks` is what DNS says of the records that it adds, as far as it was asked. */
+/**
+ * Makes a planned change. `checks` holds the DNS results for the records that it adds, as far as they were looked up.
+ */
 export async function changeDomain(
   ctx: Ctx,
   id: string,
@@ -96,7 +98,7 @@ export async function changeDomain(
   await store.db.tx(async (tx) => {
     const locked = await lockDomain(tx, teamId, id);
     if (!locked) throw notFound('Domain');
-    // Somebody else may have changed it meanwhile.
+    // Another request may have changed it meanwhile.
     mustBePossible({ ...locked, ...change }, change);
     const former = formerSubdomainsAfter(locked, change.tracking_subdomain, store.clock.now());
     await saveSettings(
@@ -112,7 +114,7 @@ export async function changeDomain(
   });
 }
 
-/** Has a domain ask for the records that the settings demand now; DNS is not asked. */
+/** Adds the records that the settings require now to a domain, without querying DNS. */
 export async function renewRecords(ctx: Ctx, domain: DomainRow): Promise<void> {
   if ((await recordsAdded(ctx.store, domain)).length > 0) await changeDomain(ctx, domain.id, {}, []);
 }
@@ -136,7 +138,7 @@ function mustBePossible(after: DomainRow, change: DomainChange): void {
   if (clash) throw clash;
 }
 
-/** A record that stands already keeps what is known of it. */
+/** Saves a change. A record that existed before keeps what is known of it. */
 async function applyChange(
   store: Store,
   tx: Executor,
@@ -148,9 +150,9 @@ async function applyChange(
   const domain: DomainRow = { ...locked, ...change, ...receivingAnew(locked, change, now) };
   const stored = await recordsToCheck(tx, domain.id);
   const records = carryOver(expectedRecords(store, domain, await keysOf(tx, domain.id)), stored);
-  // Somebody else may have changed the domain meanwhile: what was found at another name says nothing here.
+  // Another request may have changed the domain meanwhile: results for another name do not count.
   const judged = stateAfter(store, domain, records, (record) => checkOf(checks, record)?.verdict, now);
-  // To check some of its records is no check of the domain: when that was stays as it is.
+  // A check of some of its records is no check of the domain, so `checked_at` stays.
   const after: DomainRow = {
     ...judged.domain,
     checked_at: locked.checked_at,
@@ -162,7 +164,7 @@ async function applyChange(
   return { domain: after, records: judged.records };
 }
 
-/** Switching receiving on or off begins anew what is known of it. */
+/** Resets what is known of receiving when it is switched on or off. */
 function receivingAnew(locked: DomainRow, { receiving }: DomainChange, now: number): Partial<DomainRow> {
   if (receiving === undefined || receiving === locked.receiving) return {};
   return {

@@ -20,8 +20,8 @@ import type { Executor } from '../../platform/db/index.ts';
 import { isVerifiedWithoutDns, statusOf } from './domain-state.ts';
 
 /**
- * Begins to replace a domain's keys without a gap: the new ones are published beside the old, which sign on until the new
- * record is seen. Asked again while that is waited for, it answers the same keys.
+ * Starts replacing a domain's keys without a gap: the new ones are published along with the old, which sign until the
+ * new record is seen. A repeated call during that wait returns the same keys.
  */
 export async function rotateDkim(ctx: Ctx, id: string) {
   const { store, teamId } = ctx;
@@ -32,7 +32,7 @@ export async function rotateDkim(ctx: Ctx, id: string) {
   return presentDomain(rotated.row, rotated.records);
 }
 
-/** Undefined when the domain is gone. */
+/** Returns undefined if the domain is gone. */
 export async function beginRotation(
   store: Store,
   asked: DomainRow,
@@ -46,11 +46,11 @@ export async function beginRotation(
     mustBeVerified(row);
     const stored = await recordsToCheck(tx, row.id);
     const keys = await keysOf(tx, row.id);
-    // Of two that ask at the same moment one begins, and both are answered with what it began.
+    // Of two requests at the same moment, one starts the rotation and both return it.
     if (isUnderWay(keys) || incoming.length === 0) return { row, records: stored };
     await insertKeys(tx, incoming);
     const wanted = carryOver(expectedRecords(store, row, [...keys, ...incoming]), stored);
-    // The development profile's domain is verified by decree, and so is what it publishes.
+    // The domain of the development profile is verified without DNS, and so are its records.
     const isDecreed = store.config.delivery.capture;
     const records = isDecreed ? wanted.map((record) => ({ ...record, status: 'verified' as const })) : wanted;
     await saveRecords(tx, row.id, stored, records);
@@ -63,7 +63,7 @@ export async function beginRotation(
 
 const DAY_MS = 86_400_000;
 
-/** Whether the configuration asks for new keys by now. */
+/** Reports whether the configuration requires new keys by now. */
 export async function isRotationDue(store: Store, domain: DomainRow): Promise<boolean> {
   const { rotate_days: days } = store.config.domains;
   if (days === 0 || domain.verified_at === null) return false;
@@ -76,7 +76,7 @@ export async function isRotationDue(store: Store, domain: DomainRow): Promise<bo
 const isUnderWay = (keys: readonly DkimKeyRow[]): boolean => keys.some((key) => key.status === 'incoming');
 const isSigning = (key: DkimKeyRow): boolean => key.status === 'active' && key.algorithm === 'rsa-sha256';
 
-/** As long as the keys they follow: 1024 bits are chosen for a DNS host that takes no more. */
+/** Makes new keys of the length of those they replace: 1024 bits are chosen for a DNS host that accepts no more. */
 const incomingKeys = (store: Store, domain: DomainRow, before: readonly DkimKeyRow[]): Promise<DkimKeyRow[]> =>
   newDkimKeys(store, domain.id, { bits: before.find(isSigning)?.bits ?? RSA_BITS, status: 'incoming' });
 
@@ -89,8 +89,8 @@ function mustBeVerified(domain: DomainRow): void {
 }
 
 /**
- * For a key that may have got into wrong hands: every key of the domain goes out of use at once, and nothing is sent until
- * the new record is seen. A key that is merely old is rotated instead, without a gap.
+ * Replaces a key that may have leaked: every key of the domain goes out of use at once, and nothing is sent until the
+ * new record is seen. A key that is merely old is rotated instead, without a gap.
  */
 export async function regenerateDkim(ctx: Ctx, id: string, input: { key_bits: RsaBits }) {
   const { store, teamId } = ctx;
@@ -122,7 +122,7 @@ async function replaceKeys(
     ...domain,
     verified_at: staysVerified ? domain.verified_at : null,
     failing_since: null,
-    // What is waited for now is the record of the new key.
+    // The record of the new key is being waited for, so nothing counts as lost.
     lost_at: null,
     first_checked_at: domain.checked_at === null ? null : now,
   };
@@ -141,7 +141,10 @@ async function replaceKeys(
   return { row, records };
 }
 
-/** Verification and a new key share one call a minute for each domain: the one makes questions to DNS, the other a key. */
+/**
+ * Allows one call a minute for each domain, shared by verification, which queries DNS, and new keys, which are costly
+ * to make.
+ */
 export async function mustWaitItsTurn(store: Store, domain: DomainRow): Promise<void> {
   const now = store.clock.now();
   const { verify_seconds: seconds } = store.config.domains;
@@ -154,7 +157,7 @@ export async function mustWaitItsTurn(store: Store, domain: DomainRow): Promise<
 }
 
 export interface TurnedKeys {
-  /** The keys as they are from now on, oldest first. */
+  /** All keys after this step, oldest first. */
   keys: DkimKeyRow[];
   activated: DkimKeyRow[];
   retired: DkimKeyRow[];
@@ -164,7 +167,7 @@ export interface TurnedKeys {
 
 /**
  * Takes a rotation one step further: once the incoming RSA key is seen in DNS the incoming keys sign, and the old ones
- * stay published until what they signed has arrived.
+ * stay published until the mail that they signed has arrived.
  */
 export function turnKeys(
   keys: readonly DkimKeyRow[],

@@ -23,12 +23,13 @@ export const SEALED_DKIM_KEYS: SealedColumn = {
   purpose: SEALED_FOR,
 };
 
-/** 1024 for DNS hosts that cannot hold the record of 2048; RFC 8301 §3.2 takes either. */
+/** 1024 for DNS hosts that cannot store the record of 2048; RFC 8301 §3.2 permits both. */
 export type RsaBits = 1024 | 2048;
 
 /**
- * The keys of a domain that are used together: RSA, which every receiver understands, and Ed25519 beside it where the
- * configuration says so. Selectors are random, so that two teams, or an old key and a new one, stand side by side.
+ * Makes the keys of a domain that are used together: RSA, which every receiver understands, and Ed25519 in addition if
+ * the configuration enables it. Selectors are random, so that the keys of two teams, or an old key and a new one,
+ * coexist.
  */
 export async function newDkimKeys(
   store: Store,
@@ -60,13 +61,13 @@ export async function newDkimKeys(
 export const openDkimKey = (store: Store, row: DkimKeyRow): KeyObject =>
   createPrivateKey(store.secrets.open(row.private_key_sealed, SEALED_FOR, row.id));
 
-/** The text of the TXT record that publishes a key. */
+/** Returns the text of the TXT record that publishes a key. */
 const publishedKey = (store: Store, row: DkimKeyRow): string =>
   dkimPublicRecord(createPublicKey(openDkimKey(store, row)));
 
 /**
- * What a team publishes: its DKIM key, MX and SPF at the return path, where bounces come back, and what it has switched
- * on besides. The key that mail is signed with stands first, the records that are only advised last.
+ * Builds the records that a team publishes: its DKIM key, MX and SPF at the return path, to which bounces are sent, and
+ * those of the features it has switched on. The main signing key comes first, records that are only recommended last.
  */
 export function expectedRecords(store: Store, domain: DomainRow, keys: readonly DkimKeyRow[]): RecordRow[] {
   const isMain = (key: DkimKeyRow): boolean => key.status === 'active' && key.algorithm === 'rsa-sha256';
@@ -92,12 +93,12 @@ export function expectedRecords(store: Store, domain: DomainRow, keys: readonly 
 
 const BESIDE = ['active', 'incoming', 'retiring'] as const;
 
-/** The same records with what is known already of those among them that stood before. */
+/** Returns the wanted records with the known status of those that existed before. */
 export function carryOver(wanted: readonly RecordRow[], known: readonly RecordRow[]): RecordRow[] {
   return wanted.map((record) => {
     const before = known.find((other) => isSameRecord(other, record));
     if (!before) return record;
-    // Whether a CAA record is needed is not expected but found.
+    // The need for a CAA record is found by a check, not computed.
     const required = record.record === 'TrackingCAA' ? before.required : record.required;
     return { ...record, status: before.status, required };
   });
@@ -130,30 +131,30 @@ function receivingRecord({ config }: Store, domain: DomainRow): WantedRecord {
   return { record: 'Receiving', name: domain.name, type: 'MX', value, priority, required: 1 };
 }
 
-/** What stands in DNS, made harmless and short. */
+/** The records found in DNS, sanitised and shortened. */
 export interface Found {
   resolver: string[];
-  /** From the zone's own name servers; empty when they were not asked. */
+  /** Records from the zone's own name servers; empty if these were not queried. */
   authoritative: string[];
 }
 
-/** What DNS says of one record now, whatever was known of it before. */
+/** The DNS result for one record now, whatever was known of it before. */
 export interface RecordCheck {
   record: RecordRow;
-  /** unknown: no server could say. */
+  /** `unknown`: no server gave a result. */
   verdict: Verdict;
   diagnosis: string | null;
-  /** null: DNS was not asked for this. */
+  /** Null if DNS was not queried for this. */
   found: Found | null;
 }
 
-/** Undefined for a record that was not checked. */
+/** Returns undefined for a record that was not checked. */
 export const checkOf = (checks: readonly RecordCheck[], record: RecordRow): RecordCheck | undefined =>
   checks.find((check) => isSameRecord(check.record, record));
 
 /**
- * The name that stands in tracked links, led to us by the domain's owner, and leave for an authority to certify it.
- * Nothing else of the domain hangs on them: while they are not published, mail goes out untouched.
+ * The tracking host, which the domain's owner points to us, and permission for an authority to certify it. Nothing else
+ * of the domain depends on them: while they are not published, mail is sent without tracking.
  */
 function trackingRecords(config: Config, domain: DomainRow): WantedRecord[] {
   if (!domain.open_tracking && !domain.click_tracking) return [];
@@ -161,7 +162,7 @@ function trackingRecords(config: Config, domain: DomainRow): WantedRecord[] {
   const name = `${domain.tracking_subdomain}.${domain.name}`;
   return [
     { record: 'Tracking', name, type: 'CNAME', value, required: 0 },
-    // RFC 8659 §3: what forbids stands above, and beside the CNAME no CAA record can stand.
+    // RFC 8659 §3: the record that forbids is at a parent name, and a CNAME excludes a CAA record at its own name.
     {
       record: 'TrackingCAA',
       name: domain.name,
@@ -172,7 +173,7 @@ function trackingRecords(config: Config, domain: DomainRow): WantedRecord[] {
   ];
 }
 
-/** RFC 1034 §3.6.2: where a CNAME stands no other record can, and the return path has two. */
+/** RFC 1034 §3.6.2: a CNAME excludes other records at its name, and the return path has two. */
 export function returnPathClash(domain: DomainRow): Refusal | undefined {
   const { tracking_subdomain: label, custom_return_path: returnPath, open_tracking, click_tracking } = domain;
   if (label !== returnPath || (!open_tracking && !click_tracking)) return undefined;

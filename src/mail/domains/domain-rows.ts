@@ -21,26 +21,26 @@ export interface DomainRow {
   open_tracking: number;
   click_tracking: number;
   tracking_subdomain: string;
-  /** Labels that it had before, with the time until which their links work, as JSON; null where there were none. */
+  /** Former labels with the time until which their links work, as JSON; null if there were none. */
   former_tracking_subdomains: string | null;
   custom_return_path: string;
   tls: 'opportunistic' | 'enforced';
-  /** 1 where enforced TLS also demands a certificate that is valid for the server's name. */
+  /** 1 if enforced TLS also requires a certificate that is valid for the server's name. */
   tls_verify: number;
-  /** The team's switch; whether DNS bears it out is another matter. */
+  /** The team's switch, regardless of the state of its DNS. */
   sending: 'enabled' | 'disabled';
-  /** "unsupported" until the team has said once what it wants. */
+  /** "unsupported" until the team has chosen for the first time. */
   receiving: 'unsupported' | 'enabled' | 'disabled';
   created_at: number;
   asked_at: number | null;
   checked_at: number | null;
-  /** Since when the records for sending are waited for. */
+  /** Start of the wait for the records for sending. */
   first_checked_at: number | null;
-  /** Since when it may be sent from; null while it may not. */
+  /** Time since which it may be sent from; null while it may not. */
   verified_at: number | null;
   /**
-   * Since when the name is this team's. It stays so without being verified while a new key is waited for; given up when
-   * the domain has failed.
+   * Time since which the name belongs to this team. The team keeps the name without being verified while a new key is
+   * waited for, and loses it when the domain has failed.
    */
   held_at: number | null;
   /** Verified: when a record for sending was first seen absent or wrong. Not verified: when it was given up. */
@@ -48,7 +48,10 @@ export interface DomainRow {
   receiving_since: number | null;
   receiving_verified_at: number | null;
   receiving_failing_since: number | null;
-  /** When it stopped being verified because its records were gone; null for one that never was, and once it is again. */
+  /**
+   * Time at which it stopped being verified because its records were gone; null if it never was verified or is verified
+   * again.
+   */
   lost_at: number | null;
   receiving_lost_at: number | null;
 }
@@ -62,13 +65,13 @@ export interface RecordRow {
   value: string;
   priority: number | null;
   status: RecordStatus;
-  /** 1 where something the team has switched on does not work without it. */
+  /** 1 if a feature that the team has switched on does not work without it. */
   required: number;
   /** DKIM records only. */
   key_status: KeyStatus | null;
 }
 
-/** A record before it has a place and a history. */
+/** A record before it has a position and a status. */
 export type WantedRecord = Pick<RecordRow, 'record' | 'name' | 'type' | 'value' | 'required'> &
   Partial<Pick<RecordRow, 'priority' | 'key_status'>>;
 
@@ -84,7 +87,7 @@ export interface DkimKeyRow {
   status_at: number | null;
 }
 
-/** Two records are the same if this is: only then what is known of one holds for the other. */
+/** Records with an equal identity are the same: only then is what is known of one true of the other. */
 export const isSameRecord = (
   a: Pick<RecordRow, 'record' | 'name' | 'type' | 'value'>,
   b: Pick<RecordRow, 'record' | 'name' | 'type' | 'value'>,

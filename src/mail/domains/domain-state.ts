@@ -3,17 +3,17 @@ import type { DomainRow, DomainStatus, RecordRow, RecordStatus } from './domain-
 import { refuse } from '../../platform/refusal.ts';
 import type { Store } from '../../platform/store.ts';
 
-/** How far one capability, sending or receiving, has come. */
+/** The verification state of one capability, sending or receiving. */
 export interface Standing {
   verifiedAt: number | null;
   /** Verified: when a record was first seen absent or wrong. Not verified: when it was given up. */
   failingSince: number | null;
-  /** Since when its records are waited for. */
+  /** Start of the wait for its records. */
   waitingSince: number | null;
 }
 
 interface Patience {
-  /** How long a verified capability lives on without its records. */
+  /** Time for which a verified capability survives without its records. */
   graceMs: number;
 }
 
@@ -36,23 +36,23 @@ export function standingAfter(
     const isOver = before.failingSince !== null || now - waitingSince >= WAIT_MS;
     return { verifiedAt: null, failingSince: isOver ? (before.failingSince ?? now) : null, waitingSince };
   }
-  // No server could say anything about what was right: it stays as it is until one says otherwise.
+  // No server contradicted it: the state stays as it is until one does.
   if (!isContradicted) return { ...before, waitingSince };
   const failingSince = before.failingSince ?? now;
-  // An absence that a name server remembers, or a slip that is mended the same day, takes nothing down.
+  // A negative result that a name server caches, or a mistake that is fixed the same day, disables nothing.
   const isOver = now - failingSince >= graceMs;
   return { verifiedAt: isOver ? null : before.verifiedAt, failingSince, waitingSince };
 }
 
-/** When a capability was lost that there was; never having had it is no loss. */
+/** Returns when a verified capability was lost; one that was never verified cannot be lost. */
 export function lostAtAfter(before: Standing, after: Standing, lostAt: number | null, now: number): number | null {
   if (after.verifiedAt !== null) return null;
   return before.verifiedAt === null ? lostAt : now;
 }
 
 /**
- * A name becomes a team's with its verification, and stays so for as long as its records are waited for, whatever they are
- * waited for: a lost key must not give the name away with it.
+ * Returns since when a team owns a name. It owns the name from its verification, and for as long as records are waited
+ * for, for whatever reason: a lost key must not give the name away as well.
  */
 export function ownedSinceAfter({ held_at: ownedSince }: DomainRow, after: Standing, now: number): number | null {
   if (after.verifiedAt !== null) return ownedSince ?? now;
@@ -84,12 +84,12 @@ export function statusOf(domain: DomainRow): DomainStatus {
   if (domain.receiving !== 'enabled') return sending;
   const receiving = progressOf(receivingStanding(domain));
   if (sending === receiving) return sending;
-  // Without one that works there is nothing partial about it, and sending is what a domain is for.
+  // With neither verified the state is not partial, and sending is the main purpose of a domain.
   if (sending !== 'verified' && receiving !== 'verified') return sending;
   return sending === 'failed' || receiving === 'failed' ? 'partially_failed' : 'partially_verified';
 }
 
-/** What the team is told of one record, given how the capability stands that it belongs to. */
+/** Returns the status of one record that the team sees, given the state of the capability that it belongs to. */
 export function recordStatusAfter(domain: DomainRow, record: RecordRow, verdict: Verdict): RecordStatus {
   if (verdict === 'right') return 'verified';
   if (verdict === 'unknown') return record.status === 'verified' ? 'verified' : 'temporary_failure';
@@ -100,9 +100,9 @@ export function recordStatusAfter(domain: DomainRow, record: RecordRow, verdict:
   return progress === 'failed' || verdict === 'wrong' ? 'failed' : 'pending';
 }
 
-/** Such a record decides nothing; it is waited for until it has been there once. */
+/** Returns the status of a record that decides nothing; it is waited for until it has been seen once. */
 function withoutCapability(record: RecordRow, verdict: Verdict): RecordStatus {
-  // An old key's record may be taken away.
+  // The record of an old key may be removed.
   if (record.key_status === 'retiring') return 'pending';
   if (verdict === 'wrong') return 'failed';
   return record.status === 'verified' || record.status === 'failed' ? 'failed' : 'pending';
@@ -117,18 +117,26 @@ export const isForSending = ({ record, required }: RecordRow): boolean =>
   required === 1 && (record === 'DKIM' || record === 'SPF');
 export const isForReceiving = ({ record }: RecordRow): boolean => record === 'Receiving';
 
-/** Whether mail may be sent from it now: DNS bears it out, and the team has not switched it off. */
+/**
+ * Reports whether mail may be sent from a domain now: its DNS is verified, and the team has not switched sending off.
+ */
 export const maySend = (domain: DomainRow): boolean => domain.verified_at !== null && domain.sending === 'enabled';
 
-/** Whether DNS decides over domains. In the development profile it does not: nothing leaves the machine. */
+/**
+ * Reports whether domains are verified by DNS. They are not in the development profile, where nothing leaves the
+ * machine.
+ */
 export const isDnsAsked = ({ config }: Pick<Store, 'config'>): boolean =>
   config.profile !== 'development' || !config.delivery.capture;
 
-/** In the development profile a verified domain is not required: its own one has no DNS, and nothing leaves the machine. */
+/**
+ * Reports whether a domain counts as verified without DNS: so does that of the development profile, where nothing
+ * leaves the machine.
+ */
 export const isVerifiedWithoutDns = (store: Store, { verified_at: at }: Pick<DomainRow, 'verified_at'>): boolean =>
   store.config.delivery.capture && at !== null;
 
-/** A domain that does neither is for nothing. `named` is the capability that the caller asked to switch. */
+/** Refuses to switch both sending and receiving off. `named` is the capability that the caller asked to switch. */
 export function mustBeOfUse(domain: Pick<DomainRow, 'sending' | 'receiving'>, named: 'sending' | 'receiving'): void {
   if (domain.sending === 'enabled' || domain.receiving === 'enabled') return;
   const message =

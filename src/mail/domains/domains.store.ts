@@ -22,13 +22,13 @@ export async function insertKeys(tx: Executor, keys: readonly DkimKeyRow[]): Pro
   );
 }
 
-/** Every key of a domain, whatever it is for at present, oldest first. */
+/** Lists all keys of a domain, whatever their status, oldest first. */
 export const keysOf = (db: Executor, domainId: string): Promise<DkimKeyRow[]> =>
   db.all<DkimKeyRow>('select * from dkim_keys where domain_id = ? order by id', [domainId]);
 
 /**
- * The keys that sign the mail of many domains, oldest first: the active ones, and of those that are only signed with
- * beside another (Ed25519) the ones whose record has been seen.
+ * Lists the keys that sign the mail of many domains, oldest first: active RSA keys, and active keys of other algorithms
+ * (Ed25519), which only sign in addition, once their record has been seen.
  */
 export function dkimKeysOf(db: Executor, domainIds: readonly string[]): Promise<DkimKeyRow[]> {
   const among = uuidsIn(db.dialect, 'k.domain_id', domainIds);
@@ -74,13 +74,13 @@ async function insertRecords(tx: Executor, records: readonly RecordRow[]): Promi
   );
 }
 
-/** Every record that is looked up, optional ones included. */
+/** Lists every record that is looked up, optional ones included. */
 export const recordsToCheck = (db: Executor, domainId: string): Promise<RecordRow[]> =>
   db.all<RecordRow>('select * from domain_records where domain_id = ? order by position', [domainId]);
 
 /**
- * What is to be published. A CAA record where none is needed would forbid every other authority, so it is asked for only
- * once it has been seen to be needed.
+ * Lists the records to publish. A needless CAA record would forbid every other authority, so it is included only once a
+ * check has found that it is needed.
  */
 export async function recordsOf(db: Executor, domainId: string): Promise<RecordRow[]> {
   return listedRecords(await recordsToCheck(db, domainId));
@@ -89,7 +89,7 @@ export async function recordsOf(db: Executor, domainId: string): Promise<RecordR
 export const listedRecords = <Row extends Pick<RecordRow, 'record' | 'required'>>(records: readonly Row[]): Row[] =>
   records.filter(({ record, required }) => record !== 'TrackingCAA' || required === 1);
 
-/** Makes the stored records these; what did not change is not written. */
+/** Replaces the stored records by these; unchanged ones are not written. */
 export async function saveRecords(
   tx: Executor,
   domainId: string,
@@ -162,13 +162,13 @@ export const findDomain = (db: Executor, teamId: string, id: string): Promise<Do
 export const findDomainByName = (db: Executor, teamId: string, name: string): Promise<DomainRow | undefined> =>
   db.get<DomainRow>('select * from domains where team_id = ? and name = ?', [teamId, name]);
 
-/** The domain as it is now, locked to the end of the transaction, so that what is decided about it still holds then. */
+/** Reads a domain and locks it to the end of the transaction, so that decisions about it stay valid until then. */
 export function lockDomain(tx: Executor, teamId: string, id: string): Promise<DomainRow | undefined> {
   const lock = tx.dialect === 'pg' ? 'for update' : '';
   return tx.get<DomainRow>(`select * from domains where team_id = ? and id = ? ${lock}`, [teamId, id]);
 }
 
-/** Whether this name is some other team's; which one is not told. */
+/** Reports whether another team owns this name, without disclosing which. */
 export async function isOwnedElsewhere(db: Executor, teamId: string, name: string): Promise<boolean> {
   const sql = 'select 1 as found from domains where name = ? and held_at is not null and team_id <> ?';
   return (await db.get(sql, [name, teamId])) !== undefined;
@@ -192,11 +192,11 @@ export interface SendingName extends Pick<
   DomainRow,
   'id' | 'name' | 'custom_return_path' | 'open_tracking' | 'click_tracking' | 'verified_at'
 > {
-  /** Null until DNS leads it to us. */
+  /** Null until DNS points it to us. */
   tracking_host: string | null;
 }
 
-/** What composing needs to know of many domains. */
+/** Returns the data of many domains that composing needs. */
 export function sendingNames(db: Executor, domainIds: readonly string[]): Promise<SendingName[]> {
   const among = uuidsIn(db.dialect, 'd.id', domainIds);
   const sql = `select d.id, d.name, d.custom_return_path, d.open_tracking, d.click_tracking, d.verified_at,
@@ -206,7 +206,7 @@ export function sendingNames(db: Executor, domainIds: readonly string[]): Promis
   return db.all(sql, [among.value]);
 }
 
-/** One call a minute per domain: answers whether this one was let through, decided by the database. */
+/** Allows one call a minute per domain; returns whether this one is allowed. The database decides. */
 export async function claimAsk(
   db: Executor,
   teamId: string,
@@ -218,7 +218,7 @@ export async function claimAsk(
   return (await db.run(sql, [now, teamId, id, now - spacingMs])) === 1;
 }
 
-/** What a check or a new key makes of a domain. */
+/** Columns that a check or a new key changes. */
 const STATE = [
   'status',
   'checked_at',
@@ -238,7 +238,7 @@ export async function saveState(tx: Executor, domain: DomainRow): Promise<void> 
   await tx.run(`update domains set ${sets} where id = ?`, [...STATE.map((column) => domain[column]), domain.id]);
 }
 
-/** The sweep has been here and could decide nothing. */
+/** Notes that the sweep has processed the domain without a result. */
 export const noteChecked = (db: Executor, id: string, now: number): Promise<number> =>
   db.run('update domains set checked_at = ? where id = ?', [now, id]);
 
@@ -270,14 +270,14 @@ export async function deleteDomainRows(tx: Executor, id: string): Promise<void> 
   await tx.run('delete from domains where id = ?', [id]);
 }
 
-/** Domains with something to look up, those not looked at for longest first. */
+/** Lists domains that need a look-up, least recently checked first. */
 export const domainsToSweep = (db: Executor, checkedBefore: number, limit: number): Promise<DomainRow[]> =>
   db.all<DomainRow>(
     'select * from domains where coalesce(checked_at, 0) < ? order by coalesce(checked_at, 0), id limit ?',
     [checkedBefore, limit],
   );
 
-/** Whose return paths are on this name: the label in front of a domain that its holder chose. */
+/** Returns the owner of the return paths at this name: a domain preceded by the label that its holder chose. */
 export function returnPathOwner(
   db: Executor,
   name: string,
@@ -287,11 +287,11 @@ export function returnPathOwner(
   return db.get(sql, [name.slice(dot + 1), name.slice(0, Math.max(0, dot))]);
 }
 
-/** The domain of this name that takes mail; a name is one team's at a time. */
+/** Finds the domain of this name that receives mail; a name belongs to one team at a time. */
 export const receivingDomain = (db: Executor, name: string): Promise<Pick<DomainRow, 'id' | 'team_id'> | undefined> =>
   db.get(`select id, team_id from domains where name = ? and held_at is not null and receiving = 'enabled'`, [name]);
 
-/** Names at which mail for a team comes here, oldest domain first. */
+/** Lists the names at which a team receives mail here, oldest domain first. */
 export async function receivingNames(db: Executor, teamId: string): Promise<string[]> {
   const sql = `select name from domains where team_id = ? and held_at is not null and receiving = 'enabled' order by id`;
   return (await db.all<{ name: string }>(sql, [teamId])).map((row) => row.name);
@@ -304,19 +304,19 @@ export async function listSendableDomains(db: Executor, teamId: string, limit: n
   return (await db.all<{ name: string }>(sql, [teamId, limit])).map(({ name }) => name);
 }
 
-/** The domain from which a team gets mail about itself: of the team's own, the one verified longest. */
+/** Finds the domain from which a team gets mail about itself: of the team's own, the one verified longest. */
 export async function noticeDomain(db: Executor, teamId: string): Promise<string | undefined> {
   const sql = `select name from domains where team_id = ? and verified_at is not null and sending = 'enabled'
     order by verified_at, id limit 1`;
   return (await db.get<{ name: string }>(sql, [teamId]))?.name;
 }
 
-/** Whose tracked links they are, and where they work. */
+/** The domain that owns tracked links, and the hosts at which they work. */
 export interface TrackingOwner {
   domainId: string;
-  /** False while its team is suspended, and once another team holds the name. */
+  /** False while its team is suspended, and once another team owns the name. */
   isLive: boolean;
-  /** The present one first, then those it had before, each until its time. */
+  /** The present one first, then the former ones, each until its time. */
   hosts: { name: string; until: number | null }[];
 }
 
@@ -332,7 +332,10 @@ export async function trackingOwner(db: Executor, domainId: string): Promise<Tra
   return row && ownerOf(row);
 }
 
-/** The hosts that lead readers to us by the last look at their DNS, of verified domains of teams that may send. */
+/**
+ * Lists the hosts that pointed readers to us when their DNS was last checked, of verified domains of teams that may
+ * send.
+ */
 export async function trackingHosts(db: Executor): Promise<string[]> {
   const rows = await db.all<{ name: string }>(
     `select distinct r.name from domain_records r join domains d on d.id = r.domain_id join teams t on t.id = d.team_id
@@ -342,7 +345,7 @@ export async function trackingHosts(db: Executor): Promise<string[]> {
   return rows.map(({ name }) => name.toLowerCase());
 }
 
-/** The domain of that name where all domains are of one team: no team's name can be abused by another there. */
+/** Finds the domain of that name if all domains belong to one team: no team can abuse another's name there. */
 export async function trackingOwnerAlone(db: Executor, name: string): Promise<TrackingOwner | undefined> {
   const row = await db.get<Row>(`${SELECT} where d.name = ? and (select count(distinct team_id) from domains) = 1`, [
     name,
@@ -350,7 +353,7 @@ export async function trackingOwnerAlone(db: Executor, name: string): Promise<Tr
   return row && ownerOf(row);
 }
 
-/** Whether readers reach a verified domain of another team by this host. */
+/** Reports whether readers reach a verified domain of another team by this host. */
 export async function isTrackingHostOfOthers(
   db: Executor,
   { host, teamId, now }: { host: string; teamId: string; now: number },
@@ -385,17 +388,17 @@ interface FormerSubdomain {
 export const readFormerSubdomains = (row: Pick<DomainRow, 'former_tracking_subdomains'>): FormerSubdomain[] =>
   row.former_tracking_subdomains === null ? [] : (JSON.parse(row.former_tracking_subdomains) as FormerSubdomain[]);
 
-/** The copy of a name that makes it some other team’s; there is one at the most. */
+/** Finds the verified copy of a name that belongs to another team; there is one at the most. */
 export const findOwner = (db: Executor, teamId: string, name: string): Promise<DomainRow | undefined> =>
   db.get<DomainRow>('select * from domains where name = ? and held_at is not null and team_id <> ?', [name, teamId]);
 
-/** The same, locked to the end of the transaction. */
+/** Finds the same copy and locks it to the end of the transaction. */
 export function lockOwner(tx: Executor, teamId: string, name: string): Promise<DomainRow | undefined> {
   const lock = tx.dialect === 'pg' ? 'for update' : '';
   const sql = `select * from domains where name = ? and held_at is not null and team_id <> ? ${lock}`;
   return tx.get<DomainRow>(sql, [name, teamId]);
 }
 
-/** What was asked of a domain before it changed hands does not count against its next check. */
+/** Resets the limit on checks: calls before a domain changed hands do not delay its next check. */
 export const forgetAsking = (tx: Executor, id: string): Promise<number> =>
   tx.run('update domains set asked_at = null where id = ?', [id]);

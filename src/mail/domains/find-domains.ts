@@ -16,15 +16,15 @@ import type { Ctx } from '../../tenancy/access/index.ts';
 import { presentDomainItem } from './present.ts';
 
 /**
- * Finds the domain that a team sends from. With `development.any_sender` one that is missing is made, and one that is not
- * verified is verified; a name of another team stays with that team, and switched off sending stays off.
+ * Finds the domain that a team sends from. With `development.any_sender` a missing one is made, and an unverified one
+ * is verified; a name of another team stays with that team, and disabled sending stays disabled.
  */
 export async function findSendingDomain(store: Store, teamId: string, name: string): Promise<DomainRow | undefined> {
   const found = await findDomainByName(store.db, teamId, name);
   return mayBeMade(store, found) ? makeSendingDomain(store, teamId, { name, found }) : found;
 }
 
-/** Whether `makeSendingDomain` would help: for callers that remember domains. */
+/** Reports whether `makeSendingDomain` would help, for callers that cache domains. */
 export const mayBeMade = ({ config }: Pick<Store, 'config'>, found: DomainRow | undefined): boolean =>
   config.development.any_sender && (found === undefined || (!maySend(found) && found.sending === 'enabled'));
 
@@ -43,7 +43,7 @@ export async function makeSendingDomain(
   try {
     return await createVerifiedDomain(store, teamId, name);
   } catch (error) {
-    // Another mail of the same moment has made it.
+    // Another email made the domain at the same moment.
     if (!isUniqueViolation(error)) throw error;
     return findDomainByName(store.db, teamId, name);
   }
@@ -54,7 +54,10 @@ export async function listDomains(ctx: Ctx, page: Page) {
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentDomainItem) };
 }
 
-/** Whether mail for this name comes to this installation: to its host, a domain that receives or a domain's return paths. */
+/**
+ * Reports whether this installation receives mail for a name: that of its host, a receiving domain or the return paths
+ * of a domain.
+ */
 export async function takesMailHere(
   { config, db }: { config: Store['config']; db: Executor },
   name: string,

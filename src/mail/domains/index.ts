@@ -1,6 +1,6 @@
 /**
- * Domains: the names a team may send from, the records it publishes and what DNS last said of them, which `mail/domain-dns` asks. A
- * name is one team's at a time. Private keys are sealed in the database and opened only to sign.
+ * Domains: the names a team may send from, the records it publishes and their last DNS results, which `mail/domain-dns`
+ * looks up. A name belongs to one team at a time. Private keys are sealed in the database and opened only to sign.
  */
 export { changeDomain, planChange, recordsAdded, renewRecords, deleteDomain, deleteOfDomain } from './change-domain.ts';
 export {

@@ -17,7 +17,7 @@ export function presentDomainItem(row: DomainRow) {
   };
 }
 
-/** The diagnosis is of the moment: only a check that was made for this answer has one. */
+/** Presents a domain. Only a check that was made for this response has diagnoses. */
 export function presentDomain(
   row: DomainRow,
   records: readonly RecordRow[],
@@ -37,7 +37,7 @@ export function presentDomain(
   };
 }
 
-/** The data of the domain.* events. */
+/** Returns the data of the domain.* events. */
 export function presentDomainEvent(row: DomainRow, records: readonly RecordRow[]): DomainData {
   const { id, name, status, created_at, region } = presentDomainItem(row);
   return {
@@ -69,7 +69,10 @@ function sendingOf(row: DomainRow) {
   return row.verified_at === null ? ('pending' as const) : ('verified' as const);
 }
 
-/** An MX record alone says nothing about whose domain it is: only beside a verified name is it taken for the team's. */
+/**
+ * Returns the state of receiving. An MX record alone does not show whose domain it is: it counts only if the name is
+ * verified.
+ */
 function receivingOf(row: DomainRow) {
   if (row.receiving !== 'enabled') return row.receiving;
   return row.receiving_verified_at === null || row.verified_at === null ? ('pending' as const) : ('verified' as const);

@@ -13,11 +13,11 @@ import { returnPathClash, newDkimKeys, expectedRecords } from './domain-records.
 import { recordEvents } from '../events/index.ts';
 import type { Region } from '../../contract/index.ts';
 
-/** Adds a domain to a team; whether its mail arrives elsewhere today has been asked already where that matters. */
+/** Adds a domain to a team. The caller has checked whether its mail arrives elsewhere today, if that matters. */
 export async function registerDomain(ctx: Ctx, input: NewDomain) {
   const { store, teamId } = ctx;
   const name = readDomainName(input.name);
-  // Asked twice: now, because making a key takes long, and in the transaction, because others ask at the same time.
+  // Checked twice: now, because making a key takes long, and in the transaction, because of concurrent requests.
   await mustBeAddable(store, store.db, teamId, name);
   const made = await composeDomain(store, teamId, name, input);
   mustBeOfUse(made.row, 'sending');
@@ -52,7 +52,7 @@ export function mustFitDns(records: readonly RecordRow[], path: keyof NewDomain 
   throw invalidFields([{ path, message }]);
 }
 
-/** Whether a team may add this name now; asked again in the transaction that adds it. */
+/** Refuses if a team may not add this name now; called again in the transaction that adds it. */
 export async function mustBeAddable(store: Store, db: Executor, teamId: string, name: string): Promise<void> {
   const full = await planFull(store, db, teamId);
   if (await isOwnedElsewhere(db, teamId, name)) throw nameTaken(name);
@@ -60,7 +60,10 @@ export async function mustBeAddable(store: Store, db: Executor, teamId: string, 
   if (full) throw full;
 }
 
-/** The refusal of one domain more than the team's plan allows. The plan is held, and domains are added one at a time. */
+/**
+ * Returns the refusal if one domain more exceeds the team's plan. Locks the team, so that domains are added one at a
+ * time.
+ */
 export async function planFull(store: Store, db: Executor, teamId: string): Promise<Refusal | undefined> {
   const { domain_limit: limit } = planNamed(store.config, await lockTeam(db, teamId)).plan;
   const count = await countDomains(db, teamId);
@@ -92,8 +95,8 @@ export type DomainPatch = Pick<
 > & { confirm_replace_mx?: boolean };
 
 /**
- * Makes a domain of the development profile, verified without DNS: nothing that it signs can leave the machine. The plan's
- * limit of domains is not asked, so that a test may send from as many as it likes.
+ * Makes a domain of the development profile, verified without DNS: nothing that it signs can leave the machine. The
+ * plan's limit of domains does not apply, so that a test may send from as many as it likes.
  */
 export async function createVerifiedDomain(store: Store, teamId: string, name: string): Promise<DomainRow> {
   if (!store.config.delivery.capture)
@@ -120,7 +123,9 @@ export interface MadeDomain {
   keys: DkimKeyRow[];
 }
 
-/** A domain with new keys and all it asks to be published; nothing is written yet, because making keys takes long. */
+/**
+ * Composes a domain with new keys and all records that it requires. Writes nothing yet, because making keys takes long.
+ */
 export async function composeDomain(
   store: Store,
   teamId: string,
@@ -162,7 +167,7 @@ export async function composeDomain(
   return { row, records: expectedRecords(store, row, keys), keys };
 }
 
-/** Writes a composed domain and its event; the caller has made sure that the team may have it. */
+/** Writes a composed domain and its event; the caller has checked that the team may have it. */
 export async function addDomain(store: Store, tx: Executor, made: MadeDomain): Promise<void> {
   await insertDomain(tx, made.row, made.records, made.keys);
   const data = presentDomainEvent(made.row, made.records);

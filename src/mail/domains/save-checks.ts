@@ -33,8 +33,8 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Writes what a check of DNS found, and the event if that changed anything of note. The domain may have been changed or
- * deleted while DNS was asked: it is judged as it is now, and undefined says that it is gone.
+ * Saves the results of a check of DNS, and records the event if they changed anything of note. The domain may have been
+ * changed or deleted during the look-ups: its present state counts, and the result is undefined if it is gone.
  */
 export async function saveChecks(
   store: Store,
@@ -91,7 +91,10 @@ export const nameTaken = (name: string) =>
     claimable: true,
   });
 
-/** The domain and its records as a check of DNS leaves them. A record that was not checked leaves its capability as it is. */
+/**
+ * Returns the domain and its records after a check of DNS. A record that was not checked leaves its capability as it
+ * is.
+ */
 export function stateAfter(
   store: Store,
   domain: DomainRow,
@@ -102,7 +105,7 @@ export function stateAfter(
   const patience = { graceMs: store.config.domains.grace_hours * HOUR_MS };
   const verdicts = (isFor: (record: RecordRow) => boolean): Verdict[] =>
     records.filter(isFor).map((record) => verdictOf(record) ?? 'unknown');
-  // A domain without a key of its own, such as one that changed hands, has nothing that could be right.
+  // A domain without a key of its own, such as one that changed hands, cannot have a correct record.
   const isSigned = records.some((record) => record.record === 'DKIM' && isForSending(record));
   const forSending: Verdict[] = isSigned ? verdicts(isForSending) : ['absent'];
   const sending = standingAfter(sendingStanding(domain), forSending, now, patience);
@@ -130,7 +133,7 @@ export function stateAfter(
 function recordAfter(domain: DomainRow, record: RecordRow, verdict: Verdict | undefined): RecordRow {
   if (verdict === undefined) return record;
   const isForbidden = record.record === 'TrackingCAA' && (verdict === 'absent' || verdict === 'wrong');
-  // Once needed it stays asked for: taken away again, it would be needed again.
+  // Once needed, the record stays required: without it, it would be needed again.
   const required = isForbidden ? 1 : record.required;
   return { ...record, required, status: recordStatusAfter(domain, { ...record, required }, verdict) };
 }
@@ -142,7 +145,10 @@ async function saveTurn(tx: Executor, { activated, retired, dropped }: TurnedKey
   await deleteKeys(tx, ids(dropped));
 }
 
-/** A check every half hour is no news by itself; a new status is, what has to be published, or that something is amiss. */
+/**
+ * Reports whether a change is worth an event: a repeated check is not; a new status is, new records to publish, or a
+ * new fault.
+ */
 function isOfNote(
   before: DomainRow,
   after: DomainRow,

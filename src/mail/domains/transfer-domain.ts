@@ -18,7 +18,7 @@ import type { DkimKeyRow, DomainRow } from './domain-rows.ts';
 import { statusOf } from './domain-state.ts';
 import { presentDomainEvent } from './present.ts';
 
-/** The copy of a name for the team that claims it; nothing is written yet, because making keys takes long. */
+/** Composes the copy of a name for the team that claims it. Writes nothing yet, because making keys takes long. */
 export async function composeClaimantCopy(
   store: Store,
   teamId: string,
@@ -32,7 +32,10 @@ export async function composeClaimantCopy(
   return made;
 }
 
-/** What a copy is left with when its name goes to another team; made before the transaction, because making keys takes long. */
+/**
+ * The keys that a copy gets when its name goes to another team; made before the transaction, because making keys takes
+ * long.
+ */
 export interface SwitchedOff {
   domainId: string;
   keys: DkimKeyRow[];
@@ -44,8 +47,8 @@ export const composeSwitchedOff = async (store: Store, owner: DomainRow): Promis
 });
 
 /**
- * From now on the copy sends nothing, and its old keys are gone. Its records in DNS prove nothing any more: only whoever
- * can publish the new keys, which no team has, could verify the name for it again.
+ * Switches a copy off: it sends nothing, and its old keys are gone. Its records in DNS prove nothing any more: only an
+ * owner of the zone who publishes the new keys, which no team has, could verify the name for it again.
  */
 export async function switchOff(store: Store, tx: Executor, owner: DomainRow, off: SwitchedOff): Promise<void> {
   const now = store.clock.now();
@@ -55,12 +58,12 @@ export async function switchOff(store: Store, tx: Executor, owner: DomainRow, of
     held_at: null,
     failing_since: now,
     first_checked_at: owner.first_checked_at ?? now,
-    // Its MX record stands where the next owner's will.
+    // Its MX record is at the same name as the next owner's.
     receiving: owner.receiving === 'enabled' ? 'disabled' : owner.receiving,
     receiving_since: null,
     receiving_verified_at: null,
     receiving_failing_since: null,
-    // Its team was told that the name is another's.
+    // Its team has been notified that the name belongs to another team.
     lost_at: null,
     receiving_lost_at: null,
   };
@@ -83,8 +86,8 @@ export async function switchOff(store: Store, tx: Executor, owner: DomainRow, of
 }
 
 /**
- * From now on the name is this copy's, and its records are waited for anew: the team that had the name must not be able to take
- * it back before they are seen.
+ * Gives the name to this copy, and waits for its records anew: the team that had the name must not be able to take it
+ * back before they are seen.
  */
 export async function takeName(store: Store, tx: Executor, domain: DomainRow): Promise<void> {
   const now = store.clock.now();

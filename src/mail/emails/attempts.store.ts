@@ -18,10 +18,10 @@ export interface AttemptRow {
   transcript: string | null;
 }
 
-/** One of the JSON of `recipients`. */
+/** An element of the JSON of `recipients`. */
 export interface TriedRecipient extends Ended {
   email: string;
-  /** Why the mail server refused it. Tries of older versions have none. */
+  /** The reason why the mail server refused it. Attempts of older versions have none. */
   cause?: ReplyCause | null;
 }
 
@@ -57,7 +57,7 @@ export async function attemptPage(
   return pageOf(await db.all<AttemptRow>(sql, [emailId, ...pageValues(page)]), page);
 }
 
-/** The latest try of each of these emails at each destination. */
+/** Reads the latest attempt of each of these emails at each destination. */
 export function latestAttempts(db: Executor, emailIds: readonly string[]): Promise<AttemptRow[]> {
   const among = uuidsIn(db.dialect, 'email_id', emailIds);
   return db.all<AttemptRow>(
@@ -67,7 +67,7 @@ export function latestAttempts(db: Executor, emailIds: readonly string[]): Promi
   );
 }
 
-/** For the removal of emails, in the same transaction. */
+/** Removes the attempts of emails in the transaction that removes the emails. */
 export async function removeAttemptsOf(tx: Executor, emailIds: readonly string[]): Promise<void> {
   if (emailIds.length === 0) return;
   const among = uuidsIn(tx.dialect, 'email_id', emailIds);

@@ -30,7 +30,10 @@ const HTML_BLOB = 'html';
 const TEXT_BLOB = 'text';
 export const ATTACHMENT_BLOB = (emailId: string, attachmentId: string): string => `${emailId}/${attachmentId}`;
 
-/** Bodies larger than the setting do not stand in the row, which says of each whether it does. */
+/**
+ * Builds the row of a body. A text or HTML larger than the setting is not in the row, which records for each where it
+ * is.
+ */
 export function bodyRow(store: Store, emailId: string, body: EmailBody): BodyRow {
   const isLarge = (text: string | null): boolean =>
     text !== null && Buffer.byteLength(text) > store.config.storage.inline_bytes;
@@ -45,7 +48,7 @@ export function bodyRow(store: Store, emailId: string, body: EmailBody): BodyRow
   };
 }
 
-/** The row of an email that shares its body. */
+/** Builds the row of an email that shares its body. */
 export const sharedBodyRow = (emailId: string, { bodyId, values }: SharedBody): BodyRow => ({
   email_id: emailId,
   html: null,
@@ -56,7 +59,7 @@ export const sharedBodyRow = (emailId: string, { bodyId, values }: SharedBody): 
   merge_values: values,
 });
 
-/** Everything of an email that does not stand in its own rows, but for files that stand somewhere already. */
+/** Lists all contents of an email that are not in its own rows, except for files that are stored already. */
 export function contentsOf(row: BodyRow, draft: EmailDraft, attachments: readonly { id: string }[]): NewBlob[] {
   const id = row.email_id;
   const contents: NewBlob[] = draft.attachments.flatMap(({ content, stored }, i) =>
@@ -67,15 +70,15 @@ export function contentsOf(row: BodyRow, draft: EmailDraft, attachments: readonl
   return contents;
 }
 
-/** Those files, under the keys that they have as files of this email. */
+/** Links the files that are stored already, under the keys that they have as files of this email. */
 export const linksOf = (emailId: string, draft: EmailDraft, attachments: readonly { id: string }[]): BlobLink[] =>
   draft.attachments.flatMap(({ stored }, i) =>
     stored ? [{ from: stored.blob, to: ATTACHMENT_BLOB(emailId, attachments[i]?.id ?? '') }] : [],
   );
 
 /**
- * The bodies of many emails in one statement; those that are not in their rows are read one after the other, in the
- * order of the ids, until `charsMax` is passed: the rest is left out, but never the first.
+ * Loads the bodies of many emails in one statement. Those that are not in their rows are read one after the other, in
+ * the order of the ids, until `charsMax` is exceeded: the remaining ones are left out, but never the first.
  */
 export async function loadBodies(
   store: Store,
@@ -98,7 +101,7 @@ export async function loadBodies(
   return bodies;
 }
 
-/** A body before it is read, and how many bytes it has; a shared body has at most so many. */
+/** A body before it is read, and its size in bytes; for a shared body, the upper bound. */
 export interface StoredBody {
   htmlBytes: number;
   textBytes: number;
@@ -110,10 +113,10 @@ export async function findBody(store: Store, db: Executor, emailId: string): Pro
   return row && storedBody(store, db, row);
 }
 
-/** So many rows are read at a time: each is as large as `storage.inline_bytes` lets it be. */
+/** Rows read at a time: each is as large as `storage.inline_bytes` permits. */
 const ROWS_AT_ONCE = 32;
 
-/** The same for many who ask at that moment: a database server is asked once for all of them. */
+/** Finds bodies for concurrent callers: on a database server, the calls of one moment share one query. */
 export function createBodyFinder(store: Store): (emailId: string) => Promise<StoredBody | undefined> {
   const { db } = store;
   if (db.dialect === 'sqlite') return (emailId) => findBody(store, db, emailId);
@@ -157,7 +160,10 @@ async function openBody(store: Store, db: Executor, row: BodyRow, sharedId: stri
   return body;
 }
 
-/** The length of what stands in rows may be set to anything; what is beside them is large by that setting. */
+/**
+ * Configuration may allow long texts in rows, so their length is checked as well; what is not in a row is large by that
+ * setting.
+ */
 const LARGE_CHARS = 64 * 1024;
 
 export async function isLargeBody(db: Executor, emailId: string): Promise<boolean> {
@@ -185,7 +191,10 @@ export async function emailSizes(store: Store, emailIds: readonly string[]): Pro
   return new Map(await Promise.all(sizes));
 }
 
-/** A file of an email, as it is stored, or decoded out of the message that its client composed; undefined if it is gone. */
+/**
+ * Opens a file of an email as it is stored, or decodes it from the message that its client composed; undefined if it is
+ * gone.
+ */
 export async function openAttachment(store: Store, row: AttachmentRow): Promise<Readable | undefined> {
   const { email_id: emailId, id, size, message_start: start, message_end: end, message_encoding: encoding } = row;
   if (start === null || end === null)

@@ -25,35 +25,36 @@ import { suppressedNow } from '../suppressions/index.ts';
 import { mustBeWithinQuota } from '../../tenancy/usage/index.ts';
 import { attemptPage, type AttemptRow, type TriedRecipient } from './attempts.store.ts';
 
-/** What the envelope of an event says of its email. */
+/** Fields of an email that the envelope of its events contains. */
 export type EventEmail = Pick<EmailRow, 'id' | 'team_id' | 'domain_id' | 'broadcast_id'>;
 
 export type EmailEvent = {
   email: EventEmail;
   at: number;
-  /** Given where a repetition must be recognised. */
+  /** Given if a repetition must be recognised. */
   id?: string;
   /**
-   * Whether the event is the first of its type for its email, so that counts of emails include it. Given by callers that know it
-   * because they have moved the email to the state themselves; otherwise `recordEmailEvents` finds it out.
+   * True if the event is the first of its type for its email, so that counts of emails include it. Set by callers that
+   * know it because they have moved the email to the state themselves; otherwise `recordEmailEvents` determines it.
    */
   isFirst?: boolean;
-  /** It counts towards no rate by which broadcasts are held. */
+  /** It does not count towards the rates that put broadcasts on hold. */
   isExcused?: boolean;
 } & Happening<`email.${LastEvent | 'unsubscribed'}`>;
 
-/** Adds what happened to emails of broadcasts to their reports. */
+/** Adds the events of emails of broadcasts to their reports. */
 export const reportBroadcastEvents =
   defineHook<(tx: Executor, ids: Ids, events: readonly EmailEvent[]) => Promise<void>>('reportBroadcastEvents');
 
-/** An email that is accepted is in the report of its broadcast from the beginning. */
+/** The events with which an email starts: accepted emails are in the report of their broadcast from the beginning. */
 const BORN = new Set<string>(['email.queued', 'email.scheduled']);
 
 /**
- * Moves emails forward to the states of these events, and records the events. An email moves to a state at most once, so the
- * events of that move are the first of their type: several where deliveries of one email settle together. They are counted
- * once (`additionsOf` of `events/metric-counts.ts`). What a machine opened or clicked moves nothing, and no more does a reader who leaves. Those of a broadcast are added to its report. States come before counts, in the order of `LAST_EVENTS`: transactions that write the same rows never
- * deadlock.
+ * Moves emails forward to the states of these events, and records the events. An email moves to a state at most once,
+ * so the events of that move are the first of their type: several if deliveries of one email settle together. They are
+ * counted once (`additionsOf` of `events/metric-counts.ts`). Opens and clicks by machines move nothing, and neither
+ * does an unsubscribe. Events of a broadcast are added to its report. States are written before counts, in the order of
+ * `LAST_EVENTS`, so that transactions that write the same rows never deadlock.
  */
 export async function recordEmailEvents(tx: Executor, ids: Ids, events: readonly EmailEvent[]): Promise<void> {
   if (events.length === 0) return;
@@ -83,17 +84,20 @@ export async function recordEmailEvents(tx: Executor, ids: Ids, events: readonly
   if (reported.length > 0) await reportBroadcastEvents.call(tx, ids, reported);
 }
 
-/** Everything that happened to an email, newest first. */
+/** Lists everything that happened to an email, newest first. */
 export async function listEmailEvents(ctx: Ctx, emailId: string, page: Page) {
   await mustBeReadable(ctx, emailId);
-  // An id that is none is before and after nothing, as that of another list is.
+  // A malformed id matches no event, as an id of another list does.
   const idOf = (publicId: string | undefined) => publicId && (eventIdOf(publicId) ?? publicId);
   const within = { limit: page.limit, after: idOf(page.after), before: idOf(page.before) };
   const { rows, hasMore } = await eventPage(ctx.store.db, emailId, within);
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentEvent) };
 }
 
-/** Every try to deliver an email, newest first, with what came of it for each recipient and what that means; and who is suppressed now. */
+/**
+ * Lists every delivery attempt of an email, newest first, with the outcome for each recipient and its explanation, and
+ * the recipients that are suppressed now.
+ */
 export async function listEmailAttempts(ctx: Ctx, emailId: string, page: Page) {
   const email = await mustBeReadable(ctx, emailId);
   const { rows, hasMore } = await attemptPage(ctx.store.db, emailId, page);
@@ -114,12 +118,12 @@ async function mustBeReadable(ctx: Ctx, emailId: string): Promise<EmailRow> {
   return email;
 }
 
-/** What its readers did is their team's to know. */
+/** Events caused by readers, which only their team may see. */
 const OF_READERS: ReadonlySet<string> = new Set(['email.opened', 'email.clicked', 'email.unsubscribed']);
 const STORY_MAX = 100;
 const STORY_PAGES_MAX = 10;
 
-/** What became of an email on its way, newest first, without who read it. */
+/** Lists what became of an email on its way, newest first, without the actions of its readers. */
 export async function storyOf(db: Executor, emailId: string) {
   const events: RecordedEvent[] = [];
   let page: Page = { limit: STORY_MAX };
@@ -138,7 +142,7 @@ export async function storyOf(db: Executor, emailId: string) {
   };
 }
 
-/** The bare addresses, each once. */
+/** Returns the bare addresses, each once. */
 function recipientsOf({ to_list: to, cc_list: cc, bcc_list: bcc }: EmailRow): string[] {
   const written = [to, cc, bcc].flatMap((json) => (json === null ? [] : (JSON.parse(json) as string[])));
   const parsed = written.map((text) => parseMailbox(text));
@@ -147,7 +151,7 @@ function recipientsOf({ to_list: to, cc_list: cc, bcc_list: bcc }: EmailRow): st
 
 function presentEvent({ id, type, at, data }: RecordedEvent) {
   const failed = type === 'email.failed' ? (data as EventData['email.failed'] | undefined)?.failed : undefined;
-  // No try tells it, because none ended so.
+  // No attempt has this explanation, because none ended so.
   const meaning = failed && explainDelivery({ outcome: 'failed', reason: failed.reason, reply: null });
   return {
     id: publicEventId(id),

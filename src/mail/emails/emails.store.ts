@@ -15,21 +15,24 @@ import { insertContents, removeContents, type ContentRow, type FileRow } from '.
 import { foldForSearch } from './search-text.ts';
 import type { ArcChain } from '../../protocol/arc.ts';
 
-/** A message that its client composed, sent as it is but for what its domain tracks. */
+/** A message that its client composed, sent unchanged except for what its domain tracks. */
 export interface MessageRow {
   email_id: string;
-  /** The headers, each with its line end; signatures and the empty line are put around them when it is sent. */
+  /** The headers, each with its line end; signatures come before and the empty line after them when it is sent. */
   head: string;
-  /** One character for each byte; null where the body is a content of its own. */
+  /** One character for each byte; null if the body is stored separately. */
   body: string | null;
   body_bytes: number;
-  /** As DKIM wants it. */
+  /** Body hash for the DKIM signature. */
   body_hash: string;
-  /** Where links can be tracked; JSON. */
+  /** HTML parts in which links can be tracked; JSON. */
   html_parts: string | null;
   is_eight_bit: number;
   needs_smtp_utf8: number;
-  /** Of a message that is passed on: what its ARC seal says of those before it. Null where it is signed instead. */
+  /**
+   * For a forwarded message, the results that its ARC seal states for the seals before it. Null if it is signed
+   * instead.
+   */
   arc_chain: ArcChain | null;
 }
 
@@ -59,7 +62,7 @@ async function insertMessages(tx: Executor, rows: readonly MessageRow[]): Promis
 export const findMessage = (db: Executor, emailId: string): Promise<MessageRow | undefined> =>
   db.get<MessageRow>('select * from email_messages where email_id = ?', [emailId]);
 
-/** Answers the emails whose body did not stand here. */
+/** Deletes messages; returns the emails whose body was stored elsewhere. */
 async function deleteMessages(tx: Executor, emailIds: readonly string[]): Promise<string[]> {
   const among = uuidsIn(tx.dialect, 'email_id', emailIds);
   const sql = `delete from email_messages where ${among.sql} returning email_id, case when body is null then 1 else 0 end as elsewhere`;
@@ -85,26 +88,26 @@ export interface EmailRow {
   topic_id: string | null;
   template_id: string | null;
   attachment_count: number;
-  /** Its client composed it: what is sent stands in `email_messages`. */
+  /** Its client composed it: the message that is sent is in `email_messages`. */
   has_message: number;
   last_event: LastEvent;
   created_at: number;
   scheduled_at: number | null;
   search_text: string;
-  /** The envelope sender of what is passed on, empty for notices; null where a return path is made for it. */
+  /** The envelope sender of a forwarded message, empty for notices; null if a return path is made for it. */
   mail_from: string | null;
-  /** What its client asked for over SMTP (`protocol/dsn`), as JSON; null where that is nothing. */
+  /** Options that its client gave over SMTP (`protocol/dsn`), as JSON; null if there were none. */
   asked: string | null;
   broadcast_id: string | null;
   /** The automation whose run sent it. */
   automation_id: string | null;
-  /** Of an email that a run of an automation sent: the depth of that run. */
+  /** Depth of the run of an automation that sent it; null for other emails. */
   run_depth: number | null;
-  /** It holds a token of a person: the team whose domain it is sent from does not read it. */
+  /** It contains a token of a person, so the team whose domain it is sent from may not read it. */
   is_account_mail: number;
-  /** The request or session of SMTP that it was accepted in; null where it was accepted before that was stored. */
+  /** The request or SMTP session in which it was accepted; null if it was accepted before that was stored. */
   request_id: string | null;
-  /** When its first delivery was begun: its Date, and the time of its signature. Written by the claim. */
+  /** Start of its first delivery: its Date, and the time of its signature. Written by the claim. */
   first_attempt_at: number | null;
 }
 
@@ -128,7 +131,7 @@ export interface AttachmentRow {
   content_disposition: 'attachment' | 'inline';
   content_id: string | null;
   size: number;
-  /** Where it stands, encoded, in the body of a message that its client composed; null of what is a file of its own. */
+  /** Its position, encoded, in the body of a message that its client composed; null for a separate file. */
   message_start: number | null;
   message_end: number | null;
   message_encoding: string | null;
@@ -225,10 +228,10 @@ export async function insertEmails(tx: Executor, emails: readonly NewEmailRows[]
   );
 }
 
-/** A tag as it is looked for: neither its name nor its value may contain a colon. */
+/** Formats a tag for look-ups: neither its name nor its value may contain a colon. */
 const writeTag = ({ name, value }: { name: string; value: string }): string => `${name}:${value}`;
 
-/** The keys of the rows that find an email by its tags. */
+/** Lists the keys of the rows that find an email by its tags. */
 function listTagKeys({ id, team_id: teamId, tags }: Pick<EmailRow, 'id' | 'team_id' | 'tags'>): string[][] {
   if (tags === null) return [];
   const written = (JSON.parse(tags) as { name: string; value: string }[]).map(writeTag);
@@ -236,8 +239,8 @@ function listTagKeys({ id, team_id: teamId, tags }: Pick<EmailRow, 'id' | 'team_
 }
 
 /**
- * Moves emails forward to `state`; those that are there or further stay. Answers the ids that moved, each of them
- * once: the caller that gets an id records the event.
+ * Moves emails forward to `state`; those that are there or further stay. Returns the ids that moved, each of them once:
+ * the caller that gets an id records the event.
  */
 export async function advanceLastEvent(tx: Executor, emailIds: readonly string[], state: LastEvent): Promise<string[]> {
   if (emailIds.length === 0) return [];
@@ -248,8 +251,8 @@ export async function advanceLastEvent(tx: Executor, emailIds: readonly string[]
 }
 
 /**
- * Moves emails whose delivery begins forward to `sent`, and stores the time of the first attempt of those that had none. Returns
- * the ids that moved, as `advanceLastEvent` does.
+ * Moves emails whose delivery begins forward to `sent`, and stores the time of the first attempt of those that had
+ * none. Returns the ids that moved, as `advanceLastEvent` does.
  */
 export async function beginAttempts(tx: Executor, emailIds: readonly string[], at: number): Promise<string[]> {
   if (emailIds.length === 0) return [];
@@ -268,8 +271,8 @@ export async function beginAttempts(tx: Executor, emailIds: readonly string[], a
 }
 
 /**
- * Forgets the first attempt of emails of which nothing can have been sent: no mail server was spoken to, and no delivery of
- * them is under way or in doubt.
+ * Forgets the first attempt of emails of which nothing can have been sent: no mail server was contacted, and no
+ * delivery of them is under way or in doubt.
  */
 export async function forgetFirstAttempts(tx: Executor, emailIds: readonly string[]): Promise<void> {
   if (emailIds.length === 0) return;
@@ -281,7 +284,7 @@ export async function forgetFirstAttempts(tx: Executor, emailIds: readonly strin
   await tx.run(sql, [among.value]);
 }
 
-/** Whether it was scheduled still; from then on it is canceled for good. */
+/** Cancels a scheduled email for good; returns false if it was not scheduled any more. */
 export const cancelScheduled = async (tx: Executor, id: string): Promise<boolean> =>
   (await tx.run(`update emails set last_event = 'canceled' where id = ? and last_event = 'scheduled'`, [id])) === 1;
 
@@ -293,7 +296,7 @@ export function emailRowsByIds(db: Executor, ids: readonly string[]): Promise<Em
   return db.all<EmailRow>(`select * from emails where ${among.sql}`, [among.value]);
 }
 
-/** Which of these are mail about an account of a person, of whatever team. */
+/** Returns which of these emails concern an account of a person, of whatever team. */
 export async function accountMailAmong(db: Executor, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const among = uuidsIn(db.dialect, 'id', ids);
@@ -301,7 +304,7 @@ export async function accountMailAmong(db: Executor, ids: readonly string[]): Pr
   return new Set((await db.all<{ id: string }>(sql, [among.value])).map(({ id }) => id));
 }
 
-/** Bytes in the rows of an email, and which of its texts stand elsewhere. */
+/** Bytes in the rows of an email, and which of its texts are stored elsewhere. */
 interface StoredSize {
   email_id: string;
   bytes: number;
@@ -313,7 +316,7 @@ export async function storedSizes(db: Executor, ids: readonly string[]): Promise
   const among = uuidsIn(db.dialect, 'body.email_id', ids);
   const texts = (table: string): string =>
     `coalesce(octet_length(${table}.html), 0) + coalesce(octet_length(${table}.text), 0)`;
-  // A message holds its texts and files itself.
+  // A message contains its texts and files itself.
   const isOwn = 'message.email_id is null';
   const rows = await db.all<StoredSize>(
     `select body.email_id, case when ${isOwn} then body.html_in_blob else 0 end as html_in_blob,
@@ -351,7 +354,7 @@ export interface EmailRowFilter {
   createdFrom?: number | undefined;
   createdTo?: number | undefined;
   search?: string | undefined;
-  /** As `name:value`. */
+  /** In the form `name:value`. */
   tag?: string | undefined;
 }
 
@@ -366,7 +369,7 @@ export async function listEmailRows(
   return pageOf(await db.all<EmailRow>(sql, [...values, ...pageValues(page)]), page);
 }
 
-/** Those whose id ends so. */
+/** Lists emails whose id ends with `end`. */
 export const emailRowsEnding = (db: Executor, teamId: string, end: string, page: Page) =>
   rowsEnding<EmailRow>(db, { ...LISTED, where: { sql: 'team_id = ?', values: [teamId] } }, end, page);
 
@@ -384,7 +387,7 @@ interface IdSteps extends IdRange {
   order: 'desc' | 'asc';
 }
 
-/** The first `limit` emails of a range that the filter lets through. */
+/** Lists the first `limit` emails of a range that match the filter. */
 export function emailsBetween(
   db: Executor,
   teamId: string,
@@ -398,8 +401,8 @@ export function emailsBetween(
 }
 
 /**
- * The first `limit` emails with a tag, of a range, that the filter lets through. The tag is looked up first, whatever share of
- * the emails has it.
+ * Lists the first `limit` emails of a range that have a tag and match the filter. The tag is looked up first, whatever
+ * share of the emails has it.
  */
 export function taggedBetween(
   db: Executor,
@@ -418,7 +421,7 @@ export function taggedBetween(
   return db.all<EmailRow>(sql, [teamId, tag, ...edges.values, ...values, limit]);
 }
 
-/** The id that comes after `skip` others of the range, among the emails with a tag. */
+/** Returns the id that comes after `skip` others of the range, among the emails with a tag. */
 export async function taggedAfter(
   db: Executor,
   teamId: string,
@@ -431,7 +434,7 @@ export async function taggedAfter(
   return (await db.get<{ email_id: string }>(sql, [teamId, tag, ...edges.values, skip]))?.email_id;
 }
 
-/** The id that comes after `skip` others of the range; undefined where there are no more. */
+/** Returns the id that comes after `skip` others of the range; undefined if there are no more. */
 export async function emailAfter(
   db: Executor,
   teamId: string,
@@ -489,8 +492,8 @@ function edgesOf(range: IdRange, column = 'id'): { where: string[]; values: Valu
 }
 
 /**
- * Whether an email is done with is decided here, within the transaction that removes it: nothing that waits, is under
- * way or in doubt has ever lost its delivery, and what was scheduled grows old from the time it was scheduled for.
+ * Decides whether an email is finished, within the transaction that removes it: mail that waits, is under way or in
+ * doubt still has its delivery, and the age of scheduled mail counts from the time it was scheduled for.
  */
 const IS_OVER = `last_event not in ('queued', 'scheduled')
   and (scheduled_at is null or scheduled_at < ? or last_event = 'canceled')
@@ -498,7 +501,10 @@ const IS_OVER = `last_event not in ('queued', 'scheduled')
 
 type Removed = Pick<EmailRow, 'id' | 'team_id' | 'tags' | 'attachment_count' | 'has_message'>;
 
-/** Answers the emails that went, with whether the blob store has something of theirs: an email's contents are all in one place. */
+/**
+ * Removes emails; returns their ids, and for each whether the blob store has contents of it: an email's contents are
+ * all in one place.
+ */
 export async function removeEmailRows(
   tx: Executor,
   { beforeMs }: { beforeMs: number },

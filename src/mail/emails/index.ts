@@ -1,5 +1,5 @@
 /**
- * Emails: what was asked for and how far it got. The rules of a send are here (`readEmail`), `mail/accept` accepts them.
+ * Emails: the accepted sends and their states. The rules of a send are here (`readEmail`), `mail/accept` accepts them.
  * A row is written once by accept; after that only `last_event` moves, and only forward.
  */
 export {

@@ -9,13 +9,13 @@ export interface DraftAttachment {
   filename: string;
   contentType: string;
   contentId: string | null;
-  /** Empty until it has been fetched, where there is a source. */
+  /** Empty until it has been fetched, if there is a source. */
   content: Buffer;
   /** A file that the blob store has under another key, instead of `content`. */
   stored?: { blob: string; size: number };
-  /** Where the content has still to be fetched from. */
+  /** URL from which the content has still to be fetched. */
   source: URL | null;
-  /** Where it stands in its email, for naming what is wrong with it: `attachments.0`. */
+  /** Its path in the email, to name it in errors: `attachments.0`. */
   field: string;
 }
 
@@ -75,7 +75,7 @@ function filenameFault(filename: string): string | undefined {
   return undefined;
 }
 
-/** Reads base64 text with or without line breaks, a list of bytes, or what JSON makes of a Node Buffer. */
+/** Reads base64 text with or without line breaks, a list of bytes, or the JSON form of a Node Buffer. */
 function readContent(content: NonNullable<SendEmailAttachment['content']>, path: string): Buffer {
   if (typeof content !== 'string') {
     const isList = Array.isArray(content);
@@ -95,8 +95,9 @@ function readContent(content: NonNullable<SendEmailAttachment['content']>, path:
 }
 
 /**
- * Node's decoder skips what it does not know, and then fewer bytes come out; it also takes the letters of base64url, and
- * those beyond Latin-1 for their low byte. A last letter with stray bits is taken, as other decoders do.
+ * Decodes base64 strictly. Node's decoder skips unknown characters, and then fewer bytes come out; it also accepts the
+ * letters of base64url, and uses the low byte of those beyond Latin-1. A last letter with stray bits is accepted, as by
+ * other decoders.
  */
 function decodeBase64(text: string): Buffer | undefined {
   const compact = (/\s/.test(text) ? text.replace(/\s+/g, '') : text).replace(/={1,2}$/, '');
@@ -111,7 +112,7 @@ export const invalidAttachment = (path: string, message: string, because?: unkno
 const EARLIEST_MS = 60_000;
 const LATEST_MS = 30 * 24 * 3_600_000;
 
-/** ISO 8601 with its offset from UTC, from 1 minute to 30 days ahead. */
+/** Reads a time in ISO 8601 with its offset from UTC, from 1 minute to 30 days ahead. */
 export function readScheduledAt(text: string | null, now: number, faults: FieldFault[]): number | null {
   if (text === null) return null;
   const time = parseIsoTime(text);
@@ -129,16 +130,16 @@ export function readScheduledAt(text: string | null, now: number, faults: FieldF
   return at;
 }
 
-/** They say what an email of ours is, or what it was made of; readers of them may rely on that. */
+/** Tags that state the kind or source of an email of ours; readers may rely on them. */
 const OURS: ReadonlySet<string> = new Set(['delivery_notice', 'notice_of', 'inbound_rule', 'received_email']);
 
-/** What is wrong with a tag that a caller wants to give; undefined when it may be given. */
+/** Returns the reason why a caller may not set a tag, undefined if it may. */
 export const tagFault = ({ name }: { name: string }): string | undefined =>
   OURS.has(name)
     ? `The tag ${name} is given by the service to delivery notices and forwarded mail; choose another name.`
     : undefined;
 
-/** A send with everything in it that its template supplies. */
+/** A send including everything that its template supplies. */
 export type CompleteEmailInput = Omit<SendEmailRequest, 'template' | 'html' | 'text' | 'reply_to'> & {
   from: string;
   subject: string;
@@ -147,9 +148,9 @@ export type CompleteEmailInput = Omit<SendEmailRequest, 'template' | 'html' | 't
   reply_to?: string | string[] | null;
 };
 
-/** One send whose every field is known to be good. */
+/** A send whose fields are all valid. */
 export interface EmailDraft {
-  /** Addresses as the caller wrote them, for reading back, beside what was understood of them. */
+  /** Addresses as the caller wrote them, for display, in addition to the parsed ones. */
   headerMailboxes: { from: string; to: string[]; cc: string[]; bcc: string[]; replyTo: string[] };
   from: Mailbox;
   recipients: Mailbox[];
@@ -163,13 +164,13 @@ export interface EmailDraft {
   topicId: string | null;
 }
 
-/** Of to, cc and bcc together. */
+/** Limit on the total of to, cc and bcc. */
 export const RECIPIENTS_MAX = 50;
 const SUBJECT_BYTES_MAX = 998;
 const BODY_BYTES_MAX = 2 * 1024 * 1024;
 const HEADERS_MAX = 100;
 
-/** Reads a send. Every field with a fault is named; a fault in an attachment is named after all others. */
+/** Reads a send. Reports every field with a fault; a fault in an attachment comes after all others. */
 export function readEmail(input: CompleteEmailInput, now: number): EmailDraft {
   const html = input.html ?? null;
   const text = input.text ?? null;

@@ -48,7 +48,7 @@ async function rowsOf({ store, teamId }: Ctx, filter: QueryOf<'listEmails'>, pag
 /** A hundred bodies of 2 MB would be a page that no client can hold, and each megabyte blocks the process for milliseconds. */
 const PAGE_CHARS_MAX = 4 * 1024 * 1024;
 
-/** As many emails as their bodies allow, counted from the end of the page where the next one joins. */
+/** Keeps as many emails as their bodies allow, counted from the end of the page that adjoins the next one. */
 async function withBodies(
   { store }: Ctx,
   rows: EmailRow[],
@@ -61,13 +61,13 @@ async function withBodies(
 }
 
 /**
- * Returns whether mail contains a token of a person, which no team may read. In the development profile each caller may
+ * Reports whether mail contains a token of a person, which no team may read. In the development profile each caller may
  * read all mail.
  */
 export const isWithheld = ({ config }: Pick<Store, 'config'>, row: Pick<EmailRow, 'is_account_mail'>): boolean =>
   row.is_account_mail === 1 && config.profile !== 'development';
 
-/** Who wrote to whom, and when. */
+/** Presents sender, recipients and times of an email. */
 export const presentEnvelope = (row: EmailRow) => ({
   from: row.sender,
   to: readList(row.to_list),

@@ -7,7 +7,7 @@ export interface SearchBlock {
   last_id: string;
 }
 
-/** The last email that stands in a block. Everything newer has to be looked at itself. */
+/** Returns the last email that is in a block. Newer emails have to be searched one by one. */
 export async function indexedTo(db: Executor, teamId: string): Promise<string | undefined> {
   const sql = 'select last_id from email_search_blocks where team_id = ? order by last_id desc limit 1';
   return (await db.get<{ last_id: string }>(sql, [teamId]))?.last_id;
@@ -32,18 +32,18 @@ export async function insertBlock(
 
 export interface BlockSearch {
   teamId: string;
-  /** All of them stand in the block. */
+  /** Numbers that the block must all contain. */
   grams: readonly number[];
   order: 'desc' | 'asc';
-  /** The edges of what is asked for, neither of them included. */
+  /** The edges of the requested range, both exclusive. */
   above: string | undefined;
   below: string | undefined;
-  /** The last block of the answer before. */
+  /** The last block of the previous result. */
   seen: number | undefined;
   limit: number;
 }
 
-/** Blocks that may hold it, in the order of their emails. Blocks of a team are made oldest first. */
+/** Lists blocks that may contain a match, in the order of their emails. Blocks of a team are made oldest first. */
 export function blocksToLookAt(db: Executor, search: BlockSearch): Promise<SearchBlock[]> {
   const { teamId, grams, order, above, below, seen, limit } = search;
   const isPg = db.dialect === 'pg';
@@ -63,14 +63,14 @@ export function blocksToLookAt(db: Executor, search: BlockSearch): Promise<Searc
     ? 'email_search_blocks b'
     : 'email_search_grams g cross join email_search_blocks b on b.id = g.rowid';
   const found = `select b.id, b.first_id, b.last_id from ${from} where ${where.join(' and ')}`;
-  // By the index alone: in the order of ids, PostgreSQL would unpack what stands in each block.
+  // Use the index alone: in the order of ids, PostgreSQL would unpack the contents of each block.
   const sql = isPg
     ? `with found as materialized (${found}) select * from found order by id ${order} limit ?`
     : `${found} order by g.rowid ${order} limit ?`;
   return db.all<SearchBlock>(sql, [...values, limit]);
 }
 
-/** Removes up to `limit` blocks whose emails are all gone; answers how many went. */
+/** Removes up to `limit` blocks whose emails are all gone; returns how many were removed. */
 export async function removeBlocksBefore(
   tx: Executor,
   teamId: string,
@@ -90,5 +90,5 @@ export async function removeBlocksBefore(
   return gone.length;
 }
 
-/** Words for the full-text index, which knows letters and digits only. */
+/** Formats words for the full-text index, which knows letters and digits only. */
 const wordsOf = (grams: readonly number[]): string => grams.map((gram) => `g${gram.toString(36)}`).join(' ');

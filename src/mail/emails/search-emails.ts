@@ -25,16 +25,16 @@ import {
 import { gramOfTeam, gramsToFind, foldForSearch, addGrams } from './search-text.ts';
 import { listTeams } from '../../tenancy/teams/index.ts';
 
-/** So few that a block is looked at in a fraction of a millisecond, so many that there are few blocks. */
+/** So few that a block is searched in a fraction of a millisecond, so many that there are few blocks. */
 export const EMAILS_A_BLOCK = 256;
-/** An id is made before its commit: within this time every email that has one stands in the table. */
+/** An id is made before its commit: after this time every email with an id is in the table. */
 const SETTLED_MS = 60_000;
-/** Of one run, which comes every minute: a hundred thousand emails. */
+/** Limit of one run, which comes every minute: a hundred thousand emails. */
 const BLOCKS_A_RUN = 400;
 
 /**
- * Puts emails into blocks for the search, behind their acceptance and in turns between teams; what is in no block yet is
- * searched as it stands. Removes blocks whose emails are gone. A power cut that takes a block back makes it be written again.
+ * Puts emails into blocks for the search, after their acceptance and with teams taking turns; emails in no block yet
+ * are searched directly. Removes blocks whose emails are gone. A block that a power cut undoes is written again.
  */
 export async function indexEmails(store: Store): Promise<number> {
   let teams = (await listTeams(store.db)).map((team) => team.id);
@@ -57,7 +57,7 @@ export async function indexEmails(store: Store): Promise<number> {
   return blocks;
 }
 
-/** Answers whether there were enough emails for a block. */
+/** Returns false if there were too few emails for a block. */
 async function indexBlock(store: Store, teamId: string): Promise<boolean> {
   const { db, clock } = store;
   const above = await indexedTo(db, teamId);
@@ -75,13 +75,13 @@ async function indexBlock(store: Store, teamId: string): Promise<boolean> {
 
 type Order = 'desc' | 'asc';
 
-/** Looked at in one statement, in less than a millisecond: whatever else is waiting comes in between. */
+/** Emails searched in one statement, in less than a millisecond: other work runs in between. */
 const EMAILS_AT_ONCE = 1000;
 const BLOCKS_AT_ONCE = 32;
 
-/** Emails of somebody that are searched, with their blocks. */
+/** A set of emails to search, with their blocks. */
 export interface Searched {
-  /** The last email that stands in a block. */
+  /** Returns the last email that is in a block. */
   indexedTo(): Promise<string | undefined>;
   blocksToLookAt(search: {
     order: Order;
@@ -90,17 +90,20 @@ export interface Searched {
     seen: number | undefined;
     limit: number;
   }): Promise<SearchBlock[]>;
-  /** The id that comes after `skip` others of the range. */
+  /** Returns the id that comes after `skip` others of the range. */
   emailAfter(range: IdRange & { order: Order; skip: number }): Promise<string | undefined>;
 }
 
 interface Stretch {
   range: IdRange;
-  /** How many emails it holds at the most. */
+  /** Upper bound of the number of emails in it. */
   emails: number;
 }
 
-/** In the order of the page: what is in no block yet, piece by piece, and the blocks that may hold it. */
+/**
+ * Yields stretches in the order of the page: emails in no block yet, piece by piece, and the blocks that may contain a
+ * match.
+ */
 export async function* stretchesToLookAt(
   searched: Searched,
   { above, below }: { above: string | undefined; below: string | undefined },
@@ -143,12 +146,12 @@ async function* piecesOf(
 const latest = (a: string | undefined, b: string | undefined): string | undefined =>
   a === undefined || (b !== undefined && b > a) ? b : a;
 
-/** What one page may look at: a page that has found something ends there, one that has not is refused. */
+/** Emails that one page may search: a page that has found something ends there, one that has not is refused. */
 const EMAILS_LOOKED_AT_MAX = 100_000;
 
 const lines = new WeakMap<Store, Map<string, Promise<unknown>>>();
 
-/** A team's searches wait for one another, so that ten of them hold up others no longer than one. */
+/** Runs a team's searches one after the other, so that ten of them delay others no longer than one. */
 function inLine<Answer>(store: Store, teamId: string, work: () => Promise<Answer>): Promise<Answer> {
   const line = lines.get(store) ?? new Map<string, Promise<unknown>>();
   lines.set(store, line);
@@ -175,7 +178,7 @@ export function searchEmails(
   );
 }
 
-/** Reads the emails with a tag, newest first, past those that the rest of the filter keeps out. */
+/** Lists the emails with a tag, newest first, that match the remaining filter. */
 export function listTaggedEmails(
   store: Store,
   teamId: string,
@@ -205,7 +208,7 @@ interface Reading {
   read(range: IdRange, limit: number): Promise<EmailRow[]>;
 }
 
-/** Reads stretches until the page is full, and no more emails than a page may look at. */
+/** Reads stretches until the page is full, and no more emails than a page may search. */
 async function readStretches(
   page: Page,
   stretches: AsyncGenerator<Stretch>,
@@ -230,9 +233,9 @@ async function readStretches(
   return pageOf(rows, page);
 }
 
-/** The edges of the page and of the filter. */
+/** Returns the edges of the page and of the filter. */
 function edgesOf(filter: EmailRowFilter, page: Page): { above: string | undefined; below: string | undefined } {
-  // The first id of a millisecond is given to no email, so that nothing is left out by beginning above it.
+  // No email has the first id of a millisecond, so that starting above it leaves nothing out.
   const above = latest(page.before, filter.createdFrom === undefined ? undefined : firstIdAt(filter.createdFrom));
   const latestId = filter.createdTo === undefined ? undefined : firstIdAt(filter.createdTo + 1);
   const below =
@@ -240,7 +243,7 @@ function edgesOf(filter: EmailRowFilter, page: Page): { above: string | undefine
   return { above, below };
 }
 
-/** What lies between the edges of the page and of the filter, and what stands in every block that may hold it. */
+/** Returns the stretches between the edges of the page and of the filter, and the blocks that may contain a match. */
 function stretchesOf(
   { db }: Store,
   teamId: string,

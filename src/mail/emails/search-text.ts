@@ -1,10 +1,13 @@
 import { domainToUnicode } from 'node:url';
 import type { Mailbox } from '../../protocol/address/index.ts';
 
-// No field of an email holds it, so that nothing is found across two of them.
+// No field of an email contains it, so that no match spans two of them.
 const SEPARATOR = '\n';
 
-/** What GET /emails searches: the subject and every address, an internationalised one in both of its spellings. */
+/**
+ * Returns the text that GET /emails searches: the subject and every address, an internationalised one in both of its
+ * spellings.
+ */
 export function searchTextOf(subject: string, mailboxes: readonly Pick<Mailbox, 'address' | 'domain'>[]): string {
   const addresses = mailboxes.flatMap(({ address, domain }) =>
     domain.includes('xn--')
@@ -14,7 +17,10 @@ export function searchTextOf(subject: string, mailboxes: readonly Pick<Mailbox, 
   return [subject, ...addresses].map(foldForSearch).join(SEPARATOR);
 }
 
-/** One letter case and one Unicode form. A final sigma is a sigma: where a word ends depends on what is searched for. */
+/**
+ * Folds a text to one letter case and one Unicode form. A final sigma becomes an ordinary one, because the end of a
+ * word depends on the search.
+ */
 export const foldForSearch = (text: string): string =>
   text.normalize('NFC').toLowerCase().normalize('NFC').replaceAll('ς', 'σ');
 
@@ -22,23 +28,29 @@ export const canBeFound = (search: string): boolean => !search.includes(SEPARATO
 
 const HASH_START = 0x811c9dc5;
 const HASH_FACTOR = 0x01000193;
-/** Of a hash 24 bits are kept; what names a team stands beyond them. */
+/** Hashes keep 24 bits; the numbers of teams lie above them. */
 const TEAM_FROM = 1 << 24;
-/** More would only make the question longer: so many leave out whatever can be left out. */
+/** Maximum number of groups in a query. More would only make it longer: this many exclude whatever can be excluded. */
 const ASKED_MAX = 24;
 
 const step = (hash: number, unit: number): number => Math.imul(hash ^ unit, HASH_FACTOR);
 const short = (hash: number): number => (hash ^ (hash >>> 13)) >>> 8;
 
 const isDigit = (unit: number): boolean => unit >= 48 && unit <= 57;
-/** Of three digits every group stands in a block of emails with numbers; five tell numbers apart. */
+/**
+ * Length of groups with a digit. Every group of three digits occurs in any block of emails with numbers; five
+ * distinguish numbers.
+ */
 const WITH_DIGITS = 5;
 
-/** Every group of one to three letters in the text, and of five with a digit, as numbers; different ones may share one. */
+/**
+ * Adds every group of one to three letters in the text, and of five with a digit, as numbers; different ones may share
+ * one.
+ */
 export function addGrams(text: string, grams: Set<number>): void {
   let digitAt = -1;
   for (let i = 0; i < text.length; i++) {
-    // The last digit that the group of five beginning here holds.
+    // Position of the last digit in the group of five that begins here.
     for (let at = Math.max(digitAt + 1, i); at < i + WITH_DIGITS && at < text.length; at++) {
       if (isDigit(text.charCodeAt(at))) digitAt = at;
     }
@@ -51,7 +63,7 @@ export function addGrams(text: string, grams: Set<number>): void {
   }
 }
 
-/** What must stand in every text that holds `search`. */
+/** Returns the numbers that every text with `search` in it must have. */
 export function gramsToFind(search: string): number[] {
   const grams = new Set<number>();
   const add = (size: number, isAsked: (group: string) => boolean): void => {
@@ -71,5 +83,5 @@ function hashOf(text: string): number {
   return hash;
 }
 
-/** Stands in every block of the team, so that the blocks of others are passed over with the rest. */
+/** Occurs in every block of the team, so that the search skips the blocks of other teams. */
 export const gramOfTeam = (teamId: string): number => TEAM_FROM + short(hashOf(teamId));

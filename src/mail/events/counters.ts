@@ -6,13 +6,13 @@ interface Counted {
   bounce?: 'Transient' | 'Permanent' | 'Undetermined';
   /** Counts every event; all others count an email once, at its first event of the kind. */
   isEvery?: true;
-  /** Counts what machines opened and clicked, and no other does. */
+  /** Counts only opens and clicks by machines, which no other counter includes. */
   isMachine?: true;
 }
 
 /**
- * What is counted, and when. Emails are counted, not recipients: several recipients share one body, so an opening
- * cannot be told apart by recipient, and a rate whose halves count different things says nothing.
+ * The counters and the events that they count. They count emails, not recipients: several recipients share one body, so
+ * an open cannot be attributed to a recipient, and a rate whose halves count different things is meaningless.
  */
 export const COUNTED = {
   received: { of: ['email.queued', 'email.scheduled'] },
@@ -51,7 +51,7 @@ for (const counter of COUNTERS) {
 
 const NONE: readonly Counter[] = [];
 
-/** What decides which counters an event adds to. */
+/** The fields of an event that decide which counters it adds to. */
 export interface CountedEvent {
   type: string;
   /** The type of the bounce that it reports, if it reports one. */
@@ -59,7 +59,7 @@ export interface CountedEvent {
   isMachine?: boolean;
 }
 
-/** What an event may add to. */
+/** Returns the counters that an event may add to. */
 export function countersOf({ type, bounce, isMachine = false }: CountedEvent): readonly Counter[] {
   const counters = BY_TYPE.get(type) ?? NONE;
   if (type === 'email.bounced')

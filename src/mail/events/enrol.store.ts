@@ -3,11 +3,11 @@ import type { Ids } from '../../platform/ids.ts';
 import { normalizeAddress, parseMailbox } from '../../protocol/address/index.ts';
 import { isByMachine, type NewEvent } from './event.ts';
 
-/** The types of recorded events that automations may start at, of a contact or of an email that one was sent. */
+/** The types of recorded events that automations may start at: of a contact, or of an email sent to one. */
 const OF_CONTACTS = ['contact.created', 'contact.updated'] as const;
 const OF_EMAILS = ['email.opened', 'email.clicked', 'email.bounced'] as const;
 
-/** All that automations may start at beside the events of a team's own. */
+/** All types that automations may start at, in addition to a team's own events. */
 export const ENROLLING_TYPES = [
   ...OF_CONTACTS,
   'contact.topic_changed',
@@ -16,45 +16,51 @@ export const ENROLLING_TYPES = [
 ] as const;
 export type EnrollingType = (typeof ENROLLING_TYPES)[number];
 
-/** Something that happened to a contact. */
+/** An event of a contact that may start automations. */
 export interface Enrolment {
   teamId: string;
   contactId: string;
-  /** An event of the team's own, by its id, or one of the platform; of a segment, begins also what starts at that one alone. */
+  /**
+   * An event of the team's own, by its id, or one of the platform. One of a segment also starts automations that name
+   * that segment.
+   */
   by: { eventId: string } | { type: EnrollingType; segmentId?: string };
   payload: object | undefined;
   at: number;
-  /** How many runs, one started by the effects of the other, led to this. */
+  /** Length of the chain of runs, each started by the effects of the previous one, that led to this. */
   depth?: number | undefined;
 }
 
-/** So many runs may be started one by the effects of the other, behind the first. */
+/** Maximum length of a chain of runs, each started by the effects of the previous one, after the first. */
 const DEPTH_MAX = 5;
-/** So many runs of one automation may the platform's events begin for one contact in an hour. */
+/** Maximum number of runs of one automation that events of the platform may start for one contact in an hour. */
 const RUNS_AN_HOUR_MAX = 100;
-/** So many of those beyond are written down for a contact in an hour: what is cut begins at what is cut. */
+/**
+ * Maximum number of refused runs that are recorded for a contact in an hour, so that refused runs cannot pile up
+ * either.
+ */
 const CUT_AN_HOUR_MAX = 10;
 const HOUR_MS = 3_600_000;
 
-/** Whether an event of a contact begins a run again: always, where none of its runs is going on, or never. */
+/** When an event of a contact may start another run: always, only while none of its runs is under way, or never. */
 export type Reentry = 'always' | 'when_ended' | 'never';
 
 interface Starting {
   id: string;
   version: number;
   reentry: Reentry;
-  /** The one segment that it starts at, where it names one. */
+  /** The only segment that it starts at, if it names one. */
   trigger_segment_id: string | null;
 }
 
-/** By what begins them, the automations that are known to start at it. */
+/** The automations that start at an event, by `keyOf` of the event. */
 type Known = Map<string, Starting[]>;
 const keyOf = ({ teamId, by }: Pick<Enrolment, 'teamId' | 'by'>): string =>
   `${teamId} ${'type' in by ? by.type : by.eventId}`;
 
 /**
- * Begins a run of each enabled automation that starts at one of these, in the transaction that records them. The statements are
- * as many for one as for a page: they grow with the teams and the kinds of what happened alone.
+ * Begins a run of each enabled automation that starts at one of these, in the transaction that records them. One
+ * enrolment takes as many statements as a page of them: they grow only with the number of teams and of kinds of events.
  */
 export async function enrol(
   tx: Executor,
@@ -73,7 +79,9 @@ export async function enrol(
   if (wanted.length > 0) await begin(tx, ids, wanted);
 }
 
-/** Does so for what was recorded, where it is of a contact, or of an email that went to one; not where a machine opened or clicked. */
+/**
+ * Enrols by recorded events of contacts, and of emails that went to a contact, except for opens and clicks by machines.
+ */
 export async function enrolByEvents(tx: Executor, ids: Ids, events: readonly NewEvent[]): Promise<void> {
   const ofContacts = events.flatMap(({ type, teamId, subjectId: contactId, data: payload, at, depth }): Enrolment[] => {
     const ofContact = OF_CONTACTS.find((one) => one === type);
@@ -83,7 +91,10 @@ export async function enrolByEvents(tx: Executor, ids: Ids, events: readonly New
   await enrol(tx, ids, [...ofContacts, ...(await ofMail(tx, events, known))], known);
 }
 
-/** They are held until the end of the transaction, so that no run begins behind one that is being stopped. */
+/**
+ * Finds the automations that start at an event, locked until the end of the transaction, so that no run begins after
+ * its automation was stopped.
+ */
 async function startingAt(tx: Executor, group: readonly Pick<Enrolment, 'teamId' | 'by'>[]): Promise<Starting[]> {
   const [first] = group;
   if (!first) return [];
@@ -123,7 +134,7 @@ interface Wanted {
   automation: Starting;
 }
 
-/** What may not begin is written down as a run that is cancelled, with the reason. */
+/** Begins runs. A run that is not permitted is recorded as cancelled, with the reason. */
 async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<void> {
   const wanted = await entering(tx, asked);
   const before = await begunOfLate(tx, wanted);
@@ -152,7 +163,10 @@ async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<
 
 const pairOf = (contactId: string, automationId: string): string => `${contactId} ${automationId}`;
 
-/** Without those whose contact has been in an automation that it does not enter again, or is in one that it enters when it has left. */
+/**
+ * Leaves out contacts that have been in an automation they may not enter again, or are in one they may enter only after
+ * leaving it.
+ */
 async function entering(tx: Executor, wanted: readonly Wanted[]): Promise<readonly Wanted[]> {
   const limited = wanted.filter(({ automation }) => automation.reentry !== 'always');
   if (limited.length === 0) return wanted;
@@ -166,7 +180,7 @@ async function entering(tx: Executor, wanted: readonly Wanted[]): Promise<readon
   });
 }
 
-/** The contacts are held: of two events at once the second sees what the first began. */
+/** Locks the contacts: of two concurrent events the second sees the run that the first began. */
 async function entered(
   tx: Executor,
   limited: readonly Wanted[],
@@ -201,7 +215,10 @@ async function entered(
   );
 }
 
-/** What automations do may start others, and themselves: that comes to an end. */
+/**
+ * Returns why a run may not begin, undefined if it may. The effects of automations may start others, and themselves;
+ * the limits end such chains.
+ */
 function whyNot({ by, depth = 0 }: Enrolment, begun: number): string | undefined {
   if (!('type' in by)) return undefined;
   if (depth > DEPTH_MAX) {
@@ -211,7 +228,10 @@ function whyNot({ by, depth = 0 }: Enrolment, begun: number): string | undefined
   return `not begun: this automation began ${RUNS_AN_HOUR_MAX} runs for the contact within an hour, and no more may`;
 }
 
-/** How many runs began in the hour before and how many were cut, by contact, automation and the beginning of that hour. */
+/**
+ * Returns how many runs began in the past hour and how many were refused, by contact, automation and the beginning of
+ * that hour.
+ */
 async function begunOfLate(
   tx: Executor,
   wanted: readonly Wanted[],
@@ -247,9 +267,9 @@ async function begunOfLate(
 }
 
 /**
- * What happened to emails, for the contacts whom it is about: whose address an event names, or else the only one that its email
- * went to. Of an email to several, who of them has read it is not known. What is told of an email that a run sent is one deeper
- * than the run. Nothing of it is looked for where no automation starts at it.
+ * Turns events of emails into enrolments of the contacts concerned: the one whose address an event names, or else the
+ * only recipient of the email. For an email to several it is not known which of them has read it. An event of an email
+ * that a run sent is one level deeper than the run. Looks nothing up if no automation starts at it.
  */
 async function ofMail(tx: Executor, events: readonly NewEvent[], known: Known): Promise<Enrolment[]> {
   const told = events.flatMap((event) => {
@@ -275,7 +295,7 @@ async function ofMail(tx: Executor, events: readonly NewEvent[], known: Known): 
   });
 }
 
-/** They are held: one that is erased meanwhile would leave its run behind. */
+/** Locks the contacts: a contact that is erased meanwhile would leave its run in the database. */
 async function contactsAmong(
   tx: Executor,
   addressed: readonly { teamId: string; keys: readonly string[] }[],
@@ -295,9 +315,9 @@ async function contactsAmong(
 }
 
 interface Mail {
-  /** Whom it went to, where that is one address. */
+  /** The address it went to, if it is only one. */
   soleRecipient: string[];
-  /** Of what it leads to, where a run of an automation sent it. */
+  /** Depth of the enrolments that it leads to, if a run of an automation sent it. */
   depth: number | undefined;
 }
 

@@ -2,15 +2,15 @@ import type { DomainStatus, Region } from '../../contract/index.ts';
 
 const UUID_PARTS = /^msg_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/;
 
-/** The id an event has on the wire, the same at every endpoint: it is the `svix-id` of each delivery. */
+/** Returns the public id of an event, the same at every endpoint: it is the `svix-id` of each delivery. */
 export const publicEventId = (eventId: string): string => `msg_${eventId.replaceAll('-', '')}`;
 
-/** The event behind a `msg_…` id; undefined when it is none. */
+/** Parses the id of an event from a `msg_…` id; undefined if it is malformed. */
 export function eventIdOf(publicId: string): string | undefined {
   return UUID_PARTS.exec(publicId)?.slice(1).join('-');
 }
 
-/** What can be recorded. `UNTOLD` are ours alone: no endpoint can subscribe to them. */
+/** The types of events that can be recorded. `UNTOLD` ones are internal: no endpoint can subscribe to them. */
 export const EVENT_TYPES = [
   'email.queued',
   'email.scheduled',
@@ -62,10 +62,10 @@ interface Recipients {
   to: readonly string[];
 }
 
-/** One message was composed for all recipients, so that who of them has read it is known of simulated readers alone. */
+/** One message is composed for all recipients, so readers are known by name only for simulated ones. */
 type Readers = Partial<Recipients>;
 
-/** Present where no person has read: a mail gateway, a program that fetches ahead, a robot. */
+/** Set if no person has read: a mail gateway, a program that fetches ahead, a robot. */
 interface PerhapsMachine {
   machine?: true;
 }
@@ -93,7 +93,7 @@ export interface SuppressionData {
   created_at: string;
 }
 
-/** The message may be gone before its webhook is sent, so that the event says it all. */
+/** The message may be gone before its webhook is sent, so that the event contains everything. */
 export interface ReceivedData {
   email_id: string;
   created_at: string;
@@ -111,16 +111,16 @@ export interface ReceivedData {
     content_disposition: string | null;
     content_id?: string;
   }[];
-  /** Only of what was dropped. */
+  /** Set only for dropped messages. */
   dropped_reason?: string;
-  /** Only of what a rule would have passed on. */
+  /** Set only for messages that a rule would have forwarded. */
   not_forwarded_reason?: string;
 }
 
 export interface ContactData {
   id: string;
   segment_ids: readonly string[];
-  /** The first of them, for programs that know no segments. */
+  /** The first of them, for programs that do not know segments. */
   audience_id: string | null;
   created_at: string;
   updated_at: string;
@@ -137,11 +137,11 @@ interface AutomationRunData {
   status: 'running' | 'completed' | 'failed';
   started_at: string;
   completed_at: string | null;
-  /** Why it failed. */
+  /** The reason why it failed. */
   error: string | null;
 }
 
-/** Who changed something in an inbox: a program, a person at the dashboard, or this service itself. */
+/** Source of a change in an inbox: a program, a person at the dashboard, or this service itself. */
 export type InboxEventSource = 'api' | 'dashboard' | 'system';
 
 interface InboxData {
@@ -149,7 +149,7 @@ interface InboxData {
   inbox_id: string;
 }
 
-/** An inbox as the API answers it. */
+/** An inbox as the API returns it. */
 interface InboxChangedData extends InboxData {
   inbox: Record<string, unknown> & { id: string };
 }
@@ -174,7 +174,7 @@ export interface InboxThreadData extends InboxData {
 
 export interface InboxEmailData extends InboxThreadData {
   email_id: string;
-  /** Without its texts. */
+  /** The email without its texts. */
   email: {
     id: string;
     direction: 'inbound' | 'outbound';
@@ -191,7 +191,7 @@ export interface InboxEmailData extends InboxThreadData {
   };
 }
 
-/** A draft as the API answers it, without its texts. */
+/** A draft as the API returns it, without its texts. */
 interface InboxDraft {
   object: 'inbox_draft';
   id: string;
@@ -211,14 +211,17 @@ interface InboxDraft {
 interface InboxDraftData extends InboxData {
   draft_id: string;
   draft: InboxDraft;
-  /** Of an answer. */
+  /** Set for a draft that replies to a thread. */
   thread_id?: string;
   thread?: InboxThreadData['thread'];
 }
 
 type MoveFolder = 'inbox' | 'archive' | 'spam' | 'trash';
 
-/** What each type of event adds to its envelope. Who records one cannot forget a field, and who reads one needs no cast. */
+/**
+ * The fields that each type of event adds to its envelope. The type makes sure that no field is missing when an event
+ * is recorded, and that reading one needs no cast.
+ */
 export interface EventData {
   'email.queued': undefined;
   'email.scheduled': undefined;
@@ -285,7 +288,7 @@ export interface EventData {
 
 type BounceType = 'Permanent' | 'Transient' | 'Undetermined';
 
-/** A type of event with what it adds; the compiler follows from the one to the other. */
+/** A type of event with the fields that it adds. */
 export type Happening<Type extends EventType = EventType> = {
   [Each in Type]: EventData[Each] extends undefined
     ? { type: Each; data?: undefined }
@@ -293,24 +296,29 @@ export type Happening<Type extends EventType = EventType> = {
 }[Type];
 
 interface Envelope {
-  /** Given where a repetition must be recognised; otherwise the event gets one when it is recorded. */
+  /** Given if a repetition must be recognised; otherwise the event gets one when it is recorded. */
   id?: string | undefined;
   teamId: string;
   subjectId: string;
   at: number;
-  /** Of an email: the domain it is sent from, and the broadcast it belongs to. Metrics are counted by them. */
+  /**
+   * For an event of an email: the domain it is sent from, and the broadcast it belongs to. Metrics are counted by them.
+   */
   domainId?: string | undefined;
   broadcastId?: string | undefined;
   /**
-   * Known to be the first of its type for its subject, queued and scheduled being one; several events of one call may be, and
-   * count once. What is not known is looked up, at the cost of a statement.
+   * True if known to be the first of its type for its subject, where queued and scheduled are one type; several events
+   * of one call may be, and count once. If it is not known, it is looked up, at the cost of a statement.
    */
   isFirst?: boolean | undefined;
-  /** How many runs of automations, one started by the effects of the other, led to it; it is not recorded. */
+  /**
+   * Length of the chain of automation runs that led to it, each started by the effects of the previous one; not
+   * recorded.
+   */
   depth?: number | undefined;
 }
 
 export type NewEvent = Envelope & Happening;
 
-/** Whether a machine opened or clicked, which no state and no count of people follows. */
+/** Reports whether a machine opened or clicked, which changes no state and no count of people. */
 export const isByMachine = ({ data }: Happening): boolean => data !== undefined && 'machine' in data;

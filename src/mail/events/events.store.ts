@@ -8,7 +8,7 @@ import { fillOutbox } from './outbox.store.ts';
 
 export type RecordedEvent = NewEvent & { id: string };
 
-/** Which of these ids are those of events that stand. */
+/** Returns which of these ids are those of existing events. */
 export async function standingAmong(tx: Executor, ids: readonly string[]): Promise<Set<string>> {
   const among = uuidsIn(tx.dialect, 'id', ids);
   const rows = await tx.all<{ id: string }>(`select id from events where ${among.sql}`, [among.value]);
@@ -21,7 +21,7 @@ export async function latestIdTime(db: Executor): Promise<number | undefined> {
   return row && timeOfId(row.id);
 }
 
-/** When the last thing happened; undefined where nothing has. */
+/** Returns the time of the latest event; undefined if there is none. */
 export async function lastEventAt(db: Executor): Promise<number | undefined> {
   const row = await db.get<{ created_at: number }>('select created_at from events order by id desc limit 1');
   return row && Number(row.created_at);
@@ -29,7 +29,7 @@ export async function lastEventAt(db: Executor): Promise<number | undefined> {
 
 const COLUMNS = ['id', 'team_id', 'type', 'subject_id', 'data', 'created_at'] as const;
 
-/** Records what happened, adds it to the metrics and tells who subscribes to it, in the caller's transaction. */
+/** Records events, adds them to the metrics and notifies their subscribers, in the caller's transaction. */
 export async function recordEvents(tx: Executor, ids: Ids, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;
   await countEvents(tx, ids, events);
@@ -56,13 +56,13 @@ interface EventRow {
   created_at: number;
 }
 
-/** The history of one email, domain or suppression, oldest first. */
+/** Reads the history of one email, domain or suppression, oldest first. */
 export async function eventsOf(db: Executor, subjectId: string): Promise<RecordedEvent[]> {
   const rows = await db.all<EventRow>('select * from events where subject_id = ? order by id', [subjectId]);
   return rows.map(readEvent);
 }
 
-/** One page of the same, newest first. */
+/** Reads one page of the history of a subject, newest first. */
 export async function eventPage(
   db: Executor,
   subjectId: string,
@@ -73,11 +73,14 @@ export async function eventPage(
   return { rows: found.rows.map(readEvent), hasMore: found.hasMore };
 }
 
-/** Erases what endpoints would still be told of events that were erased: types and times remain. */
+/** Erases pending webhook data of events that were erased: types and times remain. */
 export const eraseOfEndpoints =
   defineHook<(tx: Executor, teamId: string, eventIds: readonly string[]) => Promise<void>>('eraseOfEndpoints');
 
-/** Erases what was recorded of a subject of a team; endpoints that were not told yet are told the types and the times. */
+/**
+ * Erases the recorded events of a subject of a team; endpoints that are still to be notified get only the types and the
+ * times.
+ */
 export async function eraseEventsOf(tx: Executor, teamId: string, subjectId: string): Promise<void> {
   const rows = await tx.all<{ id: string }>('delete from events where subject_id = ? returning id', [subjectId]);
   await eraseOfEndpoints.call(
@@ -87,7 +90,7 @@ export async function eraseEventsOf(tx: Executor, teamId: string, subjectId: str
   );
 }
 
-/** Those of these events that stand; on PostgreSQL a transaction that erases them waits for the end of the transaction. */
+/** Returns which of these events exist; on PostgreSQL a transaction that erases them waits for the end of this one. */
 export async function holdEvents(tx: Executor, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const among = uuidsIn(tx.dialect, 'id', ids);
@@ -96,7 +99,7 @@ export async function holdEvents(tx: Executor, ids: readonly string[]): Promise<
   return new Set(rows.map((row) => row.id));
 }
 
-/** What happened to these subjects, of these types alone, in any order. */
+/** Reads the events of these subjects with one of these types, in any order. */
 export async function eventsOfSubjects(
   db: Executor,
   subjectIds: readonly string[],
@@ -109,20 +112,20 @@ export async function eventsOfSubjects(
   return (await db.all<EventRow>(sql, [among.value, named.value])).map(readEvent);
 }
 
-/** Those of these events that stand, in any order. */
+/** Reads those of these events that exist, in any order. */
 export async function eventsByIds(db: Executor, ids: readonly string[]): Promise<RecordedEvent[]> {
   const among = uuidsIn(db.dialect, 'id', ids);
   return (await db.all<EventRow>(`select * from events where ${among.sql}`, [among.value])).map(readEvent);
 }
 
-/** What was recorded under a type has that type's data. */
+/** Reads an event. The data that was recorded with a type is of that type. */
 function readEvent(row: EventRow): RecordedEvent {
   const happening = { type: row.type, ...(row.data === null ? {} : { data: JSON.parse(row.data) as unknown }) };
   const { id, team_id: teamId, subject_id: subjectId, created_at: at } = row;
   return { id, teamId, subjectId, at, ...(happening as Happening) };
 }
 
-/** Which of these subjects have no event of this type yet. */
+/** Returns which of these subjects have no event of this type yet. */
 export async function withoutEvent(tx: Executor, subjectIds: readonly string[], type: EventType): Promise<string[]> {
   if (subjectIds.length === 0) return [];
   const among = textsIn(tx.dialect, 'subject_id', subjectIds);
@@ -131,14 +134,17 @@ export async function withoutEvent(tx: Executor, subjectIds: readonly string[], 
   return subjectIds.filter((id) => !have.has(id));
 }
 
-/** The history of removed emails; answers how many events it had. */
+/** Deletes the history of removed emails; returns how many events it had. */
 export function removeEventsOf(tx: Executor, emailIds: readonly string[]): Promise<number> {
   return tx.dialect === 'pg'
     ? tx.run('delete from events where subject_id = any(?::text[])', [`{${emailIds.join(',')}}`])
     : tx.run('delete from events where subject_id in (select value from json_each(?))', [JSON.stringify(emailIds)]);
 }
 
-/** What no email tells: of domains, of suppressions. The condition on the type is that of the index, word for word. */
+/**
+ * Removes events that belong to no email: of domains, of suppressions. The condition on the type repeats that of the
+ * index exactly.
+ */
 export function removeOtherEvents(
   db: Executor,
   { teamId, beforeId }: { teamId: string; beforeId: string },

@@ -1,8 +1,8 @@
 /**
- * The append-only record of what happened. An event is written in the transaction that changed the state, so neither
- * can stand without the other. It is counted there as well, because metrics are sums of those counts, and told to all that
- * subscribe to it: the outboxes of endpoints and listeners, and automations that start at it. Events are never changed; they go when the plan of their team keeps
- * them no longer.
+ * The append-only record of events. An event is written in the transaction that changed the state, so neither can exist
+ * without the other. It is counted there as well, because metrics are sums of those counts, and passed on to all its
+ * subscribers: the outboxes of endpoints and listeners, and automations that start at it. Events are never changed;
+ * they are removed when the retention of their team's plan ends.
  */
 export {
   eraseEventsOf,

@@ -1,8 +1,8 @@
 import type { EventType } from './event.ts';
 
 /**
- * The states of an email, in the contract's own order, which we read as "how far": an email to several recipients
- * shows the furthest state any of them reached, and a trouble outranks a success because somebody has to look at it.
+ * The states of an email, in the order of the contract, which ranks them: an email to several recipients shows the
+ * highest state that any of them reached, and a failure outranks a success because somebody has to act on it.
  */
 export const LAST_EVENTS = [
   'queued',
@@ -21,11 +21,11 @@ export const LAST_EVENTS = [
 
 export type LastEvent = (typeof LAST_EVENTS)[number];
 
-/** The states that `state` may replace. */
+/** Returns the states that `state` may replace. */
 export const statesBefore = (state: LastEvent): readonly LastEvent[] =>
   LAST_EVENTS.slice(0, LAST_EVENTS.indexOf(state));
 
-/** The state after all these events, whatever the order in which they arrived. */
+/** Returns the state after all these events, in whatever order they arrived. */
 export function foldLastEvent(types: readonly EventType[]): LastEvent {
   let furthest = 0;
   for (const type of types)

@@ -29,14 +29,14 @@ export async function countEvents(tx: Executor, ids: Ids, events: readonly NewEv
 
 const shards = new WeakMap<Ids, number>();
 
-/** Any number of this process's own: two nodes that meet on one only wait for each other. */
+/** Returns a random number of this process: two nodes that share one only wait for each other. */
 export function shardOf(ids: Ids): number {
   let shard = shards.get(ids);
   if (shard === undefined) shards.set(ids, (shard = Number.parseInt(ids.hex(2), 16) & 0x7fff));
   return shard;
 }
 
-/** Any number that no other program takes, as the first half of the names of our advisory locks. */
+/** An arbitrary number that no other program uses, as the first half of the names of our advisory locks. */
 const LOCKS = 7_236_502;
 
 async function firstOfTheirKind(tx: Executor, questions: readonly OpenQuestion[]): Promise<Addition[]> {
@@ -47,7 +47,7 @@ async function firstOfTheirKind(tx: Executor, questions: readonly OpenQuestion[]
   });
   const values = [JSON.stringify(asked)];
   if (tx.dialect === 'pg') {
-    // Two nodes that look at the same moment would both find nothing. The order keeps them from a deadlock.
+    // Two nodes that check at the same moment would both find nothing. The order prevents a deadlock.
     const subjects = JSON.stringify(questions.map(({ event }) => event.subjectId));
     const sql = `select pg_advisory_xact_lock(?, lock) from (select distinct hashtext(subject) as lock
       from jsonb_array_elements_text(?::jsonb) as subject order by 1) as locks`;

@@ -4,7 +4,7 @@ import { isByMachine, type NewEvent } from './event.ts';
 export const QUARTER_MINUTES = 15;
 export const DAY_MINUTES = 1440;
 
-/** The rows an event is counted in. */
+/** Scopes of the rows in which an event is counted. */
 export const TEAM_SCOPE = 'team';
 export const domainScope = (domainId: string): string => `d:${domainId}`;
 const broadcastScope = (broadcastId: string, domainId: string): string => `b:${broadcastId}:${domainId}`;
@@ -27,7 +27,7 @@ export interface OpenQuestion extends Addition {
   name: string;
 }
 
-/** What these events add for certain, and what they add only if they are the first of their kind. */
+/** Returns what these events add for certain, and what they add only if they are the first of their kind. */
 export function additionsOf(events: readonly NewEvent[]): { certain: Addition[]; questions: OpenQuestion[] } {
   const certain: Addition[] = [];
   const questions: OpenQuestion[] = [];
@@ -53,7 +53,10 @@ function countedIn(event: NewEvent): CountedEvent {
   return { type: event.type, isMachine: isByMachine(event) };
 }
 
-/** The rows to add to, each once, in one order for everybody: transactions that write the same rows never deadlock. */
+/**
+ * Returns the rows to add to, each once, always in the same order: transactions that write the same rows never
+ * deadlock.
+ */
 export function countRowsOf(additions: readonly Addition[]): CountRow[] {
   const rows = new Map<string, CountRow>();
   for (const { event, counter } of additions) {

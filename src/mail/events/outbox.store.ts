@@ -11,18 +11,18 @@ interface Recorded {
 
 type Kind = 'endpoint' | 'listener';
 
-/** Something that wants to hear of a team's events: the endpoint of a webhook, or the stream of a listener. */
+/** A subscriber to a team's events: the endpoint of a webhook, or the stream of a listener. */
 interface Subscriber {
   kind: Kind;
   id: string;
   team_id: string;
   /** A JSON array of types. */
   events: string;
-  /** 1 where what it hears of is kept and not due. */
+  /** 1 if its events are kept but not due. */
   is_disabled: number;
 }
 
-/** Where the events of one kind of subscriber wait for it. */
+/** The storage in which the events of one kind of subscriber wait. */
 interface Outbox {
   row(subscriber: Subscriber, event: Recorded, isTest: boolean): Value[];
   insert(tx: Executor, rows: Value[][]): Promise<unknown>;
@@ -41,7 +41,7 @@ const ENDPOINT_COLUMNS = [
 ] as const;
 const LISTENER_COLUMNS = ['listener_id', 'event_id', 'type', 'created_at'] as const;
 
-/** Each kind of subscriber. One more is a line here and a select of `subscribersOf`. */
+/** The outbox of each kind of subscriber. A new kind needs an entry here and a select in `subscribersOf`. */
 const OUTBOXES: Record<Kind, Outbox> = {
   endpoint: {
     row: ({ id: webhook, is_disabled: isParked }, { id, teamId, type, at }, isTest) => [
@@ -64,11 +64,11 @@ const OUTBOXES: Record<Kind, Outbox> = {
 };
 
 /**
- * Puts events into the outbox of every subscriber that takes them, in the transaction that records them: no event is lost
- * between a state and who hears of it. A disabled endpoint's events are kept, but nothing is due.
+ * Puts events into the outbox of every subscriber to them, in the transaction that records them: no event is lost
+ * between a state and its subscribers. A disabled endpoint's events are kept, but not due.
  */
 export async function fillOutbox(tx: Executor, events: readonly Recorded[]): Promise<void> {
-  // Nothing can subscribe to these, so accepting mail that is not scheduled does not even look.
+  // Nothing can subscribe to internal events, so accepting mail that is not scheduled needs no query.
   const offered = events.filter((event) => !isUntold(event.type));
   if (offered.length === 0) return;
   await fill(tx, await subscribersOf(tx, [...new Set(offered.map((event) => event.teamId))]), offered, false);
@@ -77,8 +77,8 @@ export async function fillOutbox(tx: Executor, events: readonly Recorded[]): Pro
 const isUntold = (type: EventType): boolean => (UNTOLD as readonly EventType[]).includes(type);
 
 /**
- * Puts an event that nothing caused where a real one would be put, as a test, and answers who gets it: the endpoints that are enabled
- * or listening and takes its type, or of those the one endpoint that is named. A disabled endpoint keeps nothing of it.
+ * Puts a sample event where a real one would be put, as a test, and returns the recipients: enabled endpoints and
+ * listeners that take its type, or of those only the named endpoint. Nothing is kept for a disabled endpoint.
  */
 export async function offerSample(
   tx: Executor,
@@ -114,7 +114,7 @@ function eventsFor(subscriber: Subscriber, offered: readonly Recorded[]): Record
   return offered.filter((event) => event.teamId === subscriber.team_id && types.has(event.type));
 }
 
-/** In one statement, as each commit of mail asks it. */
+/** Finds the subscribers of teams in one statement, because each commit of mail needs them. */
 function subscribersOf(tx: Executor, teamIds: string[]): Promise<Subscriber[]> {
   const among = uuidsIn(tx.dialect, 'team_id', teamIds);
   const sql = `select 'endpoint' as kind, id, team_id, events, case when status = 'disabled' then 1 else 0 end as is_disabled
@@ -126,7 +126,7 @@ function subscribersOf(tx: Executor, teamIds: string[]): Promise<Subscriber[]> {
 const LISTS_KEPT_MAX = 1000;
 const lists = new BoundedMap<string, ReadonlySet<string>>(LISTS_KEPT_MAX);
 
-/** The same few lists are read over and over. */
+/** Caches parsed lists: the same few are read over and over. */
 function typesIn(json: string): ReadonlySet<string> {
   let types = lists.get(json);
   if (!types) {

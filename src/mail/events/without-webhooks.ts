@@ -1,11 +1,11 @@
 import { overlaid, type Db, type Executor } from '../../platform/db/index.ts';
 
-/** The tables in which what subscribes to events finds them. */
+/** The tables in which subscribers find their events. */
 const OUTBOX: readonly string[] = ['webhook_events', 'webhook_listener_events', 'automation_runs'];
 
 /**
- * A database that records and counts events, and queues them for no endpoint except `but`, no listener and no automation: for
- * sample data.
+ * Returns a database that records and counts events, and queues them for no endpoint except `but`, no listener and no
+ * automation: for sample data.
  */
 export const withoutWebhooks = (db: Db, but?: string): Db =>
   overlaid(db, {

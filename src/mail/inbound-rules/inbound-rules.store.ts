@@ -5,7 +5,7 @@ export type InboundAction = 'webhook_only' | 'forward' | 'drop';
 export interface InboundRuleRow {
   id: string;
   team_id: string;
-  /** In the form in which addresses are compared. */
+  /** In the normalised form in which addresses are compared. */
   pattern: string;
   action: InboundAction;
   /** A JSON list; empty unless the rule forwards. */
@@ -25,7 +25,7 @@ export const rulesOf = (db: Executor, teamId: string): Promise<InboundRuleRow[]>
 export const findRule = (db: Executor, teamId: string, id: string): Promise<InboundRuleRow | undefined> =>
   db.get<InboundRuleRow>('select * from inbound_rules where team_id = ? and id = ?', [teamId, id]);
 
-/** The rule as it is now, locked to the end of the transaction, so that a change is decided by what it changes. */
+/** Reads a rule and locks it to the end of the transaction, so that a change is decided by the state it changes. */
 export function lockRule(tx: Executor, teamId: string, id: string): Promise<InboundRuleRow | undefined> {
   const lock = tx.dialect === 'pg' ? 'for update' : '';
   return tx.get<InboundRuleRow>(`select * from inbound_rules where team_id = ? and id = ? ${lock}`, [teamId, id]);
@@ -47,6 +47,6 @@ export async function updateRuleRow(
   await tx.run('update inbound_rules set action = ?, forward_to = ? where id = ?', [action, forwardTo, id]);
 }
 
-/** Answers whether this call deleted it. */
+/** Deletes a rule; returns false if it was gone already. */
 export const deleteRuleRow = async (tx: Executor, teamId: string, id: string): Promise<boolean> =>
   (await tx.run('delete from inbound_rules where team_id = ? and id = ?', [teamId, id])) === 1;

@@ -17,15 +17,15 @@ import { isoTime } from '../../platform/clock.ts';
 import type { Page } from '../../platform/db/index.ts';
 import { normalizeAddress, parseAddress, splitAddress } from '../../protocol/address/index.ts';
 
-/** Stands for any characters of a local part, none included; no address that a pattern is written for holds one. */
+/** Matches any characters of a local part, including none; no address that a pattern is written for contains one. */
 const WILDCARD = '*';
 const EVERYTHING = '*';
-/** Each one more makes matching slower and a rule harder to understand. */
+/** Maximum number of wildcards: each one makes matching slower and a rule harder to understand. */
 const WILDCARDS_MAX = 5;
 
 type Pattern = { ok: true; pattern: string; domain: string | undefined } | { ok: false; fault: string };
 
-/** Reads a pattern into the form in which addresses are compared; `domain` is missing where it matches everything. */
+/** Reads a pattern into the form in which addresses are compared; `domain` is missing if it matches everything. */
 function readPattern(text: string): Pattern {
   const given = text.trim();
   if (given === EVERYTHING) return { ok: true, pattern: EVERYTHING, domain: undefined };
@@ -37,13 +37,13 @@ function readPattern(text: string): Pattern {
   if (wildcards > WILDCARDS_MAX) {
     return { ok: false, fault: `pattern has ${wildcards} asterisks; use at most ${WILDCARDS_MAX}` };
   }
-  // An asterisk is a character of an address as well, so that what is left can be checked as one.
+  // An asterisk is a character of an address as well, so that the text can be checked as one.
   const parsed = parseAddress(given);
   if (!parsed.ok) return { ok: false, fault: `pattern: ${parsed.fault}` };
   return { ok: true, pattern: normalizeAddress(parsed.mailbox.address), domain: parsed.mailbox.domain };
 }
 
-/** Whether an address, in the form in which addresses are compared, is meant by a pattern. */
+/** Reports whether a pattern matches a normalised address. */
 function isMatch(pattern: string, address: string): boolean {
   if (pattern === EVERYTHING) return true;
   const [first = '', ...others] = pattern.split(WILDCARD);
@@ -60,14 +60,14 @@ function isMatch(pattern: string, address: string): boolean {
   return at <= end;
 }
 
-/** More is more specific: an address before any pattern, then what leaves less open. */
+/** Ranks patterns: an address before any pattern, then the one with more fixed characters. */
 const specificity = (pattern: string): number =>
   pattern.includes(WILDCARD) ? pattern.replaceAll(WILDCARD, '').length : Number.POSITIVE_INFINITY;
 
-/** All of them are read with each message that comes in. */
+/** Maximum number of rules, which are all read for each message that arrives. */
 const RULES_MAX = 200;
 
-/** A create that says what a rule says already is answered with that rule. */
+/** Creates a rule; if an equal rule exists, returns that one. */
 export async function createInboundRule(ctx: Ctx, input: CreateInboundRuleRequest) {
   const { store, teamId } = ctx;
   const pattern = await readOwnPattern(ctx, input.pattern);
@@ -114,7 +114,7 @@ const patternTaken = (pattern: string) =>
 const tooMany = () =>
   refuse('validation_error', { status: 422, say: `A team may have at most ${RULES_MAX} rules; delete one first.` });
 
-/** The rule that decides about an address, of a team's rules with the oldest first. */
+/** Returns the rule that decides about an address, of a team's rules with the oldest first. */
 export function ruleFor(rules: readonly InboundRuleRow[], address: string): InboundRuleRow | undefined {
   const key = normalizeAddress(address);
   let best: InboundRuleRow | undefined;
@@ -163,7 +163,9 @@ const present = (row: InboundRuleRow) => ({
   created_at: isoTime(row.created_at),
 });
 
-/** The addresses that a rule forwards to, each once; refuses what could bring mail back to this installation. */
+/**
+ * Reads the addresses that a rule forwards to, each once; refuses those that could send mail back to this installation.
+ */
 async function readTargets(
   store: Parameters<typeof takesMailHere>[0],
   action: InboundAction,

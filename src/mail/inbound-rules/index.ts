@@ -1,6 +1,6 @@
 /**
- * Inbound rules: what a team wants done with mail to an address, a pattern or everything. It promises that one rule
- * decides about an address, the most specific one, and that no rule can be made that forwards to this installation.
+ * Inbound rules: the action that a team chooses for mail to an address, a pattern or everything. One rule decides about
+ * an address, the most specific one, and no rule can be made that forwards to this installation.
  */
 export {
   createInboundRule,

@@ -28,7 +28,7 @@ import { domainToASCII } from 'node:url';
 
 const WOKEN_AT_ONCE = 500;
 
-/** Makes due what a hold keeps; answers how many deliveries that are. */
+/** Makes the deliveries that a hold keeps due; returns how many there are. */
 async function wakeAll({ db, clock }: { db: Db } & Pick<Store, 'clock'>, holdId: string): Promise<number> {
   let woken = 0;
   for (;;) {
@@ -41,18 +41,18 @@ async function wakeAll({ db, clock }: { db: Db } & Pick<Store, 'clock'>, holdId:
 
 const DROPPED_AT_ONCE = 200;
 
-/** Finds out whether a broadcast holds its mail, and whether it was canceled since. */
+/** Finds the hold of a broadcast on its mail, and whether the broadcast was canceled since. */
 export const findBroadcastHold =
   defineHook<(db: Executor, broadcastId: string) => Promise<{ is_canceled: number } | undefined>>('findBroadcastHold');
 
-/** Behind a resume or a cancel: the mail that the hold of a broadcast keeps goes on, or is taken out of the queue. */
+/** Releases the mail that a broadcast keeps after a resume, or drops it from the queue after a cancel. */
 export async function freeBroadcastMail(world: World, broadcastId: string): Promise<number> {
   const hold = await findBroadcastHold.call(world.db, broadcastId);
   if (!hold) return wakeAll(world, broadcastId);
   return hold.is_canceled === 1 ? dropMailOf(world, broadcastId) : 0;
 }
 
-/** Ends what was not begun: the rows go, and their failure is recorded, in one transaction. */
+/** Drops deliveries that have not begun: removes their rows and records their failure, in one transaction. */
 async function dropMailOf(world: World, broadcastId: string): Promise<number> {
   let dropped = 0;
   for (;;) {
@@ -67,7 +67,7 @@ async function dropMailOf(world: World, broadcastId: string): Promise<number> {
   }
 }
 
-/** Every claim reads them all. */
+/** Maximum number of holds, which every claim reads. */
 const HOLDS_MAX = 1000;
 
 export async function createHold({ store, actor }: OperatorCtx, input: BodyOf<'createQueueHold'>) {
@@ -98,7 +98,7 @@ export async function createHold({ store, actor }: OperatorCtx, input: BodyOf<'c
   });
 }
 
-/** A destination may be held before anything is sent there. */
+/** Reports whether the target of a hold exists. A destination may be held before anything is sent there. */
 async function isThere(tx: Parameters<typeof findTeam>[0], { kind, value }: Selection): Promise<boolean> {
   if (kind === 'team_id') return (await findTeam(tx, value)) !== undefined;
   return kind === 'destination' || (await hasDeliveries(tx, value));
@@ -109,20 +109,22 @@ export async function listHolds({ db }: Store, page: Page) {
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentHold) };
 }
 
-/** The hold goes first, so that what is given back is not held again. */
+/** Removes a hold and releases its deliveries. The hold goes first, so that a released delivery is not held again. */
 export async function releaseHold({ store }: OperatorCtx, id: string) {
   if (!(await store.db.tx((tx) => removeHold(tx, id)))) throw notFound('Hold');
   const deliveries = await wakeAll(store, id);
   return { object: 'queue_hold' as const, id, deleted: true as const, deliveries };
 }
 
-/** Gives back what rests for holds that are over: of a release that was killed, or a claim that was older than it. */
+/**
+ * Releases deliveries kept for holds that are over: because a release was killed, or a claim began before the release.
+ */
 export async function releaseEndedHolds(store: World): Promise<number> {
   const resting = await holdsWithDeliveries(store.db);
   if (resting.length === 0) return 0;
   const inForce = new Set((await holdsInForce(store.db)).map((hold) => hold.id));
   let woken = 0;
-  // What no hold of the queue keeps is kept by its broadcast, as long as that is held.
+  // Deliveries that no hold of the queue keeps are kept by their broadcast, as long as that is on hold.
   for (const id of resting) if (!inForce.has(id)) woken += await freeBroadcastMail(store, id);
   return woken;
 }
@@ -145,7 +147,7 @@ interface SelectionInput {
   email_id?: string | undefined;
 }
 
-/** Exactly one, so that an operator drops no more than was meant. */
+/** Reads a selection, exactly one, so that an operator drops no more than intended. */
 export function readSelection({ destination, team_id: team, email_id: email }: SelectionInput): Selection {
   const named: Selection[] = [
     ...(destination === undefined ? [] : [{ kind: 'destination' as const, value: asStored(destination) }]),
@@ -160,5 +162,5 @@ export function readSelection({ destination, team_id: team, email_id: email }: S
   });
 }
 
-/** Domains are kept in lower case and in ASCII. A word that is no domain is no destination. */
+/** Returns the stored form of a domain: lower case and ASCII. Text that is not a domain matches no destination. */
 export const asStored = (destination: string): string => domainToASCII(destination) || destination.toLowerCase();

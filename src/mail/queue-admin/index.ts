@@ -1,7 +1,7 @@
 /**
- * The queue by hand. What waits and why, and an operator's word about it: hold, release, try again now, drop.
- * A word holds beside claims that are under way: each of them is either before it or after it, and what was begun is
- * never touched.
+ * Manual administration of the queue. Shows what waits and why, and lets an operator hold, release, try again now, or
+ * drop. A command is safe next to claims that are under way: each of them is either before it or after it, and a
+ * delivery that has begun is never touched.
  */
 export {
   createHold,

@@ -15,9 +15,12 @@ import { explainDelivery } from '../../protocol/explain-delivery.ts';
 import { latestAttempts, type TriedRecipient } from '../emails/index.ts';
 
 const DESTINATIONS_MAX = 100;
-/** A count that took less is made anew for everybody who asks. */
+/** A count that took less time is made anew for everybody who asks. */
 const QUICK_MS = 50;
-/** A longer one is not made again before so many times as long have gone by: looking at the queue never takes more of a machine. */
+/**
+ * A longer one is not repeated before this multiple of its duration has passed, so that reading the queue never takes
+ * more of a machine.
+ */
 const REST_FACTOR = 10;
 
 interface Destination {
@@ -37,10 +40,10 @@ interface Counted {
 const none = (): Record<QueueState, number> =>
   Object.fromEntries(QUEUE_STATES.map((state) => [state, 0])) as Record<QueueState, number>;
 
-/** What calls share, one for each process. */
+/** The count that calls share, one for each process. */
 const counts = new WeakMap<Store['commits'], { counted: Promise<Counted>; isFresh: () => boolean }>();
 
-/** The queue in numbers. */
+/** Returns the numbers of deliveries in the queue, by destination and state. */
 export async function readQueue(store: Store) {
   const { at, byDestination } = await countOnce(store);
   const holds = await holdsInForce(store.db);
@@ -84,7 +87,7 @@ export async function readQueue(store: Store) {
 
 const timeOrNull = (ms: number): string | null => (Number.isFinite(ms) ? isoTime(ms) : null);
 
-/** A request while it is counted, or soon after a long count, is answered what was counted. */
+/** Counts the queue. A request during a count, or soon after a long one, gets the result of that count. */
 function countOnce(store: Store): Promise<Counted> {
   const known = counts.get(store.commits);
   if (known?.isFresh()) return known.counted;
@@ -106,7 +109,9 @@ async function count({ db, clock }: Store): Promise<Counted> {
   return { at, byDestination };
 }
 
-/** What is held, rests with its team, is under way or in doubt is not tried at a time of its own. */
+/**
+ * States in which deliveries have a time of their next attempt; held, suspended, in-flight and in-doubt ones have none.
+ */
 const IS_TRIED: ReadonlySet<QueueState> = new Set(['waiting', 'retrying', 'scheduled', 'awaits_domain']);
 
 function add(byDestination: Map<string, Destination>, row: StateCount): void {
@@ -136,7 +141,7 @@ interface LastAttempt {
   explanation: string;
 }
 
-/** How the last try of each ended for the first of its recipients; that is why it waits. */
+/** Finds how the last attempt of each ended for the first of its recipients, which is the reason why it waits. */
 export async function lastAttempts(db: Executor, rows: readonly Tried[]): Promise<(row: Tried) => LastAttempt | null> {
   const attempts = await latestAttempts(
     db,

@@ -27,7 +27,9 @@ import { notFound } from '../../platform/refusal.ts';
 
 const HASH_HEX = 16;
 
-/** What an operator sees of a subject. The hash is keyed, because subjects are short enough to be guessed. */
+/**
+ * Presents a subject to an operator as configured. The hash is keyed, because subjects are short enough to be guessed.
+ */
 function shownSubject({ config, secrets }: Pick<Store, 'config' | 'secrets'>, subject: string) {
   const { subjects } = config.operators;
   const hash = (): string => secrets.mac('queue subject', Buffer.from(subject)).toString('hex').slice(0, HASH_HEX);
@@ -71,7 +73,7 @@ export async function listWaiting(store: Store, filter: WaitingFilter, page: Pag
   return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
 }
 
-/** What the queue's own rows do not say of their emails. */
+/** Loads the details of emails that are not in the rows of the queue. */
 async function aboutEmails(store: Store, rows: readonly WaitingRow[]) {
   const ids = [...new Set(rows.map((row) => row.email_id))];
   const emails = new Map((await emailRowsByIds(store.db, ids)).map((email) => [email.id, email]));
@@ -88,7 +90,7 @@ async function aboutEmails(store: Store, rows: readonly WaitingRow[]) {
   };
 }
 
-/** Short enough that claims and sends get in between. */
+/** Short enough that claims and sends run in between. */
 const BATCH_ROWS = 200;
 
 const HOLDS_NAMED_MAX = 100;
@@ -103,8 +105,8 @@ export async function retryWaiting({ store: { db, clock } }: OperatorCtx<World>,
 }
 
 /**
- * Ends the deliveries that are not claimed: the rows go, and their failure is recorded, in one transaction. A claim that comes at the
- * same moment has the row or does not, and what was handed off is never touched.
+ * Drops the deliveries that are not claimed: removes their rows and records their failure, in one transaction. A
+ * concurrent claim either has the row or does not, and a handed-off delivery is never touched.
  */
 export async function dropWaiting({ store }: OperatorCtx<World>, input: BodyOf<'dropQueue'>) {
   const selection = readSelection(input);
@@ -125,7 +127,7 @@ export async function dropWaiting({ store }: OperatorCtx<World>, input: BodyOf<'
   return { object: 'queue_drop' as const, deliveries, left: await countTouched(store.db, selection) };
 }
 
-/** An email of any team on its way, in the queue or past it; it may be named by one of its deliveries. */
+/** Finds an email of any team, in the queue or past it, by its id or that of one of its deliveries. */
 export async function readQueuedEmail(store: Store, emailOrDelivery: string) {
   const { db } = store;
   const id = emailOrDelivery.toLowerCase();

@@ -23,17 +23,17 @@ export interface CarryOptions {
   deliver: Deliver;
   settle: Settle;
   handOffLog: HandOffLog;
-  /** Resolves when the ledger says that this delivery is about to be handed off; rejects with LeaseLost. */
+  /** Resolves once the ledger records that this delivery is about to be handed off; rejects with LeaseLost. */
   intend(claim: ClaimKey): Promise<void>;
 }
 
-/** Another node holds the delivery now, and will deliver and settle it. */
+/** Another node has claimed the delivery now, and will deliver and settle it. */
 export class LeaseLost extends Error {}
 
 /** `interrupt` aborts when the grace period of a stop is over: the delivery is broken off. */
 export type Carry = (claimed: ClaimedDelivery, batch: Batch, interrupt: AbortSignal) => Promise<void>;
 
-/** Carries one claimed delivery from the claim to its settled outcomes. It never rejects. */
+/** Processes one claimed delivery from the claim to its settled outcomes. It never rejects. */
 export function createCarry(options: CarryOptions): Carry {
   const { world, handOffLog } = options;
 
@@ -45,15 +45,15 @@ export function createCarry(options: CarryOptions): Carry {
         : { done: [], tried: undefined };
     const outcomes = done && [...decided, ...done];
     batch.release(row);
-    // A mark that is not ours is of a later attempt at the same delivery, after other nodes had it.
+    // A mark of another attempt belongs to a later one at the same delivery, after other nodes had it.
     const clear = (): void => void (hand.isOff && handOffLog.clear(row.id));
     if (!outcomes) return clear();
     const isWritten = await untilWritten(world, interrupt, () => options.settle(row, outcomes, tried));
-    // Without a written outcome the mark stays, so that recovery knows that the message was handed off.
+    // If no outcome was written, the mark stays, so that recovery knows that the message was handed off.
     if (isWritten) clear();
   };
 
-  /** Answers undefined where another node has taken the delivery over. */
+  /** Returns undefined if another node has taken the delivery over. */
   async function attempt(
     { row, recipients, batch, interrupt, hand }: Attempt,
     onConversation: (conversation: Conversation) => void,
@@ -109,7 +109,7 @@ interface Attempt {
   recipients: string[];
   batch: Batch;
   interrupt: AbortSignal;
-  /** Whether the dot was written. */
+  /** True once the final dot was written. */
   hand: { isOff: boolean };
 }
 
@@ -141,8 +141,9 @@ const KEYS_CHANGED = 'The keys of the domain changed while the message was under
 const INTERRUPTED = 'The server stopped while the message was under way';
 
 /**
- * The delivery is due again at once, and is then signed with the present keys. `stopping` is the reason of whatever we break off
- * ourselves, at a stop or for changed keys: `conclude` counts it as no attempt and records no event.
+ * Returns outcomes that make the delivery due again at once; it is then signed with the present keys. `stopping` is the
+ * reason of every attempt that we break off ourselves, at a stop or for changed keys: `conclude` does not count it as
+ * an attempt and records no event.
  */
 function again(recipients: readonly string[], detail: string): Outcome[] {
   return recipients.map((address) => ({ kind: 'deferred', address, reason: 'stopping', detail }));
@@ -176,7 +177,7 @@ const PAUSE_MS_MAX = 30_000;
 
 /**
  * Retries a write until it succeeds, with backoff: a delivered message whose outcome is lost would be sent twice or
- * reported as failed. Answers false when it was interrupted first.
+ * reported as failed. Returns false if it was interrupted first.
  */
 export async function untilWritten(
   world: World,

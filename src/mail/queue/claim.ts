@@ -25,8 +25,8 @@ export interface ClaimRequest {
   limit: number;
   lane: Lane;
   /**
-   * Claims as many from each team, and nothing for what is at its in-flight limit; without it, the oldest due are claimed.
-   * `isBehind`: nothing of a team that has transactional mail due, which goes first.
+   * Claims the same number from each team, and nothing for those at their in-flight limit; without it, the oldest due
+   * are claimed. `isBehind`: nothing of a team that has transactional mail due, which goes first.
    */
   share?: { atLimit: AtLimit | undefined; isBehind: boolean };
   /** Mail to a destination that is known to be down moves to the lane of retries. */
@@ -35,17 +35,18 @@ export interface ClaimRequest {
 
 interface Claimed {
   claimed: ClaimedDelivery[];
-  /** How many were due, those that were deferred, held or moved to the lane of retries included. */
+  /** Number of due deliveries, including those that were deferred, held or moved to the lane of retries. */
   due: number;
-  /** More may be due than was asked for. */
+  /** True if more may be due than the claim asked for. */
   isMore: boolean;
-  /** How many were moved to the lane of retries. */
+  /** Number of deliveries that were moved to the lane of retries. */
   movedToRetrying: number;
 }
 
 /**
- * Claims due deliveries, as far as the rules let them begin, and records `email.sent` for every email that has recipients
- * left: from here on it cannot be canceled. All in the caller's transaction, so a cancellation comes either before it or too late.
+ * Claims due deliveries, as far as the rules let them begin, and records `email.sent` for every email with remaining
+ * recipients: from here on it cannot be canceled. All in the caller's transaction, so a cancellation comes either
+ * before it or too late.
  */
 export async function claimDeliveries(world: World, tx: Executor, request: ClaimRequest): Promise<Claimed> {
   const now = world.clock.now();
@@ -60,7 +61,10 @@ export async function claimDeliveries(world: World, tx: Executor, request: Claim
   return { claimed: ruling.free, due: due.length, isMore, movedToRetrying: ruling.down.length };
 }
 
-/** Divides the limit evenly among the teams with due mail; where they are more than the limit, a random part of them. */
+/**
+ * Divides the limit evenly among the teams with due mail; if there are more teams than the limit, among a random part
+ * of them.
+ */
 async function shareOut(
   world: World,
   tx: Executor,
@@ -93,26 +97,28 @@ async function recordSent(world: World, tx: Executor, deliveries: ClaimedDeliver
   }
   const moved = await beginAttempts(tx, [...rowOf.keys()], now);
   for (const emailId of moved) overtaken.delete(emailId);
-  // Another destination of the email may have ended before, as one whose recipients are all suppressed: its state has moved on without an `email.sent`.
+  // Another destination of the email may have ended before, for instance because all its recipients are suppressed: its
+  // state has moved on without an `email.sent`.
   const late = new Set(await withoutEvent(tx, [...overtaken], 'email.sent'));
   const sent = [...moved, ...late].flatMap((emailId): EmailEvent[] => {
     const row = rowOf.get(emailId);
-    // Another node may be recording `email.sent` of a late one now: the look-up under a lock decides (`firstOfTheirKind` of `events/metric-counts.store.ts`).
+    // Another node may be recording `email.sent` of a late one now: the look-up under a lock decides
+    // (`firstOfTheirKind` of `events/metric-counts.store.ts`).
     return row ? [{ email: emailOf(row), type: 'email.sent', at: now, isFirst: !late.has(emailId) }] : [];
   });
   await recordEmailEvents(tx, world.ids, sent);
 }
 
 interface HeldAgain {
-  /** What may begin: all but what is being carried here already. */
+  /** Returns the deliveries that may begin: all but those already being processed here. */
   without(claimed: ClaimedDelivery[]): Promise<ClaimedDelivery[]>;
-  /** Once nothing is carried any more: what was claimed and never begun. */
+  /** Unclaims what was claimed but never begun; called once nothing is being processed any more. */
   giveBack(): Promise<void>;
 }
 
 /**
- * Another node may take over what is being carried here, and lose it to us again, as the same attempt: the item that carries it holds
- * it again, and a second one would send it too.
+ * Another node may take over a delivery that is being processed here, and lose it to us again, as the same attempt: the
+ * work item under way then covers it again, and a second one would send it twice.
  */
 export function createHeldAgain(options: {
   carried(): readonly { delivery: ClaimedDelivery }[];
@@ -124,7 +130,7 @@ export function createHeldAgain(options: {
   return {
     async without(claimed) {
       if (!claimed.some(isCarried)) return claimed;
-      // One that was interrupted and has just been given back to the queue, to be claimed again at once, leaves before the next turn.
+      // An interrupted delivery that was just rescheduled, to be claimed again at once, leaves before the next turn.
       await nextTurn();
       const again = claimed.filter(isCarried);
       wereSome ||= again.length > 0;
@@ -136,15 +142,18 @@ export function createHeldAgain(options: {
   };
 }
 
-/** Writes the queue's claims, renewals and hand-offs; those that come together share one commit. Undoing has transactions of its own. */
+/**
+ * Writes the queue's claims, renewals and hand-offs; those that arrive together share one commit. Undoing has
+ * transactions of its own.
+ */
 interface Ledger {
   /** `tookMs`: the statements alone, without the wait for a commit. */
   claim(request: Omit<ClaimRequest, 'owner'>): Promise<Claimed & { tookMs: number }>;
   intend(claim: ClaimKey): Promise<void>;
-  /** In the shared commit: beside it, each of the two could wait for rows of the other. */
+  /** Runs in the shared commit: in separate transactions, each of the two could wait for rows of the other. */
   renew(deliveryIds: string[]): Promise<void>;
   unclaim(deliveryIds: string[]): Promise<void>;
-  /** Undoes all our claims except these; answers how many. */
+  /** Undoes all our claims except these; returns how many. */
   unclaimAllBut(deliveryIds: string[]): Promise<number>;
 }
 

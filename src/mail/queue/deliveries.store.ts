@@ -16,26 +16,26 @@ export interface DeliveryRow {
   tls_verify: number;
   /** Attempts that ended; while claimed, the one under way included. */
   attempt: number;
-  /** When it was due for the first time: two days of retries are counted from here. */
+  /** Time at which it was first due: two days of retries are counted from here. */
   accepted_at: number;
-  /** When it may be claimed: its next attempt, or the end of the lease, or the end of the doubt. */
+  /** Time from which it may be claimed: that of its next attempt, or the end of the lease, or the end of the doubt. */
   due_at: number;
-  /** 1 while the delivery waits for `due_at`; 0 if its first attempt is due whatever the clock says. */
+  /** 1 while the delivery waits for `due_at`; 0 if its first attempt is due regardless of the clock. */
   waits: 0 | 1;
   lease_owner: string | null;
   /** Set while a final dot may have been written whose reply is not known: such a row is never delivered again. */
   handed_off_at: number | null;
-  /** What the submitting client asked for by SMTP extensions, as JSON; null where it asked for nothing. */
+  /** Options that the submitting client gave by SMTP extensions, as JSON; null if there were none. */
   asked: string | null;
   lane: Lane;
   broadcast_id: string | null;
   /** The contact that a run of an automation writes to; null for all other mail. */
   contact_id: string | null;
-  /** Of its email, for the lines of the log. */
+  /** The request id of its email, for log lines. */
   request_id: string | null;
 }
 
-/** The email of a delivery, as its events name it. */
+/** Returns the email of a delivery with the fields that its events contain. */
 export const emailOf = (row: DeliveryRow): EventEmail => ({
   id: row.email_id,
   team_id: row.team_id,
@@ -66,7 +66,7 @@ const COLUMNS = [
   'request_id',
 ] as const;
 
-/** The deliveries of an email that are still to be made, or in doubt. */
+/** Lists the deliveries of an email that are still to be made, or in doubt. */
 export const deliveriesOf = (
   db: Executor,
   emailId: string,
@@ -81,14 +81,17 @@ export async function insertDeliveries(tx: Executor, rows: readonly DeliveryRow[
   );
 }
 
-/** How many deliveries of a broadcast were not tried yet, up to `max`; none of those that an operator holds. */
+/** Counts the deliveries of a broadcast that were not tried yet, up to `max`, without those that an operator holds. */
 export async function waitingOfBroadcast(db: Executor, broadcastId: string, max: number): Promise<number> {
   const sql = `select count(*) as n from (select 1 from deliveries
     where broadcast_id = ? and attempt = 0 and hold_id is null limit ?) as waiting`;
   return Number((await db.get<{ n: number }>(sql, [broadcastId, max]))?.n ?? 0);
 }
 
-/** The broadcasts that have mail in the queue. The query jumps from one to the next in the index and reads no rows between. */
+/**
+ * Lists the broadcasts that have mail in the queue. The query jumps from one to the next in the index and reads no rows
+ * between.
+ */
 export async function broadcastsInQueue(db: Executor): Promise<string[]> {
   const rows = await db.all<{ id: string }>(
     `with recursive broadcast(id) as (
@@ -102,18 +105,18 @@ export async function broadcastsInQueue(db: Executor): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Some deliveries of a broadcast that are neither claimed nor in doubt. */
+/** Lists some deliveries of a broadcast that are neither claimed nor in doubt. */
 export async function untouchedOfBroadcast(db: Executor, broadcastId: string, limit: number): Promise<string[]> {
   const sql = `select id from deliveries where broadcast_id = ? and lease_owner is null and handed_off_at is null limit ?`;
   return (await db.all<{ id: string }>(sql, [broadcastId, limit])).map(({ id }) => id);
 }
 
-/** What may be claimed: the mail of one lane, so that however much another lane has, no other mail waits for it. */
+/** The work of a claim: the mail of one lane, so that however much another lane has, no other mail waits for it. */
 export interface DueWork {
   lane: Lane;
   now: number;
   limit: number;
-  /** Only of these teams, `perTeam` of each at most, and nothing for what is at its limit; without it, the oldest due. */
+  /** Only these teams, at most `perTeam` of each, and nothing for those at their limit; without it, the oldest due. */
   share?: { teams: readonly string[]; perTeam: number; atLimit: AtLimit | undefined };
 }
 
@@ -191,7 +194,9 @@ function sharedOut(tx: Executor, work: DueWork, share: NonNullable<DueWork['shar
   return { sql, values: [among, ...due.values] };
 }
 
-/** The teams that have something due. The query jumps from team to team in the index and reads no rows between. */
+/**
+ * Lists the teams that have something due. The query jumps from team to team in the index and reads no rows between.
+ */
 export async function teamsWithDue(db: Executor, work: Pick<DueWork, 'lane' | 'now'>): Promise<string[]> {
   const lane = inLane(work.lane);
   // The order keeps planners from scanning the table.
@@ -210,7 +215,9 @@ export async function teamsWithDue(db: Executor, work: Pick<DueWork, 'lane' | 'n
   return rows.map((row) => row.id);
 }
 
-/** When the next delivery that `owner` may claim falls due, in the order of the lanes; Infinity where there is none. */
+/**
+ * Returns, for each lane in order, when the next delivery that `owner` may claim falls due; Infinity if there is none.
+ */
 export async function nextDueAt(db: Executor, owner: string, now: number): Promise<number[]> {
   const first = (lane: Lane, waits: 0 | 1): string =>
     `(select ${waits === 0 ? 'case when attempt = 0 and due_at > ? then ? else due_at end' : 'due_at'}
@@ -222,7 +229,7 @@ export async function nextDueAt(db: Executor, owner: string, now: number): Promi
       (select due_at from deliveries where lease_owner is not null and lease_owner <> ? order by due_at limit 1) as expires`,
     [...LANES.flatMap(() => [now, now]), owner],
   );
-  // An expired lease is taken over by the claim of any lane, and each look begins with the first.
+  // An expired lease is taken over by the claim of any lane, and each pass begins with the first.
   return LANES.map((name, lane) =>
     Math.min(
       row?.[name] ?? Infinity,
@@ -240,7 +247,10 @@ export async function moveToRetrying(tx: Executor, owner: string, ids: readonly 
   await tx.run(sql, [now, among.value, owner]);
 }
 
-/** Renews by id, because the backlog may be long. What was handed off needs no lease: its `due_at` is the end of the doubt. */
+/**
+ * Renews by id, because the backlog may be long. A handed-off delivery needs no lease: its `due_at` is the end of the
+ * doubt.
+ */
 export function renewLeases(db: Executor, owner: string, ids: string[], leaseUntil: number): Promise<number> {
   const among = uuidsIn(db.dialect, 'id', ids);
   const sql = `update deliveries set due_at = ? where ${among.sql} and lease_owner = ? and handed_off_at is null`;
@@ -248,12 +258,15 @@ export function renewLeases(db: Executor, owner: string, ids: string[], leaseUnt
 }
 
 /**
- * One claim of a delivery. The attempt is part of the key: a late write about an attempt that is over, from a commit whose
- * answer was lost, must not touch the next attempt.
+ * One claim of a delivery. The attempt is part of the key: a late write about an attempt that is over, from a commit
+ * whose result was lost, must not touch the next attempt.
  */
 export type ClaimKey = Pick<DeliveryRow, 'id' | 'attempt'>;
 
-/** Runs a statement once for each attempt number among the claims, which is mostly one. Answers the ids it touched. */
+/**
+ * Runs a statement once for each attempt number among the claims, of which there is mostly one. Returns the ids it
+ * touched.
+ */
 async function perAttempt(
   claims: readonly ClaimKey[],
   run: (attempt: number, ids: string[]) => Promise<{ id: string }[]>,
@@ -270,8 +283,8 @@ async function perAttempt(
 }
 
 /**
- * Writes the hand-off ledger: from here on a row is only ever settled, or failed at `doubtUntil`. Answers the ids that
- * are still this owner's, for only they may be handed off.
+ * Writes the hand-off ledger: from here on a row is only ever settled, or failed at `doubtUntil`. Returns the ids that
+ * `owner` still holds, which are the only ones that may be handed off.
  */
 export async function recordHandOffs(
   tx: Executor,
@@ -287,7 +300,9 @@ export async function recordHandOffs(
   });
 }
 
-/** Removes ended deliveries; answers the ids that `owner` still held. A second call for the same claim removes nothing. */
+/**
+ * Removes ended deliveries; returns the ids that `owner` still held. A second call for the same claim removes nothing.
+ */
 export function removeClaimed(tx: Executor, owner: string, claims: readonly ClaimKey[]): Promise<Set<string>> {
   return perAttempt(claims, (attempt, ids) => {
     const among = uuidsIn(tx.dialect, 'id', ids);
@@ -296,7 +311,7 @@ export function removeClaimed(tx: Executor, owner: string, claims: readonly Clai
   });
 }
 
-/** Gives a claimed row back to the queue, to be offered at `due_at`; answers whether `owner` still held it. */
+/** Returns a claimed row to the queue, to be offered at `due_at`; returns false if `owner` did not hold it any more. */
 export async function reschedule(
   tx: Executor,
   owner: string,
@@ -324,7 +339,7 @@ export async function reschedule(
   return (await tx.run(sql, values)) === 1;
 }
 
-/** Makes due what waits for a domain that is verified again or deleted; answers how many deliveries that are. */
+/** Makes deliveries due that wait for a domain that is verified again or deleted; returns how many there are. */
 export const releaseDeferred = (db: Executor, now: number): Promise<number> =>
   db.run(
     `update deliveries set due_at = ?, awaits_domain = 0
@@ -355,7 +370,7 @@ export async function deferClaims(
   await tx.run(sql, [until, until, until - now, among.value, owner]);
 }
 
-/** Undoes the claims of `owner` except `ids` and those that were handed off; answers how many. */
+/** Undoes the claims of `owner` except `ids` and those that were handed off; returns how many. */
 export function unclaimAllBut(tx: Executor, owner: string, ids: readonly string[], now: number): Promise<number> {
   const carried = uuidsIn(tx.dialect, 'id', ids);
   const sql = `update deliveries set lease_owner = null, due_at = ?, attempt = attempt - 1
@@ -363,7 +378,7 @@ export function unclaimAllBut(tx: Executor, owner: string, ids: readonly string[
   return tx.run(sql, [now, owner, carried.value]);
 }
 
-/** Undoes the claims of `owner` that were not handed off; answers how many. */
+/** Undoes the claims of `owner` that were not handed off; returns how many. */
 export function unclaimUnsent(tx: Executor, owner: string, now: number): Promise<number> {
   const sql = `update deliveries set lease_owner = null, due_at = ?, attempt = attempt - 1
     where lease_owner = ? and handed_off_at is null`;
@@ -390,7 +405,7 @@ export async function hasDeliveries(tx: Executor, emailId: string): Promise<bool
   return (await tx.get('select 1 as one from deliveries where email_id = ? limit 1', [emailId])) !== undefined;
 }
 
-/** Reschedules the unclaimed deliveries of an email; answers how many moved, and how many were claimed already. */
+/** Reschedules the unclaimed deliveries of an email; returns how many moved, and how many were claimed already. */
 export async function moveUnclaimed(
   tx: Executor,
   emailId: string,
@@ -404,7 +419,7 @@ export async function moveUnclaimed(
 }
 
 /**
- * Takes recipients out of deliveries in doubt, because a report says what became of them; a delivery without recipients is
+ * Removes recipients from deliveries in doubt, because a report states their outcome; a delivery without recipients is
  * removed. A delivery that is claimed at that moment is about to be failed, and is left alone.
  */
 export async function endDoubt(tx: Executor, emailId: string, addresses: ReadonlySet<string>): Promise<void> {

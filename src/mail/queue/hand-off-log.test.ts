@@ -50,8 +50,9 @@ it.runIf(hasMemory)('a marked delivery stays in the log until it is cleared', ()
 });
 
 /**
- * In a process of its own, whose files may not grow beyond a kilobyte at first: as on a full disk, the write that crosses the end is
- * cut short, and those behind it fail. Then there is room again. It prints what could not be marked.
+ * Program for a separate process whose files may not grow beyond a kilobyte at first: as on a full disk, the write that
+ * crosses the limit is cut short, and later ones fail. Then there is space again. It prints the deliveries that could
+ * not be marked.
  */
 const FULL = `
 import { execFileSync } from 'node:child_process';

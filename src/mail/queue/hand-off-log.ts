@@ -20,7 +20,7 @@ import { hostMarks, isOfThisBoot, type ProcessMark, type ProcessMarks } from '..
  *
  * The ledger in the database is synced before the dot, but a group's sync takes a while: a process killed inside it
  * would leave a whole group in doubt that was never sent. So the dot is preceded by one more write, of its own and not
- * synced, in the same tick. A killed process loses nothing that it wrote to a file, so after a kill the slots tell
+ * synced, in the same tick. A killed process loses nothing that it wrote to a file, so after a kill the slots show
  * exactly which dots were about to be written.
  *
  * This holds only while the file system stays available. A disk that is lost and comes back without a reboot (a forced
@@ -96,7 +96,7 @@ export function openHandOffLog(
       }
       slotOf.set(deliveryId, slot);
     },
-    // The slot is wiped: a deferred delivery comes back under the same id, and is then before its dot again.
+    // The slot is cleared: a deferred delivery returns under the same id, and has not reached its dot again then.
     clear(deliveryId) {
       const slot = slotOf.get(deliveryId);
       if (slot === undefined) return;
@@ -116,8 +116,9 @@ export interface LeftLog {
 }
 
 /**
- * The logs of processes that ended without closing theirs. With `isAlone` no other process uses this folder; otherwise a log
- * counts as left only when its writer is known to have ended, because the process of another node may be alive.
+ * Lists the logs of processes that ended without closing theirs. With `isAlone` no other process uses this folder;
+ * otherwise a log is listed only if its writer is known to have ended, because the process of another node may be
+ * alive.
  */
 export function leftHandOffLogs(
   runDir: string,

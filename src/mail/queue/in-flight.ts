@@ -16,17 +16,21 @@ export interface AtLimit {
 }
 
 /**
- * Counts deliveries in flight, and limits them by team, by destination, and by destination of a team. Marketing mail counts
- * apart, as if it were another team's to another destination: however much of it is in flight, transactional mail is claimed.
+ * Counts deliveries in flight, and limits them by team, by destination, and by destination of a team. Marketing mail
+ * counts separately, as if it were another team's to another destination: however much of it is in flight,
+ * transactional mail is claimed.
  */
 export interface InFlight {
   readonly isEmpty: boolean;
   readonly count: number;
-  /** How many may be claimed now: so few that a claim never takes all slots that are left, even if all of it is one team's. */
+  /**
+   * Number of deliveries that may be claimed now: so few that a claim never takes all remaining slots, even if all of
+   * it is one team's.
+   */
   readonly free: number;
   /**
-   * A team may have as many in flight as are free, and so may a destination. A destination of one team may have as many as
-   * its team has left, so that a slow destination never holds up the other mail of the same team.
+   * A team may have as many in flight as are free, and so may a destination. A destination of one team may have as many
+   * as the team's remaining share, so that a slow destination never delays the other mail of the same team.
    */
   atLimit(lane: number): AtLimit | undefined;
   enter(delivery: Where): void;
@@ -39,7 +43,7 @@ const CLAIM_SHARE = 8;
 const APART = ' marketing';
 const partOf = (lane: number): string => (isMarketing(lane) ? APART : '');
 const pairOf = ({ team_id: team, destination, lane }: Where): string => `${team} ${destination}${partOf(lane)}`;
-/** Of holders of transactional and of marketing mail, those of the kind of `lane`, named without the mark. */
+/** Filters holders by the kind of `lane`, transactional or marketing, and removes the mark from their names. */
 const ofKind = (holders: readonly string[], lane: number): string[] =>
   holders.filter((holder) => holder.endsWith(APART) === isMarketing(lane)).map((holder) => withoutPart(holder));
 const withoutPart = (holder: string): string => (holder.endsWith(APART) ? holder.slice(0, -APART.length) : holder);

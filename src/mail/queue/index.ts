@@ -1,7 +1,7 @@
 /**
- * The queue: what is to be delivered and when. Work is claimed with a lease; whatever happens to the claimant, a
- * delivery is either settled, offered again, or known to stand after its final dot and never sent a second time.
- * It knows `deliver(job) -> outcomes` and whom to ask for a message, and nothing of the dialogue.
+ * The queue: the deliveries to make, and when. Work is claimed with a lease; whatever happens to the claimant, a
+ * delivery is either settled, offered again, or known to be past its final dot and never sent a second time. The queue
+ * knows `deliver(job) -> outcomes` and where to get a message, and nothing of the SMTP dialogue.
  */
 export { createQueue, type Queue, type QueueOptions, createContentionGauge } from './queue.ts';
 export type { Settle, Tried } from './carry.ts';

@@ -4,7 +4,10 @@ import { LaneScheduler, LANES, laneNumber, type LaneName } from './lanes.ts';
 const NOW = 1000;
 const LIMIT = 1000;
 
-/** Claims, as the queue does, from lanes that have so much due, until so many claims are made or a look ends. */
+/**
+ * Claims, as the queue does, from lanes with this many due deliveries, until the number of claims is reached or a pass
+ * ends.
+ */
 function claimFrom(scheduler: LaneScheduler, due: Partial<Record<LaneName, number>>, claims: number, wakes = false) {
   const taken: [LaneName, number][] = [];
   for (let n = 0; n < claims; n++) {
@@ -20,7 +23,7 @@ function claimFrom(scheduler: LaneScheduler, due: Partial<Record<LaneName, numbe
   return taken;
 }
 
-/** A scheduler that knows which lanes have something due. */
+/** Makes a scheduler that knows which lanes have something due. */
 function schedulerOf(due: Partial<Record<LaneName, number>>): LaneScheduler {
   const scheduler = new LaneScheduler();
   for (const name of LANES) scheduler.expectAt(laneNumber(name), due[name] ? NOW : undefined);

@@ -1,28 +1,31 @@
 import { stopwatch } from '../../platform/clock.ts';
 
-/** What `deliveries.lane` says: how urgent a delivery is. Lanes with lower numbers are claimed from first. */
+/** The values of `deliveries.lane`: how urgent a delivery is. Lanes with lower numbers are claimed from first. */
 export const LANES = ['transactional', 'marketing', 'retrying', 'retrying_marketing'] as const;
 export type LaneName = (typeof LANES)[number];
 export type Lane = 0 | 1 | 2 | 3;
 
 export const laneNumber = (name: LaneName): Lane => LANES.indexOf(name) as Lane;
 
-/** A retry after a failure of the destination keeps its kind: marketing stays behind transactional mail there, too. */
+/**
+ * A retry after a failure of the destination keeps its kind: marketing mail has lower priority than transactional mail
+ * there, too.
+ */
 const RETRYING = 2;
 export const isMarketing = (lane: number): boolean => (lane & 1) === 1;
 export const isRetrying = (lane: number): boolean => (lane & RETRYING) !== 0;
 
-/** SQL for the lane of a row once its destination has failed, or has not. */
+/** Returns SQL for the lane of a row once its destination has failed, or has not. */
 export const laneSql = (becomes: 'usual' | 'retrying'): string =>
   becomes === 'retrying' ? `(lane & 1) + ${RETRYING}` : 'lane & 1';
 
 interface LaneWeight {
   /**
-   * While lanes before this one have more due than a claim takes, one delivery of this lane is begun for so many of theirs: an
-   * attempt that fails costs as much as one that succeeds.
+   * While lanes before this one have more due than a claim takes, one delivery of this lane begins for this many of
+   * theirs: an attempt that fails costs as much as one that succeeds.
    */
   othersForOne: number;
-  /** A claim takes so many at most, so that mail that has just been accepted never waits for a long claim. */
+  /** Upper bound for one claim, so that mail that has just been accepted never waits for a long claim. */
   claimMax: number;
 }
 
@@ -34,18 +37,20 @@ export const WEIGHTS: Readonly<Record<LaneName, LaneWeight>> = {
   retrying_marketing: { othersForOne: 40, claimMax: 20 },
 };
 
-/** What a claim of one lane has found. */
+/** The result of a claim from one lane. */
 interface LaneClaim {
   lane: Lane;
-  /** How many were due, those that were deferred, held or moved to another lane included. */
+  /** Number of due deliveries, including those that were deferred, held or moved to another lane. */
   due: number;
-  /** How many of them are delivered now. */
+  /** Number of them that are delivered now. */
   begun: number;
-  /** More may be due than was asked for. */
+  /** True if more may be due than the claim asked for. */
   isMore: boolean;
 }
 
-/** First attempts in flight hold back no retries once none was begun for so long: they only wait for their receivers. */
+/**
+ * First attempts in flight do not delay retries once none has begun for this long: they only wait for their receivers.
+ */
 const CALM_MS = 100;
 const ALL = LANES.map(laneNumber);
 const LATER = ALL.filter((lane) => lane > 0);
@@ -54,45 +59,49 @@ const FIRST: Lane = 0;
 const weightOf = (lane: Lane) => WEIGHTS[LANES[lane]];
 
 /**
- * Decides from which lane the queue claims next, and how much. A look at the queue begins with the first lane and goes on to
- * the later ones that have something due; while an earlier lane has more due, a later one has only what its weight earns it.
+ * Decides from which lane the queue claims next, and how much. A pass over the queue begins with the first lane and
+ * goes on to the later ones that have something due; while an earlier lane has more due, a later one has only what its
+ * weight earns it.
  */
 export class LaneScheduler {
   #lane: Lane = FIRST;
-  /** When the next delivery of each lane is due. At the start all count as due: an earlier process may have left something. */
+  /**
+   * Time at which the next delivery of each lane is due. At the start all count as due: an earlier process may have
+   * left some.
+   */
   #dueAt = ALL.map(() => -Infinity);
-  /** How many deliveries each lane has earned, by its weight, from those begun in the lanes before it. */
+  /** Deliveries that each lane has earned, by its weight, from those begun in the lanes before it. */
   #credit = ALL.map(() => 0);
   /** Lanes whose last claim left something that is due. */
   #more = ALL.map(() => false);
   /** Later lanes that were claimed from since the first lane was. */
   #hadTurn = new Set<Lane>();
-  /** The last of the later lanes that had a turn: where looks are cut short, the lanes behind it are not forgotten. */
+  /** The last of the later lanes that had a turn: when passes are cut short, the lanes after it are not forgotten. */
   #lastLater: Lane = FIRST;
-  /** First attempts begun in this look, and in those before it that left more of them due. */
+  /** First attempts begun in this pass, and in those before it that left more of them due. */
   #firstAttemptsBegun = 0;
   #firstAttempts = 0;
   #sinceFirstAttemptMs = stopwatch();
 
-  /** Claimed from next. */
+  /** The lane to claim from next. */
   get lane(): Lane {
     return this.#lane;
   }
 
-  /** Whether the last claim of this lane left something that is due. */
+  /** Reports whether the last claim of this lane left something that is due. */
   isBacklogged(lane: Lane): boolean {
     return this.#more[lane] ?? false;
   }
 
-  /** How many may be claimed from `lane` now. */
+  /** Returns how many deliveries may be claimed from the current lane. */
   quota({ limit, isThrottled }: { limit: number; isThrottled: boolean }): number {
     return Math.min(limit, this.#quotaOf(this.#lane, isThrottled));
   }
 
-  /** Notes a claim and chooses the next lane; false when the look is over. */
+  /** Notes a claim and chooses the next lane; returns false when the pass is over. */
   goOn(claim: LaneClaim, at: { now: number; isThrottled: boolean; startsOver: boolean }): boolean {
     this.#note(claim);
-    // The loop was woken and starts over with the first lane: what has come is mostly there.
+    // The loop was woken and starts over with the first lane, which mostly has the new mail.
     if (at.startsOver && claim.lane !== FIRST) {
       this.#lane = FIRST;
       return this.#more.includes(true);
@@ -103,14 +112,14 @@ export class LaneScheduler {
     return next !== undefined;
   }
 
-  /** Ends the look: the next claim is from the first lane. */
+  /** Ends the pass: the next claim is from the first lane. */
   endLook(): void {
     this.#lane = FIRST;
     this.#hadTurn.clear();
     this.#more.fill(false);
   }
 
-  /** Notes when the next delivery of a lane is due; answers whether that is earlier than was known. */
+  /** Notes when the next delivery of a lane is due; returns whether that is earlier than was known. */
   expectAt(lane: Lane, time = Infinity): boolean {
     const isNews = time < (this.#dueAt[lane] ?? 0);
     this.#dueAt[lane] = time;
@@ -127,7 +136,7 @@ export class LaneScheduler {
     if (!isRetrying(lane)) this.#firstAttempts--;
   }
 
-  /** Whether a retry is due and no first attempt is in flight, for which retries wait. */
+  /** Reports whether a retry is due and no first attempt is in flight, for which retries wait. */
   mayRetry(now: number): boolean {
     return this.#firstAttempts === 0 && ALL.some((lane) => isRetrying(lane) && this.#isDue(lane, now));
   }
@@ -145,7 +154,7 @@ export class LaneScheduler {
     if (!isRetrying(lane)) this.#firstAttemptsBegun += begun;
     for (const later of LATER.filter((other) => other > lane)) {
       const { othersForOne, claimMax } = weightOf(later);
-      // Where looks are cut short, a lane has its turn once in as many looks as there are later lanes.
+      // When passes are cut short, a lane has its turn once in as many passes as there are later lanes.
       const creditMax = claimMax * LATER.length;
       this.#credit[later] = Math.min(creditMax, (this.#credit[later] ?? 0) + begun / othersForOne);
     }
@@ -161,7 +170,9 @@ export class LaneScheduler {
     return isHeldBack ? Math.min(claimMax, Math.floor(this.#credit[lane] ?? 0)) : claimMax;
   }
 
-  /** Each later lane has one turn, and then the first one again: it is never behind a backlog of another. */
+  /**
+   * Gives each later lane one turn, and then the first one again: the first lane never waits for a backlog of another.
+   */
   #nextLane(now: number, isThrottled: boolean): Lane | undefined {
     const isOpen = (lane: Lane): boolean => this.#quotaOf(lane, isThrottled) > 0;
     const isAfterLast = (lane: Lane): boolean => lane > this.#lastLater;

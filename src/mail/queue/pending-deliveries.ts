@@ -2,7 +2,7 @@ import { isoTime } from '../../platform/clock.ts';
 import type { Store } from '../../platform/store.ts';
 import { deliveriesOf } from './deliveries.store.ts';
 
-/** What is pending for an email: each destination that is not settled, and what it waits for. */
+/** Lists the pending deliveries of an email: each destination that is not settled, and what it waits for. */
 export async function pendingDeliveries(store: Store, emailId: string) {
   const rows = await deliveriesOf(store.db, emailId);
   return rows.map((row) => {

@@ -13,11 +13,11 @@ import { createOrphanedClaims } from './recover.ts';
 import type { ClaimedDelivery, DownRule } from './rules.ts';
 import { stopwatch } from '../../platform/clock.ts';
 
-/** So many callers at once mean contention. */
+/** Number of simultaneous callers that counts as contention. */
 const CONTENDED_CALLERS = 12;
-/** Contention counts for so long after it was last seen: the next requests of the same callers are on their way. */
+/** Contention counts for this long after it was last seen: the next requests of the same callers are on their way. */
 const CONTENDED_MS = 250;
-/** How many deliveries may be in flight that were begun under contention. */
+/** Maximum number of deliveries in flight that were begun under contention. */
 const THROTTLED_MAX = 16;
 const LONG_SCAN_MS = 100;
 const COOLDOWN_PER_SCAN = 10;
@@ -25,7 +25,7 @@ const COOLDOWN_PER_SCAN = 10;
 /** Measures whether many callers wait for their commits at the same time. */
 interface ContentionGauge {
   isContended(): boolean;
-  /** Counts a caller until its commit ends; answers the commit. */
+  /** Counts a caller until its commit ends; returns the commit. */
   track<T>(commit: Promise<T>): Promise<T>;
 }
 
@@ -44,13 +44,16 @@ export function createContentionGauge(): ContentionGauge {
 /** Slows delivery down while accepting is contended; delivery catches up afterwards. */
 interface Throttle {
   readonly isOn: boolean;
-  /** Reads the contention again; answers how many deliveries may begin. */
+  /** Reads the contention again; returns how many deliveries may begin. */
   free(): number;
   /** Counts one delivery; the returned function ends it. */
   begin(): () => void;
 }
 
-/** Every `extraMs` as many more deliveries may begin, because those in flight may be slow ones. */
+/**
+ * Creates the throttle. Every `extraMs` another `THROTTLED_MAX` deliveries may begin, because those in flight may be
+ * slow ones.
+ */
 function createThrottle(isContended: () => boolean, extraMs: number): Throttle {
   let isOn = false;
   let begun = 0;
@@ -100,15 +103,15 @@ export interface QueueOptions {
   composer: Composer;
   settle: Settle;
   handOffLog: HandOffLog;
-  /** Whether many callers wait for their commits, so that delivery is to be throttled. */
+  /** Reports whether many callers wait for their commits, so that delivery is to be throttled. */
   isContended(): boolean;
-  /** Says which destinations are known to be down. */
+  /** Knows which destinations are down. */
   down?: DownRule;
 }
 
 export interface Queue {
   start(): void;
-  /** There is new work. */
+  /** Notifies the queue of new work. */
   wake(): void;
   /** Claims nothing more, waits `graceMs` for deliveries in flight, then interrupts the others, which are offered again. */
   stop(graceMs: number): Promise<void>;
@@ -117,7 +120,7 @@ export interface Queue {
   idle(): Promise<void>;
 }
 
-/** A delivery that is being carried. */
+/** A delivery that is being processed. */
 interface Work {
   delivery: ClaimedDelivery;
   batch: Batch;
@@ -157,7 +160,7 @@ export function createQueue(options: QueueOptions): Queue {
   async function claim(request: Claim<Work>): Promise<Claimed<Work>> {
     try {
       await orphans.release(() => idsOf(loop.items()));
-      // While the operator's switch is off, what was accepted before waits too.
+      // While the operator's switch is off, mail that was accepted before waits too.
       if (!(await sendSwitch()).isOn) return NOTHING;
       return await claimLane(lanes.lane, request);
     } catch (error) {
@@ -174,7 +177,7 @@ export function createQueue(options: QueueOptions): Queue {
       lanes.endLook();
       return BLOCKED;
     }
-    // Wherever a claim may not get all that is due, it divides its limit among the teams.
+    // Whenever a claim may not get all that is due, it divides its limit among the teams.
     const isShared = atLimit !== undefined || lanes.isBacklogged(lane) || isRetrying(lane) || isMarketing(lane);
     const { due, isMore, movedToRetrying, tookMs, ...found } = await ledger.claim({
       lane,
@@ -194,7 +197,7 @@ export function createQueue(options: QueueOptions): Queue {
     return { items, left: atLimit || isMore ? 'blocked' : 'nothing', nextAt: () => nextAt(asOf) };
   }
 
-  /** Opens a batch for the claims. If that fails, they are unclaimed at once instead of when their lease runs out. */
+  /** Opens a batch for the claims. If that fails, they are unclaimed at once instead of when their lease expires. */
   async function opened(claimed: ClaimedDelivery[], signal: AbortSignal): Promise<Work[]> {
     if (claimed.length === 0) return [];
     const rows = claimed.map(({ row }) => row);
@@ -226,14 +229,18 @@ export function createQueue(options: QueueOptions): Queue {
     }
   }
 
-  /** When the loop looks next, after a look at what was due at `asOf`; undefined: when deliveries end, or at the next poll. */
+  /**
+   * Returns when the loop polls next, after a pass over what was due at `asOf`; undefined: when deliveries end, or at
+   * the next poll.
+   */
   async function nextAt(asOf: number): Promise<number | undefined> {
     const dueAt = await nextDueAt(world.db, handOffLog.owner, asOf);
-    // A lane whose next delivery was due sooner than the scheduler knew was left out of this look: it looks again at once.
+    // A lane whose next delivery was due sooner than the scheduler knew was left out of this pass: start another at
+    // once.
     const isNews = dueAt.filter((at, lane) => lane > 0 && lanes.expectAt(lane as Lane, at) && at <= asOf).length > 0;
     if (isNews) return asOf;
     const next = Math.min(...dueAt.filter((at) => at > asOf));
-    // What is due and was not claimed is behind a limit: the end of a delivery wakes the loop for it.
+    // Deliveries that are due and were not claimed are over a limit: the end of a delivery wakes the loop for them.
     return Math.min(...dueAt) <= asOf && next > world.clock.now() ? undefined : next;
   }
 
@@ -258,7 +265,7 @@ export function createQueue(options: QueueOptions): Queue {
 }
 
 const RETRYING: readonly Lane[] = LANES.map(laneNumber).filter(isRetrying);
-/** The lane of the same teams' transactional mail. */
+/** Returns the lane of the same teams' transactional mail. */
 const siblingOf = (lane: Lane): Lane => (lane & ~1) as Lane;
 
 const idsOf = (items: readonly Work[]): string[] => items.map(({ delivery }) => delivery.row.id);

@@ -5,16 +5,16 @@ import { handedOffBy, leaseOwners, reschedule, unclaimUnsent, type DeliveryRow }
 import { leftHandOffLogs, type HandOffOptions, type LeftLog } from './hand-off-log.ts';
 
 /**
- * A PostgreSQL server that loses its client goes on with the statement, and may commit a claim or a hand-off after we have
- * looked for it. So we look again after each of these.
+ * A PostgreSQL server that loses its client goes on with the statement, and may commit a claim or a hand-off after we
+ * have checked for it. So we check again after each of these.
  */
 const LATE_COMMITS_MS = [1_000, 10_000, 60_000];
 
-/** Claims that this process holds in the database and does not know of, because their answer was lost. */
+/** Claims that this process holds in the database and does not know of, because the result of the commit was lost. */
 interface OrphanedClaims {
-  /** A claim failed, and may have been committed all the same. */
+  /** Notes that a claim failed, and may have been committed all the same. */
   suspect(): void;
-  /** Looks without a suspicion, for commits later than the last of `LATE_COMMITS_MS`. */
+  /** Checks without a suspicion, for commits later than the last of `LATE_COMMITS_MS`. */
   checkOnce(): void;
   /** Releases our claims except those in `carried`, if there is a suspicion. No claim may be under way meanwhile. */
   release(carried: () => string[]): Promise<void>;
@@ -36,7 +36,7 @@ export function createOrphanedClaims(
     suspect() {
       mayBeSome = true;
       stop();
-      // An embedded database commits before it answers, or never.
+      // An embedded database commits before it returns, or never.
       if (world.db.dialect === 'pg') timers = LATE_COMMITS_MS.map((waitMs) => world.clock.timer(waitMs, checkOnce));
     },
     checkOnce() {
@@ -44,7 +44,8 @@ export function createOrphanedClaims(
     },
     async release(carried) {
       if (!mayBeSome) return;
-      // Cleared before the statement, so that a suspicion that comes meanwhile stays. A failed statement is one itself.
+      // Cleared before the statement, so that a suspicion that arises meanwhile stays. A failed statement is one
+      // itself.
       mayBeSome = false;
       const count = await options.unclaimAllBut(carried());
       if (count > 0) world.log.warn({ count }, 'took back claims whose answer had been lost');
@@ -59,14 +60,14 @@ interface Recovered {
 }
 
 interface Recovery {
-  /** What the first pass recovered. */
+  /** Numbers of deliveries that the first pass recovered. */
   recovered: Recovered;
   stop(): Promise<void>;
 }
 
 /**
- * Takes back what earlier processes of this data folder held. A delivery that did not reach its final dot is due at once; one
- * that may have passed it is never sent again, and fails after two hours unless a report says otherwise.
+ * Recovers the deliveries that earlier processes of this data folder held. One that did not reach its final dot is due
+ * at once; one that may have passed it is never sent again, and fails after two hours unless a report says otherwise.
  */
 export async function recoverDeliveries(world: World, runDir: string, options: HandOffOptions = {}): Promise<Recovery> {
   // An embedded database has one process: the holder of any lease has ended, with or without a log.

@@ -12,34 +12,35 @@ import type { RecipientOutcome } from '../deliver/index.ts';
 
 export interface ClaimedDelivery {
   row: DeliveryRow;
-  /** Still to be delivered to. */
+  /** Recipients still to be delivered to. */
   recipients: string[];
   /** Outcomes that need no delivery, such as of suppressed recipients. */
   decided: Outcome[];
 }
 
-/** Says which mail would be deferred without being tried, because its destination failed a moment ago. */
+/** Decides which mail is deferred without an attempt, because its destination failed a moment ago. */
 export interface DownRule {
   isDown(row: DeliveryRow, senderDomain: string | undefined): boolean;
-  /** Whether the way of mail depends on its sending domain, which is looked up then. */
+  /** True if the route of mail depends on its sending domain, which is looked up then. */
   dependsOnSender: boolean;
 }
 
-/** What the rules say of deliveries that are due: each is in one of the lists. */
+/** The result of the rules for due deliveries: each is in one of the lists. */
 interface Ruling {
-  /** May begin. */
+  /** Deliveries that may begin. */
   free: ClaimedDelivery[];
-  /** By the id of the hold that covers them. */
+  /** Grouped by the id of the hold that covers them. */
   held: ReadonlyMap<string, DeliveryRow[]>;
-  /** Their destination is known to be down. */
+  /** Deliveries whose destination is known to be down. */
   down: DeliveryRow[];
-  /** Their team is suspended: it sends nothing, and its mail waits for the operator. */
+  /** Deliveries of suspended teams, which send nothing; their mail waits for the operator. */
   suspended: DeliveryRow[];
 }
 
 /**
- * Asks all rules that keep due mail from being delivered, and which recipients are left. A claim asks in its transaction: once
- * a hold is committed, no delivery that it covers is begun. What was handed off is settled in spite of every rule.
+ * Applies all rules that keep due mail from being delivered, and finds the remaining recipients. A claim does so in its
+ * transaction: once a hold is committed, no delivery that it covers begins. Handed-off deliveries are settled in spite
+ * of every rule.
  */
 export async function ruleOn(db: Executor, due: readonly DeliveryRow[], rule?: DownRule): Promise<Ruling> {
   if (due.length === 0) return { free: [], held: new Map(), down: [], suspended: [] };
@@ -70,7 +71,7 @@ async function findDown(db: Executor, rows: DeliveryRow[], rule: DownRule | unde
   return rows.filter((row) => rule.isDown(row, nameOf.get(row.domain_id)));
 }
 
-/** Undoes the claims of what may not begin, and writes what it waits for. */
+/** Undoes the claims of deliveries that may not begin, and records what they wait for. */
 export async function putAside(
   tx: Executor,
   owner: string,
@@ -88,8 +89,8 @@ export async function putAside(
 }
 
 /**
- * For how long the mail of a suspended team is deferred: longer the older it is, so that the backlog of a team that stays
- * suspended is not rewritten all day.
+ * Bounds of the time for which the mail of a suspended team is deferred: longer the older it is, so that the backlog of
+ * a team that stays suspended is not rewritten all day.
  */
 const DEFER_MS_MIN = 5 * 60_000;
 const DEFER_MS_MAX = 3_600_000;
@@ -113,7 +114,10 @@ async function heldAmong(db: Executor, rows: readonly DeliveryRow[]): Promise<Ma
   return byHold;
 }
 
-/** Who of the recipients is left, and who is suppressed. What was handed off is over, with an outcome that is not known. */
+/**
+ * Finds the remaining recipients and the suppressed ones. A delivery that was handed off is over, with an unknown
+ * outcome.
+ */
 async function withRecipients(db: Executor, rows: readonly DeliveryRow[]): Promise<ClaimedDelivery[]> {
   if (rows.length === 0) return [];
   const addressed = rows.map((row) => ({ row, addresses: JSON.parse(row.recipients) as string[] }));
@@ -139,8 +143,8 @@ async function withRecipients(db: Executor, rows: readonly DeliveryRow[]): Promi
 const keyOf = (teamId: string, address: string): string => `${teamId} ${normalizeAddress(address)}`;
 
 /**
- * By what each recipient is suppressed, if at all. What members of a team suppress by hand keeps no mail about an account from
- * anybody: the team lends it a domain, and decides nothing about it.
+ * Finds why each recipient is suppressed, if at all. Suppressions that members of a team add by hand do not apply to
+ * mail about an account: the team lends it a domain, and decides nothing about it.
  */
 async function suppressedAmong(
   db: Executor,
@@ -161,21 +165,21 @@ async function suppressedAmong(
   };
 }
 
-/** How a delivery ended for one recipient: what the mail server answered, or why none was asked. */
+/** The outcome of a delivery for one recipient: the reply of the mail server, or the reason why none was contacted. */
 export type Outcome =
   | Exclude<RecipientOutcome, { kind: 'suppressed' }>
-  /** `origin` is why the address is on the list, or that its contact left; the simulator's has none. */
+  /** `origin` is the reason why the address is suppressed, or that its contact left; the simulator's has none. */
   | { kind: 'suppressed'; address: string; origin?: 'bounce' | 'complaint' | 'manual' | 'opt_out' }
   | {
       kind: 'failed';
       address: string;
       reason: 'ambiguous_submission' | 'domain_removed' | 'broadcast_canceled';
     }
-  /** `detail`: why, in the operator's words. */
+  /** `detail`: the operator's reason. */
   | { kind: 'failed'; address: string; reason: 'dropped_by_operator'; detail: string }
-  /** A local error kept the message from being composed or handed over; the log says which. */
+  /** A local error prevented composing the message or handing it over; the log has the details. */
   | LocalDeferral<'local_trouble'>
-  /** Stored content differs from what was accepted; the message waits until the content is whole again. */
+  /** Stored content differs from what was accepted; the message waits until the content is repaired. */
   | LocalDeferral<'content_damaged'>
   /** The domain lost its key or its records: a message signed now would be refused, so it waits for them. */
   | LocalDeferral<'domain_unverified'>;
@@ -192,8 +196,9 @@ interface LocalDeferral<Reason extends string> {
 }
 
 /**
- * Finds the emails among these deliveries that were sent to a contact which has left since they were accepted: unsubscribed,
- * opted out of the topic, or deleted. A queue may be hours deep, and a contact that has left gets nothing any more.
+ * Finds the emails among these deliveries that were sent to a contact which has left since they were accepted:
+ * unsubscribed, opted out of the topic, or deleted. A queue may be hours deep, and a contact that has left gets no more
+ * mail.
  */
 export const findEmailsOfLeft =
   defineHook<(tx: Executor, rows: readonly DeliveryToContact[]) => Promise<Set<string>>>('findEmailsOfLeft');

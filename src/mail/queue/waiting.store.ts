@@ -14,8 +14,8 @@ import type { DeliveryRow } from './deliveries.store.ts';
 import { laneSql } from './lanes.ts';
 
 /**
- * The queue as an operator reads and changes it. No index is kept for that, because every delivery would pay for it: the
- * table is read by its key, in batches of a few milliseconds with a turn of the event loop between.
+ * The number of rows in a batch. The operator's view of the queue has no index, because every delivery would pay for
+ * it: the table is read by its key, in batches of a few milliseconds with a turn of the event loop in between.
  */
 const BATCH_ROWS = 5000;
 const FIRST = '00000000-0000-0000-0000-000000000000';
@@ -35,7 +35,7 @@ export type QueueState = (typeof QUEUE_STATES)[number];
 
 export type WaitingRow = DeliveryRow & { hold_id: string | null; state: QueueState };
 
-/** The time at which states are asked for, and the teams that are suspended then. */
+/** The time for which states are computed, and the teams that are suspended then. */
 interface Moment {
   now: number;
   suspendedTeams: readonly string[];
@@ -50,7 +50,7 @@ function stateAt(dialect: Dialect, { now, suspendedTeams }: Moment): { sql: stri
   return { sql, values: [isSuspended.value, now] };
 }
 
-/** Not claimed, and not in doubt. */
+/** Neither claimed nor in doubt. */
 const UNTOUCHED = 'lease_owner is null and handed_off_at is null';
 
 interface Batch {
@@ -68,7 +68,7 @@ async function* batches(db: Executor, order: 'asc' | 'desc', within: Batch): Asy
       yield { after, upTo: edge.id };
       after = edge.id;
     } else {
-      // The edge itself comes with the next batch.
+      // The edge itself is part of the next batch.
       yield { after: edge.id, upTo };
       upTo = edge.id;
     }
@@ -76,7 +76,7 @@ async function* batches(db: Executor, order: 'asc' | 'desc', within: Batch): Asy
   }
 }
 
-/** The deliveries of one email are found by an index, so that they are one batch. */
+/** Divides a selection into batches. The deliveries of one email are found by an index, so that they are one batch. */
 const batchesOf = (db: Executor, selection: Selection): AsyncIterable<Batch> | Batch[] =>
   selection.kind === 'email_id' ? [{ after: FIRST, upTo: LAST }] : batches(db, 'asc', { after: FIRST, upTo: LAST });
 
@@ -88,7 +88,7 @@ export interface StateCount {
   count: number;
   oldest: number;
   next: number;
-  /** One email that has been tried, the oldest; null where none has. */
+  /** The oldest email that has been tried; null if there is none. */
   tried_id: string | null;
 }
 
@@ -116,11 +116,11 @@ export interface WaitingFilter {
   team_id?: string | undefined;
   email_id?: string | undefined;
   state?: string | undefined;
-  /** How the id of a delivery, or of its email, ends. */
+  /** The last digits of the id of a delivery, or of its email. */
   id_end?: string | undefined;
 }
 
-/** Newest first. What few rows keep is looked for batch by batch. */
+/** Lists waiting deliveries, newest first. If few rows match, searches batch by batch. */
 export async function waitingPage(
   db: Executor,
   { id_end: end, ...filter }: WaitingFilter,
@@ -158,12 +158,12 @@ export async function waitingPage(
   return { rows: order === 'asc' ? kept.reverse() : kept, hasMore: rows.length > page.limit };
 }
 
-/** The hold that keeps a delivery, or will when it is claimed; null where none does. */
+/** The hold that keeps a delivery, or will when it is claimed; null if there is none. */
 const HOLD = `coalesce(hold_id, (select queue_holds.id from queue_holds where
   (kind = 'destination' and value = destination) or (kind = 'team_id' and value = cast(team_id as text))
   or (kind = 'email_id' and value = cast(email_id as text)) order by queue_holds.id limit 1))`;
 
-/** Makes due what waits for another attempt and is not held; answers how many deliveries that are. */
+/** Makes deliveries due that wait for another attempt and are not held; returns how many there are. */
 export async function retryNow(db: Executor, selection: Selection, now: number): Promise<number> {
   const sql = `update deliveries set due_at = ?, lane = ${laneSql('usual')} where ${IN_BATCH} and ${selection.kind} = ?
     and ${UNTOUCHED} and ${HOLD} is null and attempt > 0 and due_at > ?`;
@@ -175,8 +175,8 @@ export async function retryNow(db: Executor, selection: Selection, now: number):
 }
 
 /**
- * Makes deliveries due that wait beyond `latest`, which no retry and no deferral does; scheduled mail gets its own time
- * back. Returns the number of deliveries.
+ * Makes deliveries due that wait beyond `latest`, which no retry and no deferral does; scheduled mail gets its original
+ * time again. Returns the number of deliveries.
  */
 export async function bringBackDeliveries(
   db: Executor,
@@ -192,7 +192,7 @@ export async function bringBackDeliveries(
   return changed;
 }
 
-/** How many deliveries each hold keeps of a selection: those that have been tried, and those that it took. */
+/** Counts the deliveries of a selection that each hold keeps: those that have been tried, and those that it took. */
 export async function heldIn(db: Executor, selection: Selection): Promise<Map<string, number>> {
   const sql = `select hold, count(*) as n from (select ${HOLD} as hold from deliveries where ${IN_BATCH}
     and ${selection.kind} = ? and ${UNTOUCHED} and (hold_id is not null or attempt > 0)) as d
@@ -205,7 +205,7 @@ export async function heldIn(db: Executor, selection: Selection): Promise<Map<st
   return held;
 }
 
-/** The ids of deliveries that may be removed now, `few` at a time. */
+/** Yields the ids of deliveries that may be removed now, `few` at a time. */
 export async function* untouchedIds(db: Executor, selection: Selection, few: number): AsyncGenerator<string[]> {
   const sql = `select id from deliveries where ${IN_BATCH} and ${selection.kind} = ? and ${UNTOUCHED}`;
   for await (const { after, upTo } of batchesOf(db, selection)) {
@@ -214,7 +214,7 @@ export async function* untouchedIds(db: Executor, selection: Selection, few: num
   }
 }
 
-/** Removes those that are still untouched, and answers them. */
+/** Removes and returns those that are still untouched. */
 export function takeUntouched(tx: Executor, ids: readonly string[]): Promise<DeliveryRow[]> {
   const among = uuidsIn(tx.dialect, 'id', ids);
   return tx.all<DeliveryRow>(`delete from deliveries where ${among.sql} and ${UNTOUCHED} returning *`, [among.value]);
@@ -229,7 +229,7 @@ export async function countTouched(db: Executor, selection: Selection): Promise<
   return count;
 }
 
-/** Undoes claims that a hold covers, and marks them as held; `due_at` says since when. */
+/** Undoes claims that a hold covers, and marks them as held since `due_at`. */
 export async function holdClaims(
   tx: Executor,
   owner: string,
@@ -242,14 +242,20 @@ export async function holdClaims(
   await tx.run(sql, [holdId, now, among.value, owner]);
 }
 
-/** Makes up to `limit` held deliveries due, with as much time left for retries as before the hold; answers how many. */
+/**
+ * Makes up to `limit` held deliveries due, with as much time left for retries as before the hold; returns how many
+ * there are.
+ */
 export function releaseHeld(tx: Executor, holdId: string, now: number, limit: number): Promise<number> {
   const sql = `update deliveries set hold_id = null, accepted_at = accepted_at + ? - due_at, due_at = ?
     where id in (select id from deliveries where hold_id = ? order by team_id, id limit ?)`;
   return tx.run(sql, [now, now, holdId, limit]);
 }
 
-/** The ids of holds that deliveries are held for. The query jumps from hold to hold in the index and reads no rows between. */
+/**
+ * Lists the ids of holds that keep deliveries. The query jumps from hold to hold in the index and reads no rows
+ * between.
+ */
 export async function holdsWithDeliveries(db: Executor): Promise<string[]> {
   const rows = await db.all<{ id: string }>(
     `with recursive hold(id) as (
@@ -262,7 +268,7 @@ export async function holdsWithDeliveries(db: Executor): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** What an operator's command may select; each is the name of a column. */
+/** The columns by which an operator's command may select deliveries. */
 export type SelectionKind = 'destination' | 'team_id' | 'email_id';
 
 export interface Selection {
@@ -279,7 +285,10 @@ export interface HoldRow extends Selection {
 
 const COLUMNS = ['id', 'kind', 'value', 'reason', 'created_by', 'created_at'] as const;
 
-/** Locks the holds to the end of the transaction, so that they are counted and added by one caller at a time; claims read on. */
+/**
+ * Locks the holds to the end of the transaction, so that one caller at a time counts and adds them; claims can still
+ * read them.
+ */
 export async function lockHolds(tx: Executor): Promise<void> {
   if (tx.dialect === 'pg') await tx.run('lock table queue_holds in share row exclusive mode');
 }
@@ -291,13 +300,13 @@ export async function insertHold(tx: Executor, row: HoldRow): Promise<void> {
 export const findHoldOn = (db: Executor, { kind, value }: Selection): Promise<HoldRow | undefined> =>
   db.get<HoldRow>('select * from queue_holds where kind = ? and value = ?', [kind, value]);
 
-/** Newest first. */
+/** Lists holds, newest first. */
 export function holdsById(db: Executor, ids: readonly string[], limit: number): Promise<HoldRow[]> {
   const among = uuidsIn(db.dialect, 'id', ids);
   return db.all<HoldRow>(`select * from queue_holds where ${among.sql} order by id desc limit ?`, [among.value, limit]);
 }
 
-/** All holds; there are few, and every claim reads them. */
+/** Lists all holds; there are few, and every claim reads them. */
 export const holdsInForce = (db: Executor): Promise<(Selection & { id: string; reason: string })[]> =>
   db.all('select id, kind, value, reason from queue_holds');
 
@@ -305,10 +314,13 @@ interface HoldOnMail extends Pick<HoldRow, 'id' | 'value' | 'reason'> {
   kind: SelectionKind | 'broadcast_id';
 }
 
-/** Reasons of a held broadcast that also hold its mail which is in the queue already. */
+/** Reasons for a hold on a broadcast that also apply to its mail in the queue. */
 export const COVER_MAIL = "('bounces', 'complaints', 'restored')";
 
-/** The same with those of these broadcasts that are held themselves, in one statement. Such a hold has the id of its broadcast. */
+/**
+ * Returns these holds and those of the given broadcasts that are on hold themselves, in one statement. Such a hold has
+ * the id of its broadcast.
+ */
 export function holdsOnMail(db: Executor, broadcastIds: readonly string[]): Promise<HoldOnMail[]> {
   if (broadcastIds.length === 0) return holdsInForce(db);
   const among = uuidsIn(db.dialect, 'id', broadcastIds);
@@ -318,7 +330,7 @@ export function holdsOnMail(db: Executor, broadcastIds: readonly string[]): Prom
   return db.all(sql, [among.value]);
 }
 
-/** Whether an operator holds all mail of a team. */
+/** Reports whether an operator holds all mail of a team. */
 export const isTeamHeld = async (db: Executor, teamId: string): Promise<boolean> =>
   (await findHoldOn(db, { kind: 'team_id', value: teamId })) !== undefined;
 

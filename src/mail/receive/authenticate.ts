@@ -12,12 +12,12 @@ export interface CheckOrder {
 }
 
 /**
- * Loads what `authenticate` works with, which takes a fifth of a server's start: with the first message, or before it where
- * somebody waits for that one.
+ * Loads the library for `authenticate`, which takes a fifth of a server's start: with the first message, or earlier if
+ * that message must not wait for it.
  */
 export const loadAuthentication = () => import('mailauth');
 
-/** SPF, DKIM, DMARC and ARC of a message; `resolver` answers as `dns.promises.resolve` would. */
+/** Checks SPF, DKIM, DMARC and ARC of a message; `resolver` returns what `dns.promises.resolve` would. */
 export async function authenticate(
   { raw, mailFrom, client, host }: CheckOrder & { raw: Uint8Array },
   resolver: (name: string, type: string) => Promise<unknown>,
@@ -31,7 +31,7 @@ export async function authenticate(
       sender: mailFrom,
       mta: host,
       disableBimi: true,
-      // For MX it takes objects, as Node answers them, which its type leaves out.
+      // For MX the library takes objects, as Node returns them, which its type leaves out.
       resolver: (name: string, type: string) => resolver(name, type) as Promise<string[]>,
     },
   )) as Awaited<ReturnType<typeof check>> & { dmarcSkipReason?: string };
@@ -59,7 +59,7 @@ export interface DnsQuestion {
 /** The codes are those of `dns.promises.resolve`. */
 export type DnsAnswer = { records: unknown } | { code: string };
 
-/** Answers a DNS question of a check; never rejects. */
+/** Resolves a DNS query of a check; never rejects. */
 export async function answerQuestion(resolver: Resolver, { name, type }: DnsQuestion): Promise<DnsAnswer> {
   switch (type) {
     case 'TXT':
@@ -85,17 +85,17 @@ function answerOf<T>(answer: Lookup<T>, present: (records: T) => unknown[]): Dns
 }
 
 /**
- * Whether a received field claims to be a result of this server: Authentication-Results of `host` (RFC 8601 §5), or
- * Received-SPF, which names no server.
+ * Reports whether a received field claims to be a result of this server: Authentication-Results of `host` (RFC 8601
+ * §5), or Received-SPF, which names no server.
  */
 export function claimsToBeOurs({ lower, value }: Pick<RawField, 'lower' | 'value'>, host: string): boolean {
   if (lower === 'received-spf') return true;
   return lower === 'authentication-results' && serverNamed(value) === host.toLowerCase();
 }
 
-/** The headers of a message, by name in lower case and a line for each field, without such claims. */
+/** Returns the headers of a message, by name in lower case and a line for each field, without such claims. */
 export function withoutOwnClaims(headers: Readonly<Record<string, string>>, host: string): Record<string, string> {
-  // Null-prototype, or a header called `__proto__` would be none.
+  // Without a prototype, so that a header called `__proto__` is kept.
   const kept = Object.create(null) as Record<string, string>;
   for (const [lower, values] of Object.entries(headers)) {
     const theirs = values.split('\n').filter((value) => !claimsToBeOurs({ lower, value }, host));
@@ -104,7 +104,7 @@ export function withoutOwnClaims(headers: Readonly<Record<string, string>>, host
   return kept;
 }
 
-/** The authserv-id, without the comments and quotes around it. */
+/** Returns the authserv-id, without the comments and quotes around it. */
 function serverNamed(value: string): string {
   let depth = 0;
   let text = '';

@@ -4,14 +4,14 @@ import type { Store } from '../../platform/store.ts';
 import { textOfHtml, type MessageReading } from '../../protocol/read-message/index.ts';
 import type { NewReceivedEmail } from '../received-emails/index.ts';
 
-/** What an inbox needs of a message beside its rows; without its files. */
+/** Data of a message that an inbox needs in addition to its rows; without the files. */
 export interface ForInboxes {
   reading: MessageReading;
   text: string;
   mailFrom: string;
 }
 
-/** Of the text so much is shown and searched; of HTML so much is read for it. */
+/** Limits of the text that is shown and searched, and of the HTML that it is made from. */
 const TEXT_CHARS = 2000;
 const HTML_CHARS = 20_000;
 

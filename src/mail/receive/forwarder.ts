@@ -14,16 +14,19 @@ import { claimsToBeOurs, type Checks } from './authenticate.ts';
 import { takesMailHere } from '../domains/index.ts';
 import type { NotForwarded } from '../received-emails/index.ts';
 
-/** Why a message is not forwarded: for programs and for people. */
+/** The reason why a message is not forwarded: for programs and for people. */
 interface ForwardBlocker {
   reason: NotForwarded;
   says: string;
 }
 
-/** More than any route has (RFC 5321 §6.3). */
+/** Maximum number of hops, more than any route has (RFC 5321 §6.3). */
 const HOPS_MAX = 50;
 
-/** By team, why its first blocked forward is blocked. Found before the message is stored, so that its event can say so. */
+/**
+ * Returns, by team, why its first blocked forward is blocked. Computed before the message is stored, so that its event
+ * can contain it.
+ */
 export async function forwardBlockers(
   world: World,
   raw: Buffer,
@@ -53,7 +56,7 @@ const RECEIVED_HERE: ForwardBlocker = {
   says: 'every address that it would go to is received here',
 };
 
-/** The targets without those at domains that receive here by now: such a forward would come back. */
+/** Returns the targets without those at domains that receive here by now: such a forward would come back. */
 async function recipientsOf(world: World, targets: readonly string[]): Promise<Mailbox[]> {
   const recipients: Mailbox[] = [];
   for (const mailbox of mailboxesOf(targets)) {
@@ -65,7 +68,7 @@ async function recipientsOf(world: World, targets: readonly string[]): Promise<M
 const mailboxesOf = (targets: readonly string[]): Mailbox[] =>
   targets.map((target) => parseAddress(target)).flatMap((parsed) => (parsed.ok ? [parsed.mailbox] : []));
 
-/** Forwarders add a Delivered-To with their address (RFC 9228): where ours is there already, the message goes in circles. */
+/** Forwarders add a Delivered-To with their address (RFC 9228): a message that has ours already is in a loop. */
 export function loopIn(fields: readonly RawField[], address: string): ForwardBlocker | undefined {
   const here = normalizeAddress(address);
   const isBack = fields.some(
@@ -82,33 +85,39 @@ function cutHead(raw: Buffer): Buffer {
   return end < 0 ? raw : raw.subarray(0, end + 2);
 }
 
-/** A received message and what was found out about it. */
+/** A received message with its check results. */
 export interface Forwardable {
   arrival: Omit<LoadedArrival, 'routes'>;
   reading: MessageReading;
   checks: Checks;
 }
 
-/** One copy of a received message that is to be sent on. */
+/** One copy of a received message to forward. */
 export interface ForwardJob {
   teamId: string;
-  /** The address that the message came to, on a name of `domain`. */
+  /** The address that received the message, on a name of `domain`. */
   address: string;
   domain: { id: string; returnPathDomain: string };
   targets: readonly string[];
-  /** The envelope sender of the copy; empty where nothing may come back. */
+  /** The envelope sender of the copy; empty if bounces must not be returned. */
   sender: 'rewritten' | 'empty';
   tags: Forward['tags'];
-  /** An idempotency key: of the same message and team, the copy is sent once. */
+  /** An idempotency key: the copy of one message is sent once for each team. */
   key: string;
 }
 
-/** `kept`: it is stored and cannot be forwarded, now or later. A Refusal: it may be forwarded later, if its sender tries again. */
+/**
+ * `kept`: it is stored and cannot be forwarded, now or later. A Refusal: it may be forwarded later, if its sender tries
+ * again.
+ */
 type ForwardResult = 'forwarded' | 'kept' | Refusal;
 
 export interface Forwarder {
   forward(message: Forwardable, job: ForwardJob): Promise<ForwardResult>;
-  /** Why the team may not send at present, asked before a message is stored that would be deferred then. */
+  /**
+   * Returns the reason why the team may not send at present; checked before storing a message that would then be
+   * deferred.
+   */
   refusalNow(teamId: string): Promise<Refusal | undefined>;
 }
 
@@ -176,7 +185,7 @@ export function createForwarder(world: World, accept: Accept): Forwarder {
         return undefined;
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
-        // A lasting refusal defers nothing: the message is kept, and `forward` logs why it goes no further.
+        // A permanent refusal defers nothing: the message is kept, and `forward` logs why it goes no further.
         return isForNow(error) ? error : undefined;
       }
     },
@@ -185,7 +194,7 @@ export function createForwarder(world: World, accept: Accept): Forwarder {
 
 const isForNow = (refusal: Refusal): boolean => refusal.status >= 500 || DELAYED.has(refusal.errorName);
 
-/** Recognises a repeated message by its bytes, where no stored row would tell. */
+/** Recognises a repeated message by its bytes if no row was stored for it. */
 export const contentKey = (raw: Buffer, to: string): string =>
   createHash('sha256')
     .update(`${normalizeAddress(to)}\n`)
@@ -196,7 +205,10 @@ async function* piecesOf(raw: Buffer): AsyncIterable<Buffer> {
   yield raw;
 }
 
-/** The head of the copy: the received fields behind ours, without Return-Path and fields that claim to be from this server. */
+/**
+ * Writes the head of the copy: our fields followed by the received ones, without Return-Path and fields that claim to
+ * be from this server.
+ */
 function writeForwardHead(
   world: World,
   { arrival, checks }: Forwardable,
@@ -222,14 +234,17 @@ function writeForwardHead(
   return { chain: state.chain, head: `${results}Delivered-To: ${address}\r\n${hop}${theirs}` };
 }
 
-/** A message without an envelope sender, such as a notice, gets none, so that nothing is ever sent back for it. */
+/**
+ * Returns the sender. A message without an envelope sender, such as a notice, gets none, so that nothing is ever
+ * returned for it.
+ */
 function senderOf(world: World, mailFrom: string, { domain, sender }: ForwardJob): string | null {
   if (mailFrom === '' || sender === 'empty') return '';
   const mac = (bytes: Buffer): Buffer => world.secrets.mac('sender rewriting', bytes);
   return rewriteSender(mailFrom, domain.returnPathDomain, { now: world.clock.now(), mac }) ?? null;
 }
 
-/** The author that the team is shown; of messages such as notices, From often holds no address. */
+/** Returns the author that the team sees; in messages such as notices, From often contains no address. */
 function authorOf({ reading, arrival }: Forwardable): Mailbox {
   for (const text of [reading.from, arrival.mailFrom]) {
     const parsed = parseMailbox(text, { allowSingleLabel: true });

@@ -2,7 +2,7 @@ import type { Executor } from '../../platform/db/index.ts';
 
 export interface GreylistRow {
   key: string;
-  /** When it was first seen; of a known network, when it was last let in. */
+  /** Time at which the client was first seen; for a known network, time at which it was last accepted. */
   seen_at: number;
   expires_at: number;
 }
@@ -10,7 +10,7 @@ export interface GreylistRow {
 export const findGreylisted = (db: Executor, keys: readonly [string, string], now: number): Promise<GreylistRow[]> =>
   db.all<GreylistRow>('select * from greylist where key in (?, ?) and expires_at > ?', [...keys, now]);
 
-/** Of several inserts at the same time the first counts; an expired row starts anew. */
+/** Inserts a row. Of several inserts at the same time the first counts; an expired row starts anew. */
 export async function insertGreylisted(tx: Executor, { key, seen_at, expires_at }: GreylistRow): Promise<void> {
   await tx.run(
     `insert into greylist (key, seen_at, expires_at) values (?, ?, ?) on conflict (key) do update

@@ -17,18 +17,18 @@ export interface Stranger {
   recipient: string;
 }
 
-/** The seconds after which an unknown client may come again; undefined if it is let in. */
+/** Returns the seconds after which an unknown client may try again; undefined if it is accepted. */
 export type Greylist = (stranger: Stranger) => Promise<number | undefined>;
 
-/** How often the rows are counted; between two counts, the inserts of this process are added. */
+/** Interval at which the rows are counted; between two counts, the inserts of this process are added. */
 const COUNTED_MS = 60_000;
 const MINUTE = 60_000;
 const HOUR = 3_600_000;
 const DAY = 86_400_000;
 
 /**
- * Greylisting: an unknown client is asked to come again, which mail servers do and much spam software does not. A client that
- * came again is known from then on, with all of its network. The table is bounded; while it is full, every client is let in.
+ * Creates the greylist: an unknown client is asked to try again, which mail servers do and much spam software does not.
+ * From then on it is known, with all of its network. The table is bounded; while it is full, every client is accepted.
  */
 export function createGreylist(world: World): Greylist {
   const { db, clock, config } = world;
@@ -75,7 +75,7 @@ export function createGreylist(world: World): Greylist {
 
 export const forgetGreylisted = (world: World): Promise<number> => deleteExpiredGreylisted(world.db, world.clock.now());
 
-/** Large senders retry from another server of the same network. */
+/** Returns the network of an address: large senders retry from another server of the same network. */
 function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);

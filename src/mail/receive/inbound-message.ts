@@ -18,8 +18,8 @@ export interface Arrival {
   /** `protocol` as RFC 3848 names it. */
   client: { address: string; name: string; protocol?: string };
   /**
-   * A notice that this process delivers to itself: one of ours, or one that was screened when it came in. Screening always
-   * keeps it.
+   * True for a notice that this process delivers to itself: one of ours, or one that was screened when it arrived.
+   * Screening always keeps it.
    */
   isOwnNotice?: boolean;
 }
@@ -36,40 +36,40 @@ export interface InboundMessage extends Omit<LoadedArrival, 'routes'> {
   authentication: Authentication | null;
   /** Teams that get an event and store no content. */
   withoutContent?: ReadonlySet<string>;
-  /** Teams whose rule would forward it, and why it is not forwarded. */
+  /** Teams whose rule would forward it, with the reason why it is not forwarded. */
   notForwarded?: ReadonlyMap<string, NotForwarded>;
-  /** It may hold a token of a person, which no team reads: only that the message came is stored. */
+  /** It may contain a token of a person, which no team reads: only the fact that it arrived is stored. */
   isAccountMail?: boolean;
-  /** A virus was found: only that the message came is stored. */
+  /** A virus was found: only the fact that the message arrived is stored. */
   hasVirus?: boolean;
 }
 
-/** Why a message is deferred: its sender should send it again. */
+/** The reason why a message is deferred: its sender should send it again. */
 export type Deferral =
-  /** clamd does not answer, and the settings take no message unscanned. */
+  /** clamd does not respond, and the settings accept no message unscanned. */
   | { why: 'no_scanner' }
   /** SPF, DKIM and DMARC were not checked within their limits. */
   | { why: 'unchecked' }
-  /** A rule forwards the message, or it is a bounce that is sent back, and the team may not send at present. */
+  /** A rule forwards the message, or it is a bounce to be forwarded, and the team may not send at present. */
   | { why: 'not_forwarded'; refusal: Refusal };
 
-/** What the port answers to the sender of a message. */
+/** The result that the server reports to the sender of a message. */
 export type ReceiveResult =
   | { kind: 'accepted'; id: string }
-  /** The DMARC policy of the domain in From asks to refuse it; undefined: its From names no single domain. */
+  /** The DMARC policy of the domain in From requests its refusal; undefined: its From names no single domain. */
   | { kind: 'refused'; domain: string | undefined }
   | { kind: 'deferred'; deferral: Deferral }
-  /** It is no report, and came to an address that takes only reports. */
+  /** It is no report, and was sent to an address that accepts only reports. */
   | { kind: 'unwanted' }
-  /** It is no bounce, and came to a rewritten sender, which takes only bounces. */
+  /** It is no bounce, and was sent to a rewritten sender, which accepts only bounces. */
   | { kind: 'no_return' };
 
-/** Where mail to an address goes. */
+/** The destination of mail to an address. */
 export type Route =
   | { kind: 'team'; teamId: string; address: string }
   /** The return path of an email that we have sent. */
   | { kind: 'return'; emailId: string; prefix: string }
-  /** A sender that we have rewritten: bounces that come to it go to `sender`. */
+  /** A sender that we have rewritten: bounces to it are forwarded to `sender`. */
   | { kind: 'rewritten'; teamId: string; domainName: string; address: string; sender: string }
   /** An address to which providers report complaints. */
   | { kind: 'reports' }
@@ -110,7 +110,10 @@ const reportAddresses = ({ config }: World): Set<string> =>
     ),
   );
 
-/** The signed local part says which email bounced; the domain only has to be one of that email's. */
+/**
+ * Routes mail to a return path. The signed local part identifies the email that bounced; the domain only has to be one
+ * of that email's.
+ */
 async function returnRoute(world: World, local: string, domain: string): Promise<Route | undefined> {
   const path = parseReturnPath(local);
   if (!path) return undefined;
@@ -125,7 +128,7 @@ async function returnRoute(world: World, local: string, domain: string): Promise
   return isOurs ? { kind: 'return', emailId: path.emailId, prefix: path.prefix } : { kind: 'none', because: 'unknown' };
 }
 
-/** The domain in From, which may be deleted by now; of forwarded mail also the domain that forwarded it. */
+/** Lists the domain in From, which may be deleted by now, and for forwarded mail also the domain that forwarded it. */
 async function namesOf(
   world: World,
   { sender, domain_id: domainId, mail_from, has_message }: EmailRow,
@@ -143,7 +146,7 @@ async function rewrittenRoute(world: World, { address, local, domain }: Mailbox)
   const path = reverseSrs(local, domain, { now: world.clock.now(), macs });
   if (!path) return undefined;
   const owner = path.kind === 'sender' ? await returnPathOwner(world.db, domain) : undefined;
-  // Without our signature it may be an ordinary address at a domain that receives.
+  // If it lacks our signature, it may be an ordinary address at a domain that receives.
   if (path.kind === 'forged') return undefined;
   if (path.kind === 'expired' || !owner) return { kind: 'none', because: 'unknown' };
   if ((await suspendedAmong(world.db, [owner.team_id])).length > 0) return { kind: 'none', because: 'closed' };
@@ -155,18 +158,18 @@ function senderDomain(sender: string): string {
   return address.slice(address.lastIndexOf('@') + 1).toLowerCase();
 }
 
-/** What a rule forwards: one message for all addresses that it matches. */
+/** A forward by a rule: one message for all addresses that it matches. */
 interface ForwardOrder {
   rule: InboundRuleRow;
-  /** The addresses, among those that the message came to, which the rule matches. */
+  /** The addresses of the message that the rule matches. */
   addresses: string[];
   targets: string[];
 }
 
-/** What the rules of one team decide about a message. */
+/** The decision of one team's rules about a message. */
 export interface RuleDecision {
   teamId: string;
-  /** The addresses whose mail is stored, if only as a notice; empty where all of it is dropped. */
+  /** The addresses whose mail is stored, if only as a notice; empty if all of it is dropped. */
   kept: string[];
   /** All of these addresses are `webhook_only`: the team gets an event, and no content is stored. */
   isWithoutContent: boolean;

@@ -1,6 +1,6 @@
 /**
- * Receive: mail that comes in on port 25. A message is stored before it is answered, its source byte for byte and what was
- * parsed of it, one row for each team: when `receive` resolves, everything is synced.
+ * Receive: mail that arrives on port 25. A message is stored before the reply is sent: its source byte for byte and the
+ * parsed content, one row for each team. When `receive` resolves, everything is synced.
  */
 export type { Deferral, ReceiveResult, Arrival, Route } from './inbound-message.ts';
 export { authenticate, loadAuthentication, type Checks } from './authenticate.ts';

@@ -1,30 +1,30 @@
 import type { Blobs, ScratchFile } from '../../platform/blobs/index.ts';
 import { readSync } from 'node:fs';
 
-/** A message byte for byte, as the client brought it, without dot-stuffing. */
+/** A message byte for byte, as the client sent it, without dot-stuffing. */
 export interface MessageContent {
   readonly bytes: number;
   /** Counted up to `LINES_MAX`. */
   readonly lines: number;
-  /** Whether it is too large for memory, and stands in a file. */
+  /** True if it is too large for memory and is in a file. */
   readonly isFile: boolean;
-  /** For a thread, which reads a large message from its file itself. */
+  /** The form in which it is passed to a thread, which reads a large message from its file itself. */
   readonly source: ContentSource;
-  /** Its first bytes. */
+  /** Returns its first bytes. */
   head(bytes: number): Promise<Buffer>;
-  /** All of it in memory: of a large one read from its file each time. */
+  /** Returns all of it in memory; a large one is read from its file each time. */
   whole(): Promise<Buffer>;
 }
 
 export type ContentSource = Uint8Array | { fd: number; bytes: number };
 
-/** More lines than of any message that is read quickly; further ones are not counted. */
+/** More lines than any message has that is read quickly; further ones are not counted. */
 export const LINES_MAX = 100_000;
 const LF = 10;
-/** Pieces of a socket are written together, up to so much. */
+/** Pieces of a socket are written together, up to this size. */
 const WRITE_BYTES = 256 * 1024;
 
-/** A message that is in memory already. */
+/** Returns the content of a message that is in memory already. */
 export function heldContent(raw: Buffer): MessageContent {
   return {
     bytes: raw.length,
@@ -38,10 +38,10 @@ export function heldContent(raw: Buffer): MessageContent {
 
 /** Gathers a message piece by piece, in memory or in a file. */
 export interface ContentGatherer {
-  /** Once a piece has gone `to` a file, all do; what was held in memory goes first. */
+  /** Once a piece has gone `to` a file, all do; the pieces in memory are written first. */
   add(piece: Buffer, to: 'memory' | 'file'): Promise<void>;
   finish(): Promise<MessageContent>;
-  /** Frees file and memory, also of what was finished; calling it again changes nothing. */
+  /** Frees file and memory, also those of a finished message; calling it again changes nothing. */
   discard(): Promise<void>;
 }
 
@@ -105,17 +105,20 @@ export function letGo({ buffer }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
-/** The same for what is always written to a file: what may stand in a row may still be on its way to a database. */
+/**
+ * Frees content that is always written to a file; content that may be stored in a row may still be on its way to a
+ * database.
+ */
 export function letGoLarge(bytes: Uint8Array): void {
   if (bytes.length > LARGE_BYTES) letGo(bytes);
 }
 
-/** What else a large message has left behind; the collector can be called where `bin/rasket` started the program. */
+/** Collects other garbage of a large message; the collector can be called if `bin/rasket` started the program. */
 export function collectAfter(bytes: number): void {
   if (bytes > LARGE_BYTES) globalThis.gc?.();
 }
 
-/** The content in memory of this thread's own. */
+/** Returns the content in this thread's own memory. */
 export function rawOf(source: ContentSource): Uint8Array<ArrayBufferLike> {
   if (source instanceof Uint8Array) return source;
   const raw = new Uint8Array(source.bytes);

@@ -2,7 +2,7 @@ import { afterEach, expect, it } from 'vitest';
 import { systemClock } from '../../platform/clock.ts';
 import { createMessageThread, type MessageThread } from './message-worker.ts';
 
-/** A thread that waits for `restMs` without working, or works without end, and then answers. */
+/** A thread that waits for `restMs` without working, or works without end, and then responds. */
 const WORKER = `
   import { parentPort } from 'node:worker_threads';
   parentPort.on('message', ({ id, order: { restMs } }) => {

@@ -5,9 +5,12 @@ import { startThread } from '../../program-files/index.ts';
 import type { ContentSource } from './message-content.ts';
 
 export interface MessageThread<Order, Answer> {
-  /** A message beyond the limits of time or memory is answered by `late`; rejects only where no thread can be started. */
+  /**
+   * Processes an order. For a message beyond the limits of time or memory, `late` makes the result; rejects only if no
+   * thread can be started.
+   */
   ask(party: string, order: Order): Promise<Answer>;
-  /** How many messages are in work or wait. */
+  /** Returns the number of messages that are in work or wait. */
   waiting(): number;
   close(): Promise<void>;
 }
@@ -19,20 +22,20 @@ export interface MessageThreadOptions<Answer> {
   clock: Clock;
   limitMs: number;
   /**
-   * Limits the processor time of the thread instead, and the clock's time to so many times `limitMs`: on a busy machine a quick
-   * message is not taken for one that never ends.
+   * Limits the processor time of the thread instead, and the elapsed time to this many times `limitMs`, so that on a
+   * busy machine a quick message is not mistaken for one that never ends.
    */
   patience?: number;
-  /** How many messages are in work at a time; with more than one, each must be known to be quick. */
+  /** Maximum number of messages in work at a time; with more than one, each must be known to be quick. */
   atOnce: number;
   late(because: string): Answer;
-  /** How long a thread that has had a large message may be idle before it is ended; 5 s where none is said. */
+  /** Time for which a thread that has had a large message may be idle before it is ended; 5 s by default. */
   restMs?: number;
-  /** Answers questions that the thread posts while it works. */
+  /** Handles queries that the thread posts while it works. */
   answerQuestion?: (question: unknown) => Promise<unknown>;
 }
 
-/** What a thread says: the answer to an order, or a question of its own. */
+/** A message from a thread: the result of an order, or a query of its own. */
 export type Said = { id: number; answer: unknown } | { question: number; asked: unknown };
 
 interface Job<Order, Answer> {
@@ -49,10 +52,10 @@ const HEAP_MB = 256;
 /** A thread keeps the memory that a large message took, even when it is idle, so that it is ended then. */
 const LARGE_BYTES = 1024 * 1024;
 const REST_MS = 5000;
-/** The processor time is read again after so long at least. */
+/** The minimum time between two readings of the processor time. */
 const AGAIN_MS = 50;
 
-/** 0 for a thread that is ending, and before Node.js 24.6, which cannot tell. */
+/** Returns 0 for a thread that is ending, and before Node.js 24.6, which does not report it. */
 async function processorMs(thread: Worker): Promise<number> {
   try {
     const { user, system } = await thread.cpuUsage();
@@ -63,8 +66,9 @@ async function processorMs(thread: Worker): Promise<number> {
 }
 
 /**
- * Works on messages in a thread, round robin by party, so that a hostile message blocks nothing else. The thread is terminated
- * with a message that takes longer than `limitMs`, unless others are in work and it still answers. The first message starts it.
+ * Processes messages in a thread, round robin by tenant, so that a hostile message blocks nothing else. The thread is
+ * terminated with a message that takes longer than `limitMs`, unless others are in work and it still responds. The
+ * first message starts it.
  */
 export const createMessageThread = <Order extends { source: ContentSource }, Answer>(
   options: MessageThreadOptions<Answer>,
@@ -77,7 +81,7 @@ class WorkedInThread<Order extends { source: ContentSource }, Answer> implements
   #thread: Worker | undefined;
   #orders = 0;
   #heardAt = 0;
-  /** Whether the thread of now has had a large message. */
+  /** True if the current thread has had a large message. */
   #isLarge = false;
   #stopRest: () => void = () => undefined;
 

@@ -6,14 +6,17 @@ import { createMessageThread } from './message-worker.ts';
 import type { ReadOrder } from './reader-thread.ts';
 
 export interface MessageParser {
-  /** Parses any message within limits of time and memory, round robin by `party`, which brings the messages. */
+  /** Parses any message within limits of time and memory, round robin by `party`, the source of the messages. */
   parseMessage(party: string, content: MessageContent): Promise<MessageReading>;
   close(): Promise<void>;
 }
 
 /** Real messages have a few dozen parts and a few kilobytes of headers. */
 const LIMITS = { depthMax: 64, headerBytesMax: 512 * 1024, partsMax: 1000 };
-/** On a busy machine a thread gets a part of each second: the limit of processor time may take so many times as long. */
+/**
+ * On a busy machine a thread gets a part of each second: the elapsed time may be this many times the limit of processor
+ * time.
+ */
 const PATIENCE = 6;
 
 const NOTHING_KNOWN = { from: '', to: [], cc: [], bcc: [], replyTo: [], subject: '', messageId: '' };

@@ -32,17 +32,18 @@ import { createStoreMessage, type Received } from './store-message.ts';
 import { settleReport } from '../settle/index.ts';
 import { accountMailAmong } from '../emails/index.ts';
 
-/** The Message-ID of what we compose begins with the id of its email. */
+/** The Message-ID of a message that we compose begins with the id of its email. */
 const EMAIL_ID = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?=@)/gi;
-/** The message itself, and the one that it answers or passes on. */
+/** The fields with the id of the message itself, and of the one that it replies to or forwards. */
 const NAMING = ['message-id', 'in-reply-to', 'references', 'resent-message-id', 'x-original-message-id'];
 const SCANNED_MAX = 256 * 1024;
 const IDS_MAX = 1000;
 
 /**
- * Whether a message that came in is mail of this installation about an account, whichever node sent it, or names such mail as
- * what it answers or brings back: it may hold a token. Known by Message-ID, which relays keep; a sender who makes one up withholds
- * nothing but the own message. In the development profile all mail is the one reader's.
+ * Reports whether a message that arrived is mail of this installation about an account, whichever node sent it, or
+ * names such mail as the one that it replies to or returns: it may contain a token. Recognised by Message-ID, which
+ * relays keep; a sender who makes one up only withholds the own message. In the development profile the one reader may
+ * read all mail.
  */
 async function holdsAccountMail(world: World, raw: Buffer, reading: MessageReading): Promise<boolean> {
   if (world.config.profile === 'development') return false;
@@ -58,7 +59,7 @@ function naming(raw: Buffer, reading: MessageReading): string[] {
   const { headers, parts, text, html } = reading;
   const returned = parts.filter(({ contentType }) => /^(?:message\/|text\/rfc822-headers)/i.test(contentType));
   const named = [...NAMING.map((name) => headers[name] ?? ''), ...returned.map(({ content }) => startOf(content))];
-  // Some servers bring a message back within the text of their notice.
+  // Some servers include the original message in the text of their notice.
   return [...named, ...[text, html].map((body) => (body ?? '').slice(0, SCANNED_MAX))];
 }
 
@@ -66,9 +67,9 @@ const startOf = (content: Uint8Array): string =>
   Buffer.from(content.buffer, content.byteOffset, Math.min(content.byteLength, SCANNED_MAX)).toString('latin1');
 
 export interface Receive {
-  /** Where mail to this address goes, if it is accepted at all. */
+  /** Returns the destination of mail to this address, or why it is not accepted. */
   route(address: string): Promise<Route>;
-  /** Whether an unknown client has to come again first. */
+  /** Decides whether an unknown client has to try again first. */
   greylist: Greylist;
   /** Resolves when everything that follows from the message is synced; its `id` is for the reply to the client. */
   receive(arrival: Arrival): Promise<ReceiveResult>;
@@ -88,7 +89,7 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
     screened: Screened,
   ): Promise<ReceiveResult> {
     const { authentication, virus } = screened;
-    // Every team's rules are asked, and whether their forwards may go, before anything is stored.
+    // All teams' rules are applied, and their forwards checked, before anything is stored.
     const decisions: RuleDecision[] = [];
     for (const [teamId, addresses] of teamsOf(arrival)) decisions.push(await applyRules(world, teamId, addresses));
     const isClean = virus === undefined;
@@ -152,7 +153,7 @@ const deferred = (refusal: Refusal): ReceiveResult => ({
   deferral: { why: 'not_forwarded', refusal },
 });
 
-/** By team, why its rules do not forward mail about an account; the log says it for each address. */
+/** Returns, by team, why its rules do not forward mail about an account; logs it for each address. */
 function heldBack({ mailLog }: World, decisions: readonly RuleDecision[]): Map<string, NotForwarded> {
   const held = new Map<string, NotForwarded>();
   for (const { teamId, forwards } of decisions) {
@@ -177,8 +178,8 @@ function teamsOf(arrival: Pick<Arrival, 'routes'>): Map<string, string[]> {
 }
 
 /**
- * Why the first of the teams that would forward may not send at present. Asked before anything is stored: a deferred message
- * comes again and again, and must not be stored each time.
+ * Returns the reason why the first of the teams that would forward may not send at present. Checked before anything is
+ * stored: a deferred message is sent again and again, and must not be stored each time.
  */
 async function refusalToForward(
   forwarder: Forwarder,
@@ -196,7 +197,7 @@ async function refusalToForward(
   return undefined;
 }
 
-/** A forward whose domain is still to be looked up. */
+/** A forward whose domain has not been looked up yet. */
 type PlannedForward = Omit<ForwardJob, 'domain'> & { domainName: string };
 
 function ruleForwards(received: readonly Received[], decisions: readonly RuleDecision[]): PlannedForward[] {
@@ -223,7 +224,7 @@ const bouncesToSenders = ({ routes, raw }: LoadedArrival): PlannedForward[] =>
     return [{ teamId, address, domainName, targets: [sender], sender: 'empty', tags: [], key }];
   });
 
-/** Forwards each of them; answers the last refusal that time may lift. */
+/** Forwards each of them; returns the last refusal that is only temporary. */
 async function forwardAll(
   world: World,
   forwarder: Forwarder,
@@ -245,8 +246,9 @@ async function forwardAll(
 type ReturnRoute = Extract<Route, { kind: 'return' }>;
 
 /**
- * Settles a bounce or a complaint that came to our return paths or report addresses. Only the signed return path says which
- * email it is about: anybody can write anything into a report. Calls `onNotice` when settling has queued a delivery notice.
+ * Settles a bounce or a complaint that was sent to our return paths or report addresses. Only the signed return path
+ * identifies the email: anybody can write anything into a report. Calls `onNotice` when settling has queued a delivery
+ * notice.
  */
 async function settleReturned(
   world: World,
@@ -276,7 +278,7 @@ async function settleReturned(
   return accepted;
 }
 
-/** The return paths of ours that a complaint names as envelope sender: they are signed, so that none can be made up. */
+/** Returns our return paths that a complaint names as envelope sender: they are signed, so that none can be made up. */
 async function namedIn(world: World, report: Exclude<MailReport, { kind: 'none' }>): Promise<ReturnRoute[]> {
   if (report.kind !== 'complaint') return [];
   const routes: ReturnRoute[] = [];

@@ -19,7 +19,10 @@ interface ClamdOptions {
 const CHUNK_BYTES = 256 * 1024;
 const CLAMD_ANSWER_BYTES_MAX = 4096;
 
-/** Asks clamd (INSTREAM): the name of the virus, or undefined where it finds none. Rejects when it gives no answer. */
+/**
+ * Scans a message with clamd (INSTREAM); returns the name of the virus, or undefined if it finds none. Rejects if clamd
+ * gives no result.
+ */
 function scan(raw: Buffer, { host, port, clock, timeoutMs }: ClamdOptions): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     const socket = net.connect(port, host);
@@ -42,7 +45,7 @@ function scan(raw: Buffer, { host, port, clock, timeoutMs }: ClamdOptions): Prom
       const isClean = answer === 'stream: OK';
       return end(isClean || virus !== undefined ? undefined : new Error(`clamd says: ${answer ?? ''}`), virus);
     });
-    // clamd may answer and close before it has read everything.
+    // clamd may respond and close before it has read everything.
     socket.write('zINSTREAM\0');
     for (let at = 0; at < raw.length; at += CHUNK_BYTES) {
       const chunk = raw.subarray(at, at + CHUNK_BYTES);
@@ -70,7 +73,7 @@ interface RspamdOptions {
 
 const RSPAMD_ANSWER_BYTES_MAX = 1024 * 1024;
 
-/** The score of a message; rejects where rspamd has none to give. */
+/** Returns the score of a message; rejects if rspamd gives none. */
 function scoreOf(arrival: LoadedArrival, recipients: readonly string[], options: RspamdOptions): Promise<Spam> {
   const { host, port, clock, timeoutMs } = options;
   return new Promise((resolve, reject) => {
@@ -118,7 +121,7 @@ function readScore(status: number, text: string): Spam {
   return { score, required_score: required, is_spam: score >= required };
 }
 
-/** HTTP headers hold printable ASCII only; rspamd reads everything else in the message. */
+/** Builds HTTP headers, which can contain printable ASCII only; rspamd reads everything else in the message. */
 function headersFor(
   { client, mailFrom, raw }: LoadedArrival,
   recipients: readonly string[],
@@ -133,12 +136,12 @@ function headersFor(
   };
 }
 
-/** What screening decides about a message before it is stored. */
+/** The decision of screening about a message before it is stored. */
 type ScreenResult =
   | { kind: 'keep'; authentication: Authentication; virus: string | undefined }
-  /** The DMARC policy of its domain asks to refuse it; undefined: its From names no single domain. */
+  /** The DMARC policy of its domain requests its refusal; undefined: its From names no single domain. */
   | { kind: 'refuse'; domain: string | undefined }
-  /** A check that decides gave no answer in time. */
+  /** A check that decides gave no result in time. */
   | { kind: 'defer'; deferral: Deferral };
 
 /** Runs all checks at the same time. Only viruses and DMARC decide; the other results are stored for readers of the message. */
@@ -161,7 +164,7 @@ export async function screenMessage(
   ]);
   if (virus === NO_ANSWER) return { kind: 'defer', deferral: { why: 'no_scanner' } };
   const { result, policy, domain } = checks.dmarc;
-  // Otherwise a message that is made too costly to check would get past DMARC.
+  // Otherwise a message could get past DMARC by being too costly to check.
   if (result === 'temperror' && receiving.dmarc === 'refuse') {
     return { kind: 'defer', deferral: { why: 'unchecked' } };
   }
@@ -219,20 +222,23 @@ function hostAndPort(text: string): { host: string; port: number } {
 }
 
 interface Authenticator {
-  /** SPF, DKIM, DMARC and ARC of a message. Beyond the limits of time and size the results are `temperror`; never rejects. */
+  /**
+   * Checks SPF, DKIM, DMARC and ARC of a message. Beyond the limits of time and size the results are `temperror`; never
+   * rejects.
+   */
   authenticate(arrival: Arrival): Promise<Checks>;
   close(): Promise<void>;
 }
 
 type Answer = { checks: Checks } | { failed: string };
 
-/** Each signature costs a hash of the message; honest messages have fewer. */
+/** Maximum number of signatures. Each costs a hash of the message; honest messages have fewer. */
 const SIGNATURES_MAX = 20;
 /** The cost of folds in one field is quadratic: fifty thousand of them, 200 KB, take 15 seconds. */
 const FOLDS_MAX = 10_000;
 /** The parser's limit of headers (`parse-message.ts`). */
 const HEAD_BYTES_MAX = 512 * 1024;
-/** Within these limits a check takes tens of milliseconds at most; a hostile message beyond them can take minutes. */
+/** Up to these limits a check takes tens of milliseconds at most; a hostile message beyond them can take minutes. */
 const ORDINARY_HEAD_BYTES = 32 * 1024;
 const ORDINARY_HASHED_BYTES = 512 * 1024;
 /** Checks wait for DNS most of the time. */
@@ -247,8 +253,8 @@ const NOTHING_KNOWN: Checks = {
 };
 
 /**
- * The checks run in threads, because a hostile message of a few megabytes can keep them busy for minutes. Ordinary messages
- * share a thread; costly ones are checked one at a time, within a limit of time.
+ * Creates the threads that run the checks, because a hostile message of a few megabytes can keep them busy for minutes.
+ * Ordinary messages share a thread; costly ones are checked one at a time, within a limit of time.
  */
 export function createAuthenticator(world: World): Authenticator {
   const { config, log, resolver } = world;
@@ -297,7 +303,7 @@ interface Head {
 /** Lines that do not match continue the field above them. */
 const FIELD_BEGINS = /^[!-9;-~]+[ \t]*:/;
 
-/** Undefined where the head is larger than the limit. */
+/** Returns undefined if the head is larger than the limit. */
 function headIn(top: Buffer, bytes: number): Head | undefined {
   const end = top.indexOf('\r\n\r\n');
   if (end < 0 && bytes > HEAD_BYTES_MAX) return undefined;

@@ -25,12 +25,12 @@ import type { NewBlob } from '../../platform/blobs/index.ts';
 import { isoTime } from '../../platform/clock.ts';
 import { withoutOwnClaims } from './authenticate.ts';
 
-/** How much of a message's head is stored in its row and its event; the source has all of it. */
+/** Limits of the parts of a message's head that are stored in its row and its event; the source has all of it. */
 interface HeadLimits {
   subjectChars: number;
-  /** For one mailbox, and for the Message-ID. */
+  /** Limit for one mailbox, and for the Message-ID. */
   textChars: number;
-  /** For all lists of addresses together. */
+  /** Limit for all lists of addresses together. */
   listChars: number;
   signatures: number;
 }
@@ -41,7 +41,7 @@ const LIMITS_OF_KEPT: HeadLimits = {
   listChars: 16 * 1024,
   signatures: 20,
 };
-/** For a message that counts against no storage. */
+/** Limits for a message that counts against no storage. */
 const LIMITS_OF_DROPPED: HeadLimits = { subjectChars: 200, textChars: 320, listChars: 1024, signatures: 3 };
 
 export function boundedHead(head: MessageHead, limits: HeadLimits): MessageHead {
@@ -68,7 +68,7 @@ export function boundedHead(head: MessageHead, limits: HeadLimits): MessageHead 
   };
 }
 
-/** A message may have any number of signatures, with names of any length. */
+/** Limits the stored results: a message may have any number of signatures, with names of any length. */
 function boundedAuthentication(authentication: Authentication, { signatures }: HeadLimits): Authentication {
   const { spf, dkim, dmarc } = authentication;
   return {
@@ -85,7 +85,10 @@ function boundedAuthentication(authentication: Authentication, { signatures }: H
 
 const nameOrNull = (name: string | null): string | null => (name === null || name.length > 253 ? null : name);
 
-/** An address is never cut, because half of it would be another address: the name is left out first, then the mailbox. */
+/**
+ * Shortens a mailbox. An address is never cut, because half of it would be another address: the name is left out first,
+ * then the mailbox.
+ */
 function boundedMailbox(mailbox: string, charsMax: number): string {
   if (mailbox.length <= charsMax) return mailbox;
   const address = BEHIND_A_NAME.exec(mailbox)?.[1] ?? '';
@@ -157,7 +160,10 @@ function receivedRows(
   return { rows: { email, body: body.row, attachments, contents: placed.rows }, files: placed.files };
 }
 
-/** The same message without its content: only that it came is kept. It is small and counts against no storage. */
+/**
+ * Returns the same message without its content: only the fact that it arrived is kept. It is small and counts against
+ * no storage.
+ */
 function droppedRows({ email, body }: NewReceivedEmail, reason: DroppedReason): NewReceivedEmail {
   const authentication = email.authentication === null ? null : (JSON.parse(email.authentication) as Authentication);
   return {
@@ -207,7 +213,7 @@ function headOfRow(row: ReceivedEmailRow): MessageHead {
 const authenticationText = (authentication: Authentication | null, limits: HeadLimits): string | null =>
   authentication === null ? null : JSON.stringify(boundedAuthentication(authentication, limits));
 
-/** Counted twice, because the event has a copy. */
+/** Returns the stored size of rows. The event contains a copy of them, so their size counts twice. */
 const twice = (rows: unknown): number => 2 * Buffer.byteLength(JSON.stringify(rows));
 
 function attachmentRow(
@@ -275,7 +281,7 @@ type StoreMessage = (message: InboundMessage, reading: MessageReading) => Promis
 export function createStoreMessage(world: World): StoreMessage {
   const write = createWriteReceived(world);
 
-  /** Spares the disk what the commit would drop. */
+  /** Avoids writing files that the commit would drop. */
   async function mayFit({ email }: NewReceivedEmail): Promise<boolean> {
     const plan = await planOf(world, world.db, email.team_id);
     return (await storageOf(world.db, email.team_id)) + email.stored_bytes <= plan.received_storage_mb * 1024 * 1024;
@@ -299,10 +305,11 @@ export function createStoreMessage(world: World): StoreMessage {
       else fitting.push((await mayFit(team.rows)) ? team : withoutFiles(team, 'storage_quota'));
     }
     for (const { rows, files } of fitting) rows.contents.push(...(await putFiles(world, files)));
-    // The source is needed for forwards, by its caller.
+    // The caller still needs the source for forwards.
     const stored = fitting.flatMap(({ files }) => files.map(({ content }) => content));
     for (const content of stored) if (content !== message.raw) letGoLarge(content);
-    // A commit whose answer was lost may stand, so a failure here removes no file: the orphan sweep does, if no row needs it.
+    // A commit whose result was lost may be complete, so a failure here removes no file: the orphan sweep does, if no
+    // row needs it.
     const about = forInboxes(reading, message.mailFrom);
     const written = await write({ teams: fitting.map(({ rows }) => rows), about });
     for (const [i, { rows, files }] of fitting.entries()) {
@@ -315,7 +322,7 @@ export function createStoreMessage(world: World): StoreMessage {
 /** The result of writing a message for one team. */
 interface Written {
   id: string;
-  /** Whether its files are needed: not when it was dropped, and not when it is a repeat. */
+  /** True if its files are needed: not if it was dropped, and not if it is a repeat. */
   isKept: boolean;
 }
 
@@ -379,7 +386,9 @@ function keyOf({ email }: NewReceivedEmail): { teamId: string; fingerprint: stri
   return email.fingerprint === null ? [] : [{ teamId: email.team_id, fingerprint: email.fingerprint }];
 }
 
-/** Counts a team's messages against its plan, in the order in which they came; those beyond it lose their content. */
+/**
+ * Counts a team's messages against its plan, in the order in which they arrived; those beyond it lose their content.
+ */
 async function admit(
   world: World,
   tx: Executor,

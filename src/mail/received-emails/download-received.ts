@@ -8,17 +8,17 @@ import { RAW_BLOB, RECEIVED_ATTACHMENT_BLOB } from './stored-content.ts';
 import { timingSafeEqual } from 'node:crypto';
 import { isoTime } from '../../platform/clock.ts';
 
-/** Where a link leads, and until which second. */
+/** The file that a link names, and its expiry in seconds. */
 interface ReceivedLink {
   emailId: string;
-  /** An attachment, or `raw` for the source of the whole. */
+  /** An attachment, or `raw` for the source of the whole email. */
   file: string;
   expires: number;
 }
 
 const VALID_SECONDS = 15 * 60;
 
-/** A fresh link; nothing of it is stored, so that what signs it also decides whether it is good. */
+/** Makes a link. Nothing of it is stored: the signature alone decides whether it is valid. */
 export function makeReceivedLink(
   store: Store,
   emailId: string,
@@ -40,13 +40,15 @@ function isGoodReceivedLink(store: Store, link: ReceivedLink, token: string): bo
   return isOurs && store.clock.now() < link.expires * 1000;
 }
 
-/** No part holds a line break, so that no two links are signed as one text. */
+/** Signs a link. No part contains a line break, so that no two links have the same signed text. */
 function tokenOf({ secrets }: Store, { emailId, file, expires }: ReceivedLink): string {
   const text = [emailId, file, expires].join('\n');
   return secrets.mac('received mail link', Buffer.from(text)).toString('base64url');
 }
 
-/** What a browser shows or plays and never runs. Everything else, HTML and SVG among it, is a row of bytes. */
+/**
+ * Types that a browser shows or plays and never runs. Everything else, including HTML and SVG, is sent as plain bytes.
+ */
 const HARMLESS = new Set([
   'application/gzip',
   'application/json',
@@ -98,8 +100,9 @@ export interface ReceivedDownload {
 }
 
 /**
- * The file behind a signed link. Forged, expired, of something removed or lost by the disk: the answer is the same 404,
- * since the caller can do nothing about any of it; the log tells the operator, who can.
+ * Returns the file of a signed link. Throws the same 404 whether the link is forged, expired or of something removed,
+ * or the disk has lost the file, since the caller can do nothing about any of it; the log reports a lost file to the
+ * operator, who can.
  */
 export async function downloadReceived(store: Store, link: ReceivedLink, token: string): Promise<ReceivedDownload> {
   const email = isGoodReceivedLink(store, link, token) ? await findReceivedById(store.db, link.emailId) : undefined;

@@ -1,6 +1,6 @@
 /**
- * Mail that was received: what there is, its parts and its source, and links under which those can be had for fifteen
- * minutes without a key. It is written by mail/receive; here it is read, deleted, and its storage counted.
+ * Received mail: the list, its parts and its source, and links that download those for fifteen minutes without a key.
+ * It is written by mail/receive; here it is read, deleted, and its storage counted.
  */
 export {
   type Authentication,

@@ -23,12 +23,12 @@ import { readContent } from '../contents/index.ts';
 import { isoTime } from '../../platform/clock.ts';
 import { eraseEventsOf } from '../events/index.ts';
 
-/** Of all pictures of an email together: an answer is held in memory as a whole. */
+/** Limit for all pictures of an email together: a response is held in memory as a whole. */
 const IMAGE_BYTES_MAX = 10 * 1024 * 1024;
 const HTML_CHARS_MAX = 2 * IMAGE_BYTES_MAX;
 const NOTHING = Buffer.alloc(0);
 
-/** `html` with the pictures that the email brings along in the place of their `cid:` URLs, as far as they go. */
+/** Returns `html` with the pictures that the email contains in place of their `cid:` URLs, up to the limit. */
 async function withInlineImages(
   store: Store,
   html: string,
@@ -67,7 +67,7 @@ export async function deleteReceivedEmail({ store, teamId }: Ctx, id: string) {
   return { object: 'email' as const, id, deleted: true as const };
 }
 
-/** What was found out about the sender of a received email, as it is kept and shown. */
+/** Authentication results of the sender of a received email, as they are stored and shown. */
 export type Authentication = components['schemas']['ReceivedAuthentication'];
 
 export async function listReceivedAttachments(ctx: Ctx, emailId: string, page: Page) {
@@ -87,7 +87,7 @@ export async function getReceivedAttachment(ctx: Ctx, emailId: string, id: strin
   return { object: 'attachment' as const, ...withLink(ctx, row) };
 }
 
-/** A part that was refused at storage leads nowhere. */
+/** Adds a download link, except to a part that was refused at storage. */
 const withLink = ({ store }: Ctx, row: ReceivedAttachmentRow) => ({
   ...presentPart(row),
   ...(row.is_stored === 1 ? makeReceivedLink(store, row.received_id, row.id) : {}),
@@ -131,7 +131,7 @@ export async function getReceivedEmail(ctx: Ctx, id: string, htmlFormat: 'data_u
   };
 }
 
-/** What a list shows of an email; the whole adds to it. */
+/** Presents the fields of an email that a list shows; a single email has more. */
 function presentReceived(row: ReceivedEmailRow, attachments: readonly ReceivedAttachmentRow[]) {
   return {
     id: row.id,

@@ -15,7 +15,7 @@ import { addStorage, lockStorage } from '../../tenancy/usage/index.ts';
 import { senderKey, senderKeyStart } from './sender-key.ts';
 
 export type DroppedReason = 'storage_quota' | 'daily_cap' | 'virus' | 'parse_failed' | 'inbound_rule' | 'account_mail';
-/** Why a rule did not pass a message on. */
+/** Reasons why a rule did not forward a message. */
 export type NotForwarded = 'loop' | 'too_many_hops' | 'received_here' | 'account_mail';
 
 /** Lists are JSON text; they are written once and read whole. */
@@ -135,7 +135,7 @@ export async function insertReceived(tx: Executor, emails: readonly NewReceivedE
   await tx.insertMany('received_attachments', ATTACHMENT_COLUMNS, attachments);
 }
 
-/** Those that stand already, by `<team> <fingerprint>`. */
+/** Finds messages that are stored already, by `<team> <fingerprint>`. */
 export async function receivedBefore(
   tx: Executor,
   messages: readonly { teamId: string; fingerprint: string }[],
@@ -184,7 +184,7 @@ export function receivedByIds(db: Executor, ids: readonly string[]): Promise<Rec
   return db.all<ReceivedEmailRow>(`select * from received_emails where ${among.sql}`, [among.value]);
 }
 
-/** Of whatever team: for links, which prove themselves. */
+/** Finds an email of any team; for links, whose signature is the authorization. */
 export const findReceivedById = (db: Executor, id: string): Promise<ReceivedEmailRow | undefined> =>
   db.get<ReceivedEmailRow>('select * from received_emails where id = ?', [id]);
 
@@ -202,7 +202,7 @@ export function receivedBodiesByIds(db: Executor, ids: readonly string[]): Promi
 export const findReceivedBody = (db: Executor, id: string): Promise<ReceivedBodyRow | undefined> =>
   db.get<ReceivedBodyRow>('select * from received_bodies where received_id = ?', [id]);
 
-/** Of many emails, in the order they have in each. */
+/** Lists the attachments of many emails, in the order of each. */
 export async function attachmentsOf(db: Executor, ids: readonly string[]): Promise<ReceivedAttachmentRow[]> {
   if (ids.length === 0) return [];
   const among = uuidsIn(db.dialect, 'received_id', ids);
@@ -212,7 +212,7 @@ export async function attachmentsOf(db: Executor, ids: readonly string[]): Promi
   );
 }
 
-/** One row more than asked is read, to know whether there is another page. */
+/** Returns a page of attachments. Reads one row more than asked, to learn whether there is another page. */
 export async function receivedAttachmentPage(
   db: Executor,
   emailId: string,
@@ -239,20 +239,20 @@ export const findReceivedAttachment = (
 ): Promise<ReceivedAttachmentRow | undefined> =>
   db.get<ReceivedAttachmentRow>('select * from received_attachments where received_id = ? and id = ?', [emailId, id]);
 
-/** Takes received emails that are deleted out of the inboxes they are in. */
+/** Removes received emails that are deleted from the inboxes they are in. */
 export const removeFromInboxes =
   defineHook<(tx: Executor, ids: readonly string[]) => Promise<void>>('removeFromInboxes');
 
 /**
- * Takes emails of one team away with all they have and gives their storage back; answers those that were there, with
- * whether the blob store has something of theirs.
+ * Removes emails of one team with everything that belongs to them and frees their storage; returns those that existed,
+ * and for each whether the blob store has contents of it.
  */
 export async function removeReceivedRows(
   tx: Executor,
   teamId: string,
   ids: readonly string[],
 ): Promise<{ id: string; hasFiles: boolean }[]> {
-  // First, as every transaction does that adds to it: removing and receiving never wait for each other in a circle.
+  // Locked first, as in every transaction that adds to it, so that removing and receiving cannot deadlock.
   await lockStorage(tx, teamId);
   const among = uuidsIn(tx.dialect, 'id', ids);
   const gone = await tx.all<{ id: string; stored_bytes: number }>(
@@ -267,12 +267,12 @@ export async function removeReceivedRows(
   const freed = gone.reduce((sum, row) => sum + Number(row.stored_bytes), 0);
   await addStorage(tx, teamId, -freed);
   const inRows = await removeContents(tx, goneIds);
-  // Files of drafts that go with their thread are left to the daily sweep.
+  // The daily sweep removes the files of drafts that go with their thread.
   await removeFromInboxes.call(tx, goneIds);
   return goneIds.map((id) => ({ id, hasFiles: !inRows.has(id) }));
 }
 
-/** The oldest of a team that were received before `beforeId`. */
+/** Lists the oldest emails of a team that were received before `beforeId`. */
 export async function expiredReceivedIds(
   db: Executor,
   { teamId, beforeId }: { teamId: string; beforeId: string },

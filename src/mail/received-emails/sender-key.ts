@@ -5,10 +5,12 @@ const KEY_CHARS_MAX = 400;
 
 /** A quoted local part may contain a < as well. */
 const BEHIND_A_NAME = /^(?:"(?:[^"\\]|\\.)*"|[^"<]*) <(.+)>$/;
-/** A name without an address is quoted where it has an @. */
+/** A name without an address is quoted if it contains an @. */
 const BARE = /@[^"@\s]+$/;
 
-/** What a received email is searched by: the address of its From, or where that has none the sender of its envelope. */
+/**
+ * Returns the key by which a received email is searched: the address of its From, or else the sender of its envelope.
+ */
 export function senderKey(sender: string, mailFrom: string): string | null {
   const written = BEHIND_A_NAME.exec(sender)?.[1] ?? (BARE.test(sender) ? sender : mailFrom);
   return written === '' ? null : bounded(normalizeAddress(written));

@@ -17,7 +17,7 @@ export interface WholeReceived {
   content: ReceivedContent;
 }
 
-/** An email with all that is kept of it, for what is written in answer to it. */
+/** Reads an email with everything stored for it, as needed for a reply to it. */
 export async function findWholeReceived(store: Store, teamId: string, id: string): Promise<WholeReceived | undefined> {
   const row = await findReceived(store.db, teamId, id);
   if (!row) return undefined;
@@ -37,7 +37,7 @@ export const RAW_BLOB = (id: string): string => `${id}/raw.eml`;
 export const RECEIVED_ATTACHMENT_BLOB = (id: string, attachmentId: string): string => `${id}/${attachmentId}`;
 const BODY_BLOB = (id: string, name: 'html' | 'text' | 'headers'): string => `${id}/${name}`;
 
-/** Texts larger than the setting do not stand in the row, which says of each whether it does. */
+/** Builds the row of a body. A text larger than the setting is not in the row, which records for each where it is. */
 export function receivedBody(
   store: Store,
   id: string,
@@ -82,7 +82,8 @@ export async function loadReceivedContent(store: Store, row: ReceivedBodyRow): P
 }
 
 /**
- * The texts of many emails, in the order of the ids, until `charsMax` is passed: the rest is left out, but never the first.
+ * Loads the texts of many emails, in the order of the ids, until `charsMax` is exceeded: the remaining ones are left
+ * out, but never the first.
  */
 export async function loadReceivedBodies(
   store: Store,

@@ -11,11 +11,11 @@ import {
 } from '../emails/index.ts';
 import { hasDeliveries, moveUnclaimed, removeUnclaimed } from '../queue/index.ts';
 
-/** Takes a scheduled email back, unless its dispatch has begun. */
+/** Cancels a scheduled email, unless its dispatch has begun. */
 export async function cancelEmail(ctx: Ctx, id: string) {
   return change(ctx, id, async (tx, email) => {
     await removeUnclaimed(tx, id);
-    // What is left has been claimed, and the claim came first.
+    // Remaining deliveries have been claimed, and the claim came first.
     if (await hasDeliveries(tx, id)) return false;
     if (!(await cancelScheduled(tx, id))) return false;
     const at = ctx.store.clock.now();
@@ -24,7 +24,7 @@ export async function cancelEmail(ctx: Ctx, id: string) {
   });
 }
 
-/** Gives a scheduled email another time, unless its dispatch has begun. */
+/** Moves a scheduled email to another time, unless its dispatch has begun. */
 export async function moveEmail(ctx: Ctx, id: string, input: { scheduled_at: string }) {
   const faults: FieldFault[] = [];
   const dueAt = readScheduledAt(input.scheduled_at, ctx.store.clock.now(), faults);
@@ -38,8 +38,8 @@ export async function moveEmail(ctx: Ctx, id: string, input: { scheduled_at: str
 class TooLate extends Error {}
 
 /**
- * The queue rows first and the email second, in the order in which a claim takes them: the second of the two waits, sees
- * that it came second, and changes nothing.
+ * Writes the queue rows first and the email second, in the order in which a claim locks them: the second of the two
+ * transactions waits, sees that it came second, and changes nothing.
  */
 async function change(ctx: Ctx, id: string, work: (tx: Executor, email: EmailRow) => Promise<boolean>) {
   const { db } = ctx.store;

@@ -4,8 +4,8 @@ import type { Outcome } from '../queue/index.ts';
 import { causeFor } from './conclude.ts';
 
 /**
- * Cuts what mail servers said to the length that events, attempts, notices and the log keep. What a reply means is found out
- * before that, from the whole of it. Outcomes that share a reply still share it afterwards.
+ * Cuts the replies of mail servers to the length that events, attempts, notices and the log keep. The cause of a reply
+ * is determined before that, from all of it. Outcomes that share a reply still share it afterwards.
  */
 export function boundOutcomes(outcomes: readonly Outcome[]): Outcome[] {
   const cut = new Map<Reply, Reply>();

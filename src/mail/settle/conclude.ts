@@ -11,7 +11,7 @@ import type { DeliveryRow, Outcome } from '../queue/index.ts';
 
 type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
 
-/** The types of events that outcomes become. */
+/** The types of events that outcomes are turned into. */
 type Concluded =
   | 'email.delivered'
   | 'email.complained'
@@ -22,15 +22,17 @@ type Concluded =
   | 'email.suppressed'
   | 'email.delivery_delayed';
 
-/** What follows from outcomes: of the deliveries of a connection, or of a report (`concludeReport` of `settle-report.ts`). */
+/**
+ * Consequences of outcomes: of the deliveries of a connection, or of a report (`concludeReport` of `settle-report.ts`).
+ */
 export interface Conclusion {
   events: Happening<Concluded>[];
   suppress: { email: string; origin: 'bounce' | 'complaint' }[];
   /** Lines of the mail log, written after the commit. */
   logLines: ((log: MailLog) => void)[];
   /**
-   * Recipients that are tried again at `dueAt`, or as soon as the domain is verified; `attempt` is how many attempts count as
-   * made. `isFailing`: the destination as a whole failed.
+   * Recipients that are tried again at `dueAt`, or as soon as the domain is verified; `attempt` is the number of
+   * attempts that count as made. `isFailing`: the destination as a whole failed.
    */
   retry:
     | { recipients: string[]; dueAt: number; attempt: number; awaitsDomain: boolean; isFailing: boolean }
@@ -81,7 +83,8 @@ export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outc
         done.logLines.push((log) => log.failed({ ...loggedAs(row), to, reason: first.reason }));
         break;
       case 'ambiguous': {
-        // The doubt begins now, not at the dot. `recover.ts` knows a hand-off by these two being `ambiguous_hours` apart.
+        // The doubt begins now, not at the dot. `recover.ts` recognises a hand-off by these two times being
+        // `ambiguous_hours` apart.
         const handedOffAt = now;
         const dueAt = handedOffAt + world.config.delivery.ambiguous_hours * HOUR_MS;
         done.doubt = { recipients: to, handedOffAt, dueAt };
@@ -96,8 +99,9 @@ export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outc
 }
 
 /**
- * Recipients with the same kind of outcome share an event; bounces, suppressions and failures only with the same reason. All
- * deferrals are one group, whose first decides: the row has one next attempt.
+ * Returns the key of the event that an outcome shares with others: recipients with the same kind of outcome share one;
+ * bounces, suppressions and failures only with the same reason. All deferrals are one group, whose first decides: the
+ * row has one next attempt.
  */
 function groupOf(outcome: Outcome): string {
   switch (outcome.kind) {
@@ -211,7 +215,7 @@ function deferred(
     });
 }
 
-/** Whether a delivery was put off before anything was attempted. */
+/** Reports whether a delivery was put off before anything was attempted. */
 export const isUntried = (outcome: Outcome): boolean =>
   outcome.kind === 'deferred' && (outcome.reason === 'stopping' || outcome.reason === 'relay_pace');
 
@@ -223,13 +227,13 @@ const OUR_FAULTS: ReadonlySet<string> = new Set<OurFault>([
   'relay_misconfigured',
 ]);
 
-/** Whether mail waits for something on our side, so that giving up is no bounce. */
+/** Reports whether mail waits for something on our side, so that giving up is no bounce. */
 const isOurFault = (outcome: Of<'deferred'>): outcome is Of<'deferred'> & { reason: OurFault } =>
   OUR_FAULTS.has(outcome.reason);
 
 /**
- * Reasons that concern the way to the destination and not the message. A reply of 421 (service not available) is one of
- * them.
+ * Reasons that concern the route to the destination and not the message. A reply of 421 (service not available) is one
+ * of them.
  */
 const OF_THE_DESTINATION = new Set<string>([
   'destination_down',
@@ -293,19 +297,22 @@ function bounced(world: World, row: DeliveryRow, done: Conclusion, group: Of<'bo
   done.suppress.push(...group.filter(isCondemned).map(({ address: email }) => ({ email, origin: 'bounce' as const })));
 }
 
-/** Whether a refusal of a type that suppresses does so. One reply to several recipients is about the message or its sender. */
+/**
+ * Reports whether a refusal of a type that suppresses does so. One reply to several recipients is about the message or
+ * its sender.
+ */
 function isCondemned(outcome: Of<'bounced'>, _index: number, group: Of<'bounced'>[]): boolean {
   if (outcome.reason !== 'refused') return true;
   return !group.some((other) => other !== outcome && other.reply === outcome.reply);
 }
 
-/** Classifies a bounce: by the reply of the mail server, or by our own reason where we refused it ourselves. */
+/** Classifies a bounce: by the reply of the mail server, or by our own reason if we refused it ourselves. */
 function bounceFor(outcome: Of<'bounced'>): Bounce {
   switch (outcome.reason) {
     case 'no_such_domain':
       return { type: 'Permanent', subType: 'NoEmail' };
     case 'takes_no_mail':
-      // DNS says it of the domain; a greeting says it of one host, before a recipient was named.
+      // From DNS it is a fact about the domain; from a greeting it is about one host, before a recipient was named.
       return outcome.cause === undefined || outcome.reply === undefined
         ? { type: 'Permanent', subType: 'NoEmail' }
         : bounceOfReply(outcome.reply, outcome.cause);
@@ -325,7 +332,7 @@ function bounceFor(outcome: Of<'bounced'>): Bounce {
   }
 }
 
-/** Finds out why a mail server refused: as it was judged when the reply came, or by the reply alone. */
+/** Returns the cause of a refusal: as determined when the reply came, or from the reply alone. */
 export function causeFor(outcome: Of<'bounced'> | Of<'deferred'>): ReplyCause | undefined {
   if (outcome.cause !== undefined || outcome.reply === undefined) return outcome.cause;
   const isOwnReply = outcome.kind === 'bounced' && outcome.reason !== 'refused';
@@ -357,14 +364,14 @@ function suppressedBecause(origin: Of<'suppressed'>['origin']): string {
   return 'The address is on the suppression list of this team, so nothing was sent to it.';
 }
 
-/** Bounds what an event quotes for all of its recipients together. */
+/** Limit of the quotations in one event, for all of its recipients together. */
 const QUOTED_CHARS_MAX = 16_000;
 
-/** Returns how much an event quotes for each of so many recipients. */
+/** Returns the length of the quotation for each of this many recipients of an event. */
 export const quotedCharsMax = (recipients: number): number =>
   Math.min(PEER_TEXT_CHARS_MAX, Math.floor(QUOTED_CHARS_MAX / recipients));
 
-/** Quotes what was said about each recipient, less of it where there are many. */
+/** Quotes the reply or detail of each recipient, shortened if there are many. */
 function describeEach(group: (Of<'deferred'> | Of<'bounced'>)[]): string[] {
   const charsMax = quotedCharsMax(group.length);
   return group.map((outcome) => cutText(textOf(outcome), charsMax));

@@ -1,7 +1,7 @@
 /**
- * Settle: from the outcomes of a delivery to events, states, suppressions and retries. One exhaustive switch over the outcomes
- * decides, and one over what reports say days later; the same function writes both down. Deliveries that settle at the same
- * time share a transaction.
+ * Settle: from the outcomes of a delivery to events, states, suppressions and retries. One exhaustive switch decides
+ * about outcomes, and one about the contents of reports days later; the same function records both. Deliveries that
+ * settle at the same time share a transaction.
  */
 export { createRefusalCounter } from './refusals.ts';
 export { createSettle, settleDropped } from './settle.ts';

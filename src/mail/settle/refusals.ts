@@ -10,11 +10,13 @@ import { BoundedMap } from '../../platform/limits/index.ts';
 
 /** Refusals of fewer emails than this are an accident. */
 const SEVERAL = 5;
-/** Refusals are forgotten when no more come for so long. */
+/** Refusals are forgotten when no more come for this long. */
 const RECENT_MS = 24 * 3_600_000;
-/** Bounds what a process remembers, however many receivers refuse; the one that refused longest ago is forgotten first. */
+/**
+ * Maximum number of entries, however many receivers refuse; the receiver that refused longest ago is forgotten first.
+ */
 const KEPT_MAX = 1000;
-/** What a finding quotes of a reply. */
+/** Length of the quotation of a reply in a finding. */
 const REPLY_CHARS_MAX = 200;
 
 interface Counted extends Refusals {
@@ -24,8 +26,9 @@ interface Counted extends Refusals {
 }
 
 /**
- * Counts the refusals that the operator or the owner of a sending domain can do something about, by cause and receiver. The
- * next mail that the receiver takes ends them. In memory only: a refusal that lasts is counted again after a restart.
+ * Counts the refusals that the operator or the owner of a sending domain can do something about, by cause and receiver.
+ * The next mail that the receiver accepts clears them. In memory only: a refusal that lasts is counted again after a
+ * restart.
  */
 export interface RefusalCounter {
   note(row: DeliveryRow, outcomes: readonly Outcome[]): void;
@@ -34,7 +37,7 @@ export interface RefusalCounter {
 }
 
 export function createRefusalCounter({ clock, config }: Pick<World, 'clock' | 'config'>): RefusalCounter {
-  /** By domain or region with receiver, then by cause. */
+  /** Keyed by domain or region with receiver, then by cause. */
   const counted = new BoundedMap<string, Map<ReplyCause, Counted>>(KEPT_MAX);
 
   function addRefusal(row: DeliveryRow, refused: Refused): void {
@@ -94,7 +97,7 @@ function findRefusals(row: DeliveryRow, outcomes: readonly Outcome[]): Refused[]
   const found = new Map<ReplyCause, Refused>();
   for (const outcome of outcomes) {
     if (outcome.kind !== 'bounced' && outcome.kind !== 'deferred') continue;
-    // A destination that is down was not asked, and has the reply of the attempt before.
+    // A destination that is down was not contacted, and has the reply of the previous attempt.
     if (!outcome.reply || outcome.reason === 'destination_down') continue;
     const cause = causeFor(outcome);
     if (cause === undefined || !isReported(cause) || found.has(cause)) continue;
@@ -107,7 +110,7 @@ const domainKey = (row: DeliveryRow, receiver: string): string => `${row.team_id
 
 const regionKey = (row: DeliveryRow, receiver: string): string => `${row.region} ${receiver}`;
 
-/** Names who runs a mail server: its provider, or else the domain that its name is in. */
+/** Names the operator of a mail server: its provider, or else the domain that its name is in. */
 function nameReceiver(mx: string | undefined, destination: string): string {
   if (mx === undefined) return destination;
   const provider = findProvider(replyRules().providers, mx);

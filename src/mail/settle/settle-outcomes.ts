@@ -14,7 +14,7 @@ import { isSimulatorDomain } from '../../platform/config/index.ts';
 import { normalizeAddress } from '../../protocol/address/index.ts';
 import type { Conclusion } from './conclude.ts';
 
-/** What became of an email, and the stream whose rates it counts towards. */
+/** The outcome of an email, and the stream whose rates it counts towards. */
 interface StreamOutcome {
   email: { team_id: string };
   stream: Stream;
@@ -32,16 +32,16 @@ type Rated = Extract<Happened, { type: keyof typeof COUNTED }>;
 
 const isRated = (event: Happened): event is Rated => Object.hasOwn(COUNTED, event.type);
 
-/** What settlements add to the rates of their streams, and the events that count towards no rate. */
+/** Additions of settlements to the rates of their streams, and the events that count towards no rate. */
 interface StreamSums {
   counts: StreamCount[];
   excused: ReadonlySet<Happened>;
 }
 
 /**
- * Counts the recipients of these settlements for the rates of their streams, without writing anything. Not counted are
- * recipients at the simulator, and bounces and complaints of addresses that were suppressed already: several emails at
- * once to one dead address say no more than one. It has to be called before the suppressions that follow are written.
+ * Counts the recipients of these settlements for the rates of their streams, without writing anything. Does not count
+ * recipients at the simulator, nor bounces and complaints of addresses that were suppressed already: several emails at
+ * once to one dead address mean no more than one. Must be called before the resulting suppressions are written.
  */
 async function countStreams(
   { config }: Pick<World, 'config'>,
@@ -73,7 +73,7 @@ async function countStreams(
   return { counts: [...counts.values()], excused };
 }
 
-/** Reads which of the addresses that bounced or complained are suppressed; most batches have none and ask nothing. */
+/** Reads which of the addresses that bounced or complained are suppressed; most batches have none and need no query. */
 async function readSuppressed(tx: Executor, settlements: readonly StreamOutcome[]): Promise<Set<string>> {
   const wanted = settlements.flatMap(({ email, conclusion }) =>
     conclusion.events
@@ -89,18 +89,18 @@ const keyOf = (teamId: string, address: string): string => `${teamId} ${normaliz
 
 const domainIn = (address: string): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase();
 
-/** What became of an email at one destination, and what is written of it. */
+/** The outcome of an email at one destination, and the rows that are written for it. */
 export interface Settlement extends StreamOutcome {
   email: EventEmail;
   attempt?: AttemptRow | undefined;
-  /** Delivery notices that the sender asked for. */
+  /** Delivery notices that the sender requested. */
   notices: NoticeOrder[];
 }
 
 /**
- * Writes down what followed from outcomes, in the caller's transaction: states, events, attempts, notices and suppressions.
- * What a connection said and what a report says days later are written here alike. The claim of a delivery has to be ended
- * before its outcomes are settled.
+ * Records the consequences of outcomes, in the caller's transaction: states, events, attempts, notices and
+ * suppressions. The results of a connection and of a report days later are both written here. The claim of a delivery
+ * has to be ended before its outcomes are settled.
  */
 export async function settleOutcomes(world: World, tx: Executor, settlements: readonly Settlement[]): Promise<void> {
   const at = world.clock.now();

@@ -23,7 +23,10 @@ const NOTICES = {
   failed: { what: 'FAILURE', status: '5.0.0' },
 } as const;
 
-/** Delivery notices of the next server come to our return path; this makes the notices that the original sender asked for. */
+/**
+ * Returns the notices that the original sender requested; the delivery notices of the next server are sent to our
+ * return path.
+ */
 function noticesOfReport(email: EmailRow, reported: ReportedRecipient, to: readonly string[]): NoticeOrder[] {
   const asked = readAsked(email.asked);
   const { action, diagnostic } = reported;
@@ -36,7 +39,7 @@ function noticesOfReport(email: EmailRow, reported: ReportedRecipient, to: reado
   return [{ emailId: email.id, teamId: email.team_id, asked, action, recipients }];
 }
 
-/** A report that came to a return path of ours. */
+/** A report that was sent to a return path of ours. */
 export interface ReturnedReport {
   emailId: string;
   /** The beginning of the return path, which identifies the destination of the email. */
@@ -47,9 +50,9 @@ export interface ReturnedReport {
 type Reported = Exclude<ReturnedReport['report'], { kind: 'complaint' }>;
 
 /**
- * Settles a report that comes after the connection has ended, possibly days later: events, states, suppressions and doubts in
- * one transaction. It counts only for recipients at the destination of its return path, and an event that is recorded already
- * is not recorded again. Answers whether it queued delivery notices to the sender.
+ * Settles a report that arrives after the connection has ended, possibly days later: events, states, suppressions and
+ * doubts in one transaction. It counts only for recipients at the destination of its return path, and an event that is
+ * recorded already is not recorded again. Returns whether it queued delivery notices to the sender.
  */
 export async function settleReport(world: World, { emailId, prefix, report }: ReturnedReport): Promise<boolean> {
   const settled = await world.db.tx(async (tx) => {
@@ -79,13 +82,13 @@ function findStream({ broadcast_id: broadcastId, run_depth: runDepth }: EmailRow
   return runDepth === null ? 'transactional' : 'automation';
 }
 
-/** The recipients whose servers passed the message on to the members of a list. */
+/** Returns the recipients whose servers forwarded the message to the members of a list. */
 function expandedAt(recipients: readonly string[], { recipients: all }: Reported): string[] {
   const lists = all.filter(({ action }) => action === 'expanded');
   return lists.flatMap(({ addresses }) => recipientsMeant(recipients, addresses));
 }
 
-/** Delivery notices to the sender that asked for them, each sent once. */
+/** Returns the delivery notices to the sender that requested them, each sent once. */
 function noticesToSender(
   email: EmailRow,
   recipients: readonly string[],
@@ -94,13 +97,16 @@ function noticesToSender(
 ): NoticeOrder[] {
   return report.recipients.flatMap((reported) => {
     const type = TYPES[KINDS[reported.action]];
-    // `email.delivered` was recorded at the 250 of the next server; a report of delivery further on is news all the same.
+    // `email.delivered` was recorded at the 250 of the next server, so a report of the final delivery is still news.
     const isNews = (address: string): boolean => type === 'email.delivered' || !wasRecorded(known, type, address);
     return noticesOfReport(email, reported, recipientsMeant(recipients, reported.addresses).filter(isNews));
   });
 }
 
-/** The recipients at the destination of a prefix. Old prefixes are one letter, without a destination, and stand for all. */
+/**
+ * Returns the recipients at the destination of a prefix. Old prefixes are one letter, without a destination, and stand
+ * for all.
+ */
 function recipientsAt(email: EmailRow, prefix: string): string[] {
   const lists = [email.to_list, email.cc_list, email.bcc_list];
   const all = lists.flatMap((json) => (json === null ? [] : (JSON.parse(json) as string[]))).map(bareAddress);
@@ -114,7 +120,10 @@ function recipientsAt(email: EmailRow, prefix: string): string[] {
 
 const bareAddress = (mailbox: string): string => /<([^<>]*)>\s*$/.exec(mailbox)?.[1] ?? mailbox;
 
-/** The recipients that a report is about. Forwarded mail bounces under another address: a lone recipient is meant then. */
+/**
+ * Returns the recipients that a report is about. Forwarded mail bounces under another address: a lone recipient is
+ * meant then.
+ */
 function recipientsMeant(recipients: readonly string[], addresses: readonly string[]): string[] {
   const named = new Set(addresses.map(normalizeAddress));
   const found = recipients.filter((address) => named.has(normalizeAddress(address)));
@@ -141,7 +150,10 @@ function complained(
   return [{ kind: 'complained', to, status: undefined, diagnostic: '', maySuppress: recipients.length === 1 }];
 }
 
-/** Where entries of a report are about one recipient, such as the members of an alias, those that name our address come first. */
+/**
+ * Turns a report into outcomes. If several entries are about one recipient, such as the members of an alias, those that
+ * name our address come first.
+ */
 function outcomesOf(
   recipients: readonly string[],
   report: Reported,
@@ -159,7 +171,10 @@ function outcomesOf(
     return [{ kind, to, status, diagnostic, maySuppress: recipients.length === 1 && isOwn(reported) }];
   });
 
-  /** A delay that is reported late is no news about a recipient whose mail has ended since. */
+  /**
+   * Reports whether an outcome is new. A delay that is reported late is no news about a recipient whose mail has ended
+   * since.
+   */
   function isNew(address: string, kind: ReportedKind): boolean {
     if (recorded.has(`${kind} ${address}`) || wasRecorded(known, TYPES[kind], address)) return false;
     return kind === 'bounced' || !wasRecorded(known, 'email.bounced', address);
@@ -167,15 +182,19 @@ function outcomesOf(
 }
 
 /**
- * Whether a report is about the address that we sent to. A failure at another address, behind an alias, must not suppress
- * ours: each member of the alias has seen our return path, and could have the alias suppressed for all members.
+ * Reports whether a report is about the address that we sent to. A failure at another address, reached through an
+ * alias, must not suppress ours: each member of the alias has seen our return path, and could have the alias suppressed
+ * for all members.
  */
 function isAboutOurAddress(recipients: readonly string[], { addresses }: ReportedRecipient): boolean {
   const final = addresses.at(-1);
   return final === undefined || recipients.some((address) => normalizeAddress(address) === normalizeAddress(final));
 }
 
-/** What a reported action means. `relayed` repeats the 250 of the next server, and ends the doubt where the 250 was lost. */
+/**
+ * The meaning of a reported action. `relayed` repeats the 250 of the next server, and ends the doubt if the 250 was
+ * lost.
+ */
 const KINDS = {
   delivered: 'delivered',
   relayed: 'delivered',
@@ -191,20 +210,20 @@ const TYPES = {
   bounced: 'email.bounced',
 } as const;
 
-/** What a report says of recipients, hours or days after the connection to their mail server was over. */
+/** A reported outcome of recipients, hours or days after the connection to their mail server was over. */
 interface ReportedOutcome {
   kind: 'delivered' | 'delayed' | 'bounced' | 'complained';
   to: string[];
   status: string | undefined;
   diagnostic: string;
   /**
-   * Whether it may suppress the address: where the return path was made for one recipient. Of several, each has seen it, and
-   * could forge a report that has another one suppressed.
+   * True if it may suppress the address: only if the return path was made for one recipient. Several recipients have
+   * all seen it, and each could forge a report that has another one suppressed.
    */
   maySuppress: boolean;
 }
 
-/** Turns what a report says into events, suppressions and lines of the mail log. */
+/** Turns the contents of a report into events, suppressions and lines of the mail log. */
 function concludeReport(world: World, email: EmailRow, outcomes: readonly ReportedOutcome[]): Conclusion {
   const done = nothingFollows();
   for (const { kind, to, status, diagnostic: said, maySuppress } of outcomes) {

@@ -22,7 +22,10 @@ import type { NoticeOrder } from '../accept/index.ts';
 
 const TRANSCRIPT_CHARS_MAX = 8000;
 
-/** The row of `delivery_attempts` for an attempt; undefined where it was broken off before it began and counts as none. */
+/**
+ * Builds the row of `delivery_attempts` for an attempt; undefined if it was broken off before it began and counts as
+ * none.
+ */
 function attemptOf(
   world: World,
   row: DeliveryRow,
@@ -64,7 +67,7 @@ function describeTriedRecipient(outcome: Outcome): TriedRecipient {
 
 const HOUR_MS = 3_600_000;
 
-/** The delivery notices that the sender asked for (RFC 3461 §6), for the events of one attempt. */
+/** Returns the delivery notices that the sender requested (RFC 3461 §6), for the events of one attempt. */
 function noticesOf(
   world: World,
   row: DeliveryRow,
@@ -124,7 +127,10 @@ function describeNoticeRecipient(address: string, kind: NoticeKind, outcome: Out
   };
 }
 
-/** The enhanced code of the reply with the class of the action: mail that was given up has failed, even if the last reply was 4xx. */
+/**
+ * Returns the enhanced code of the reply with the class of the action: mail that was given up has failed, even if the
+ * last reply was 4xx.
+ */
 function statusOf({ status }: NoticeKind, reply: Reply | undefined): string {
   const said = reply?.enhanced ?? status;
   return said[0] === status[0] ? said : `${status[0]}${said.slice(1)}`;
@@ -143,7 +149,7 @@ export function createSettle(
   const write = world.commits.lane<Settled, boolean>(async (tx, items) => {
     const ours = await endTheirClaims(world, tx, owner, items);
     await settleOutcomes(world, tx, ours);
-    // Mail that was not signed is dated anew, or it would carry the date of days ago once its domain is verified again.
+    // Unsigned mail gets a new date; otherwise it would have the date of days ago once its domain is verified again.
     const unsigned = ours.filter(({ conclusion }) => conclusion.retry?.awaitsDomain === true);
     await forgetFirstAttempts(tx, [...new Set(unsigned.map(({ row }) => row.email_id))]);
     return items.map((item) => ours.includes(item));
@@ -180,10 +186,16 @@ function traceAttempt({ tracer }: World, attempt: AttemptRow, outcomes: readonly
   });
 }
 
-/** Why deliveries are dropped: by an operator, with the operator's reason in `detail`, or because their broadcast was canceled. */
+/**
+ * The reason why deliveries are dropped: by an operator, with the operator's reason in `detail`, or because their
+ * broadcast was canceled.
+ */
 type Dropped = { reason: 'dropped_by_operator'; detail: string } | { reason: 'broadcast_canceled' };
 
-/** Records that these deliveries were dropped, in the transaction that removed them. Answers log lines for after the commit. */
+/**
+ * Records that these deliveries were dropped, in the transaction that removed them. Returns log lines for after the
+ * commit.
+ */
 export async function settleDropped(
   world: World,
   tx: Executor,
@@ -214,7 +226,7 @@ async function endTheirClaims(world: World, tx: Executor, owner: string, items: 
   );
   const ours: Settled[] = [];
   for (const item of items) {
-    // Deleted from the set: of a delivery that is settled twice in one commit, the second time is not ours.
+    // Deleted from the set: of a delivery that is settled twice in one commit, the second does not count as ours.
     const isOurs = isOver(item) ? over.delete(item.row.id) : await keep(world, tx, owner, item);
     if (isOurs) ours.push(item);
     else world.log.warn({ emailId: item.row.email_id }, 'an outcome came for a delivery that is held no more');
@@ -223,8 +235,9 @@ async function endTheirClaims(world: World, tx: Executor, owner: string, items: 
 }
 
 /**
- * Keeps a delivery that has a retry or a doubt. Recipients to try again stay in its row. Those in doubt stay in a row that is never
- * sent again: in the same one, or in one of their own where other recipients are tried again. Answers false where the lease is lost.
+ * Keeps a delivery that has a retry or a doubt. Recipients to try again stay in its row. Those in doubt stay in a row
+ * that is never sent again: in the same one, or in one of their own if other recipients are tried again. Returns false
+ * if the lease is lost.
  */
 async function keep(world: World, tx: Executor, owner: string, { row, conclusion }: Settled): Promise<boolean> {
   const { retry, doubt } = conclusion;

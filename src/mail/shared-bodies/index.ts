@@ -1,7 +1,7 @@
 /**
  * Shared bodies: the html and text of a broadcast, or of the emails of one request that name the same large template,
- * stored once for all of them. Each email keeps the values of its own recipient, and its body is rendered where it is
- * read: composed, or shown. A shared body never changes, and is removed when no email refers to it any more.
+ * stored once for all of them. Each email keeps the values of its own recipient, and its body is rendered when it is
+ * composed or shown. A shared body never changes, and is removed when no email refers to it any more.
  */
 export {
   findSharedBody,

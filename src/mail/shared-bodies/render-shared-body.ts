@@ -5,10 +5,10 @@ import { mergedChars, notePlaces, parseMerge, renderMerge, type MergeText } from
 import { findSharedBody, type SharedBodyRow } from './shared-bodies.store.ts';
 import { BoundedMap } from '../../platform/limits/index.ts';
 
-/** What one recipient's body says, of the variables that the shared body uses. */
+/** The values of one recipient for the variables that the shared body uses. */
 export interface SharedValues {
   given: Record<string, string>;
-  /** Of keys without a value: the fallbacks that their properties declare, which come after a default in the text. */
+  /** Fallbacks that the properties declare for keys without a value; a default in the text takes precedence. */
   fallbacks?: Record<string, string>;
 }
 
@@ -26,7 +26,7 @@ interface ParsedBody extends MergedBody {
   chars: number;
   htmlSize: SourceSize;
   textSize: SourceSize;
-  /** Whether the values may be written by others than the sender, such as the properties of a contact. */
+  /** True if the values may be written by others than the sender, such as the properties of a contact. */
   areForeign: boolean;
 }
 
@@ -36,7 +36,7 @@ interface SourceSize {
   plainChars: number;
 }
 
-/** The body of one recipient before it is rendered, with the number of bytes that it has at most. */
+/** The body of one recipient before it is rendered, with an upper bound of its bytes. */
 export interface OpenedBody {
   htmlBytes: number;
   textBytes: number;
@@ -69,7 +69,7 @@ export async function openSharedBody(
   };
 }
 
-/** A character in UTF-8 has at most so many bytes for each unit that its length counts. */
+/** Maximum number of bytes in UTF-8 for each unit of the length of a string. */
 const BYTES_A_CHAR = 3;
 
 /** Returns an upper bound for the bytes of a rendered text, from its source and its rendered length. */

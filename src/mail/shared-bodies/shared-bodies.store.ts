@@ -30,8 +30,8 @@ export const removeSharedBody = (tx: Executor, id: string): Promise<number> =>
   tx.run('delete from shared_bodies where id = ?', [id]);
 
 /**
- * Removes bodies that emails of one request shared, once none of these emails is left. No email refers to a body that was
- * committed before it, so a body without emails never gets one again. Returns the number of removed bodies.
+ * Removes bodies that emails of one request shared, once none of these emails remains. No email refers to a body that
+ * was committed before it, so a body without emails never gets one again. Returns the number of removed bodies.
  */
 export const removeUnusedBodies = (
   db: Executor,

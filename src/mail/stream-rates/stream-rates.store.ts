@@ -3,10 +3,10 @@ import type { Config } from '../../platform/config/index.ts';
 import type { Executor, Value } from '../../platform/db/index.ts';
 import type { Ids } from '../../platform/ids.ts';
 
-/** Why mail is sent: by a call or a client, by a broadcast, or by a run of an automation. */
+/** The origin of mail: a call or a client, a broadcast, or a run of an automation. */
 export type Stream = 'transactional' | 'broadcast' | 'automation';
 
-/** How many recipients mail of a stream was delivered to, bounced from, or was reported as spam by. */
+/** Numbers of recipients whose mail of a stream was delivered, bounced, or was reported as spam. */
 export interface StreamCount {
   teamId: string;
   stream: Stream;
@@ -22,7 +22,7 @@ const HOURS = 24;
 
 const hourAt = (at: number): number => Math.floor(at / HOUR_MS);
 
-/** The first of the 24 hours that end with the present one. */
+/** Returns the first of the 24 hours that end with the present one. */
 const firstHour = (now: number): number => hourAt(now) - HOURS + 1;
 
 /** Adds counts, each team and stream once, to the hour of `at`. Rows are written in one order, so that no two writers deadlock. */
@@ -45,13 +45,15 @@ export async function addStreamCounts(
   );
 }
 
-/** From how many recipients on a rate means something, and above how many percent it is reported. */
+/**
+ * The rates in percent above which a stream is reported, and the numbers of recipients from which a rate is meaningful.
+ */
 export interface RateLimits {
   bouncePercent: number;
   bounceFloor: number;
   complaintPercent: number;
   complaintFloor: number;
-  /** Fewer bounces or complaints are an accident, whatever share they are. */
+  /** Fewer bounces or complaints are an accident, whatever their share. */
   several: number;
 }
 
@@ -70,8 +72,8 @@ export interface StreamRate extends StreamCount {
 }
 
 /**
- * Lists the streams, of one team or of all, that are beyond a limit over the last 24 hours, counted by whole hours. Reads the
- * hours of one team, or of those streams that something bounced or was reported in.
+ * Lists the streams, of one team or of all, that are beyond a limit over the last 24 hours, counted by whole hours.
+ * Reads the hours of one team, or of those streams with a bounce or a complaint.
  */
 export async function streamsBeyond(
   db: Executor,
@@ -124,6 +126,6 @@ export async function sumStream(db: Executor, teamId: string, stream: Stream, no
   };
 }
 
-/** Removes hours that no rate includes any more; returns how many rows. */
+/** Removes hours that no rate includes any more; returns the number of rows. */
 export const forgetStreamCounts = (db: Executor, now: number): Promise<number> =>
   db.run('delete from stream_counts where hour < ?', [firstHour(now) - 1]);

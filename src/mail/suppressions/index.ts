@@ -1,6 +1,6 @@
 /**
- * Suppressions: addresses a team's mail does not go to, by its own word, a bounce or a complaint. Addresses are
- * compared without letter case. Asked by every claim; adding an address twice changes nothing.
+ * Suppressions: addresses to which a team's mail is not sent, because the team, a bounce or a complaint added them.
+ * Addresses are compared without letter case. Every claim reads them; adding an address twice changes nothing.
  */
 export {
   addSuppressions,

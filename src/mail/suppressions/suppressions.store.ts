@@ -24,9 +24,9 @@ export interface SuppressionRow {
 
 const COLUMNS = ['id', 'team_id', 'email', 'email_key', 'origin', 'source_id', 'created_at'] as const;
 
-/** Leaves addresses that are suppressed already as they are; answers how many are new. */
+/** Inserts suppressions. Leaves addresses that are suppressed already as they are; returns how many are new. */
 export function insertSuppressions(tx: Executor, rows: readonly SuppressionRow[]): Promise<number> {
-  // In one order for everybody: two batches with the same addresses would otherwise wait for each other for ever.
+  // The order is the same everywhere: two batches with the same addresses would otherwise deadlock.
   const ordered = rows.toSorted((a, b) => (a.email_key < b.email_key ? -1 : a.email_key > b.email_key ? 1 : 0));
   return tx.insertMany(
     'suppressions',
@@ -67,7 +67,7 @@ export const suppressionRowsEnding = (db: Executor, teamId: string, end: string,
 
 const LISTED = { table: 'suppressions', columns: '*', id: 'id', form: 'text', noun: 'suppressions' } as const;
 
-/** Answers the ids of what this call deleted: of two that delete the same row, one did. */
+/** Deletes suppressions; returns the ids that this call deleted: of two concurrent calls only one returns an id. */
 export async function deleteRows(tx: Executor, teamId: string, ids: string[]): Promise<Set<string>> {
   const among = textsIn(tx.dialect, 'id', ids);
   const sql = `delete from suppressions where team_id = ? and ${among.sql} returning id`;
@@ -80,7 +80,7 @@ export interface SuppressedAddress {
   origin: Origin;
 }
 
-/** Which of many addresses, of any teams, are suppressed: one statement for a whole batch of mail. */
+/** Returns which of many addresses, of any teams, are suppressed: one statement for a whole batch of mail. */
 export function suppressionsAmong(
   tx: Executor,
   wanted: readonly (readonly [teamId: string, emailKey: string])[],

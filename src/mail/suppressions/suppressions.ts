@@ -24,8 +24,8 @@ export interface NewSuppression {
 }
 
 /**
- * Suppresses addresses of one team inside the caller's transaction and records what is new. Answers a row for each
- * address asked for, in order, those that were suppressed before included.
+ * Suppresses addresses of one team inside the caller's transaction and records the new ones. Returns a row for each
+ * address asked for, in order, including those that were suppressed before.
  */
 export async function suppress(
   store: Store,
@@ -98,7 +98,7 @@ async function addManually(ctx: Ctx, read: (string | FieldFault)[]): Promise<Add
   return rows.map((row) => ({ object: 'suppression', id: row.id }));
 }
 
-/** A bare address; a display name has no place in a list of addresses. */
+/** Reads a bare address; a list of addresses has no place for a display name. */
 function readAddress(text: string, path: string): string | FieldFault {
   const parsed = parseMailbox(text);
   if (!parsed.ok) return { path, message: `${path}: ${parsed.fault}` };
@@ -121,7 +121,10 @@ export async function deleteSuppression(ctx: Ctx, idOrAddress: string): Promise<
   });
 }
 
-/** Removes what is suppressed among the addresses or ids, exactly one of which is given; skips the rest. */
+/**
+ * Removes the suppressions of the given addresses or ids, exactly one of which is given; skips those that are not
+ * suppressed.
+ */
 export async function removeSuppressions(
   ctx: Ctx,
   input: { emails?: string[]; ids?: string[] },
@@ -132,7 +135,7 @@ export async function removeSuppressions(
     throw refuse('invalid_parameter', { say: `Give exactly one of emails and ids; got ${given}.` });
   }
   return ctx.store.db.tx(async (tx) => {
-    // What is no address cannot be suppressed, and what is not suppressed is skipped.
+    // A malformed address cannot be suppressed, and what is not suppressed is skipped.
     const names = [...new Set(emails ? emails.map(keyOf).filter((key) => key !== undefined) : ids)];
     const found = emails ? await findByKeys(tx, ctx.teamId, names) : await findByIds(tx, ctx.teamId, names);
     const byName = new Map(found.map((row) => [emails ? row.email_key : row.id, row]));
@@ -141,7 +144,7 @@ export async function removeSuppressions(
   });
 }
 
-/** Answers those that this call removed and recorded. */
+/** Removes suppressions and records it; returns those that this call removed. */
 async function remove(store: Store, tx: Executor, asked: SuppressionRow[]): Promise<SuppressionRow[]> {
   const teamId = asked[0]?.team_id;
   if (teamId === undefined) return [];
@@ -174,7 +177,7 @@ export async function listSuppressions(ctx: Ctx, filter: QueryOf<'listSuppressio
   return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
 }
 
-/** Which of these addresses are suppressed now, in their order. */
+/** Returns which of these addresses are suppressed now, in their order. */
 export async function suppressedNow({ store, teamId }: Ctx, addresses: readonly string[]) {
   const keys = addresses.map(normalizeAddress);
   const rows = new Map((await findByKeys(store.db, teamId, keys)).map((row) => [row.email_key, row]));
@@ -184,7 +187,7 @@ export async function suppressedNow({ store, teamId }: Ctx, addresses: readonly 
   });
 }
 
-/** The path of a suppression is its id or the suppressed address. */
+/** Finds a suppression by its id or the suppressed address, either of which may be in the path. */
 async function suppressionNamed(db: Executor, teamId: string, idOrAddress: string): Promise<SuppressionRow> {
   const isId = /^sup_[0-9a-f]{32}$/.test(idOrAddress);
   const key = keyOf(idOrAddress);
@@ -208,7 +211,10 @@ function present(row: SuppressionRow) {
   };
 }
 
-/** What an address is found by, however it is written; undefined when it is none, or a name stands with it. */
+/**
+ * Returns the key by which an address is found, however it is written; undefined if it is malformed or has a display
+ * name.
+ */
 function keyOf(text: string): string | undefined {
   const parsed = parseMailbox(text);
   if (!parsed.ok || parsed.mailbox.name !== '') return undefined;

@@ -15,11 +15,14 @@ export type Permission = 'full_access' | 'sending_access';
 
 export type Actor =
   | { kind: 'api_key'; keyId: string; permission: Permission; domainId: string | null }
-  /** A key that came in as the password of SMTP submission: it sends, whatever else the key may do. */
+  /** A key that was the password of SMTP submission: it sends, whatever else the key may do. */
   | { kind: 'smtp_credential'; keyId: string; domainId: string | null }
-  /** A person who is signed in; `role` is the one in the team that is theirs at the moment, null while there is none. */
+  /**
+   * A person who is signed in; `role` is the one in the team that the person uses at the moment, null while there is
+   * none.
+   */
   | { kind: 'session'; sessionId: string; userId: string; name: string; role: Role | null }
-  /** Another app, acting for the team within what the person of `userId` let it do, and may do at the moment. */
+  /** Another app, acting for the team within the permissions that the person of `userId` gave it and still has. */
   | {
       kind: 'oauth_grant';
       grantId: string;
@@ -30,32 +33,32 @@ export type Actor =
       role: Role;
       limits: GrantLimits;
       /**
-       * Set for a call that a person approved: how many subscribed contacts its broadcast would reach at that moment;
-       * null if it sends none.
+       * Set for a call that a person approved: the number of subscribed contacts that its broadcast would have reached
+       * at that moment; null if it sends none.
        */
       approvedContacts?: number | null;
     }
-  /** An operator of the installation, with a token that the machine gave out. It belongs to no team and reaches none. */
+  /** An operator of the installation, with a token that the machine issued. It belongs to no team and reaches none. */
   | {
       kind: 'operator';
       operatorId: string;
       name: string;
       /**
-       * Set for the pass of the machine, which stands for the account that typed a command there, and belongs to no
-       * token.
+       * Set for the token of the machine itself, which represents the account that typed a command there, and is not an
+       * issued one.
        */
       isOfMachine?: true;
     }
   /** The program itself. */
   | { kind: 'job'; name: string };
 
-/** Whom a credential stands for; `teamId` is null for an operator, and for a person without a team. */
+/** The identity of a credential; `teamId` is null for an operator, and for a person without a team. */
 export interface Identity<Who extends Actor = Actor> {
   teamId: string | null;
   actor: Who;
 }
 
-/** The program that a person calls with: from where, and the cookies that it keeps for us. */
+/** The program that a person calls with: its address, and the cookies that it keeps for us. */
 export interface Browser {
   address: string;
   userAgent: string;
@@ -64,7 +67,7 @@ export interface Browser {
   forget(name: string): void;
 }
 
-/** A call of a person for what is theirs in whatever team: which teams they have, an invitation, signing out. */
+/** A call of a person for something of their own, in whatever team: their teams, an invitation, signing out. */
 export interface UserCtx<Held extends Store = Store> {
   store: Held;
   actor: Extract<Actor, { kind: 'session' }>;
@@ -76,7 +79,7 @@ export interface UserCtx<Held extends Store = Store> {
 export interface NobodyCtx<Held extends Store = Store> {
   store: Held;
   browser: Browser;
-  /** What came as a bearer token; an operation with a credential of its own asks whose it is. */
+  /** The bearer token of the call; an operation with a credential of its own verifies it. */
   bearer?: string | undefined;
   requestId: string;
   /** Aborted when the caller's connection ends. */
@@ -91,8 +94,8 @@ export interface OperatorCtx<Held extends Store = Store> {
 }
 
 /**
- * A call for one team, as nearly all are. Functions that also ask DNS and make requests take a `Ctx<World>`. A port
- * hands all of them its World: `Ctx` is narrower by its type alone.
+ * A call for one team, as nearly all are. Functions that also query DNS and make requests take a `Ctx<World>`. A port
+ * passes its World to all of them: `Ctx` is narrower by its type alone.
  */
 export interface Ctx<Held extends Store = Store> {
   store: Held;
@@ -103,7 +106,7 @@ export interface Ctx<Held extends Store = Store> {
   whenGone?: () => AbortSignal;
 }
 
-/** The context of a call, by whom it is run for; `callerKindOf` of the contract says which one an operation has. */
+/** The context of a call, by the kind of its caller; `callerKindOf` of the contract states the kind of an operation. */
 export interface CtxFor<Held extends Store = Store> extends Record<CallerKind, object> {
   team: Ctx<Held>;
   user: UserCtx<Held>;
@@ -111,15 +114,15 @@ export interface CtxFor<Held extends Store = Store> extends Record<CallerKind, o
   nobody: NobodyCtx<Held>;
 }
 
-/** For work that was called off with its caller. The caller is gone; the log of requests keeps it. */
+/** Returns the refusal of work that was cancelled with its caller. The caller is gone; the log of requests keeps it. */
 export const callerGone = (): Refusal =>
   refuse('validation_error', { status: 400, say: 'The connection ended before the request was answered.' });
 
-/** The key a caller came with, by HTTP or as the password of SMTP submission. */
+/** Returns the id of the caller's key, sent by HTTP or as the password of SMTP submission. */
 export const keyIdOf = (actor: Actor): string | null =>
   actor.kind === 'api_key' || actor.kind === 'smtp_credential' ? actor.keyId : null;
 
-/** The one domain a caller's key may send from; null for any of the team's. */
+/** Returns the one domain that a caller's key may send from; null for any of the team's. */
 export const pinnedDomainOf = (actor: Actor): string | null =>
   actor.kind === 'api_key' || actor.kind === 'smtp_credential' ? actor.domainId : null;
 
@@ -130,7 +133,10 @@ export const grantIdOf = (actor: Actor): string | null => (actor.kind === 'oauth
 export const readApprovedContacts = (actor: Actor): number | null =>
   actor.kind === 'oauth_grant' ? (actor.approvedContacts ?? null) : null;
 
-/** Refuses a caller whose credential does not reach an operation. Every door asks this once, before the operation runs. */
+/**
+ * Refuses a caller whose credential does not reach an operation. Every listener calls this once, before the operation
+ * runs.
+ */
 export function mustReach(actor: Actor, requirement: Requirement): void {
   switch (reachOf(actor, requirement)) {
     case 'reached':
@@ -152,7 +158,7 @@ export function mustReach(actor: Actor, requirement: Requirement): void {
   }
 }
 
-/** Refuses an app that names what it may not read, because some fields of a body need a second scope. */
+/** Refuses an app that names fields it may not read, because some fields of a body need a second scope. */
 export function mustReachNamed(actor: Actor, operation: Operation, body: unknown): void {
   if (actor.kind !== 'oauth_grant') return;
   const lacking = scopeOfFields(operation, body, actor.scopes);

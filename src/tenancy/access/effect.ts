@@ -1,6 +1,6 @@
 import type { Effect, EffectRules } from '../../contract/index.ts';
 
-/** All effects by severity, the least first. */
+/** All effects by severity, the least severe first. */
 const EFFECTS = [
   'reads',
   'changes',
@@ -10,7 +10,7 @@ const EFFECTS = [
   'sends_broadcast',
 ] as const satisfies readonly Effect[];
 
-/** An operation of the contract, reduced to what decides its effect. */
+/** The fields of an operation of the contract that decide its effect. */
 interface Marked {
   method: string;
   operation: { 'x-service-effect'?: Effect | EffectRules };
@@ -38,7 +38,7 @@ export function leastEffectOf(marked: Marked): Effect {
   return EFFECTS.find((effect) => all.includes(effect)) ?? usually;
 }
 
-/** Returns whether the effect of a call depends on who wrote what it changes. */
+/** Reports whether the effect of a call depends on who wrote what it changes. */
 export const asksForWriter = (marked: Marked): boolean => rulesOf(marked).own !== undefined;
 
 function rulesOf({ method, operation }: Marked): EffectRules {

@@ -1,7 +1,7 @@
 import type { Effect } from '../../contract/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal.ts';
 
-/** What an app is kept to beside its scopes. */
+/** Limits of an app in addition to its scopes. */
 export interface GrantLimits {
   readOnly: boolean;
   /** Recipients from midnight to midnight, UTC. */
@@ -12,10 +12,13 @@ export interface GrantLimits {
 
 export const NO_LIMITS: GrantLimits = { readOnly: false, emailsPerDay: null, recipients: 'any', approval: 'none' };
 
-/** `waits`: a person is asked first. */
+/** `waits`: a person has to approve first. */
 export type Admission = 'may' | 'waits' | Refusal;
 
-/** Whether an app may do what has this effect. To whom mail goes, and how much, is asked again where it is accepted. */
+/**
+ * Decides whether an app may do something with this effect. The recipients and the number of emails are checked again
+ * when mail is accepted.
+ */
 export function admissionOf(limits: GrantLimits, effect: Effect): Admission {
   if (effect === 'reads') return 'may';
   if (limits.readOnly) return beyond('read_only', 'it may only read');
@@ -49,7 +52,7 @@ function needsApproval({ approval }: GrantLimits, effect: Effect): boolean {
   }
 }
 
-/** By the name that the contract gives the limit; who may change it is told to the person. */
+/** Returns the refusal, with the name of the limit in the contract and who may change it. */
 export const beyond = (limit: 'read_only' | 'recipients' | 'emails_per_day', why: string): Refusal =>
   refuse('invalid_permission', {
     say: `This app is limited by ${limit} of its grant: ${why}. The person who let it in, or an admin of the team, can change that.`,

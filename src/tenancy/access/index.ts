@@ -1,6 +1,6 @@
 /**
- * Who is calling, as data, and what that allows: one permission path for every port. It never asks how the caller
- * came in. `lockTeam` is the one lock under which a team's limits are kept.
+ * The identity of the caller, as data, and its permissions: one permission path for every port, regardless of how the
+ * caller authenticated. `lockTeam` is the one lock under which a team's limits are kept.
  */
 export {
   type Permission,

@@ -39,7 +39,7 @@ const YES = 'reaches it';
 const SENDS = '401 restricted_api_key';
 const NO = '403 invalid_permission';
 
-/** In the order of the requirements above. */
+/** One column for each requirement, in the order above. */
 const table: Record<keyof typeof actors, string[]> = {
   'full key': [YES, YES, YES, NO, NO, YES, NO, NO, NO],
   'sending key': [YES, SENDS, SENDS, SENDS, SENDS, SENDS, SENDS, SENDS, SENDS],

@@ -12,7 +12,7 @@ import { refuse } from '../../platform/refusal.ts';
 import type { Store } from '../../platform/store.ts';
 import type { CtxFor } from './access.ts';
 
-/** An answer whose status is not the first success that the contract declares. */
+/** A response whose status is not the first success that the contract declares. */
 export class Answered<Body> {
   readonly status: number;
   readonly body: Body;
@@ -25,17 +25,17 @@ export class Answered<Body> {
 
 type Declared<Id extends ValueId> = BodyUnder<operations[Id]['responses'], keyof operations[Id]['responses']>;
 
-/** What an operation returns: the body of the first success, or one with another status that its contract declares. */
+/** The result of an operation: the body of the first success, or one with another status that its contract declares. */
 export type OperationResult<Id extends ValueId> = Promise<AnswerOf<Id> | Answered<Declared<Id>>>;
 
-/** Every operation of the contract that returns a value. The caller has been let in and the call was checked. */
+/** Every operation of the contract that returns a value. The caller is authorized and the call has been validated. */
 export type AllOperations<Ctxs extends Record<CallerKind, object>> = {
   [Id in ValueId]: (ctx: Ctxs[CallerKindOf<Id>], call: CallOf<Id>) => OperationResult<Id>;
 };
 
 /**
- * Some operations, with what they need of their context: a Store, or a World where they ask other machines, and `Extra`.
- * `src/operations.ts` puts all tables together, and the compiler sees there that each gets what it needs.
+ * Some operations, with the context that they need: a Store, or a World if they contact other machines, and `Extra`.
+ * `src/operations.ts` puts all tables together, and the compiler checks there that each gets what it needs.
  */
 export type OperationTable<Held extends Store = Store, Extra = unknown> = Partial<
   AllOperations<{ [Kind in CallerKind]: CtxFor<Held>[Kind] & Extra }>
@@ -43,7 +43,7 @@ export type OperationTable<Held extends Store = Store, Extra = unknown> = Partia
 
 const LIMIT_DEFAULT = 20;
 
-/** Returns the page that a list was asked for. */
+/** Returns the requested page of a list. */
 export function pageOf({ limit = LIMIT_DEFAULT, after, before }: Partial<Page> = {}): Page {
   if (after !== undefined && before !== undefined) {
     throw refuse('invalid_parameter', { say: 'Give only one of after and before; they exclude each other.' });

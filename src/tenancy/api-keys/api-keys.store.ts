@@ -115,7 +115,7 @@ export interface KeyUse {
   requestLogId: string | null;
 }
 
-/** Other nodes and the process before this one may have written since `unlessAfter`. */
+/** Notes the last use of keys, unless another node or an earlier process has done so since `unlessAfter`. */
 export async function noteUse(tx: Executor, uses: KeyUse[], at: number, unlessAfter: number): Promise<void> {
   const [source, key, log] =
     tx.dialect === 'pg'

@@ -48,13 +48,13 @@ export async function issueApiKey(
   return { id, token };
 }
 
-/** Short ones are for tests and guarded by nothing; the upper bound is a line of a file. */
+/** Short ones are for tests and offer no protection; the upper bound is a line of a file. */
 const FORM = /^rk_[A-Za-z0-9_-]{2,120}$/;
 
-/** The name of every chosen key. A person may give it to other keys, so it alone does not tell where a key came from. */
+/** The name of every chosen key. A person may give it to other keys, so it alone does not identify a chosen key. */
 const NAME = 'RASKET_DEV_API_KEY';
 
-/** Returns why a key that a person chose cannot be used; undefined where it can. */
+/** Returns why a key that a person chose cannot be used; undefined if it can. */
 export function findFixedKeyFault(token: string): string | undefined {
   if (FORM.test(token)) return undefined;
   if (token.startsWith('re_')) return 'it is a key of Resend; keys of this server begin with rk_, such as rk_test';
@@ -62,9 +62,9 @@ export function findFixedKeyFault(token: string): string | undefined {
 }
 
 /**
- * Makes a key that a person chose valid, with full access to a team; one that was revoked is valid again. Returns its team,
- * which is another one where the key was made for that. `earlier` is the key of the last start, and is revoked where it was
- * chosen too. For the development profile alone: a chosen key can be guessed.
+ * Makes a key that a person chose valid, with full access to a team; one that was revoked becomes valid again. Returns
+ * its team, which may be another one if the key was made for that. `earlier` is the key of the last start, and is
+ * revoked if it was chosen too. For the development profile alone: a chosen key can be guessed.
  */
 export async function keepFixedKey(
   store: Store,
@@ -85,18 +85,21 @@ export async function keepFixedKey(
   });
 }
 
-/** Every key is of a team. */
+/** The identity of a key, which always belongs to a team. */
 type KeyIdentity = Identity<Extract<Actor, { kind: 'api_key' }>> & { teamId: string };
 type Authenticate = (token: string) => Promise<KeyIdentity>;
 
 const KEY_OF_RESEND =
   'This is an API key of Resend (re_…); the keys of this server begin with rk_. Create one with: rasket api-keys create NAME';
 
-/** A revoked key is refused by the very next request: what is remembered of it lasts until keys or teams are written. */
+/**
+ * Creates the check of keys. A revoked key is refused by the very next request: a cached key lasts only until keys or
+ * teams are written.
+ */
 export function createAuthentication(store: Store): Authenticate {
   const findKey = store.db.memo(['api_keys', 'teams'], (tokenHash) => findByTokenHash(store.db, tokenHash));
   return async (token) => {
-    // A program that has moved from there may still have its former key.
+    // A program that has moved from Resend may still have its former key.
     if (token.startsWith('re_')) throw refuse('invalid_api_key', { say: KEY_OF_RESEND });
     return callerOf(await findKey(hashToken(token)));
   };
@@ -120,8 +123,8 @@ const REFRESH_MS = 60_000;
 const KEYS_REMEMBERED_MAX = 10_000;
 
 /**
- * Keeps when a key was used last and for which request, where one is logged, written at most once a minute for a key, and
- * never waited for.
+ * Records when a key was last used and for which request, if that is logged; written at most once a minute for a key,
+ * and never waited for.
  */
 export function createKeyUse(store: Store): (keyId: string, requestId: string | null) => void {
   const written = new BoundedMap<string, number>(KEYS_REMEMBERED_MAX);
@@ -143,7 +146,7 @@ export function createKeyUse(store: Store): (keyId: string, requestId: string | 
   };
 }
 
-/** Whether the key that a call came in with would be let in again: for calls that last, such as streams. */
+/** Reports whether the key of a call would still be accepted: for calls that last, such as streams. */
 export async function keyLives({ db }: Store, actor: Actor): Promise<boolean> {
   const keyId = keyIdOf(actor);
   if (keyId === null) return true;
@@ -151,11 +154,11 @@ export async function keyLives({ db }: Store, actor: Actor): Promise<boolean> {
   return key?.status === 'active' && key.risk_state !== 'suspended';
 }
 
-/** Whether this token is that of a key that is not revoked; whether its team may send is another matter. */
+/** Reports whether a token belongs to a key that is not revoked, regardless of whether its team may send. */
 export const isActiveToken = async ({ db }: Store, token: string): Promise<boolean> =>
   (await findByTokenHash(db, hashToken(token)))?.status === 'active';
 
-/** Revokes at once and for good; the row stays. A key revoked before is as gone as one that never was. */
+/** Revokes a key at once and for good; the row stays. A key that was revoked before counts as not found. */
 export async function deleteApiKey(ctx: Ctx, id: string): Promise<{ object: 'api_key'; id: string; deleted: true }> {
   if ((await revokeKey(ctx.store.db, ctx.teamId, id)) === 0) throw notFound('API key');
   return { object: 'api_key', id, deleted: true };
@@ -196,7 +199,7 @@ function presentApiKey(row: ApiKeyRow) {
   };
 }
 
-/** Tells whether a team has a verified domain of this id. */
+/** Reports whether a team has a verified domain of this id. */
 export const isVerifiedDomain =
   defineHook<(tx: Executor, teamId: string, domainId: string) => Promise<boolean>>('isVerifiedDomain');
 

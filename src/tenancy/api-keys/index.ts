@@ -1,6 +1,6 @@
 /**
  * API keys: the credential of an application. A token is shown once and kept as a hash; a revoked key stays as a row,
- * so that what it sent can still be told apart.
+ * so that what was sent with it can still be attributed.
  */
 export {
   createAuthentication,

@@ -4,7 +4,7 @@ import { isoTime } from '../../platform/clock.ts';
 import type { Page } from '../../platform/db/index.ts';
 import { timeOfId } from '../../platform/ids.ts';
 
-/** How an entry names who acted. The name of a key is looked up when the entry is written. */
+/** Names the actor of an entry. The name of a key is looked up when the entry is written. */
 export function whoActed(actor: Actor): Pick<AuditRow, 'actor_kind' | 'actor_id' | 'actor_name'> {
   switch (actor.kind) {
     case 'api_key':
@@ -12,7 +12,7 @@ export function whoActed(actor: Actor): Pick<AuditRow, 'actor_kind' | 'actor_id'
       return { actor_kind: 'api_key', actor_id: actor.keyId, actor_name: null };
     case 'session':
       return { actor_kind: 'user', actor_id: actor.userId, actor_name: actor.name };
-    // An app acts for the person who let it in.
+    // An app acts for the person who authorized it.
     case 'oauth_grant':
       return { actor_kind: 'user', actor_id: actor.userId, actor_name: actor.name };
     case 'operator':
@@ -23,12 +23,12 @@ export function whoActed(actor: Actor): Pick<AuditRow, 'actor_kind' | 'actor_id'
   }
 }
 
-/** What was changed of a team, newest first. */
+/** Lists the changes of a team, newest first. */
 export async function listAudit({ store, teamId }: Ctx, page: Page) {
   return listed(await auditPage(store.db, teamId, page));
 }
 
-/** What was changed anywhere. */
+/** Lists the changes of all teams and of the installation, newest first. */
 export async function listOperatorAudit({ store }: OperatorCtx, page: Page) {
   return listed(await auditPage(store.db, undefined, page));
 }

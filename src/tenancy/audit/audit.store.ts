@@ -18,7 +18,7 @@ export interface AuditRow {
   created_at: number | null;
 }
 
-/** A key is named as it is called now: it may be renamed later. */
+/** Inserts an entry with the current name of a key, which may be renamed later. */
 export async function insertAudit(tx: Executor, row: AuditRow): Promise<void> {
   const name = `coalesce(?, (select name from api_keys where id = ?))`;
   await tx.run(
@@ -42,7 +42,10 @@ export async function insertAudit(tx: Executor, row: AuditRow): Promise<void> {
   );
 }
 
-/** By what people know a thing that is removed, or a person: an id says nothing once its row is gone. */
+/**
+ * Queries for the name by which people know a person or a thing that is removed: an id means nothing once its row is
+ * gone.
+ */
 const REMOVED: Readonly<Record<string, string>> = {
   'api_key.revoked': 'select name from api_keys where id = ?',
   'automation.deleted': 'select name from automations where id = ?',
@@ -78,12 +81,12 @@ export async function readRemoved(
   { action, subject_id: id }: Pick<AuditRow, 'action' | 'subject_id'>,
 ): Promise<object | undefined> {
   const sql = REMOVED[action];
-  // Named by an alias or an address, it is known by that.
+  // A subject named by an alias or an address is known by that.
   if (sql === undefined || id === null || !IS_ID.test(id)) return undefined;
   return tx.get(sql, [id]);
 }
 
-/** Of one team, or of everybody. */
+/** Reads a page of the log of one team, or of all. */
 export async function auditPage(
   db: Executor,
   teamId: string | undefined,
@@ -94,7 +97,7 @@ export async function auditPage(
   return pageOf(await db.all<AuditRow>(sql, values), page);
 }
 
-/** Answers how many it removed, `limit` at the most. */
+/** Removes up to `limit` old entries; returns how many. */
 export const removeAuditBefore = (db: Executor, before: number, limit: number): Promise<number> =>
   db.run('delete from audit_log where id in (select id from audit_log where id < ? order by id limit ?)', [
     firstIdAt(before),

@@ -3,18 +3,18 @@ import { creationTime } from '../../platform/ids.ts';
 import type { Store } from '../../platform/store.ts';
 import { insertAudit, readRemoved, type AuditRow } from './audit.store.ts';
 
-/** What is about to be done, by whom and from where. */
+/** An action that is about to be done, with its actor and address. */
 export type AuditNote = Omit<AuditRow, 'id' | 'created_at'>;
 
 export interface Audited<Held extends Store> {
   store: Held;
-  /** Whether something was changed, and its entry is there. */
+  /** Reports whether something was changed and its entry was written. */
   isWritten(): boolean;
-  /** For a change that is made outside the database. */
+  /** Writes the entry of a change that is made outside the database. */
   write(): Promise<void>;
 }
 
-/** What is made there is what the entry is about. */
+/** Tables whose new rows are the subject of the entry. */
 const SUBJECT_TABLES: ReadonlySet<string> = new Set([
   'api_keys',
   'automations',
@@ -41,8 +41,8 @@ const SUBJECT_TABLES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A store whose first transaction that changes anything holds the entry too. What comes after it for the same call belongs
- * to the same entry; what changes nothing, or is rolled back, has none.
+ * Wraps a store so that the first transaction that changes anything includes the entry. Later changes of the same call
+ * belong to the same entry; if nothing changes, or the transaction is rolled back, there is none.
  */
 export function audited<Held extends Store>(store: Held, given: AuditNote): Audited<Held> {
   const { db } = store;
@@ -104,11 +104,11 @@ export function audited<Held extends Store>(store: Held, given: AuditNote): Audi
   };
 }
 
-/** What was asked for, beside what was there before. */
+/** Combines the details of the request with the former state of what was removed. */
 const withFields = (details: string | null, before: object): string =>
   JSON.stringify({ ...before, ...(details === null ? {} : (JSON.parse(details) as object)) });
 
-/** One by one: what a database is made of is its own business. */
+/** Delegates method by method, regardless of how the database object is made. */
 const delegates = (db: Db): Db => ({
   dialect: db.dialect,
   all: (...call) => db.all(...call),
@@ -137,7 +137,7 @@ const WRITES = /^\s*(?:insert|update|delete)\b/i;
 
 interface Made {
   id: string;
-  /** Of a team that is made, and of a person who comes into one: the caller may be in another. */
+  /** Set for a new team, and for a person who joins one: the caller may be in another. */
   teamId?: string;
 }
 
@@ -147,7 +147,7 @@ interface Watch {
   made(): Made | undefined;
 }
 
-/** Sees whether any row is written, and which of the things that are audited is made. */
+/** Detects whether any row is written, and which audited thing is created. */
 function watched(tx: Executor): Watch {
   let isChanged = false;
   let made: Made | undefined;

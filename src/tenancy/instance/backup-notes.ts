@@ -5,19 +5,19 @@ import { readSetting, writeSetting } from './instance.store.ts';
 const SETTING = 'backups';
 const REASON_CHARS_MAX = 300;
 
-/** How it stands with the backups of this installation. */
+/** State of the backups of this installation. */
 export interface BackupNotes {
-  /** When the last one was made that was found whole, or that the operator vouches for; in milliseconds. */
+  /** Time in milliseconds of the last backup that was found whole, or that the operator vouches for. */
   madeAt: number | null;
-  /** Where it is; null where another program made it. */
+  /** The folder of that backup; null if another program made it. */
   folder: string | null;
-  /** Since when none succeeds, and why the last one did not; null once one does. */
+  /** Time since which no backup succeeds, and the reason why the last one failed; null once one succeeds. */
   failing: { since: number; reason: string } | null;
 }
 
 const NONE: BackupNotes = { madeAt: null, folder: null, failing: null };
 
-/** Also of a database that is not migrated yet. */
+/** Reads the notes, also from a database that is not migrated yet. */
 export async function readBackupNotes(db: Db): Promise<BackupNotes> {
   if (!(await hasTable(db, 'instance_settings'))) return NONE;
   return (await readSetting<BackupNotes>(db, SETTING)) ?? NONE;
@@ -34,7 +34,7 @@ export async function noteBackupFailure(db: Db, { reason, at }: { reason: string
   await write(db, { ...before, failing }, at);
 }
 
-/** Answers whether there is a place for it: a database of long ago has none before it is migrated. */
+/** Writes the notes; returns false if a very old database has no table for them before it is migrated. */
 async function write(db: Db, notes: BackupNotes, at: number): Promise<boolean> {
   if (!(await hasTable(db, 'instance_settings'))) return false;
   await writeSetting(db, SETTING, notes, at);
@@ -45,11 +45,17 @@ const HOUR_MS = 3_600_000;
 /** Clocks of two machines are seldom further apart. */
 const AHEAD_MS = 5 * 60_000;
 
-/** By a clock that was ahead: how old such a backup is cannot be known, and it would be young for as long as that clock was wrong. */
+/**
+ * Reports whether a backup was dated by a clock that was ahead: its age cannot be known, and it would seem recent for
+ * as long as that clock was wrong.
+ */
 export const isDatedAhead = ({ clock }: Pick<Store, 'clock'>, madeAt: number): boolean =>
   madeAt > clock.now() + AHEAD_MS;
 
-/** Since when the last backup is too old, null where that is not known; undefined where it is not, and where none was made or noted. */
+/**
+ * Returns since when the last backup is too old, null if the time is not known; undefined if it is not too old, or if
+ * none was made or noted.
+ */
 export function backupsTooOldSince(
   { config, clock }: Pick<Store, 'config' | 'clock'>,
   madeAt: number | null,

@@ -1,6 +1,6 @@
 /**
- * What holds for the whole installation and is changed while it runs, by its operator. It promises that every process
- * on the database sees a change at its next question; it never belongs to a team and is not reached through the API.
+ * Settings of the whole installation that its operator changes while it runs. Every process on the database sees a
+ * change at its next query. The settings belong to no team and are not reached through the API.
  */
 export {
   backupsTooOldSince,

@@ -36,14 +36,15 @@ import { isoTime } from '../../platform/clock.ts';
 import { nodeIdOf } from '../../platform/process-mark/index.ts';
 
 /**
- * Database, data folder, blobs and key belong to one installation: its id stands sealed in the database and plainly in
- * both folders, or in the bucket of the blobs. On a database of another installation, or an empty one, every blob would look as if no row named it.
+ * Thrown if database, data folder, blobs and key do not belong to one installation, whose id is sealed in the database
+ * and in plain text in both folders, or in the bucket of the blobs. With a database of another installation, or an
+ * empty one, every blob would look as if no row named it.
  */
 export class InstallationMismatch extends Error {
   override readonly name: string = 'InstallationMismatch';
 }
 
-/** A file in the folder of blobs, and the node that has put it there. */
+/** A file in the folder of blobs, and the node that wrote it. */
 interface Witness {
   name: string;
   node: string;
@@ -56,9 +57,9 @@ const WITNESS_SETTING = 'blobs_witness';
 type Place = Pick<Store, 'config' | 'blobs'> & { db: Executor };
 
 /**
- * Nodes that keep blobs as files share one folder, or content that one of them has stored is lost for the others. Each node that starts
- * puts a file of its own into it and says its name in the database, and every other one has to find that: a folder that only looks the
- * same has none.
+ * Checks that nodes which keep blobs as files share one folder; otherwise content that one of them has stored is lost
+ * for the others. Each node that starts writes a file of its own into it and records the file's name in the database,
+ * and every other one has to find that file: another folder with the same path does not have it.
  */
 async function mustFindWitness({ db, config, blobs }: Place): Promise<void> {
   if (db.dialect !== 'pg' || config.blobs.store !== 'files' || !(await hasTable(db, 'instance_settings'))) return;
@@ -66,7 +67,7 @@ async function mustFindWitness({ db, config, blobs }: Place): Promise<void> {
   if (last && !hasWitness(blobs.place, last.name)) throw notShared(blobs.place, last);
 }
 
-/** Asked once at the start of a node, before it stores anything. */
+/** Writes the file of a node, once at its start and before it stores anything. */
 export async function leaveWitness(store: Pick<Store, 'config' | 'blobs' | 'db' | 'dataDir' | 'clock'>): Promise<void> {
   const { db, config, blobs, clock, dataDir } = store;
   if (db.dialect !== 'pg' || config.blobs.store !== 'files') return;
@@ -77,7 +78,7 @@ export async function leaveWitness(store: Pick<Store, 'config' | 'blobs' | 'db' 
     await mustFindWitness(store);
     const last = await readSetting<Witness>(db, WITNESS_SETTING);
     if (last?.node === node && last.host === host) return;
-    // Before its name is known: a crash in between leaves a file that nobody asks for.
+    // Written before its name is recorded: a crash in between leaves a file that nobody looks for.
     name ??= writeWitness(blobs.place);
     const at = clock.now();
     const own = { name, node, host, at } satisfies Witness;
@@ -90,7 +91,7 @@ export async function leaveWitness(store: Pick<Store, 'config' | 'blobs' | 'db' 
   }
 }
 
-/** Where all blobs were taken to another place. */
+/** Forgets the file after all blobs were moved to another place. */
 const forgetWitness = (db: Executor): Promise<void> => removeSetting(db, WITNESS_SETTING);
 
 const notShared = (place: string, { name, host, at }: Witness): InstallationMismatch =>
@@ -107,13 +108,15 @@ type InstallationPlaces = Pick<Store, 'config' | 'dataDir' | 'blobs'>;
 type Opened = InstallationPlaces & Pick<Store, 'secrets'> & { db: Executor };
 
 interface BelongingOptions {
-  /** Where this version keeps sealed texts: what shows whether the key fits a database that has no id yet. */
+  /**
+   * The columns in which this version keeps sealed texts: they show whether the key fits a database that has no id yet.
+   */
   sealed: () => Promise<readonly SealedColumn[]>;
-  /** Whether an installation may be made where there is none: by `init`, `migrate` and the development profile. */
+  /** True if an installation may be created if there is none: by `init`, `migrate` and the development profile. */
   mayFound: boolean;
 }
 
-/** Refuses to go on without a database where mail is kept already, or where nothing was ever made. */
+/** Refuses to go on without a database if mail is stored already, or if no installation was ever made. */
 export async function mustHaveDatabase(place: InstallationPlaces, mayFound: boolean): Promise<void> {
   const { dataDir, blobs } = place;
   const empty = `${databaseName(place.config, dataDir)} is empty`;
@@ -127,7 +130,10 @@ export async function mustHaveDatabase(place: InstallationPlaces, mayFound: bool
   if (!mayFound) throw new InstallationMismatch(`${empty}; make an installation with: rasket init --data ${dataDir}`);
 }
 
-/** Asked before anything is written: answers the installation's id, or undefined where the database has none yet. */
+/**
+ * Called before anything is written. Returns the id of the installation, or undefined if the database has none yet;
+ * throws if the parts do not belong together.
+ */
 export async function mustBelongTogether(store: Opened, options: BelongingOptions): Promise<string | undefined> {
   if ((await schemaState(store.db)).done.length === 0) {
     await mustHaveDatabase(store, options.mayFound);
@@ -140,12 +146,15 @@ export async function mustBelongTogether(store: Opened, options: BelongingOption
   return id;
 }
 
-/** Whatever it holds, nothing of ours may be written into it. */
+/** Thrown for a database into which nothing may be written, whatever it contains. */
 class UnfitDatabase extends Error {
   override readonly name = 'UnfitDatabase';
 }
 
-/** Of a database that is to be filled: in another encoding it refuses the first mail with a letter that it has not. */
+/**
+ * Throws if a database to be filled has another encoding than UTF-8: it would refuse the first mail with a letter
+ * outside that encoding.
+ */
 export async function mustTakeAnyText(store: InstallationPlaces & { db: Executor }): Promise<void> {
   if (store.db.dialect !== 'pg') return;
   const { encoding } = await serverFacts(store.db);
@@ -155,7 +164,9 @@ export async function mustTakeAnyText(store: InstallationPlaces & { db: Executor
   );
 }
 
-/** Seals the id into a migrated database that has none and marks the folders. Safe to call in any number of processes. */
+/**
+ * Seals the id into a migrated database that has none and marks the folders. Safe to call in any number of processes.
+ */
 export async function bindInstallation(store: Store, sealed: BelongingOptions['sealed']): Promise<void> {
   const { blobs, db, dataDir, ids, secrets, clock, log } = store;
   let id = await mustBelongTogether(store, { sealed, mayFound: false });
@@ -164,12 +175,12 @@ export async function bindInstallation(store: Store, sealed: BelongingOptions['s
     await addSetting(db, SETTING, secrets.seal(ids.uuid(), PURPOSE, SETTING), clock.now());
     id = await installationOf(store);
   }
-  // Marked on every start before, the blobs are too: a store that is away keeps no server from starting.
+  // If the folder was marked at an earlier start, so were the blobs: an unreachable store prevents no start.
   const isMarked = readMark(dataDir) === id;
   if (isJoining && db.dialect === 'pg' && (await blobs.readMark()) === undefined) {
     log.warn({ blobs: blobs.place }, 'this place of blobs is new; all nodes of an installation share one');
   }
-  // The data folder last: once it is marked, an unmarked place of blobs is another one.
+  // The data folder comes last: once it is marked, an unmarked place of blobs is another one.
   const found = await blobs.writeMark(id).catch((error: unknown) => {
     if (isMarked && error instanceof ObjectStoreFault) return id;
     throw error;
@@ -184,7 +195,7 @@ interface Mark {
   found: string | undefined;
 }
 
-/** The id of the installation that everything of it belongs to; throws where something does not. */
+/** Returns the id of the installation that all parts belong to; throws if one does not. */
 export async function installationOf(store: Opened): Promise<string> {
   const id = await readId(store);
   if (id === undefined) throw new InstallationMismatch(`${nameOf(store)} belongs to no installation`);
@@ -192,7 +203,7 @@ export async function installationOf(store: Opened): Promise<string> {
   return id;
 }
 
-/** The id is a sealed text too; answers whether another key had sealed it. */
+/** Seals the id, which is a sealed text too, with the current key; returns whether another key had sealed it. */
 async function sealIdAnew(store: Store): Promise<boolean> {
   const id = await installationOf(store);
   const { db, secrets, clock } = store;
@@ -213,7 +224,9 @@ async function readId(store: Opened): Promise<string | undefined> {
   }
 }
 
-/** With `mayBeAway` a store that does not answer is let be: nothing is read from it or written to it then. */
+/**
+ * Checks the marks. With `mayBeAway` an unresponsive store is accepted: nothing is read from it or written to it then.
+ */
 async function mustBearMarks(store: Opened, id: string, { mayBeAway = false } = {}): Promise<void> {
   const { blobs, dataDir } = store;
   const ownMark = { place: dataDir, found: readMark(dataDir) };
@@ -234,7 +247,7 @@ async function mustBearMarks(store: Opened, id: string, { mayBeAway = false } = 
   );
 }
 
-/** A database of before ids were written. */
+/** Checks whether a database from before ids were written belongs here. */
 async function mustBeAdoptable(store: Opened, sealedColumns: BelongingOptions['sealed']): Promise<void> {
   const { db, dataDir, blobs } = store;
   const marks: Mark[] = [
@@ -250,7 +263,7 @@ async function mustBeAdoptable(store: Opened, sealedColumns: BelongingOptions['s
   }
   const hasTeams = (await hasTable(db, 'teams')) && (await listTeams(db)).length > 0;
   if (!hasTeams) {
-    // Whatever is sealed belongs to a team.
+    // All sealed texts belong to a team.
     if (await blobs.isEmpty()) return;
     throw new InstallationMismatch(
       `${nameOf(store)} has no team, but ${dataDir} holds content of mail: ${LOST_SETTINGS}`,
@@ -273,7 +286,7 @@ async function mustBeAdoptable(store: Opened, sealedColumns: BelongingOptions['s
 
 const LOST_FILE = 'was the file lost (then restore it from a backup), or ';
 
-/** A server whose file was lost beside it has left what it held. */
+/** Explains how to recover a lost database file; a server whose file disappeared may have saved a copy of it. */
 function lostFile(config: Config, dataDir: string): string {
   const file = path.resolve(dataDir, config.database.path);
   const copy = rescuedCopy(file);
@@ -307,7 +320,7 @@ type PlaceOfBlobs = Store['config']['blobs']['store'];
 
 /** The last move of all blobs from one place to the other. */
 export interface BlobsMove {
-  /** `copying`: they are in force where they were. `moved`: they are where they were taken to, and nowhere else. */
+  /** `copying`: the blobs are still used at the old place. `moved`: they are used at the new place only. */
   state: 'copying' | 'moved';
   from: PlaceOfBlobs;
   to: PlaceOfBlobs;
@@ -315,18 +328,24 @@ export interface BlobsMove {
 
 const BLOBS_MOVE_SETTING = 'blobs_move';
 
-/** Also of a database that is not migrated yet. */
+/** Reads the last move, also from a database that is not migrated yet. */
 export const readBlobsMove = async (db: Db): Promise<BlobsMove | undefined> =>
   (await hasTable(db, 'instance_settings')) ? readSetting<BlobsMove>(db, BLOBS_MOVE_SETTING) : undefined;
 
-/** One commit decides which place is in force: a kill before it leaves the one of before, a kill behind it the other one. */
+/**
+ * Records a move. One commit decides which place is used: the old one if the process is killed before it, otherwise the
+ * new one.
+ */
 export const noteBlobsMove = ({ db, clock }: Pick<Store, 'db' | 'clock'>, move: BlobsMove): Promise<void> =>
   db.tx(async (tx) => {
     await writeSetting(tx, BLOBS_MOVE_SETTING, move, clock.now());
     if (move.state === 'moved') await forgetWitness(tx);
   });
 
-/** Also where the store is away and its mark cannot be read: whatever was stored at the wrong place would be looked for in vain. */
+/**
+ * Throws if the settings name a place that the blobs are not in. Works without reaching the store, whose mark may be
+ * unreadable: content stored at the wrong place would not be found.
+ */
 export async function mustHaveBlobsHere({ db, config }: Pick<Store, 'db' | 'config'>): Promise<void> {
   const move = await readBlobsMove(db);
   if (!move) return;
@@ -346,16 +365,16 @@ const BATCH = 200;
 
 export interface SealedAnew {
   sealed: number;
-  /** What no key of the file opens: damaged, or sealed with a key that is lost. */
+  /** Number of texts that no key of the file opens: damaged, or sealed with a key that is lost. */
   unreadable: number;
 }
 
 /**
- * Seals everything with the key in force that another one has sealed, or the format of before. May be killed at any
- * moment and begun again, beside servers that go on: a value that is changed meanwhile is not overwritten.
+ * Seals everything with the current key that another key or the previous format has sealed. May be killed at any moment
+ * and repeated, and may run while servers do: a value that is changed meanwhile is not overwritten.
  */
 export async function sealAnew(store: Store, columns: readonly SealedColumn[]): Promise<SealedAnew> {
-  // First: a process that meets it knows from it which key is in force.
+  // The id comes first: from it, other processes learn which key is current.
   const total: SealedAnew = { sealed: (await sealIdAnew(store)) ? 1 : 0, unreadable: 0 };
   for (let isChanging = true; isChanging;) {
     isChanging = false;
@@ -364,7 +383,7 @@ export async function sealAnew(store: Store, columns: readonly SealedColumn[]): 
       const { sealed, unreadable } = await sealColumnAnew(store, column);
       total.sealed += sealed;
       total.unreadable += unreadable;
-      // What was written by the key before meanwhile is found by another pass.
+      // Another pass finds what was written with the previous key meanwhile.
       isChanging ||= sealed > 0;
     }
   }

@@ -3,7 +3,7 @@ import type { SealedColumn } from '../../platform/secrets/index.ts';
 
 const NAME = 'move';
 
-/** Also of a database that is not migrated yet. */
+/** Reads the mark, also from a database that is not migrated yet. */
 export async function readMoveText(db: Pick<Db, 'dialect' | 'get'>): Promise<string | undefined> {
   if (!(await hasTable(db, 'database_moves'))) return undefined;
   return (await db.get<{ value: string }>('select value from database_moves where name = ?', [NAME]))?.value;
@@ -18,13 +18,13 @@ export async function writeMoveText(db: Executor, value: string): Promise<void> 
   );
 }
 
-/** In place of just this one; false where it has changed or gone. */
+/** Replaces exactly this mark; returns false if it has changed or gone. */
 export async function replaceMoveText(db: Executor, before: string, value: string): Promise<boolean> {
   const sql = 'update database_moves set value = ? where name = ? and value = ?';
   return (await db.run(sql, [value, NAME, before])) === 1;
 }
 
-/** Just this one; false where it has changed or gone. */
+/** Removes exactly this mark; returns false if it has changed or gone. */
 export async function removeMoveText(db: Executor, value: string): Promise<boolean> {
   return (await db.run('delete from database_moves where name = ? and value = ?', [NAME, value])) === 1;
 }
@@ -33,7 +33,7 @@ export async function removeMove(db: Executor): Promise<void> {
   await db.run('delete from database_moves where name = ?', [NAME]);
 }
 
-/** Each setting has its row from the start: what is not found could not be remembered. */
+/** Reads a setting; undefined if it was never written. */
 export async function readSetting<Value>(db: Executor, name: string): Promise<Value | undefined> {
   const row = await db.get<{ value: string }>('select value from instance_settings where name = ?', [name]);
   return row && (JSON.parse(row.value) as Value);
@@ -53,7 +53,7 @@ export async function writeSetting(db: Executor, name: string, value: unknown, a
   );
 }
 
-/** Writes a setting that was not written yet; of two processes at once one does, and is answered true. */
+/** Writes a setting that was not written yet; of two concurrent processes one does, and gets true. */
 export async function addSetting(db: Executor, name: string, value: unknown, at: number): Promise<boolean> {
   const added = await db.insertMany(
     'instance_settings',
@@ -64,7 +64,7 @@ export async function addSetting(db: Executor, name: string, value: unknown, at:
   return added === 1;
 }
 
-/** False where it is not as it was read any more. */
+/** Returns false if the setting has changed since it was read. */
 export async function replaceSetting(
   db: Executor,
   name: string,
@@ -78,7 +78,7 @@ export async function removeSetting(db: Executor, name: string): Promise<void> {
   await db.run('delete from instance_settings where name = ?', [name]);
 }
 
-/** Of a database server: which one it is, and which of its databases this is. Always the same with SQLite. */
+/** Identifies a database server and the database on it. Always the same with SQLite. */
 export async function databaseIdentity(db: Executor): Promise<string> {
   if (db.dialect !== 'pg') return 'sqlite';
   const which = 'from pg_database where datname = current_database()';
@@ -97,14 +97,14 @@ interface SealedRow {
   sealed: string;
 }
 
-/** A few sealed texts of a column, the youngest first. */
+/** Reads a few sealed texts of a column, the latest first. */
 export const sealedSamples = (db: Executor, { table, column }: SealedColumn, limit: number): Promise<SealedRow[]> =>
   db.all<SealedRow>(
     `select id, ${column} as sealed from ${table} where ${column} is not null order by id desc limit ?`,
     [limit],
   );
 
-/** Sealed texts that another key has sealed, or the format of before, by id. */
+/** Reads the texts that another key or the previous format has sealed, by id. */
 export function sealedByOthers(
   db: Executor,
   { table, column }: SealedColumn,
@@ -118,7 +118,7 @@ export function sealedByOthers(
   );
 }
 
-/** Answers how many were still as they had been read. */
+/** Returns how many texts were unchanged since they were read, and are replaced. */
 export async function replaceSealed(
   db: Executor,
   { table, column }: SealedColumn,

@@ -4,36 +4,37 @@ import { hasMoveSession, lowerFence, raiseFence, type Db, type Executor } from '
 import { InstallationMismatch } from './installation.ts';
 import { readMoveText, removeMove, removeMoveText, replaceMoveText, writeMoveText } from './instance.store.ts';
 
-/** What a database says of its own move to another one, or from another one. */
+/** The record in a database of its own move to another one, or from another one. */
 export interface MoveMark {
   /**
-   * `copying`: it is written, and not whole. `copied`: it is whole, and no server has used it yet. `leaving`: it takes no writes, because
-   * its rows are being compared with their copy. `moved`: its rows live on in another database, and it takes no writes any more.
+   * `copying`: it is being filled, and is incomplete. `copied`: it is complete, and no server has used it yet.
+   * `leaving`: it accepts no writes, because its rows are being compared with their copy. `moved`: another database has
+   * replaced it, and it accepts no writes any more.
    */
   state: 'copying' | 'copied' | 'leaving' | 'moved';
-  /** Of which installation, as a hash: the id itself stands in a database only sealed. */
+  /** Hash of the id of the installation: in a database the id itself is only stored sealed. */
   installation: string;
   /** The database at the other end, without a password. */
   other: string;
   at: number;
 }
 
-/** Also of a database that is not migrated yet. */
+/** Reads the mark, also from a database that is not migrated yet. */
 export async function readMove(db: Pick<Db, 'dialect' | 'get'>): Promise<MoveMark | undefined> {
   const text = await readMoveText(db);
   return text === undefined ? undefined : (JSON.parse(text) as MoveMark);
 }
 
-/** Whether a move that has not ended has it refuse all writes. */
+/** Reports whether an unfinished move makes the database refuse all writes. */
 export const isLeaving = async (db: Pick<Db, 'dialect' | 'get'>): Promise<boolean> =>
   (await readMove(db))?.state === 'leaving';
 
 export const noteMove = (db: Executor, mark: MoveMark): Promise<void> => writeMoveText(db, JSON.stringify(mark));
 
-/** What says how it stands with the move can be written while nothing else can. */
+/** The table of the mark stays writable while no other is. */
 const FENCE = { except: ['database_moves'] };
 
-/** In one transaction with `look`, which is asked once no client can write any more. */
+/** Fences the database and calls `look` in one transaction, once no client can write any more. */
 export async function noteLeaving(
   db: Db,
   mark: MoveMark & { state: 'leaving' },
@@ -46,14 +47,14 @@ export async function noteLeaving(
   });
 }
 
-/** Of one that was moved before there were fences, too. */
+/** Fences a database that was moved, including one that was moved before fences existed. */
 export const fenceMoved = (db: Db): Promise<void> => db.tx((tx) => raiseFence(tx, FENCE));
 
-/** False where a node has used the database since, which is not refused any more. */
+/** Returns false if a node has used the database since, which is not refused any more. */
 export const noteMoved = (db: Executor, leaving: MoveMark, at: number): Promise<boolean> =>
   replaceMoveText(db, JSON.stringify(leaving), JSON.stringify({ ...leaving, state: 'moved', at } satisfies MoveMark));
 
-/** One whose move was undone, and takes writes again. */
+/** Removes the mark of a database whose move was undone, so that it accepts writes again. */
 export async function forgetMove(db: Db): Promise<void> {
   await db.tx(async (tx) => {
     await lowerFence(tx);
@@ -61,24 +62,25 @@ export async function forgetMove(db: Db): Promise<void> {
   });
 }
 
-/** Ends a move that has not come to its end, as where it was killed: the database is in force, as it was all the time. */
+/** Ends a move that did not complete, for instance because it was killed: the database remains the one in use. */
 export async function stayHere(db: Db): Promise<void> {
   const text = await readMoveText(db);
   if (text === undefined || (JSON.parse(text) as MoveMark).state !== 'leaving') return;
   await db.tx(async (tx) => {
-    // Of this and the end of the move at the same moment one alone happens.
+    // Of this and the completion of the move at the same moment only one succeeds.
     if (await removeMoveText(tx, text)) await lowerFence(tx);
   });
 }
 
-/** Nothing is wrong: the same works once the move has ended or failed. */
+/** Thrown while a move is under way. Nothing is wrong: the same works once the move has ended or failed. */
 export class MoveUnderWay extends Error {
   override readonly name = 'MoveUnderWay';
 }
 
 /**
- * The mark of a move that is under way at this moment. One that was killed, or whose machine is gone, is ended: the database takes writes
- * again. Who moves an SQLite file has locked its folder, so that whoever holds that finds such a move only.
+ * Returns the mark of a move that is under way at this moment. Ends a move that was killed, or whose machine is gone:
+ * the database accepts writes again. A move of an SQLite file locks its folder, so a caller that holds that lock finds
+ * only moves that have ended so.
  */
 export async function moveUnderWay(db: Db): Promise<MoveMark | undefined> {
   const mark = await readMove(db);
@@ -92,12 +94,12 @@ export async function moveUnderWay(db: Db): Promise<MoveMark | undefined> {
 
 export const installationHash = (id: string): string => createHash('sha256').update(`installation ${id}`).digest('hex');
 
-/** It takes a person to go on: the settings lead to a database that is out of use. */
+/** Thrown if an operator has to act: the settings name a database that is out of use. */
 export class DatabaseMoved extends InstallationMismatch {
   override readonly name = 'DatabaseMoved';
 }
 
-/** Asked before anything else of it is read: mail in two databases would be sent twice. */
+/** Called before anything else of a database is read: mail in two databases would be sent twice. */
 export async function mustNotBeMoved(db: Pick<Db, 'dialect' | 'get'>): Promise<void> {
   const mark = await readMove(db);
   if (!mark || mark.state === 'copied' || mark.state === 'leaving') return;
@@ -111,7 +113,7 @@ export async function mustNotBeMoved(db: Pick<Db, 'dialect' | 'get'>): Promise<v
   );
 }
 
-/** What a node says of a move that it meets. */
+/** Formats the message of a node that encounters a move. */
 export const saysUnderWay = ({ other, at }: MoveMark): string =>
   `this database is being moved to ${other} (since ${isoTime(at)}); nothing is written to it until that has ended or failed`;
 
@@ -119,8 +121,8 @@ export const saysMoved = ({ other, at }: MoveMark): string =>
   `this database was moved to ${other} (${isoTime(at)}); this node stops`;
 
 /**
- * From the first use on, a move is not undone any more: only moved back. Of a use and an undoing at the same moment one alone happens; throws
- * where that is the undoing.
+ * Notes the first use of a copy, after which the move can no longer be undone, only made in reverse. Of a use and an
+ * undo at the same moment only one succeeds; throws if the undo does.
  */
 export async function noteUse(db: Db): Promise<void> {
   const text = await readMoveText(db);
@@ -129,6 +131,6 @@ export async function noteUse(db: Db): Promise<void> {
   if (!isUnused || !(await removeMoveText(db, text))) await mustNotBeMoved(db);
 }
 
-/** Makes an unfinished copy of it again; false where somebody has used it since `copy` was read. */
+/** Marks a copy as incomplete again; returns false if a node has used it since `copy` was read. */
 export const noteUnfinished = (db: Executor, copy: MoveMark, at: number): Promise<boolean> =>
   replaceMoveText(db, JSON.stringify(copy), JSON.stringify({ ...copy, state: 'copying', at } satisfies MoveMark));

@@ -6,7 +6,7 @@ import { readCopyMark } from '../../platform/installation-mark/index.ts';
 import { nodeIdOf } from '../../platform/process-mark/index.ts';
 import { createSendSwitch } from './send-switch.ts';
 
-/** Where an installation is at home: the database server that holds it, and the data folders that have run on it. */
+/** The home of an installation: the database server that holds it, and the nodes that have run on it. */
 interface Home {
   database: string;
   nodes: string[];
@@ -16,8 +16,9 @@ const SETTING = 'home';
 const NODES_MAX = 200;
 
 /**
- * Whether the database was restored elsewhere: another server has it now, and this node's folder never ran on it. A database that
- * was moved or upgraded under its nodes is no copy. SQLite's is one with its folder, and always at home.
+ * Reports whether the database was restored elsewhere: it is on another server, and this node has never run on it. A
+ * database that was moved or upgraded under its nodes is no copy. An SQLite database is bound to its folder, and always
+ * at home.
  */
 export async function isAway({ db }: Pick<Store, 'db'>, nodeId: string): Promise<boolean> {
   const home = await readSetting<Home>(db, SETTING);
@@ -25,7 +26,7 @@ export async function isAway({ db }: Pick<Store, 'db'>, nodeId: string): Promise
   return home !== undefined && database !== home.database && !home.nodes.includes(nodeId);
 }
 
-/** From here on it is at home here. */
+/** Records this server and node as the home of the installation. */
 export async function settleHere(tx: Executor, { nodeId, at }: { nodeId: string; at: number }): Promise<void> {
   const home = await readSetting<Home>(tx, SETTING);
   const database = await databaseIdentity(tx);
@@ -36,19 +37,21 @@ export async function settleHere(tx: Executor, { nodeId, at }: { nodeId: string;
 
 type Copied = Pick<Store, 'db' | 'dataDir'>;
 
-/** Whether this is a restored copy that is not confirmed yet, whose original may have the same place for its blobs. */
+/**
+ * Creates a check for a restored copy that is not confirmed yet, whose original may keep its blobs in the same place.
+ */
 export function createCopyCheck({ db, dataDir }: Copied): () => Promise<boolean> {
   const sending = createSendSwitch({ db });
   return async () => readCopyMark(dataDir) !== undefined || (await sending()).isRestored === true;
 }
 
-/** Also before a server has started on it, for commands. */
+/** Reports the same for commands, even before a server has started on it. */
 export const isUnconfirmedCopy = async (store: Copied): Promise<boolean> =>
   (await createCopyCheck(store)()) || (await isAway(store, nodeIdOf(store.dataDir)));
 
 /**
- * Blobs of which an unconfirmed copy removes nothing, whatever is deleted there: they are those of the original as well. What no row
- * names any more is left to the nightly sweep, which begins once the copy is confirmed.
+ * Wraps blobs so that an unconfirmed copy removes none, whatever is deleted there: they belong to the original as well.
+ * The nightly sweep removes blobs that no row names any more, once the copy is confirmed.
  */
 export function keptByCopies(blobs: Blobs, store: Copied): Blobs {
   const isCopy = createCopyCheck(store);

@@ -5,17 +5,20 @@ import { readChangedAt, readSetting, writeSetting } from './instance.store.ts';
 
 export interface SendSwitch {
   isOn: boolean;
-  /** What the operator gave for switching it off; null where none was given, and while it is on. */
+  /** The operator's reason for switching it off; null if none was given, and while it is on. */
   reason: string | null;
   /** It was switched off because the installation is a restored copy. */
   isRestored?: boolean;
 }
 
-/** Of all mail, and of mail to many alone. */
+/** The switches of all mail, and of marketing mail alone. */
 export type SendSwitchName = 'sending' | 'sending.marketing';
 const REASON_CHARS_MAX = 200;
 
-/** Whether this installation sends, at all or to many. What was read is remembered until somebody moves the switch. */
+/**
+ * Creates a reader of whether this installation sends all mail, or marketing mail. The value is cached until somebody
+ * changes the switch.
+ */
 export function createSendSwitch(
   store: Pick<Store, 'db'>,
   switchName: SendSwitchName = 'sending',
@@ -27,7 +30,7 @@ export function createSendSwitch(
   return () => read(switchName);
 }
 
-/** When it was moved last. */
+/** Returns when the switch was last changed. */
 export const sendSwitchMovedAt = (
   { db }: Pick<Store, 'db'>,
   switchName: SendSwitchName = 'sending',
@@ -46,12 +49,12 @@ export async function setSending(
     });
   }
   const value: SendSwitch = { isOn: wanted.isOn, reason: wanted.isOn || reason === '' ? null : reason };
-  // To switch a restored copy off once more confirms nothing.
+  // Switching a restored copy off again is no confirmation.
   if (!wanted.isOn && (await readSetting<SendSwitch>(store.db, switchName))?.isRestored) value.isRestored = true;
   await writeSetting(store.db, switchName, value, store.clock.now());
 }
 
-/** Off until somebody says that the original of this copy sends no more. */
+/** Switches sending off until somebody confirms that the original of this copy sends no more. */
 export async function switchOffRestored(
   tx: Executor,
   { madeAt, at }: { madeAt: string | undefined; at: number },

@@ -1,7 +1,7 @@
 /**
- * Logs: what a team's programs asked and what they were answered, for as many days as the settings say. Secrets and
- * files are taken out before anything is kept. It is written behind the answers: a crash may lose the last moment, and
- * no request waits for it or fails with it.
+ * Logs: the requests of a team's programs and the responses, for as many days as the settings say. Secrets and files
+ * are removed before anything is kept. Logs are written after the responses: a crash may lose the last moment, and no
+ * request waits for a log entry or fails with it.
  */
 export { createRequestLog, type RequestLog, getLog, listLogs } from './request-log.ts';
 export { markerText, redactBody, redactPath, redactTokens } from './redact.ts';

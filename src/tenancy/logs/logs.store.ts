@@ -10,7 +10,7 @@ import {
 } from '../../platform/db/index.ts';
 import { firstIdAt } from '../../platform/ids.ts';
 
-/** Bodies are JSON text, redacted before they come here. */
+/** Bodies are JSON text, redacted before they are stored. */
 export interface LogRow {
   id: string;
   team_id: string;
@@ -38,7 +38,7 @@ const COLUMNS = [
   'created_at',
 ] as const;
 
-/** A batch that was written although its answer was lost may be written again. */
+/** Inserts rows. A batch that was written although its result was lost may be written again. */
 export function insertLogs(tx: Executor, rows: readonly LogRow[]): Promise<number> {
   return tx.insertMany(
     'request_logs',
@@ -57,7 +57,7 @@ export interface LogRowFilter {
   /** Milliseconds, both inclusive. */
   createdFrom?: number | undefined;
   createdTo?: number | undefined;
-  /** What the path begins with, with or without its first slash. */
+  /** Prefix of the path, with or without its first slash. */
   search?: string | undefined;
 }
 
@@ -65,7 +65,7 @@ const LIST_COLUMNS = 'id, method, endpoint, response_status, user_agent, created
 
 export type LogListRow = Pick<LogRow, 'id' | 'method' | 'endpoint' | 'response_status' | 'user_agent' | 'created_at'>;
 
-/** On SQLite an id stands in its row, with all that was asked and answered. */
+/** Fewer than usual, because SQLite reads the whole row of an id, with both bodies. */
 const ENDING = { table: 'request_logs', id: 'id', form: 'uuid', noun: 'requests', lookedAtMax: 20_000 } as const;
 
 export const logRowsEnding = (db: Executor, teamId: string, end: string, page: Page) =>
@@ -103,7 +103,7 @@ export async function listLogRows(
   return pageOf(await db.all<LogListRow>(sql, [teamId, ...values, ...pageValues(page)]), page);
 }
 
-/** Of these teams, those that have a log from before their time. */
+/** Returns which of these teams have a log from before their time. */
 export async function teamsWithLogsBefore(
   db: Executor,
   teams: readonly { teamId: string; before: number }[],
@@ -121,7 +121,7 @@ const TEAMS_ON_PG = '(select * from jsonb_to_recordset(?::jsonb) as r(team uuid,
 const TEAMS_ON_SQLITE = `(select json_extract(value, '$.team') as team,
   json_extract(value, '$.before_id') as before_id from json_each(?))`;
 
-/** Answers how many it removed; `limit` keeps it short enough for others to get in between. */
+/** Deletes old logs; returns how many. `limit` keeps the call short enough for others to run in between. */
 export function deleteLogsBefore(db: Executor, teamId: string, before: number, limit: number): Promise<number> {
   const oldest = 'select id from request_logs where team_id = ? and id < ? order by id limit ?';
   return db.run(`delete from request_logs where team_id = ? and id in (${oldest})`, [

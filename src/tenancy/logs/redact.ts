@@ -1,18 +1,21 @@
 const REDACTED = '[redacted]';
 
-/** Shorter than every token of ours, longer than the prefix of a key that people are shown. */
+/** Shorter than every token of ours, longer than the prefix of a key that people see. */
 const TOKEN_CHARS_MIN = 19;
-/** Of keys, sessions, challenges, device logins, OAuth, webhooks, share links and of mails to people; many a word ends in a prefix of the last two. */
+/**
+ * Prefixes of keys, sessions, challenges, device logins, OAuth, webhooks, share links and mails to people; many
+ * ordinary words end in a prefix of the last two.
+ */
 const TOKENS =
   /(?:rk|rks|rmc|rkd|rko|rkop|rkor|rkoc|rkc|rkr|whsec|(?:(?<![A-Za-z0-9])|(?<=%2[Ff]))r[si])_[A-Za-z0-9_+/=-]{16,}/g;
 
-/** Tokens of ours wherever they stand in a text: one may be pasted into a subject as well as into a template. */
+/** Redacts our tokens anywhere in a text: one may be pasted into a subject as well as into a template. */
 export function redactTokens(text: string): string {
   // Most texts are short or without an underscore, and finding that out costs a fraction of the search.
   return text.length >= TOKEN_CHARS_MIN && text.includes('_') ? text.replaceAll(TOKENS, REDACTED) : text;
 }
 
-/** The path as it was called; a token is one in percent-encoding too. */
+/** Redacts a path; a token may be percent-encoded. */
 export function redactPath(path: string): string {
   if (!path.includes('%')) return redactTokens(path);
   return path.split('/').map(redactSegment).join('/');
@@ -31,7 +34,10 @@ function decodedOr(segment: string): string {
   }
 }
 
-/** A reader of the log may see where a file came from, and may not fetch it: a signature stands in the query, a password before the host. */
+/**
+ * Redacts a URL. A reader of the log may see where a file came from, and may not fetch it: a signature is in the query,
+ * a password before the host.
+ */
 export function redactUrl(text: string): string {
   if (!/[?#@]|^\s*data:/i.test(text)) return redactTokens(text);
   if (!URL.canParse(text)) return REDACTED;
@@ -42,7 +48,7 @@ export function redactUrl(text: string): string {
   return redactTokens(`${url.protocol}//${url.host}${url.pathname}`) + (isCut ? `?${REDACTED}` : '');
 }
 
-/** What the name of a field says about its value. */
+/** Kinds of values, determined by the name of their field. */
 type KeyKind = 'plain' | 'secret' | 'link' | 'url' | 'attachments';
 
 const ENDS_LIKE_A_SECRET =
@@ -53,12 +59,15 @@ const KEYS_REMEMBERED_MAX = 1000;
 const KEY_CHARS_REMEMBERED_MAX = 64;
 const remembered = new Map<string, KeyKind>();
 
-/** However it is written: `signing_secret`, `signingSecret` and `Signing-Secret` are one name. */
+/**
+ * Returns the kind of a field, however its name is written: `signing_secret`, `signingSecret` and `Signing-Secret` are
+ * one name.
+ */
 function kindOfKey(key: string): KeyKind {
   const known = remembered.get(key);
   if (known !== undefined) return known;
   const kind = classify(key.toLowerCase().replaceAll(/[^a-z0-9]/g, ''));
-  // Names are the caller's to choose; there are no more of ours than this.
+  // Callers may choose any names; ours are fewer than this limit.
   if (remembered.size < KEYS_REMEMBERED_MAX && key.length <= KEY_CHARS_REMEMBERED_MAX) remembered.set(key, kind);
   return kind;
 }
@@ -70,29 +79,29 @@ function classify(name: string): KeyKind {
   return URLS.has(name) ? 'url' : 'plain';
 }
 
-/** What stays of a body that is too large, or of which nothing may be kept. */
+/** Replacement of a body that is too large, or of which nothing may be kept. */
 interface BodyMarker {
   truncated?: true;
   redacted?: true;
   unreadable?: true;
-  /** As it came or went, attachments included. */
+  /** Original size, attachments included. */
   bytes: number;
   preview?: unknown;
 }
 
 interface RedactOptions {
-  /** Bytes of JSON that are kept; what is larger is kept as a marker with a preview. */
+  /** Bytes of JSON that are kept; a larger body is kept as a marker with a preview. */
   bytesMax: number;
   bytes: number;
-  /** Long texts are kept by their beginning. */
+  /** Long texts are cut after their beginning. */
   isClipped?: boolean;
-  /** The answer is a link that lets in everybody who has it. */
+  /** The response is a link that gives access to everybody who has it. */
   isShare?: boolean;
 }
 
 /**
- * A JSON body without its secrets, as text to keep. It works on parsed values, so that no escape and no repeated name
- * hides anything, and looks at no more of them than it can keep, whatever the size of the body.
+ * Returns a JSON body without its secrets, as text to keep. Works on parsed values, so that no escape and no repeated
+ * name hides anything, and reads no more of them than it can keep, whatever the size of the body.
  */
 export function redactBody(value: unknown, options: RedactOptions): string {
   const { bytesMax, bytes, isClipped = false, isShare = false } = options;
@@ -116,7 +125,7 @@ const PREVIEW_CHARS = 1024;
 const PREVIEW_ITEMS = 10;
 
 interface Walk {
-  /** Characters that may still be kept; below zero the walk ends where it stands. */
+  /** Characters that may still be kept; below zero the walk ends at once. */
   left: number;
   stringCharsMax: number;
   itemsMax: number;
@@ -130,7 +139,7 @@ interface Place {
 
 const OUTSIDE: Place = { inAttachments: false, depth: 0 };
 
-/** Both this walk and JSON.stringify call themselves for each level. */
+/** Both this walk and JSON.stringify recurse for each level. */
 const DEPTH_MAX = 40;
 
 function redact(value: unknown, kind: KeyKind, place: Place, walk: Walk): unknown {
@@ -149,7 +158,7 @@ function redact(value: unknown, kind: KeyKind, place: Place, walk: Walk): unknow
   return redactObject(value as Record<string, unknown>, inner, walk);
 }
 
-/** Absent and switched off are no secrets. */
+/** Redacts a whole value. Absent and switched off are no secrets. */
 function redactWhole(value: unknown, walk: Walk): unknown {
   return value === null || typeof value === 'boolean' ? value : spend(REDACTED, walk);
 }
@@ -163,7 +172,10 @@ function redactString(text: string, kind: KeyKind, walk: Walk): string {
   return walk.isShare ? REDACTED : redactUrl(text);
 }
 
-/** A token at the edge is seen whole: what is looked at is far longer than what is kept. */
+/**
+ * Redacts and cuts a text. A token at the cut is recognised whole: the part that is searched is far longer than the
+ * part that is kept.
+ */
 function clip(text: string, kind: KeyKind, walk: Walk): string {
   if (kind === 'url') return REDACTED;
   const seen = redactTokens(text.slice(0, walk.stringCharsMax * 8));
@@ -197,7 +209,7 @@ function redactObject(fields: Record<string, unknown>, place: Place, walk: Walk)
   return kept;
 }
 
-/** JSON may name a field __proto__, which plain assignment would take for something else. */
+/** Sets a field. JSON may name a field __proto__, which plain assignment would treat differently. */
 function put(kept: Record<string, unknown>, key: string, value: unknown): void {
   if (key !== '__proto__') kept[key] = value;
   else Object.defineProperty(kept, key, { value, enumerable: true, configurable: true, writable: true });
@@ -218,7 +230,7 @@ function contentNote(content: unknown): string {
 
 const sizeNote = (bytes: number): string => `[redacted: ${bytes} bytes]`;
 
-/** Counts what stands in place of something else. */
+/** Counts the characters of a replacement. */
 function spend(text: string, walk: Walk): string {
   walk.left -= text.length + 2;
   return text;

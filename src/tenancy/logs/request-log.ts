@@ -8,20 +8,20 @@ import { timeOfId } from '../../platform/ids.ts';
 import { notFound } from '../../platform/refusal.ts';
 import type { Ctx } from '../access/index.ts';
 
-/** Where answered requests are noted. No request waits for it, and it never grows without bound. */
+/** Records answered requests. No request waits for it, and it never grows without bound. */
 export interface RequestLog {
   add(row: LogRow): void;
-  /** Resolves when what was added before is written, dropped, or cannot be written just now. */
+  /** Resolves when the rows added before are written, dropped, or cannot be written just now. */
   settled(): Promise<void>;
-  /** Writes what is left, if the database takes it. */
+  /** Writes the remaining entries, if the database accepts them. */
   close(): Promise<void>;
 }
 
-/** One transaction of so many rows holds the writer for about two milliseconds. */
+/** One transaction of this many rows occupies the writer for about two milliseconds. */
 const BATCH_ROWS = 200;
 const GATHER_MS = 250;
 const RETRY_MS = 1000;
-/** What waits while the database does not answer; beyond it the oldest go. */
+/** Limits of the entries that wait while the database does not respond; beyond them the oldest are dropped. */
 const WAITING_ROWS_MAX = 10_000;
 const WAITING_CHARS_MAX = 16 * 1024 * 1024;
 
@@ -35,7 +35,7 @@ export function createRequestLog(store: Store): RequestLog {
   let writing: Promise<boolean> | undefined;
   let cancelTimer: (() => void) | undefined;
 
-  /** Answers whether it may go on: not while the database is away. */
+  /** Writes a batch; returns false if writing cannot go on because the database is unavailable. */
   function writeBatch(): Promise<boolean> {
     writing ??= write(take()).finally(() => (writing = undefined));
     return writing;
@@ -128,7 +128,7 @@ const charsOf = (row: LogRow): number =>
   (row.request_body?.length ?? 0) +
   (row.response_body?.length ?? 0);
 
-/** `mayRead` says whether the caller may see what a request said and what it was answered. */
+/** `mayRead` decides whether the caller may see the bodies of a request and its response. */
 export async function getLog(ctx: Ctx, id: string, mayRead: (method: string, endpoint: string) => boolean) {
   const row = await findLog(ctx.store.db, ctx.teamId, id);
   if (!row) throw notFound('Log');

@@ -1,6 +1,7 @@
 /**
- * Members: which people are in a team, and with which role. Who may do what to whom is one table (`ROLE_RULES` of `members.ts`). Every
- * change is made under the lock of the team and by the role that the caller has behind it. A team is never without an owner.
+ * Members: the people of a team and their roles. One table defines what each role may do to the others (`ROLE_RULES` of
+ * `members.ts`). Every change is made under the lock of the team, with the role that the caller has once the lock is
+ * held. A team is never without an owner.
  */
 export {
   removeTeamMember,

@@ -10,7 +10,7 @@ interface MembershipRow {
   created_at: number;
 }
 
-/** What of a user a team is shown. */
+/** The fields of a user that a team sees. */
 interface PersonRow {
   id: string;
   email: string;
@@ -60,14 +60,17 @@ export const findMemberByUser = (db: Executor, teamId: string, userId: string): 
 export const findMemberByEmail = (db: Executor, teamId: string, emailKey: string): Promise<MemberRow | undefined> =>
   db.get<MemberRow>(`${ONE} where m.team_id = ? and u.email_key = ?`, [teamId, emailKey]);
 
-/** Whether somebody else owns the team who can sign in; right only while the team is locked. */
+/** Reports whether the team has another owner who can sign in; reliable only while the team is locked. */
 export async function hasOtherOwner(tx: Executor, { team_id: teamId, id }: MembershipRow): Promise<boolean> {
   const sql = `select 1 as found from team_members m join users u on u.id = m.user_id
     where m.team_id = ? and m.role = 'owner' and m.id <> ? and u.disabled_at is null limit 1`;
   return (await tx.get(sql, [teamId, id])) !== undefined;
 }
 
-/** Those who can sign in with a password although single sign-on is enforced; right only while the team is locked. */
+/**
+ * Counts the owners who can sign in with a password although single sign-on is enforced; reliable only while the team
+ * is locked.
+ */
 export async function countExemptOwners(tx: Executor, teamId: string): Promise<number> {
   const sql = `select count(*) as n from team_members m join users u on u.id = m.user_id
     where m.team_id = ? and m.role = 'owner' and m.sso_exempt = 1 and u.password_hash is not null
@@ -75,7 +78,7 @@ export async function countExemptOwners(tx: Executor, teamId: string): Promise<n
   return Number((await tx.get<{ n: number }>(sql, [teamId]))?.n);
 }
 
-/** The teams that enforce single sign-on and whose only owner who can sign in without it is this person. */
+/** Lists the teams that enforce single sign-on and whose only owner who can sign in without it is this person. */
 export async function teamsOfLastWayIn(db: Executor, userId: string): Promise<{ name: string; slug: string }[]> {
   return db.all(
     `select teams.name, teams.slug from team_members m join teams on teams.id = m.team_id
@@ -97,7 +100,7 @@ export async function countOwned(tx: Executor, userId: string): Promise<number> 
   return Number((await tx.get<{ n: number }>(sql, [userId]))?.n);
 }
 
-/** Whether the person leads a team that the operator has suspended. */
+/** Reports whether the person leads a team that the operator has suspended. */
 export async function leadsSuspended(tx: Executor, userId: string): Promise<boolean> {
   const sql = `select 1 as found from team_members join teams on teams.id = team_members.team_id
     where user_id = ? and role in ('owner', 'admin') and risk_state <> 'normal' limit 1`;
@@ -120,18 +123,18 @@ export interface AccountRow {
   email_verified_at: number | null;
 }
 
-/** The account behind a session. */
+/** Finds the account of a session. */
 export const findAccount = (db: Executor, userId: string): Promise<AccountRow | undefined> =>
   db.get<AccountRow>('select id, email, email_key, email_verified_at from users where id = ?', [userId]);
 
-/** The same, so that what one account may have is counted by one caller at a time. */
+/** Locks the account as well, so that one caller at a time counts what it may have. */
 export const lockAccount = (tx: Executor, userId: string): Promise<AccountRow | undefined> =>
   tx.get<AccountRow>(
     `select id, email, email_key, email_verified_at from users where id = ? ${tx.dialect === 'pg' ? 'for no key update' : ''}`,
     [userId],
   );
 
-/** The open ones that a person has sent in a team, but for those to the roles that are `kept`. */
+/** Withdraws the open invitations that a person has sent in a team, except those to the roles that are `kept`. */
 export function withdrawInvitationsOf(
   tx: Executor,
   { userId, teamId }: { userId: string; teamId: string },
@@ -146,11 +149,11 @@ export function withdrawInvitationsOf(
   return tx.run(sql, [teamId, userId, gone.value]);
 }
 
-/** The open ones that a person has sent in all teams; answers how many there were. */
+/** Withdraws the open invitations that a person has sent in all teams; returns how many there were. */
 export const withdrawAllInvitationsOf = (tx: Executor, userId: string): Promise<number> =>
   tx.run('delete from team_invitations where invited_by = ? and accepted_at is null', [userId]);
 
-/** The open ones to a person who is, or was, in the team. */
+/** Withdraws the open invitations to a person who is, or was, in the team. */
 export const withdrawInvitationsTo = (
   tx: Executor,
   { userId, teamId }: { userId: string; teamId: string },

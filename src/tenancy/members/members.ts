@@ -26,7 +26,7 @@ const BELOW_OWNER: readonly Role[] = ['viewer', 'member', 'admin'];
 
 /**
  * What a person of each role may do to people of which roles. To change a role, both the old and the new one must be
- * named. Beside this table stand two rules: everybody may leave, and a team keeps its last owner.
+ * listed. Two rules apply in addition: everybody may leave, and a team keeps its last owner.
  */
 export const ROLE_RULES: Record<Role, Record<PeopleAct, readonly Role[]>> = {
   viewer: { invite: [], change: [], remove: [] },
@@ -41,7 +41,7 @@ const IN_WORDS: Record<PeopleAct, string> = {
   remove: 'removes nobody who is',
 };
 
-/** Refuses what the table does not allow to a person of the role `held`. */
+/** Refuses an action that the table does not allow to a person of the role `held`. */
 export function mustRule(held: Role, act: PeopleAct, roles: readonly Role[]): void {
   const refused = roles.find((role) => !ROLE_RULES[held][act].includes(role));
   if (refused === undefined) return;
@@ -76,10 +76,10 @@ function mustBeOwner(role: Role): void {
   throw refuse('invalid_permission', { say: 'Only an owner says who is exempt from single sign-on.' });
 }
 
-/** Ends what apps may do for a person in the team; the module of it stands above this one. */
+/** Ends the grants of apps for a person in the team; passed in, because its module depends on this one. */
 type EndGrants = (tx: Executor, member: Pick<MemberRow, 'id' | 'user_id'>, at: number) => Promise<void>;
 
-/** Everybody may leave, whatever the role. */
+/** Removes a member. Everybody may leave, whatever the role. */
 export async function removeTeamMember(ctx: Ctx, place: { teamId: string; memberId: string }, endGrants: EndGrants) {
   mustBeOwnTeam(ctx, place.teamId);
   return ctx.store.db.tx(async (tx) => {
@@ -98,7 +98,10 @@ export async function removeTeamMember(ctx: Ctx, place: { teamId: string; member
   });
 }
 
-/** The team is locked: of two owners who step down at once, the second one is the last. */
+/**
+ * Refuses to remove the last owner. The team is locked: of two owners who step down at once, the second one is the
+ * last.
+ */
 async function mustNotBeLastOwner(tx: Executor, member: MemberRow): Promise<void> {
   if (await hasOtherOwner(tx, member)) return;
   throw refuse('resource_locked', {
@@ -109,7 +112,7 @@ async function mustNotBeLastOwner(tx: Executor, member: MemberRow): Promise<void
 const isWayIn = (member: Pick<MemberRow, 'role' | 'sso_exempt'>): boolean =>
   member.role === 'owner' && member.sso_exempt === 1;
 
-/** Asked behind the change: what is left must be able to sign in when the provider does not answer. */
+/** Called after the change: a remaining owner must be able to sign in when the provider does not respond. */
 async function mustLeaveAWayIn(tx: Executor, { team_id: teamId }: MemberRow): Promise<void> {
   if (!(await isEnforced(tx, teamId)) || (await countExemptOwners(tx, teamId)) > 0) return;
   throw refuse('resource_locked', {
@@ -117,7 +120,9 @@ async function mustLeaveAWayIn(tx: Executor, { team_id: teamId }: MemberRow): Pr
   });
 }
 
-/** A removed member does not come back by signing in through the provider; an invitation brings the person back. */
+/**
+ * Prevents a removed member from returning by signing in through the provider; an invitation lets the person return.
+ */
 async function keepOut(tx: Executor, { clock, ids }: Store, { team_id: teamId, user_id: userId }: MemberRow) {
   const connection = await findConnection(tx, teamId);
   if (!connection || (await identityOfUser(tx, connection.id, userId))) return;
@@ -125,7 +130,10 @@ async function keepOut(tx: Executor, { clock, ids }: Store, { team_id: teamId, u
   await insertIdentity(tx, { id: ids.uuid(), ...known, created_at: clock.now() });
 }
 
-/** What the role that a person had has opened: sessions in the team, invitations that only that role sends, and one to the person. */
+/**
+ * Ends what the person's former role gave: sessions in the team, invitations that only that role may send, and
+ * invitations to the person.
+ */
 async function endWhatItGave(tx: Executor, member: MemberRow, left: Role | null): Promise<void> {
   const { user_id: userId, team_id: teamId } = member;
   await endSessionsInTeam(tx, { userId, teamId });
@@ -133,7 +141,7 @@ async function endWhatItGave(tx: Executor, member: MemberRow, left: Role | null)
   await withdrawInvitationsTo(tx, { userId, teamId });
 }
 
-/** The people of the credential's own team. */
+/** Lists the people of the credential's own team. */
 export async function listMembers({ store, teamId }: Ctx, page: Page) {
   const { rows, hasMore } = await listMemberRows(store.db, teamId, page);
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentMember) };
@@ -164,20 +172,20 @@ export const presentMember = (row: MemberRow) => ({
   created_at: isoTime(row.created_at),
 });
 
-/** A session reaches the team that it is in; every other one answers alike, whether its person is in it or not. */
+/** Refuses any team but that of the session, with the same error whether the person is in it or not. */
 export function mustBeOwnTeam({ teamId }: Ctx, named: string): void {
   if (named.toLowerCase() !== teamId) throw notFound('Team');
 }
 
-/** The account of the session that calls. */
+/** Returns the account of the calling session. */
 function callerOf({ actor }: Ctx): string {
   if (actor.kind !== 'session') throw new Error('the people of a team are changed by people who are signed in');
   return actor.userId;
 }
 
 /**
- * Locks the team to the end of the transaction and answers the caller's role as it is behind the lock: it may have been
- * taken away since the request was let in.
+ * Locks the team to the end of the transaction and returns the caller's role once the lock is held: it may have been
+ * changed since the request was authorized.
  */
 export async function lockPeople(tx: Executor, ctx: Ctx): Promise<{ userId: string; role: Role }> {
   const userId = callerOf(ctx);

@@ -1,5 +1,5 @@
 /**
- * Operators: who may see and change what concerns the whole installation over the API. Their tokens are made and ended on
+ * Operators: those who may see and change the whole installation over the API. Their tokens are created and revoked on
  * the machine alone, shown once and kept as hashes; they belong to no team and reach none.
  */
 export {

@@ -3,7 +3,7 @@ import type { Executor } from '../../platform/db/index.ts';
 export interface OperatorRow {
   id: string;
   name: string;
-  /** The beginning of the token, for people to know it by. */
+  /** The beginning of the token, by which people recognise it. */
   token_prefix: string;
   created_at: number;
   revoked_at: number | null;
@@ -20,14 +20,14 @@ export async function insertOperator(
 
 const COLUMNS = 'id, name, token_prefix, created_at, revoked_at';
 
-/** Those that were revoked too: what they did names them. */
+/** Lists all operators, including revoked ones, whom audit entries still name. */
 export const listOperators = (db: Executor): Promise<OperatorRow[]> =>
   db.all<OperatorRow>(`select ${COLUMNS} from operators order by id`);
 
 export const findOperatorByHash = (db: Executor, tokenHash: string): Promise<OperatorRow | undefined> =>
   db.get<OperatorRow>(`select ${COLUMNS} from operators where token_hash = ?`, [tokenHash]);
 
-/** Answers false where it was revoked before. */
+/** Revokes an operator; returns false if it was revoked before. */
 export async function setRevoked(db: Executor, id: string, at: number): Promise<boolean> {
   return (await db.run('update operators set revoked_at = ? where id = ? and revoked_at is null', [at, id])) === 1;
 }

@@ -5,10 +5,10 @@ import { insertOperator, findOperatorByHash, listOperators, setRevoked, type Ope
 import type { Actor, Identity } from '../access/index.ts';
 import { timingSafeEqual } from 'node:crypto';
 
-/** What no other credential begins with. */
+/** Prefix of the tokens of operators, which no other credential has. */
 export const OPERATOR_PREFIX = 'rkop_';
 
-/** A revoked token is refused by the very next request. */
+/** Creates the check of tokens. A revoked token is refused by the very next request. */
 export function createOperatorAuthentication(
   store: Store,
 ): (token: string) => Promise<Identity<Extract<Actor, { kind: 'operator' }>>> {
@@ -26,7 +26,7 @@ export function createOperatorAuthentication(
 const SHOWN_CHARS = 12;
 const NAME_CHARS_MAX = 100;
 
-/** The token is answered this once. */
+/** Makes an operator. The token is returned only once. */
 export async function createOperator(
   store: Store,
   wanted: string,
@@ -49,13 +49,13 @@ export async function createOperator(
   return { id: row.id, name, token };
 }
 
-/** What no other credential begins with. */
+/** Prefix of the machine's own passes, which no other credential has. */
 export const PASS_PREFIX = 'rkmp_';
 const PURPOSE = 'pass of the machine';
 const MINUTE_MS = 60_000;
 /** Bytes of a mac. */
 const MAC_BYTES = 32;
-/** No operator has it. */
+/** The id of the machine's pass, which no operator has. */
 const ID = '00000000-0000-0000-0000-000000000000';
 
 type Held = Pick<Store, 'clock' | 'secrets'>;
@@ -84,7 +84,7 @@ export function createMachineAuthentication({
     const [, at = '', name = ''] = CLAIM.exec(claim) ?? [];
     const isOfNow = at !== '' && Math.abs(clock.now() - Number(at)) <= MINUTE_MS;
     const isPossible = isOfNow && given.length === MAC_BYTES;
-    // A key that was replaced has perhaps leaked: it reads links in old mail, and opens no session.
+    // A key that was replaced may have leaked: it still reads links in old mail, but opens no session.
     const macs = isPossible ? secrets.standingMacs(PURPOSE).map((mac) => mac(Buffer.from(claim))) : [];
     if (!macs.some((mac) => timingSafeEqual(mac, given)))
       throw refuse('invalid_api_key', { say: 'The pass of the machine is not valid.' });
@@ -99,7 +99,7 @@ export function createMachineAuthentication({
 /** The time in milliseconds, and the name of the account in hexadecimal. */
 const CLAIM = new RegExp(`^(\\d{1,15})\\.((?:[0-9a-f]{2}){0,${NAME_BYTES_MAX}})$`);
 
-/** The operator in force with this id or this name; a name that several bear matches none. */
+/** Finds the active operator with this id or name; a name that several have matches none. */
 export async function findOperator(store: Store, idOrName: string): Promise<OperatorRow> {
   const inForce = (await listOperators(store.db)).filter((row) => row.revoked_at === null);
   const found = inForce.filter((row) => row.id === idOrName.toLowerCase() || row.name === idOrName);

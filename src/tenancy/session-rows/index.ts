@@ -1,6 +1,6 @@
 /**
- * The rows of sessions: who is signed in, and in which team. A session is in one team at a time, and ends when the person loses
- * what it was opened with there. Sessions begin in `sessions`; members and teams end and move them.
+ * The rows of sessions: who is signed in, and in which team. A session is in one team at a time, and ends when the
+ * person loses the access there with which it began. Sessions begin in `sessions`; members and teams end and move them.
  */
 export { mustHaveUsedPassword, mustBeBrowser } from './session-requirements.ts';
 export {

@@ -3,8 +3,8 @@ import { refuse } from '../../platform/refusal.ts';
 import { ssoTeamOfSession, kindOfSession } from './session-rows.store.ts';
 
 /**
- * What concerns a person beyond one team takes a session that they began with their password: the provider of a team, whose
- * owners choose it, speaks for them in that team alone.
+ * Requires a session that began with the person's password, for matters beyond one team: the provider of a team, which
+ * its owners choose, identifies people in that team alone.
  */
 export async function mustHaveUsedPassword(db: Executor, sessionId: string): Promise<void> {
   if ((await ssoTeamOfSession(db, sessionId)) === null) return;
@@ -13,7 +13,7 @@ export async function mustHaveUsedPassword(db: Executor, sessionId: string): Pro
   });
 }
 
-/** How a person signs in is changed by the person in a browser, never by a program that was let in to work for them. */
+/** Requires a browser session: only the person changes how they sign in, never a program that works for them. */
 export async function mustBeBrowser(db: Executor, sessionId: string): Promise<void> {
   if ((await kindOfSession(db, sessionId)) !== 'device') return;
   throw refuse('invalid_permission', {

@@ -1,7 +1,7 @@
 import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
 import type { Role } from '../../contract/index.ts';
 
-/** What carries its token: a cookie, or the header of a program that its person has approved. */
+/** The transport of its token: a cookie, or the header of a program that its person has approved. */
 export type SessionKind = 'browser' | 'device';
 
 export interface NewSessionRow {
@@ -16,7 +16,7 @@ export interface NewSessionRow {
   user_agent: string | null;
   /** The team through whose provider it began; null for a password. */
   sso_team_id: string | null;
-  /** 1 where its cookie has the prefix `__Host-`. */
+  /** 1 if its cookie has the prefix `__Host-`. */
   host_cookie: number;
 }
 
@@ -43,15 +43,19 @@ export interface LiveSession {
   user_id: string;
   email: string;
   last_used_at: number;
-  /** Null where the person is no member of it any more, it is suspended, or it demands another sign-in than this session's. */
+  /**
+   * Null if the person is no longer a member of it, it is suspended, or it requires another sign-in than this
+   * session's.
+   */
   team_id: string | null;
   role: Role | null;
 }
 
 /**
- * What began through the provider of a team reaches that team alone: another team has no reason to trust that provider. What began
- * with a password reaches the teams that do not enforce single sign-on, and those where the person is exempt. For queries over
- * `sessions` and `team_members`.
+ * SQL condition for the teams that a session may reach. A session that began through the provider of a team reaches
+ * that team alone: another team has no reason to trust that provider. One that began with a password reaches the teams
+ * that do not enforce single sign-on, and those in which the person is exempt. For queries over `sessions` and
+ * `team_members`.
  */
 export const MAY_REACH = `(sessions.sso_team_id = team_members.team_id
     or (sessions.sso_team_id is null and (team_members.sso_exempt = 1
@@ -59,8 +63,8 @@ export const MAY_REACH = `(sessions.sso_team_id = team_members.team_id
         and sso_connections.enforced = 1))))`;
 
 /**
- * The same for what acts for a person in a team without a session of theirs, as an app does: the person has to be exempt, or
- * linked at the provider of the team. For queries over `team_members`.
+ * The same condition for a program that acts for a person in a team without one of their sessions, such as an app: the
+ * person has to be exempt, or linked at the provider of the team. For queries over `team_members`.
  */
 export const PERSON_MAY_REACH = `(team_members.sso_exempt = 1
     or not exists (select 1 from sso_connections where sso_connections.team_id = team_members.team_id
@@ -75,7 +79,7 @@ const FROM = `from sessions join users on users.id = sessions.user_id
 
 const IS_LIVE = 'sessions.expires_at > ? and users.disabled_at is null';
 
-/** A token that comes in another way than the one it was made for is none. */
+/** Finds a live session. A token that is sent in another way than the one it was made for is invalid. */
 export const findLiveSession = (
   db: Executor,
   { tokenHash, kind, hasHostCookie }: { tokenHash: string; kind: SessionKind; hasHostCookie: boolean },
@@ -88,7 +92,7 @@ export const findLiveSession = (
     [tokenHash, kind, hasHostCookie ? 1 : 0, now],
   );
 
-/** The team in which a live session works; null or undefined where it works in none any more. */
+/** Returns the team in which a live session works; null or undefined if there is none any more. */
 export async function teamOfSession(db: Executor, id: string, now: number): Promise<string | null | undefined> {
   const sql = `select teams.id as team_id ${FROM} where sessions.id = ? and ${IS_LIVE}`;
   return (await db.get<Pick<LiveSession, 'team_id'>>(sql, [id, now]))?.team_id;
@@ -104,13 +108,13 @@ export interface SessionRow extends NewSessionRow {
   client_name: string | null;
 }
 
-/** The team through whose provider a session began; null for a password. */
+/** Returns the team through whose provider a session began; null for a password. */
 export async function ssoTeamOfSession(db: Executor, id: string): Promise<string | null> {
   const sql = 'select sso_team_id from sessions where id = ?';
   return (await db.get<Pick<NewSessionRow, 'sso_team_id'>>(sql, [id]))?.sso_team_id ?? null;
 }
 
-/** Those of a person that have not ended; of those that began through the provider of one team, if it is named. */
+/** Lists the live sessions of a person; only those that began through the provider of one team, if it is given. */
 export async function sessionPage(
   db: Executor,
   { userId, ssoTeamId, now }: { userId: string; ssoTeamId: string | null; now: number },
@@ -126,8 +130,8 @@ export type ProgramSession = Omit<NewSessionRow, 'user_id' | 'current_team_id' |
 };
 
 /**
- * Begins a session of a program as a copy of the browser's session in which it was approved. Answers whether that one still
- * lived.
+ * Begins a session of a program as a copy of the browser's session in which it was approved. Returns false if that one
+ * had ended.
  */
 export async function copySession(tx: Executor, from: string, row: ProgramSession): Promise<boolean> {
   const count = await tx.run(
@@ -151,7 +155,7 @@ export async function copySession(tx: Executor, from: string, row: ProgramSessio
   return count === 1;
 }
 
-/** Whose session it is. */
+/** Returns the person and the team of a session. */
 export const ownerOfSession = (
   db: Executor,
   id: string,
@@ -168,7 +172,10 @@ export const noteSessionUsed = (db: Executor, id: string, now: number): Promise<
 export const endSession = (tx: Executor, id: string): Promise<number> =>
   tx.run('delete from sessions where id = ?', [id]);
 
-/** Of this person alone, and of those that began through the provider of one team, if it is named; answers whether there was one. */
+/**
+ * Ends a session of this person, and only if it began through the provider of the given team, if any; returns whether
+ * there was one.
+ */
 export async function endSessionOf(
   tx: Executor,
   { id, userId, ssoTeamId }: { id: string; userId: string; ssoTeamId: string | null },
@@ -182,17 +189,17 @@ export const endSessionOfToken = (tx: Executor, tokenHash: string): Promise<numb
 
 export const endAllSessions = (tx: Executor): Promise<number> => tx.run('delete from sessions');
 
-/** Wherever the person is signed in. */
+/** Ends all sessions of a person. */
 export const endSessionsOf = (tx: Executor, userId: string): Promise<number> =>
   tx.run('delete from sessions where user_id = ?', [userId]);
 
-/** All but the one in which the person is at the moment. */
+/** Ends all sessions of a person except the current one. */
 export const endOtherSessionsOf = (
   tx: Executor,
   { userId, sessionId }: { userId: string; sessionId: string },
 ): Promise<number> => tx.run('delete from sessions where user_id = ? and id <> ?', [userId, sessionId]);
 
-/** Those that work in this team at the moment. */
+/** Ends the sessions of a person that currently work in this team. */
 export const endSessionsInTeam = (
   tx: Executor,
   { userId, teamId }: { userId: string; teamId: string },
@@ -201,13 +208,13 @@ export const endSessionsInTeam = (
 export const removeSessionsBefore = (db: Executor, now: number): Promise<number> =>
   db.run('delete from sessions where expires_at <= ?', [now]);
 
-/** Those that began through the provider of a team; of one person, if one is named. */
+/** Ends the sessions that began through the provider of a team; of one person, if one is given. */
 export const endSsoSessions = (tx: Executor, teamId: string, userId?: string): Promise<number> =>
   userId === undefined
     ? tx.run('delete from sessions where sso_team_id = ?', [teamId])
     : tx.run('delete from sessions where sso_team_id = ? and user_id = ?', [teamId, userId]);
 
-/** Answers whether there is such a session still, and it may be in this team. */
+/** Moves a session to a team; returns false if the session is gone or may not be in this team. */
 export async function moveSession(
   tx: Executor,
   { sessionId, userId, teamId }: { sessionId: string; userId: string; teamId: string },

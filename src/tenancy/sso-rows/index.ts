@@ -1,6 +1,7 @@
 /**
- * The rows of single sign-on: the connection of a team, the domains that it has proven, whom the provider knows as whom, and which
- * sign-ins were answered. Its rules are those of `sso`; sessions, members and teams read here whether a team demands it.
+ * The rows of single sign-on: the connection of a team, the domains that it has proven, the provider's identities of
+ * people, and the sign-ins that were completed. The rules are in `sso`; sessions, members and teams read here whether a
+ * team requires it.
  */
 import type { SealedColumn } from '../../platform/secrets/index.ts';
 

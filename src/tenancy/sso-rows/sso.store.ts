@@ -12,7 +12,7 @@ export interface ConnectionRow {
   tested_at: number | null;
   created_at: number;
   updated_at: number;
-  /** Since when the provider fails; null while it does not. */
+  /** Time since which the provider fails; null while it does not. */
   failing_since: number | null;
 }
 
@@ -55,7 +55,9 @@ export const changeConnection = (tx: Executor, id: string, change: ConnectionCha
     id,
   ]);
 
-/** `discovery`: what it says of itself, which we ask for by ourselves; `exchange`: what takes a person who signs in. */
+/**
+ * `discovery`: reading the provider's metadata, which we do on our own; `exchange`: completing the sign-in of a person.
+ */
 export type ProviderStep = 'discovery' | 'exchange';
 
 interface NotedFault {
@@ -64,7 +66,7 @@ interface NotedFault {
   says: string;
 }
 
-/** Since when it fails stays, whatever else fails later. */
+/** Notes a fault. The time of the first fault stays, whatever else fails later. */
 export const noteProviderFault = (
   db: Executor,
   id: string,
@@ -76,7 +78,10 @@ export const noteProviderFault = (
     [at, kind, step, says, id],
   );
 
-/** Of one step, where it is named: that a provider tells of itself does not show that it signs people in. */
+/**
+ * Clears a fault, if given only that of one step: a provider whose metadata can be read may still fail to sign people
+ * in.
+ */
 export const clearProviderFault = (db: Executor, id: string, step?: ProviderStep): Promise<number> =>
   db.run(
     `update sso_connections set failing_since = null, fault_kind = null, fault_step = null, fault = null
@@ -84,7 +89,7 @@ export const clearProviderFault = (db: Executor, id: string, step?: ProviderStep
     step === undefined ? [id] : [id, step],
   );
 
-/** Those that people can sign in through, page by page in the order of their ids. */
+/** Lists the connections through which people can sign in, page by page in the order of their ids. */
 export const connectionsInUse = (db: Executor, after: string | null, limit: number): Promise<ConnectionRow[]> =>
   db.all<ConnectionRow>(
     `select * from sso_connections c where exists (select 1 from sso_domains d
@@ -99,7 +104,7 @@ export const stopEnforcing = (tx: Executor, teamId: string, now: number): Promis
 export const noteTested = (tx: Executor, id: string, now: number): Promise<number> =>
   tx.run('update sso_connections set tested_at = ? where id = ? and tested_at is null', [now, id]);
 
-/** With the people that it knows. */
+/** Removes a connection with its identities. */
 export const removeConnection = (tx: Executor, id: string): Promise<number> =>
   tx.run('delete from sso_connections where id = ?', [id]);
 
@@ -111,13 +116,13 @@ export interface SsoDomainRow {
   team_id: string;
   domain: string;
   proof: string;
-  /** One sentence on what is wrong, as long as something is. */
+  /** One sentence about what is wrong; null if nothing is. */
   diagnosis: string | null;
   verified_at: number | null;
-  /** When DNS last answered otherwise than the time before: since then the diagnosis stands. 0 before anybody has looked. */
+  /** Time at which the DNS result last changed: the diagnosis has been the same since. 0 before the first check. */
   checked_at: number;
   created_at: number;
-  /** When it ceased to be proven; null while it is, or never was. */
+  /** Time at which it ceased to be proven; null while it is, or never was. */
   lost_at: number | null;
 }
 
@@ -154,7 +159,7 @@ export const findSsoDomain = (db: Executor, teamId: string, domain: string): Pro
 export const ownerOfDomain = (db: Executor, domain: string): Promise<SsoDomainRow | undefined> =>
   db.get<SsoDomainRow>('select * from sso_domains where domain = ? and verified_at is not null', [domain]);
 
-/** Through which provider the addresses of a domain sign in. */
+/** Finds the provider through which the addresses of a domain sign in. */
 export const connectionOfDomain = (db: Executor, domain: string): Promise<ConnectionRow | undefined> =>
   db.get<ConnectionRow>(
     `select c.* from sso_domains d join sso_connections c on c.team_id = d.team_id
@@ -176,7 +181,7 @@ export const saveDomainCheck = (
 export const provenDomains = (db: Executor): Promise<SsoDomainRow[]> =>
   db.all<SsoDomainRow>('select * from sso_domains where verified_at is not null order by id');
 
-/** Answers whether it was proven until now. */
+/** Marks a domain as no longer proven; returns false if it was not proven before. */
 export const loseProof = async (tx: Executor, id: string, lost: { diagnosis: string; at: number }): Promise<boolean> =>
   (await tx.run(
     `update sso_domains set verified_at = null, diagnosis = ?, checked_at = ?, lost_at = ?
@@ -219,7 +224,7 @@ export const setSubject = (tx: Executor, id: string, subject: string): Promise<n
 export const removeIdentity = (tx: Executor, connectionId: string, userId: string): Promise<number> =>
   tx.run('delete from sso_identities where connection_id = ? and user_id = ?', [connectionId, userId]);
 
-/** Whom the provider of a team knows, with their addresses in both forms. */
+/** Lists the people that the provider of a team knows, with their addresses in both forms. */
 export const peopleOfSso = (
   db: Executor,
   teamId: string,
@@ -231,7 +236,7 @@ export const peopleOfSso = (
     [teamId],
   );
 
-/** Answers whether it is the first answer to this sign-in. */
+/** Notes the provider's response to a sign-in; returns false if there was one before. */
 export async function noteAnswer(tx: Executor, stateHash: string, now: number): Promise<boolean> {
   const sql = 'insert into sso_answers (state_hash, at) values (?, ?) on conflict (state_hash) do nothing';
   return (await tx.run(sql, [stateHash, now])) === 1;

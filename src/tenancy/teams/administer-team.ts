@@ -18,7 +18,10 @@ import { isUuid } from '../../platform/ids.ts';
 
 const ADMINS_MAX = 20;
 
-/** Who is told of what concerns the team: bare addresses, each once. None is possible: then only the log is told. */
+/**
+ * Reads the addresses to notify about the team: bare addresses, each once. There may be none, in which case such events
+ * are only logged.
+ */
 function readAdminEmails(texts: readonly string[]): string[] {
   const addresses = new Map<string, string>();
   for (const text of texts) {
@@ -86,7 +89,7 @@ export function slugOf(name: string): string {
 }
 
 export interface TeamChange {
-  /** The slug stays: it stands in commands and notes. */
+  /** The slug stays: commands and notes refer to it. */
   name?: string | undefined;
   plan?: string | undefined;
   riskState?: RiskState | undefined;
@@ -94,7 +97,7 @@ export interface TeamChange {
   adminEmails?: readonly string[] | undefined;
 }
 
-/** The operator's side of a team, found by its slug or its id. Holds for the team's very next request. */
+/** Changes a team as its operator, found by its slug or its id. Applies to the team's very next request. */
 export async function administerTeam(store: Store, slugOrId: string, input: TeamChange): Promise<TeamRow> {
   const change: TeamColumns = {};
   if (input.name !== undefined) change.name = readTeamName(input.name);
@@ -111,7 +114,7 @@ export async function administerTeam(store: Store, slugOrId: string, input: Team
   });
 }
 
-/** Gives a team another plan from now on, and keeps since when: days of a month are charged by it. */
+/** Gives a team another plan from now on, and records the time: days of a month are charged by it. */
 export async function changePlan(store: Store, tx: Executor, teamId: string, code: string): Promise<void> {
   if ((await lockTeam(tx, teamId)) === code) return;
   await changeTeam(tx, teamId, { plan_code: code });

@@ -1,6 +1,7 @@
 /**
- * Teams: everything belongs to exactly one. A team reads itself and says who sends for it; renaming, suspending it and
- * choosing its plan are its operator's, never the API's. Its operator makes it with a key, or a person who is signed in.
+ * Teams: everything belongs to exactly one. A team may read itself and set the name of its sender; renaming, suspending
+ * it and choosing its plan are up to its operator, never the API. Its operator makes it with a key, or a signed-in
+ * person without.
  */
 export {
   createTeam,

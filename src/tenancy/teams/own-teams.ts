@@ -26,7 +26,7 @@ export async function listOwnTeams({ store, actor }: UserCtx, page: Page) {
   return { object: 'list' as const, has_more: hasMore, data: await presentTeams(store, rows) };
 }
 
-/** The person who makes a team is its owner. It has no key yet: its people make the keys that they need. */
+/** Makes a team owned by the calling person. It has no key yet: its people make the keys that they need. */
 export async function foundTeam(ctx: UserCtx, input: { name: string }): Promise<TeamObject> {
   await mustHaveUsedPassword(ctx.store.db, ctx.actor.sessionId);
   const name = readTeamName(input.name);
@@ -35,7 +35,7 @@ export async function foundTeam(ctx: UserCtx, input: { name: string }): Promise<
     return await insertOwned(ctx, { name, slug });
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
-    // Other teams are no business of this person, their names included.
+    // This person may learn nothing about other teams, not even their names.
     return insertOwned(ctx, { name, slug: `${slug}-${ctx.store.ids.uuid().slice(-8)}` });
   }
 }
@@ -49,7 +49,7 @@ async function insertOwned({ store, actor }: UserCtx, { name, slug }: { name: st
     if (!account || account.email_verified_at === null) {
       throw refuse('invalid_permission', { say: 'Verify your address before you make a team.' });
     }
-    // A team that is stopped would go on as another one.
+    // Otherwise a suspended team would go on as another one.
     if (await leadsSuspended(tx, userId)) {
       throw refuse('invalid_permission', {
         say: 'A team of which you are an owner or admin is suspended; you can make no other one until that ends.',
@@ -69,7 +69,10 @@ async function insertOwned({ store, actor }: UserCtx, { name, slug }: { name: st
   });
 }
 
-/** Its person must be in the team; every other team answers as one that does not exist. */
+/**
+ * Switches the session to another team. The person must be in it; any other team is reported as one that does not
+ * exist.
+ */
 export async function switchTeam({ store, actor }: UserCtx, id: string): Promise<TeamObject> {
   const { sessionId, userId } = actor;
   const teamId = id.toLowerCase();
@@ -89,7 +92,10 @@ const demandsSso = (origin: string) =>
     say: `This team enforces single sign-on; sign in through its provider: ${origin}/auth/sso/start`,
   });
 
-/** Marketing mail has to say by whom and from where it comes, so a sender's name is nothing without an address. */
+/**
+ * Changes the settings of a team. Marketing mail has to name its sender and a postal address, so a sender's name is
+ * accepted only with an address.
+ */
 export async function updateTeam(ctx: Ctx, input: UpdateTeamRequest): Promise<TeamObject> {
   const { sender_name: name, postal_address: address, ai_assist_enabled: assist } = input;
   const change: TeamColumns = {};
@@ -124,7 +130,7 @@ export async function getTeam(ctx: Ctx): Promise<TeamObject> {
   return presentTeam(ctx.store, row);
 }
 
-/** In their order. */
+/** Presents teams in their order. */
 export async function presentTeams({ config, db }: Presenting, rows: readonly TeamRow[]): Promise<TeamObject[]> {
   const sso = await ssoOf(
     db,
@@ -180,7 +186,7 @@ function present(config: Config, row: TeamRow, sso: TeamObject['sso']): TeamObje
   };
 }
 
-/** A plan that is not in the config is shown as what it counts as. */
+/** Presents a plan; one that is not in the config is shown as the plan it counts as. */
 function presentPlan(config: Config, planCode: string): TeamObject['plan'] {
   const { code, plan } = planNamed(config, planCode);
   return {
@@ -197,7 +203,7 @@ function presentPlan(config: Config, planCode: string): TeamObject['plan'] {
   };
 }
 
-/** Nobody takes this for the address of a sender. */
+/** An address that nobody mistakes for a real one. */
 const PLACEHOLDER: PostalAddress = {
   line1: 'Placeholder Street 1',
   line2: null,
@@ -208,8 +214,8 @@ const PLACEHOLDER: PostalAddress = {
 };
 
 /**
- * Gives a team without a postal address a placeholder, so that its broadcasts can be sent. For the development profile alone:
- * mail that reaches people has to name where its sender is.
+ * Gives a team without a postal address a placeholder, so that its broadcasts can be sent. For the development profile
+ * alone: mail that reaches people has to name the address of its sender.
  */
 export async function keepPlaceholderAddress(store: Store, teamId: string): Promise<void> {
   if (store.config.profile !== 'development') throw new Error('placeholder address outside the development profile');

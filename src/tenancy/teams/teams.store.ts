@@ -14,11 +14,11 @@ export interface TeamRow {
   /** A JSON object. */
   postal_address: string | null;
   ai_assist_enabled: number;
-  /** A JSON array; null where none was named. */
+  /** A JSON array; null if none was named. */
   admin_emails: string | null;
 }
 
-/** What a team is born with; the rest has not been said yet. */
+/** The columns of a new team; the others are set later. */
 export type NewTeamRow = Pick<
   TeamRow,
   'id' | 'name' | 'slug' | 'risk_state' | 'plan_code' | 'created_at' | 'admin_emails'
@@ -44,14 +44,14 @@ export async function insertTeamPlan(tx: Executor, row: TeamPlan & { id: string;
   await tx.insertMany('team_plans', columns, [[row.id, row.teamId, row.code, row.since]]);
 }
 
-/** The plans that a team has had, oldest first. */
+/** Lists the plans that a team has had, oldest first. */
 export async function plansOfTeam(db: Executor, teamId: string): Promise<TeamPlan[]> {
   const sql = 'select plan_code, since from team_plans where team_id = ? order by since, id';
   const rows = await db.all<{ plan_code: string; since: number }>(sql, [teamId]);
   return rows.map((row) => ({ code: row.plan_code, since: Number(row.since) }));
 }
 
-/** How many teams have each plan, by its code. */
+/** Counts the teams of each plan, by its code. */
 export async function countByPlan(db: Executor): Promise<Map<string, number>> {
   const rows = await db.all<{ plan_code: string; teams: number }>(
     'select plan_code, count(*) as teams from teams group by plan_code order by plan_code',
@@ -61,7 +61,7 @@ export async function countByPlan(db: Executor): Promise<Map<string, number>> {
 
 export const listTeams = (db: Executor): Promise<TeamRow[]> => db.all<TeamRow>('select * from teams order by id');
 
-/** The slugs of these teams, by their ids. */
+/** Returns the slugs of these teams, by their ids. */
 export async function slugsOf(db: Executor, ids: readonly string[]): Promise<Map<string, string>> {
   const among = uuidsIn(db.dialect, 'id', ids);
   const rows = await db.all<{ id: string; slug: string }>(`select id, slug from teams where ${among.sql}`, [
@@ -70,7 +70,7 @@ export async function slugsOf(db: Executor, ids: readonly string[]): Promise<Map
   return new Map(rows.map(({ id, slug }) => [id, slug]));
 }
 
-/** The teams that a person is in. */
+/** Lists the teams that a person is in. */
 export async function teamsOf(
   db: Executor,
   { userId, ssoTeamId }: { userId: string; ssoTeamId: string | null },
@@ -109,7 +109,9 @@ export async function setMissingAddress(db: Executor, id: string, address: strin
   await db.run('update teams set postal_address = ? where id = ? and postal_address is null', [address, id]);
 }
 
-/** `onlyWithAddress` leaves a team without a postal address as it is. Answers whether the team was changed. */
+/**
+ * Changes a team; returns whether it was changed. `onlyWithAddress` leaves a team without a postal address as it is.
+ */
 export async function changeTeam(
   db: Executor,
   id: string,

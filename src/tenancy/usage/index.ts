@@ -1,6 +1,6 @@
 /**
- * Usage: what a team has used of its plan, by day and by month in UTC. Counted in the transaction that accepts the mail,
- * so the counters are never behind and never ahead of it.
+ * Usage: how much of its plan a team has used, by day and by month in UTC. Counted in the transaction that accepts the
+ * mail, so that the counters always match it.
  */
 export {
   contactCount,

@@ -14,20 +14,20 @@ function periodsOf(at: number): { day: string; month: string } {
   return { day, month: day.slice(0, 7) };
 }
 
-/** The plan a team has chosen; whether there is such a plan is the config's to say. */
+/** Returns the code of a team's plan, which the config may not contain. */
 export async function planCodeOf(db: Executor, teamId: string): Promise<string | undefined> {
   const row = await db.get<{ plan_code: string }>('select plan_code from teams where id = ?', [teamId]);
   return row?.plan_code;
 }
 
-/** Adds to the day's and the month's counter; answers what both stand at now. */
+/** Adds to the day's and the month's counter; returns their new values. */
 export async function countUsage(
   tx: Executor,
   addition: { teamId: string; kind: UsageKind; at: number; count: number },
 ): Promise<{ daily: number; monthly: number }> {
   const { day, month } = periodsOf(addition.at);
   const { teamId, kind, count } = addition;
-  // Always the day first: two nodes that took the rows in different orders would wait for each other.
+  // Always the day first: two nodes that locked the rows in different orders would deadlock.
   const rows = await tx.all<{ period: string; used: number }>(
     `insert into usage_counters (team_id, period, kind, used) values (?, ?, ?, ?), (?, ?, ?, ?)
       on conflict (team_id, period, kind) do update set used = usage_counters.used + excluded.used
@@ -48,7 +48,7 @@ export async function usageOf(db: Executor, teamId: string, now: number): Promis
   return usage;
 }
 
-/** Adds to how many contacts a team has; answers how many those are. Locks the team's row until the commit. */
+/** Changes the number of contacts of a team; returns the new number. Locks the team's row until the commit. */
 export async function addToContactCount(tx: Executor, teamId: string, change: number): Promise<number> {
   const sql = `insert into contact_counts (team_id, contacts) values (?, ?)
     on conflict (team_id) do update set contacts = contact_counts.contacts + excluded.contacts returning contacts`;
@@ -60,7 +60,7 @@ export async function contactCount(db: Executor, teamId: string): Promise<number
   return Number(row?.contacts ?? 0);
 }
 
-/** Emails that counted towards the quota of a month (`2026-11`), by day. */
+/** Returns the emails that counted towards the quota of a month (`2026-11`), by day. */
 export async function dailyEmails(db: Executor, teamId: string, month: string): Promise<Map<string, number>> {
   const sql = `select period, used from usage_counters
     where team_id = ? and kind = 'transactional' and period >= ? and period <= ?`;
@@ -68,7 +68,7 @@ export async function dailyEmails(db: Executor, teamId: string, month: string): 
   return new Map(rows.map(({ period, used }) => [period, Number(used)]));
 }
 
-/** Locks a team's count of received bytes until the end of the transaction, and answers it. */
+/** Locks a team's count of received bytes until the end of the transaction, and returns it. */
 export async function lockStorage(tx: Executor, teamId: string): Promise<number> {
   const sql = `insert into received_storage (team_id, bytes) values (?, 0)
     on conflict (team_id) do update set bytes = received_storage.bytes returning bytes`;

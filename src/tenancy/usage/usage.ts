@@ -7,7 +7,7 @@ import { refuse } from '../../platform/refusal.ts';
 import type { Store } from '../../platform/store.ts';
 import { suspendedAmong } from '../teams/index.ts';
 
-/** What mail and features count for a team. */
+/** Counts of a team that other modules provide. */
 export interface CountsOfOthers {
   broadcasts: number;
   domains: number;
@@ -41,21 +41,21 @@ export async function getUsage(ctx: Ctx, { broadcasts, domains, segments }: Coun
   };
 }
 
-/** Where there are none to be had, none will be next month. */
+/** A plan without credits has no next increase. */
 const aiCreditsOf = ({ ai_credits: limit }: Plan, { ai_answer: used }: Counts, month: string) => ({
   used,
   limit,
   next_increase_at: limit === 0 ? null : month,
 });
 
-/** The two limits are those of transactional mail; marketing has a quota of its own. */
+/** Presents the use of emails. The two limits are those of transactional mail; marketing has a quota of its own. */
 const emailsOf = ({ transactional, marketing, received }: Counts) => ({
   used: transactional,
   sent: transactional + marketing,
   received,
 });
 
-/** When the day and the month of `now` are over. */
+/** Returns when the day and the month of `now` end. */
 function endsOf(now: number): { day: string; month: string } {
   const at = new Date(now);
   const year = at.getUTCFullYear();
@@ -67,7 +67,10 @@ function endsOf(now: number): { day: string; month: string } {
   };
 }
 
-/** Whether this month's emails are more than the plan allows, as after a change to a smaller plan. */
+/**
+ * Returns this month's emails if they exceed the plan, for instance after a change to a smaller plan; otherwise
+ * undefined.
+ */
 export async function isAboveQuota(
   { store, teamId }: Pick<Ctx, 'store' | 'teamId'>,
   db: Executor = store.db,
@@ -77,7 +80,7 @@ export async function isAboveQuota(
   return used > included ? { used, included } : undefined;
 }
 
-/** The content of emails is not shown to a team above its quota. */
+/** Refuses to show the content of emails to a team above its quota. */
 export async function mustBeWithinQuota(ctx: Ctx, db: Executor = ctx.store.db): Promise<void> {
   const above = await isAboveQuota(ctx, db);
   if (!above) return;
@@ -86,13 +89,13 @@ export async function mustBeWithinQuota(ctx: Ctx, db: Executor = ctx.store.db): 
   });
 }
 
-/** Whether links that were given away show anything: not above the quota, and nothing of a team that is suspended. */
+/** Reports whether shared links show anything: not if the team is above its quota or suspended. */
 export async function mayShowContent(store: Store, teamId: string): Promise<boolean> {
   if ((await suspendedAmong(store.db, [teamId])).length > 0) return false;
   return (await isAboveQuota({ store, teamId })) === undefined;
 }
 
-/** The plan of a team, from the config. */
+/** Returns the plan of a team, from the config. */
 export async function planOf(store: Store, db: Executor, teamId: string): Promise<Plan> {
   return planNamed(store.config, await planCodeOf(db, teamId)).plan;
 }

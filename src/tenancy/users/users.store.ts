@@ -18,7 +18,7 @@ export async function insertUser(tx: Executor, row: Omit<UserRow, 'mfa_enabled_a
   await tx.insertMany('users', COLUMNS, [COLUMNS.map((column) => row[column])]);
 }
 
-/** The address was proven to be this person's; what others set up for it before is gone. */
+/** Gives the account to the person who proved to own the address; what others set up for it before is gone. */
 export const claimUnverified = (tx: Executor, id: string, now: number): Promise<number> =>
   tx.run(
     `update users set email_verified_at = ?, password_hash = null, mfa_enabled_at = null
@@ -32,14 +32,17 @@ export const findUser = (db: Executor, id: string): Promise<UserRow | undefined>
 export const findUserByEmailKey = (db: Executor, emailKey: string): Promise<UserRow | undefined> =>
   db.get<UserRow>('select * from users where email_key = ?', [emailKey]);
 
-/** Locks it to the end of the transaction: what is decided by its password is decided before that changes, or after. */
+/**
+ * Reads a user and locks it to the end of the transaction: decisions by its password are made before that changes, or
+ * after.
+ */
 export const lockUser = (tx: Executor, id: string): Promise<UserRow | undefined> =>
   tx.get<UserRow>(`select * from users where id = ? ${tx.dialect === 'pg' ? 'for no key update' : ''}`, [id]);
 
 export const setPassword = (tx: Executor, id: string, passwordHash: string): Promise<number> =>
   tx.run('update users set password_hash = ? where id = ?', [passwordHash, id]);
 
-/** What was verified before stays as it is. */
+/** Notes that the address was verified; an earlier time stays. */
 export const noteVerified = (tx: Executor, id: string, at: number): Promise<number> =>
   tx.run('update users set email_verified_at = ? where id = ? and email_verified_at is null', [at, id]);
 

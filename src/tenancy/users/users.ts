@@ -13,18 +13,21 @@ const NAME_CHARS_MAX = 200;
 const PASSWORD_CHARS_MIN = 6;
 const PASSWORD_CHARS_MAX = 4096;
 
-/** A name stands among the words of others, in mails and on pages: it neither ends their line nor turns them around. */
+/**
+ * Characters that a name may not have: it is shown within other text, in mails and on pages, and must neither end a
+ * line nor reverse its direction.
+ */
 const MISLEADING = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
 
 interface NewUser {
   email: string;
   name?: string | null | undefined;
   password: string;
-  /** Whether it is known that the address is theirs. */
+  /** True if the address is known to belong to the person. */
   isVerified: boolean;
 }
 
-/** `also` writes what belongs to a new user, in the same transaction. */
+/** Creates a user. `also` writes rows that belong to a new user, in the same transaction. */
 export async function createUser(
   store: Store,
   { email, name = null, password, isVerified }: NewUser,
@@ -64,7 +67,7 @@ export async function createUser(
   return row;
 }
 
-/** The address as its owner writes it. */
+/** Reads the address in the form in which its owner writes it. */
 export function readUserEmail(email: string): string {
   const parsed = parseMailbox(email);
   const tooLong = [...email].length > EMAIL_CHARS_MAX;
@@ -90,25 +93,28 @@ export async function findNamedUser(db: Executor, email: string): Promise<UserRo
   return user;
 }
 
-/** A person who has given the right password, or comes from single sign-on, is refused here before a session begins. */
+/**
+ * Refuses a disabled person who has given the right password, or comes from single sign-on, before a session begins.
+ */
 export function mustNotBeDisabled({ disabled_at: at }: Pick<UserRow, 'disabled_at'>): void {
   if (at === null) return;
   throw refuse('invalid_permission', { say: 'This account is disabled; ask whoever runs this service.' });
 }
 
-/** A person as they are now, and how many open invitations of theirs were withdrawn. */
+/** A disabled person, and the number of open invitations of theirs that were withdrawn. */
 export type DisabledUser = UserRow & { invitations_withdrawn: number };
 
 /**
- * The person signs in nowhere from now on, and every session ends, whatever apps may do for them, and the invitations that they
- * sent: those may be to addresses of their own. A new password withdraws none, for the person stays who invited.
+ * Prevents a person from signing in, and ends every session, the grants of apps for them, and the invitations that they
+ * sent, which may be to addresses of their own. A new password withdraws no invitations, because the person who invited
+ * remains.
  */
 export const disableUser = (store: Store, email: string): Promise<DisabledUser> =>
   setState(store, email, store.clock.now());
 
 export const enableUser = (store: Store, email: string): Promise<UserRow> => setState(store, email, null);
 
-/** Ends whatever apps may do for a person whom an operator disables. */
+/** Ends the grants of apps for a person whom an operator disables. */
 export const revokeGrants = defineHook<(tx: Executor, userId: string, at: number) => Promise<unknown>>('revokeGrants');
 
 async function setState({ db }: Store, email: string, at: number | null): Promise<DisabledUser> {
@@ -121,7 +127,8 @@ async function setState({ db }: Store, email: string, at: number | null): Promis
       throw refuse('resource_locked', { say: `${user.email} is ${state} already.` });
     }
     await setDisabled(tx, id, at);
-    // Also when enabled: one that was begun at the very moment of the disabling must not come to life.
+    // Sessions end when the person is enabled, too: one that began at the very moment of the disabling must not become
+    // valid.
     await endSessionsOf(tx, id);
     const withdrawn = await withdrawAllInvitationsOf(tx, id);
     if (at !== null) await revokeGrants.call(tx, id, at);
@@ -130,8 +137,9 @@ async function setState({ db }: Store, email: string, at: number | null): Promis
 }
 
 /**
- * The form in which the addresses of people are compared. Through capitals and back, so that ß and ss, or the dotless ı and
- * i, are no two accounts. Mail never goes to this form: it goes to the address as its owner wrote it.
+ * Returns the form in which the addresses of people are compared. Maps through capitals and back, so that ß and ss, or
+ * the dotless ı and i, are not two accounts. Mail never goes to this form: it goes to the address as its owner wrote
+ * it.
  */
 export const emailKeyOf = (email: string): string =>
   normalizeAddress(email.trim()).normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');

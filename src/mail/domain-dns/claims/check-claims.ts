@@ -25,7 +25,7 @@ export async function recheckClaims(world: World): Promise<{ ended: number; chec
   const began = world.clock.now();
   const ended = await endOverdueClaims(world.db, END_REASONS, began);
   const done = { ended, checked: 0, completed: 0 };
-  // The development profile has no DNS to ask.
+  // The development profile has no DNS to query.
   if (world.config.delivery.capture) return done;
   for (;;) {
     const claims = await claimsToCheck(world.db, began, BATCH);
@@ -41,13 +41,13 @@ async function check(world: World, claim: ClaimRow): Promise<'completed' | 'open
     return await checkClaim(world, claim);
   } catch (error) {
     world.log.error({ err: error, claimId: claim.id, domain: claim.name }, 'a claim could not be checked');
-    // Or it would be the first to be offered again, now and every hour. If not even this is possible, nothing is.
+    // Otherwise it would be offered first again, now and every hour. If even this fails, the error ends the check.
     await noteTried(world.db, claim.id, world.clock.now());
     return 'failed';
   }
 }
 
-/** Checks now, and completes the claim if nothing speaks against it. A claim that is over is answered as it is. */
+/** Checks now, and completes the claim if nothing prevents it. Returns a claim that is over unchanged. */
 export async function verifyClaim(ctx: Ctx<World>, domainId: string): Promise<Claim> {
   const { claim, domain } = await findClaim(ctx, domainId);
   if (claim.status !== 'pending') return presentClaim(claim, domain);
@@ -57,7 +57,7 @@ export async function verifyClaim(ctx: Ctx<World>, domainId: string): Promise<Cl
   return presentClaim(after.claim, after.domain);
 }
 
-/** Asks DNS for the proof of an open claim and, if it stands, lets the domain change hands unless something blocks it. */
+/** Looks up the proof of an open claim and, if it is published, transfers the domain unless something blocks it. */
 async function checkClaim(world: World, claim: ClaimRow): Promise<'completed' | 'open'> {
   const answer = await world.resolver.txt(claim.name, { cache: false });
   const { status, diagnosis } = judgeProof(claim.name, claim.proof, answer);
@@ -67,12 +67,12 @@ async function checkClaim(world: World, claim: ClaimRow): Promise<'completed' | 
     if (outcome === 'completed') await checkClaimant(world, claim);
     return outcome;
   }
-  // Whether the owner uses the name is told only to a team that has shown that DNS is theirs.
+  // Only a team that has proved control of the DNS may learn whether the owner uses the name.
   await saveClaimCheck(world.db, claim.id, { record_status: status, diagnosis, blocked_reason: null, checked_at: now });
   return 'open';
 }
 
-/** Its records may stand in DNS already; if they cannot be asked for now, the sweep does. */
+/** Checks the claimant's records, which may be in DNS already; if they cannot be looked up now, the sweep does. */
 async function checkClaimant(world: World, { team_id: teamId, domain_id: id, name }: ClaimRow): Promise<void> {
   try {
     const domain = await findDomain(world.db, teamId, id);
@@ -84,11 +84,11 @@ async function checkClaimant(world: World, { team_id: teamId, domain_id: id, nam
 
 interface Proof {
   status: ProofStatus;
-  /** One sentence on what is wrong, as long as something is. */
+  /** One sentence about what is wrong; null if nothing is. */
   diagnosis: string | null;
 }
 
-/** What the TXT records at the root of a name say about a claim of it. */
+/** Decides from the TXT records at the root of a name whether they prove a claim to it. */
 export function judgeProof(name: string, wanted: string, answer: Lookup<string[]>): Proof {
   switch (answer.kind) {
     case 'failed':
@@ -115,5 +115,5 @@ function judgeTexts(name: string, wanted: string, texts: string[]): Proof {
   return { status: 'pending', diagnosis: `${name} has ${count}, and this is not among them; publish it beside them.` };
 }
 
-/** Some panels publish the quotation marks that others want around a text. */
+/** Removes the quotation marks that some DNS panels publish and others require around a text. */
 const unquoted = (text: string): string => text.trim().replace(/^"(.*)"$/, '$1');

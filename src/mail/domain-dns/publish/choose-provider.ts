@@ -11,7 +11,7 @@ import { createRfc2136, type DnsServer } from './rfc2136.ts';
 
 const DEADLINE_MS = 60_000;
 
-/** A provider as its operator configured it; made for one use, because secrets in files are read anew each time. */
+/** Creates a provider as its operator configured it, for one use, because secrets in files are read anew each time. */
 function createProvider(world: World, name: string, settings: DnsProviderSettings): DnsProvider {
   if (settings.kind === 'cloudflare') {
     const token = (): string => secretOf(world, name, settings.token, settings.token_file);
@@ -21,7 +21,7 @@ function createProvider(world: World, name: string, settings: DnsProviderSetting
   return createRfc2136({
     name,
     zones: settings.zones,
-    // Read once for all the questions of one use, so that a file that is no use is told of once.
+    // Read once for all requests of one use, so that an unusable file is reported once.
     key: once(() => ({
       name: settings.key_name,
       algorithm: settings.key_algorithm,
@@ -30,14 +30,17 @@ function createProvider(world: World, name: string, settings: DnsProviderSetting
     server: () => serverOf(world, name, settings),
     timeoutMs,
     tries,
-    // The server judges a signature by its own clock, which ours has to agree with whatever time the rest of us lives in.
+    // The server checks a signature by its own clock, with which ours has to agree, even if the rest of the process
+    // uses a simulated one.
     clock: systemClock,
     log: world.log,
     randomId: () => Math.floor(world.random() * 65_536),
   });
 }
 
-/** With the caller's token, which reaches what it reaches; the address is still the operator's. */
+/**
+ * Creates a provider with the caller's token, which decides the zones it reaches; the operator configures the address.
+ */
 const createProviderOfToken = (
   world: World,
   name: string,
@@ -84,7 +87,7 @@ function secretOf(world: World, provider: string, secret: string, file: string):
   }
 }
 
-/** What it made or threw the first time. */
+/** Memoizes the first result of `make`, or the error that it threw. */
 function once<T>(make: () => T): () => T {
   let first: { made: T } | { error: unknown } | undefined;
   return () => {
@@ -103,14 +106,14 @@ interface Wish {
   apiToken?: string | undefined;
 }
 
-/** With which the domain was published before. */
+/** The provider chosen for a domain. */
 interface Chosen {
   provider: DnsProvider;
-  /** Whether it can be used again without the caller. */
+  /** True if it can be used again without the caller. */
   isOperators: boolean;
 }
 
-/** The provider that a caller named, brought along or used before, or the only one there is. */
+/** Returns the provider that a caller named, brought a token for or used before, or the only one there is. */
 export function chooseProvider(
   world: World,
   team: { slug: string },
@@ -127,7 +130,7 @@ export function chooseProvider(
   return { provider: createProvider(world, name, settings), isOperators: true };
 }
 
-/** The operator's, for work that no caller asked for; no slug stands for the operator. */
+/** Returns a provider of the operator for work that no caller requested; an undefined slug stands for the operator. */
 export function providerFor(world: World, slug: string | undefined, name: string): DnsProvider {
   const settings = settingsOf(world.config, name);
   if (!settings || (slug !== undefined && !mayUse(settings, slug))) {
@@ -147,7 +150,7 @@ function ofToken(world: World, slug: string, name: string, apiToken: string): Ch
 
 const mayUse = ({ teams }: DnsProviderSettings, slug: string): boolean => teams.includes('*') || teams.includes(slug);
 
-/** Whether a team can hear of a provider: Cloudflare is there for everybody who brings a token. */
+/** Reports whether a team may learn that a provider exists. Anybody can use Cloudflare with a token of their own. */
 export const mayKnow = (world: World, { slug }: { slug: string }, name: string): boolean =>
   name === 'cloudflare' || usableBy(world.config, slug).includes(name);
 
@@ -156,7 +159,7 @@ const usableBy = (config: Config, slug: string): string[] =>
     .filter(([, settings]) => mayUse(settings, slug))
     .map(([name]) => name);
 
-/** A provider may be called `constructor`, and `constructor` need not be a provider. */
+/** Looks a provider up. One may be called `constructor`, and `constructor` need not be a provider. */
 const settingsOf = (config: Config, name: string): DnsProviderSettings | undefined =>
   Object.hasOwn(config.dns_providers, name) ? config.dns_providers[name] : undefined;
 
@@ -175,7 +178,7 @@ function onlyOneFor(config: Config, usable: readonly string[], domain: string): 
   throw new ProviderFault('refused', say, { nothingChanged: true });
 }
 
-/** One that is somebody else's and one that does not exist look the same. */
+/** Formats the fault. A provider of another team and one that does not exist look the same. */
 function notUsable(name: string | undefined, usable: readonly string[]): ProviderFault {
   const what = name === undefined ? 'There is no DNS provider' : `There is no DNS provider ${JSON.stringify(name)}`;
   const say =

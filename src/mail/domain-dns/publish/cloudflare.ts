@@ -9,7 +9,7 @@ interface Envelope {
   pages: number;
 }
 
-/** Reads the envelope that every answer has; whatever is not one is a fault, and nothing of it is quoted at length. */
+/** Reads the envelope of a response. Throws a fault if there is none, and quotes nothing of it at length. */
 function readEnvelope(provider: string, what: string, answer: ApiAnswer, isWrite: boolean): Envelope {
   const unknownFate = { nothingChanged: !isWrite };
   if (answer.kind === 'failed') {
@@ -70,7 +70,7 @@ interface CloudflareOptions {
   /** The zones it may write; undefined leaves that to the token. */
   zones: readonly string[] | undefined;
   call: ApiCall;
-  /** Ends whatever is under way. */
+  /** Aborts the calls under way. */
   signal: AbortSignal;
 }
 
@@ -82,7 +82,10 @@ const AUTOMATIC = 1;
 /** A thousand zones, and more records of one name than any zone has. */
 const PAGES_MAX = 20;
 
-/** The shape of Cloudflare's API: bearer token, an envelope around every answer, records by id. Its updates are made one by one. */
+/**
+ * Client of Cloudflare's API: bearer token, an envelope around every response, records by id. Updates are made one by
+ * one.
+ */
 export function createCloudflare(options: CloudflareOptions): DnsProvider {
   const { name } = options;
   const zoneIds = new Map<string, string>();
@@ -111,7 +114,7 @@ export function createCloudflare(options: CloudflareOptions): DnsProvider {
       for (const { name } of queries) {
         const query = { 'name.exact': name.toLowerCase(), per_page: String(RECORDS_PER_PAGE) };
         const rows = await listPages(options, `list the records of ${name}`, path, query);
-        // Whether the filter was understood is not for us to trust.
+        // Filter again, in case the server ignored the filter.
         found.push(...rows.map(readRecord).filter((record) => sameNames(record.name, name)));
       }
       return found;
@@ -175,7 +178,10 @@ async function callApi(
   return readEnvelope(options.name, what, answer, method !== 'GET');
 }
 
-/** TXT goes in quotes, as it stands in a zone file: unquoted text would be split by the other side, at its own places. */
+/**
+ * Builds the body of a record. TXT is quoted, as in a zone file: the API would split unquoted text at places of its own
+ * choice.
+ */
 function bodyOf(record: NewRecord): object {
   const data = recordDataOf(record);
   const common = {
@@ -189,7 +195,7 @@ function bodyOf(record: NewRecord): object {
     case 'MX':
       return { ...common, content: data.exchange, priority: data.priority };
     case 'CNAME':
-      // A proxied name answers with addresses of the provider's, which no reader of our links reaches us through.
+      // A proxied name resolves to addresses of the provider, through which readers of our links cannot reach us.
       return { ...common, content: data.target, proxied: false };
     default:
       return { ...common, content: recordValue(data) };

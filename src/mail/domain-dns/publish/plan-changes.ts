@@ -3,7 +3,7 @@ import type { RecordQuery, NewRecord, ZoneRecord } from './provider.ts';
 
 export interface PlanInput {
   wanted: readonly PlainRecord[];
-  /** What we published before and have not removed. */
+  /** Records that we published before and have not removed. */
   ours: readonly PlainRecord[];
   /** Everything the queries found in the zone. */
   seen: readonly ZoneRecord[];
@@ -19,13 +19,13 @@ export interface Plan {
   changes: Change[];
   deletes: ZoneRecord[];
   creates: NewRecord[];
-  /** One sentence for each record of somebody else that is in the way; nothing may be changed while there is any. */
+  /** One sentence for each foreign record that is in the way; nothing may be changed while there is any. */
   inTheWay: string[];
-  /** Ours by memory, but neither wanted nor there any more. */
+  /** Records that we remember publishing, but that are neither wanted nor in the zone any more. */
   forgotten: PlainRecord[];
 }
 
-/** What has to be looked at: each name with the types that stand there, should stand there, or would be in the way. */
+/** Lists the queries to make: each name with the types that exist there, should exist there, or would be in the way. */
 export function queriesFor(wanted: readonly PlainRecord[], ours: readonly PlainRecord[]): RecordQuery[] {
   const all = [...wanted, ...ours];
   const names = all.filter((record, i) => all.findIndex((other) => sameNames(other.name, record.name)) === i);
@@ -36,7 +36,10 @@ export function queriesFor(wanted: readonly PlainRecord[], ours: readonly PlainR
   });
 }
 
-/** What makes the zone hold what is wanted and nothing that was ours besides. Records of others are never in it. */
+/**
+ * Plans the changes after which the zone holds what is wanted and nothing else of ours. They never include records of
+ * others.
+ */
 export function planChanges({ wanted, ours, seen, ttlSeconds }: PlanInput): Plan {
   const isOurs = (record: PlainRecord): boolean => ours.some((one) => isSamePlain(one, record));
   const isWanted = (record: PlainRecord): boolean => wanted.some((one) => isSamePlain(one, record));
@@ -65,11 +68,14 @@ export function planChanges({ wanted, ours, seen, ttlSeconds }: PlanInput): Plan
   };
 }
 
-/** RFC 2181 §5.2: records of one name and type share their ttl, and ours must not change that of others. */
+/**
+ * Returns the ttl of the others' records of this name and type: they share it (RFC 2181 §5.2), and ours must not change
+ * it.
+ */
 const ttlBeside = (record: PlainRecord, others: readonly ZoneRecord[]): number | undefined =>
   others.find((other) => sameNames(other.name, record.name) && other.type === record.type)?.ttl;
 
-/** One that goes and one that comes at the same name and type are one replacement. */
+/** Presents a deletion and a creation at the same name and type as one replacement. */
 function changesOf(deletes: readonly ZoneRecord[], creates: readonly NewRecord[]): Change[] {
   const left = [...deletes];
   const made = creates.map((record): Change => {
@@ -90,15 +96,15 @@ function changesOf(deletes: readonly ZoneRecord[], creates: readonly NewRecord[]
 
 type Compatibility =
   | { kind: 'free' }
-  /** Somebody else's record serves as well; ours would only break it. */
+  /** A foreign record serves as well; ours would only break it. */
   | { kind: 'served' }
   | { kind: 'in_the_way'; say: string };
 
-/** Whether a record can be added beside those of others, which stay as they are. */
+/** Decides whether a record can be added to those of others, which stay as they are. */
 function judgeOthers(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibility {
   const here = others.filter((other) => sameNames(other.name, wanted.name));
   const alias = here.find((other) => other.type === 'CNAME');
-  // RFC 1034 §3.6.2: where a CNAME stands no other record can.
+  // RFC 1034 §3.6.2: a CNAME excludes other records at its name.
   if (alias) return inTheWay(wanted, alias, 'a CNAME leaves no room for other records at its name');
   const [first] = here;
   if (wanted.type === 'CNAME' && first) return inTheWay(wanted, first, 'a CNAME needs a name for itself');
@@ -114,14 +120,17 @@ function judgeMx(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibil
   return isServed ? { kind: 'served' } : inTheWay(wanted, first, 'mail would go to both servers');
 }
 
-/** A text of another kind does not matter; two SPF, DMARC or DKIM records at one name make both void. */
+/**
+ * Decides about a text record. A text of another kind does not matter; two SPF, DMARC or DKIM records at one name make
+ * both void.
+ */
 function judgeText(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibility {
   const kind = textKind(wanted.value);
   const rival = others.find((other) => textKind(other.value) === kind);
   if (kind === 'other' || !rival) return { kind: 'free' };
   switch (kind) {
     case 'dmarc':
-      // A policy of the team's own goes before the one we advise.
+      // A policy of the team's own takes precedence over the one we recommend.
       return { kind: 'served' };
     case 'spf':
       if (others.filter((other) => textKind(other.value) === 'spf').length === 1 && includesTerms(rival, wanted)) {
@@ -140,7 +149,7 @@ function judgeText(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatib
 function textKind(text: string): 'spf' | 'dmarc' | 'dkim' | 'other' {
   if (/^v=spf1(?: |$)/i.test(text)) return 'spf';
   if (/^v\s*=\s*DMARC1\s*(?:;|$)/i.test(text)) return 'dmarc';
-  // RFC 6376 §3.6.1: the version may be left out.
+  // RFC 6376 §3.6.1: the version is optional.
   return /^v\s*=\s*DKIM1\s*;/.test(text) || /(?:^|;)\s*p\s*=/.test(text) ? 'dkim' : 'other';
 }
 
@@ -155,8 +164,8 @@ const spfTerms = (text: string): string[] =>
     .filter((term) => term !== '' && !/^[-~?+]?all$/.test(term));
 
 /**
- * RFC 7208 §4.5: two SPF records of one name permit nothing, so that a foreign one is in the way even where the one that is
- * wanted stands already.
+ * RFC 7208 §4.5: two SPF records of one name permit nothing, so that a foreign one is in the way even if the wanted one
+ * exists already.
  */
 function judgeRivals(wanted: PlainRecord, others: readonly ZoneRecord[]): Compatibility {
   if (wanted.type !== 'TXT' || textKind(wanted.value) !== 'spf') return { kind: 'free' };

@@ -2,26 +2,30 @@ import type { World } from '../../../platform/world.ts';
 import { providerFor } from './choose-provider.ts';
 import { ProviderFault, type DnsProvider, type ZoneRecord } from './provider.ts';
 
-/** A TXT record that shows, for as long as somebody looks, that a name is ours. */
+/** A TXT record that proves, for as long as it is checked, that a name is ours. */
 export interface ProofRecord {
   name: string;
   value: string;
 }
 
-/** Short, because resolvers are not to keep what is taken away again. */
+/** Short, because resolvers should not cache a record that is removed again. */
 const TTL_SECONDS = 60;
-/** Somebody else changes the same name meanwhile. */
+/** Another client may change the same name meanwhile. */
 const TRIES = 3;
 
-/** Writes it beside what stands there, through a provider of the operator; once where it is there already. Throws a ProviderFault. */
+/**
+ * Adds the record to those of its name through a provider of the operator, unless it is there already. Throws a
+ * ProviderFault.
+ */
 export const putProof = (world: World, provider: string, proof: ProofRecord): Promise<void> =>
   change(world, provider, proof, (own, [other]) => ({
     deletes: [],
-    // All records of a name and type have one TTL (RFC 2181 §5.2): another one would change that of those that stand there.
+    // All records of a name and type have one TTL (RFC 2181 §5.2): another one would change that of the existing
+    // records.
     creates: own.length > 0 ? [] : [{ ...proof, type: 'TXT', priority: null, ttl: other?.ttl ?? TTL_SECONDS }],
   }));
 
-/** Takes this one away and leaves all others. Throws a ProviderFault. */
+/** Removes this record and leaves all others. Throws a ProviderFault. */
 export const removeProof = (world: World, provider: string, proof: ProofRecord): Promise<void> =>
   change(world, provider, proof, (own) => ({ deletes: own, creates: [] }));
 
@@ -52,14 +56,14 @@ async function change(world: World, providerName: string, { name, value }: Proof
   }
 }
 
-/** The name servers of its zone that do not show it yet; undefined where none of them could be asked. */
+/** Returns the name servers of its zone that do not show it yet; undefined if none of them responded. */
 export async function missingProof(
   { inspector }: World,
   { name, value }: ProofRecord,
   signal: AbortSignal,
 ): Promise<string[] | undefined> {
   const zone = await inspector.inspect(signal).observe(name, 'TXT');
-  // Those that do not answer cannot be waited for: the authority asks another one then, as everybody does.
+  // Servers that do not respond cannot be waited for: the authority then asks another one, as every client does.
   const answering = (zone?.servers ?? []).filter(({ state }) => state === 'answers');
   if (answering.length === 0) return undefined;
   return answering

@@ -1,6 +1,6 @@
 import { isWithin, nameLabels, type PlainRecord } from '../../../protocol/dns/index.ts';
 
-/** A record that stands in the zone, and what its provider needs to remove exactly this one. */
+/** A record in the zone, with the data that its provider needs to remove exactly this one. */
 export interface ZoneRecord extends PlainRecord {
   ttl: number;
   handle: unknown;
@@ -10,7 +10,7 @@ export interface NewRecord extends PlainRecord {
   ttl: number;
 }
 
-/** What is looked at of one name; a provider may answer more. */
+/** The records of one name to read; a provider may return more. */
 export interface RecordQuery {
   name: string;
   types: readonly string[];
@@ -19,31 +19,31 @@ export interface RecordQuery {
 export interface ZoneChange {
   deletes: readonly ZoneRecord[];
   creates: readonly NewRecord[];
-  /** What was decided upon: every look and all that it found. */
+  /** The basis of the decision: every query and everything that the queries found. */
   queries: readonly RecordQuery[];
   seen: readonly ZoneRecord[];
 }
 
-/** Where records are written. Everything it throws for the world's sake is a ProviderFault. */
+/** A client of the service that publishes records. It reports every failure outside rasket as a ProviderFault. */
 export interface DnsProvider {
   readonly name: string;
-  /** The zone that holds a domain; it throws, and lists the zones there are, when none does. */
+  /** Returns the zone that holds a domain. Throws, listing the existing zones, if there is none. */
   zoneOf(domain: string): Promise<string>;
   recordsAt(zone: string, queries: readonly RecordQuery[]): Promise<ZoneRecord[]>;
-  /** Removes first and creates then; all or nothing where the provider can. */
+  /** Removes first and creates then; atomically if the provider supports that. */
   apply(zone: string, change: ZoneChange): Promise<void>;
 }
 
 /**
- * `refused`: the provider says no, and asking again is no use. `changed`: another client was faster. `unavailable`: no server
- * can tell, and it may be tried again.
+ * `refused`: the provider rejects the request, and retrying is no use. `changed`: another client made a change first.
+ * `unavailable`: no server gave a result, and it may be tried again.
  */
 type ProviderFaultKind = 'refused' | 'changed' | 'unavailable';
 
 export class ProviderFault extends Error {
   override readonly name = 'ProviderFault';
   readonly kind: ProviderFaultKind;
-  /** false where an update was on its way and its outcome is not known. */
+  /** False if an update was sent and its outcome is not known. */
   readonly nothingChanged: boolean;
 
   constructor(kind: ProviderFaultKind, say: string, options: { nothingChanged: boolean; because?: unknown }) {
@@ -55,7 +55,10 @@ export class ProviderFault extends Error {
 
 const LISTED_MAX = 20;
 
-/** The innermost of a provider's zones that holds a domain; without one, the fault names those there are. */
+/**
+ * Returns the innermost of a provider's zones that holds a domain. Without one, throws a fault that names the existing
+ * zones.
+ */
 export function zoneAmong(provider: string, zones: readonly string[], domain: string): string {
   const [zone] = zones
     .filter((each) => isWithin(domain, each))

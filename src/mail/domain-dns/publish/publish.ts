@@ -33,12 +33,15 @@ import { ProviderFault, type DnsProvider, type RecordQuery, type ZoneRecord } fr
 import type { Executor } from '../../../platform/db/index.ts';
 import { isSamePlain, type PlainRecord } from '../../../protocol/dns/index.ts';
 
-/** By what a node has one of: the store of a request may be one that adds an entry to the audit log. */
+/**
+ * Keyed by an object of which each node has one: the store of a request may be another, which adds an entry to the
+ * audit log.
+ */
 const underWay = new WeakMap<World['commits'], Set<string>>();
-/** Each may wait for a provider that does not answer, and holds a socket for every question. */
+/** Each may wait for an unresponsive provider, and holds a socket for every query. */
 const AT_ONCE_MAX = 16;
 
-/** Runs `work` unless the same domain is being worked on, or too many are; the word says which. */
+/** Runs `work` unless the same domain is being worked on ('busy'), or too many are ('full'). */
 async function oneAtATime<T>(world: World, domainId: string, work: () => Promise<T>): Promise<T | 'busy' | 'full'> {
   const ids = underWay.get(world.commits) ?? new Set();
   underWay.set(world.commits, ids);
@@ -53,22 +56,24 @@ async function oneAtATime<T>(world: World, domainId: string, work: () => Promise
 }
 
 /**
- * What becomes of publishing by itself: a caller has it begin, or end; the job goes on with it, held up by something in
- * the way or not; what a caller's own token publishes is apart from it.
+ * Effect of a change on automatic publishing: a caller starts it ('begins') or ends it ('ends'); the job continues it
+ * ('goes_on'), or continues it but is blocked by a foreign record ('held_up'); what a caller's own token publishes is
+ * independent of it ('apart').
  */
 type Afterwards = 'begins' | 'ends' | 'goes_on' | 'held_up' | 'apart';
 
-/** Longer than any provider takes; until then no other process takes up what has been begun. */
+/** Longer than any provider takes; until then no other process continues what was begun. */
 const BEGUN_MS = 10 * 60_000;
 
 /**
- * Makes the prepared change. What is to be published is written down first, and that somebody has to see to it: neither a
+ * Makes the prepared change. Before that, it records what is to be published and that a job has to see to it: neither a
  * crash nor a removal of the domain in between may leave records in the zone that are not known to be ours.
  */
 async function publish(world: World, prepared: Prepared, afterwards: Afterwards): Promise<void> {
   const { provider, zone, plan, queries, seen, domain } = prepared;
   const { deletes, creates, changes } = plan;
-  // Also what is written down already: that may be another node's, which strikes it out again if it comes too late.
+  // Includes what is recorded already: that may be another node's entry, which that node deletes again if it comes too
+  // late.
   const intended = creates.map((record): PublishedRow => ({
     id: world.ids.uuid(),
     domain_id: domain.id,
@@ -105,7 +110,10 @@ async function publish(world: World, prepared: Prepared, afterwards: Afterwards)
   }
 }
 
-/** Strikes out what was not published, and ends a setup that came to nothing unless another node goes on with it. */
+/**
+ * Deletes the entries of what was not published, and ends a setup that came to nothing unless another node goes on with
+ * it.
+ */
 async function giveUp(
   tx: Executor,
   { domain, ours }: Prepared,
@@ -120,7 +128,7 @@ async function giveUp(
   if (others.length === 0) await endSetup(tx, domain.id);
 }
 
-/** Writes down whose the records in the zone are by now, and who sees to them. */
+/** Records which domain owns each record in the zone now, and whether the job publishes for it. */
 async function saveOutcome(
   world: World,
   tx: Executor,
@@ -134,26 +142,26 @@ async function saveOutcome(
   const setups = await lockSetups(tx, [domain.id, ...heirIds, ...(inheritance?.domainIds ?? [])]);
   const setup = setups.get(domain.id);
   const isGoingOn = setup !== undefined && setup.fingerprint !== LEAVING;
-  // A check that read the zone before the record was there has noted it as gone: it is added again.
+  // A concurrent check that read the zone before the record was there has deleted its entry: add it again.
   await addPublished(tx, intended);
-  // What was created is written down anew.
+  // Delete the former entries of created records, which are recorded anew.
   const over = [...plan.deletes, ...plan.forgotten, ...plan.creates];
   const gone = ours.filter((row) => over.some((record) => isSamePlain(record, row)));
   await forgetPublished(tx, idsOf(gone));
-  // Without a setup, the records that it inherits would never be removed.
+  // If there were no setup, the records that it inherits would never be removed.
   if (inheritance && (isGoingOn || afterwards === 'begins')) {
     await yieldPublished(tx, idsOf(inheritance.rows), domain.id);
     for (const left of inheritance.domainIds) await endSetup(tx, left);
   }
   for (const heirId of heirIds) {
     const heir = setups.get(heirId);
-    // It may have taken its records back meanwhile.
+    // It may have removed its records meanwhile.
     if (heir?.provider !== provider.name || heir.zone !== zone || heir.fingerprint === LEAVING) continue;
     await yieldPublished(tx, idsOf((heirs.get(heirId) ?? []).map(({ row }) => row)), heirId);
   }
   const next = setupOf(world, prepared);
   if (afterwards === 'begins') {
-    // Where somebody has taken records back meanwhile, the job compares once more.
+    // If another process has removed records meanwhile, the job compares once more.
     await saveSetup(tx, isGoingOn ? next : { ...next, fingerprint: '' });
   } else if (afterwards === 'goes_on' && isGoingOn) {
     await saveSetup(tx, next);
@@ -180,7 +188,7 @@ const setupOf = (world: World, { domain, provider, zone, fingerprint }: Prepared
   created_at: world.clock.now(),
 });
 
-/** Publishes what a domain wants, or says what that would change. */
+/** Publishes what a domain wants, or with `dry_run` shows what that would change. */
 export async function configureDomainDns(ctx: Ctx<World>, id: string, input: ConfigureDomainDnsRequest) {
   const done = await oneAtATime(ctx.store, id, () => configure(ctx, id, input).catch(refusalOf));
   if (done === 'busy') {
@@ -208,7 +216,7 @@ async function configure({ store: world, teamId }: Ctx<World>, id: string, input
   const ttlSeconds = world.config.dns_providers[provider.name]?.ttl_seconds ?? 300;
   const prepared = await prepare(world, domain, provider, { isRemoval, ttlSeconds });
   mustBeFree(prepared.plan.inTheWay);
-  // Nothing is published by itself with a token that is not kept, unless it was before.
+  // Nothing is published automatically with a token that is not kept, unless it was before.
   const byItself = isOperators || setup ? (isRemoval ? 'ends' : 'begins') : 'apart';
   if (!isDryRun) await publish(world, prepared, byItself);
   return {
@@ -221,7 +229,7 @@ async function configure({ store: world, teamId }: Ctx<World>, id: string, input
   };
 }
 
-/** An open claim of the name publishes its proof. */
+/** Refuses a domain whose name belongs to another team, unless an open claim has a proof to publish. */
 async function mustHaveName(world: World, domain: DomainRow): Promise<void> {
   const { team_id: teamId, name } = domain;
   if ((await isOwnedElsewhere(world.db, teamId, name)) && !(await openProof(world, domain))) {
@@ -279,12 +287,12 @@ const RETRY_MS = 60_000;
 const RETRY_MS_MAX = 6 * 3_600_000;
 
 /**
- * Publishes what the domains that were configured want by now, such as a new DKIM key, and removes what belongs to domains
- * that are gone or have become another team's. Only domains whose records changed are asked about.
+ * Publishes the records that configured domains want by now, such as a new DKIM key, and removes those of domains that
+ * are gone or belong to another team now. Queries the provider only for domains whose records changed.
  */
 export async function publishConfigured(world: World): Promise<number> {
   let published = 0;
-  // A server that does not answer is not waited for once more for each of its domains.
+  // Do not wait for an unresponsive provider again for each of its domains.
   const down = new Set<string>();
   let after: string | undefined;
   for (;;) {
@@ -307,16 +315,16 @@ async function publishOne(world: World, setup: SetupRow): Promise<'published' | 
   const isRemoval = setup.fingerprint === LEAVING;
   const wanted = isRemoval ? [] : await wantedRecords(world, domain);
   if (wanted.length > 0 && fingerprintOf(wanted) === setup.fingerprint) return 'unchanged';
-  // Somebody may have ended or finished it since the list was read.
+  // Another process may have ended or finished it since the list was read.
   if ((await findSetup(world.db, domain.id))?.fingerprint !== setup.fingerprint) return 'unchanged';
   try {
-    // A team that may not use the provider any more may still have taken out of it what was put there.
+    // A team that may not use the provider any more may still remove the records that were published there.
     const team = wanted.length > 0 ? await findTeam(world.db, domain.team_id) : undefined;
     const provider = providerFor(world, team?.slug, setup.provider);
     const ttlSeconds = world.config.dns_providers[setup.provider]?.ttl_seconds ?? 300;
     const prepared = await prepare(world, domain, provider, { zone: setup.zone, isRemoval, ttlSeconds });
     const [inTheWay] = prepared.plan.inTheWay;
-    // What can be published is: a new key must not wait for a tracking host that is taken.
+    // Publish what can be published: a new key must not wait for a tracking host that is taken.
     await publish(world, prepared, inTheWay !== undefined ? 'held_up' : wanted.length === 0 ? 'ends' : 'goes_on');
     if (inTheWay !== undefined) throw new ProviderFault('refused', inTheWay, { nothingChanged: true });
     return 'published';
@@ -338,7 +346,10 @@ interface SetupDomain {
 
 interface Heirloom {
   row: PublishedRow;
-  /** The domain that publishes there by itself; without one, the record stays where it is and this domain's to remove. */
+  /**
+   * The domain that publishes there automatically; without one, the record stays in place, and this domain must remove
+   * it.
+   */
   heirId: string | undefined;
 }
 
@@ -350,9 +361,9 @@ interface Prepared {
   queries: RecordQuery[];
   seen: ZoneRecord[];
   ours: PublishedRow[];
-  /** Ours, not wanted by this domain any more, but by another. */
+  /** Our records that this domain does not want any more, but another does. */
   heirlooms: Heirloom[];
-  /** What copies of the name that are gone, or another team's, have left behind: this one's to remove from now on. */
+  /** Records of copies of the name that are gone or belong to another team; this domain removes them from now on. */
   inheritance: Inheritance | undefined;
   fingerprint: string;
 }
@@ -389,8 +400,8 @@ async function prepare(
 }
 
 /**
- * A record belongs to everybody who wants it: the MX record of a return path is also that of a domain of its name which
- * receives. It goes with the last of them.
+ * Finds records that other domains need too: the MX record of a return path may also be that of a receiving domain of
+ * its name. A record is removed with the last of them.
  */
 async function heirloomsAmong(
   world: World,
@@ -400,7 +411,7 @@ async function heirloomsAmong(
 ): Promise<Heirloom[]> {
   const left = rows.filter((row) => !wanted.some((record) => isSamePlain(record, row)));
   if (left.length === 0) return [];
-  // What a domain wants stands at its name or below.
+  // The records that a domain wants are at its name or below.
   const names = [...new Set(left.flatMap((row) => namesAbove(row.name)))];
   const heirs = await Promise.all(
     (await findHeirs(world.db, names, domain.id)).map(async (heir) => ({
@@ -415,7 +426,7 @@ async function heirloomsAmong(
   });
 }
 
-/** The name itself and every name above it. */
+/** Lists the name itself and every name above it. */
 function namesAbove(name: string): string[] {
   const labels = name.toLowerCase().split('.');
   return labels.map((_, i) => labels.slice(i).join('.'));

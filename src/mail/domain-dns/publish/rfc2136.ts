@@ -45,8 +45,8 @@ class NoDnsAnswer extends Error {
 }
 
 /**
- * One message and the first answer over UDP that `isAnswer` takes; whatever else arrives, from whomever, is passed over. The
- * message is sent `tries` times, `timeoutMs` apart.
+ * Sends one message and returns the first reply over UDP that `isAnswer` accepts; ignores all other datagrams. Sends
+ * the message `tries` times, `timeoutMs` apart.
  */
 function askOverUdp(
   { address, port }: DnsServer,
@@ -75,12 +75,12 @@ function askOverUdp(
       socket.send(message);
       cancel = clock.timer(timeoutMs, send);
     };
-    // A port without a listener answers at once where ICMP comes through.
+    // A port without a listener causes an error at once if ICMP gets through.
     socket.on('error', (error) => fail(new NoDnsAnswer(`UDP failed: ${error.message}`)));
     socket.on('message', (bytes) => {
       if (isAnswer(bytes)) finish(() => resolve(bytes));
     });
-    // Connected, the socket hears this server only. Without a route, the callback is what is told.
+    // A connected socket receives from this server only. If there is no route, only the callback reports it.
     socket.connect(port, address, (error?: Error) => {
       if (error) fail(new NoDnsAnswer(`UDP failed: ${error.message}`));
       else send();
@@ -88,7 +88,9 @@ function askOverUdp(
   });
 }
 
-/** One message and its answer over a connection of their own (RFC 7766 §8: two bytes of length before each). */
+/**
+ * Sends one message and reads its reply over a connection of its own (RFC 7766 §8: two bytes of length before each).
+ */
 function askOverTcp({ address, port }: DnsServer, message: Buffer, { timeoutMs, clock }: Patience): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: address, port });
@@ -127,13 +129,13 @@ interface Rfc2136Options {
   name: string;
   zones: readonly string[];
   key(): TsigKey;
-  /** The primary server; asked for each time, because a host name may move. */
+  /** The primary server; resolved each time, because a host name may move. */
   server(): Promise<DnsServer>;
   timeoutMs: number;
   tries: number;
-  /** By which the server checks our signatures and we check its, and by which it is waited for. */
+  /** Clock for the time in signatures, which the server checks and we check, and for timeouts. */
   clock: Clock;
-  /** For what only the operator can mend. */
+  /** For faults that only the operator can fix. */
   log: Log;
   randomId(): number;
 }
@@ -144,13 +146,15 @@ interface Exchanging extends Rfc2136Options {
 
 const UDP_BYTES_MAX = 1232;
 
-/** Dynamic updates: every message signed, every answer verified, every update bound to what was read before. */
+/**
+ * Client of dynamic updates: signs every message, verifies every reply, and binds every update to what was read before.
+ */
 export function createRfc2136(given: Rfc2136Options): DnsProvider {
   const { name } = given;
   let isNoted = false;
   const noteRefusedKey = (key: TsigKey, error: string): void => {
     const what = { provider: name, keyName: key.name, algorithm: key.algorithm, error };
-    // The questions of one use go out together and are all refused alike.
+    // The queries of one use are sent together and all refused alike.
     if (!isNoted) given.log.error(what, 'the server of a dns provider refuses its key');
     isNoted = true;
   };
@@ -167,7 +171,7 @@ export function createRfc2136(given: Rfc2136Options): DnsProvider {
     async apply(zone, change) {
       const server = await options.server();
       const message = updateMessage(options.randomId(), zone, prerequisitesOf(change), changesOf(change));
-      // Over TCP, because an update that is sent twice would meet its own prerequisites.
+      // Over TCP, because an update that is sent twice would fail its own prerequisites.
       const answer = await signedExchange(options, message, (bytes) => askOverTcp(server, bytes, options), {
         nothingChanged: false,
       });
@@ -190,7 +194,7 @@ async function recordsFor(
   const ask = async (bytes: Buffer): Promise<Buffer> => {
     const isReply = (answer: Buffer): boolean => answer.length >= 12 && answer.readUInt16BE(0) === message.id;
     const answer = await askOverUdp(server, bytes, isReply, options);
-    // A truncated answer is no answer, whatever is in it.
+    // A truncated reply is not used, whatever it contains.
     return isTruncated(answer) ? askOverTcp(server, bytes, options) : answer;
   };
   const answer = await signedExchange(options, message, ask, { nothingChanged: true });
@@ -208,7 +212,7 @@ async function recordsFor(
 
 const isTruncated = (bytes: Buffer): boolean => ((bytes[2] ?? 0) & 0x02) !== 0;
 
-/** Nothing that an unsigned answer says is believed, least of all that an update was made. */
+/** Exchanges signed messages. Trusts nothing in an unsigned reply, least of all that an update was made. */
 async function signedExchange(
   options: Exchanging,
   message: DnsMessage,
@@ -229,7 +233,7 @@ async function signedExchange(
   if (!verdict.ok) {
     const told = unsignedError(bytes);
     if (told !== undefined) {
-      // It is not signed: whether an update was made is not for it to say.
+      // The reply is not signed, so it cannot be trusted to say whether an update was made.
       const { message: say } = refusedKey(options.name, key, told);
       options.noteRefusedKey(key, told);
       throw new ProviderFault('refused', say, fate);
@@ -245,8 +249,8 @@ async function signedExchange(
 }
 
 /**
- * What a server says of our signature itself, which it cannot sign (RFC 8945 §5.3.2): a key it does not know, a secret or an
- * algorithm that differs. Waiting would not help.
+ * Returns the error that a server reports about our signature, in a reply it cannot sign (RFC 8945 §5.3.2): an unknown
+ * key, or a secret or algorithm that differs. Waiting would not help.
  */
 function unsignedError(bytes: Buffer): 'BADKEY' | 'BADSIG' | undefined {
   try {
@@ -276,14 +280,17 @@ function unsignedRcode(bytes: Buffer): string {
   }
 }
 
-/** Every set that the change touches, and every CNAME that would swallow it, has to be as it was seen (RFC 2136 §2.4). */
+/**
+ * Builds the prerequisites of a change: every record set that it touches, and every CNAME that would hide it, has to be
+ * as it was seen (RFC 2136 §2.4).
+ */
 function prerequisitesOf({ deletes, creates, queries, seen }: ZoneChange): Prerequisite[] {
   const touched = [...deletes, ...creates];
   return queries
     .filter((query) => touched.some((record) => sameNames(record.name, query.name)))
     .flatMap((query) => {
       const here = seen.filter((record) => sameNames(record.name, query.name));
-      // A CNAME is created: nothing may stand there, of no type whatever.
+      // For a new CNAME, no record of any type may exist at the name.
       const isAlias = creates.some((record) => record.type === 'CNAME' && sameNames(record.name, query.name));
       if (isAlias && here.length === 0) return [nameIsUnused(query.name)];
       const types = touched.filter((record) => sameNames(record.name, query.name)).map((record) => record.type);

@@ -22,13 +22,13 @@ import { explainRecords, type JudgedRecord } from './explain-records.ts';
 
 export interface CheckOptions {
   cache: boolean;
-  /** Says what is wrong with a record that is not as it should be, within `dns.diagnosis_ms` in all. */
+  /** Explains what is wrong with each record that is not as it should be, within `dns.diagnosis_ms` in all. */
   diagnose?: boolean;
 }
 
 /**
- * Asks DNS for records of a domain. The answers under way are shared, so two records of one name cost one question a type.
- * A TrackingCAA record is as it should be wherever its issuer is not forbidden, be it published or not.
+ * Queries DNS for records of a domain. Queries under way are shared, so two records of one name cost one query per
+ * type. A TrackingCAA record is as it should be wherever its issuer is not forbidden, whether or not it is published.
  */
 export async function checkRecords(
   world: World,
@@ -40,9 +40,10 @@ export async function checkRecords(
     return records.map((record) => ({ record, verdict: 'right', diagnosis: null, found: null }));
   }
   const budgetMs = world.config.dns.diagnosis_ms;
-  // Half of the time for what the check itself asks: a resolver that needs more is not worth asking why.
+  // Half of the time for the queries of the check itself: if a resolver needs more, asking for the reason is not
+  // worthwhile.
   const isExplained = options.diagnose === true && budgetMs > 0;
-  // Records lead to further questions, an SPF record to twenty: what is not answered in time counts as not known now.
+  // Records lead to further queries, an SPF record to twenty: what has no reply in time counts as unknown.
   const patience = AbortSignal.timeout(isExplained ? Math.ceil(budgetMs / 2) : world.config.dns.look_ms);
   const elapsedMs = stopwatch();
   const hurried = <T>(answer: Promise<Lookup<T>>): Promise<Lookup<T>> => inTime(answer, patience);
@@ -117,7 +118,7 @@ async function judgeCaa(
     if (answer.kind === 'failed') return { wanted: there, answer, judgement: { verdict: 'unknown', sentence: null } };
     if (answer.kind === 'none') continue;
     if (permitsIssuer(answer.records, issuer)) break;
-    // Behind an alias, the records are those of the name that it leads to.
+    // If the name is an alias, the records belong to its target.
     const alias = await hurried(world.resolver.cname(name, options));
     const owner = alias.kind === 'found' ? { ...there, name: alias.records[0] ?? name } : there;
     return { wanted: owner, answer, judgement: judgeAnswer(owner, answer) };
@@ -129,7 +130,7 @@ async function judgeCaa(
   };
 }
 
-/** Twice what a record may need: enough to say that it needs too much. */
+/** Twice what a record may need: enough to report that it needs too much. */
 const INCLUDES_MAX = 20;
 
 async function spfCost(
@@ -157,7 +158,7 @@ async function spfCost(
   }
 }
 
-/** The look-up itself goes on, and its answer is kept for the next question. */
+/** Limits the wait for a look-up. The look-up itself goes on, and its result is cached for the next query. */
 function inTime<T>(answer: Promise<Lookup<T>>, patience: AbortSignal): Promise<Lookup<T>> {
   const late: Lookup<T> = { kind: 'failed', reason: 'timeout' };
   if (patience.aborted) return Promise.resolve(late);

@@ -27,13 +27,13 @@ interface Entry {
   value: Promise<Explained[]>;
 }
 
-/** One memory for each instance, which goes when it goes. */
+/** One cache for each instance, freed with it. */
 const memories = new WeakMap<object, BoundedMap<string, Entry>>();
 
-/** How much is held for an instance now. */
+/** Returns how many explanations are cached for an instance. */
 export const rememberedCount = (instance: object): number => memories.get(instance)?.size ?? 0;
 
-/** What was made for a key in the last half minute, or is being made. A fault is not remembered. */
+/** Returns what was made for a key in the last half minute, or is being made. A failure is not cached. */
 export function rememberShortly(
   instance: object,
   key: string,
@@ -44,7 +44,7 @@ export function rememberShortly(
   memories.set(instance, memory);
   const kept = memory.get(key);
   if (kept && kept.until > now) return kept.value;
-  // All are kept equally long, so that the oldest come first.
+  // All are kept for the same time, so that the oldest come first.
   for (const [old, { until }] of memory) {
     if (until > now) break;
     memory.delete(old);
@@ -56,8 +56,9 @@ export function rememberShortly(
 }
 
 /**
- * Says what is wrong with the records that are not as they should be: asks the zone's own name servers, and where else the
- * record might be. In `ms` at most, and for one domain once in half a minute.
+ * Explains what is wrong with the records that are not as they should be: queries the zone's own name servers, and
+ * other names at which the record may have been published. Takes `ms` at most, and runs once in half a minute for one
+ * domain.
  */
 export function explainRecords(
   world: World,
@@ -71,8 +72,8 @@ export function explainRecords(
 }
 
 /**
- * Whether what our resolver says of a name may be repeated to the team that asks: only what everybody can look up, and
- * not through an alias of somebody else's.
+ * Reports whether the result of our resolver for a name may be shown to the team that asks: only if anybody can look it
+ * up, and not through an alias to somebody else's name.
  */
 export async function mayBeRepeated(world: World, name: string, type: 'MX'): Promise<boolean> {
   if (world.config.dns.diagnosis_ms === 0) return false;
@@ -102,14 +103,17 @@ async function explainAll(world: World, records: readonly JudgedRecord[], ms: nu
       }),
     );
   } finally {
-    // What was answered is let go with the inspection, not when its time would have been over.
+    // Release the results with the inspection, instead of at its timeout.
     done.abort();
   }
 }
 
 type Siblings = NonNullable<Observations['siblings']>;
 
-/** No other name server is asked: the team that published our value has the zone, and what else stands there is theirs. */
+/**
+ * Queries no other name server: the team that published our value controls the zone, and what else is there is its own
+ * business.
+ */
 function explainRight(world: World, { wanted, answer, spf }: JudgedRecord, siblings: Siblings): Explained {
   const { sentence } =
     wanted.type === 'CAA'
@@ -173,18 +177,21 @@ async function askFurther(
 
 const isPublicAddress = createAddressGuard([]);
 
-/** An address inside a private network is not repeated to others, even if a zone tells it. */
+/** Hides addresses inside a private network, even if a zone publishes them. */
 function withoutPrivate(answer: Answer): Answer {
   if (answer.kind !== 'found') return answer;
   const records = answer.records.map((address) => (isPublicAddress(address) ? address : 'a private address'));
   return { ...answer, records: [...new Set(records)] };
 }
 
-/** What only a resolver inside a network knows is not passed on. */
+/** Reports whether a zone is public: what only a resolver inside a network knows is not disclosed. */
 const isPublic = (zone: ZoneObservation): boolean =>
   zone.servers.some(({ state }) => state !== 'private' && state !== 'nameless');
 
-/** Through an alias, anybody can have our resolver read a name that is not theirs. */
+/**
+ * Reports whether an alias leads out of the domain: through one, anybody could have our resolver read a name of
+ * somebody else.
+ */
 const leadsAway = (answer: Answer, domain: string): boolean =>
   answer.kind === 'found' && answer.aliases.some((alias) => alias !== domain && !alias.endsWith(`.${domain}`));
 
@@ -198,7 +205,7 @@ const valuesOf = (answer: Answer): string[] =>
         .map((record) => shown(textOf(record.slice(0, VALUE_CHARS_MAX * 4)), VALUE_CHARS_MAX))
     : [];
 
-/** A record, and what the configured resolver says of it. */
+/** A record, and the result of the configured resolver for it. */
 export interface JudgedRecord {
   wanted: Wanted;
   answer: Answer;

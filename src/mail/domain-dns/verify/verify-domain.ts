@@ -34,10 +34,13 @@ import { checkRecords } from './check-records.ts';
 import { mayBeRepeated } from './explain-records.ts';
 
 const BATCH = 50;
-/** Each asks some ten questions: enough at one time to be quick, few enough for a resolver and for other look-ups. */
+/**
+ * Domains checked at a time. Each makes some ten queries: enough at one time to be quick, few enough for a resolver and
+ * for other look-ups.
+ */
 const AT_A_TIME = 8;
 
-/** Checks every domain that was not checked since the sweep began; what cannot be decided now waits for the next sweep. */
+/** Checks every domain that was not checked since the sweep began; checks without a result wait for the next sweep. */
 export async function sweepDomains(world: World): Promise<number> {
   if (world.config.delivery.capture) return 0;
   const began = world.clock.now();
@@ -49,18 +52,18 @@ export async function sweepDomains(world: World): Promise<number> {
       if (await sweepOne(world, domain)) passed++;
     });
     swept += passed;
-    // One that cannot even be passed over would be offered again at once.
+    // A domain whose check cannot even be noted would be offered again at once.
     if (domains.length < BATCH || passed === 0) return swept;
   }
 }
 
-/** Whether it will not be offered again before the next sweep. */
+/** Checks a domain; returns whether it will not be offered again before the next sweep. */
 async function sweepOne(world: World, domain: DomainRow): Promise<boolean> {
   try {
     try {
       await checkOne(world, domain);
     } catch (error) {
-      // Another team has the name: theirs to delete or ours to claim.
+      // Another team has the name: the domain can be deleted, or the name claimed.
       if (!(error instanceof Refusal))
         world.log.error({ err: error, domainId: domain.id }, 'a domain could not be swept');
       await noteChecked(world.db, domain.id, world.clock.now());
@@ -84,7 +87,7 @@ export async function createDomain(ctx: Ctx<World>, input: NewDomain) {
   if (input.capabilities?.receiving === 'enabled') {
     const { store: world, teamId } = ctx;
     const name = readDomainName(input.name);
-    // DNS is asked last: what the team may not have at all is said first.
+    // DNS is queried last, so that a name the team may not have at all is reported first.
     await mustBeAddable(world, world.db, teamId, name);
     await mustFreeMx(world, name, false, CONFIRM_LATER);
   }
@@ -92,7 +95,7 @@ export async function createDomain(ctx: Ctx<World>, input: NewDomain) {
   return isDnsAsked(ctx.store) ? made : verifyAtOnce(ctx, made);
 }
 
-/** For the development profile, where no check of records asks DNS. */
+/** Verifies a domain in the development profile, in which no check of records queries DNS. */
 async function verifyAtOnce(ctx: Ctx<World>, made: { id: string }) {
   const { store: world, teamId } = ctx;
   const domain = await findDomain(world.db, teamId, made.id);
@@ -116,7 +119,7 @@ export async function updateDomain(
     await mustFreeMx(world, before.name, input.confirm_replace_mx ?? false, CONFIRM);
   }
   const added = await recordsAdded(world, after);
-  // Asked before anything is locked; a domain that is not verified waits for that.
+  // Query before anything is locked; a domain that is not verified waits for its verification.
   const isAsked = after.checked_at !== null && added.length > 0;
   const checks = isAsked ? await checkRecords(world, after, added, { cache: false }) : [];
   await changeDomain(ctx, id, change, checks);
@@ -126,15 +129,16 @@ export async function updateDomain(
 const CONFIRM = 'send confirm_replace_mx: true if it is to come here instead.';
 
 /**
- * The domain with what DNS says of its records now, from the resolver's short memory. Reading changes nothing: the
- * domain's own status moves only by verification and sweep.
+ * Returns the domain with the present DNS results of its records, from the resolver's short cache. Changes nothing:
+ * only verification and sweep change the status of a domain.
  */
 export async function getDomain(ctx: Ctx<World>, id: string) {
   const { store: world } = ctx;
   const domain = await findDomain(world.db, ctx.teamId, id);
   if (!domain) throw notFound('Domain');
   const records = await recordsOf(world.db, id);
-  // A look-up before anything is published makes resolvers remember that it does not exist: the first one is that of verify.
+  // A look-up before anything is published makes resolvers cache that it does not exist: the first look-up is that of
+  // verify.
   if (!isDnsAsked(world) || isVerifiedWithoutDns(world, domain) || domain.checked_at === null) {
     return presentDomain(domain, records);
   }
@@ -149,9 +153,11 @@ export async function getDomain(ctx: Ctx<World>, id: string) {
   );
 }
 
-/** Mail of the name that arrives elsewhere today would no longer: that must be meant. */
+/**
+ * Refuses a name whose mail arrives elsewhere today, unless the caller confirms that it will no longer arrive there.
+ */
 async function mustFreeMx(world: World, name: string, confirmed: boolean, confirmBy: string): Promise<void> {
-  // What the development profile receives comes from this machine, not by DNS.
+  // The development profile receives mail from this machine only, not by DNS.
   if (confirmed || world.config.delivery.capture) return;
   const answer = await world.resolver.mx(name, { cache: false });
   if (answer.kind === 'none') return;
@@ -189,7 +195,7 @@ export async function verifyDomain(ctx: Ctx<World>, id: string): Promise<{ objec
   return { object: 'domain', id };
 }
 
-/** Asks DNS for all records of a domain and writes what that means; undefined says that the domain is gone. */
+/** Queries DNS for all records of a domain and saves the resulting state; undefined if the domain is gone. */
 export async function checkDomain(world: World, domain: DomainRow): Promise<DomainStatus | undefined> {
   const records = await recordsToCheck(world.db, domain.id);
   return saveChecks(world, domain, await checkRecords(world, domain, records, { cache: false }));
