@@ -78,7 +78,7 @@ export function oldestWaitingOfEachTeam(db: Executor, now: number): Promise<{ id
   return db.all(sql, [now, HEADS_MAX]);
 }
 
-/** Leases those of the imports that no other process has leased since they were read. */
+/** Leases the given imports, except those that another process has leased since they were read. */
 export async function claimImports(
   db: Executor,
   { owner, now, until }: Lease,

@@ -271,7 +271,7 @@ export interface TopicPreference {
 /** Preferences that the holder of a link may see and change. */
 export interface Preferences {
   team: TeamRow;
-  /** Undefined if it was erased. Only a link from mail to its current address shows the address. */
+  /** The contact; undefined if it was erased. Only a link from mail to its current address shows the address. */
   contact: Pick<ContactRow, 'email'> | undefined;
   isUnsubscribed: boolean;
   /** False for a suspended team. Only a link from mail to the address may opt in to more. */

@@ -6,9 +6,9 @@ export interface ConfirmationRow {
   topic_id: string;
   team_id: string;
   id: string;
-  /** In the future if the contact may not be asked again yet. */
+  /** Time of the request; in the future if the contact may not be asked again yet. */
   asked_at: number;
-  /** Null until the mail is sent. */
+  /** Time at which the mail was sent or failed; null while it is pending. */
   mailed_at: number | null;
   /** Reason why no mail was sent. */
   fault: string | null;

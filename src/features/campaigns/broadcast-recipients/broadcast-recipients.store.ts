@@ -22,7 +22,7 @@ export type RecipientType =
   | 'unsubscribed'
   | 'suppressed';
 
-/** Why an address of the segment was left out. */
+/** Reason why an address of the segment was excluded. */
 export type ExclusionReason =
   | 'unsubscribed'
   | 'topic_opt_out'
@@ -36,12 +36,12 @@ export interface RecipientRow {
   broadcast_id: string;
   /** The address as suppressions compare it, or its hash once the contact was erased. */
   email_key: string;
-  /** A UUIDv7: the order of the report. */
+  /** A UUIDv7, which gives the order of the report. */
   id: string;
   contact_id: string | null;
   /** Repeats contact_id if the broadcast may meet the contact more than once. */
   walked_contact_id: string | null;
-  /** Empty once its contact was erased. */
+  /** Empty once the contact was erased. */
   email: string;
   /** The email, or null if the address was excluded. */
   email_id: string | null;

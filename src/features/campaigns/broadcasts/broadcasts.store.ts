@@ -336,7 +336,7 @@ export async function markSent(
 
 interface SendMark {
   pinned: Pinned;
-  /** Null to send now. */
+  /** Time to send at, or null to send now. */
   when: When | null;
   isLocal: boolean;
   isAcknowledged: boolean;

@@ -249,8 +249,8 @@ function findOwnFault(own: readonly Rate[], limits: RateLimits): Fault | undefin
 }
 
 /**
- * Finds a rate that is too high in the broadcast itself and in all broadcasts of its team within 24 hours. Neither a clean
- * broadcast after a bad one is held for it, nor a small one by itself.
+ * Finds a rate that is too high both in the broadcast itself and in all broadcasts of its team within 24 hours. This
+ * holds neither a clean broadcast after a bad one, nor a small broadcast on its own figures.
  */
 function findSharedFault(own: readonly Rate[], stream: readonly Rate[], limits: RateLimits): Fault | undefined {
   for (const rate of own) {

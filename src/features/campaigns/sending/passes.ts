@@ -114,7 +114,7 @@ function due(
   const names = (values: readonly string[]): Filter => {
     if (!property || values.length === 0) return { kind: 'never' };
     const place = { of: 'property', propertyId: property.id, slot: property.slot } as const;
-    // One value is a range of the index, read page by page.
+    // A condition with one value is a range of the index, read page by page.
     return { kind: 'text', place, op: values.length === 1 ? 'eq' : 'in', values };
   };
   const elsewhere = [...zones.keys()].filter((text) => !here.includes(text));

@@ -244,7 +244,7 @@ function draftFor(
   return { send };
 }
 
-/** Names the segment in List-Id where no topic does; the composer names topics. */
+/** Returns a List-Id for the segment if the broadcast has no topic; the composer sets it for topics. */
 function segmentListId(
   { config }: World,
   { segment_id: segmentId, topic_id: topicId }: BroadcastRow,
