@@ -296,7 +296,7 @@ export type PreferenceChange =
 export const readPreferences = (store: Store, link: PreferenceLink): Promise<Preferences | undefined> =>
   look(store.db, link, undefined);
 
-/** Applies a change and returns the preferences that are now in effect. Repeating it is harmless. */
+/** Applies a change, even if it is repeated, and returns the preferences that are now in effect. */
 export function changePreferences(
   store: Store,
   link: PreferenceLink,
@@ -379,7 +379,7 @@ async function apply(store: Store, tx: Executor, { link, row, before, change, or
   if (joins && !(before.mayJoin && row.email_key === link.emailKey)) return;
   switch (change.do) {
     case 'unsubscribe':
-      // Mail about a deleted topic may continue without one, so leaving that topic leaves everything.
+      // It is unknown which mail replaces that of a deleted topic, so leaving the topic leaves everything.
       return topic ? choose([{ id: topic.id, subscription: 'opt_out' }]) : setAll(true);
     case 'subscribe':
       if (topic) return choose([{ id: topic.id, subscription: 'opt_in' }]);
