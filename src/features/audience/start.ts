@@ -1,7 +1,7 @@
 /**
- * Audience: what happens to contacts in the background. A file of contacts is stored as it comes in, and read row by row;
- * it promises that a row is counted once, whatever dies in between, and that nothing but a batch of rows is ever held in
- * memory. Contacts whose topic waits for their word are asked by mail, once for each asking.
+ * Audience: background work on contacts. An uploaded file of contacts is stored while it is received, and read row by
+ * row. Each row is counted once, even after a crash, and no more than a batch of rows is held in memory. Contacts whose
+ * topic requires confirmation are asked by mail, once per request.
  */
 export { createImportLoop, removeImportFiles, type Imports } from './import-runner/carry-import.ts';
 export { createConfirmations, forgetConfirmationMails } from './import-runner/confirmations.ts';

@@ -1,6 +1,6 @@
 /**
- * Whom a broadcast went to and what came of it: one row an address, so that an address gets a broadcast once, whatever
- * becomes of its contact. It does not know the broadcasts.
+ * Recipients of broadcasts and their outcomes: one row per address, so that an address gets a broadcast only once, even
+ * if its contact is deleted or changed. This part does not depend on broadcasts.
  */
 export {
   eraseRecipient,
@@ -13,9 +13,9 @@ export { findLeftEmails } from './broadcast-recipients/left-contacts.ts';
 export { reportEmailEvents } from './broadcast-recipients/report-events.ts';
 
 /**
- * Broadcasts: mail to the members of a segment, written as a draft and sent once. It promises that what is sent is fixed at
- * the moment of the send, whatever changes after, and that of several sends, cancels and pages at once each sees the others.
- * The emails are created by `features/campaigns/sending`, through `leases.store.ts`.
+ * Broadcasts: mail to the members of a segment, written as a draft and sent once. What is sent is fixed at the moment
+ * of sending and does not change later. Concurrent sends, cancels and pages see each other's changes.
+ * `features/campaigns/sending` creates the emails, through `leases.store.ts`.
  */
 export { subjectsOf } from './broadcasts/ab-test.ts';
 export { hasGrown } from './broadcasts/audience-growth.ts';

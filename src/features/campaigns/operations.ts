@@ -48,7 +48,7 @@ export const broadcasts = {
   runBroadcastChecks: (ctx, { path }) => getBroadcastChecklist(ctx, path.broadcast_id),
 } satisfies OperationTable<World, { services: { accept: Accept; wakeQueue: () => void } }>;
 
-/** The mail of a broadcast that was held goes on with it, or is taken out of the queue. */
+/** Waits for a change that ends a hold, and then releases the mail of the broadcast or removes it from the queue. */
 async function thenFreeMail<Answer extends { id: string }>(
   { store, services }: { store: World; services: { wakeQueue: () => void } },
   change: Promise<Answer>,

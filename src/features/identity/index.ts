@@ -1,6 +1,7 @@
 /**
- * Accounts: how a person gets one and chooses a password anew. Requests are noted without looking anything up; whether an address
- * has an account is found out where their mails are written, and told to its mailbox alone. Of a token only a hash is kept.
+ * Accounts: sign-up, password resets and account mails. Requests are stored without a lookup; whether an address has an
+ * account is determined only when the mails are written, and revealed only to the mailbox. Only a hash of each token is
+ * stored.
  */
 export { accountSender, forgetAccountRequests } from './accounts/account-mails.ts';
 export { removeAllAccountRequests } from './accounts/accounts.store.ts';
@@ -8,8 +9,9 @@ export { makePasswordReset, tell } from './accounts/passwords.ts';
 export { firstPasswordToken } from './accounts/sign-up.ts';
 
 /**
- * Approvals: calls of apps that a person decides on first. A call is held as it came, once; an approval makes it, once,
- * with the rights of the app. What a call only names is looked at again, so that people approve only the content they saw.
+ * Approvals: calls of apps that a person decides on first. A call is held once, as it was received; an approval makes
+ * it once, with the rights of the app. Content that a call only names is read again, so that people approve only the
+ * content they saw.
  */
 export {
   expireAllApprovals,
@@ -21,16 +23,16 @@ export {
 export { isOwnWork } from './approvals/proposed-call.ts';
 
 /**
- * Device logins: a program asks for a code, its person approves that in a browser, and the program is handed a session of its
- * own, once. Of both codes only hashes are kept. What begins is a copy of the session in which it was approved, and begins
- * only while that one lives.
+ * Device logins: a program requests a code, its user approves the code in a browser, and the program gets a session of
+ * its own, once. Only hashes of both codes are stored. The new session is a copy of the one in which it was approved,
+ * and begins only while that one is alive.
  */
 export { removeAllDeviceLogins } from './device-logins/device-logins.store.ts';
 export { DEVICE_PATH, removeExpiredDeviceLogins } from './device-logins/device-logins.ts';
 
 /**
- * Invitations: an address is asked into a team, in a role, by mail. Of the token only a hash is kept. It works once, for
- * seven days, and only for the person who is signed in with that address and has verified it, or makes an account of it.
+ * Invitations: an address is invited to a team, in a role, by mail. Only a hash of the token is stored. It works once,
+ * for seven days, and only for a person who is signed in with that verified address, or who creates an account with it.
  */
 export { removeAllOpenInvitations } from './invitations/invitations.store.ts';
 export {
@@ -41,17 +43,18 @@ export {
 } from './invitations/invitations.ts';
 
 /**
- * The second factor of a person: an authenticator app, and recovery codes for when it is lost. Its secret is sealed with the
- * instance key, and of recovery codes only hashes are kept. A code is taken once, however many ask at the same time on whichever
- * node. What is entered wrong is counted before it is looked at. Signing in with it stands in `sessions`.
+ * The second factor of a person: an authenticator app, and recovery codes in case it is lost. The secret is sealed with
+ * the instance key, and only hashes of recovery codes are stored. A code works once, however many requests use it at
+ * the same time on any node. Entries are counted as wrong before they are checked. `sessions` implements signing in
+ * with it.
  */
 export { SEALED_MFA_SECRETS } from './mfa/mfa.store.ts';
 export { resetMfa } from './mfa/mfa.ts';
 
 /**
- * OAuth 2.1: apps of others register, a person lets them in for a team (consent), and they come with access tokens. A grant
- * acts for its person in one membership: what an access token rests on is read with every use. A code and a refresh token
- * work once; one that is shown again ends the grant. Only hashes of tokens are kept.
+ * OAuth 2.1: third-party apps register, a person authorizes them for a team (consent), and they authenticate with
+ * access tokens. A grant acts for its person in one membership, and everything an access token depends on is read on
+ * every use. Codes and refresh tokens work once; using one again revokes the grant. Only hashes of tokens are stored.
  */
 export {
   answerConsent,
@@ -77,9 +80,10 @@ export { OauthRefusal, describable } from './oauth/parameters.ts';
 export { ACCESS_PREFIX, createGrantAuthentication, removeExpiredOauth, removeUnusedOauth } from './oauth/tokens.ts';
 
 /**
- * Sessions: a person who is signed in, in one of their teams at a time. Of the token, in the cookie or of a program, only the hash is kept. The
- * role is read with every request, so that what a member has lost is gone at once. Attempts to sign in are counted before
- * the password is looked at. A person with a second factor is asked for a code first, which the same browser has to answer.
+ * Sessions: a signed-in person, in one of their teams at a time. Only the hash of a token is stored, whether it is in a
+ * cookie or used by a program. The role is read with every request, so that a lost role takes effect at once. Attempts
+ * to sign in are counted before the password is checked. A person with a second factor is asked for a code first, in
+ * the same browser.
  */
 export {
   HOST_SESSION_COOKIE,
@@ -92,8 +96,9 @@ export {
 export { endAllChallenges } from './sessions/sign-ins.store.ts';
 
 /**
- * Single sign-on: the OpenID Connect provider of a team, the domains whose addresses it speaks for, and whom a person that it
- * vouches for becomes. What talks to the provider is `features/identity/sso-sign-in`. Changed under the lock of the team, as its members are.
+ * Single sign-on: the OpenID Connect provider of a team, the domains whose addresses it may authenticate, and the
+ * accounts of the people it authenticates. `features/identity/sso-sign-in` communicates with the provider. Changes take
+ * the lock of the team, like changes of its members.
  */
 export { CALLBACK_PATH, START_PATH, stopEnforcingSso } from './sso/sso-connection.ts';
 export { takeSsoDomain } from './sso/sso-domains.ts';

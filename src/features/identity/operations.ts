@@ -95,7 +95,10 @@ export const sso = {
   unlinkTeamMember: (ctx, { path }) => unlinkTeamMember(ctx, { teamId: path.team_id, memberId: path.member_id }),
 } satisfies OperationTable<World, { services: { world: World } }>;
 
-/** The bodies of x-oauth-flow come unchecked: RFC 6749 has rules of its own for them, which features/identity/oauth keeps. */
+/**
+ * The contract does not validate bodies of x-oauth-flow: RFC 6749 has its own rules for them, which
+ * features/identity/oauth applies.
+ */
 export const oauth = {
   getAuthorizationServer: async ({ store }) => authorizationServer(store),
   getProtectedResource: async ({ store }) => protectedResource(store, ''),

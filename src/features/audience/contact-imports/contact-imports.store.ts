@@ -54,7 +54,7 @@ export async function listImportRows(
   return pageOf(rows, page);
 }
 
-/** Whether the team has so many imports that wait or are under way. */
+/** Reports whether the team has at least `count` imports that are waiting or in progress. */
 export async function hasOpenImports(db: Executor, teamId: string, count: number): Promise<boolean> {
   const sql = `select id from contact_imports where team_id = ? and status in ('queued', 'in_progress') limit ?`;
   return (await db.all(sql, [teamId, count])).length >= count;
@@ -68,7 +68,7 @@ interface Lease {
 
 const HEADS_MAX = 1000;
 
-/** Of each team that has an import open and none under way, the oldest one. */
+/** Returns the oldest open import of each team that has none in progress. */
 export function oldestWaitingOfEachTeam(db: Executor, now: number): Promise<{ id: string; team_id: string }[]> {
   const sql = `select id, team_id from (
       select id, team_id, lease_until, row_number() over (partition by team_id order by id) as place,
@@ -78,7 +78,7 @@ export function oldestWaitingOfEachTeam(db: Executor, now: number): Promise<{ id
   return db.all(sql, [now, HEADS_MAX]);
 }
 
-/** Leases those of the imports that no other process has leased since they were read. */
+/** Leases the given imports, except those that another process has leased since they were read. */
 export async function claimImports(
   db: Executor,
   { owner, now, until }: Lease,
@@ -95,7 +95,7 @@ export async function claimImports(
 export interface Progress {
   id: string;
   owner: string;
-  /** Position, the header among the rows. */
+  /** Number of the last row read, including the header. */
   rowsRead: number;
   counts: { total: number; created: number; updated: number; skipped: number; failed: number };
   failures: readonly { row: number; reason: string; value: string | null }[];
@@ -103,7 +103,7 @@ export interface Progress {
 
 const FAILURES_KEPT_MAX = 1000;
 
-/** Writes what a batch adds; answers false where another process has taken the import over. */
+/** Adds the results of a batch. Returns false if another process has taken over the import. */
 export async function writeProgress(
   tx: Executor,
   { id, owner, rowsRead, counts, failures }: Progress,
@@ -124,14 +124,14 @@ async function insertFailures(tx: Executor, id: string, failures: Progress['fail
     'contact_import_failures',
     ['import_id', 'row', 'reason', 'value'],
     failures.map(({ row, reason, value }) => [id, row, reason, value]),
-    // Of two failures of one row, the first stays.
+    // If a row fails twice, keep the first failure.
     'on conflict (import_id, row) do nothing',
   );
 }
 
 /**
- * Ends an import; `failure` says why the file could not be read to its end. It changes no count: they are of the rows that
- * `writeProgress` has written, and the row at which reading ended is none of them.
+ * Ends an import; `failure` is the reason why the file could not be read to its end. Changes no counts: they count the
+ * rows that `writeProgress` has written, and the row at which reading ended is not one of them.
  */
 export async function finishImport(
   tx: Executor,
@@ -146,7 +146,7 @@ export async function finishImport(
   const sql = `update contact_imports set status = ?, completed_at = ?, lease_owner = null, lease_until = null
     where id = ? and lease_owner = ?`;
   if ((await tx.run(sql, [status, at, id, owner])) === 0 || !failure) return;
-  // The import keeps why it ended: where it has as many failures as are kept, the last of them is deleted for it.
+  // Keep the reason for the end: if the import already has the maximum number of failures, delete the last one.
   const kept = await failuresOf(tx, id);
   const last = kept.length < FAILURES_KEPT_MAX ? undefined : kept.at(-1);
   if (last) await tx.run('delete from contact_import_failures where import_id = ? and row = ?', [id, last.row]);
@@ -160,7 +160,7 @@ export function failuresOf(db: Executor, id: string): Promise<{ row: number; rea
   ]);
 }
 
-/** Of these owners of blobs, those that are imports whose file is still wanted. */
+/** Returns those of the blob owners that are imports whose file is still needed. */
 export async function importsWithFileAmong(db: Executor, ids: readonly string[]): Promise<string[]> {
   const among = uuidsIn(db.dialect, 'id', ids);
   const sql = `select id from contact_imports where ${among.sql} and file_removed_at is null`;
@@ -173,7 +173,7 @@ export async function importsWithOldFile(db: Executor, before: number, limit: nu
   return (await db.all<{ id: string }>(sql, [before, limit])).map((row) => row.id);
 }
 
-/** Needs a transaction: an import with `file_removed_at` is not looked at again. */
+/** Needs a transaction: an import with `file_removed_at` is never processed again. */
 export async function noteFileRemoved(tx: Executor, id: string, at: number): Promise<void> {
   await tx.run(withoutCommitNotice('update contact_imports set file_removed_at = ? where id = ?'), [at, id]);
   // The values of failed rows may be addresses.

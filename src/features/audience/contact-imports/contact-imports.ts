@@ -123,7 +123,7 @@ function parse(field: string, text: string | undefined): unknown {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The fields of the form as they came. */
+/** Fields of the form as received. */
 export interface ImportForm {
   column_map?: string | undefined;
   on_conflict?: string | undefined;
@@ -132,7 +132,7 @@ export interface ImportForm {
   start_automations?: string | undefined;
 }
 
-/** What is known of the file once its beginning was read. */
+/** Properties of the file, known once its beginning was read. */
 interface ImportFile {
   encoding: Encoding;
   isDamaged: boolean;
@@ -143,24 +143,24 @@ interface ImportFile {
   content: FileRow;
 }
 
-/** Everything that reading the file takes, as it was when it was handed in. */
+/** Everything that is needed to read the file, as it was when the import was submitted. */
 export interface ImportOptions {
   encoding: Encoding;
-  /** Absent in imports of before it was looked for. */
+  /** Absent in imports from before damage was detected. */
   isDamaged?: boolean;
   delimiter: string;
   quote: string;
   columns: Columns;
-  /** Absent in imports of before it was kept. */
+  /** Absent in imports from before it was recorded. */
   ignored?: readonly IgnoredColumn[];
   on_conflict: 'upsert' | 'skip';
   segmentIds: readonly string[];
   topics: readonly Choice[];
-  /** Whether its rows begin runs of automations; absent in imports of before it could be asked for. */
+  /** True if rows start automation runs; absent in imports from before the option existed. */
   startAutomations?: boolean;
 }
 
-/** The form alone, before the file is read. */
+/** Checks the form before the file is read. */
 export function checkImport(form: ImportForm) {
   return {
     map: readColumnMap(form.column_map),
@@ -171,17 +171,20 @@ export function checkImport(form: ImportForm) {
   };
 }
 
-/** Imports wait in line with files of up to 50 MB each: more of them could fill the disk. */
+/** Imports wait with files of up to 50 MB each: without this limit they could fill the disk. */
 const OPEN_MAX = 20;
 
-/** Asked before the file is stored, and again in the transaction that puts it in line. */
+/**
+ * Refuses if the team has too many open imports. Called before the file is stored, and again in the transaction that
+ * queues the import.
+ */
 export async function mustBeWithinImportLimit(db: Executor, teamId: string): Promise<void> {
   if (!(await hasOpenImports(db, teamId, OPEN_MAX))) return;
   const say = `A team may have ${OPEN_MAX} imports that wait or are under way; hand the next one in when one of them has ended.`;
   throw refuse('validation_error', { status: 422, say });
 }
 
-/** Puts a file that is stored under `id` in line; the commit of its row wakes the loop that reads it (`onCommit`). */
+/** Queues the import of the file stored under `id`. The commit of its row wakes the loop that reads it (`onCommit`). */
 export async function queueImport({ store, teamId }: Ctx, id: string, file: ImportFile, form: ImportForm) {
   const { map, onConflict, segments, topics, startAutomations } = checkImport(form);
   await store.db.tx(async (tx) => {

@@ -16,7 +16,7 @@ export interface PropertyRow {
 const COLUMNS = ['id', 'team_id', 'key', 'key_folded', 'type', 'slot', 'fallback_value', 'created_at'] as const;
 const LIVE = 'team_id = ? and deleted_at is null';
 
-/** In a transaction that has locked the team: two that are declared at the same moment would take the same slot. */
+/** Inserts a property. The transaction must have locked the team: two concurrent inserts would take the same slot. */
 export async function insertProperty(tx: Executor, row: Omit<PropertyRow, 'slot'>): Promise<void> {
   const sql = 'select coalesce(max(slot), 0) + 1 as next from contact_properties where team_id = ?';
   const slot = (await tx.get<{ next: number }>(sql, [row.team_id]))?.next ?? 1;
@@ -24,7 +24,7 @@ export async function insertProperty(tx: Executor, row: Omit<PropertyRow, 'slot'
   await tx.insertMany('contact_properties', COLUMNS, [COLUMNS.map((column) => whole[column])]);
 }
 
-/** Every property of a team that is not deleted; a team has few. */
+/** Returns all properties of a team that are not deleted; a team has few. */
 export function declaredProperties(db: Executor, teamId: string): Promise<PropertyRow[]> {
   return db.all<PropertyRow>(`select ${COLUMNS.join(', ')} from contact_properties where ${LIVE} order by id`, [
     teamId,
@@ -55,13 +55,13 @@ export async function setFallback(tx: Executor, id: string, fallback: string | n
   await tx.run('update contact_properties set fallback_value = ? where id = ?', [fallback, id]);
 }
 
-/** Answers whether this call deleted it. */
+/** Marks a property as deleted. Returns whether this call deleted it. */
 export async function markDeleted(tx: Executor, teamId: string, id: string, at: number): Promise<boolean> {
   const sql = `update contact_properties set deleted_at = ? where ${LIVE} and id = ?`;
   return (await tx.run(sql, [at, teamId, id])) === 1;
 }
 
-/** One whose values have not all been removed yet. */
+/** Returns a deleted property whose values have not all been removed yet. */
 export function nextDeletedProperty(db: Executor): Promise<PropertyRow | undefined> {
   return db.get<PropertyRow>('select * from contact_properties where deleted_at is not null order by id limit 1');
 }

@@ -19,10 +19,12 @@ import { isoTime } from '../../../platform/clock.ts';
 import type { Store } from '../../../platform/store.ts';
 import { readValue, type PropertyType } from '../../../protocol/contact-filter/index.ts';
 
-/** Each of them is read with every contact and every segment of the team. */
+/** Limit per team, because all properties are read with every contact and every segment. */
 const PROPERTIES_MAX = 200;
 
-/** What a broadcast prints by itself, and the columns of an export: a property of that name could not be told from them. */
+/**
+ * Built-in merge variables of broadcasts and columns of exports. A property with one of these names would be ambiguous.
+ */
 const BUILT_IN: ReadonlySet<string> = new Set([
   'first_name',
   'last_name',
@@ -63,7 +65,7 @@ const tooMany = () =>
   refuse('validation_error', { status: 422, say: `A team may declare at most ${PROPERTIES_MAX} properties.` });
 
 function mustBeOwnKey(key: string): void {
-  // No object of JavaScript keeps a value under it, so that a reader would not find it there.
+  // A JavaScript object cannot store a value under this key, so readers would not find it.
   if (key.toLowerCase() === '__proto__') {
     throw refuse('invalid_parameter', { say: `key ${JSON.stringify(key)} is reserved; choose another one.` });
   }
@@ -75,11 +77,14 @@ function mustBeOwnKey(key: string): void {
 
 export interface WantedProperty {
   key: string;
-  /** Where none is said, the type it was declared with, or a string. */
+  /** If undefined, the type the property was declared with, or string. */
   type: PropertyType | undefined;
 }
 
-/** Declares what a column map names and the team has not declared yet, in a transaction that has locked the team. */
+/**
+ * Declares the properties in a column map that the team has not declared yet. The transaction must have locked the
+ * team.
+ */
 export async function declareFromImport(
   store: Store,
   tx: Executor,
@@ -121,7 +126,7 @@ function present({ id, key, type, fallback_value: fallback, created_at: at }: Pr
   return { id, key, type, fallback_value: value, created_at: isoTime(at) };
 }
 
-/** Finds out what uses a property: segments whose filter names it, and their broadcasts that wait or are being sent. */
+/** Finds what uses a property: segments whose filter names it, and their broadcasts that are waiting or being sent. */
 export const findPropertyUsers = defineHook<
   (
     ctx: Ctx,
@@ -134,8 +139,8 @@ export const findPropertyUsers = defineHook<
 >('findPropertyUsers');
 
 /**
- * Deletes a property. Its values are not read from here on: they stand under its slot, which no other property gets before they
- * are gone. `onDeleted` runs in the same transaction.
+ * Deletes a property. Its values are no longer read from now on: they are stored under its slot, which no other
+ * property gets before they are removed. `onDeleted` runs in the same transaction.
  */
 export async function deleteContactProperty(
   { store, teamId }: Ctx,
@@ -161,7 +166,7 @@ export async function updateContactProperty({ store, teamId }: Ctx, id: string, 
   return { object: 'contact_property' as const, id };
 }
 
-/** A fallback as it is stored. */
+/** Reads a fallback into its stored form. */
 function readFallback(type: PropertyType, value: string | number | null): string | null {
   if (value === null) return null;
   const read = readValue(type, value);

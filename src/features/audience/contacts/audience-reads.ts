@@ -3,9 +3,9 @@ import { databaseBehind, type Executor } from '../../../platform/db/index.ts';
 import { createSemaphore, type Semaphore } from '../../../platform/limits/index.ts';
 import { refuse } from '../../../platform/refusal.ts';
 
-/** SQLite answers in this thread; most of PostgreSQL's connections are kept for short statements. */
+/** SQLite queries run in this thread; most of PostgreSQL's connections are reserved for short statements. */
 const CONCURRENCY = { sqlite: 1, pg: 2 };
-/** Requests that come faster than they are answered would wait longer and longer. */
+/** Limit of waiting reads: if requests arrive faster than they are served, the wait would grow without bound. */
 const WAITING_MAX = 20;
 
 const executors = new WeakMap<Executor, Semaphore>();
@@ -19,7 +19,10 @@ function executorOf(db: Executor): Semaphore {
   return executor;
 }
 
-/** Asked before a reader of a team begins; one that has begun reads to its end. */
+/**
+ * Refuses if too many reads of the team are waiting. Checked only before a reader begins; one that has begun reads to
+ * its end.
+ */
 export function mustBeBelowReaderLimit(db: Executor, teamId: string): void {
   if (executorOf(db).waitingOf(teamId) < WAITING_MAX) return;
   throw refuse('service_unavailable', {
@@ -28,8 +31,8 @@ export function mustBeBelowReaderLimit(db: Executor, teamId: string): void {
 }
 
 /**
- * Reads one batch of an audience, round robin by team, with a pause before the next one: many readers hold up other work no
- * longer than one does, and together take half of the time. Answers how long the batch took as well.
+ * Reads one batch of an audience, round robin by team, with a pause before the next one: many readers delay other work
+ * no longer than one does, and together use half of the time. Also returns how long the batch took.
  */
 export function readAudienceBatch<T>(
   db: Executor,

@@ -12,12 +12,14 @@ import { LISTED, type ListedRow } from './contacts.store.ts';
 import { normalizeAddressStart } from '../../../protocol/address/index.ts';
 
 /**
- * A statement on SQLite holds up the process, so that it looks at so many contacts at most, and at fewer where that takes
- * longer than `BATCH_MS`. PostgreSQL looks at all of them in one statement.
+ * A statement on SQLite blocks the process, so each one reads at most this many contacts, and fewer if that takes
+ * longer than `BATCH_MS`. PostgreSQL reads all of them in one statement.
  */
 const BATCH_MAX = 20_000;
 const BATCH_MS = 25;
-/** Most pages are full after a few contacts more than they hold: the first batch is small, and the next ones grow. */
+/**
+ * Most pages fill up within a few more contacts than they hold, so the first batch is small, and the next ones grow.
+ */
 const FIRST_BATCH = 400;
 const GROWTH = 8;
 
@@ -27,30 +29,30 @@ const nextBatchSize = (batchSize: number, tookMs: number): number =>
     Math.min(BATCH_MAX, batchSize * GROWTH, Math.round((batchSize * BATCH_MS) / Math.max(1, tookMs))),
   );
 
-/** What a filter is evaluated on: all contacts, or those that an index has. */
+/** Contacts that a filter is evaluated on: all of a team, or those in an index. */
 interface Source {
   from: string;
-  /** Where ids stand in it. */
+  /** SQL expression for the contact id. */
   id: string;
   where: Rendered;
   rest: Rendered;
-  /** The ids alone, in their order. */
+  /** Selects the ids alone, in order. */
   ids: Rendered;
 }
 
 interface Sought {
   filter: Filter;
-  /** What the address or a name begins with. */
+  /** Start of the address or of a name. */
   search?: string | undefined;
 }
 
-/** A page of the contacts that meet a filter and a search, newest first. */
+/** Returns a page of the contacts that match a filter and a search, newest first. */
 export async function audiencePage(db: Executor, teamId: string, sought: Sought, page: Page): Promise<ListedRow[]> {
   mustBeBelowReaderLimit(db, teamId);
   return audienceRows<ListedRow>(db, teamId, sought, page, LISTED);
 }
 
-/** The same with other columns. */
+/** Like `audiencePage`, with other columns. */
 export async function audienceRows<Row>(
   db: Executor,
   teamId: string,
@@ -71,7 +73,7 @@ export async function audienceRows<Row>(
     const { answer, tookMs } = await readAudienceBatch(db, teamId, () => db.all<Row>(sql, values));
     found.push(...answer);
     if (found.length >= page.limit) break;
-    // Only now: most pages are full with their first batch.
+    // Only now, because most pages are full after their first batch.
     const end = await batchEnd(db, source, { edge, order, batchSize });
     if (end === undefined) break;
     edge = end;
@@ -85,7 +87,7 @@ interface AudienceCount {
   unsubscribed: number;
 }
 
-/** How many contacts meet a filter. */
+/** Counts the contacts that match a filter. */
 export async function countAudience(db: Executor, teamId: string, filter: Filter): Promise<AudienceCount> {
   mustBeBelowReaderLimit(db, teamId);
   const source = await sourceOf(db, teamId, filter);
@@ -108,12 +110,12 @@ export async function countAudience(db: Executor, teamId: string, filter: Filter
   }
 }
 
-/** A statement takes so many values; filters beyond them are counted in another one. */
+/** Limit of values in one statement; the remaining filters are counted in another one. */
 const VALUES_MAX = 10_000;
 
 /**
- * How many contacts meet each of some filters. Who was added by hand is counted among those who were; for all other filters
- * one statement goes through the contacts.
+ * Counts the contacts that match each of the filters. A filter for manually added members counts only those members;
+ * all other filters share one statement that scans the contacts.
  */
 export async function countAudiences(
   db: Executor,
@@ -138,7 +140,7 @@ export async function countAudiences(
 
 const NOBODY: AudienceCount = { contacts: 0, unsubscribed: 0 };
 
-/** As few groups as their values allow. */
+/** Splits the filters into as few groups as the limit of values allows. */
 function groupsOf(filters: readonly Filter[], dialect: Dialect): { filter: Filter; rendered: Rendered }[][] {
   const groups: { filter: Filter; rendered: Rendered }[][] = [];
   let valueCount = Infinity;
@@ -184,7 +186,10 @@ interface Batch {
   batchSize: number;
 }
 
-/** From `edge` to where the batch ends; behind every id stands '~', and before every id the empty text. */
+/**
+ * Returns the condition for a batch that begins after `edge`. '~' sorts after every id, and the empty text before every
+ * id.
+ */
 function boundsOf(db: Executor, source: Source, { edge, order, batchSize }: Batch): Rendered {
   const [beyond, within, last] = order === 'asc' ? ['>', '<=', '~'] : ['<', '>=', ''];
   const begin = edge === undefined ? { sql: '', values: [] } : { sql: `and ${source.id} ${beyond} ?`, values: [edge] };
@@ -204,7 +209,7 @@ function endOf({ ids }: Source, { edge, order, batchSize }: Batch): Rendered {
   };
 }
 
-/** Where a batch that begins behind `edge` ends; undefined where it is the last one. */
+/** Returns the last id of the batch that begins after `edge`; undefined if it is the last batch. */
 async function batchEnd(db: Executor, source: Source, batch: Batch): Promise<string | undefined> {
   if (db.dialect === 'pg') return undefined;
   const { sql, values } = endOf(source, batch);
@@ -220,11 +225,11 @@ async function sourceOf(db: Executor, teamId: string, filter: Filter): Promise<S
   return among(all, { sql: `c.id in (${sql})`, values });
 }
 
-/** A search that finds few is the way to them; one that finds many is looked for on the way of the filter. */
+/** Evaluates a search first if it finds few contacts, and otherwise as an additional condition of the filter. */
 async function searched(db: Executor, teamId: string, filter: Filter, search: string): Promise<Source> {
   const ids = foundIds(db.dialect, teamId, search);
   if (await findsFew(db, ids)) {
-    // Of an array, PostgreSQL looks each id up; a subquery it rather joins with all contacts of the team.
+    // With an array, PostgreSQL looks up each id; a subquery it tends to join with all contacts of the team.
     const few = db.dialect === 'pg' ? `c.id = any(array(${ids.sql}))` : `c.id in (${ids.sql})`;
     return among(allOf(teamId, renderFilter(filter, db.dialect)), { sql: few, values: ids.values });
   }
@@ -242,14 +247,14 @@ const allOf = (teamId: string, rest: Rendered): Source => ({
   ids: { sql: 'select id from contacts where team_id = ?', values: [teamId] },
 });
 
-/** Those of a few ids, in one batch. */
+/** Restricts the source to a few ids, read in one batch. */
 const among = (all: Source, ids: Rendered): Source => ({
   ...all,
   where: { sql: `${all.where.sql} and ${ids.sql}`, values: [...all.where.values, ...ids.values] },
   ids: { sql: 'select id from contacts where 1 = 0', values: [] },
 });
 
-/** The join is written in the order in which it is to be made: SQLite follows a cross join. */
+/** The join is written in the order in which it must be executed: SQLite keeps the order of a cross join. */
 function inOrder(dialect: Dialect, teamId: string, use: Extract<IndexUse, { kind: 'in order' }>): Source {
   const { table, where, rest } = use;
   const ranged = where.sql.replaceAll(/\b(\w+) = /g, 'i.$1 = ');
@@ -265,7 +270,7 @@ function inOrder(dialect: Dialect, teamId: string, use: Extract<IndexUse, { kind
   };
 }
 
-/** Where a contact is searched by what it begins with: each of them has an index. */
+/** Returns the conditions for a search by the start of the address or of a name; each has an index. */
 function rangesOf(dialect: Dialect, search: string): Rendered[] {
   const name = foldText(search);
   const address = normalizeAddressStart(search);
@@ -276,7 +281,7 @@ function rangesOf(dialect: Dialect, search: string): Rendered[] {
   ] as Rendered[];
 }
 
-/** The ids of the contacts that a search finds, in no order, each of them once or more often. */
+/** Selects the ids of the contacts that a search finds, unordered and possibly with duplicates. */
 function foundIds(dialect: Dialect, teamId: string, search: string): Rendered {
   const ranges = rangesOf(dialect, search);
   return {
@@ -285,7 +290,7 @@ function foundIds(dialect: Dialect, teamId: string, search: string): Rendered {
   };
 }
 
-/** Whether a search finds the row `c`. */
+/** Returns the condition that a search finds the row `c`. */
 function isFound(dialect: Dialect, search: string): Rendered {
   const ranges = rangesOf(dialect, search);
   return {

@@ -34,12 +34,12 @@ import { addValues, removeValues, removeSomeValues } from './values.store.ts';
 import { eraseEventsOf, recordEvents } from '../../../mail/events/index.ts';
 import { nextTurn } from '../../../platform/clock.ts';
 
-/** Few enough that what stands in line behind a batch does not notice it. */
+/** Few enough that the work waiting for a batch does not notice the delay. */
 const BATCH = 500;
-/** A million at a time is a quarter of an hour; everybody has been reading past them since the deletion. */
+/** A million at a time takes a quarter of an hour; all readers have ignored the values since the deletion. */
 const BATCHES_MAX = 150;
 
-/** Removes what is left of deleted properties and segments, in small batches. */
+/** Removes the remains of deleted properties and segments, in small batches. */
 export async function clearDeleted(store: Store): Promise<void> {
   for (let batch = 0; batch < BATCHES_MAX; batch++) {
     const isDone = await store.db.tx(async (tx) => {
@@ -53,15 +53,16 @@ export async function clearDeleted(store: Store): Promise<void> {
   }
 }
 
-/** Erases a contact from what other features know of it. */
+/** Erases a contact from the data of other features. */
 export const eraseContactElsewhere =
   defineHook<
     (tx: Executor, contact: { teamId: string; contactId: string; emailKey: string; at: number }) => Promise<void>
   >('eraseContactElsewhere');
 
 /**
- * Erases a contact: its row, its values, what it chose, what was recorded of it, and its address in the reports of
- * broadcasts. Its consent records, its rows there, and when its address was asked about a topic, stay, as they know a hash alone; the last event shows it to the team's endpoints as it was.
+ * Erases a contact: its row, its values, its choices, its events, and its address in the reports of broadcasts. Its
+ * consent records, its rows in those reports, and the times at which its address was asked about a topic remain,
+ * because they contain only a hash. The last event shows the contact as it was to the team's endpoints.
  */
 export async function deleteContact({ store, teamId }: Ctx, name: string, segment?: string) {
   const id = await store.db.tx(async (tx) => {
@@ -84,7 +85,7 @@ export async function deleteContact({ store, teamId }: Ctx, name: string, segmen
   return { object: 'contact' as const, id, contact: id, deleted: true as const };
 }
 
-/** Within `segment`, only a contact that is in it is found. */
+/** Updates a contact. With `segment`, only a contact in that segment is found. */
 export async function updateContact(
   { store, teamId }: Ctx,
   name: string,
@@ -149,7 +150,7 @@ async function createIn({ store, teamId }: Ctx, input: CreateContactRequest, seg
   return { object: 'contact' as const, id };
 }
 
-/** An address that is a contact already is updated, and never subscribed again. */
+/** Creates a contact. An address that already has a contact is updated, and never subscribed again. */
 async function createOrUpdate(store: Store, tx: Executor, teamId: string, wanted: Wanted): Promise<string> {
   const { input, declared, email } = wanted;
   const fresh = newContact(store, teamId, {

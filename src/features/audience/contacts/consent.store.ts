@@ -11,13 +11,13 @@ export interface Consent {
   topicId?: string;
 }
 
-/** Where decisions came from, and by which mail, where it was one. */
+/** Source of decisions, and the email that led to them, if any. */
 export interface ConsentOrigin {
   source: ConsentSource;
   emailId?: string | null;
-  /** That of the runs of automations that may start at it, where it is the effect of one. */
+  /** Depth for automation runs that these decisions start, if an automation made them. */
   depth?: number;
-  /** Whether the choices of an import begin runs of automations. */
+  /** True if the choices of an import start automation runs. */
   startsRuns?: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface ConsentRow {
   created_at: number;
 }
 
-/** A hash of an address: it cannot be read back, and is found again by the address. */
+/** Hashes an address. The hash cannot be reversed, but can be looked up by the address. */
 export const hashOfEmail = (emailKey: string): string => createHash('sha256').update(emailKey).digest('hex');
 
 const COLUMNS = [
@@ -45,7 +45,7 @@ const COLUMNS = [
   'created_at',
 ] as const;
 
-/** Notes decisions. A record outlives its contact, so that it never holds the address itself. */
+/** Records decisions. A record outlives its contact, so it never contains the address itself. */
 export async function recordConsent(
   store: Store,
   tx: Executor,
@@ -64,21 +64,23 @@ export async function recordConsent(
   );
 }
 
-/** A contact's records, newest first. */
+/** Returns a contact's records, newest first. */
 export function consentsOf(db: Executor, contactId: string, limit: number): Promise<ConsentRow[]> {
   const sql = `select id, action, topic_id, source, email_id, created_at from consent_records
     where contact_id = ? order by id desc limit ?`;
   return db.all<ConsentRow>(sql, [contactId, limit]);
 }
 
-/** What an address is out of by the last decision about it, of whichever contact that was. */
+/** Opt-outs of an address according to the last decisions about it, whichever contact they were for. */
 export interface OptOuts {
-  /** Of all mail to many. */
+  /** Opted out of all marketing mail. */
   all: boolean;
   topicIds: string[];
 }
 
-/** Of addresses that are out of anything, by the address: one look at an index, however many there are. */
+/**
+ * Returns the opt-outs by address for those of the addresses that have any, with a single index lookup for all of them.
+ */
 export async function optOutsAmong(
   db: Executor,
   teamId: string,
@@ -86,7 +88,7 @@ export async function optOutsAmong(
 ): Promise<Map<string, OptOuts>> {
   const keyOf = new Map(emailKeys.map((key) => [hashOfEmail(key), key]));
   const among = textsIn(db.dialect, 'email_hash', [...keyOf.keys()]);
-  // Left to itself, SQLite may read all records of the team.
+  // SQLite may read all records of the team without the hint.
   const index = db.dialect === 'pg' ? '' : ' indexed by consent_records_of_email';
   const sql = `select email_hash, topic_id from (
       select email_hash, topic_id, action,

@@ -17,8 +17,9 @@ import { contactNamed } from './find-contact.ts';
 import { suppressionsAmong } from '../../../mail/suppressions/index.ts';
 
 /**
- * What an address is out of holds for the address, also when its contact is erased: the consent records know a hash of it.
- * `hasConsent` is a team's own statement that an address wants its mail again.
+ * Applies earlier opt-outs of the addresses to their contacts. An opt-out belongs to the address and survives the
+ * deletion of its contact, because the consent records store a hash of the address. `hasConsent` is a team's own
+ * statement that an address wants its mail again.
  */
 export async function carryOptOuts(
   store: Store,
@@ -28,7 +29,7 @@ export async function carryOptOuts(
 ): Promise<ContactRow[]> {
   const [first] = contacts;
   if (!first) return [];
-  // Behind the insert: an opt-out from before it is found.
+  // Read after the insert, so that an opt-out from before it is found.
   const keys = contacts.map((row) => row.email_key);
   const found = await optOutsAmong(tx, first.team_id, keys);
   if (found.size === 0) return [...contacts];
@@ -72,7 +73,10 @@ async function leaveTopics(
   await chooseTopics(store, tx, decisions, CARRIED);
 }
 
-/** The contact has another address now: what it had left is noted for that one too, and it leaves what that one had left. */
+/**
+ * Applies a change of address: opt-outs of the contact are recorded for the new address too, and the contact gets the
+ * earlier opt-outs of that address.
+ */
 export async function carryToAddress(
   store: Store,
   tx: Executor,
@@ -91,7 +95,7 @@ export async function carryToAddress(
   return carried;
 }
 
-/** An opt-out of an address that is no contact's: the next contact of that address starts unsubscribed. */
+/** Records an opt-out of an address without a contact: the next contact with that address starts unsubscribed. */
 async function leaveWithoutContact(store: Store, tx: Executor, leaving: Consent, origin: ConsentOrigin): Promise<void> {
   const { contact, topicId } = leaving;
   const known = (await optOutsAmong(tx, contact.team_id, [contact.email_key])).get(contact.email_key);
@@ -99,10 +103,13 @@ async function leaveWithoutContact(store: Store, tx: Executor, leaving: Consent,
   await recordConsent(store, tx, origin, [leaving]);
 }
 
-/** A contact that was mailed is not asked again before that; an address is counted where it is mailed. */
+/**
+ * Minimum time before a contact that was mailed is asked again. The limit for an address is enforced when the mail is
+ * sent.
+ */
 const ASKED_AGAIN_MS = 24 * 3_600_000;
 
-/** Every topic of the team, with the contact's own choice where there is one. */
+/** Lists every topic of the team, with the contact's own choice if there is one. */
 export async function listContactTopics({ store, teamId }: Ctx, name: string, page: Page) {
   const contact = await contactNamed(store.db, teamId, name);
   const { rows, hasMore } = await listTopicRows(store.db, teamId, page);
@@ -126,8 +133,8 @@ export async function updateContactTopics({ store, teamId }: Ctx, name: string, 
 }
 
 /**
- * Writes what the API says that a contact chooses, and answers what holds of it: whom a topic asks for confirmation is asked,
- * and is not opted in before its own word.
+ * Writes the choices that the API makes for a contact, and returns the choices in effect. If a topic requires
+ * confirmation, the contact is asked, and is not opted in before it confirms.
  */
 export async function chooseByApi(
   store: Store,
@@ -173,8 +180,8 @@ async function ask(store: Store, tx: Executor, contact: ContactRow, topicIds: re
 }
 
 /**
- * What the address before was asked, or had confirmed, is the word of that address: the new one is asked itself, when the day
- * since the last asking is over.
+ * Asks the new address of a contact for confirmation again, because what the previous address was asked or has
+ * confirmed does not count for it. Waits until a day has passed since the contact was last asked.
  */
 export async function askAnew(store: Store, tx: Executor, contact: ContactRow): Promise<void> {
   const live = await liveTopics(tx, contact.team_id);
@@ -201,17 +208,20 @@ export async function askAnew(store: Store, tx: Executor, contact: ContactRow): 
 const chosenBy = async (db: Executor, contactId: string) =>
   new Map((await choicesOf(db, [contactId])).map(({ topic_id, subscription }) => [topic_id, subscription]));
 
-/** Why a mail to many may not go to a contact. */
+/** Reason why marketing mail must not be sent to a contact. */
 export type Exclusion = 'deleted' | 'unsubscribed' | 'topic_opt_out' | 'suppressed';
 
 interface MailedContact {
   isUnsubscribed: boolean;
-  /** To the topic of the mail: its own choice, else the topic's default; undefined where the mail has no topic. */
+  /** The contact's own choice for the topic of the mail, or the topic's default; undefined if the mail has no topic. */
   subscription: Subscription | undefined;
   isSuppressed: boolean;
 }
 
-/** The one rule: the person's own word goes first, then what is known of the address. */
+/**
+ * Returns the reason not to mail a contact. The person's own decision takes precedence over what is known of the
+ * address.
+ */
 function whyNotMailed(contact: MailedContact | undefined): Exclusion | undefined {
   if (!contact) return 'deleted';
   if (contact.isUnsubscribed) return 'unsubscribed';
@@ -220,8 +230,8 @@ function whyNotMailed(contact: MailedContact | undefined): Exclusion | undefined
 }
 
 /**
- * Which of these contacts a mail to many may not go to, and why; all others it may. A topic that is deleted is one that no contact
- * chose.
+ * Returns the contacts that must not get marketing mail, with the reasons; all others may. A deleted topic counts as
+ * one that no contact chose.
  */
 export async function mayMail(
   db: Executor,
@@ -258,35 +268,35 @@ export interface TopicPreference {
   subscription: Subscription;
 }
 
-/** What the holder of a link may see and choose. */
+/** Preferences that the holder of a link may see and change. */
 export interface Preferences {
   team: TeamRow;
-  /** Undefined once it is erased. Its address is shown only by a link of mail that went to it. */
+  /** The contact; undefined if it was erased. Only a link from mail to its current address shows the address. */
   contact: Pick<ContactRow, 'email'> | undefined;
   isUnsubscribed: boolean;
-  /** False for a suspended team; and only a link of mail to the address may say that it wants more. */
+  /** False for a suspended team. Only a link from mail to the address may opt in to more. */
   mayJoin: boolean;
-  /** What the mail was about; undefined for mail without a topic, and once the topic is deleted. */
+  /** Topic of the mail; undefined for mail without a topic, and once the topic is deleted. */
   topic: TopicPreference | undefined;
-  /** Public topics, and those that the contact takes part in. */
+  /** Public topics, and those the contact is opted in to. */
   topics: TopicPreference[];
 }
 
-/** What a press of a button asks for. */
+/** Action of a button. */
 export type PreferenceChange =
-  /** The topic of the mail, or everything where it has none. */
+  /** Leaves the topic of the mail, or everything if it has none. */
   | { do: 'unsubscribe' }
   | { do: 'subscribe' }
   | { do: 'unsubscribe_all' }
   | { do: 'subscribe_all' }
-  /** Of the topics that were shown, those that were chosen. */
+  /** Saves which of the shown topics were chosen. */
   | { do: 'save'; shown: ReadonlySet<string>; chosen: ReadonlySet<string> };
 
-/** Undefined where there is no such team. */
+/** Returns the preferences; undefined if the team does not exist. */
 export const readPreferences = (store: Store, link: PreferenceLink): Promise<Preferences | undefined> =>
   look(store.db, link, undefined);
 
-/** Does what was asked, as often as it is asked, and answers what holds then. */
+/** Applies a change, even if it is repeated, and returns the preferences that are now in effect. */
 export function changePreferences(
   store: Store,
   link: PreferenceLink,
@@ -300,22 +310,25 @@ export function changePreferences(
     const origin: ConsentOrigin = { source, emailId: link.emailId };
     if (row) await apply(store, tx, { link, row, before, change, origin });
     if (row?.email_key !== link.emailKey) await leaveByAddress(store, tx, { link, row, before, change, origin });
-    // A private topic that was just left stays in sight, so that there is a way back.
+    // A private topic that was just left is still shown, so that it can be joined again.
     const after = await look(tx, link, new Set(before.topics.map(({ id }) => id)));
     if (after && hasLeft(before, after)) await recordLeaving(store, tx, link);
     return after;
   });
 }
 
-/** What the mail was about, or everything. */
+/** Reports whether the contact has left the topic of the mail, or everything. */
 const hasLeft = (before: Preferences, after: Preferences): boolean =>
   (after.isUnsubscribed && !before.isUnsubscribed) ||
   (after.topic?.subscription === 'opt_out' && before.topic?.subscription === 'opt_in');
 
-/** Of the email that the link stands in, once, however often its reader comes back and leaves; while the email is kept. */
+/**
+ * Records an unsubscribe event for the email that contains the link. It is recorded once, however often the reader
+ * returns and leaves, and only while the email is kept.
+ */
 async function recordLeaving(store: Store, tx: Executor, { emailId, teamId }: PreferenceLink): Promise<void> {
   if (emailId === null) return;
-  // A second press of the button at the same time waits for the contact's row.
+  // A concurrent second press of the button waits for the contact's row.
   const [isFirst] = await withoutEvent(tx, [emailId], 'email.unsubscribed');
   const [email] = isFirst === undefined ? [] : await emailRowsByIds(tx, [emailId]);
   if (email?.team_id !== teamId) return;
@@ -323,14 +336,14 @@ async function recordLeaving(store: Store, tx: Executor, { emailId, teamId }: Pr
   await recordEmailEvents(tx, store.ids, [{ type: 'email.unsubscribed', email, at, isFirst: true }]);
 }
 
-/** The address that the mail went to is no contact's, or not this one's any more. */
+/** Handles an opt-out for an address that has no contact, or that its contact no longer has. */
 async function leaveByAddress(
   store: Store,
   tx: Executor,
   { link, row, before: { topic }, change, origin }: Omit<Applying, 'row'> & { row: ContactRow | undefined },
 ): Promise<void> {
   if (change.do !== 'unsubscribe' && change.do !== 'unsubscribe_all') return;
-  // What is noted of the address is no act of a contact that has another one by now.
+  // The record must not be attributed to a contact that has another address by now.
   const contact = { team_id: link.teamId, id: row ? store.ids.uuid() : link.contactId, email_key: link.emailKey };
   const isOfTopic = change.do === 'unsubscribe' && topic !== undefined;
   const leaving: Consent = isOfTopic
@@ -366,11 +379,11 @@ async function apply(store: Store, tx: Executor, { link, row, before, change, or
   if (joins && !(before.mayJoin && row.email_key === link.emailKey)) return;
   switch (change.do) {
     case 'unsubscribe':
-      // What mail comes instead of a deleted topic is not known, so that leaving it leaves everything.
+      // It is unknown which mail replaces that of a deleted topic, so leaving the topic leaves everything.
       return topic ? choose([{ id: topic.id, subscription: 'opt_out' }]) : setAll(true);
     case 'subscribe':
       if (topic) return choose([{ id: topic.id, subscription: 'opt_in' }]);
-      // To confirm a topic says nothing of everything.
+      // Confirming a topic is no opt-in to everything.
       return link.kind === 'confirmation' ? undefined : setAll(false);
     case 'unsubscribe_all':
       return setAll(true);
@@ -381,7 +394,7 @@ async function apply(store: Store, tx: Executor, { link, row, before, change, or
   }
 }
 
-/** Only what differs: what was left as it was is no decision. */
+/** Returns only changed choices: leaving a choice as it was is no decision. */
 function choicesIn(
   topics: readonly TopicPreference[],
   { shown, chosen }: Extract<PreferenceChange, { do: 'save' }>,
@@ -394,8 +407,9 @@ function choicesIn(
 }
 
 /**
- * Whose address the mail went to, also where it was erased and is back. By its id a contact is found that has another
- * address by now: nothing goes to the one of the mail any more, and a wish to leave is obeyed.
+ * Returns the contact that now has the address the mail went to, even if it was erased and created again. Otherwise
+ * returns the contact by its id, which has another address by now: it no longer gets mail at the old one, and its
+ * opt-out still applies.
  */
 async function contactOf(
   db: Executor,

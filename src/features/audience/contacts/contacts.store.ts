@@ -20,9 +20,9 @@ export interface ContactRow {
   first_name_key: string | null;
   last_name_key: string | null;
   unsubscribed: number;
-  /** JSON, by the slots of properties; PostgreSQL answers it read. */
+  /** JSON, keyed by the slots of properties; PostgreSQL returns it parsed. */
   properties: string | object | null;
-  /** The same with folded texts, where folding changes any of them. */
+  /** The same with folded texts, if folding changes any of them. */
   folded: string | object | null;
   created_at: number;
   updated_at: number;
@@ -44,11 +44,11 @@ export const CONTACT_COLUMNS = [
   'updated_at',
 ] as (keyof ContactRow)[];
 
-/** What a list of contacts shows. */
+/** Columns of a contact list. */
 export const LISTED = 'c.id, c.email, c.first_name, c.last_name, c.unsubscribed, c.created_at';
 export type ListedRow = Pick<ContactRow, 'id' | 'email' | 'first_name' | 'last_name' | 'unsubscribed' | 'created_at'>;
 
-/** Leaves an address that is a contact already as it is; answers how many are new. */
+/** Inserts contacts and leaves existing addresses as they are. Returns the number of new contacts. */
 export function insertContacts(tx: Executor, rows: readonly ContactRow[]): Promise<number> {
   return tx.insertMany(
     'contacts',
@@ -73,7 +73,7 @@ export async function unsubscribeContactRows(tx: Executor, teamId: string, ids: 
   await tx.run(`update contacts set unsubscribed = 1 where team_id = ? and ${among.sql}`, [teamId, among.value]);
 }
 
-/** Of rows that are about to be changed: PostgreSQL keeps others from changing them meanwhile. */
+/** Locks rows that are about to be changed; only PostgreSQL needs this. */
 const held = (db: Executor, isHeld: boolean): string => (isHeld && db.dialect === 'pg' ? ' for update' : '');
 
 export function findContact(
@@ -91,9 +91,9 @@ export function findContact(
 
 export function findContactsByKeys(db: Executor, teamId: string, emailKeys: readonly string[]): Promise<ContactRow[]> {
   const among = textsIn(db.dialect, 'email_key', emailKeys);
-  // In one order for everybody, where each row is locked as it is read.
+  // All transactions lock the rows in the same order, so that they cannot deadlock.
   const order = db.dialect === 'pg' ? ` order by id${held(db, true)}` : '';
-  // Left to itself, SQLite reads all contacts of the team by their primary key.
+  // SQLite reads all contacts of the team by their primary key without the hint.
   const index = db.dialect === 'pg' ? '' : ' indexed by contacts_email';
   const sql = `select * from contacts${index} where team_id = ? and ${among.sql}${order}`;
   return db.all<ContactRow>(sql, [teamId, among.value]);
@@ -114,7 +114,7 @@ export const contactRowsEnding = (db: Executor, teamId: string, end: string, pag
 
 const BY_END = { table: 'contacts c', columns: LISTED, id: 'c.id', form: 'uuid', noun: 'contacts' } as const;
 
-/** Answers whether this call removed it. */
+/** Deletes a contact's row. Returns whether this call deleted it. */
 export async function removeContactRow(tx: Executor, teamId: string, id: string): Promise<boolean> {
   return (await tx.run('delete from contacts where team_id = ? and id = ?', [teamId, id])) === 1;
 }

@@ -133,11 +133,14 @@ async function* makeLines(
   }
 }
 
-/** What was said of one contact: the segments that it was put into, and the topics that it chose or left. */
+/** Segments that a contact was added to by hand, and topics it chose or left. */
 type Said = Record<IdList, string[]>;
 const NOTHING_SAID: Said = { segment_ids: [], opted_in_topic_ids: [], opted_out_topic_ids: [] };
 
-/** Of a page of contacts, in a few statements; what is deleted is said no more. */
+/**
+ * Returns the explicit memberships and choices of a page of contacts, in a few statements; deleted segments and topics
+ * are omitted.
+ */
 async function saidOf(db: Executor, teamId: string, rows: readonly ContactRow[]): Promise<Map<string, Said>> {
   const ids = rows.map(({ id }) => id);
   const said = new Map(ids.map((id): [string, Said] => [id, structuredClone(NOTHING_SAID)]));
@@ -155,7 +158,7 @@ async function saidOf(db: Executor, teamId: string, rows: readonly ContactRow[])
   return said;
 }
 
-/** RFC 4180, with its line ends. */
+/** Formats a row as in RFC 4180, with its line ends. */
 const csvRow = (cells: readonly string[]): string => `${cells.map(quoted).join(',')}\r\n`;
 
 interface CsvColumns {

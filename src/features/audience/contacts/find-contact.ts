@@ -16,7 +16,7 @@ import type { PropertyRow } from '../contact-properties/contact-properties.store
 import type { IndexedValue } from './values.store.ts';
 import { normalizeAddress, parseMailbox } from '../../../protocol/address/index.ts';
 
-/** A bare address of a body. */
+/** Reads a bare address from a body. */
 export function readEmail(text: string): string {
   const parsed = parseMailbox(text);
   if (!parsed.ok) throw invalidFields([{ path: 'email', message: `email: ${parsed.fault}` }]);
@@ -28,7 +28,7 @@ export function readEmail(text: string): string {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The path of a contact is its id or its address. */
+/** Reads the id or the address of a contact in a path. */
 export function readContactName(text: string): { id: string } | { emailKey: string } {
   if (UUID.test(text)) return { id: text.toLowerCase() };
   const parsed = parseMailbox(text);
@@ -48,7 +48,7 @@ export async function segmentNamed(db: Executor, teamId: string, id: string): Pr
   return row;
 }
 
-/** A contact that is in a segment; one that is not there is not found. */
+/** Returns a contact in a segment; throws if the contact is not in it. */
 export async function contactOfSegment(
   db: Executor,
   teamId: string,
@@ -61,7 +61,7 @@ export async function contactOfSegment(
   return found;
 }
 
-/** The segments a contact is in now, newest first, among all of its team unless some are given. */
+/** Returns the segments that a contact is in now, newest first, out of all segments of its team or the given ones. */
 export async function segmentsOf(
   db: Executor,
   contact: ContactRow,
@@ -76,7 +76,7 @@ export async function segmentsOf(
   return inside;
 }
 
-/** The same for many contacts of a team, by their ids: each filter is read once. */
+/** Like `segmentsOf`, for many contacts of a team, by contact id: each filter is read once. */
 export async function segmentsOfEach(
   db: Executor,
   teamId: string,
@@ -112,7 +112,7 @@ async function isInside(
   return meetsFilter(await filterOf(db, segment, declared), seen);
 }
 
-/** One contact as filters see it. */
+/** Returns one contact as filters see it. */
 export async function filteredContact(db: Executor, row: ContactRow): Promise<FilteredContact> {
   return seenBy(row, await choicesOf(db, [row.id]), await membershipsOf(db, row.id));
 }
@@ -134,7 +134,7 @@ function seenBy(
   };
 }
 
-/** By the slots of properties. */
+/** Values by the slots of properties. */
 export type Values = Record<string, PropertyValue | undefined>;
 
 export function valuesOf({ properties }: Pick<ContactRow, 'properties'>): Values {
@@ -142,12 +142,12 @@ export function valuesOf({ properties }: Pick<ContactRow, 'properties'>): Values
   return (typeof properties === 'string' ? JSON.parse(properties) : properties) as Values;
 }
 
-/** As filters see them. */
+/** Returns the values as filters see them. */
 function foldedValuesOf(row: Pick<ContactRow, 'properties' | 'folded'>): Values {
   return { ...valuesOf(row), ...(row.folded === null ? {} : valuesOf({ properties: row.folded })) };
 }
 
-/** The two columns that hold values. What is folded stands apart only where it differs. */
+/** Returns the two columns that hold values. Folded values are stored separately only if they differ. */
 export function storedValues(values: Values): { properties: string | null; folded: string | null } {
   const kept = Object.entries(values).filter(([, value]) => value !== undefined && value !== null);
   if (kept.length === 0) return { properties: null, folded: null };
@@ -162,7 +162,7 @@ export function storedValues(values: Values): { properties: string | null; folde
   return { properties: JSON.stringify(Object.fromEntries(kept)), folded: isSame ? null : JSON.stringify(folded) };
 }
 
-/** What the index of contacts by property holds of these values. */
+/** Returns the entries of these values for the index of contacts by property. */
 export function indexedValues(contactId: string, values: Values, declared: readonly PropertyRow[]): IndexedValue[] {
   const entries: IndexedValue[] = [];
   for (const { id: propertyId, slot } of declared) {
@@ -182,7 +182,7 @@ export function presentValues(values: Values, declared: readonly PropertyRow[]):
   return shown;
 }
 
-/** Values of a body merged into those that stand; null takes one away. */
+/** Merges values of a body into existing ones; null removes a value. */
 export function mergeValues(
   before: Values,
   given: Readonly<Record<string, unknown>>,

@@ -29,7 +29,7 @@ export interface RowsToImport {
   onConflict: 'upsert' | 'skip';
   segmentIds: readonly string[];
   topics: readonly Choice[];
-  /** Whether runs of automations begin, as if each row had come by the API. */
+  /** True if rows start automation runs, as if each row had come through the API. */
   startAutomations: boolean;
 }
 
@@ -40,12 +40,16 @@ export interface ImportedRows {
   failures: { row: number; reason: string; value: string | null }[];
 }
 
-/** Another request created one of the contacts, or used up the plan, after this batch had read: the batch is written again. */
+/**
+ * Another request created one of the contacts, or used up the plan, after this batch had read them: the batch is
+ * written again.
+ */
 export class ImportRaced extends Error {}
 
 /**
- * Writes rows in the order in which they stand, so that of two with one address the first one creates. Records no
- * `contact.created` and no `contact.updated`: webhooks are not told of rows. Automations are, where the import asks for it.
+ * Writes rows in their order, so that the first of two with the same address creates the contact. Records neither
+ * `contact.created` nor `contact.updated`: webhooks are not notified of rows. Automations start if the import asks for
+ * it.
  */
 export async function importRows(store: Store, tx: Executor, batch: RowsToImport): Promise<ImportedRows> {
   const { teamId, rows } = batch;
@@ -62,8 +66,8 @@ export async function importRows(store: Store, tx: Executor, batch: RowsToImport
     batch.segmentIds.map((segment) => ({ segment_id: segment, contact_id: id })),
   );
   await join(store, tx, batch, { touched, members: [...members, ...fromRows.members] });
-  // The topics of the import come first in this list, those of the rows after them: for one topic the later choice holds, so a
-  // row overrules the import.
+  // The topics of the import come first in this list, those of the rows after them: the later choice for a topic wins,
+  // so a row overrides the import.
   await chooseTopics(store, tx, [...decisionsFor(touched, batch.topics), ...fromRows.decisions], {
     source: 'import',
     startsRuns: batch.startAutomations,
@@ -75,12 +79,12 @@ export async function importRows(store: Store, tx: Executor, batch: RowsToImport
 
 interface PlannedRows extends ImportedRows {
   toCreate: ContactRow[];
-  /** By the address of a contact that stood before, what rows say of it, in their order. */
+  /** Rows that change an existing contact, by its address and in their order. */
   changes: Map<string, ReadRow[]>;
-  /** By address, what rows say of segments and topics. */
+  /** Segments and topics in the rows, by address. */
   lists: Map<string, NonNullable<ReadRow['lists']>[]>;
   existing: Map<string, ContactRow>;
-  /** What an automation may start at, row by row. */
+  /** Events that may start an automation, row by row. */
   starts: { emailKey: string; type: 'contact.created' | 'contact.updated' }[];
 }
 
@@ -128,7 +132,7 @@ function planRows(
   return plan;
 }
 
-/** Adds contacts to segments; automations start for whom a segment had not had before. */
+/** Adds contacts to segments. If the import asks for it, automations start for those who were not members before. */
 async function join(
   store: Store,
   tx: Executor,
@@ -136,7 +140,7 @@ async function join(
   { touched, members }: { touched: readonly ContactRow[]; members: readonly MemberRow[] },
 ): Promise<void> {
   const keyOf = ({ segment_id: segment, contact_id: contact }: MemberRow): string => `${segment} ${contact}`;
-  // The contacts are held by their insert or update, so that no other transaction adds them in between.
+  // The insert or update has locked the contacts, so no other transaction can add them in between.
   const ids = touched.map(({ id }) => id);
   const before = new Set(startAutomations && members.length > 0 ? (await membersAmong(tx, ids)).map(keyOf) : []);
   await addMembers(tx, members);
@@ -152,7 +156,10 @@ async function join(
   await enrol(tx, store.ids, enrolments);
 }
 
-/** Begins what starts at a contact that is created or updated: a row each, with the contact as it stands behind the batch. */
+/**
+ * Starts automation runs for contacts that were created or updated: one per row, with the contact as it is after the
+ * batch.
+ */
 async function beginRuns(
   store: Store,
   tx: Executor,
@@ -169,7 +176,10 @@ async function beginRuns(
   await enrol(tx, store.ids, enrolments);
 }
 
-/** Memberships and choices that stand in the rows themselves, of what has not been deleted since they were written down. */
+/**
+ * Returns the memberships and choices in the rows themselves, without segments and topics that were deleted since the
+ * file was written.
+ */
 async function namedByRows(
   tx: Executor,
   teamId: string,
@@ -194,7 +204,7 @@ async function namedByRows(
   return { members, decisions };
 }
 
-/** Of two rows with one address, what the later one says. */
+/** Merges two rows with the same address; the later one takes precedence, but an opt-out in either stays. */
 function merged(before: ReadRow, after: ReadRow): ReadRow {
   return {
     ...before,
@@ -229,7 +239,7 @@ async function createPlanned(
   contacts: readonly ContactRow[],
 ): Promise<ContactRow[]> {
   if (contacts.length === 0) return [];
-  // In one order for everybody: two that import the same addresses would otherwise wait for each other for ever.
+  // Every transaction inserts in the same order, so that two imports of the same addresses cannot deadlock.
   const ordered = tx.dialect === 'pg' ? contacts.toSorted((a, b) => (a.email_key < b.email_key ? -1 : 1)) : contacts;
   if ((await insertContacts(tx, ordered)) < contacts.length) throw new ImportRaced();
   await addValues(
@@ -243,7 +253,7 @@ async function createPlanned(
     { source: 'import' },
     left.map((contact) => ({ contact, action: 'unsubscribed' as const })),
   );
-  // An import never subscribes anybody again, whatever its rows say.
+  // An import never subscribes a contact again, whatever its rows contain.
   return carryOptOuts(store, tx, contacts, { hasConsent: false });
 }
 
@@ -261,7 +271,7 @@ async function writeChanges(
       if (!before) break;
       const properties = Object.fromEntries(Object.entries(read.values).filter(([key]) => known.has(key)));
       const change: ContactChange = { first_name: read.first_name, last_name: read.last_name, properties };
-      // An import never subscribes anybody again.
+      // An import never subscribes a contact again.
       if (read.unsubscribed === true) change.unsubscribed = true;
       before = await writeChange(store, tx, { before, change, declared, source: 'import' });
     }

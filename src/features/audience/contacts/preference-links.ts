@@ -7,24 +7,24 @@ import {
 } from '../../../protocol/preference-links.ts';
 import { sendingNames } from '../../../mail/domains/index.ts';
 
-/** Whom a link is for, and the mail that it stands in, as far as it is known. */
+/** Contact that a link is for, and the mail that contains it, as far as known. */
 export interface LinkedMail {
   contact: { id: string; team_id: string; email_key: string };
   topicId: string | null;
   emailId?: string | null;
 }
 
-/** What a mail to many carries, so that each recipient can leave. */
+/** Unsubscribe links and headers of marketing mail. */
 export interface WayOut {
   /** Values of the merge variables. */
   variables: { UNSUBSCRIBE_URL: string; PREFERENCES_URL: string };
-  /** RFC 8058; both are among the fields that DKIM signs. */
+  /** Headers of RFC 8058; both are among the fields that DKIM signs. */
   headers: [name: string, value: string][];
 }
 
 /**
- * Where links in mail of a domain stand: on its tracking host while DNS leads that to us, else under `http.public_url`. What
- * never leaves the machine is read on it.
+ * Returns the origin of links in mail of a domain: its tracking host while DNS points that to this server, otherwise
+ * `http.public_url`. Captured mail never leaves the machine, so its links use the latter too.
  */
 export async function preferenceOrigin(store: Store, domainId: string): Promise<string> {
   const { delivery, tracking } = store.config;
@@ -33,7 +33,10 @@ export async function preferenceOrigin(store: Store, domainId: string): Promise<
   return host === null ? store.origin() : `${tracking.scheme}://${host}`;
 }
 
-/** The links of one contact under an origin, without asking the database: a broadcast makes a million of them. */
+/**
+ * Returns the links of one contact under an origin, without reading the database: a broadcast creates a million of
+ * them.
+ */
 export function wayOutOf(store: Store, origin: string, mail: LinkedMail): WayOut {
   const token = preferenceToken(linkOf('choice', mail), keysOf(store));
   const unsubscribe = `${origin}/unsubscribe/${token}`;
@@ -46,24 +49,27 @@ export function wayOutOf(store: Store, origin: string, mail: LinkedMail): WayOut
   };
 }
 
-/** Stands for a token in mail that has no real reader: its pages say so, and change nothing. */
+/** Replaces the token in mail without a real reader: its pages say so, and change nothing. */
 export const SAMPLE_TOKEN = 'test';
 
-/** The links of a preview or a test, which belong to no contact: a reader whom it is passed on to unsubscribes no contact by it. */
+/**
+ * Returns the links of a preview or a test. They belong to no contact, so that the recipient of a forwarded copy cannot
+ * unsubscribe anybody.
+ */
 export const sampleLinks = (origin: string): WayOut['variables'] => ({
   UNSUBSCRIBE_URL: `${origin}/unsubscribe/${SAMPLE_TOKEN}`,
   PREFERENCES_URL: `${origin}/preferences/${SAMPLE_TOKEN}`,
 });
 
-/** The link that opts a contact in to a topic. */
+/** Returns the link that opts a contact in to a topic. */
 export const confirmationUrl = (store: Store, origin: string, mail: LinkedMail & { topicId: string }): string =>
   `${origin}/confirm/${preferenceToken(linkOf('confirmation', mail), keysOf(store))}`;
 
-/** The token of the choices behind `link`, whatever kind of link it is. */
+/** Returns the token of the preferences page for a link of any kind. */
 export const choiceToken = (store: Store, link: PreferenceLink): string =>
   preferenceToken({ ...link, kind: 'choice' }, keysOf(store));
 
-/** Also one that was made before the instance key was replaced. */
+/** Reads a token, even one created before the instance key was replaced. */
 export function openPreferenceLink(store: Store, token: string): PreferenceLink | undefined {
   const found = readPreferenceToken(token, keysOf(store));
   if (found) return found;
@@ -76,7 +82,7 @@ export function openPreferenceLink(store: Store, token: string): PreferenceLink 
   return undefined;
 }
 
-/** Whether an address in a mail is one of these links, under whichever host it stands. */
+/** Reports whether an address in a mail is one of these links, under any host. */
 export function isPreferenceLink(store: Store, address: string): boolean {
   const token = LINK.exec(address)?.[1];
   return token !== undefined && openPreferenceLink(store, token) !== undefined;

@@ -29,7 +29,7 @@ async function presentContact({ store, teamId }: Ctx, row: ContactRow) {
   return { object: 'contact' as const, ...present(row), properties };
 }
 
-/** This list alone has no `has_more`: an empty page is the end. */
+/** Lists contacts. Unlike other lists it has no `has_more`: an empty page is the end. */
 export async function listContacts(ctx: Ctx, query: QueryOf<'listContacts'>, page: Page) {
   const { store, teamId } = ctx;
   const { segment_id: segmentId, search, id_end: end } = query;
@@ -55,7 +55,7 @@ export async function listSegmentContacts(
   const segment = await segmentNamed(ctx.store.db, ctx.teamId, name);
   const found = await membersOf(ctx, segment, search, { ...page, limit: page.limit + 1 });
   const hasMore = found.length > page.limit;
-  // Newest first, so that of a page backwards the one too many is the first.
+  // The rows are newest first, so the surplus row of a page backwards is the first one.
   const rows = page.before === undefined ? found.slice(0, page.limit) : found.slice(-page.limit);
   return { ...listOf(rows), has_more: hasMore };
 }
@@ -81,7 +81,7 @@ const present = ({ id, email, first_name, last_name, created_at, unsubscribed }:
   unsubscribed: unsubscribed === 1,
 });
 
-/** The segments a contact is in now; few enough to be evaluated all. */
+/** Lists the segments that a contact is in now; they are few enough to evaluate all. */
 export async function listContactSegments({ store, teamId }: Ctx, name: string, page: Page) {
   const contact = await contactNamed(store.db, teamId, name);
   const { items, hasMore } = pageAmong(await segmentsOf(store.db, contact), page);
@@ -102,7 +102,9 @@ interface Entry {
 const EMAILS_MAX = 500;
 const PAGE = 100;
 
-/** What happened with a contact, newest first: ids carry their time, whatever they are the ids of. */
+/**
+ * Lists the activity of a contact, newest first. All ids contain their time, so entries of different kinds sort by id.
+ */
 export async function listContactActivity({ store, teamId }: Ctx, name: string, page: Page) {
   const contact = await contactNamed(store.db, teamId, name);
   const emails = await emailsTo(store, teamId, contact.email_key);
@@ -115,7 +117,7 @@ export async function listContactActivity({ store, teamId }: Ctx, name: string, 
   return { object: 'list' as const, has_more: hasMore, data: items };
 }
 
-/** The last emails to an address, found by the index of searches. */
+/** Returns the last emails to an address, found by the search index. */
 async function emailsTo(store: Store, teamId: string, emailKey: string): Promise<EmailRow[]> {
   const found: EmailRow[] = [];
   let after: string | undefined;
@@ -134,7 +136,7 @@ async function emailsTo(store: Store, teamId: string, emailKey: string): Promise
   return found.slice(0, EMAILS_MAX);
 }
 
-/** A search that looked at a hundred thousand emails in vain is refused; here that is an answer. */
+/** A search that reads a hundred thousand emails without a match is refused; here that means that there are none. */
 function nothingAmongMany(error: unknown): { rows: EmailRow[]; hasMore: boolean } {
   if (error instanceof Refusal) return { rows: [], hasMore: false };
   throw error;
@@ -197,7 +199,7 @@ async function decisionsOf(store: Store, contactId: string): Promise<Entry[]> {
   }));
 }
 
-/** A page of a list that is known whole, newest first. */
+/** Returns a page of a complete list, newest first. */
 function pageAmong<Item extends { id: string }>(
   items: readonly Item[],
   { limit, after, before }: Page,

@@ -10,7 +10,7 @@ import type { Filter } from '../../../protocol/contact-filter/index.ts';
 import { audienceRows, countAudience, countAudiences } from './audience.store.ts';
 import type { QueryOf } from '../../../contract/index.ts';
 
-/** Makes a contact a member whatever the segment's filter says. */
+/** Makes a contact a member regardless of the segment's filter. */
 export async function addContactToSegment({ store, teamId }: Ctx, name: string, segment: string) {
   readContactName(name);
   const membership = await store.db.tx(async (tx) => {
@@ -22,7 +22,7 @@ export async function addContactToSegment({ store, teamId }: Ctx, name: string, 
   return { object: 'contact_segment' as const, id: membership.segment_id, ...membership };
 }
 
-/** What the filter matches stays. */
+/** Removes a contact that was added by hand; one that the filter matches remains a member. */
 export async function removeContactFromSegment({ store, teamId }: Ctx, name: string, segment: string) {
   readContactName(name);
   const membership = await store.db.tx(async (tx) => {
@@ -35,8 +35,8 @@ export async function removeContactFromSegment({ store, teamId }: Ctx, name: str
 }
 
 /**
- * Adds a contact to segments, and begins the runs that start at it for each that it had not been added to before; whether a
- * filter matches the contact is not asked. `depth` is that of an automation's run whose effect it is.
+ * Adds a contact to segments, and starts automation runs for each segment that it had not been added to before, whether
+ * or not the filter matches the contact. `depth` is that of the automation run that causes it.
  */
 export async function joinSegments(
   store: Store,
@@ -56,7 +56,7 @@ export async function joinSegments(
   await enrol(tx, store.ids, enrolments);
 }
 
-/** A page of those who meet a filter at this moment, whole, newest first. */
+/** Returns a page of the contacts that match a filter now, with all columns, newest first. */
 export const membersPage = (
   db: Executor,
   teamId: string,
@@ -75,7 +75,7 @@ export async function getSegmentMetrics({ store, teamId }: Ctx, id: string) {
   return { object: 'segment_metrics' as const, segment_id: id, contacts, subscribed, unsubscribed };
 }
 
-/** A page of segments, each with who is in it where that is asked for. */
+/** Returns a page of segments, with their member counts if requested. */
 export async function listSegmentsWith(ctx: Ctx, query: QueryOf<'listSegments'>, page: Page) {
   const list = await listSegments(ctx, query, page);
   if (query.include !== 'counts') return list;
@@ -85,7 +85,7 @@ export async function listSegmentsWith(ctx: Ctx, query: QueryOf<'listSegments'>,
   const filters = await filtersOf(db, segments, await declaredFor(db, ctx.teamId));
   const counted = await countAudiences(db, ctx.teamId, filters);
   const counts = new Map(segments.map(({ id }, at) => [id, counted[at]]));
-  // One that was deleted meanwhile counts as empty.
+  // A segment that was deleted meanwhile counts as empty.
   const data = list.data.map((segment) => {
     const { contacts, unsubscribed } = counts.get(segment.id) ?? { contacts: 0, unsubscribed: 0 };
     return { ...segment, counts: { contacts, subscribed: contacts - unsubscribed, unsubscribed } };
@@ -93,7 +93,7 @@ export async function listSegmentsWith(ctx: Ctx, query: QueryOf<'listSegments'>,
   return { ...list, data };
 }
 
-/** Stores nothing. */
+/** Counts the contacts that match a filter without storing anything. */
 export async function countFilter({ store, teamId }: Ctx, input: unknown) {
   const filter = checkedFilter(input, await declaredFor(store.db, teamId));
   const { contacts } = await countAudience(store.db, teamId, filter);

@@ -27,7 +27,10 @@ export async function removeValues(tx: Executor, entries: readonly IndexedValue[
   }
 }
 
-/** The texts that contacts have under a property, each once, in order: those behind one, of which each costs one step in the index. */
+/**
+ * Returns the distinct texts that contacts have for a property, in order and starting after `after`. Each costs one
+ * step in the index.
+ */
 export async function textsBehind(
   db: Executor,
   propertyId: string,
@@ -42,7 +45,10 @@ export async function textsBehind(
   return rows.map(({ value }) => value);
 }
 
-/** Takes some of a property's values out of the index and out of their contacts; answers how many. */
+/**
+ * Removes up to `limit` of a property's values per table from the index and from their contacts. Returns the number
+ * removed.
+ */
 export async function removeSomeValues(
   tx: Executor,
   { id, team_id: teamId, slot }: { id: string; team_id: string; slot: number },

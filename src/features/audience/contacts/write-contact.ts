@@ -22,7 +22,7 @@ import { normalizeAddress } from '../../../protocol/address/index.ts';
 import { foldText } from '../../../protocol/contact-filter/index.ts';
 import { isoTime } from '../../../platform/clock.ts';
 
-/** What is undefined stays as it is. */
+/** A change; undefined fields stay as they are. */
 export interface ContactChange {
   email?: string | undefined;
   first_name?: string | null | undefined;
@@ -37,7 +37,7 @@ interface Changing extends ConsentOrigin {
   declared: readonly PropertyRow[];
 }
 
-/** Writes a change with what follows from it: the index of its values, and the record of a decision. */
+/** Writes a change and its consequences: the index of its values, and the record of a decision. */
 export async function writeChange(
   store: Store,
   tx: Executor,
@@ -66,7 +66,7 @@ export async function writeChange(
 const emailTaken = () =>
   refuse('validation_error', { status: 422, say: 'email belongs to another contact of this team.' });
 
-/** Only what differs: most changes leave most values as they are. */
+/** Updates only index entries that differ: most changes leave most values as they are. */
 async function reindex(
   tx: Executor,
   { before, after, declared }: { before: ContactRow; after: ContactRow; declared: readonly PropertyRow[] },
@@ -86,7 +86,7 @@ export interface Decision {
   choice: Choice;
 }
 
-/** Writes what contacts choose of topics, and records what is new of it. */
+/** Writes the choices of contacts, and records the new ones. */
 export async function chooseTopics(
   store: Store,
   tx: Executor,
@@ -94,7 +94,7 @@ export async function chooseTopics(
   origin: ConsentOrigin,
 ): Promise<void> {
   if (decisions.length === 0) return;
-  // Of two choices of one contact and topic the later one holds.
+  // The later of two choices of a contact for the same topic wins.
   const last = new Map(decisions.map((one) => [`${one.contact.id} ${one.choice.id}`, one]));
   const standing = await choicesOf(tx, [...new Set(decisions.map(({ contact }) => contact.id))]);
   const known = new Map(standing.map((row) => [`${row.contact_id} ${row.topic_id}`, row.subscription]));
@@ -113,7 +113,7 @@ export async function chooseTopics(
     topicId: choice.id,
   }));
   await recordConsent(store, tx, origin, records);
-  // An import begins runs where it asks for it, and what is carried over was decided before.
+  // An import starts runs only if it asks for it. Opt-outs that are carried over were decided before and start none.
   if ((origin.source === 'import' && !origin.startsRuns) || origin.source === 'carried_over') return;
   const at = store.clock.now();
   const by = { type: 'contact.topic_changed' } as const;
@@ -124,13 +124,13 @@ export async function chooseTopics(
   await enrol(tx, store.ids, enrolments);
 }
 
-/** The same choices for each of them. */
+/** Returns the same choices for each contact. */
 export const decisionsFor = (rows: readonly ContactRow[], choices: readonly Choice[]): Decision[] =>
   rows.flatMap((contact) => choices.map((choice) => ({ contact, choice })));
 
 interface ContactFields {
   email: string;
-  /** Where it is known already. */
+  /** Set if it is already known. */
   email_key?: string;
   first_name: string | null;
   last_name: string | null;
@@ -140,7 +140,7 @@ interface ContactFields {
 
 const foldedName = (name: string | null): string | null => (name === null ? null : foldText(name));
 
-/** What follows from the fields. */
+/** Returns the columns for the fields, including derived ones. */
 function columnsOf({ email, email_key, first_name, last_name, unsubscribed, values }: ContactFields) {
   return {
     email,
@@ -155,8 +155,8 @@ function columnsOf({ email, email_key, first_name, last_name, unsubscribed, valu
 }
 
 /**
- * Makes the row of a contact. Its time is that of the id, whose order lists and date filters follow; never later than
- * now.
+ * Creates the row of a contact. Its time is that of its id, whose order lists and date filters follow, and is never
+ * later than now.
  */
 export function newContact(store: Store, teamId: string, fields: ContactFields): ContactRow {
   const id = store.ids.uuid();
@@ -164,7 +164,9 @@ export function newContact(store: Store, teamId: string, fields: ContactFields):
   return { team_id: teamId, id, ...columnsOf(fields), created_at: at, updated_at: at };
 }
 
-/** Records what became of a contact, with the contact as it stands; `depth` is that of an automation's run whose effect it is. */
+/**
+ * Records an event of a contact together with its current data; `depth` is that of the automation run that causes it.
+ */
 export async function tellOf(
   store: Store,
   tx: Executor,
@@ -181,7 +183,7 @@ export async function contactData(tx: Executor, row: ContactRow): Promise<Contac
   return dataOf(row, await segmentsOf(tx, row));
 }
 
-/** The same for many of a team, by their ids, with as many statements as for a few. */
+/** Returns the event data of many contacts of a team, by contact id, with as many statements as for a few. */
 export async function contactsData(
   tx: Executor,
   teamId: string,

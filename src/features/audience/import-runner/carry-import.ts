@@ -23,9 +23,12 @@ import { importBlob } from './receive-import.ts';
 import { readRows, UnreadableRow, type FileRow } from './read-rows.ts';
 import { isUnconfirmedCopy } from '../../../tenancy/instance/index.ts';
 
-/** Short enough that requests, which take several turns of the loop, hardly notice the batches between them. */
+/** Short enough that requests, which take several turns of the event loop, hardly notice the batches between them. */
 const BATCH_ROWS = 200;
-/** After so many claims in a row without a batch written, the import fails: its file may be what ends the process each time. */
+/**
+ * After this many claims in a row without a written batch, the import fails: its file may be what crashes the process
+ * each time.
+ */
 const TRIES_MAX = 5;
 const RACES_MAX = 5;
 
@@ -33,14 +36,16 @@ interface Carrying {
   item: ImportRow;
   owner: string;
   signal: AbortSignal;
-  /** Whether its turn is over: then it is put back, and goes on in its next turn. */
+  /** Reports whether the turn of the import is over: it is then released and continues in its next turn. */
   mustYield(): Promise<boolean>;
 }
 
-/** Another process has leased the import meanwhile. */
+/** Thrown if another process has leased the import meanwhile. */
 class TakenOver extends Error {}
 
-/** Reads the file of an import from the row it has reached to its end, or until the loop stops or its turn is over. */
+/**
+ * Reads the file of an import from the row it has reached, until its end, or until the loop stops or its turn is over.
+ */
 async function carryImport(world: World, { item, owner, signal, mustYield }: Carrying): Promise<void> {
   const end = (failure?: Progress['failures'][number]) =>
     world.db.tx((tx) => finishImport(tx, { id: item.id, owner, at: world.clock.now(), failure }));
@@ -61,7 +66,7 @@ async function carryImport(world: World, { item, owner, signal, mustYield }: Car
   }
 }
 
-/** Answers whether the end was reached. */
+/** Reads and writes batches. Returns whether the end was reached. */
 async function readThrough(
   world: World,
   { item, owner, signal, mustYield }: Carrying,
@@ -85,7 +90,7 @@ async function readThrough(
       }
     }
   } catch (error) {
-    // The rows before the one that cannot be read are imported.
+    // Import the rows before the one that cannot be read.
     if (error instanceof UnreadableRow && waiting.length > 0) await write(waiting);
     throw error;
   } finally {
@@ -103,7 +108,7 @@ interface RowBatch {
   rows: readonly FileRow[];
 }
 
-/** Writes a batch and the position behind it in one transaction: a power cut takes back both. */
+/** Writes a batch and the position after it in one transaction, so that a power failure undoes both or neither. */
 async function writeBatch(world: World, batch: RowBatch): Promise<void> {
   for (let race = 1; ; race++) {
     try {
@@ -147,7 +152,7 @@ function sort(
   return { good, failures };
 }
 
-/** The segments and topics of the import that have not been deleted meanwhile. */
+/** Returns the segments and topics of the import that were not deleted meanwhile. */
 async function stillThere(
   tx: Parameters<typeof liveSegments>[0],
   teamId: string,
@@ -175,9 +180,11 @@ function progressOf({
 const KEPT_MS = 7 * 24 * 3_600_000;
 const BATCH = 100;
 
-/** Seven days after its end the file of an import goes, and what its failed rows said; counts and reasons stay. */
+/**
+ * Removes the file of an import seven days after its end, and the values of its failed rows; counts and reasons remain.
+ */
 export async function removeImportFiles(world: World): Promise<void> {
-  // They are the files of the original as well, and go once the copy is confirmed.
+  // The original instance uses the same files, so they are removed only once the copy is confirmed.
   if (await isUnconfirmedCopy(world)) return;
   for (;;) {
     const ids = await importsWithOldFile(world.db, world.clock.now() - KEPT_MS, BATCH);
@@ -195,9 +202,9 @@ export async function removeImportFiles(world: World): Promise<void> {
 export type Imports = LeasedLoop;
 
 /**
- * The work loop of imports, woken by the commit that inserts one: each is claimed with a lease and carried batch by batch
- * from where it stands, one of a team at a time, and the teams take turns: one that takes long is put back for the next
- * team's, and goes on later.
+ * Creates the work loop of imports, woken by the commit that inserts one. It claims each import with a lease and
+ * processes it batch by batch from where it stopped, one import per team at a time. Teams take turns: a long import is
+ * released for the next team's and continues later.
  */
 export function createImportLoop(world: World): Imports {
   const { db, config } = world;
@@ -217,7 +224,7 @@ export function createImportLoop(world: World): Imports {
       const ids = teams.inTurn(waiting, (one) => one.team_id).map(({ id }) => id);
       const items = await claimImports(db, lease, ids.slice(0, limit));
       teams.took(items.map((one) => one.team_id));
-      // A team's next import waits for its one under way.
+      // A team's next import waits for the one in progress.
       return { items, left: items.length + loop.inFlight() > 0 ? 'blocked' : 'nothing' };
     },
     carry: (item, signal) => carryImport(world, { item, owner, signal, mustYield: createYieldCheck(world, sliceMs) }),
@@ -225,7 +232,10 @@ export function createImportLoop(world: World): Imports {
   return loop;
 }
 
-/** Whether an import has had its time while another team waits. The time begins at its first batch, not at rows read before. */
+/**
+ * Returns a check whether an import has used up its time while another team waits. The time begins at its first batch,
+ * so rows that are only skipped do not count.
+ */
 function createYieldCheck({ db, clock }: World, sliceMs: number): () => Promise<boolean> {
   let elapsedMs: (() => number) | undefined;
   return async () => {

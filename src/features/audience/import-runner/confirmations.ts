@@ -19,11 +19,14 @@ import {
 import { findTopic, type TopicRow } from '../topics/topics.store.ts';
 import { mailOnce, type Accept } from '../../../mail/accept/index.ts';
 
-/** Another process's requests do not wake us. */
+/** Needed because requests in other processes do not wake this loop. */
 const POLL_MS = 10_000;
 const AT_ONCE = 20;
 
-/** Asks contacts by mail whether they want a topic, through the same door as all mail, once per request. */
+/**
+ * Creates the loop that asks contacts by mail to confirm a topic, once per request. The mail is accepted in the same
+ * way as any other.
+ */
 export function createConfirmations(world: World, accept: Pick<Accept, 'acceptEmail'>): WorkLoop {
   const { db, clock, log } = world;
   return createUnleasedLoop<ConfirmationRow>({
@@ -50,7 +53,7 @@ async function mail(world: World, accept: Pick<Accept, 'acceptEmail'>, asking: C
   await world.db.tx((tx) => noteConfirmationMailed(tx, asking, { at, fault: fault ?? null }));
 }
 
-/** Answers why no question could be mailed. */
+/** Sends the mail. Returns the reason if it could not be sent. */
 async function send(
   world: World,
   accept: Pick<Accept, 'acceptEmail'>,
@@ -78,7 +81,7 @@ async function send(
   return fault;
 }
 
-/** Answers how many addresses are free again. */
+/** Forgets old confirmation mails, so that their addresses may be mailed again. Returns the number of addresses. */
 export const forgetConfirmationMails = (world: World): Promise<number> =>
   removeOldConfirmationMails(world.db, world.clock.now());
 

@@ -4,14 +4,14 @@ import { allEnds, endsOutside, rowFault, type RowFault } from '../../../protocol
 import type { ImportOptions } from '../contact-imports/contact-imports.ts';
 
 export interface FileRow {
-  /** As a spreadsheet counts: the first row of the file is row 1, empty or not. */
+  /** Row number as in a spreadsheet: the first row of the file is row 1, empty or not. */
   row: number;
   cells: string[];
-  /** Why its cells cannot be told apart. */
+  /** Reason why the cells of the row cannot be separated. */
   fault?: RowFault;
 }
 
-/** Why a file cannot be read any further. */
+/** Thrown if a file cannot be read any further. */
 export class UnreadableRow extends Error {
   readonly row: number;
 
@@ -21,7 +21,7 @@ export class UnreadableRow extends Error {
   }
 }
 
-/** No row of contacts is longer; what is, lacks a closing quote or is no table. */
+/** Longer rows lack a closing quote, or the file is not a table. */
 const ROW_CHARS_MAX = 1024 * 1024;
 
 interface Parsed {
@@ -33,14 +33,15 @@ interface Parser {
   parse(text: string, base: number, ignoreLastRow: boolean): Parsed;
 }
 /**
- * The parser inside `Papa.parse`. Only it takes a text piece by piece: with `ignoreLastRow` it leaves a row that may not be whole
- * yet, and `meta.cursor` says where that begins. The types of the package lack its constructor's options and its answer.
+ * The parser inside `Papa.parse`, the only one that takes a text piece by piece: with `ignoreLastRow` it leaves a row
+ * that may be incomplete, and `meta.cursor` is the position of that row. The package's types lack the options of its
+ * constructor and its result.
  */
 const ParserOf = (Papa as unknown as { Parser: new (config: object) => Parser }).Parser;
 
 /**
- * The rows behind the header and behind row `rowsRead`, some at a time. Empty rows are counted and left out; the first that is
- * not empty is the header.
+ * Yields the rows after the header and after row `rowsRead`, some at a time. Empty rows are counted and omitted; the
+ * first row that is not empty is the header.
  */
 export async function* readRows(
   content: Readable,
@@ -82,7 +83,7 @@ export async function* readRows(
   if (last !== '') yield take(last, true);
 }
 
-/** Up to where the next one closes it, whole rows may have become part of the value. */
+/** Describes a stray quote. Whole rows, up to where the next quote closes it, may have become part of the value. */
 function strayQuote(cells: readonly string[], quote: string): RowFault {
   const reason = `a quote stands inside a quoted value, where it has to be written twice (${quote}${quote})`;
   return rowFault(reason, cells.find((cell) => cell.includes(quote)) ?? '');

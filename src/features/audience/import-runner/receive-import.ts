@@ -25,7 +25,10 @@ const DELIMITERS = [',', ';', '\t', '|'];
 
 const unfit = (says: string) => refuse('validation_error', { status: 422, say: `file: ${says}.` });
 
-/** Stores a file under an import's id while it comes in, and says how it is to be read; what is no CSV file is named. */
+/**
+ * Stores a file under an import's id while it is received, and returns how to read it. Refuses a file that is not CSV,
+ * with the reason.
+ */
 async function receiveFile(
   { store }: Pick<Ctx, 'store'>,
   id: string,
@@ -48,7 +51,10 @@ async function receiveFile(
   return { encoding, isDamaged, ...readHeader(sample, isCut), content: fileRow(importBlob(id), digest) };
 }
 
-/** Reads the first row in the sample. One that does not end within it is refused: its last columns would be missing. */
+/**
+ * Reads the first row of the sample. A row that does not end within the sample is refused, because its last columns
+ * would be missing.
+ */
 function readHeader(sample: string, isCut: boolean): { delimiter: string; quote: string; header: string[] } {
   const text = sample.replaceAll(/\r\n?/g, '\n').replace(/^\s*\n/, '');
   const quote = quoteOf(text);
@@ -60,14 +66,14 @@ function readHeader(sample: string, isCut: boolean): { delimiter: string; quote:
   return { delimiter, quote, header: header ?? [] };
 }
 
-/** Single quotes, where whole cells stand in them and nothing in double ones. */
+/** Returns the single quote if whole cells are enclosed in single quotes and none in double quotes. */
 function quoteOf(text: string): string {
   const [first = ''] = text.split('\n', 1);
   const [, behind] = /^\s*'[^']*'(.*)$/s.exec(first) ?? [];
   return behind !== undefined && !first.includes('"') && NEXT_CELL.test(behind) ? "'" : '"';
 }
 
-/** A tab is white space too: in one pattern for both, a row of tabs takes time by the square of its length. */
+/** A tab is white space too: with one pattern for both, a row of tabs would take quadratic time. */
 const NEXT_CELL = /^\s*[,;|]\s*'|^[^\S\t]*\t\s*'|^\s*$/;
 
 interface Beginning {
@@ -76,7 +82,10 @@ interface Beginning {
   quote: string;
 }
 
-/** The delimiter that makes most rows as wide as the first one, and the first one wider than any other delimiter does. */
+/**
+ * Returns the delimiter that makes most rows as wide as the first one, and the first one wider than any other delimiter
+ * does.
+ */
 function delimiterOf(beginning: Beginning): string {
   let best = { delimiter: ',', width: 1 };
   for (const delimiter of DELIMITERS) {
@@ -90,20 +99,22 @@ function delimiterOf(beginning: Beginning): string {
 
 const ROWS_MAX = 20;
 
-/** The header and some of the rows behind it, without empty rows; where the text is cut, without its last row. */
+/**
+ * Returns the header and some of the rows after it, without empty rows, and without the last row if the text is cut.
+ */
 function firstRows({ text, isCut, quote }: Beginning, delimiter: string): string[][] {
   const parser = new Papa.Parser({ delimiter, quoteChar: quote, newline: '\n', preview: ROWS_MAX });
   const { data } = parser.parse(text, 0, isCut) as { data: string[][] };
   return data.filter((row) => !isEmpty(row));
 }
 
-/** A part of the form in which an import is handed in, in the order in which the parts come: a text, or a file. */
+/** Part of the form of an import, either a text or a file, in the order in which the parts arrive. */
 export type ImportPart = TextPart | { name: string; content: AsyncIterable<Uint8Array> };
 
 interface TextPart {
   name: string;
   text: string;
-  /** For a door that cuts texts at FIELD_BYTES_MAX: whether this one was cut. */
+  /** Set by callers that cut texts at FIELD_BYTES_MAX: true if this one was cut. */
   isCut?: boolean;
 }
 
@@ -111,8 +122,8 @@ export const FIELDS = ['column_map', 'on_conflict', 'segments', 'topics', 'start
 export const FIELD_BYTES_MAX = 256 * 1024;
 
 /**
- * Stores the file while it comes in and queues the import. A refused import leaves no file, and no part is read while the
- * team has as many imports open as it may.
+ * Stores the file while it is received and queues the import. A refused import leaves no file, and no part is read
+ * while the team has its maximum number of open imports.
  */
 export async function importContacts(ctx: Ctx, parts: AsyncIterable<ImportPart> | Iterable<ImportPart>) {
   await mustBeWithinImportLimit(ctx.store.db, ctx.teamId);
@@ -131,7 +142,8 @@ export async function importContacts(ctx: Ctx, parts: AsyncIterable<ImportPart> 
     mayBeQueued = true;
     return await queueImport(ctx, id, file, form);
   } catch (error) {
-    // After a commit whose answer was lost the import needs its file; the sweep of orphans removes what nothing needs. All blobs of this owner.
+    // If the commit may have succeeded although its response was lost, the import needs its file; the orphan sweep
+    // removes it otherwise. Removes all blobs of this owner.
     if (!mayBeQueued || error instanceof Refusal) await ctx.store.blobs.remove(id);
     throw error;
   }
@@ -145,7 +157,7 @@ function readField(form: ImportForm, { name: given, text, isCut }: TextPart): vo
   if (form[name] !== undefined) throw bad('stands twice in the form');
   if (isCut ?? Buffer.byteLength(text) > FIELD_BYTES_MAX) throw bad(`is larger than ${FIELD_BYTES_MAX / 1024} KB`);
   form[name] = text;
-  // What is wrong with the form is said before a file of 50 MB has come in, where it stands before it.
+  // Report errors of the form before a file of 50 MB is received, for fields that come before it.
   checkImport(form);
 }
 
@@ -162,5 +174,5 @@ const unknown = (name: string) =>
     },
   ]);
 
-/** Where an import's file stands among the blobs. */
+/** Returns the key of an import's file in the blob store. */
 export const importBlob = (id: string): string => `${id}/file.csv`;

@@ -7,7 +7,10 @@ export interface SegmentRow {
   name: string;
   /** JSON. */
   filter: string | null;
-  /** JSON: the keys that the filter names and whose properties were deleted since. A property of that key is another one. */
+  /**
+   * JSON: keys that the filter names and whose properties were deleted since. A new property with such a key is a
+   * different one.
+   */
   lost_properties: string | null;
   created_at: number;
 }
@@ -25,7 +28,7 @@ export function findSegment(db: Executor, teamId: string, id: string): Promise<S
   return db.get<SegmentRow>(`select ${COLUMNS.join(', ')} from segments where ${LIVE} and id = ?`, [teamId, id]);
 }
 
-/** All that are not deleted, or those of some ids among them; newest first. */
+/** Returns all segments that are not deleted, or those of the given ids; newest first. */
 export function liveSegments(db: Executor, teamId: string, ids?: readonly string[]): Promise<SegmentRow[]> {
   const select = `select ${COLUMNS.join(', ')} from segments where ${LIVE}`;
   if (ids === undefined) return db.all<SegmentRow>(`${select} order by id desc`, [teamId]);
@@ -46,7 +49,7 @@ export async function listSegmentRows(
   const read = (part: Page) =>
     db.all<ListedSegment>(pageSql('segments', LIVE, part, 'id, name, created_at'), [teamId, ...pageValues(part)]);
   if (search === undefined) return pageOf(await read(page), page);
-  // Letter case is folded here and not in SQL: SQLite folds ASCII alone. A team has few segments.
+  // Letter case is folded here and not in SQL, because SQLite folds only ASCII. A team has few segments.
   const wanted = foldText(search);
   const rows = await read({ ...page, limit: Number.MAX_SAFE_INTEGER - 1 });
   return pageOf(rows.filter(({ name }) => foldText(name).includes(wanted)).slice(0, page.limit + 1), page);
@@ -60,7 +63,7 @@ export async function saveLostProperties(tx: Executor, id: string, keys: readonl
   await tx.run('update segments set lost_properties = ? where id = ?', [JSON.stringify(keys), id]);
 }
 
-/** Answers whether this call deleted it. */
+/** Marks a segment as deleted. Returns whether this call deleted it. */
 export async function markSegmentDeleted(tx: Executor, teamId: string, id: string, at: number): Promise<boolean> {
   return (await tx.run(`update segments set deleted_at = ? where ${LIVE} and id = ?`, [at, teamId, id])) === 1;
 }
@@ -70,7 +73,7 @@ export interface MemberRow {
   contact_id: string;
 }
 
-/** Leaves who was added already as it is. Answers how many were not. */
+/** Adds members and leaves existing ones as they are. Returns the number added. */
 export function addMembers(tx: Executor, rows: readonly MemberRow[]): Promise<number> {
   return tx.insertMany(
     'segment_members',
@@ -84,13 +87,13 @@ export async function removeMember(tx: Executor, { segment_id, contact_id }: Mem
   await tx.run('delete from segment_members where segment_id = ? and contact_id = ?', [segment_id, contact_id]);
 }
 
-/** The segments that a contact was added to, deleted ones among them. */
+/** Returns the segments that a contact was added to, including deleted ones. */
 export async function membershipsOf(db: Executor, contactId: string): Promise<Set<string>> {
   const rows = await db.all<MemberRow>('select segment_id from segment_members where contact_id = ?', [contactId]);
   return new Set(rows.map((row) => row.segment_id));
 }
 
-/** The explicit memberships of these contacts. */
+/** Returns the explicit memberships of these contacts. */
 export function membersAmong(db: Executor, contactIds: readonly string[]): Promise<MemberRow[]> {
   const among = uuidsIn(db.dialect, 'contact_id', contactIds);
   return db.all<MemberRow>(`select segment_id, contact_id from segment_members where ${among.sql}`, [among.value]);
@@ -104,7 +107,7 @@ export async function hasMembers(db: Executor, segmentId: string): Promise<boole
   return (await db.get('select 1 as one from segment_members where segment_id = ? limit 1', [segmentId])) !== undefined;
 }
 
-/** Which of these have contacts that were added to them. */
+/** Returns those of the segments that contacts were added to. */
 export async function segmentsWithMembers(db: Executor, ids: readonly string[]): Promise<Set<string>> {
   const among = uuidsIn(db.dialect, 'id', ids);
   const sql = `select id from segments where ${among.sql}
@@ -112,7 +115,7 @@ export async function segmentsWithMembers(db: Executor, ids: readonly string[]):
   return new Set((await db.all<{ id: string }>(sql, [among.value])).map(({ id }) => id));
 }
 
-/** Some of the members of segments that were deleted; answers how many went. */
+/** Removes up to `limit` members of deleted segments. Returns the number removed. */
 export async function removeMembersOfDeleted(tx: Executor, limit: number): Promise<number> {
   const sql = `select id from segments where deleted_at is not null
     and exists (select 1 from segment_members where segment_id = segments.id) limit 1`;

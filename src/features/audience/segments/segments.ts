@@ -79,7 +79,7 @@ export const presentSegment = ({ id, name, created_at }: ListedSegment) => ({
   created_at: isoTime(created_at),
 });
 
-/** A filter of a body; refused with one entry for each condition at fault. */
+/** Reads a filter from a body. Throws with one entry for each invalid condition. */
 export function checkedFilter(input: unknown, declared: Declared): Filter {
   const { filter, faults } = parseFilter(input, declared);
   const [first] = faults;
@@ -88,11 +88,11 @@ export function checkedFilter(input: unknown, declared: Declared): Filter {
   throw refuse('validation_error', { status: 422, say: first.message + more, errors: faults });
 }
 
-/** Who is in a segment now: what its filter matches, and who was added to it. */
+/** Returns the filter for all current members of a segment: contacts that its filter matches, and those added to it. */
 export const filterOf = async (db: Executor, segment: SegmentRow, declared: Declared): Promise<Filter> =>
   whole(segment, declared, segment.filter !== null && (await hasMembers(db, segment.id)));
 
-/** The same of several, in their order. */
+/** Like `filterOf`, for several segments, in their order. */
 export async function filtersOf(db: Executor, segments: readonly SegmentRow[], declared: Declared): Promise<Filter[]> {
   const added = await segmentsWithMembers(
     db,
@@ -101,7 +101,10 @@ export async function filtersOf(db: Executor, segments: readonly SegmentRow[], d
   return segments.map((segment) => whole(segment, declared, added.has(segment.id)));
 }
 
-/** Leaves out the properties that have taken the place of one that the segment was made with: nobody has a value of it yet. */
+/**
+ * Removes properties that have replaced one that the segment was made with: the filter refers to the deleted one, so
+ * they must not match.
+ */
 export function withoutLost(
   { lost_properties: lost }: Pick<SegmentRow, 'lost_properties'>,
   declared: Declared,
@@ -111,7 +114,7 @@ export function withoutLost(
   return { ...declared, properties: declared.properties.filter(({ key }) => !keys.has(key)) };
 }
 
-/** Notes in the segments whose filter names a property that it is being deleted. */
+/** Marks a property as deleted in the segments whose filter names it. */
 export async function loseProperty(tx: Executor, teamId: string, key: string): Promise<void> {
   for (const { id, filter, lost_properties: lost } of await liveSegments(tx, teamId)) {
     if (filter === null || !listPropertyKeys(JSON.parse(filter)).has(key)) continue;
@@ -126,15 +129,15 @@ function whole(segment: SegmentRow, declared: Declared, hasAdded: boolean): Filt
   return hasAdded ? { kind: 'any', of: [filter, member] } : filter;
 }
 
-/** What the filters of a team may name at this moment. */
+/** Returns what the filters of a team may name now. */
 export async function declaredFor(db: Executor, teamId: string): Promise<Declared> {
   return { properties: await declaredProperties(db, teamId), topics: await liveTopics(db, teamId) };
 }
 
-/** A segment as a body names it. */
+/** Reference to a segment in a body. */
 export type NamedSegment = string | { id: string };
 
-/** The ids of a body's segments, each once, all of them the team's. */
+/** Returns the ids of the segments in a body without duplicates. Throws if one does not belong to the team. */
 export async function readSegmentIds(db: Executor, teamId: string, given: readonly NamedSegment[]): Promise<string[]> {
   if (given.length === 0) return [];
   const ids = given.map((one) => (typeof one === 'string' ? one : one.id).toLowerCase());

@@ -1,22 +1,22 @@
 import { uuidsIn, type Executor } from '../../../platform/db/index.ts';
 
-/** Somebody who was asked whether it wants a topic, and has not answered. */
+/** A contact that was asked to confirm a topic and has not responded. */
 export interface ConfirmationRow {
   contact_id: string;
   topic_id: string;
   team_id: string;
   id: string;
-  /** In the future for one that waits until the day since the last asking is over. */
+  /** Time of the request; in the future if the contact may not be asked again yet. */
   asked_at: number;
-  /** Null while the mail is still to be handed over. */
+  /** Time at which the mail was sent or failed; null while it is pending. */
   mailed_at: number | null;
-  /** Why there was no mail. */
+  /** Reason why no mail was sent. */
   fault: string | null;
 }
 
 const COLUMNS = ['contact_id', 'topic_id', 'team_id', 'id', 'asked_at', 'mailed_at', 'fault'] as const;
 
-/** Asks, and asks anew who was asked before. */
+/** Inserts confirmation requests; a repeated one replaces the previous one. */
 export async function writeConfirmations(tx: Executor, rows: readonly ConfirmationRow[]): Promise<void> {
   const renewed = COLUMNS.slice(2).map((column) => `${column} = excluded.${column}`);
   await tx.insertMany(
@@ -30,13 +30,13 @@ export async function writeConfirmations(tx: Executor, rows: readonly Confirmati
 export const confirmationsOf = (db: Executor, contactId: string): Promise<ConfirmationRow[]> =>
   db.all<ConfirmationRow>('select * from topic_confirmations where contact_id = ?', [contactId]);
 
-/** The oldest whose mail is still to be handed over. */
+/** Returns the oldest requests whose mail is due and not sent yet. */
 export function dueConfirmations(db: Executor, now: number, limit: number): Promise<ConfirmationRow[]> {
   const sql = 'select * from topic_confirmations where mailed_at is null and asked_at <= ? order by id limit ?';
   return db.all<ConfirmationRow>(sql, [now, limit]);
 }
 
-/** Unless it was asked anew meanwhile. */
+/** Marks a request as mailed, unless the contact was asked again meanwhile. */
 export async function noteConfirmationMailed(
   tx: Executor,
   { id, contact_id, topic_id }: ConfirmationRow,
@@ -56,27 +56,29 @@ export async function removeConfirmationsOf(tx: Executor, contactId: string): Pr
   await tx.run('delete from topic_confirmations where contact_id = ?', [contactId]);
 }
 
-/** Of a topic that cannot be joined any more, or that is joined without confirmation. */
+/** Removes the requests of a topic that was deleted or no longer requires confirmation. */
 export async function removeConfirmationsFor(tx: Executor, topicId: string): Promise<void> {
   await tx.run('delete from topic_confirmations where topic_id = ?', [topicId]);
 }
 
 const DAY_MS = 24 * 3_600_000;
-/** What is older limits nothing: an address is mailed about a topic once a day and three times in this while. */
+/**
+ * Older mails no longer count: an address is mailed about a topic at most once a day and three times in this period.
+ */
 const COUNTED_MS = 30 * DAY_MS;
 
-/** A mail that asks an address whether it wants a topic. */
+/** A mail that asks an address to confirm a topic. */
 interface ConfirmationMail {
   topicId: string;
   emailHash: string;
-  /** Of the row that asks for it: `id` of `topic_confirmations`. */
+  /** Id of the request in `topic_confirmations`. */
   askingId: string;
 }
 
-/** Counts a mail, and answers false where it would be one too many. Asked for again it is counted once. */
+/** Counts a mail. Returns false if it would exceed the limit. The same request is counted once. */
 export async function countConfirmationMail(tx: Executor, mail: ConfirmationMail, now: number): Promise<boolean> {
   const { topicId, emailHash, askingId } = mail;
-  // One statement, so that of several nodes that ask at the same time one counts.
+  // A single statement, so that only one of several concurrent nodes counts.
   const counted = await tx.run(
     `insert into topic_confirmation_mails (topic_id, email_hash, asking_id, last_at) values (?, ?, ?, ?)
      on conflict (topic_id, email_hash) do update set asking_id = excluded.asking_id, last_at = excluded.last_at,
@@ -90,13 +92,13 @@ export async function countConfirmationMail(tx: Executor, mail: ConfirmationMail
   return (await tx.get<{ asking_id: string }>(sql, [topicId, emailHash]))?.asking_id === askingId;
 }
 
-/** Takes back a mail that was counted and could not be sent. */
+/** Undoes the count of a mail that could not be sent. */
 export async function uncountConfirmationMail(tx: Executor, mail: ConfirmationMail): Promise<void> {
   const { topicId, emailHash, askingId } = mail;
   const own = [topicId, emailHash, askingId];
   const which = 'where topic_id = ? and email_hash = ? and asking_id = ?';
   await tx.run(`delete from topic_confirmation_mails ${which} and second_last_at is null`, own);
-  // A fourth was old enough not to count, or this one had not been counted.
+  // The time that was dropped was too old to count, unless this mail had not been counted.
   await tx.run(
     `update topic_confirmation_mails set last_at = second_last_at, second_last_at = third_last_at, third_last_at = null ${which}`,
     own,

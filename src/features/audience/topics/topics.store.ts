@@ -8,9 +8,9 @@ export interface TopicRow {
   description: string | null;
   default_subscription: Subscription;
   visibility: 'public' | 'private';
-  /** Whether an opt-in through the API waits for the contact's own word. */
+  /** 'required' if an opt-in through the API waits for the contact's confirmation. */
   confirmation: 'none' | 'required';
-  /** The template that it is asked with. */
+  /** Template of the confirmation mail. */
   confirmation_template_id: string | null;
   created_at: number;
 }
@@ -32,7 +32,7 @@ export async function insertTopic(tx: Executor, row: TopicRow): Promise<void> {
   await tx.insertMany('topics', COLUMNS, [COLUMNS.map((column) => row[column])]);
 }
 
-/** Every topic of a team that is not deleted; a team has few. */
+/** Returns all topics of a team that are not deleted; a team has few. */
 export function liveTopics(db: Executor, teamId: string): Promise<TopicRow[]> {
   return db.all<TopicRow>(`select ${COLUMNS.join(', ')} from topics where ${LIVE} order by id`, [teamId]);
 }
@@ -62,7 +62,7 @@ export async function updateTopicRow(
   await tx.run(sql, [...columns.map((column) => row[column]), row.id]);
 }
 
-/** Answers whether this call deleted it. */
+/** Marks a topic as deleted. Returns whether this call deleted it. */
 export async function markTopicDeleted(tx: Executor, teamId: string, id: string, at: number): Promise<boolean> {
   return (await tx.run(`update topics set deleted_at = ? where ${LIVE} and id = ?`, [at, teamId, id])) === 1;
 }
@@ -73,7 +73,7 @@ export interface ChoiceRow {
   subscription: Subscription;
 }
 
-/** What was decided for these contacts. */
+/** Returns the topic choices of these contacts. */
 export function choicesOf(db: Executor, contactIds: readonly string[]): Promise<ChoiceRow[]> {
   const among = uuidsIn(db.dialect, 'contact_id', contactIds);
   return db.all<ChoiceRow>(`select contact_id, topic_id, subscription from contact_topics where ${among.sql}`, [

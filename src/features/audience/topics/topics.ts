@@ -21,7 +21,7 @@ export const CONFIRMATION_URL = 'CONFIRMATION_URL';
 
 type Confirming = Pick<TopicRow, 'confirmation' | 'confirmation_template_id' | 'default_subscription'>;
 
-/** A topic that asks for confirmation needs a mail to ask with, and may not take silence for a yes. */
+/** Throws if a topic that requires confirmation has no template for the mail, or opts contacts in by default. */
 async function mustBeConfirmable(tx: Executor, teamId: string, topic: Confirming): Promise<void> {
   const { confirmation, confirmation_template_id: templateId, default_subscription } = topic;
   if (templateId !== null) await mustAsk(tx, teamId, templateId);
@@ -57,7 +57,7 @@ const bad = (say: string) => invalidField('confirmation', say);
 const badTemplate = (say: string) => invalidField(TEMPLATE, say);
 const TEMPLATE = 'confirmation_template_id';
 
-/** Each of them is read with every segment and on every contact's preference page. */
+/** Limit per team, because all topics are read with every segment and on every preference page. */
 const TOPICS_MAX = 200;
 
 export async function createTopic({ store, teamId }: Ctx, input: CreateTopicRequest) {
@@ -100,7 +100,7 @@ export interface Choice {
   subscription: Subscription;
 }
 
-/** Choices of a body, the last one of each topic, among the topics of the team. */
+/** Reads the choices in a body, the last one for each topic, among the topics of the team. */
 export function readChoices(given: readonly Choice[], live: readonly { id: string }[]): Choice[] {
   const known = new Set(live.map(({ id }) => id));
   const chosen = new Map<string, Choice>();
@@ -169,6 +169,6 @@ function changed(row: TopicRow, input: UpdateTopicRequest): TopicRow {
   return { ...row, name, description, visibility, confirmation, confirmation_template_id };
 }
 
-/** A topic whose template was changed since may still get another name. */
+/** Reports whether the confirmation settings differ. A topic can be renamed even if its template is no longer valid. */
 const asksOtherwise = (before: TopicRow, after: TopicRow): boolean =>
   before.confirmation !== after.confirmation || before.confirmation_template_id !== after.confirmation_template_id;

@@ -22,7 +22,7 @@ export type RecipientType =
   | 'unsubscribed'
   | 'suppressed';
 
-/** Why an address of the segment was left out. */
+/** Reason why an address of the segment was excluded. */
 export type ExclusionReason =
   | 'unsubscribed'
   | 'topic_opt_out'
@@ -34,19 +34,19 @@ export type ExclusionReason =
 
 export interface RecipientRow {
   broadcast_id: string;
-  /** The address as suppressions compare it, or what stands for it once its contact was erased. */
+  /** The address as suppressions compare it, or its hash once the contact was erased. */
   email_key: string;
-  /** A UUIDv7: the order of the report. */
+  /** A UUIDv7, which gives the order of the report. */
   id: string;
   contact_id: string | null;
-  /** The contact again, where the broadcast comes to it more than once. */
+  /** Repeats contact_id if the broadcast may meet the contact more than once. */
   walked_contact_id: string | null;
-  /** Empty once its contact was erased. */
+  /** Empty once the contact was erased. */
   email: string;
-  /** Null where the address was left out. */
+  /** The email, or null if the address was excluded. */
   email_id: string | null;
   excluded: ExclusionReason | null;
-  /** Which subject it tries; null outside of a test. */
+  /** Index of the subject that the address gets; null outside of a test. */
   variant: number | null;
   sent: number;
   delivered: number;
@@ -78,11 +78,11 @@ const NEW_COLUMNS = [
   'walked_contact_id',
 ] as const;
 
-/** A contact that was erased a moment ago is not named again. */
+/** Makes sure that a contact that was just erased is not named again. */
 const asReported = (row: NewRecipientRow): NewRecipientRow =>
   row.excluded === 'deleted' ? { ...row, email_key: erasedKey(row.email_key), email: '' } : row;
 
-/** Leaves an address that the broadcast has already as it is; answers how many are new. */
+/** Inserts recipients and leaves existing rows of the broadcast as they are. Returns the number of new rows. */
 export function insertRecipients(tx: Executor, rows: readonly NewRecipientRow[]): Promise<number> {
   return tx.insertMany(
     'broadcast_recipients',
@@ -92,7 +92,7 @@ export function insertRecipients(tx: Executor, rows: readonly NewRecipientRow[])
   );
 }
 
-/** Of these addresses, those that the broadcast has already, also where they were erased since. */
+/** Returns those of the addresses that the broadcast already has, including erased ones. */
 export async function recipientsAmong(
   db: Executor,
   broadcastId: string,
@@ -105,7 +105,10 @@ export async function recipientsAmong(
   return new Set(rows.flatMap((row) => keyOf.get(row.email_key) ?? []));
 }
 
-/** Of these contacts, those that a broadcast which walks its segment more than once has come to, under whatever address. */
+/**
+ * Returns those of the contacts that the broadcast has already met, under any address; only if it walks its segment
+ * more than once.
+ */
 export async function walkedAmong(
   db: Executor,
   broadcastId: string,
@@ -118,7 +121,7 @@ export async function walkedAmong(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** The contacts that these emails went to; emails of no broadcast have none. */
+/** Returns the contacts that these emails went to; emails without a broadcast have none. */
 export async function contactsOfEmails(db: Executor, emailIds: readonly string[]): Promise<Map<string, string>> {
   const among = uuidsIn(db.dialect, 'email_id', emailIds);
   const sql = `select email_id, contact_id from broadcast_recipients where ${among.sql} and contact_id is not null`;
@@ -126,7 +129,7 @@ export async function contactsOfEmails(db: Executor, emailIds: readonly string[]
   return new Map(rows.map((row) => [row.email_id, row.contact_id]));
 }
 
-/** As the partial indexes say it. */
+/** Must match the conditions of the partial indexes. */
 const CONDITIONS: Record<RecipientType, string> = {
   sent: 'sent > 0',
   delivered: 'delivered > 0',
@@ -185,11 +188,14 @@ async function plainPage(
 export interface VariantCount {
   variant: number;
   recipients: number;
-  /** Of them, those who clicked; machines are none. */
+  /** Recipients who clicked; clicks of machines do not count. */
   clicked: number;
 }
 
-/** What a test of so many subjects has come to. Each count goes by an index of its own: the plus keeps the other one out. */
+/**
+ * Counts recipients and clicks for each subject of a test. Each count uses its own index; the plus rules out the other
+ * one.
+ */
 export async function variantCounts(db: Executor, broadcastId: string, variants: number): Promise<VariantCount[]> {
   const all = await db.all<{ variant: number; n: number }>(
     `select variant, count(*) as n from broadcast_recipients where broadcast_id = ? and variant is not null group by variant`,
@@ -208,12 +214,15 @@ export async function variantCounts(db: Executor, broadcastId: string, variants:
   }));
 }
 
-/** What stands in place of an address that was erased: it cannot be read back, and a look-up by the address finds the row again. */
+/**
+ * Returns the key that replaces an erased address. It cannot be reversed, but a lookup by the address still finds the
+ * row.
+ */
 const erasedKey = (emailKey: string): string => `sha256:${createHash('sha256').update(emailKey).digest('hex')}`;
 
 /**
- * Takes an address out of the reports of a team's broadcasts that still have one. The rows stay, so that the address gets none of
- * them again. Each is looked up by its key: however many recipients there are, it costs a probe a broadcast.
+ * Erases an address from the reports of a team's broadcasts. The rows remain, so that the address does not get the same
+ * broadcast again. Each row is found by its key: one index probe per broadcast, however many recipients there are.
  */
 export async function eraseRecipient(tx: Executor, teamId: string, emailKey: string): Promise<number> {
   const theirs = 'broadcast_id in (select id from broadcasts where team_id = ? and body_id is not null)';
@@ -221,7 +230,7 @@ export async function eraseRecipient(tx: Executor, teamId: string, emailKey: str
   return tx.run(sql, [erasedKey(emailKey), emailKey, teamId]);
 }
 
-/** Removes up to `limit` rows of a report, with what their recipients have clicked; answers how many. */
+/** Removes up to `limit` rows of a report together with the clicks of their recipients. Returns the number of rows. */
 export async function removeRecipients(tx: Executor, broadcastId: string, limit: number): Promise<number> {
   const gone = await tx.all<{ email_id: string | null }>(
     `delete from broadcast_recipients where broadcast_id = ? and email_key in (
@@ -236,6 +245,6 @@ export async function removeRecipients(tx: Executor, broadcastId: string, limit:
   return gone.length;
 }
 
-/** There are a thousand and one at the most. */
+/** Removes the links of a broadcast, at most a thousand and one. */
 export const removeLinks = (tx: Executor, broadcastId: string): Promise<number> =>
   tx.run('delete from broadcast_links where broadcast_id = ?', [broadcastId]);

@@ -12,14 +12,14 @@ export interface LinkRow {
   machine_clicks: number;
 }
 
-/** How often the recipient of an email has clicked an address. */
+/** Number of times the recipient of an email clicked a link. */
 export interface LinkClicks {
   email_id: string;
   url: string;
   clicks: number;
 }
 
-/** The links of a broadcast that people clicked, the one that was clicked first for the longest time last. */
+/** Lists the links of a broadcast that people clicked, the most recently added first. */
 export async function linksPage(
   db: Executor,
   broadcastId: string,
@@ -29,7 +29,7 @@ export async function linksPage(
   return pageOf(await db.all<LinkRow>(sql, [broadcastId, ...pageValues(page)]), page);
 }
 
-/** What the recipients of these emails have clicked, most clicked first. */
+/** Lists the links that the recipients of these emails clicked, most clicked first. */
 export function clicksOf(db: Executor, emailIds: readonly string[]): Promise<LinkClicks[]> {
   const among = uuidsIn(db.dialect, 'c.email_id', emailIds);
   return db.all<LinkClicks>(
@@ -50,7 +50,7 @@ interface Clicked {
   machineClicks: number;
 }
 
-/** Counts clicks by link, those of people also by recipient; a statement for each of the tables works on all of them. */
+/** Counts clicks by link, and clicks of people also by recipient, with one statement per table. */
 export async function countClicks(
   tx: Executor,
   newId: () => string,
@@ -61,7 +61,7 @@ export async function countClicks(
   const known = await linkIds(tx, eachOnce(found));
   const clicked = await withinLimit(tx, found, known);
   const links = Map.groupBy(clicked, linkKey);
-  // In one order everywhere: two nodes that locked two links in opposite orders would wait for each other.
+  // Every transaction locks links in the same order, so that two nodes cannot deadlock.
   const keys = [...links.keys()].sort();
   await tx.insertMany(
     'broadcast_links',
@@ -100,14 +100,14 @@ const eachOnce = (clicked: readonly Clicked[]): Clicked[] => [
   ...new Map(clicked.map((one) => [linkKey(one), one])).values(),
 ];
 
-/** A link that holds a value of its recipient is another link for each of them. */
+/** Links that contain a value of the recipient differ for each recipient, so their number must be limited. */
 const LINKS_MAX = 1000;
-/** Stands for all links beyond: no hash and no address looks like it. */
+/** Stands for all links beyond the limit; no hash and no address looks like it. */
 const OTHER = 'other';
 
 /**
- * The first links of a broadcast that are clicked have a row each, all others one together. Two nodes that add links at the same
- * moment may exceed the limit by what one of them adds.
+ * Gives the first links of a broadcast that are clicked a row each, and counts all others in one row. Two nodes that
+ * add links at the same time may exceed the limit by what one of them adds.
  */
 async function withinLimit(
   tx: Executor,
@@ -144,7 +144,7 @@ async function countLinks(tx: Executor, broadcastIds: readonly string[]): Promis
   return new Map(rows.map((row) => [row.broadcast_id, Number(row.n)]));
 }
 
-/** Each link of each email once, as far as the email belongs to a broadcast. */
+/** Returns each clicked link of each email once, if the email belongs to a broadcast. */
 async function clickedLinks(tx: Executor, outcomes: readonly BroadcastOutcome[]): Promise<Clicked[]> {
   const clicks = outcomes.filter(({ type, link }) => type === 'email.clicked' && link !== undefined);
   if (clicks.length === 0) return [];
@@ -182,7 +182,10 @@ async function linkIds(tx: Executor, links: readonly Clicked[]): Promise<Map<str
   return new Map(rows.map((row) => [linkKey({ broadcastId: row.broadcast_id, hash: row.url_hash }), row.id]));
 }
 
-/** Answers by link for how many recipients these are the first clicks: their rows hold no more than was added. */
+/**
+ * Adds the clicks to the rows of the recipients. Returns for each link how many recipients clicked it for the first
+ * time: their rows hold exactly what was added.
+ */
 async function countByRecipient(
   tx: Executor,
   clicks: readonly { email_id: string; link_id: string; clicks: number }[],

@@ -1,16 +1,21 @@
 export type BounceType = 'permanent' | 'transient' | 'undetermined';
 
-/** What happened to an email. Emails of no broadcast may be among them, and types that no report counts. */
+/**
+ * Something that happened to an email. The email may belong to no broadcast, and the type may be one that no report
+ * counts.
+ */
 export interface BroadcastOutcome {
   emailId: string;
   /** An `email.*` event. */
   type: string;
-  /** Of `email.opened` and `email.clicked`: no person did it. */
+  /** For `email.opened` and `email.clicked`: a machine did it, not a person. */
   isMachine?: boolean;
-  /** Of `email.bounced`. */
+  /** For `email.bounced`. */
   bounce?: BounceType | undefined;
-  /** It counts towards no rate that holds a broadcast: of the simulator, or of an address that was suppressed before. */
+  /**
+   * Excludes it from the rates that hold a broadcast: the simulator caused it, or the address was already suppressed.
+   */
   isExcused?: boolean;
-  /** Of `email.clicked`: the address that was clicked. */
+  /** For `email.clicked`: the address that was clicked. */
   link?: string | undefined;
 }

@@ -17,20 +17,20 @@ const BY_PEOPLE = ['sent', 'delivered', 'opened', 'clicked', 'complained', 'supp
 const COUNTERS = [...BY_PEOPLE, 'machine_opened', 'machine_clicked'] as const;
 const SUMS = [...BY_PEOPLE, 'bounced'] as const;
 const ADDED = [...COUNTERS, 'bounces'] as const;
-/** The sums that a broadcast is judged by, and what is excused from them. */
+/** Sums that decide whether a broadcast is held, and the parts of them that are excused. */
 const JUDGED = ['delivered', 'bounced', 'complained'] as const;
 const EXCUSED = JUDGED.map((name) => `excused_${name}` as const);
 type Counter = (typeof COUNTERS)[number];
 
 type Change = Record<Counter | 'bounces' | 'excused', number> & { email_id: string; bounced: BounceType | null };
 
-/** How many recipients of a broadcast it came to, each counted once. */
+/** Number of recipients of a broadcast for each kind of outcome, each recipient counted once. */
 export type BroadcastCounts = Record<(typeof SUMS)[number], number>;
 
-/** How many recipients a broadcast is judged by, without those that are excused. */
+/** Number of recipients that decide whether a broadcast is held, without those that are excused. */
 export type JudgedCounts = Record<(typeof JUDGED)[number], number>;
 
-/** Adds what happened to the reports of the broadcasts that these emails belong to, and to their sums. */
+/** Adds outcomes to the reports of the broadcasts that the emails belong to, and to their sums. */
 export async function countOutcomes(tx: Executor, ids: Ids, outcomes: readonly BroadcastOutcome[]): Promise<void> {
   const changes = new Map<string, Change>();
   for (const outcome of outcomes) {
@@ -51,8 +51,8 @@ export async function countOutcomes(tx: Executor, ids: Ids, outcomes: readonly B
 }
 
 /**
- * Answers how many rows there were. On SQLite row by row: joined, with statistics of a time when there were no broadcasts, it
- * would read the whole report.
+ * Adds the changes to the rows of the report. Returns the number of rows found. SQLite updates row by row: with a join,
+ * and statistics from a time without broadcasts, it would scan the whole report.
  */
 async function addToRows(tx: Executor, changes: readonly Change[]): Promise<number> {
   if (tx.dialect === 'sqlite') {
@@ -63,7 +63,7 @@ async function addToRows(tx: Executor, changes: readonly Change[]): Promise<numb
   }
   const sets = ADDED.map((name) => `${name} = broadcast_recipients.${name} + d.${name}`).join(', ');
   const fields = [...ADDED, 'bounced'].map((name) => `d.${name}`).join(', ');
-  // Two nodes that locked the rows of two emails in opposite orders would wait for each other.
+  // A fixed lock order keeps two nodes from deadlocking.
   const sql = `update broadcast_recipients set ${sets}, bounced = coalesce(d.bounced, broadcast_recipients.bounced)
     from (select r.broadcast_id, r.email_key, ${fields} from ${changesIn(tx)}
       join broadcast_recipients r on r.email_id = d.email_id order by r.email_id for update of r) as d
@@ -71,7 +71,10 @@ async function addToRows(tx: Executor, changes: readonly Change[]): Promise<numb
   return tx.run(sql, [JSON.stringify(changes)]);
 }
 
-/** Behind the rows themselves: what holds no more than was added has happened for the first time. */
+/**
+ * Adds first occurrences to the sums. Must run after `addToRows`: a row whose count equals what was added had none
+ * before.
+ */
 async function addToSums(tx: Executor, ids: Ids, values: string[]): Promise<void> {
   const first = (name: string, when = ''): string => {
     const column = name === 'bounced' ? 'bounces' : name;
@@ -91,7 +94,7 @@ async function addToSums(tx: Executor, ids: Ids, values: string[]): Promise<void
   );
 }
 
-/** By broadcast; one that nothing came of is missing. */
+/** Returns the counts by broadcast; a broadcast without outcomes is missing. */
 export async function countsOf(db: Executor, broadcastIds: readonly string[]): Promise<Map<string, BroadcastCounts>> {
   const among = uuidsIn(db.dialect, 'broadcast_id', broadcastIds);
   const sums = SUMS.map((name) => `sum(${name}) as ${name}`).join(', ');
@@ -107,7 +110,7 @@ export async function countsOf(db: Executor, broadcastIds: readonly string[]): P
   );
 }
 
-/** Reads what broadcasts are judged by; one that nothing came of is missing. */
+/** Returns the counts that decide whether broadcasts are held; a broadcast without outcomes is missing. */
 export async function judgedCountsOf(
   db: Executor,
   broadcastIds: readonly string[],

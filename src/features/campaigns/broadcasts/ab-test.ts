@@ -9,7 +9,7 @@ import type { DomainRow } from '../../../mail/domains/index.ts';
 import { messageFaults } from '../../templates/index.ts';
 import type { BroadcastRow } from './broadcasts.store.ts';
 
-/** As it is stored. The broadcast's own subject is the first one. */
+/** An A/B test as it is stored. The broadcast's own subject is the first one and not in `subjects`. */
 export interface AbTest {
   subjects: string[];
   test_percent: number;
@@ -21,7 +21,7 @@ export type DecidedBy = 'clicks' | 'tie' | 'no_clicks';
 export interface Decision {
   winner: number;
   decided_by: DecidedBy;
-  /** What it was decided by. */
+  /** Counts that the decision is based on. */
   counts: VariantCount[];
 }
 
@@ -31,13 +31,13 @@ export const abTestOf = ({ ab_test: test }: Pick<BroadcastRow, 'ab_test'>): AbTe
 export const decisionOf = ({ ab_decision: decision }: BroadcastRow): Decision | undefined =>
   decision === null ? undefined : (JSON.parse(decision) as Decision);
 
-/** All that it may have, the first one first. */
+/** Returns all subjects of a broadcast, its own first. */
 export const subjectsOf = (row: Pick<BroadcastRow, 'subject' | 'ab_test'>): string[] => [
   row.subject,
   ...(abTestOf(row)?.subjects ?? []),
 ];
 
-/** Each of them is held to what a subject is held to, and none may be there twice. */
+/** Checks that each subject meets the rules for subjects and occurs only once. */
 export function abTestFaults(subject: string, test: CreateBroadcastRequest['ab']): FieldFault[] {
   const faults = (test?.subjects ?? []).flatMap((other, i) =>
     messageFaults({ subject: other }).map(({ message }) => ({
@@ -49,14 +49,17 @@ export function abTestFaults(subject: string, test: CreateBroadcastRequest['ab']
   return [...faults, { path: 'ab.subjects', message: 'ab.subjects and subject must differ from each other.' }];
 }
 
-/** Which subject an address tries; undefined where it is not in the test. The same address always gets the same answer. */
+/**
+ * Returns the index of the subject that an address gets in the test; undefined if it is not in the test. The result is
+ * always the same for the same address.
+ */
 export function variantFor(broadcastId: string, emailKey: string, test: AbTest): number | undefined {
   const hash = createHash('sha256').update(`${broadcastId} ${emailKey}`).digest();
   if (hash.readUInt32BE(0) >= (test.test_percent / 100) * 2 ** 32) return undefined;
   return hash.readUInt32BE(4) % (test.subjects.length + 1);
 }
 
-/** The one that most people clicked; of several with as many clicks, and where none was clicked, the first. */
+/** Picks the subject that most people clicked; the first of them in a tie, and the first of all if nobody clicked. */
 export function decide(counts: VariantCount[]): Decision {
   const most = Math.max(0, ...counts.map(({ clicked }) => clicked));
   const best = counts.filter(({ clicked }) => clicked === most);
@@ -66,7 +69,7 @@ export function decide(counts: VariantCount[]): Decision {
 
 export type AbCheck = Omit<ContentCheck, 'name'> & { name: 'ab' };
 
-/** Of one that tries subjects: whether there will be clicks to decide by. */
+/** Warns if the broadcast tries several subjects but clicks are not tracked, so that they cannot decide. */
 export function checkAbTest(row: Pick<BroadcastRow, 'ab_test'>, domain: DomainRow | undefined): AbCheck[] {
   if (row.ab_test === null) return [];
   if (domain?.click_tracking === 1) {
@@ -76,7 +79,7 @@ export function checkAbTest(row: Pick<BroadcastRow, 'ab_test'>, domain: DomainRo
   return [{ name: 'ab', status: 'warn', message, details: [] }];
 }
 
-/** Counted anew until it is decided, and from then on what it was decided by. */
+/** Presents the test with current counts until it is decided, and then with the counts that decided it. */
 export async function presentAbTest(db: Executor, row: BroadcastRow) {
   const test = abTestOf(row);
   if (!test) return null;

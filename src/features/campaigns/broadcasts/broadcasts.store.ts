@@ -6,13 +6,16 @@ import { earliestAt, type When } from './send-time.ts';
 /** Reason that holds an approved broadcast whose segment has more contacts than a person approved. */
 export const AUDIENCE_GROWN = 'audience_grown';
 
-/** The detail of what was canceled before the copy was made: its mail waits for a resume, and not to be taken out of the queue. */
+/**
+ * Marks a broadcast that was canceled before the backup was made: its mail waits for a resume and is not taken out of
+ * the queue.
+ */
 const CANCELED_BEFORE = 'mail of before its cancel';
 const WAS_CANCELED_BEFORE = "(held_reason = 'restored' and held_detail is not null)";
 
 export interface HeldForOutcome {
   reason: 'bounces' | 'complaints';
-  /** The figures, in words. */
+  /** Figures, in words. */
   detail: string;
   at: number;
 }
@@ -25,7 +28,7 @@ export interface JudgedRow {
   resumed_complained: number;
 }
 
-/** Of these broadcasts, those that are sent or being sent and not held. */
+/** Returns those of the broadcasts that are being sent or were sent, and are not held. */
 export function judgeable(db: Executor, ids: readonly string[]): Promise<JudgedRow[]> {
   const among = uuidsIn(db.dialect, 'id', ids);
   const sql = `select id, team_id, resumed_delivered, resumed_bounced, resumed_complained from broadcasts
@@ -33,7 +36,10 @@ export function judgeable(db: Executor, ids: readonly string[]): Promise<JudgedR
   return db.all<JudgedRow>(sql, [among.value]);
 }
 
-/** Takes the lease away too, so that a page under way is rolled back. Answers whether this call held it. */
+/**
+ * Holds a broadcast because of its bounces or complaints. Takes the lease away too, so that a page in progress is
+ * rolled back. Returns whether this call held it.
+ */
 export async function holdForOutcome(
   tx: Executor,
   id: string,
@@ -46,8 +52,9 @@ export async function holdForOutcome(
 }
 
 /**
- * Holds all that is under way, scheduled, or has mail in the queue, also what was canceled before; answers how many that are.
- * What is held for a reason of its own that leaves its mail to go is held for this one.
+ * Holds every broadcast that is scheduled, in progress or has mail in the queue, even if it was canceled before.
+ * Returns the number held. A broadcast that is already held for a reason that does not stop its mail gets this reason
+ * instead.
  */
 export const holdRestored = (tx: Executor, at: number): Promise<number> =>
   tx.run(
@@ -63,11 +70,11 @@ export const holdRestored = (tx: Executor, at: number): Promise<number> =>
 export interface MailHold {
   id: string;
   reason: string;
-  /** One that was canceled since it is held keeps its mail held until that is taken out of the queue. */
+  /** 1 if it was canceled while held: its mail stays held until it is taken out of the queue. */
   is_canceled: number;
 }
 
-/** Of these broadcasts, those whose mail is not to be delivered. */
+/** Returns those of the broadcasts whose mail must not be delivered. */
 export function mailHoldsAmong(db: Executor, ids: readonly string[]): Promise<MailHold[]> {
   const among = uuidsIn(db.dialect, 'id', ids);
   const sql = `select id, held_reason as reason, case when status = 'canceled' and not ${WAS_CANCELED_BEFORE} then 1 else 0 end as is_canceled
@@ -75,7 +82,7 @@ export function mailHoldsAmong(db: Executor, ids: readonly string[]): Promise<Ma
   return db.all<MailHold>(sql, [among.value]);
 }
 
-/** Makes all that is held since a restore go on; what is due goes out now. */
+/** Resumes every broadcast that is held since a restore; those that are due are sent now. */
 export const resumeRestored = (db: Executor, at: number): Promise<number> =>
   db.run(
     `update broadcasts set held_reason = null, held_since = null, updated_at = ?,
@@ -91,10 +98,10 @@ export async function countRestored(db: Executor): Promise<number> {
   return Number((await db.get<{ n: number }>(sql))?.n ?? 0);
 }
 
-/** Why a broadcast that is being sent does not move at the moment; it goes on by itself. */
+/** Reason why a broadcast that is being sent does not progress at the moment; it continues by itself. */
 export type WaitingReason = Obstacle | 'local_hour' | 'ab_test';
 
-/** What keeps it from moving and cannot be foretold. */
+/** Reason that stops a broadcast for a time that cannot be predicted. */
 export type Obstacle =
   | 'rate'
   | 'queue'
@@ -106,7 +113,7 @@ export type Obstacle =
 
 export type BroadcastStatus = 'draft' | 'scheduled' | 'queued' | 'sending' | 'sent' | 'canceled' | 'failed';
 
-/** What its author writes. */
+/** Fields that the author writes. */
 export interface BroadcastContent {
   name: string;
   segment_id: string | null;
@@ -121,13 +128,13 @@ export interface BroadcastContent {
   template_id: string | null;
   /** Emails a minute; null for as fast as the queue takes them. */
   rate_per_minute: number | null;
-  /** 1 where it goes to each contact at its local hour. */
+  /** 1 if it is sent to each contact at its local hour. */
   local_time: number;
-  /** JSON, as `AbTest`: other subjects to try. */
+  /** JSON of an `AbTest`: other subjects to try. */
   ab_test: string | null;
 }
 
-/** What is fixed at the moment of sending. */
+/** Values that are fixed when the broadcast is sent. */
 export interface Pinned {
   domain_id: string;
   body_id: string;
@@ -155,25 +162,25 @@ export interface BroadcastRow extends BroadcastContent {
   /** Subscribed contacts of the segment when a person approved the send of an app; null for any other broadcast. */
   approved_contacts: number | null;
   started_at: number | null;
-  /** The last contact of the last page that is done. */
+  /** Last contact of the last finished page. */
   cursor_id: string | null;
   recipients: number;
   excluded: number;
   total: number | null;
-  /** What the clocks of each contact have to show, as if it were UTC; null where it goes to all at one time. */
+  /** Local time at which each contact gets it, as if it were UTC; null if all get it at the same time. */
   local_at: number | null;
-  /** The moment of the zones whose contacts it goes to, or has gone to last. */
+  /** Moment of the time zones whose contacts are sent to now, or were last. */
   pass_at: number | null;
-  /** When it is decided which subject the others get. */
+  /** Time at which the subject for the remaining recipients is decided. */
   ab_decides_at: number | null;
-  /** JSON, as `Decision`. */
+  /** JSON of a `Decision`. */
   ab_decision: string | null;
-  /** When the next ones are due; null while they are being sent to. */
+  /** Time at which the next recipients are due; null while they are being sent to. */
   next_at: number | null;
   waiting_reason: WaitingReason | null;
   held_reason: string | null;
   held_since: number | null;
-  /** The figures that held it, in words. */
+  /** Figures that caused the hold, in words. */
   held_detail: string | null;
   failed_reason: string | null;
 }
@@ -195,7 +202,7 @@ const CONTENT = [
 ] as const;
 const NEW = ['id', 'team_id', 'status', 'created_at', 'updated_at', 'author_grant_id', ...CONTENT] as const;
 
-/** What a list shows: no bodies. */
+/** Columns of a list; the bodies are left out. */
 const LISTED = [
   'id',
   'name',
@@ -224,7 +231,10 @@ export async function insertBroadcast(tx: Executor, row: NewBroadcastRow): Promi
 export const findBroadcast = (db: Executor, teamId: string, id: string): Promise<BroadcastRow | undefined> =>
   db.get<BroadcastRow>('select * from broadcasts where team_id = ? and id = ?', [teamId, id]);
 
-/** Locks it until the end of the transaction: of two calls that change its status, the second one sees the first. */
+/**
+ * Locks a broadcast until the end of the transaction, so that of two calls that change its status the second one sees
+ * the first.
+ */
 export function lockBroadcast(tx: Executor, teamId: string, id: string): Promise<BroadcastRow | undefined> {
   const lock = tx.dialect === 'pg' ? ' for update' : '';
   return tx.get<BroadcastRow>(`select * from broadcasts where team_id = ? and id = ?${lock}`, [teamId, id]);
@@ -268,7 +278,7 @@ export async function countBroadcasts(db: Executor, teamId: string): Promise<num
 
 const SEARCHED = 500;
 
-/** A page, newest first; `matches` is asked of each where there is a search. */
+/** Returns a page, newest first. A search passes `matches`, which is applied to each row. */
 export async function listBroadcastRows(
   db: Executor,
   teamId: string,
@@ -293,7 +303,7 @@ export async function listBroadcastRows(
   return pageOf(found.slice(0, page.limit + 1), page);
 }
 
-/** A draft becomes one that is sent now, or at a time. */
+/** Turns a draft into a broadcast that is sent now or at a given time. */
 export async function markSent(
   tx: Executor,
   id: string,
@@ -326,18 +336,18 @@ export async function markSent(
 
 interface SendMark {
   pinned: Pinned;
-  /** Null for now. */
+  /** Time to send at, or null to send now. */
   when: When | null;
   isLocal: boolean;
   isAcknowledged: boolean;
-  /** Null if no person had to approve the send. */
+  /** Number of contacts a person approved; null if nobody had to approve the send. */
   approvedContacts: number | null;
   at: number;
 }
 
 /**
- * The node that sends it finds at its next page that it is canceled. What holds its mail stays, until that is taken out of the queue.
- * Answers whether this call canceled it.
+ * Cancels a broadcast. The node that sends it notices at its next page. A hold that stops its mail remains until the
+ * mail is taken out of the queue. Returns whether this call canceled it.
  */
 export async function markCanceled(tx: Executor, id: string, at: number): Promise<boolean> {
   const kept = (column: string): string => `${column} = case when held_reason in ${COVER_MAIL} then ${column} end`;
@@ -347,7 +357,7 @@ export async function markCanceled(tx: Executor, id: string, at: number): Promis
   return (await tx.run(sql, [at, id])) === 1;
 }
 
-/** What had come of a broadcast at some moment. */
+/** Outcomes of a broadcast at some moment. */
 interface Outcomes {
   delivered: number;
   bounced: number;
@@ -355,8 +365,8 @@ interface Outcomes {
 }
 
 /**
- * Answers whether it was held. What should have gone out by now does so: it would be found overdue again. From here on it is judged
- * by what comes after `seen`.
+ * Ends a hold. Whatever was due meanwhile becomes due now, because it would be found overdue again. From then on, only
+ * outcomes after `seen` count against the broadcast. Returns whether it was held.
  */
 export async function clearHold(
   tx: Executor,
@@ -373,7 +383,7 @@ export async function clearHold(
   );
 }
 
-/** By id; deleted ones are missing. */
+/** Returns names by id; deleted broadcasts are missing. */
 export async function broadcastNames(
   db: Executor,
   teamId: string,
@@ -391,8 +401,8 @@ interface EndedReport {
 }
 
 /**
- * A broadcast that ended before `beforeMs` and still has its report and its shared body; none of which an email is left, because an
- * email that is not sent yet needs both.
+ * A broadcast that ended before `beforeMs` and still has its report and its shared body. Excludes broadcasts with
+ * emails that are not sent yet, because those need both.
  */
 export const endedReport = (
   db: Executor,
@@ -406,6 +416,6 @@ export const endedReport = (
     [teamId, beforeMs],
   );
 
-/** From here on it has neither report nor body. */
+/** Marks a broadcast as having neither report nor body. */
 export const forgetReport = (tx: Executor, id: string): Promise<number> =>
   tx.run('update broadcasts set body_id = null where id = ?', [id]);

@@ -25,7 +25,7 @@ import { abTestFaults, abTestOf, notTogether } from './ab-test.ts';
 
 const NAME_CHARS_MAX = 200;
 
-/** A new draft as it is stored. The segment is looked at by `mustBeAddressed`, the template by `readTemplateId`. */
+/** Reads a new draft as it is stored. `mustBeAddressed` checks the segment, `readTemplateId` the template. */
 function readNewContent(input: CreateBroadcastRequest): BroadcastContent {
   const faults = faultsOf(input);
   const { template, html, text } = input;
@@ -57,7 +57,7 @@ function readNewContent(input: CreateBroadcastRequest): BroadcastContent {
   };
 }
 
-/** A draft after a change; what the change leaves out stays. */
+/** Applies a change to a draft; fields that the change omits stay as they are. */
 function readChangedContent(before: BroadcastContent, input: UpdateBroadcastRequest): BroadcastContent {
   const { html = before.html, text = before.text, subject = before.subject } = input;
   const faults = faultsOf({ ...input, subject, html, text });
@@ -110,7 +110,10 @@ const nameFrom = (subject: string): string => {
   return name === '' ? 'Untitled' : name;
 };
 
-/** What a body names has to be there. A send tells of a missing segment itself, in its turn. */
+/**
+ * Refuses a segment or topic in a request if it does not exist. A send checks for a missing segment itself, in its own
+ * order.
+ */
 async function mustBeAddressed(
   db: Executor,
   teamId: string,
@@ -123,7 +126,7 @@ async function mustBeAddressed(
 const unknownId = (field: string, what: string) =>
   refuse('invalid_parameter', { say: `${field} names no ${what} of this team.` });
 
-/** The id of a published template. */
+/** Returns the id of a published template. */
 async function readTemplateId(db: Executor, teamId: string, idOrAlias: string): Promise<string> {
   const template = await findTemplate(db, teamId, idOrAlias);
   if (!template) throw notFound('Template');
@@ -167,8 +170,8 @@ export async function cancelBroadcast({ store, teamId }: Ctx, id: string) {
 }
 
 /**
- * It goes on where it was held: what its pages have sent is sent. What has come of that holds it no more, nor does an
- * audience that has grown, whose size `held` shows.
+ * Resumes a broadcast where it was held: pages that were sent stay sent. Neither its outcomes so far nor the growth of
+ * its audience, whose size `held` shows, hold it again.
  */
 export async function resumeBroadcast({ store, teamId, actor }: Ctx, id: string) {
   await store.db.tx(async (tx) => {
@@ -182,7 +185,7 @@ export async function resumeBroadcast({ store, teamId, actor }: Ctx, id: string)
   return broadcastNamed(id);
 }
 
-/** A draft with the same content; whom it reaches is asked anew when it is sent. */
+/** Creates a draft with the same content; its recipients are determined when it is sent. */
 export async function duplicateBroadcast(ctx: Ctx, id: string) {
   const { store, teamId } = ctx;
   const row = await findBroadcast(store.db, teamId, id);
@@ -202,8 +205,8 @@ async function locked(tx: Executor, teamId: string, id: string): Promise<Broadca
 const broadcastNamed = (id: string) => ({ object: 'broadcast' as const, id });
 
 /**
- * With `send` the draft is sent in the same transaction: what refuses that leaves nothing behind. `keep` writes there what is
- * answered, for the requests that repeat this one.
+ * Creates a draft. With `send`, it is sent in the same transaction, and a refusal leaves no draft. `keep` stores the
+ * response in that transaction, for repetitions of the request.
  */
 export async function createBroadcast(
   ctx: Ctx,

@@ -43,11 +43,11 @@ interface Checked {
   source: Source | undefined;
   properties: readonly PropertyRow[];
   team: Sender;
-  /** The pictures of the body that are our own. */
+  /** The team's own images in the body. */
   shown: ImagesShown;
 }
 
-/** The content checks, on what would go out now. */
+/** Runs the content checks on what would be sent now. */
 function runChecks({ written, source, properties, team, shown }: Checked): ContentCheck[] {
   const images = lookUpImages(shown);
   const checkOf = (subject: string): ContentCheck[] =>
@@ -67,7 +67,7 @@ function runChecks({ written, source, properties, team, shown }: Checked): Conte
         source?.template?.fallbacks.has(key) === true,
     });
   const [first = [], ...others] = subjectsOf(written).map(checkOf);
-  // Of several subjects the one is told that does worst.
+  // With several subjects, report the one with the worst result.
   return first.map((check, i) => others.reduce((worst, checks) => worseOf(worst, checks[i] ?? worst), check));
 }
 
@@ -188,7 +188,7 @@ export const textTasks: readonly TextTask<never, unknown>[] = [
 type Written = Pick<BroadcastContent, 'subject' | 'preview_text' | 'ab_test' | 'html' | 'text' | 'template_id'> &
   Pick<BroadcastRow, 'id' | 'team_id'>;
 
-/** All that checks and bodies are made from. */
+/** Everything that checks and bodies are made from. */
 type Inputs = Awaited<ReturnType<typeof inputsOf>>;
 
 /** The prepared content of a send, and the inputs it was made from. */
@@ -196,7 +196,7 @@ export interface PreparedContent extends PreparedBodies {
   inputs: Inputs;
 }
 
-/** Undefined where there is no body. */
+/** Prepares the content of a send; undefined if there is no body. */
 export async function prepareContent(store: Store, row: Written): Promise<PreparedContent | undefined> {
   const source = await sourceOf(store.db, row);
   return source && prepareFrom(store, row, await inputsOf(store, store.db, row, source));
@@ -260,7 +260,7 @@ async function inputsOf(store: Store, db: Executor, row: Written, source: Source
   return { subject: row.subject, ab_test: row.ab_test, source, around, shown };
 }
 
-/** A published version never changes, and is known by its id. */
+/** Compares two inputs; a published template version never changes, so its id is enough. */
 function isSame(a: Inputs, b: Inputs): boolean {
   return (
     a.subject === b.subject &&
@@ -277,13 +277,13 @@ function partsOf({ around: { previewText, team, properties }, shown }: Inputs) {
   return { previewText, name, sender_name, postal_address, properties, images: shown.known };
 }
 
-/** What its recipients get, before the values of the merge variables are put in. */
+/** Bodies for all recipients, before the merge variables are filled in. */
 export interface Bodies {
   html: string | null;
   text: string | null;
 }
 
-/** Its own bodies, or those of the published version of its template; undefined where there is neither. */
+/** The broadcast's own bodies, or those of the published version of its template; undefined if there is neither. */
 export interface Source extends Bodies {
   template: PublishedContent | undefined;
 }
@@ -302,8 +302,8 @@ export async function sourceOf(
 }
 
 /**
- * Writes the body that all emails of a broadcast share, and answers what is fixed from here on: neither a new version of the
- * template nor another postal address nor another fallback of a property changes what goes out.
+ * Writes the body that all emails of a broadcast share, and returns the values that are fixed from now on: a new
+ * version of the template, another postal address or another fallback of a property no longer changes what is sent.
  */
 export async function freezeBroadcast(
   store: Store,
@@ -398,7 +398,7 @@ const hasWayOut = (text: string): boolean => {
   return LINK_KEYS.some((key) => keys.has(key));
 };
 
-/** What mail programs show behind the subject, as it stands in the HTML. */
+/** Returns the text that mail programs show after the subject, as it appears in the HTML. */
 const settledPreview = (template: PublishedContent | undefined, { previewText, ...around }: Around): string =>
   settled(previewText ?? '', template, around);
 
@@ -420,14 +420,14 @@ function settled(
       const key = builtInKey(part.key) ?? part.key;
       const fallback = builtInKey(part.key) === undefined ? template?.fallbacks.get(part.key) : undefined;
       if (fallback === undefined || part.inlineDefault !== undefined) return { ...part, key };
-      // The fallback of a property is the contact's own, and goes before the template's.
+      // The fallback of a property is specific to contacts, so it takes precedence over the template's.
       const hasOwn = !isTeamKey(part.key, properties) && Object.hasOwn(fallbacks, part.key.toLowerCase());
       return hasOwn ? { ...part, key } : { key, inlineDefault: withoutBraces(fallback) };
     }),
   );
 }
 
-/** As `parseMerge` has read it. */
+/** Writes a parsed text back in the syntax that `parseMerge` reads. */
 const written = (text: MergeText): string =>
   text
     .map((part) => {
@@ -436,7 +436,10 @@ const written = (text: MergeText): string =>
     })
     .join('');
 
-/** Mail programs show it behind the subject; what fills it up keeps the beginning of the body away from there. */
+/**
+ * Inserts the text that mail programs show after the subject. The filler keeps the beginning of the body from being
+ * shown there too.
+ */
 function withPreview(html: string, previewText: string): string {
   if (previewText.trim() === '') return html;
   const shown = written(parseMerge(previewText).map((part) => (typeof part === 'string' ? escapeHtml(part) : part)));

@@ -8,13 +8,16 @@ interface ClaimOfBroadcasts {
   limit: number;
 }
 
-/** When it goes on, of those whose time is known. */
+/** Time at which a broadcast continues, if it is known. */
 const DUE = "coalesce(next_at, case when status = 'scheduled' then scheduled_at end)";
 
-/** Written as the index of what is due says it. */
+/** Must match the condition of the index of due broadcasts. */
 const OPEN = "status in ('scheduled', 'queued', 'sending')";
 
-/** Takes broadcasts that are under way, to be sent now, or due; none that is held or that another process has. Those come first that were not looked at for the longest time. */
+/**
+ * Claims broadcasts that are in progress or due, unless they are held or leased by another process. The ones that were
+ * not processed for the longest time come first.
+ */
 export async function claimDueBroadcasts(
   tx: Executor,
   { owner, now, until, limit }: ClaimOfBroadcasts,
@@ -31,7 +34,9 @@ export async function claimDueBroadcasts(
 
 const dueAt = (row: BroadcastRow): number => Number(row.scheduled_at ?? row.updated_at);
 
-/** Gives it back until a time, for the reason that keeps it from moving; undefined where it only gives others their turn. */
+/**
+ * Releases a broadcast until the given time. `reason` is what stops it; undefined if it only gives others their turn.
+ */
 export async function pauseBroadcast(
   db: Executor,
   { id, owner, until, reason }: Held & { until: number; reason: WaitingReason | undefined },
@@ -48,7 +53,10 @@ export const endPausesAfter = (db: Executor, { now, latest }: { now: number; lat
     latest,
   ]);
 
-/** When the next one is due, those included that another process has: its lease may run out. */
+/**
+ * Returns the time at which the next broadcast is due. Includes those leased by other processes, because a lease may
+ * expire.
+ */
 export async function nextBroadcastAt(db: Executor, now: number): Promise<number | undefined> {
   const sql = `select min(open.at) as at from (
       select case when ${DUE} > coalesce(lease_until, 0) then ${DUE} else coalesce(lease_until, ?) end as at
@@ -57,13 +65,16 @@ export async function nextBroadcastAt(db: Executor, now: number): Promise<number
   return row?.at === null || row?.at === undefined ? undefined : Number(row.at);
 }
 
-/** A broadcast, and the process that has claimed it. */
+/** A broadcast and the process that claimed it. */
 interface Held {
   id: string;
   owner: string;
 }
 
-/** From here on it is being sent; one that was sent in part keeps its beginning. Answers false where it was canceled or taken over. */
+/**
+ * Marks a broadcast as being sent; one that was already sent in part keeps its start time. Returns false if it was
+ * canceled or taken over.
+ */
 export async function beginBroadcast(
   tx: Executor,
   { id, owner, at, total, passAt = null }: Held & { at: number; total: number; passAt?: number | null },
@@ -73,21 +84,21 @@ export async function beginBroadcast(
   return (await tx.run(sql, [at, total, passAt, id, owner])) === 1;
 }
 
-/** Those are sent to now for whom it was waiting. Answers false where it was canceled or taken over. */
+/** Begins sending to the recipients it was waiting for. Returns false if it was canceled or taken over. */
 export async function beginPass(tx: Executor, { id, owner }: Held): Promise<boolean> {
   const sql = `update broadcasts set next_at = null, waiting_reason = null
     where id = ? and lease_owner = ? and status = 'sending'`;
   return (await tx.run(sql, [id, owner])) === 1;
 }
 
-/** Gives it back until the first contacts are due. */
+/** Releases a broadcast until the first contacts are due. */
 export async function waitForStart(db: Executor, { id, owner, nextAt }: Held & { nextAt: number }): Promise<void> {
   const sql =
     'update broadcasts set next_at = ?, lease_owner = null, lease_until = null where id = ? and lease_owner = ?';
   await db.run(sql, [nextAt, id, owner]);
 }
 
-/** Gives it back until the next contacts are due; they are walked through from the first one. */
+/** Releases a broadcast until the next contacts are due; the next pass starts at the first contact. */
 export async function waitForPass(
   tx: Executor,
   { id, owner, passAt, nextAt }: Held & { passAt: number; nextAt: number },
@@ -98,15 +109,15 @@ export async function waitForPass(
 }
 
 export interface PageDone extends Held {
-  /** The last contact of the page. */
+  /** Last contact of the page. */
   cursorId: string;
   recipients: number;
   excluded: number;
 }
 
 /**
- * Adds a page, in the transaction that accepts its emails. Answers false where it was canceled or taken over meanwhile: that
- * transaction has to fail.
+ * Records a page in the transaction that accepts its emails. Returns false if the broadcast was canceled or taken over
+ * meanwhile: that transaction must then fail.
  */
 export async function saveProgress(
   tx: Executor,
@@ -118,23 +129,23 @@ export async function saveProgress(
   return (await tx.run(sql, [cursorId, recipients, excluded, id, owner])) === 1;
 }
 
-/** All pages are done. */
+/** Marks a broadcast as sent after its last page. */
 export const finishBroadcast = (tx: Executor, { id, owner, at }: Held & { at: number }): Promise<boolean> =>
   end(tx, { id, owner }, "status = 'sent', sent_at = ?, updated_at = ?", [at, at]);
 
-/** It waits, in its status, until it is resumed or canceled. */
+/** Holds a broadcast in its current status until it is resumed or canceled. */
 export const holdBroadcast = (
   tx: Executor,
   { id, owner, reason, detail = null, at }: Held & { reason: string; detail?: string | null; at: number },
 ): Promise<boolean> => end(tx, { id, owner }, 'held_reason = ?, held_since = ?, held_detail = ?', [reason, at, detail]);
 
-/** It ends here; what was accepted goes out. */
+/** Marks a broadcast as failed; mail that was already accepted is still sent. */
 export const failBroadcast = (
   tx: Executor,
   { id, owner, reason, at }: Held & { reason: string; at: number },
 ): Promise<boolean> => end(tx, { id, owner }, "status = 'failed', failed_reason = ?, updated_at = ?", [reason, at]);
 
-/** Writes something and gives the lease back; answers false where the broadcast was canceled or taken over meanwhile. */
+/** Updates a broadcast and releases its lease. Returns false if it was canceled or taken over meanwhile. */
 async function end(
   tx: Executor,
   { id, owner }: Held,
@@ -146,7 +157,7 @@ async function end(
   return (await tx.run(sql, [...values, id, owner])) === 1;
 }
 
-/** All who try a subject have it: gives the broadcast back until it is decided which one the others get. */
+/** Releases a broadcast after the test was sent, until the subject for the remaining recipients is decided. */
 export async function waitForDecision(
   tx: Executor,
   { id, owner, decidesAt }: Held & { decidesAt: number },
@@ -156,7 +167,7 @@ export async function waitForDecision(
   return (await tx.run(sql, [decidesAt, decidesAt, id, owner])) === 1;
 }
 
-/** Once: answers false where it was decided before, canceled or taken over. */
+/** Stores the decision. Returns false if it was already decided, canceled or taken over. */
 export async function saveDecision(
   tx: Executor,
   { id, owner, decision }: Held & { decision: string },

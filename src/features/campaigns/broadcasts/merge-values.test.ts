@@ -56,7 +56,7 @@ it.each(['__proto__', 'constructor', 'toString'])('a key called %s is one like a
   expect(merged(`{{{${key}}}} {{{FIRST_NAME}}}`, { ...ADA, properties: '{"1":"v"}' }, [property(key, 1)])).toBe(
     'v Ada',
   );
-  // As it is stored and read back.
+  // The values survive being stored as JSON and read back.
   expect(renderMerge(`{{{${key}}}}`, rendered(JSON.parse(JSON.stringify(values)), {}), { escape: 'none' })).toBe('v');
 });
 

@@ -5,7 +5,7 @@ import { type PropertyRow, valuesOf, type ContactRow, type WayOut } from '../../
 import type { MergedBody, SharedValues } from '../../../mail/shared-bodies/index.ts';
 import type { TeamRow } from '../../../tenancy/teams/index.ts';
 
-/** Merge variables that are no contact's: the sender gives them. */
+/** Merge variables that do not come from the contact; the sender sets them. */
 export const LINK_KEYS: readonly string[] = ['UNSUBSCRIBE_URL', 'PREFERENCES_URL'];
 /** Merge variables that are fields of every contact. */
 const FIELD_KEYS: readonly string[] = ['FIRST_NAME', 'LAST_NAME', 'EMAIL'];
@@ -46,7 +46,7 @@ function teamText(key: string, team: Sender): string {
 export const isTeamKey = (key: string, properties: readonly Pick<PropertyRow, 'key_folded'>[]): boolean =>
   TEAM_KEYS.includes(key.toUpperCase()) && propertyNamed(properties, key) === undefined;
 
-/** The key as it is known, in whatever letter case it is written; undefined where a contact could have none such. */
+/** Returns the canonical key for any letter case; undefined if no contact could have such a key. */
 export function builtInKey(key: string): string | undefined {
   const upper = key.toUpperCase();
   return LINK_KEYS.includes(upper) || FIELD_KEYS.includes(upper) ? upper : undefined;
@@ -67,16 +67,17 @@ export function fallbacksIn(properties: readonly PropertyRow[], team?: Sender): 
   const declared = properties.flatMap(({ key_folded: key, fallback_value: value }): [string, string][] =>
     value === null ? [] : [[key, String(JSON.parse(value) as string | number)]],
   );
-  // A property with the name of a team's key goes before it, and leaves it in place where it has no value.
+  // A property with the name of a team's key takes precedence over it; the team's value is used where the property has
+  // none.
   const own =
     team === undefined ? [] : TEAM_KEYS.map((key): [string, string] => [key.toLowerCase(), teamText(key, team)]);
   return Object.fromEntries([...own, ...declared]);
 }
 
-/** As of any email. */
+/** The same limit as for any email. */
 const SUBJECT_BYTES_MAX = 998;
 
-/** What a recipient has of its own, and what stands in where it has nothing and the text has no default. */
+/** Values that a recipient has, and fallbacks for those that are missing and have no default in the text. */
 export interface RecipientValues {
   given: Record<string, string>;
   fallbacks: Record<string, string>;
@@ -91,8 +92,8 @@ export interface Known {
 export type MergedContact = Pick<ContactRow, 'email' | 'first_name' | 'last_name' | 'properties'>;
 
 /**
- * The values of the keys that a text uses, but for those of `LINK_KEYS`. A contact without a value, or with an empty one, is
- * given none: the default of the text comes first, and the property's fallback after it.
+ * Returns the values of the keys that a text uses, except those of `LINK_KEYS`. A contact without a value, or with an
+ * empty one, gets none: the default in the text applies first, then the property's fallback.
  */
 export function mergeValuesOf(
   contact: MergedContact,
@@ -124,7 +125,7 @@ export function mergeValuesOf(
   return { given: Object.fromEntries(given), fallbacks: Object.fromEntries(fallbacks) };
 }
 
-/** The values, and the links of one email, as they are rendered. */
+/** Combines the values and the links of one email for rendering. */
 export function rendered({ given, fallbacks }: RecipientValues, links: Readonly<Record<string, string>>) {
   return {
     given: new Map([...Object.entries(given), ...Object.entries(links)]),
@@ -132,14 +133,17 @@ export function rendered({ given, fallbacks }: RecipientValues, links: Readonly<
   };
 }
 
-/** A subject with its values in it: in one line, since a line break in a value would begin another header, and as long as a subject may be. */
+/**
+ * Renders a subject with its values. The result is one line, because a line break in a value would begin another
+ * header, and is cut to the maximum length of a subject.
+ */
 export const renderSubject = (subject: string | MergeText, values: ReturnType<typeof rendered>): string =>
   shortLine(renderMerge(subject, values, { escape: 'none' }), SUBJECT_BYTES_MAX);
 
-/** What the mails of a broadcast have in common of what is merged. */
+/** Merge data that all emails of a broadcast share. */
 export interface MergedMail extends Known {
   subject: MergeText;
-  /** Of the subject and the bodies. */
+  /** Keys used in the subject or the bodies. */
   keys: ReadonlySet<string>;
   bodyKeys: ReadonlySet<string>;
   body: MergedBody;
@@ -151,10 +155,13 @@ export function mergedMail(subject: string, body: MergedBody, { properties, fall
   return { subject: parsed, keys: new Set([...keysOf(parsed), ...bodyKeys]), bodyKeys, body, properties, fallbacks };
 }
 
-/** As much as an email of any other kind can hold. */
+/** Maximum length of the bodies; the same as for any other email. */
 export const CHARS_MAX = 2 * 1024 * 1024;
 
-/** A short text can repeat a long value thousands of times: the length is computed before anything is rendered. */
+/**
+ * Reports whether the rendered mail would be too large. The length is computed before anything is rendered, because a
+ * short text can repeat a long value thousands of times.
+ */
 export function isTooLarge({ html, text }: MergedBody, { given, fallbacks }: Required<SharedValues>): boolean {
   const values = rendered({ given, fallbacks }, {});
   const chars =

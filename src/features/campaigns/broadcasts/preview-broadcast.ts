@@ -13,17 +13,17 @@ import { CHARS_MAX, type MergedContact } from './merge-values.ts';
 
 export interface RenderedMail extends Bodies {
   from: string;
-  /** Whose values stand in it. */
+  /** Address of the contact whose values are filled in. */
   to: string;
   subject: string;
   preview_text: string | null;
-  /** Keys that nothing was put in for. */
+  /** Keys without any value. */
   missing: string[];
   domainName: string;
   domain: DomainRow | undefined;
 }
 
-/** Stands for a contact where none is named: it has a name, and no property. */
+/** Contact for a preview that names none: it has a name and no properties. */
 const SAMPLE: MergedContact = {
   email: 'reader@example.com',
   first_name: 'Alex',
@@ -43,7 +43,7 @@ export async function previewBroadcast(ctx: Ctx, id: string, input: PreviewBroad
   return { object: 'broadcast_preview' as const, ...mail };
 }
 
-/** The mail that a contact would get, named by id or address, but that the links to leave are samples. */
+/** Renders the mail that a contact, named by id or address, would get; only the unsubscribe links are samples. */
 export async function renderMail(
   { store, teamId }: Ctx,
   row: BroadcastRow,
@@ -78,7 +78,7 @@ export async function renderMail(
 }
 
 interface Content {
-  /** What is fixed already; undefined where a send would fix it now. */
+  /** Bodies that are fixed already; undefined if a send would fix them now. */
   bodies: Bodies | undefined;
   source: Source | undefined;
   template: PublishedContent | undefined;

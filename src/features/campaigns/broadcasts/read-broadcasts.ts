@@ -42,7 +42,10 @@ type ZoneCheck = Omit<ContentCheck, 'name'> & { name: 'local_time' };
 
 const SHOWN_MAX = 20;
 
-/** Of one that goes at the local hour: how many members name a time zone that there is not. It never fails. */
+/**
+ * Checks a broadcast that is sent at the local hour for members whose time zone is unknown. It may warn but never
+ * fails.
+ */
 async function checkZones(
   db: Executor,
   teamId: string,
@@ -132,17 +135,17 @@ const NOTHING_CAME: BroadcastCounts = {
   suppressed: 0,
 };
 
-/** Null once its contact was erased. */
+/** Returns the address; null if the contact was erased. */
 const emailIn = ({ email }: Pick<RecipientRow, 'email'>): string | null => (email === '' ? null : email);
 
 interface Shown {
   type: RecipientType;
-  /** Contacts that were not deleted since. */
+  /** Contacts that still exist. */
   live: ReadonlySet<string>;
   clicks: readonly LinkClicks[];
 }
 
-/** Each type shows what it counts. */
+/** Presents a recipient with the fields that its type counts. */
 function presentRecipient(row: RecipientRow, { type, live, clicks }: Shown) {
   return {
     id: row.id,
@@ -241,7 +244,7 @@ export async function listBroadcastLinks(ctx: Ctx, id: string, page: Page) {
   return { object: 'list' as const, has_more: hasMore, data };
 }
 
-/** What a send would be told now; nothing is sent. */
+/** Returns the results of the checks that a send would run now, without sending. */
 export async function getBroadcastChecklist(ctx: Ctx, id: string) {
   const { store, teamId } = ctx;
   const row = await broadcastOf(ctx, id);
@@ -265,7 +268,7 @@ async function broadcastOf({ store, teamId }: Ctx, id: string): Promise<Broadcas
   return row;
 }
 
-/** Of the contacts of these rows, those that were not deleted since. */
+/** Returns the contacts of these rows that still exist. */
 async function liveAmong(
   { store, teamId }: Ctx,
   rows: readonly { contact_id: string | null }[],

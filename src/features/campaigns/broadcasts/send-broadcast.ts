@@ -42,11 +42,11 @@ const IN_WORDS: Record<BroadcastStatus, string> = {
   failed: 'one that failed',
 };
 
-/** The refusal of a change that another status asks for. */
+/** Returns the refusal of a change that requires another status. */
 export const inOtherStatus = ({ status }: Pick<BroadcastRow, 'status'>, rule: string, code: 400 | 403): Refusal =>
   refuse('validation_error', { status: code, say: `This broadcast is ${IN_WORDS[status]}; ${rule}.` });
 
-/** A change of state: the mail itself is created behind it, page by page. */
+/** Starts sending a draft. Only its status changes here; the emails are created afterwards, page by page. */
 export async function sendBroadcast({ store, teamId, actor }: Ctx, id: string, input: SendBroadcastRequest = {}) {
   // Clients with typed fields, such as that of Go, write an empty text for a time that was not given.
   const when = readWhen(input.scheduled_at || undefined, store.clock.now());
@@ -74,7 +74,7 @@ export async function sendBroadcast({ store, teamId, actor }: Ctx, id: string, i
 
 interface Sending {
   around: Surroundings;
-  /** Before the transaction, which others wait for. */
+  /** Made before the transaction, because others wait for it. */
   prepared: PreparedContent | undefined;
   when: When | null;
   isLocal: boolean;
@@ -82,7 +82,7 @@ interface Sending {
   approvedContacts: number | null;
 }
 
-/** Refuses what may not go out; from here on neither content nor sender changes. */
+/** Sends a draft unless a requirement is not met; from then on neither content nor sender changes. */
 export async function sendDraft(
   store: Ctx['store'],
   tx: Executor,
@@ -95,10 +95,10 @@ export async function sendDraft(
   const refusal = refusalOf(gate);
   const { domain, source } = gate;
   if (refusal || !domain || !source) throw refusal ?? new Error('domain or body missing after the gate passed');
-  // Before the checks, so that no picture that they find is deleted before this is over.
+  // Before the checks, so that no image that they find is deleted in the meantime.
   await noteImagesOf(tx, row, source);
   const { checks, bodies, tooMany } = await mustStillHold(store, tx, { row, source, before: prepared });
-  // Acknowledged or not.
+  // Refused even if the checks were acknowledged.
   if (tooMany) throw refuseTooMany(tooMany);
   if (!isAcknowledged) mustPass(checks);
   const pinned = await freezeBroadcast(store, tx, row, { source, bodies, domainId: domain.id });
@@ -118,33 +118,36 @@ interface GateItem {
   message: string;
 }
 
-/** What a send asks for, in its order, and what it found on the way. */
+/** Requirements of a send in their order, and what was read to check them. */
 interface Gate {
   items: GateItem[];
-  /** Not mail to many alone is switched off. */
+  /** All sending is switched off, not only marketing mail. */
   isAllOff: boolean;
   domain: DomainRow | undefined;
   source: Source | undefined;
 }
 
-/** What is asked outside of the transaction of a send. */
+/** Values that are read before the transaction of a send. */
 interface Surroundings {
   sending: SendSwitch;
   marketing: SendSwitch;
-  /** Subscribed members of the segment; undefined where there is no segment. */
+  /** Number of subscribed members of the segment; undefined if there is no segment. */
   members: number | undefined;
 }
 
 type Sent = Pick<BroadcastContent, 'sender' | 'segment_id' | 'topic_id' | 'template_id' | 'html' | 'text'>;
 
-/** The count takes long for a large segment, and is an estimate: who is a member is evaluated again when it is sent. */
+/**
+ * Reads what a send needs from outside its transaction. The count takes long for a large segment, and is an estimate:
+ * membership is evaluated again during sending.
+ */
 export async function lookAround(
   store: Store,
   teamId: string,
   { segment_id: segmentId, sender }: Sent,
 ): Promise<Surroundings> {
   const parsed = parseMailbox(sender);
-  // With `development.any_sender` this makes the domain, which the transaction of the send then finds.
+  // With `development.any_sender` this creates the domain, which the transaction of the send then finds.
   if (parsed.ok) await findSendingDomain(store, teamId, parsed.mailbox.domain);
   const segment = segmentId === null ? undefined : await findSegment(store.db, teamId, segmentId);
   const filter = segment && (await filterOf(store.db, segment, await declaredFor(store.db, teamId)));
@@ -193,7 +196,7 @@ const domainItem = (domain: DomainRow | undefined, name: string): GateItem =>
     ? good('domain', `${name} is verified.`)
     : bad('domain', `from: the domain ${name} is not verified for this team, or its sending is disabled.`);
 
-/** A deleted topic leaves out every contact, as one that none is opted in to. */
+/** Checks the audience. A deleted topic excludes every contact, because none is opted in to it. */
 async function audienceItem(
   tx: Executor,
   teamId: string,
@@ -215,7 +218,9 @@ async function audienceItem(
 const bodyItem = (body: Source | string | undefined): GateItem =>
   body ? good('body', 'There is a body.') : bad('body', 'There is no body; give html, text or a published template.');
 
-/** What a test asks for, of what a send does: neither a segment nor a postal address, for it goes to no list. */
+/**
+ * Refuses a test that a send would also refuse, except for a missing segment or postal address: a test goes to no list.
+ */
 export function mustBeTestable(
   domain: DomainRow | undefined,
   domainName: string,
@@ -238,7 +243,7 @@ async function quotaItem(store: Store, tx: Executor, teamId: string, members = 0
 const good = (name: GateName, message: string): GateItem => ({ name, ok: true, message });
 const bad = (name: GateName, message: string): GateItem => ({ name, ok: false, message });
 
-/** The refusal for the first item that is not met; undefined where all are. */
+/** Returns the refusal for the first requirement that is not met; undefined if all are met. */
 function refusalOf({ items, isAllOff }: Pick<Gate, 'items' | 'isAllOff'>): Refusal | undefined {
   const first = items.find(({ ok }) => !ok);
   if (!first) return undefined;

@@ -10,28 +10,28 @@ import { propertyNamed } from './merge-values.ts';
 import { BoundedMap } from '../../../platform/limits/index.ts';
 
 const HOUR_MS = 3_600_000;
-/** No clocks are further ahead of UTC. */
+/** No time zone is further ahead of UTC. */
 const AHEAD_MAX_MS = 14 * HOUR_MS;
 const PAGE = 500;
-/** There are some six hundred names of zones. Texts beyond so many are no zones, and those of their contacts either. */
+/** There are about six hundred time zone names. Texts beyond this limit are not treated as time zones. */
 const TEXTS_MAX = 5000;
 
-/** Before it no clock anywhere shows the time. */
+/** Returns the earliest moment at which a clock anywhere shows the time. */
 export const earliestAt = (local: number): number => local - AHEAD_MAX_MS;
 
-/** Where the contacts of a team live, as far as they say so. */
+/** Time zones of a team's contacts, as far as they are known. */
 export interface ContactZones {
-  /** Undefined where the team declares no such text. */
+  /** The property; undefined if the team declares no such text property. */
   property: PropertyRow | undefined;
-  /** By the text of the contacts, as filters compare it. */
+  /** Time zones by the text that contacts have, as filters compare it. */
   zones: ReadonlyMap<string, TimeZone>;
-  /** Some contacts have a text that names no zone. */
+  /** True if some contacts have a text that is no time zone. */
   hasUnknown: boolean;
-  /** For those who name none. */
+  /** Time zone of contacts that have none. */
   fallback: TimeZone | undefined;
 }
 
-/** The time zones that the contacts of a team name in their property `timezone`. */
+/** Returns the time zones that the contacts of a team have in their property `timezone`. */
 export async function contactZones(db: Executor, teamId: string): Promise<ContactZones> {
   const property = propertyNamed(await declaredProperties(db, teamId), 'timezone');
   const zones = new Map<string, TimeZone>();
@@ -53,7 +53,7 @@ export async function contactZones(db: Executor, teamId: string): Promise<Contac
   return { property, zones, hasUnknown: zones.size < read, fallback };
 }
 
-/** To make a zone costs a hundred times what a look at its clocks does. */
+/** Creating a time zone costs a hundred times as much as reading its clock. */
 const known = new BoundedMap<string, TimeZone | undefined>(TEXTS_MAX);
 
 function zoneNamed(text: string): TimeZone | undefined {
@@ -65,11 +65,11 @@ function zoneNamed(text: string): TimeZone | undefined {
 
 export interface When {
   at: number;
-  /** What the clock shows that it was written by, as if it were UTC. A phrase is read by the clock of UTC. */
+  /** Local time as written, as if it were UTC. Phrases are read in UTC. */
   local: number;
 }
 
-/** When to send: null for now. A time or a phrase, from 1 minute to 30 days ahead. */
+/** Reads a time or phrase, from 1 minute to 30 days ahead; null for now. */
 export function readWhen(text: string | undefined, now: number): When | null {
   if (text === undefined) return null;
   const said = parseTimePhrase(text, now);

@@ -28,9 +28,9 @@ import { createSendSwitch } from '../../../tenancy/instance/index.ts';
 import { suspendedAmong } from '../../../tenancy/teams/index.ts';
 
 const HOUR_MS = 3_600_000;
-/** After so many pages others have their turn. */
+/** Number of pages after which other broadcasts have their turn. */
 const PAGES_A_TURN = 8;
-/** How long it is put back when something keeps it from moving: the queue drains fast, and a person takes longer. */
+/** Pauses by obstacle: the queue drains fast, and a person takes longer. */
 const PAUSE_MS: Record<Obstacle, number> = {
   queue: 250,
   rate: 1000,
@@ -46,7 +46,7 @@ interface Parts {
   wakeQueue(): void;
 }
 
-/** Carries a broadcast for a turn: from where it stands, page by page, until it is done, waits, is held, or others have their turn. */
+/** Returns a function that sends pages of a broadcast until it is finished, waits or is held, or its turn is over. */
 function createCarryBroadcast(
   world: World,
   { owner, wakeQueue }: Parts,
@@ -84,9 +84,9 @@ function createCarryBroadcast(
         await db.tx((tx) => holdBroadcast(tx, { ...held, reason: AUDIENCE_GROWN, detail, at: clock.now() }));
         return;
       }
-      // Any other refusal passes, such as of a database that is busy: the next look tries again.
+      // Any other refusal is temporary, for example a busy database: the next poll tries again.
       if (!(error instanceof Refusal) || error.errorName !== 'marketing_quota_exceeded') throw error;
-      // What is accepted goes out; the rest waits for another plan, or for the next month.
+      // Accepted mail is still sent; the remaining recipients wait for another plan or the next month.
       await db.tx((tx) => holdBroadcast(tx, { ...held, reason: 'quota', at: clock.now() }));
     }
   };
@@ -113,12 +113,15 @@ function createCarryBroadcast(
       }
       await nextTurn();
     }
-    // Behind all that wait longer.
+    // Puts it in line after all broadcasts that have waited longer.
     await pause(clock.now(), undefined);
   }
 }
 
-/** Before it begins, the number is that of its segment; after that, of the contacts that it would have reached. */
+/**
+ * Describes the growth of the audience. Before sending begins, the number is that of subscribed contacts in the
+ * segment; after that, of the contacts it would have reached.
+ */
 function describeGrowth({ status, approved_contacts: approved }: BroadcastRow, { contacts }: AudienceGrown): string {
   const now =
     status === 'sending'
@@ -127,29 +130,33 @@ function describeGrowth({ status, approved_contacts: approved }: BroadcastRow, {
   return `${now}; ${approved} ${approved === 1 ? 'was' : 'were'} approved`;
 }
 
-/** A server that was down, or a copy that was restored later: what should have gone out long ago is asked about first. */
+/**
+ * Reports whether a broadcast should have been sent long ago, for example because the server was down or a backup was
+ * restored late; a person must confirm it first.
+ */
 function isOverdue(world: World, broadcast: BroadcastRow): boolean {
   const { status, scheduled_at: scheduledAt, updated_at: sentOrResumedAt, local_at: localAt } = broadcast;
   if (status === 'queued') return isLongAgo(world, sentOrResumedAt);
   return status === 'scheduled' && localAt === null && scheduledAt !== null && isLongAgo(world, scheduledAt);
 }
 
-/** It was looked at since the contacts before were done. */
+/** Reports whether a pass should have begun long ago, counted from the end of the pass before if that is later. */
 const isPassOverdue = (world: World, { next_at: nextAt }: BroadcastRow, { at }: Pass): boolean =>
   nextAt !== null && at !== null && isLongAgo(world, Math.max(nextAt, at));
 
 const isLongAgo = ({ config, clock }: World, at: number): boolean =>
   clock.now() - at > config.broadcasts.overdue_hours * HOUR_MS;
 
-/** Small pages make a rate even: some five seconds' worth. */
+/** Returns a page size of about five seconds' worth of mail: small pages keep a rate even. */
 const pageSize = (perMinute: number | null): number =>
   perMinute === null ? PAGE_MAX : Math.max(1, Math.min(PAGE_MAX, Math.round(perMinute / 12)));
 
 export type Broadcasts = LeasedLoop;
 
 /**
- * The work loop of broadcasts, woken by the commit that sends or resumes one: each is claimed with a lease, carried for some
- * pages from where it stands, and put back, so that broadcasts take turns. `wakeQueue` is called when mail was accepted.
+ * Creates the work loop of broadcasts, woken by the commit that sends or resumes one. It claims a broadcast with a
+ * lease, sends some pages from where it stopped, and releases it, so that broadcasts take turns. `wakeQueue` is called
+ * when mail was accepted.
  */
 export function createBroadcastLoop(world: World, wakeQueue: () => void): Broadcasts {
   const { db, config, ids } = world;
@@ -163,7 +170,8 @@ export function createBroadcastLoop(world: World, wakeQueue: () => void): Broadc
     describe: ({ id }) => ({ broadcastId: id }),
     lease: { owner, ms: leaseSeconds * 1000, leases: leasesOf(db, 'broadcasts') },
     async claim({ limit }, lease) {
-      // Before the claim, and once a look: most broadcasts have all their emails in the queue before the first of them bounces.
+      // Before the claim, once per poll: most broadcasts have all their emails in the queue before the first of them
+      // bounces.
       await judgeBroadcasts(world, await broadcastsInQueue(db));
       const items = await db.tx((tx) => claimDueBroadcasts(tx, { ...lease, limit }));
       const nextAt = (): Promise<number | undefined> => nextBroadcastAt(db, lease.now);
@@ -173,10 +181,13 @@ export function createBroadcastLoop(world: World, wakeQueue: () => void): Broadc
   });
 }
 
-/** Asked before each page: what keeps a broadcast from moving, and passes by itself or by an operator's hand. */
+/**
+ * Creates the check that runs before each page and returns the obstacle, if any, that stops a broadcast until it passes
+ * or an operator removes it.
+ */
 function createWhyWaits(world: World): (broadcast: BroadcastRow, route: Route) => Promise<Obstacle | undefined> {
   const { db, config } = world;
-  // A few pages: a cancel, a hold and a full disk cost little, and the queue never runs dry.
+  // A few pages: cancels, holds and a full disk stay cheap, and the queue never becomes empty.
   const queuedMax = config.broadcasts.queued_max;
   const sending = createSendSwitch(world);
   const marketing = createSendSwitch(world, 'sending.marketing');
@@ -202,7 +213,7 @@ interface Rate {
   what: string;
 }
 
-/** Lists the rates of what came of mail, complaints first. */
+/** Lists the bounce and complaint rates, complaints first. */
 function listRates({ delivered, bounced, complained }: JudgedCounts, limits: RateLimits): Rate[] {
   return [
     {
@@ -224,7 +235,7 @@ function listRates({ delivered, bounced, complained }: JudgedCounts, limits: Rat
   ];
 }
 
-/** The broadcast's own share is too high, however few emails it is of. */
+/** Reports whether the broadcast's own share is too high, however few emails it has. */
 const isSuspect = ({ bad, of, max }: Rate, { several }: RateLimits): boolean => bad >= several && bad * 100 > max * of;
 
 const describe = ({ bad, of, what }: Rate): string => `${bad} of ${of} emails ${what} (${formatShare(bad, of)} %)`;
@@ -238,8 +249,8 @@ function findOwnFault(own: readonly Rate[], limits: RateLimits): Fault | undefin
 }
 
 /**
- * Finds a rate that is too high in the broadcast itself and in all broadcasts of its team within 24 hours. Neither a clean
- * broadcast after a bad one is held for it, nor a small one by itself.
+ * Finds a rate that is too high both in the broadcast itself and in all broadcasts of its team within 24 hours. This
+ * holds neither a clean broadcast after a bad one, nor a small broadcast on its own figures.
  */
 function findSharedFault(own: readonly Rate[], stream: readonly Rate[], limits: RateLimits): Fault | undefined {
   for (const rate of own) {
@@ -252,9 +263,9 @@ function findSharedFault(own: readonly Rate[], stream: readonly Rate[], limits: 
 }
 
 /**
- * Holds those of these broadcasts whose mail bounces or is reported as spam: by their own figures since somebody resumed
- * them where these reach the floor, and otherwise with the figures of all broadcasts of their team within 24 hours. Returns
- * the ids of those it held.
+ * Holds those of these broadcasts whose mail bounces or is reported as spam. The broadcast's own figures since the last
+ * resume decide if they reach the floor; otherwise the figures of all broadcasts of the team within 24 hours count too.
+ * Returns the ids of the broadcasts it held.
  */
 async function judgeBroadcasts({ db, clock, config, log }: World, ids: readonly string[]): Promise<Set<string>> {
   const held = new Set<string>();
@@ -280,7 +291,10 @@ async function judgeBroadcasts({ db, clock, config, log }: World, ids: readonly 
   }
   return held;
 
-  /** Somebody who resumed it knew the figures of the day: from then on its own alone count. */
+  /**
+   * Includes the team's other broadcasts unless somebody resumed this one: they knew the figures of the day, so only
+   * its own count from then on.
+   */
   async function findWithStream(row: JudgedRow, own: readonly Rate[]): Promise<Fault | undefined> {
     if (row.resumed_bounced > 0 || row.resumed_complained > 0) return undefined;
     const stream =

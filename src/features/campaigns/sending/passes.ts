@@ -7,7 +7,7 @@ import type { BroadcastRow } from '../broadcasts/broadcasts.store.ts';
 import { countAudience } from '../../audience/index.ts';
 import { AudienceGrown, decideSubject, endTest, isTesting } from './send-page.ts';
 
-/** Where a broadcast stands: most are one pass. */
+/** Returns the current pass of a broadcast; most have a single one. */
 export async function readPass(world: World, broadcast: BroadcastRow, filter: Filter): Promise<Pass> {
   const rest = { at: broadcast.ab_decides_at, filter, next: undefined };
   return (await readLocalPass(world, broadcast, filter)) ?? rest;
@@ -19,7 +19,10 @@ interface Carried {
   pass: Pass;
 }
 
-/** Answers the broadcast as it goes on; undefined where it was canceled meanwhile, or has no contacts to go to yet. Throws that the audience of an approved one has grown. `filter` is that of the whole segment. */
+/**
+ * Starts a pass and returns the broadcast to send; undefined if it was canceled meanwhile or no contacts are due yet.
+ * Throws if the audience of an approved broadcast has grown. `filter` is that of the whole segment.
+ */
 export async function startPass(
   world: World,
   { broadcast, owner, pass }: Carried,
@@ -44,7 +47,7 @@ export async function startPass(
   return begun ? broadcast : undefined;
 }
 
-/** Its last page is done: it waits for the next pass, or is sent. */
+/** Ends a pass after its last page: the broadcast waits for the next pass, or is finished. */
 export async function endPass(world: World, { broadcast, owner, pass }: Carried): Promise<void> {
   if (isTesting(broadcast)) return endTest(world, broadcast, owner);
   const { db, clock } = world;
@@ -59,10 +62,11 @@ export async function endPass(world: World, { broadcast, owner, pass }: Carried)
 }
 
 /**
- * Where a broadcast stands that goes to each contact at its local hour; undefined for any other. The zones that contacts name are read anew each time and
- * put together by the moment at which their clocks show the hour. There is a pass for each moment, one of them with those who
- * name no zone, and a last one for whom the others have missed, such as one that has moved to a zone whose moment had passed.
- * No contact gets the broadcast twice: its report has one row an address.
+ * Returns the current pass of a broadcast that is sent at the local hour; undefined for any other. The time zones of
+ * the contacts are read again each time and grouped by the moment at which their clocks show the hour. There is a pass
+ * for each moment, one of which includes contacts without a time zone, and a last one for contacts that the others
+ * missed, such as one that moved to a zone whose moment had passed. No contact gets the broadcast twice: its report has
+ * one row per address.
  */
 async function readLocalPass({ db }: World, broadcast: BroadcastRow, filter: Filter): Promise<Pass | undefined> {
   const { team_id: teamId, local_at: local, scheduled_at: scheduledAt } = broadcast;
@@ -87,7 +91,7 @@ async function readLocalPass({ db }: World, broadcast: BroadcastRow, filter: Fil
   };
 }
 
-/** By the moment: the texts that name a zone whose clocks show it then. */
+/** Groups the texts of time zones by the moment at which their clocks show the time. */
 function momentsOf({ zones }: ContactZones, local: number): Map<number, string[]> {
   const moments = new Map<number, string[]>();
   for (const [text, zone] of zones) {
@@ -97,7 +101,10 @@ function momentsOf({ zones }: ContactZones, local: number): Map<number, string[]
   return moments;
 }
 
-/** With those who name no zone are those whose zone has the same moment. */
+/**
+ * Narrows the filter to members who are due. Contacts without a time zone are due together with the zones of the same
+ * moment.
+ */
 function due(
   filter: Filter,
   { property, zones }: ContactZones,
@@ -107,7 +114,7 @@ function due(
   const names = (values: readonly string[]): Filter => {
     if (!property || values.length === 0) return { kind: 'never' };
     const place = { of: 'property', propertyId: property.id, slot: property.slot } as const;
-    // One value is a range of the index, read page by page.
+    // A condition with one value is a range of the index, read page by page.
     return { kind: 'text', place, op: values.length === 1 ? 'eq' : 'in', values };
   };
   const elsewhere = [...zones.keys()].filter((text) => !here.includes(text));
@@ -115,17 +122,17 @@ function due(
   return { kind: 'all', of: [filter, part] };
 }
 
-/** But not for who came when it was on its way. */
+/** Narrows the filter to members who were missed, except those added after the broadcast began. */
 const missed = (filter: Filter, { started_at: startedAt }: BroadcastRow): Filter => ({
   kind: 'all',
   of: [filter, ...(startedAt === null ? [] : [{ kind: 'created', op: 'lte', ms: Number(startedAt) } as const])],
 });
 
-/** A walk through those members of a segment who are due. */
+/** One walk through those members of a segment who are due. */
 export interface Pass {
-  /** The moment at which they are due; null where all are due when it is sent. */
+  /** Moment at which they are due; null if all are due when it is sent. */
   at: number | null;
   filter: Filter;
-  /** The pass behind it, and when it is due; undefined behind the last one. */
+  /** Next pass and when it is due; undefined in the last one. */
   next: { at: number; dueAt: number } | undefined;
 }

@@ -39,9 +39,9 @@ import { findTeam } from '../../../tenancy/teams/index.ts';
 const MINUTE_MS = 60_000;
 
 /**
- * A broadcast that tries its subjects goes through its segment twice: first to a share of it, chosen by address, evenly among
- * the subjects; then to the rest, with the one that was clicked by most. Answers the subject of an address, undefined for who
- * is not due yet.
+ * Returns a function that picks the subject for an address; undefined if the address is not due yet. A broadcast with
+ * an A/B test walks its segment twice: first it sends to a share of the addresses, split evenly among the subjects, and
+ * then to the remaining ones with the subject that most people clicked.
  */
 function subjectFor(broadcast: BroadcastRow): (emailKey: string) => number | undefined {
   const test = abTestOf(broadcast);
@@ -50,17 +50,20 @@ function subjectFor(broadcast: BroadcastRow): (emailKey: string) => number | und
   return decision ? () => decision.winner : (emailKey) => variantFor(broadcast.id, emailKey, test);
 }
 
-/** Whether it tries its subjects at the moment. */
+/** Reports whether the broadcast is in the test phase of its A/B test. */
 export const isTesting = (broadcast: BroadcastRow): boolean =>
   broadcast.ab_test !== null && broadcast.ab_decision === null;
 
-/** The test is out; it goes on when there was time to click. */
+/** Ends the test phase; the broadcast continues after the time to click is over. */
 export async function endTest({ db, clock }: World, broadcast: BroadcastRow, owner: string): Promise<void> {
   const decidesAt = clock.now() + (abTestOf(broadcast)?.wait_minutes ?? 0) * MINUTE_MS;
   await db.tx((tx) => waitForDecision(tx, { id: broadcast.id, owner, decidesAt }));
 }
 
-/** Written once, with what it was decided by: what is clicked after it changes nothing. Undefined where it was canceled. */
+/**
+ * Stores the decision once, together with its counts, so that later clicks do not change it. Returns undefined if the
+ * broadcast was canceled.
+ */
 export function decideSubject(
   { db }: World,
   broadcast: BroadcastRow,
@@ -76,10 +79,10 @@ export function decideSubject(
 
 export const PAGE_MAX = 500;
 
-/** It was canceled, or another process has it. */
+/** Thrown if the broadcast was canceled or taken over by another process. */
 export class TakenOver extends Error {}
 
-/** An approved broadcast would reach more contacts than a person approved. */
+/** Thrown if an approved broadcast would reach more contacts than a person approved. */
 export class AudienceGrown extends Error {
   readonly contacts: number;
 
@@ -89,16 +92,16 @@ export class AudienceGrown extends Error {
   }
 }
 
-/** Its topic was deleted since this turn began. */
+/** Thrown if the topic was deleted since this turn began. */
 export class TopicGone extends Error {}
 
 interface Page {
   broadcast: BroadcastRow;
   route: Route;
   owner: string;
-  /** Emails that the pages before have accepted. */
+  /** Number of emails that earlier pages have accepted. */
   recipients: number;
-  /** The last contact of the page before. */
+  /** Last contact of the previous page. */
   cursor: string | undefined;
   limit: number;
 }
@@ -106,14 +109,15 @@ interface Page {
 interface PageSent {
   accepted: number;
   cursor: string | undefined;
-  /** No contact comes behind it. */
+  /** True if no contact follows. */
   isLast: boolean;
 }
 
 /**
- * Sends one page: its emails, its report and how far the broadcast has come are one transaction. Members come newest first, so
- * that a contact that is added meanwhile belongs to no page; one that is deleted and made again keeps its address, and the
- * broadcast has that already; one that has another address when it is met again is known by itself.
+ * Sends one page: its emails, its report and the progress of the broadcast are one transaction. Members are read newest
+ * first, so a contact that is added meanwhile is on no later page. A contact that is deleted and created again keeps
+ * its address, which the broadcast already has; a contact that is met again with another address is recognized by its
+ * id.
  */
 export async function sendPage(
   world: World,
@@ -168,7 +172,7 @@ export async function sendPage(
       });
       if (reason === undefined && send) sends.push(send);
     }
-    // Members that were added since it began are reached too, if their contacts are older than those of the page.
+    // Members that were added after it began are reached too, if their contacts are older than those of the page.
     const reached = recipients + sends.length;
     if (hasGrown(broadcast.approved_contacts, reached)) throw new AudienceGrown(reached);
     const progress = { cursorId: last, recipients: sends.length, excluded: rows.length - sends.length };
@@ -180,11 +184,11 @@ export async function sendPage(
   return { accepted: emails.length, cursor: last, isLast: members.length < limit };
 }
 
-/** Whether its segment is walked more than once, and a contact may be met again under another address. */
+/** Reports whether the segment is walked more than once, so that a contact may be met again with another address. */
 const isWalkedAgain = ({ local_time: localTime, ab_test: abTest }: BroadcastRow): boolean =>
   localTime === 1 || abTest !== null;
 
-/** The sends that a region in its sandbox keeps back, as it does with any other mail. */
+/** Returns the sends that the sandbox of a region blocks, as for any other mail. */
 async function outsideSandbox(ctx: Ctx, sends: readonly Prepared[]): Promise<Set<Prepared>> {
   const find = (name: string): Promise<DomainRow | undefined> => findDomainByName(ctx.store.db, ctx.teamId, name);
   const outside = new Set<Prepared>();
@@ -199,7 +203,7 @@ async function outsideSandbox(ctx: Ctx, sends: readonly Prepared[]): Promise<Set
   return outside;
 }
 
-/** The mail of a contact, or why there can be none. */
+/** Returns the mail of a contact, or the reason why there is none. */
 function draftFor(
   world: World,
   broadcast: BroadcastRow,
@@ -240,7 +244,7 @@ function draftFor(
   return { send };
 }
 
-/** Names the segment in List-Id where no topic does; the composer names topics. */
+/** Returns a List-Id for the segment if the broadcast has no topic; the composer sets it for topics. */
 function segmentListId(
   { config }: World,
   { segment_id: segmentId, topic_id: topicId }: BroadcastRow,
@@ -251,19 +255,21 @@ function segmentListId(
   return listId === undefined ? [] : [['List-Id', listId]];
 }
 
-/** What all emails of a broadcast have in common, read anew for each turn. */
+/** Data that all emails of a broadcast share, read again for each turn. */
 export interface Route {
   filter: Filter;
   domain: DomainRow;
   from: Mailbox;
   replyTo: Mailbox[];
-  /** By the subjects that it tries; the first is its own. */
+  /** One for each subject of the broadcast, its own first. */
   mails: readonly MergedMail[];
-  /** Where the links to leave stand. */
+  /** Origin of the unsubscribe links. */
   origin: string;
 }
 
-/** Or why the broadcast fails: what it needs is gone for good. */
+/**
+ * Reads the data that all emails share, or the reason why the broadcast fails because something it needs was deleted.
+ */
 export async function readRoute(world: World, broadcast: BroadcastRow): Promise<Route | { failed: string }> {
   const { db } = world;
   if (await isTopicGone(db, broadcast)) return { failed: 'topic_deleted' };
@@ -289,7 +295,10 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
   };
 }
 
-/** No contact is opted in to a topic that is deleted: all would be left out as if they had left it. */
+/**
+ * Reports whether the topic was deleted. No contact is opted in to a deleted topic, so all would be excluded as if they
+ * had left it.
+ */
 async function isTopicGone(db: Executor, { team_id: teamId, topic_id: topicId }: BroadcastRow): Promise<boolean> {
   return topicId !== null && (await findTopic(db, teamId, topicId)) === undefined;
 }

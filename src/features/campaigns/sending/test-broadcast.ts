@@ -9,7 +9,7 @@ import type { EmailDraft } from '../../../mail/emails/index.ts';
 import type { Accept } from '../../../mail/accept/index.ts';
 import { mailboxOf } from './send-page.ts';
 
-/** Mails a draft, or one that is scheduled, as it looks: ordinary mail, which no report counts. */
+/** Sends a test of a draft or a scheduled broadcast. It is ordinary mail that no report counts. */
 export async function testBroadcast(
   ctx: Ctx,
   accept: Pick<Accept, 'acceptDrafts'>,

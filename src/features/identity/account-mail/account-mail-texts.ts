@@ -1,7 +1,7 @@
 import { isoTime } from '../../../platform/clock.ts';
 import type { AccountNoticeKind } from '../accounts/accounts.store.ts';
 
-/** From where and when it was asked for, or done. */
+/** Client address and time of the request or change. */
 interface Occasion {
   address: string | null;
   at: number;
@@ -10,7 +10,10 @@ interface Occasion {
 export type AccountMail = Occasion &
   ({ kind: 'verify' | 'reset'; token: string } | { kind: 'exists' | AccountNoticeKind; token?: string });
 
-/** Text alone: nothing in it is tracked, and no link is rewritten. `origin` is the configured address of this service. */
+/**
+ * Composes a mail as plain text only, so that nothing in it is tracked and no link is rewritten. `origin` is the
+ * configured address of this service.
+ */
 export function composeAccountMail(origin: string, mail: AccountMail): { subject: string; text: string } {
   const { subject, lines } = partsOf(origin, mail);
   return { subject, text: lines.join('\n') };
@@ -151,7 +154,10 @@ const shutOut = (origin: string, occasion: string): string[] => [
   `${origin}/reset-password`,
 ];
 
-/** The link shows what waits; a person who is signed in decides there. Nothing that opens links decides anything. */
+/**
+ * The link opens the pending approvals, and a signed-in person decides there, so a program that opens links decides
+ * nothing.
+ */
 const approvalWaits = (origin: string, occasion: string): string[] => [
   `An app that you let act for you at ${origin} wants to do something that needs your approval, on ${occasion}.`,
   'It is done once you have approved it, and never without that. Look at it, and decide, within seven days:',

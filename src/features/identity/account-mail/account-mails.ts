@@ -30,7 +30,7 @@ import { failedSignIns, type FailedSignInRow } from '../sessions/sign-ins.store.
 import { settleFailedSignIn } from '../sessions/attempts.ts';
 
 export interface OutgoingAccountMail {
-  /** What is sent, and for which occasion: one mail goes out for both. */
+  /** Together with `occasion`, identifies the mail: it is sent only once for both. */
   kind: string;
   occasion: string;
   to: string;
@@ -38,12 +38,12 @@ export interface OutgoingAccountMail {
   text: string;
 }
 
-/** So that no out-of-office answer quotes a link to the team whose domain the mail comes from. */
+/** Suppresses out-of-office replies: they would quote a link to the team that owns the sender domain. */
 const UNANSWERED = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' };
 
 /**
- * A mail to a person about their account, from the domain that the settings name. It counts towards no quota: what a team sends
- * must not keep anybody from a new password. Answers why it was not sent.
+ * Sends a mail to a person about their account, from the address that `accountSender` returns. It counts towards no
+ * quota, so that a team's own mail can never prevent a password reset. Returns the reason if it was not sent.
  */
 export async function sendAccountMail(
   world: World,
@@ -57,7 +57,7 @@ export async function sendAccountMail(
   return mailOnce(world, accept, { teamId: sender.teamId, job: 'accounts', kind, occasion, input, as });
 }
 
-/** No commit wakes it: what it does for a known address would be felt in the time of the answer. */
+/** This loop only polls. If the commit woke it, the extra work for known addresses would show in the response time. */
 const POLL_MS = 2000;
 const AT_ONCE = 10;
 
@@ -70,8 +70,8 @@ type Item = { id: string } & (
 type Accepts = Pick<Accept, 'acceptEmail'>;
 
 /**
- * Finds out what becomes of requests of people, and mails them: here alone it is asked whether an address has an account, where
- * no caller waits for an answer.
+ * Processes requests of people and mails them. Only here is it looked up whether an address has an account, because no
+ * caller waits for the response.
  */
 export function createAccountMails(world: World, accept: Accepts): WorkLoop {
   const { db, clock, log } = world;
@@ -132,7 +132,7 @@ async function mailReset(world: World, accept: Accepts, row: PasswordResetRow): 
   const user = await whoseReset(world, row);
   if (!user) return;
   const token = resetTokens.of(world.secrets, row);
-  // To the address as its owner wrote it, never as the request did.
+  // Use the address as the account's owner wrote it, never as it is written in the request.
   const fault =
     token === undefined
       ? KEY_IS_GONE
@@ -156,7 +156,7 @@ async function mailNotice(world: World, accept: Accepts, row: AccountNoticeRow):
   await world.db.tx((tx) => noteAccountNoticeMailed(tx, row.id, { at: world.clock.now(), fault }));
 }
 
-/** Answers why there was no mail, or null. */
+/** Sends the mail. Returns the reason if it was not sent, otherwise null. */
 async function mailAccount(
   world: World,
   accept: Accepts,
@@ -171,11 +171,14 @@ async function mailAccount(
 
 const KEY_IS_GONE = 'the instance key that its token was made with is gone';
 
-/** Another process's requests do not wake us. */
+/** Needed because requests in other processes do not wake this loop. */
 const INVITATIONS_POLL_MS = 10_000;
 const INVITATIONS_AT_ONCE = 10;
 
-/** Mails invitations, through accept like all mail and once each, from a domain of the team that invites. */
+/**
+ * Creates the loop that mails invitations, each once, from a domain of the team that invites. They are accepted in the
+ * same way as all mail.
+ */
 export function createInvitationMails(world: World, accept: Pick<Accept, 'acceptEmail'>): WorkLoop {
   const { db, clock, log } = world;
   return createUnleasedLoop<InvitationRow>({
@@ -205,7 +208,7 @@ async function mailInvitation(
   await noteInvitationMailed(world.db, invitation.id, { at: world.clock.now(), fault: fault ?? null });
 }
 
-/** Answers why there was no mail. */
+/** Sends an invitation. Returns the reason if it was not sent. */
 async function send(
   world: World,
   accept: Pick<Accept, 'acceptEmail'>,
@@ -229,17 +232,17 @@ async function send(
     `It works once, until ${isoTime(invitation.expires_at)}. If you did not expect it, ignore this mail.`,
   ].join('\n');
   const input = { from: `rasket <notifications@${domain}>`, to: email, subject: `Invitation to ${team.name}`, text };
-  // A person with the token is taken for the owner of the address: the team that invites does not read it.
+  // Anybody with the token counts as the owner of the address, so the team that invites must not read this mail.
   const as = { kind: 'transactional' as const, isAccountMail: true };
   const mail = { ...input, headers: UNANSWERED };
   return mailOnce(world, accept, { teamId, job: 'invitations', kind: 'invitation', occasion: id, input: mail, as });
 }
 
-/** No commit wakes it, as with the mails of accounts. */
+/** This loop only polls, for the same reason as the one for account mails. */
 const FAILED_SIGN_INS_POLL_MS = 2000;
 const FAILED_SIGN_INS_AT_ONCE = 10;
 
-/** Enters into the audit log which attempts to sign in failed that concern an account. */
+/** Creates the loop that records failed sign-ins to existing accounts in the audit log. */
 export function createFailedSignIns(world: World): WorkLoop {
   const { db, clock, log } = world;
   return createUnleasedLoop<FailedSignInRow>({
@@ -259,11 +262,11 @@ export function createFailedSignIns(world: World): WorkLoop {
 export interface People {
   start(): void;
   stop(graceMs: number): Promise<void>;
-  /** Looks at once for what waits, and resolves when nothing is left. */
+  /** Polls at once, and resolves when no work is left. */
   idle(): Promise<void>;
 }
 
-/** All of it that works in the background. */
+/** Creates all background work for people. */
 export function createPeople(world: World, accept: Pick<Accept, 'acceptEmail'>): People {
   const loops = [createInvitationMails(world, accept), createAccountMails(world, accept), createFailedSignIns(world)];
   return {

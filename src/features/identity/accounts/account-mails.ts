@@ -33,14 +33,18 @@ interface MailKind {
 }
 
 /**
- * Each kind is counted for itself: a stranger who signs up in somebody's name uses up none of their new passwords. Asking for those
- * too does not shut the owner out: each of the 3 mails has a link that works as long as the mail is counted, and it is the owner
- * who reads them.
+ * Each kind has its own limit, so that somebody who signs up with another person's address does not use up that
+ * person's password resets. Requesting resets for another person does not lock them out either: each of the 3 mails
+ * contains a link that works for as long as the mail counts towards the limit, and only the owner of the mailbox reads
+ * it.
  */
 const SIGN_UPS: MailKind = { table: 'sign_ups', lock: lockSignUpsOf, admit: admitSignUp };
 const RESETS: MailKind = { table: 'password_resets', lock: lockPasswordResetsOf, admit: admitPasswordReset };
 
-/** What the person who asked for an account is to be told; undefined for nothing, and then the request is gone. */
+/**
+ * Returns the mail to send to the person who requested an account. Returns undefined if there is none; the request is
+ * then removed.
+ */
 export async function whatToTell(
   store: Store,
   row: SignUpRow,
@@ -50,14 +54,18 @@ export async function whatToTell(
   const { sign_up: mode } = config.accounts;
   const may = mode === 'open' || (mode === 'invitation' && (await isInvited(db, row.email_key, clock.now())));
   if ((user ?? may) && (await isAdmitted(store, row, SIGN_UPS))) {
-    // To the mailbox of the account: the address may be written so that it is a stranger's.
+    // Use the mailbox of the account, because the address in the request may be spelled so that it reaches somebody
+    // else.
     return user ? { kind: 'exists', to: user.email } : { kind: 'verify', to: row.email };
   }
   await removeSignUp(db, row.id);
   return undefined;
 }
 
-/** The account that a request for a new password is about; undefined where it gets no mail, and then the request is gone. */
+/**
+ * Returns the account that a password reset is for. Returns undefined if no mail must be sent; the request is then
+ * removed.
+ */
 export async function whoseReset(store: Store, row: PasswordResetRow): Promise<UserRow | undefined> {
   const user = await findUserByEmailKey(store.db, row.email_key);
   if (user && (await isAdmitted(store, row, RESETS))) return user;
@@ -65,7 +73,10 @@ export async function whoseReset(store: Store, row: PasswordResetRow): Promise<U
   return undefined;
 }
 
-/** Whether an address may have one more mail of a kind. Its requests are looked at one after the other, also by several processes. */
+/**
+ * Reports whether an address may get one more mail of a kind. Its requests are processed one at a time, even across
+ * processes.
+ */
 function isAdmitted(
   { db, clock }: Store,
   row: { id: string; email_key: string },
@@ -74,7 +85,7 @@ function isAdmitted(
   const now = clock.now();
   return db.tx(async (tx) => {
     const all = await lock(tx, row.email_key);
-    // Decided before, and not mailed yet; or by another process just now.
+    // It was admitted before and not mailed yet, or another process has just admitted it.
     if ((all.find(({ id }) => id === row.id)?.admitted_at ?? null) !== null) return true;
     const counted = await countMailsAskedFor(tx, table, { emailKey: row.email_key, since: now - HOUR_MS });
     if (counted >= MAILS_PER_HOUR) return false;
@@ -82,7 +93,7 @@ function isAdmitted(
   });
 }
 
-/** From here on the token works, and the audit log knows of it. */
+/** Records the outcome of the mail. From now on the token works, and the audit log has an entry. */
 export async function noteResetMailed(
   store: Store,
   row: PasswordResetRow,
@@ -94,7 +105,7 @@ export async function noteResetMailed(
   );
 }
 
-/** From where the mails of accounts are sent: an address, and the team whose domain it is on. */
+/** Sender of account mails: an address, and the team that owns its domain. */
 export interface AccountSender {
   teamId: string;
   address: string;
@@ -102,7 +113,7 @@ export interface AccountSender {
 
 const LOCAL_PART = 'notifications';
 
-/** Undefined where no such mail can be sent. */
+/** Returns the sender; undefined if no domain can send account mail. */
 export async function accountSender({ db, config }: Pick<Store, 'db' | 'config'>): Promise<AccountSender | undefined> {
   const { mail_from: from } = config.accounts;
   if (from === '') {
@@ -116,7 +127,7 @@ export async function accountSender({ db, config }: Pick<Store, 'db' | 'config'>
 
 const NOTICES_KEPT_MS = 30 * 24 * 3_600_000;
 
-/** Requests whose tokens have ended, and what was told long ago. Answers how many requests went. */
+/** Removes expired requests and old notices. Returns the number of requests removed. */
 export async function forgetAccountRequests({ db, clock }: Store): Promise<number> {
   const now = clock.now();
   await removeAccountNoticesBefore(db, now - NOTICES_KEPT_MS);

@@ -1,22 +1,22 @@
 import type { Executor } from '../../../platform/db/index.ts';
 import { firstIdAt } from '../../../platform/ids.ts';
 
-/** An account that was asked for. */
+/** A requested account. */
 export interface SignUpRow {
-  /** The account gets it, when it is made. */
+  /** Becomes the id of the account. */
   id: string;
   email: string;
   email_key: string;
   name: string | null;
-  /** Empty once the account is made. */
+  /** Empty once the account is created. */
   password_hash: string;
   token_hash: string;
   address: string | null;
   created_at: number;
   expires_at: number;
-  /** When it was decided that it gets a mail. */
+  /** Time at which it was decided to send a mail. */
   admitted_at: number | null;
-  /** Null while the mail is still to be handed over. */
+  /** Time at which the mail was sent or failed; null while it is pending. */
   mailed_at: number | null;
   fault: string | null;
   verified_at: number | null;
@@ -44,10 +44,10 @@ export const insertSignUp = (tx: Executor, row: SignUpRow): Promise<number> =>
 export const findSignUpByToken = (db: Executor, tokenHash: string): Promise<SignUpRow | undefined> =>
   db.get<SignUpRow>('select * from sign_ups where token_hash = ?', [tokenHash]);
 
-/** Whether a request gets a mail. */
+/** Decision whether a request gets a mail. */
 export type Admission = Pick<SignUpRow, 'id' | 'admitted_at'>;
 
-/** All that was asked for in the name of an address, so that of two tokens for it one is taken after the other. */
+/** Locks all requests for an address, so that two tokens for it are used one after the other. */
 export const lockSignUpsOf = (tx: Executor, emailKey: string): Promise<Admission[]> =>
   tx.all<Admission>(
     `select id, admitted_at from sign_ups where email_key = ? order by id ${tx.dialect === 'pg' ? 'for update' : ''}`,
@@ -57,13 +57,13 @@ export const lockSignUpsOf = (tx: Executor, emailKey: string): Promise<Admission
 export const admitSignUp = (tx: Executor, id: string, at: number): Promise<number> =>
   tx.run('update sign_ups set admitted_at = ? where id = ?', [at, id]);
 
-/** Answers whether it is the first time. */
+/** Marks a sign-up as verified. Returns false if it was verified before. */
 export async function noteSignUpVerified(tx: Executor, id: string, at: number): Promise<boolean> {
   const sql = "update sign_ups set verified_at = ?, password_hash = '' where id = ? and verified_at is null";
   return (await tx.run(sql, [at, id])) === 1;
 }
 
-/** What else was asked for in the name of an address that has an account now. */
+/** Removes the other sign-ups for an address that has an account now. */
 export const removeOtherSignUps = (
   tx: Executor,
   { email_key: emailKey, id }: Pick<SignUpRow, 'email_key' | 'id'>,
@@ -82,14 +82,14 @@ export const noteSignUpMailed = (
   { at, fault }: { at: number; fault: string | null },
 ): Promise<number> => tx.run('update sign_ups set mailed_at = ?, fault = ? where id = ?', [at, fault, id]);
 
-/** One that gets no mail. */
+/** Removes a request that gets no mail. */
 export const removeSignUp = (tx: Executor, id: string): Promise<number> =>
   tx.run('delete from sign_ups where id = ? and admitted_at is null', [id]);
 
 export const removeSignUpsBefore = (db: Executor, now: number): Promise<number> =>
   db.run('delete from sign_ups where expires_at <= ?', [now]);
 
-/** Whether an address was invited into any team, and the invitation still stands. */
+/** Reports whether an address has an open invitation to any team. */
 export async function isInvited(db: Executor, emailKey: string, now: number): Promise<boolean> {
   const sql =
     'select 1 as found from team_invitations where email_key = ? and accepted_at is null and expires_at > ? limit 1';
@@ -99,7 +99,7 @@ export async function isInvited(db: Executor, emailKey: string, now: number): Pr
 export interface PasswordResetRow {
   id: string;
   email_key: string;
-  /** Null until it was found out whose the address is. */
+  /** The account; null until it was looked up. */
   user_id: string | null;
   token_hash: string;
   address: string | null;
@@ -107,9 +107,9 @@ export interface PasswordResetRow {
   request_id: string | null;
   created_at: number;
   expires_at: number;
-  /** When it was decided that it gets a mail. */
+  /** Time at which it was decided to send a mail. */
   admitted_at: number | null;
-  /** Null while the mail is still to be handed over. */
+  /** Time at which the mail was sent or failed; null while it is pending. */
   mailed_at: number | null;
   fault: string | null;
   used_at: number | null;
@@ -137,7 +137,7 @@ export const insertPasswordReset = (tx: Executor, row: PasswordResetRow): Promis
 export const findPasswordResetByToken = (db: Executor, tokenHash: string): Promise<PasswordResetRow | undefined> =>
   db.get<PasswordResetRow>('select * from password_resets where token_hash = ?', [tokenHash]);
 
-/** All that was asked for in the name of an address, in the one order in which they are locked. */
+/** Locks all requests for an address, always in the same order. */
 export const lockPasswordResetsOf = (tx: Executor, emailKey: string): Promise<Admission[]> =>
   tx.all<Admission>(
     `select id, admitted_at from password_resets where email_key = ? order by id ${tx.dialect === 'pg' ? 'for update' : ''}`,
@@ -147,12 +147,15 @@ export const lockPasswordResetsOf = (tx: Executor, emailKey: string): Promise<Ad
 export const admitPasswordReset = (tx: Executor, id: string, at: number): Promise<number> =>
   tx.run('update password_resets set admitted_at = ? where id = ?', [at, id]);
 
-/** Answers whether it was not used before. Behind the lock. */
+/** Marks a password reset as used; the caller must hold the lock. Returns false if it was used before. */
 export async function usePasswordReset(tx: Executor, id: string, at: number): Promise<boolean> {
   return (await tx.run('update password_resets set used_at = ? where id = ? and used_at is null', [at, id])) === 1;
 }
 
-/** Those that were not used, also where it was not looked up yet whose they are. Behind the lock. */
+/**
+ * Removes the unused password resets of an address, including those whose account was not looked up yet. The caller
+ * must hold the lock.
+ */
 export const endPasswordResetsOf = (tx: Executor, emailKey: string): Promise<number> =>
   tx.run('delete from password_resets where email_key = ? and used_at is null', [emailKey]);
 
@@ -169,7 +172,7 @@ export const notePasswordResetMailed = (
 ): Promise<number> =>
   tx.run('update password_resets set user_id = ?, mailed_at = ?, fault = ? where id = ?', [userId, at, fault, id]);
 
-/** One that gets no mail. */
+/** Removes a request that gets no mail. */
 export const removePasswordReset = (tx: Executor, id: string): Promise<number> =>
   tx.run('delete from password_resets where id = ? and admitted_at is null', [id]);
 
@@ -187,12 +190,12 @@ export type AccountNoticeKind =
   | 'app_shut_out'
   | 'approval_waits';
 
-/** What a person is told of a change of their account. */
+/** A notice to a person about a change of their account. */
 export interface AccountNoticeRow {
   id: string;
   user_id: string;
   kind: AccountNoticeKind;
-  /** From where it was done. */
+  /** Client address of the change. */
   address: string | null;
   created_at: number;
   mailed_at: number | null;
@@ -216,7 +219,7 @@ export const noteAccountNoticeMailed = (
 export const removeAccountNoticesBefore = (db: Executor, before: number): Promise<number> =>
   db.run('delete from account_notices where created_at < ? and id < ?', [before, firstIdAt(before)]);
 
-/** How many mails of one kind, which anybody may ask for, an address was given since. */
+/** Counts the admitted mails of a kind to an address since a time. Anybody may request such mails. */
 export async function countMailsAskedFor(
   db: Executor,
   table: 'sign_ups' | 'password_resets',
@@ -234,14 +237,14 @@ interface SendingDomain {
 const VERIFIED = `select d.name, d.team_id from domains d join teams t on t.id = d.team_id
   where d.verified_at is not null and d.sending = 'enabled' and t.risk_state = 'normal'`;
 
-/** Of the oldest team that has one, the one verified longest. */
+/** Returns the domain that the oldest team with a verified domain has verified first. */
 export const oldestVerifiedDomain = (db: Executor): Promise<SendingDomain | undefined> =>
   db.get<SendingDomain>(`${VERIFIED} order by d.team_id, d.verified_at, d.id limit 1`);
 
 export const verifiedDomainNamed = (db: Executor, name: string): Promise<SendingDomain | undefined> =>
   db.get<SendingDomain>(`${VERIFIED} and d.name = ? limit 1`, [name]);
 
-/** What a restored copy must not mail again, and tokens that were used since it was made. */
+/** Removes requests that a restored copy must not mail again, and tokens that may have been used since the backup. */
 export async function removeAllAccountRequests(tx: Executor): Promise<void> {
   await tx.run('delete from sign_ups');
   await tx.run('delete from password_resets');

@@ -3,14 +3,14 @@ import { audited } from '../../../tenancy/audit/index.ts';
 import { allTeamsOf } from '../sessions/own-teams.store.ts';
 import type { UserRow } from '../../../tenancy/users/index.ts';
 
-/** Where a request of somebody who has not signed in came from. */
+/** Origin of a request by somebody who has not signed in. */
 interface Attempt {
   address: string | null;
   user_agent: string | null;
   request_id: string | null;
 }
 
-/** Makes the audit entry of what somebody tried with the account of a person, in the log of the person's first team. */
+/** Creates the audit entry of an attempt concerning a person's account, in the log of the person's first team. */
 export async function auditAttempt(
   store: Store,
   user: UserRow,

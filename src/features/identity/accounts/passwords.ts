@@ -31,13 +31,16 @@ import {
 import { audited, type AuditNote } from '../../../tenancy/audit/index.ts';
 
 export const verificationTokens = mailedTokens('rv_', 'address verification');
-/** Stays in the browser in which an account was asked for, and in no mail. */
+/** Stays in the browser that requested the account, and is never mailed. */
 export const signUpTokens = mailedTokens('rs_', 'browser of a sign-up');
 export const resetTokens = mailedTokens('rp_', 'password reset');
 
 const USER_AGENT_CHARS_MAX = 500;
 
-/** A store whose first change enters what a person did for their own account without being signed in. */
+/**
+ * Returns a store whose first change records in the audit log what a person did for their own account without being
+ * signed in.
+ */
 export function auditedOf(
   { store, browser, requestId }: { store: Store; browser: Pick<Browser, 'address' | 'userAgent'>; requestId: string },
   {
@@ -63,7 +66,10 @@ export function auditedOf(
 
 const LIFE_MS = 3_600_000;
 
-/** Notes the request and looks nothing up, so that neither the answer nor its time says whether there is an account. */
+/**
+ * Stores the request without looking up the address, so that neither the response nor its timing reveals whether an
+ * account exists.
+ */
 export async function requestPasswordReset({ store, browser, requestId }: NobodyCtx, written: string) {
   const emailKey = emailKeyOf(readUserEmail(written));
   const { address } = browser;
@@ -78,7 +84,9 @@ export async function requestPasswordReset({ store, browser, requestId }: Nobody
   return { object: 'password_reset' as const, requested: true as const };
 }
 
-/** A link that is handed over in another way, of an account that there is; no mail is sent. */
+/**
+ * Creates a password reset for an existing account without sending a mail; the caller delivers the link in another way.
+ */
 export async function makePasswordReset(
   store: Store,
   email: string,
@@ -128,15 +136,15 @@ export async function confirmPasswordReset(ctx: NobodyCtx, { token, password }: 
   const [team] = await allTeamsOf(store.db, found.id);
   const held = auditedOf(ctx, { action: 'password.reset', user: found, team_id: team?.id ?? null });
   await held.db.tx(async (tx) => {
-    // Behind the same lock as a session that begins: none comes in between.
+    // Takes the same lock as a new session, so that no session can begin in between.
     const user = await lockUser(tx, found.id);
     await lockPasswordResetsOf(tx, found.email_key);
     if (!user || !(await usePasswordReset(tx, row.id, now))) throw gone();
     await setPassword(tx, user.id, passwordHash);
-    // The token came to the address by mail.
+    // The token was mailed to the address, which verifies it.
     await noteVerified(tx, user.id, now);
     await endSessionsOf(tx, user.id);
-    // A thief of the old password may have let an app in.
+    // Somebody with the old password may have authorized an app.
     await revokeGrantsOfUser(tx, user.id, { at: now, reason: 'user' });
     await endPasswordResetsOf(tx, user.email_key);
     await forgetAttemptsAt(tx, user.email_key, ctx.browser.address);
@@ -145,7 +153,7 @@ export async function confirmPasswordReset(ctx: NobodyCtx, { token, password }: 
   return { object: 'user' as const, id: found.id };
 }
 
-/** The mail that says what was done is part of what was done. */
+/** Queues the mail that reports a change, in the transaction of the change. */
 export const tell = (
   tx: Executor,
   { ids, clock }: Store,
@@ -161,7 +169,7 @@ export const tell = (
     fault: null,
   });
 
-/** Unknown, expired and used are one answer. */
+/** Returned alike for unknown, expired and used tokens. */
 const gone = () => notFound('Request for a new password');
 
 export async function changePassword(
@@ -175,11 +183,11 @@ export async function changePassword(
   await mustKnowPassword(ctx, user, current);
   const passwordHash = await store.passwords.hash(password);
   await store.db.tx(async (tx) => {
-    // A caller that was let in by a password which was replaced meanwhile changes nothing any more.
+    // If the password was replaced meanwhile, the caller who knew the old one must not change anything any more.
     if ((await lockUser(tx, user.id))?.password_hash !== user.password_hash) throw replaced();
     await setPassword(tx, user.id, passwordHash);
     await endOtherSessionsOf(tx, { userId: user.id, sessionId: actor.sessionId });
-    // A thief of the old password may have let an app in.
+    // Somebody with the old password may have authorized an app.
     await revokeGrantsOfUser(tx, user.id, { at: store.clock.now(), reason: 'user' });
     await lockPasswordResetsOf(tx, user.email_key);
     await endPasswordResetsOf(tx, user.email_key);
@@ -188,7 +196,10 @@ export async function changePassword(
   return { object: 'user' as const, id: user.id };
 }
 
-/** Guesses are counted with those at signing in: a stranger at a signed-in browser has no more of them. */
+/**
+ * Throws unless the caller knows the password. Wrong guesses count together with those at sign-in, so that somebody at
+ * a signed-in browser gets no additional ones.
+ */
 async function mustKnowPassword(
   { store, browser }: UserCtx,
   user: UserRow,

@@ -32,8 +32,8 @@ const SIGN_UP_COOKIE = 'rasket_signup';
 const LIFE_MS = 3 * 24 * 3_600_000;
 
 /**
- * Notes what was asked for and looks nothing up: what becomes of it is decided where its mail is written, so that neither the
- * answer nor its time says whether the address has an account or an invitation.
+ * Stores the request without looking up the address. The loop that writes its mail decides what happens to it, so that
+ * neither the response nor its timing reveals whether the address has an account or an invitation.
  */
 export async function signUp(
   { store, browser }: NobodyCtx,
@@ -74,8 +74,8 @@ function mustTakeSignUps({ config }: Store): void {
 }
 
 /**
- * An account, a membership and a session, all of them or none. The token came to the address by mail, which verifies it; an
- * account that is there already needs its own password.
+ * Creates an account, a membership and a session in one transaction. The token verifies the address, because it was
+ * mailed there. Refuses an address that already has an account: its owner must sign in to accept the invitation.
  */
 export async function signUpByInvitation(
   ctx: NobodyCtx,
@@ -122,8 +122,9 @@ const refuseKnownInvitee = () =>
   refuse('resource_locked', { say: 'This address has an account already; sign in to accept the invitation.' });
 
 /**
- * Makes the account that was asked for. Its password is the one that it was asked for with only in the browser which asked: anybody
- * may ask in somebody's name, and would know the password of the account that the owner of the mailbox begins.
+ * Creates the requested account. It gets the requested password only in the browser that made the request: anybody can
+ * request an account for another person's address, and would otherwise know the password of the account that the owner
+ * of the mailbox creates.
  */
 export async function verifyEmail(ctx: NobodyCtx, token: string) {
   const { store } = ctx;
@@ -153,8 +154,8 @@ export async function verifyEmail(ctx: NobodyCtx, token: string) {
 }
 
 /**
- * A token with which the first password of an account is chosen that was begun without one, for the holder of the link in its mail.
- * Undefined once there is a password: then the link gives nothing any more.
+ * Returns a token for choosing the first password of an account that was created without one, given the link in its
+ * mail. Returns undefined once the account has a password, so that the link is of no more use.
  */
 export async function firstPasswordToken(store: Store, token: string): Promise<string | undefined> {
   const row = await liveSignUp(store, token);
@@ -183,7 +184,7 @@ async function makeUser(tx: Executor, row: NewAccount, now: number): Promise<voi
   await removeOtherSignUps(tx, row);
 }
 
-/** Unknown, expired, withdrawn and replaced are one answer. */
+/** Returned alike for unknown, expired, withdrawn and replaced requests. */
 const gone = () => notFound('Request for an account');
 
 const refuseKnownAddress = () =>

@@ -53,14 +53,17 @@ export async function insertApproval(tx: Executor, row: NewApproval): Promise<vo
 export const findApproval = (db: Executor, teamId: string, id: string): Promise<ApprovalRow | undefined> =>
   db.get<ApprovalRow>('select * from approvals where team_id = ? and id = ?', [teamId, id]);
 
-/** Locked to the end of the transaction: of two who decide at once, the second sees what the first did. */
+/**
+ * Locks an approval until the end of the transaction, so that of two concurrent decisions the second one sees the
+ * first.
+ */
 export const lockApproval = (tx: Executor, teamId: string, id: string): Promise<ApprovalRow | undefined> =>
   tx.get<ApprovalRow>(
     `select * from approvals where team_id = ? and id = ? ${tx.dialect === 'pg' ? 'for update' : ''}`,
     [teamId, id],
   );
 
-/** The newest that an app has asked for with the same call. */
+/** Returns the newest approval that an app requested with the same call. */
 export const newestOfCall = (
   tx: Executor,
   { grantId, callHash }: { grantId: string; callHash: string },
@@ -75,7 +78,7 @@ export async function countPending(tx: Executor, grantId: string, now: number): 
   return Number((await tx.get<{ n: number }>(sql, [grantId, now]))?.n ?? 0);
 }
 
-/** What the calls name that wait for a decision, or are made at this moment. */
+/** Returns the subjects of calls that wait for a decision or are running. */
 export const subjectsThatWait = async (
   db: Executor,
   { grantId, now, brokenOff }: { grantId: string; now: number; brokenOff: number },
@@ -101,15 +104,15 @@ export const subjectsThatLeave = async (db: Executor, grantId: string): Promise<
 
 export interface ApprovalFilter {
   teamId: string;
-  /** Of this app alone. */
+  /** Restricts the list to one app. */
   grantId: string | undefined;
   status: StoredStatus | undefined;
   now: number;
-  /** What began to run before this has been broken off. */
+  /** Calls that began to run before this time count as broken off. */
   brokenOff: number;
 }
 
-/** By the status that is shown: time alone ends what waits, and what was broken off. */
+/** Lists approvals by their displayed status: pending calls expire, and running calls break off, by time alone. */
 export async function approvalPage(
   db: Executor,
   { teamId, grantId, status, now, brokenOff }: ApprovalFilter,
@@ -170,7 +173,7 @@ export const noteEnd = (
 export const keyName = async (db: Executor, id: string): Promise<string | null> =>
   (await db.get<{ name: string }>('select name from api_keys where id = ?', [id]))?.name ?? null;
 
-/** In a restored copy the original may have done it since. */
+/** Expires all pending approvals in a restored copy, because the original may have run the calls since. */
 export const expireAll = (tx: Executor): Promise<number> =>
   tx.run(`update approvals set status = 'expired' where status = 'pending'`);
 

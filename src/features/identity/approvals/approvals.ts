@@ -41,7 +41,7 @@ import {
 import type { Requirement, ApprovalContent, QueryOf } from '../../../contract/index.ts';
 import type { Page } from '../../../platform/db/index.ts';
 
-/** No call takes as long: the process that made it has ended. */
+/** No call takes this long: the process that made it has ended. */
 const RUN_MS = 15 * 60_000;
 
 const brokenOffBefore = (now: number): number => now - RUN_MS;
@@ -108,8 +108,8 @@ const PENDING_MAX = 100;
 type AppCtx = Ctx & { actor: Extract<Actor, { kind: 'oauth_grant' }> };
 
 /**
- * Holds a call until a person decides. The same call waits once, however often it comes. Throws that it waits, or answers what
- * was answered to the same call with the same Idempotency-Key when it was approved.
+ * Holds a call until a person decides. Repeating the same call does not create another approval. Throws while the call
+ * is pending. If the same call with the same Idempotency-Key was already approved, returns its response.
  */
 export async function proposeCall(
   ctx: AppCtx,
@@ -132,7 +132,7 @@ export async function proposeCall(
   }
   const now = store.clock.now();
   const held = await store.db.tx(async (tx): Promise<ApprovalRow | NewOne> => {
-    // Locks the grant: of two calls at once, the second finds what the first has asked for.
+    // Locks the grant, so that of two concurrent calls the second finds what the first has requested.
     const clientName = await nameOfGrant(tx, actor.grantId);
     const before = await newestOfCall(tx, { grantId: actor.grantId, callHash });
     if (before && isSame(before, { call, now, looked })) return before;
@@ -155,7 +155,7 @@ export async function proposeCall(
       expires_at: now + WAITS_MS,
     };
     await insertApproval(tx, row);
-    // One mail says that something waits; the page shows all that does.
+    // A single mail announces pending calls; the page lists all of them.
     if (pending === 0) await tell(tx, store, { userId: actor.userId, kind: 'approval_waits', address: null });
     return row;
   });
@@ -198,7 +198,10 @@ const broadcastIn = ({ operationId, path }: ProposedCall): string | null =>
 
 type NewOne = Parameters<typeof insertApproval>[1] & { status: 'pending'; result?: undefined };
 
-/** One that waits for the same content, or one with a key of the app that was done: a repeated call is then the same call. */
+/**
+ * Reports whether a call repeats an earlier one: one that is pending with the same content, one that is running, or one
+ * that is done and had an idempotency key of the app.
+ */
 const isSame = (
   row: ApprovalRow,
   { call, now, looked }: { call: ProposedCall; now: number; looked: Looked },
@@ -225,7 +228,7 @@ const tooMany = (): Refusal =>
 
 type Words = Pick<Maker, 'summaryOf'>;
 
-/** An app sees its own. */
+/** Restricts an app to its own approvals. */
 const grantIn = (actor: Actor): string | undefined => (actor.kind === 'oauth_grant' ? actor.grantId : undefined);
 
 export async function listApprovals(
@@ -278,7 +281,10 @@ export interface Maker {
 /** Fetches the files that a call names by URLs. */
 export type Fill = (call: ProposedCall) => Promise<FilledCall>;
 
-/** Answers once the call was made. What breaks off in between is never made again: how far it came is not known. */
+/**
+ * Approves a call and makes it. Returns after the call was made. A call that breaks off is never made again, because it
+ * is unknown how far it came.
+ */
 export async function approveCall(ctx: Ctx, id: string, maker: Maker, { fill, look }: { fill: Fill; look: Look }) {
   const { store, teamId } = ctx;
   const row = await findApproval(store.db, teamId, id);
@@ -311,7 +317,7 @@ export async function rejectCall(ctx: Ctx, id: string, reason: string | undefine
   return present(ctx, id, maker);
 }
 
-/** Of two who decide at once, one has. */
+/** Stores the decision; of two concurrent decisions the second one fails. */
 async function claim(
   { store, teamId, actor }: Ctx,
   id: string,
@@ -387,5 +393,5 @@ const KEPT_MS = 90 * 24 * 3_600_000;
 export const removeOldApprovals = ({ db, clock }: Store): Promise<number> =>
   removeApprovalsBefore(db, clock.now() - KEPT_MS);
 
-/** In a restored copy nothing that waited is done: the original may have done it since. */
+/** Expires everything pending in a restored copy, because the original may have done it since. */
 export const expireAllApprovals = (tx: Executor): Promise<number> => expireAll(tx);

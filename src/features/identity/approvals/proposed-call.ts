@@ -7,7 +7,7 @@ import { listContactSegments } from '../../audience/index.ts';
 import { getDraft, mustFindDraft, inboxNamed } from '../../inbox/index.ts';
 import { getTemplate } from '../../templates/index.ts';
 
-/** A call that was checked against the contract. */
+/** A call that was validated against the contract. */
 export interface ProposedCall {
   operationId: string;
   path: Readonly<Record<string, unknown>>;
@@ -16,9 +16,9 @@ export interface ProposedCall {
   body: unknown;
 }
 
-/** A file that a call names by its URL, as it was when the call came. */
+/** A file that a call names by URL, as it was when the call was made. */
 export interface HeldFile {
-  /** Where it stands in the body, such as `attachments.0`. */
+  /** Place in the body, such as `attachments.0`. */
   field: string;
   url: string;
   bytes: number;
@@ -29,17 +29,17 @@ export interface HeldFile {
 /** A call with its files fetched. */
 export interface FilledCall {
   files: readonly HeldFile[];
-  /** The same with the contents in the place of the URLs: what was looked at is what is sent. */
+  /** The same call with contents instead of URLs, so that what is sent is what was reviewed. */
   call: ProposedCall;
 }
 
-/** The header that makes a repeated call the same one. */
+/** Header that identifies repetitions of a call. */
 const KEY = 'idempotency-key';
 
 export const keyOf = ({ header }: ProposedCall): string | undefined =>
   typeof header[KEY] === 'string' ? header[KEY] : undefined;
 
-/** Of the headers the ones that the operation reads: the others differ from call to call. */
+/** Headers that operations read; all others differ from call to call. */
 const READ = [KEY, 'x-batch-validation'];
 
 export const callText = ({ path, query, header, body }: ProposedCall): string =>
@@ -48,7 +48,7 @@ export const callText = ({ path, query, header, body }: ProposedCall): string =>
 const pairIn = (header: Readonly<Record<string, unknown>>, name: string): [string, unknown][] =>
   header[name] === undefined ? [] : [[name, header[name]]];
 
-/** How a call is kept, with what its files were. */
+/** Returns the stored form of a call, together with its files. */
 export const heldText = (text: string, files: readonly HeldFile[]): string =>
   files.length === 0 ? text : JSON.stringify({ ...(JSON.parse(text) as object), files });
 
@@ -69,7 +69,7 @@ export interface Looked {
   bytes: number;
   /** Covers everything that is shown and must be the same when the call is made. */
   hash: string;
-  /** The ids of what is shown, and of what decides who gets it. */
+  /** Ids of the objects that are shown, and of those that decide who gets the mail. */
   ids: string[];
 }
 

@@ -374,14 +374,16 @@ async function showChanges({ ctx, call, changes }: Showing): Promise<void> {
 
 type Written = Parameters<typeof readAttachments>[0][number];
 
-/** A file in a body, and where it stands there. */
+/** A file in a body and its position. */
 interface Place {
   file: Written & { path: string };
   field: string;
   fill(content: DraftAttachment): void;
 }
 
-/** Throws what the call itself would be refused with where a file cannot be had. */
+/**
+ * Fetches the files that a call names. Throws the error that the call itself would return if a file cannot be fetched.
+ */
 export async function fetchFilesOf({ store, whenGone }: Ctx<World>, call: ProposedCall): Promise<FilledCall> {
   const body = structuredClone(call.body);
   const places = placesIn(body);
@@ -399,7 +401,7 @@ export async function fetchFilesOf({ store, whenGone }: Ctx<World>, call: Propos
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
-/** Of one mail, or of each of a batch. */
+/** Returns the attachments with a URL in a single mail or in each mail of a batch. */
 function placesIn(body: unknown): Place[] {
   const mails: readonly (readonly [at: string, mail: unknown])[] = Array.isArray(body)
     ? (body as unknown[]).map((mail, i) => [`${i}.`, mail] as const)

@@ -39,7 +39,7 @@ export const findByUserCode = (db: Executor, hash: string, now: number): Promise
 export const findByDeviceCode = (db: Executor, hash: string, now: number): Promise<DeviceLoginRow | undefined> =>
   db.get<DeviceLoginRow>('select * from device_logins where device_code_hash = ? and expires_at > ?', [hash, now]);
 
-/** Answers whether it was still to be decided. */
+/** Stores the decision. Returns whether the login was still pending. */
 export async function decide(
   tx: Executor,
   { id, status, sessionId }: { id: string; status: 'approved' | 'denied'; sessionId: string | null },
@@ -48,7 +48,7 @@ export async function decide(
   return (await tx.run(sql, [status, sessionId, id])) === 1;
 }
 
-/** Answers false where the program has asked since `before`. */
+/** Records a poll. Returns false if the program has already polled since `before`. */
 export async function notePoll(
   tx: Executor,
   { id, now, before }: { id: string; now: number; before: number },
@@ -57,7 +57,7 @@ export async function notePoll(
   return (await tx.run(sql, [now, id, before])) === 1;
 }
 
-/** Answers whether it was there: of two who take it one is answered so. */
+/** Removes an approved login. Returns true only for one of several concurrent callers. */
 export const takeDeviceLogin = async (tx: Executor, id: string): Promise<boolean> =>
   (await tx.run("delete from device_logins where id = ? and status = 'approved'", [id])) === 1;
 

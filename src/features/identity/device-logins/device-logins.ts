@@ -19,14 +19,14 @@ import {
 import { notFound, refuse } from '../../../platform/refusal.ts';
 import { kindOfSession } from '../../../tenancy/session-rows/index.ts';
 
-/** Without vowels, which make words, and without letters that look like another. */
+/** Letters without vowels, which could form words, and without letters that look alike. */
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 const HALF = 4;
 
-/** 34 random bits: enough for ten minutes, as guesses are counted. */
+/** Returns a code of 34 random bits, enough for ten minutes because guesses are limited. */
 const newUserCode = (): string => `${randomLetters(LETTERS, HALF)}-${randomLetters(LETTERS, HALF)}`;
 
-/** As people type it. */
+/** Normalizes a code as people type it. */
 const plainUserCode = (typed: string): string => typed.toUpperCase().replaceAll(/[^A-Z]/g, '');
 
 export const DEVICE_PATH = '/device';
@@ -74,7 +74,7 @@ export async function beginDeviceLogin({ store, browser }: NobodyCtx, { client_n
 
 const GUESSES_MAX = 10;
 
-/** What asks, for a person who has typed its code. */
+/** Returns the program that wants to sign in, for a person who has typed its code. */
 export async function getDeviceLogin(ctx: UserCtx, userCode: string) {
   const row = await look(ctx, userCode);
   return present(row, row.status);
@@ -86,7 +86,7 @@ export const denyDeviceLogin = (ctx: UserCtx, userCode: string) => decideIt(ctx,
 
 async function decideIt(ctx: UserCtx, userCode: string, status: 'approved' | 'denied') {
   const { store, actor } = ctx;
-  // Else one token that was stolen would make itself others, which outlive it.
+  // Otherwise a stolen token could create other tokens, which would outlive it.
   if ((await kindOfSession(store.db, actor.sessionId)) === 'device') {
     throw refuse('invalid_permission', {
       say: 'A program is approved in a browser, by a person who is signed in there.',
@@ -100,7 +100,7 @@ async function decideIt(ctx: UserCtx, userCode: string, status: 'approved' | 'de
   return present(row, status);
 }
 
-/** A code that does not exist is a guess, and is counted before it is looked for. */
+/** Finds a login by its code. A code that does not exist is a guess, so each attempt counts before the lookup. */
 async function look({ store, actor, browser }: UserCtx, userCode: string): Promise<DeviceLoginRow> {
   const takeBack = await countGuess(store, {
     of: 'codes that do not exist',
@@ -124,7 +124,7 @@ const present = (row: DeviceLoginRow, status: DeviceLoginStatus) => ({
   expires_at: isoTime(row.expires_at),
 });
 
-/** Two questions that were asked in time may arrive closer to each other. */
+/** Two polls that were sent in time may arrive closer together. */
 const LEEWAY_MS = 1000;
 
 const answer = (status: 'pending' | 'denied' | 'expired') => ({
@@ -159,6 +159,6 @@ async function begin(ctx: NobodyCtx, row: DeviceLoginRow, sessionId: string) {
   return { object: 'device_login' as const, status: 'approved' as const, token, expires_at: isoTime(expiresAt) };
 }
 
-/** Answers how many. */
+/** Returns the number removed. */
 export const removeExpiredDeviceLogins = ({ db, clock }: Store): Promise<number> =>
   removeDeviceLoginsBefore(db, clock.now());

@@ -2,7 +2,7 @@ import type { Role } from '../../../contract/index.ts';
 import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
 import { firstIdAt } from '../../../platform/ids.ts';
 
-/** In the place of the person who invited: no user has this id. */
+/** Stands for the operator in `invited_by`; no user has this id. */
 export const BY_OPERATOR = '00000000-0000-0000-0000-000000000000';
 
 export interface InvitationRow {
@@ -16,9 +16,9 @@ export interface InvitationRow {
   invited_by: string;
   created_at: number;
   expires_at: number;
-  /** Null while the mail is still to be handed over. */
+  /** Time at which the mail was sent or failed; null while it is pending. */
   mailed_at: number | null;
-  /** Why there was no mail. */
+  /** Reason why no mail was sent. */
   fault: string | null;
   accepted_at: number | null;
 }
@@ -85,14 +85,14 @@ export async function countOpenInvitations(tx: Executor, teamId: string, now: nu
 export const removeInvitation = (tx: Executor, id: string): Promise<number> =>
   tx.run('delete from team_invitations where id = ? and accepted_at is null', [id]);
 
-/** In all teams, those that have expired too. */
+/** Removes open invitations of all teams, including expired ones. */
 export const removeAllOpenInvitations = (tx: Executor): Promise<number> =>
   tx.run('delete from team_invitations where accepted_at is null');
 
 export const noteAccepted = (tx: Executor, id: string, at: number): Promise<number> =>
   tx.run('update team_invitations set accepted_at = ? where id = ? and accepted_at is null', [at, id]);
 
-/** The oldest whose mail is still to be handed over; one that has expired in the meantime is not mailed any more. */
+/** Returns the oldest invitations that were not mailed yet; an expired one is not mailed any more. */
 export const unmailedInvitations = (db: Executor, now: number, limit: number): Promise<InvitationRow[]> =>
   db.all<InvitationRow>(
     'select * from team_invitations where mailed_at is null and expires_at > ? order by id limit ?',
@@ -105,6 +105,6 @@ export const noteInvitationMailed = (
   { at, fault }: { at: number; fault: string | null },
 ): Promise<number> => db.run('update team_invitations set mailed_at = ?, fault = ? where id = ?', [at, fault, id]);
 
-/** What ended before this moment, accepted or not. */
+/** Removes invitations that ended before this time, accepted or not. */
 export const removeInvitationsEndedBefore = (db: Executor, before: number): Promise<number> =>
   db.run('delete from team_invitations where expires_at < ? and id < ?', [before, firstIdAt(before)]);

@@ -51,7 +51,8 @@ export async function createInvitation(ctx: Ctx, named: string, input: { email: 
   return ctx.store.db.tx(async (tx) => {
     const caller = await lockPeople(tx, ctx);
     mustRule(caller.role, 'invite', [row.role]);
-    // An operator who disables the person meanwhile waits and withdraws this one too, or has done so and it is refused here.
+    // An operator who disables this person at the same time either waits and withdraws this invitation too, or is
+    // already done, and it is refused here.
     const person = await lockUser(tx, caller.userId);
     if (person) mustNotBeDisabled(person);
     await mustHaveDomain(tx, row.team_id);
@@ -62,7 +63,9 @@ export async function createInvitation(ctx: Ctx, named: string, input: { email: 
   });
 }
 
-/** By an operator, who is above every role. Without a mail, the token is handed over. */
+/**
+ * Creates an invitation by an operator, who is above every role. If it is not mailed, the caller delivers the token.
+ */
 export async function inviteByOperator(
   store: Store,
   { isMailed, ...input }: { teamId: string; email: string; role: Role; isMailed: boolean },
@@ -105,7 +108,7 @@ async function mustHaveDomain(tx: Executor, teamId: string): Promise<void> {
   throw unable('This team has no verified domain from which the invitation could be mailed; verify one first.');
 }
 
-/** Right only while the team is locked. */
+/** Inserts an invitation; the team must be locked. */
 async function insertOpen(tx: Executor, row: InvitationRow): Promise<void> {
   const { team_id: teamId, email, email_key: key, created_at: now } = row;
   if (await findMemberByEmail(tx, teamId, key)) throw locked(`${email} is in this team already.`);
@@ -164,18 +167,24 @@ const present = (row: ListedInvitation, now: number) => ({
 
 const KEPT_MS = 30 * 24 * 3_600_000;
 
-/** An invitation that has ended is still shown for a while, so that it is known why the invited person did not come. Answers how many went. */
+/**
+ * Removes old invitations. An ended invitation is still listed for a while, so that the team can see why the invited
+ * person did not join. Returns the number removed.
+ */
 export const forgetInvitations = ({ db, clock }: Store): Promise<number> =>
   removeInvitationsEndedBefore(db, clock.now() - KEPT_MS);
 
-/** The token shows that the mail arrived; the session shows who the caller is. Both must be of the address that was invited. */
+/**
+ * Accepts an invitation. The token proves that the mail arrived, and the session proves who the caller is; both must
+ * belong to the invited address.
+ */
 export async function acceptInvitation({ store, actor }: UserCtx, token: string) {
   const hash = hashToken(token);
   return store.db.tx(async (tx) => {
     const found = await findInvitationByToken(tx, hash);
     if (!found) throw gone();
     await lockTeam(tx, found.team_id);
-    // Behind the lock: it may have been withdrawn, or accepted by another request, meanwhile.
+    // Read again after locking: it may have been withdrawn, or accepted by another request.
     const invitation = await findInvitationByToken(tx, hash);
     if (!invitation) throw gone();
     await mustBeInvited(tx, invitation, actor.userId);
@@ -206,14 +215,14 @@ async function mustBeInvited(tx: Executor, invitation: InvitationRow, userId: st
   }
 }
 
-/** The invitation that a token opens: neither accepted nor expired. */
+/** Returns the invitation of a token. Throws if it was accepted or has expired. */
 export async function openInvitationOf(db: Executor, token: string, now: number): Promise<InvitationRow> {
   const found = await findInvitationByToken(db, hashToken(token));
   if (!found || found.accepted_at !== null || found.expires_at <= now) throw gone();
   return found;
 }
 
-/** For an account that is made in the same transaction, of the address that was invited. */
+/** Joins the team for an account that is created in the same transaction with the invited address. */
 export async function joinAsNewUser(
   tx: Executor,
   invitation: InvitationRow,
@@ -225,7 +234,7 @@ export async function joinAsNewUser(
   await join(tx, behindLock, who);
 }
 
-/** Answers the role that the person has in the team: the one that was there before, if any. */
+/** Adds the person to the team. Returns their role, which stays as it was if they were already a member. */
 async function join(
   tx: Executor,
   invitation: InvitationRow,
@@ -234,7 +243,8 @@ async function join(
   const { team_id: teamId, role } = invitation;
   const member = await findMemberByUser(tx, teamId, userId);
   if (member) {
-    // It must not bring the person back who is removed later, nor give back a role that was taken away.
+    // Used up here, so that it can neither bring the person back after a removal nor restore a role that was taken
+    // away.
     if (invitation.accepted_at === null) await noteAccepted(tx, invitation.id, now);
     return member.role;
   }
@@ -244,20 +254,23 @@ async function join(
   return role;
 }
 
-/** Unknown, withdrawn, expired and used are one answer. */
+/** Returned alike for unknown, withdrawn, expired and used invitations. */
 const gone = () => notFound('Invitation');
 
 export interface ShownInvitation {
   team: string;
   email: string;
   role: Role;
-  /** The address of the person who invited; null where the operator did, or the person is gone. */
+  /** Address of the person who invited; null if it was the operator, or the person is gone. */
   inviter: string | null;
-  /** Whose the address is; null while it has no account. */
+  /** Account of the invited address; null if there is none. */
   userId: string | null;
 }
 
-/** What the holder of the token is shown; undefined once nothing can come of it. One that was accepted still leads its person in. */
+/**
+ * Returns what the holder of the token may see; undefined once the invitation is of no more use. An accepted one still
+ * works as a link for its person.
+ */
 export async function lookAtInvitation({ db, clock }: Store, token: string): Promise<ShownInvitation | undefined> {
   const found = await findInvitationByToken(db, hashToken(token));
   if (!found) return undefined;

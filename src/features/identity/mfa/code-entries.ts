@@ -14,10 +14,10 @@ import {
 import { hashToken, randomSecret } from '../../../platform/secrets/index.ts';
 
 const CODES = 10;
-/** 80 bits: as they are random, a plain hash is enough. */
+/** 80 random bits, so that a plain hash is enough. */
 const CODE_BYTES = 10;
 
-/** In groups of four, as they are written down. */
+/** Returns new codes in groups of four characters, for writing down. */
 export const newRecoveryCodes = (): string[] =>
   Array.from({ length: CODES }, () =>
     base32(randomSecret(CODE_BYTES))
@@ -25,21 +25,22 @@ export const newRecoveryCodes = (): string[] =>
       .replaceAll(/.{4}(?=.)/g, '$&-'),
   );
 
-/** Without the hyphens. */
+/** Reports whether a text without hyphens is a recovery code. */
 const isRecoveryCode = (text: string): boolean => /^[a-z2-7]{16}$/i.test(text);
 
 export const hashOfRecoveryCode = (text: string): string => hashToken(text.replaceAll('-', '').toLowerCase());
 
 /**
- * Three codes of a million are right at any moment: at 20 guesses a day that takes centuries. The kinds are counted apart,
- * so that a stranger who uses up the guesses at codes does not keep the owner from a recovery code.
+ * Limits guesses: three codes of a million are right at any moment, so at 20 guesses a day, finding one takes
+ * centuries. Each kind has its own count, so that somebody who uses up the guesses at codes does not keep the owner
+ * from using a recovery code.
  */
 const FAILURES_MAX = 20;
 export const FAILURES_MS = 24 * 3_600_000;
 
 type Kind = 'code' | 'recovery_code' | 'password';
 
-/** What a person has entered, in the form of a code. */
+/** A code that a person has entered. */
 export type Entry = { kind: 'code'; code: string } | { kind: 'recovery_code'; hash: string };
 
 const bare = (text: string): string => text.replaceAll(/[\s-]/g, '');
@@ -61,7 +62,10 @@ export function readEitherCode(text: string): Entry {
   throw invalidField('code', 'code must be the six digits that the app shows, or a recovery code.');
 }
 
-/** Counts what is entered as wrong before it is looked at: of many at once none comes past the limit, which is thrown. */
+/**
+ * Counts an entry as wrong before it is checked, so that concurrent entries cannot exceed the limit. Throws if the
+ * limit is reached.
+ */
 export async function countEntry(tx: Executor, userId: string, kind: Kind, now: number): Promise<void> {
   const { failures, since } = await countFailure(tx, { userId, kind }, { now, from: now - FAILURES_MS });
   if (failures <= FAILURES_MAX) return;
@@ -72,7 +76,7 @@ export async function countEntry(tx: Executor, userId: string, kind: Kind, now: 
   });
 }
 
-/** Takes the code, in the transaction of what it allows; throws where it is wrong or was used. */
+/** Uses up the code in the transaction of what it permits. Throws if it is wrong or was used before. */
 export async function mustSpend(
   { secrets, clock }: Store,
   tx: Executor,
@@ -90,7 +94,7 @@ export async function mustSpend(
   throw wrong('code', 'The code is wrong, or was used before; wait for the next one.');
 }
 
-/** What was entered was right. */
+/** Clears the count after a right entry. */
 export const settleEntries = (tx: Executor, userId: string, kind: Kind): Promise<number> =>
   forgetFailures(tx, userId, kind);
 

@@ -10,11 +10,11 @@ export const SEALED_MFA_SECRETS = {
 export interface SecretRow {
   id: string;
   user_id: string;
-  /** Sealed. */
+  /** The secret, sealed with the instance key. */
   secret: string;
   last_step: number | null;
   created_at: number;
-  /** Null until a code of it was shown. */
+  /** Time at which a code was entered for the first time, or null. */
   confirmed_at: number | null;
 }
 
@@ -23,7 +23,7 @@ const SECRET = ['id', 'user_id', 'secret', 'last_step', 'created_at', 'confirmed
 export const secretOf = (db: Executor, userId: string): Promise<SecretRow | undefined> =>
   db.get<SecretRow>('select * from mfa_secrets where user_id = ?', [userId]);
 
-/** In place of the one that there was. */
+/** Replaces the secret of a person. */
 export async function replaceSecret(tx: Executor, row: SecretRow): Promise<void> {
   await tx.run('delete from mfa_secrets where user_id = ?', [row.user_id]);
   await tx.insertMany('mfa_secrets', SECRET, [SECRET.map((column) => row[column])]);
@@ -32,7 +32,10 @@ export async function replaceSecret(tx: Executor, row: SecretRow): Promise<void>
 export const confirmSecret = (tx: Executor, id: string, at: number): Promise<number> =>
   tx.run('update mfa_secrets set confirmed_at = ? where id = ?', [at, id]);
 
-/** Answers whether no code of this step or of a newer one was used before: of two at once one does. */
+/**
+ * Records the time step of a code. Returns false if a code of this or a newer step was used before, so only one of two
+ * concurrent callers succeeds.
+ */
 export async function useStep(tx: Executor, secretId: string, step: number): Promise<boolean> {
   const sql = 'update mfa_secrets set last_step = ? where id = ? and (last_step is null or last_step < ?)';
   return (await tx.run(sql, [step, secretId, step])) === 1;
@@ -43,7 +46,7 @@ export async function countRecoveryCodes(db: Executor, userId: string): Promise<
   return Number((await db.get<{ n: number }>(sql, [userId]))?.n);
 }
 
-/** In place of all that there were. */
+/** Replaces all recovery codes of a person. */
 export async function replaceRecoveryHashes(tx: Executor, userId: string, hashes: readonly string[]): Promise<void> {
   await tx.run('delete from mfa_recovery_codes where user_id = ?', [userId]);
   await tx.insertMany(
@@ -53,7 +56,7 @@ export async function replaceRecoveryHashes(tx: Executor, userId: string, hashes
   );
 }
 
-/** Answers whether there was such a code: of two at once one does. */
+/** Uses up a recovery code. Returns whether it existed, so only one of two concurrent callers succeeds. */
 export const useRecoveryHash = async (tx: Executor, userId: string, hash: string): Promise<boolean> =>
   (await tx.run('delete from mfa_recovery_codes where user_id = ? and code_hash = ?', [userId, hash])) === 1;
 
@@ -68,7 +71,7 @@ export interface Failures {
   since: number;
 }
 
-/** Counts one more, in a window that begins anew when it is over; answers what is counted now. */
+/** Counts a failure; a new window begins when the previous one is over. Returns the current count. */
 export async function countFailure(
   tx: Executor,
   { userId, kind }: { userId: string; kind: string },
@@ -97,6 +100,6 @@ export const forgetFailures = (tx: Executor, userId: string, kind: string): Prom
 export const removeFailuresBefore = (db: Executor, before: number): Promise<number> =>
   db.run('delete from mfa_failures where since <= ?', [before]);
 
-/** What was set up before this and never confirmed. */
+/** Removes secrets that were created before this time and never confirmed. */
 export const removeUnconfirmedBefore = (db: Executor, before: number): Promise<number> =>
   db.run('delete from mfa_secrets where confirmed_at is null and created_at <= ?', [before]);

@@ -38,7 +38,7 @@ import type { Store } from '../../../platform/store.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { audited, whoActed, type Audited } from '../../../tenancy/audit/index.ts';
 
-/** RFC 4226 §4: as long as what HMAC-SHA-1 makes. */
+/** RFC 4226 §4 recommends the length of the HMAC-SHA-1 output. */
 const SECRET_BYTES = 20;
 const PENDING_MS = 3_600_000;
 
@@ -70,7 +70,10 @@ export async function enrolMfa({ store, actor }: UserCtx) {
   };
 }
 
-/** Has the person told by mail what was done, in the transaction in which it was; the mails of accounts stand above this. */
+/**
+ * Notifies the person by mail, in the transaction of the change. Passed in because account mails belong to a higher
+ * layer.
+ */
 export type Tell = (
   tx: Executor,
   store: Store,
@@ -86,14 +89,17 @@ async function ownUser({ store, actor }: UserCtx): Promise<UserRow> {
   return user;
 }
 
-/** The secret behind the second factor that is on. */
+/** Returns the secret of the active second factor; throws if it is off. */
 async function ownSecret(ctx: UserCtx): Promise<SecretRow> {
   const secret = await secretOf(ctx.store.db, ctx.actor.userId);
   if (secret && secret.confirmed_at !== null) return secret;
   throw refuse('validation_error', { status: 422, say: 'The second factor is off.' });
 }
 
-/** Only what is done with a right code is entered in the audit log: a wrong one is counted, which changes the database too. */
+/**
+ * Creates the audit entry. Only actions with a right code are recorded: a wrong one is counted, which changes the
+ * database too.
+ */
 async function auditedAs({ store, actor, browser, requestId }: UserCtx, action: string): Promise<Audited<Store>> {
   const teamId = await teamOfSession(store.db, actor.sessionId, store.clock.now());
   return audited(store, {
@@ -108,7 +114,7 @@ async function auditedAs({ store, actor, browser, requestId }: UserCtx, action: 
   });
 }
 
-/** What was set up and can be confirmed no more, and what was wrong so long ago that it limits nothing. */
+/** Removes secrets that can no longer be confirmed, and failures that are too old to count. */
 export async function removeOldEnrolments({ db, clock }: Store): Promise<void> {
   await removeUnconfirmedBefore(db, clock.now() - PENDING_MS);
   await removeFailuresBefore(db, clock.now() - FAILURES_MS);
@@ -131,7 +137,10 @@ export async function disableMfa(ctx: UserCtx, { code }: { code: string }, tell:
   return { object: 'mfa' as const, enabled: false as const, enabled_at: null };
 }
 
-/** By the operator, for a person who has lost everything. All sessions of that person end, those of apps too. */
+/**
+ * Turns off the second factor on behalf of an operator, for a person who has lost everything. Ends all sessions of that
+ * person, including those of apps.
+ */
 export async function resetMfa(store: Store, email: string, tell: Tell): Promise<UserRow> {
   const { id } = await findNamedUser(store.db, email);
   return store.db.tx(async (tx) => {
@@ -181,7 +190,10 @@ export async function getMfa(ctx: UserCtx) {
   };
 }
 
-/** Sessions that began with the password alone end, but for this one; and what apps were let in to do by such a session. */
+/**
+ * Turns on the second factor. Ends all other sessions of the person and revokes their grants to apps, because these
+ * began with the password alone.
+ */
 export async function confirmMfa(ctx: UserCtx, { code, password }: { code: string; password?: string }, tell: Tell) {
   const { store, actor, browser } = ctx;
   const { db, clock } = store;
@@ -212,7 +224,7 @@ export async function confirmMfa(ctx: UserCtx, { code, password }: { code: strin
   return { object: 'mfa' as const, enabled: true as const, enabled_at: isoTime(at), recovery_codes: codes };
 }
 
-/** A stolen session alone is not enough to lock its person out. */
+/** Requires the password, because a stolen session alone must not be enough to lock its owner out. */
 async function mustShowPassword({ store }: UserCtx, user: UserRow, password: string | undefined): Promise<void> {
   if (user.password_hash === null) {
     if (password === undefined) return;

@@ -21,7 +21,7 @@ const REDIRECTS_MAX = 10;
 const NAME_CHARS_MAX = 200;
 const SOFTWARE_CHARS_MAX = 255;
 
-/** Reads a registration. What is not known is ignored (RFC 7591 §2); what is answered is what was registered. */
+/** Reads a registration. Unknown fields are ignored (RFC 7591 §2), and the response contains what was registered. */
 export function readMetadata(fields: Fields, privateRedirects: readonly string[]): ClientMetadata {
   return {
     redirect_uris: readRedirects(fields['redirect_uris'], privateRedirects),
@@ -50,8 +50,9 @@ function readRedirects(value: unknown, listed: readonly string[]): string[] {
 }
 
 /**
- * What a stranger may have others call it: nothing that moves, hides or turns around the words around it. Bidirectional
- * controls, invisible signs and what breaks a line are refused, and not only taken out when it is shown.
+ * Characters that a client name must not contain, because anybody can register one and other people see it:
+ * bidirectional controls, invisible characters and line breaks, which could move, hide or reverse the text around the
+ * name. They are refused and not just removed for display.
  */
 const HIDDEN =
   /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
@@ -64,7 +65,7 @@ function readName(value: unknown): string {
   return name;
 }
 
-/** Further types that a client could do are not registered for it. */
+/** Registers only the supported grant types; others that a client lists are ignored. */
 function readGrantTypes({ grant_types: value, response_types: responses, token_endpoint_auth_method: method }: Fields) {
   if (method !== undefined && method !== null && method !== 'none') {
     throw bad('token_endpoint_auth_method must be none: clients have no secret here.');
@@ -105,7 +106,7 @@ function readLine(fields: Fields, name: string, charsMax: number): string | null
   return value;
 }
 
-/** RFC 8414. The issuer is, letter by letter, the address under which it is fetched. */
+/** Returns the metadata of RFC 8414. The issuer must match the address it is fetched from letter by letter. */
 export function authorizationServer({ origin }: Store) {
   const base = origin();
   return {
@@ -126,7 +127,7 @@ export function authorizationServer({ origin }: Store) {
   };
 }
 
-/** RFC 9728, of the whole service or of `/mcp`. */
+/** Returns the metadata of RFC 9728, for the whole service or for `/mcp`. */
 export function protectedResource({ origin }: Store, path: '' | '/mcp') {
   const base = origin();
   return {

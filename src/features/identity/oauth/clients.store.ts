@@ -32,14 +32,17 @@ const COLUMNS = ['id', 'client_id', 'registration_hash', 'address_hash', 'create
 export type NewClient = Omit<ClientRow, 'disabled_at'>;
 export type StoredMetadata = Pick<ClientRow, (typeof METADATA)[number]>;
 
-/** Registrations are counted and added by one caller at a time. On SQLite a writing transaction is alone anyway. */
+/**
+ * Allows only one caller at a time to count and add registrations. SQLite needs no lock, because it has a single writer
+ * anyway.
+ */
 export async function lockClients(tx: Executor): Promise<void> {
   if (tx.dialect === 'pg') await tx.run('lock table oauth_clients in share row exclusive mode');
 }
 
 export interface Registrations {
   count: number;
-  /** When the oldest of them was made. */
+  /** Creation time of the oldest one. */
   since: number | null;
 }
 
@@ -59,11 +62,11 @@ export async function insertClient(tx: Executor, row: NewClient): Promise<void> 
   await tx.insertMany('oauth_clients', COLUMNS, [COLUMNS.map((column) => row[column])]);
 }
 
-/** One that was removed is as unknown as one that never was. */
+/** Returns a client; a removed one counts as unknown. */
 export const findClient = (db: Executor, clientId: string): Promise<ClientRow | undefined> =>
   db.get<ClientRow>('select * from oauth_clients where client_id = ? and deleted_at is null', [clientId]);
 
-/** Whether it is there and enabled, and stays so to the end of the transaction. */
+/** Reports whether the client exists and is enabled, and keeps it so until the end of the transaction. */
 export async function holdClient(tx: Executor, clientId: string): Promise<boolean> {
   const lock = tx.dialect === 'pg' ? 'for share' : '';
   const sql = `select client_id from oauth_clients where client_id = ? and deleted_at is null and disabled_at is null ${lock}`;
@@ -127,7 +130,7 @@ export async function findListedClient(db: Executor, id: string, now: number): P
 
 const counted = (row: ListedClient): ListedClient => ({ ...row, live_grants: Number(row.live_grants) });
 
-/** What was disabled already stays as it was. */
+/** Disables a client; one that is already disabled stays as it is. */
 export const markClientDisabled = (
   tx: Executor,
   id: string,
@@ -146,7 +149,7 @@ export const markClientEnabled = (tx: Executor, id: string): Promise<number> =>
     [id],
   );
 
-/** Those that no person has let in, or that were removed, and that no grant names any more. */
+/** Removes clients without grants that no person has ever authorized, or that were removed. */
 export const removeUnusedClients = (db: Executor, before: number): Promise<number> =>
   db.run(
     `delete from oauth_clients where created_at <= ? and (used_at is null or deleted_at <= ?)

@@ -94,7 +94,7 @@ export async function listOauthClients(store: Store, wanted: Wanted, page: Page)
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentListedClient) };
 }
 
-/** Letter case is folded here and not in SQL, as in every search by name: SQLite folds ASCII alone. */
+/** Letter case is folded here and not in SQL, as in every search by name, because SQLite folds only ASCII. */
 async function read({ db, clock }: Store, { search, state }: Wanted, page: Page) {
   const among = { state, now: clock.now() };
   if (search === undefined) return clientPage(db, among, page);
@@ -117,8 +117,9 @@ async function read({ db, clock }: Store, { search, state }: Wanted, page: Page)
 }
 
 /**
- * Its tokens are refused from the first transaction on, on every node; then the grants say why. What a killed process leaves
- * live is ended when it is asked for again, and before the client is enabled.
+ * Disables a client. Every node refuses its tokens from the first transaction on; its grants are then revoked with the
+ * reason. If the process is killed in between, the remaining grants are revoked when the call is repeated, and at the
+ * latest before the client is enabled.
  */
 export async function disableOauthClient(ctx: OperatorCtx, id: string, reason: string) {
   const { store, actor } = ctx;
@@ -155,7 +156,7 @@ export async function getClient(ctx: NobodyCtx, clientId: string) {
   return presentClient(ctx.store, await authenticateClient(ctx, clientId));
 }
 
-/** Every field anew: what is left out is cleared (RFC 7592 §2.2). */
+/** Replaces all fields; an omitted one is cleared (RFC 7592 §2.2). */
 export async function replaceClient(ctx: NobodyCtx, clientId: string, fields: Fields) {
   const { store } = ctx;
   const client = await authenticateClient(ctx, clientId);
@@ -168,7 +169,7 @@ export async function replaceClient(ctx: NobodyCtx, clientId: string, fields: Fi
   return presentClient(store, { ...client, ...metadata });
 }
 
-/** Its tokens end with it at once; then the grants say why. */
+/** Removes a client. Its tokens end at once; its grants are then revoked with the reason. */
 export async function deleteClient(ctx: NobodyCtx, clientId: string) {
   const { store } = ctx;
   await authenticateClient(ctx, clientId);
@@ -180,7 +181,10 @@ export async function deleteClient(ctx: NobodyCtx, clientId: string) {
   return { object: 'oauth_client' as const, client_id: clientId, deleted: true as const };
 }
 
-/** The same answer to a wrong token and for a client that is not there: strangers do not learn which there are. */
+/**
+ * Returns the client of a registration token. A wrong token and an unknown client cause the same error, so that nobody
+ * can find out which clients exist.
+ */
 async function authenticateClient({ store, bearer }: NobodyCtx, clientId: string): Promise<ClientRow> {
   const client = bearer === undefined || clientId.includes('\0') ? undefined : await findClient(store.db, clientId);
   if (!client || !isSame(hashToken(bearer ?? ''), client.registration_hash)) throw noToken();

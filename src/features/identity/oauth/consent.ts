@@ -41,14 +41,14 @@ import {
 } from './parameters.ts';
 import type { Executor, Page } from '../../../platform/db/index.ts';
 
-/** What an app asks of a person. */
+/** Authorization that an app requests from a person. */
 interface AuthorizationRequest {
   redirectUri: string;
   state: string;
   challenge: string;
   scopes: Scope[];
   resource: Resource;
-  /** What the app called itself on the page that asked. */
+  /** Name and logo of the app on the consent page. */
   client: { name: string; logoUri: string | null };
 }
 
@@ -60,9 +60,9 @@ export interface Asked {
 
 type Authorization =
   | Asked
-  /** The app is told, by way of the browser. */
+  /** The app gets the error through the browser. */
   | { kind: 'refused'; to: string }
-  /** It is not known where a browser might be sent. */
+  /** No address to redirect the browser to is known. */
   | { kind: 'unknown'; say: string };
 
 export const CLIENT_DISABLED = 'The operator of this service has disabled this app.';
@@ -70,7 +70,7 @@ export const CLIENT_DISABLED = 'The operator of this service has disabled this a
 const STATE_CHARS_MAX = 512;
 const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 
-/** Reads what `/oauth/authorize` was asked. No browser is sent to an address that the client has not registered. */
+/** Reads a request to `/oauth/authorize`. Never redirects to an address that the client has not registered. */
 export async function readAuthorization(store: Store, query: Fields): Promise<Authorization> {
   const clientId = query['client_id'];
   const client = typeof clientId === 'string' && isPlain(clientId) ? await findClient(store.db, clientId) : undefined;
@@ -90,7 +90,10 @@ export async function readAuthorization(store: Store, query: Fields): Promise<Au
   }
 }
 
-/** RFC 9207: `iss` tells an app that talks to several services which of them answers. */
+/**
+ * Returns the address that reports an error to the app. With `iss` (RFC 9207), an app that uses several services knows
+ * which one has responded.
+ */
 const refusedTo = (
   store: Store,
   { redirectUri, state }: { redirectUri: string; state: unknown },
@@ -132,7 +135,7 @@ function readRequest(store: Store, client: ClientRow, redirectUri: string, query
   };
 }
 
-/** What the client has registered is the most that it may ask for, and what it asks for where it names nothing. */
+/** Returns the requested scopes. The registered scopes are the maximum, and the default if the request names none. */
 function scopesFor(client: ClientRow, text: string | undefined): Scope[] {
   const registered = client.scope === null ? undefined : readScopes(client.scope);
   const asked = text === undefined ? [] : readScopes(text);
@@ -144,7 +147,7 @@ function scopesFor(client: ClientRow, text: string | undefined): Scope[] {
 
 const CONSENT_MS = 10 * 60_000;
 const CODE_MS = 5 * 60_000;
-/** How many pages of a session wait for an answer: a person has a few tabs. */
+/** Limit of open consent pages per session: a person has only a few tabs. */
 const CONSENTS_MAX = 20;
 const USER_AGENT_CHARS_MAX = 500;
 
@@ -156,14 +159,14 @@ interface ConsentCtx {
 }
 
 export interface Ask {
-  /** For the form: it answers this page of this session, once. */
+  /** Token for the form: valid once, for this page in this session. */
   token: string;
   team: TeamRow;
-  /** What the same app is kept to by what this person let in before, and may still act. */
+  /** Limits of an earlier grant of the same app by this person that is still live. */
   before: Limited | undefined;
 }
 
-/** Writes down what a person is asked for the team of their session; undefined where they are in none. */
+/** Stores the request for the team of the person's session; returns undefined if they are in none. */
 export async function askForConsent(
   { store, actor }: ConsentCtx,
   teamId: string | null,
@@ -192,23 +195,23 @@ export async function askForConsent(
   return { token, team, before: before && { limits: readStored(before.limits), expiresAt: before.expires_at } };
 }
 
-/** `false`, or what the person keeps the app to. */
+/** `false`, or the limits that the person sets for the app. */
 type Decision = false | LimitsAsked;
 
-/** What was asked, as the person has allowed it. */
+/** The request as the person allowed it. */
 export type AllowedRequest = AuthorizationRequest & { limited?: Limited };
 
-/** Answers where the browser goes: to the app, with a code or a refusal. */
+/** Stores the decision. Returns the address to redirect the browser to: the app, with a code or an error. */
 export async function answerConsent(ctx: ConsentCtx, token: string, decision: Decision): Promise<string> {
   const { store, actor } = ctx;
-  // Before the question is taken: a limit that cannot be set leaves it open.
+  // Checked before the request is used up, so that an invalid limit leaves it open.
   const limited = decision && changedLimits(UNLIMITED, decision, store.clock.now());
   const row = await store.db.tx((tx) => takeConsent(tx, hashToken(token), actor.sessionId));
   if (!row || row.expires_at <= store.clock.now()) throw answered();
   const request = JSON.parse(row.request) as AuthorizationRequest;
   const client = await findClient(store.db, row.client_id);
   if (client && client.disabled_at !== null) throw refuse('invalid_permission', { say: CLIENT_DISABLED });
-  // What it may be answered at can have changed since the page was shown.
+  // The redirect addresses of the client may have changed since the page was shown.
   const isKnown = client && (JSON.parse(client.redirect_uris) as string[]).includes(request.redirectUri);
   if (!isKnown) throw refuse('not_found', { say: CLIENT_GONE });
   if (!limited) {
@@ -233,7 +236,7 @@ async function allow(ctx: ConsentCtx, teamId: string, client: ClientRow, request
   });
   await audit.store.db.tx(async (tx) => {
     await lockPerson(tx, actor.userId);
-    // What has ended the session meanwhile, as a new password does, has ended what it would have let in.
+    // If the session has ended meanwhile, for example because of a new password, it must not authorize an app any more.
     if ((await teamOfSession(tx, actor.sessionId, store.clock.now())) === undefined) throw ended();
     if (!(await holdClient(tx, client.client_id))) throw refuse('invalid_permission', { say: CLIENT_GONE });
     const member = await holdMembershipOf(tx, actor.userId, teamId);
@@ -271,7 +274,10 @@ const answered = (): Refusal =>
 
 const IS_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** What a person has let in that may still act, in every team; by the single sign-on of a team, in that one. */
+/**
+ * Lists the live grants of a person in every team; in a session that began through a team's single sign-on, only those
+ * of that team.
+ */
 export async function listOwnGrants(
   { store, actor }: Pick<ConsentCtx, 'store' | 'actor'>,
   after: string | undefined,
@@ -281,14 +287,17 @@ export async function listOwnGrants(
   return liveGrantPageOfUser(store.db, { userId: actor.userId, teamId, now: store.clock.now() }, page);
 }
 
-/** Of this person alone, in whatever team the session reaches; the audit log of that team says so. One that has ended stays as it is. */
+/**
+ * Revokes a grant of this person, in any team that the session reaches, and records it in that team's audit log. One
+ * that has already ended stays as it is.
+ */
 export const revokeOwnGrant = (ctx: ConsentCtx, id: string): Promise<void> =>
   changeOwn(ctx, id, { action: 'oauth_grant.revoked', details: null }, async (tx) => {
     await lockGrant(tx, id);
     await revokeGrantRow(tx, id, { at: ctx.store.clock.now(), reason: 'user' });
   });
 
-/** As by `revokeOwnGrant`. */
+/** Limits a grant of this person, under the same conditions as `revokeOwnGrant`. */
 export const limitOwnGrant = (ctx: ConsentCtx, id: string, asked: LimitsAsked): Promise<void> =>
   changeOwn(ctx, id, { action: 'oauth_grant.limited', details: JSON.stringify(asked) }, async (tx) => {
     await limitLocked(tx, await lockGrant(tx, id), { asked, now: ctx.store.clock.now() });

@@ -11,7 +11,7 @@ export interface GrantRow {
   user_id: string;
   member_id: string;
   client_id: string;
-  /** As the person was shown it. */
+  /** Name that the consent page showed. */
   client_name: string;
   client_logo_uri: string | null;
   scopes: string;
@@ -53,18 +53,21 @@ export async function insertGrant(tx: Executor, row: NewGrantRow): Promise<void>
 
 const forUpdate = (tx: Executor): string => (tx.dialect === 'pg' ? 'for update' : '');
 
-/** Locked to the end of the transaction: of two who use or end a grant at once, the second sees what the first did. */
+/**
+ * Locks a grant until the end of the transaction, so that of two concurrent callers that use or end it the second one
+ * sees what the first did.
+ */
 export const lockGrant = (tx: Executor, id: string): Promise<GrantRow | undefined> =>
   tx.get<GrantRow>(`select * from oauth_grants where id = ? ${forUpdate(tx)}`, [id]);
 
 export const lockGrantOfCode = (tx: Executor, codeHash: string): Promise<GrantRow | undefined> =>
   tx.get<GrantRow>(`select * from oauth_grants where code_hash = ? ${forUpdate(tx)}`, [codeHash]);
 
-/** Locked as by `lockGrant`: the grant whose refresh tokens begin so. */
+/** Locks the grant of a family of refresh tokens, like `lockGrant`. */
 export const lockGrantOfFamily = (tx: Executor, family: string): Promise<GrantRow | undefined> =>
   tx.get<GrantRow>(`select * from oauth_grants where refresh_family = ? ${forUpdate(tx)}`, [family]);
 
-/** The newest refresh token takes the place of the one before. */
+/** Stores the newest refresh token in place of the previous one. */
 export const setRefresh = (
   tx: Executor,
   id: string,
@@ -72,7 +75,7 @@ export const setRefresh = (
 ): Promise<number> =>
   tx.run('update oauth_grants set refresh_family = ?, refresh_hash = ? where id = ?', [family, hash, id]);
 
-/** None of its refresh tokens is known any more. */
+/** Forgets the refresh tokens of a grant. */
 export const forgetRefresh = (tx: Executor, id: string): Promise<number> =>
   tx.run('update oauth_grants set refresh_family = null, refresh_hash = null where id = ?', [id]);
 
@@ -89,7 +92,7 @@ export const countRefresh = (
 export const findGrant = (db: Executor, teamId: string, id: string): Promise<GrantRow | undefined> =>
   db.get<GrantRow>('select * from oauth_grants where team_id = ? and id = ?', [teamId, id]);
 
-/** Of a client that is there. */
+/** Returns a grant, if its client still exists. */
 export const findGrantById = (db: Executor, id: string): Promise<GrantRow | undefined> =>
   db.get<GrantRow>(
     `select g.* from oauth_grants g join oauth_clients c on c.client_id = g.client_id and c.deleted_at is null where g.id = ?`,
@@ -113,7 +116,7 @@ const OWN = `(select g.*, teams.name as team_name from oauth_grants g join teams
   join team_members m on m.id = g.member_id and m.user_id = g.user_id
   where g.user_id = ? and g.revoked_at is null and (g.expires_at is null or g.expires_at > ?)) as grants`;
 
-/** Of all teams where `teamId` is null. */
+/** Lists the live grants of a person in one team, or in all teams if `teamId` is null. */
 export async function liveGrantPageOfUser(
   db: Executor,
   { userId, teamId, now }: { userId: string; teamId: string | null; now: number },
@@ -123,7 +126,7 @@ export async function liveGrantPageOfUser(
   return pageOf(await db.all<OwnGrant>(pageSql(OWN, where, page), [userId, now, ...ofTeam, ...pageValues(page)]), page);
 }
 
-/** The newest by which this app acts for this person in this team. */
+/** Returns the newest live grant of an app for this person and team. */
 export const latestLiveGrant = (
   db: Executor,
   { userId, teamId, clientId, now }: { userId: string; teamId: string; clientId: string; now: number },
@@ -145,7 +148,10 @@ export const setLimits = (
 ): Promise<number> =>
   tx.run('update oauth_grants set limits = ?, expires_at = ? where id = ?', [limits, expiresAt, id]);
 
-/** Counts recipients of a day, and answers how many it has then; a negative count gives some back. Callers come one after another. */
+/**
+ * Adds to the number of recipients on a day, and returns the new total; a negative count subtracts. Concurrent callers
+ * are serialized.
+ */
 export async function countSends(
   tx: Executor,
   id: string,
@@ -160,7 +166,7 @@ export async function countSends(
 export const noteGrantUsed = (db: Executor, id: string, now: number): Promise<number> =>
   db.run('update oauth_grants set last_used_at = ? where id = ?', [now, id]);
 
-/** Answers how many were live: one that is revoked keeps its reason. Its tokens go with it. */
+/** Revokes a grant and removes its tokens. Returns 0 if it was revoked before; it then keeps its reason. */
 export async function revokeGrantRow(
   tx: Executor,
   id: string,
@@ -190,20 +196,26 @@ export interface Membership {
   team_id: string;
 }
 
-/** Kept to the end of the transaction: a transaction that removes the member waits, and finds what was begun meanwhile. */
+/**
+ * Locks a membership until the end of the transaction: a transaction that removes the member waits, and then finds what
+ * was created meanwhile.
+ */
 export async function holdMembership(tx: Executor, { id, user_id, team_id }: Membership): Promise<boolean> {
   const sql = `select id from team_members where id = ? and user_id = ? and team_id = ? ${tx.dialect === 'pg' ? 'for key share' : ''}`;
   return (await tx.get(sql, [id, user_id, team_id])) !== undefined;
 }
 
-/** Of a person, in a team; kept as by `holdMembership`. */
+/** Returns the membership of a person in a team, locked like `holdMembership`. */
 export const holdMembershipOf = (tx: Executor, userId: string, teamId: string): Promise<Membership | undefined> =>
   tx.get<Membership>(
     `select id, user_id, team_id from team_members where user_id = ? and team_id = ? ${tx.dialect === 'pg' ? 'for key share' : ''}`,
     [userId, teamId],
   );
 
-/** Locks the account to the end of the transaction: what ends sessions and grants of a person is done before, or after. */
+/**
+ * Locks the account until the end of the transaction, so that anything that ends the person's sessions and grants runs
+ * before or after.
+ */
 export async function lockPerson(tx: Executor, userId: string): Promise<void> {
   await tx.get(`select id from users where id = ? ${tx.dialect === 'pg' ? 'for no key update' : ''}`, [userId]);
 }
@@ -215,8 +227,8 @@ export interface Standing {
 }
 
 /**
- * How it stands with the person for whom an app would act, in the team; undefined where they are in it no more or disabled, or
- * where it demands single sign-on that they have not used.
+ * Returns the role and address of the person an app acts for, and the state of the team. Returns undefined if the
+ * person is no longer a member or is disabled, or if the team requires single sign-on that the person has not used.
  */
 export const findStanding = (
   db: Executor,
@@ -229,7 +241,7 @@ export const findStanding = (
     [memberId, userId, teamId],
   );
 
-/** What ended long ago, and what has no token any more and is as old. */
+/** Removes grants that ended long ago, and equally old ones without tokens. */
 export const removeGrantsBefore = (db: Executor, before: number): Promise<number> =>
   db.run(
     `delete from oauth_grants where revoked_at <= ? or (created_at <= ? and revoked_at is null

@@ -24,7 +24,7 @@ import { isoTime } from '../../../platform/clock.ts';
 import { parseIsoTime } from '../../../protocol/iso-time.ts';
 import type { GrantType } from './client-metadata.ts';
 
-/** As callers name them. */
+/** Limits in the form that callers send. */
 export interface LimitsAsked {
   read_only?: boolean;
   emails_per_day?: number | null;
@@ -33,7 +33,7 @@ export interface LimitsAsked {
   expires_at?: string | null;
 }
 
-/** What an app is kept to, and when that ends with the grant itself. */
+/** Limits of an app, and the end of its grant. */
 export interface Limited {
   limits: GrantLimits;
   expiresAt: number | null;
@@ -43,7 +43,7 @@ export const UNLIMITED: Limited = { limits: NO_LIMITS, expiresAt: null };
 
 export const EMAILS_MAX = 1_000_000;
 
-/** What is left out stays as it was. */
+/** Applies a change to limits; omitted fields stay as they were. */
 export function changedLimits({ limits, expiresAt }: Limited, asked: LimitsAsked, now: number): Limited {
   const { emails_per_day: emailsPerDay = limits.emailsPerDay } = asked;
   if (emailsPerDay !== null && (!Number.isInteger(emailsPerDay) || emailsPerDay < 1 || emailsPerDay > EMAILS_MAX)) {
@@ -68,7 +68,7 @@ function readEnd(text: string | null, now: number): number | null {
   throw invalidField('expires_at', `expires_at must be an ISO 8601 time to come, with an offset, such as ${example}.`);
 }
 
-/** For the column `limits`; null where there is none. */
+/** Returns the value of the column `limits`; null if there are no limits. */
 export const storedLimits = (limits: GrantLimits): string | null => {
   const text = JSON.stringify(limits);
   return text === JSON.stringify(NO_LIMITS) ? null : text;
@@ -90,7 +90,7 @@ export async function listOauthGrants({ store, teamId }: Ctx, page: Page) {
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentGrant) };
 }
 
-/** One that is revoked already stays as it is. */
+/** Revokes a grant; one that is already revoked stays as it is. */
 export async function revokeOauthGrant({ store, teamId, actor }: Ctx, id: string) {
   const at = store.clock.now();
   return store.db.tx(async (tx) => {
@@ -104,7 +104,7 @@ export async function revokeOauthGrant({ store, teamId, actor }: Ctx, id: string
   });
 }
 
-/** From the next call of the app on. */
+/** Changes the limits of a grant, effective from the app's next call on. */
 export async function limitOauthGrant({ store, teamId, actor }: Ctx, id: string, asked: LimitsAsked) {
   return store.db.tx(async (tx) => {
     const grant = await lockForChange(tx, { teamId, actor }, id);
@@ -112,7 +112,7 @@ export async function limitOauthGrant({ store, teamId, actor }: Ctx, id: string,
   });
 }
 
-/** The grant is locked; one that has ended is none to limit. */
+/** Changes the limits of a locked grant. Throws if it has ended. */
 export async function limitLocked(
   tx: Executor,
   grant: GrantRow | undefined,
@@ -129,7 +129,7 @@ export async function limitLocked(
   return { ...grant, limits: stored, expires_at: expiresAt };
 }
 
-/** Of this team, for the person who has given it, or for an admin. */
+/** Locks a grant of this team. Throws unless the caller is the person who gave it, or an admin. */
 async function lockForChange(tx: Executor, { teamId, actor }: Pick<Ctx, 'teamId' | 'actor'>, id: string) {
   if (!(await findGrant(tx, teamId, id))) throw notFound('Grant');
   const grant = await lockGrant(tx, id);
@@ -142,14 +142,16 @@ async function lockForChange(tx: Executor, { teamId, actor }: Pick<Ctx, 'teamId'
   });
 }
 
-/** As the app called itself; the grant is locked to the end of the transaction. */
+/** Returns the name of the app at consent, and locks the grant until the end of the transaction. */
 export async function nameOfGrant(tx: Executor, id: string): Promise<string> {
   const grant = await lockGrant(tx, id);
   if (!grant) throw notFound('Grant');
   return grant.client_name;
 }
 
-/** The app with all that its grant reaches at this moment, and no limits; undefined where the grant has ended. */
+/**
+ * Returns the app as an actor with everything its grant permits now, without limits; undefined if the grant has ended.
+ */
 export async function actorOfGrant(
   { db, clock }: Store,
   id: string,
@@ -166,14 +168,17 @@ export async function actorOfGrant(
   return { kind: 'oauth_grant', grantId: id, clientId, ...person, scopes: scopes.split(' '), limits: NO_LIMITS };
 }
 
-/** Has the person told by mail, in the transaction in which it was done; the mails of accounts stand above this. */
+/**
+ * Notifies the person by mail, in the transaction of the change. Passed in because account mails belong to a higher
+ * layer.
+ */
 export type Tell = (
   tx: Executor,
   store: Store,
   told: { userId: string; kind: 'app_shut_out'; address: string | null },
 ) => Promise<unknown>;
 
-/** From where a step of OAuth came, for the audit log. */
+/** Origin of a request in OAuth, for the audit log. */
 interface Origin {
   browser: { address: string; userAgent: string };
   requestId: string;
@@ -181,7 +186,10 @@ interface Origin {
 
 const USER_AGENT_CHARS_MAX = 500;
 
-/** The service itself ends a grant, and says so in the audit log of its team, and where something may be wrong once by mail to its person. */
+/**
+ * Revokes a grant on behalf of the service itself, and records it in the audit log of its team. If `tell` is given, the
+ * person is notified once by mail, because something may be wrong.
+ */
 export async function revokeByItself(
   store: Store,
   { id, team_id: teamId, user_id: userId }: GrantRow,
@@ -204,7 +212,7 @@ export async function revokeByItself(
   });
 }
 
-/** For an app that is shut out; the audit log of the grant's team has it too. */
+/** Revokes a grant of an app that the operator disables, and records it in the audit log of the grant's team. */
 export async function revokeByOperator(
   { store, actor, requestId }: OperatorCtx,
   { id, team_id: teamId }: GrantRow,
@@ -222,7 +230,7 @@ export async function revokeByOperator(
   await audit.store.db.tx((tx) => revokeGrantRow(tx, id, { at: store.clock.now(), reason: 'operator' }));
 }
 
-/** Whatever apps were let in by a person, in every team; for a new password, and for a person who is shut out. */
+/** Revokes all grants of a person in every team, after a new password or when the person is disabled. */
 export async function revokeGrantsOfUser(
   tx: Executor,
   userId: string,
@@ -232,7 +240,7 @@ export async function revokeGrantsOfUser(
   for (const { id } of await liveGrantsOfUser(tx, userId)) await revokeGrantRow(tx, id, revoked);
 }
 
-/** Whatever apps were let in by a person in the team that they leave. */
+/** Revokes all grants of a person in the team that they leave. */
 export async function revokeGrantsOfMember(
   tx: Executor,
   { id, user_id: userId }: { id: string; user_id: string },
@@ -243,7 +251,7 @@ export async function revokeGrantsOfMember(
   }
 }
 
-/** Whatever apps were let in by a person for one team. */
+/** Revokes all grants of a person for one team. */
 export async function revokeGrantsInTeam(
   tx: Executor,
   { userId, teamId }: { userId: string; teamId: string },
@@ -254,14 +262,14 @@ export async function revokeGrantsInTeam(
   for (const grant of grants) if (grant.team_id === teamId) await revokeGrantRow(tx, grant.id, revoked);
 }
 
-/** In a copy of an installation, whatever the original may have ended since: apps ask again. */
+/** Ends all tokens in a restored copy, because the original may have ended some of them since; apps must ask again. */
 export async function endAllTokens(tx: Executor): Promise<void> {
   await removeAllAsks(tx);
   await removeAllTokens(tx);
   await forgetAllRefresh(tx);
 }
 
-/** As RFC 7591 §3.2.1 has it: what was left out is left out. */
+/** Presents a registration as in RFC 7591 §3.2.1: omitted fields stay omitted. */
 export const presentClient = (store: Store, row: NewClient) => ({
   client_id: row.client_id,
   client_id_issued_at: Math.floor(row.created_at / 1000),
@@ -278,7 +286,7 @@ export const presentClient = (store: Store, row: NewClient) => ({
   ...(row.software_version !== null && { software_version: row.software_version }),
 });
 
-/** For the operator. */
+/** Presents a client to the operator. */
 export const presentListedClient = (row: ListedClient) => ({
   object: 'oauth_client' as const,
   id: row.id,

@@ -1,11 +1,11 @@
 import { isScope, type Scope, type OauthErrorCode } from '../../../contract/index.ts';
 
-/** The second is said to an app by way of the browser alone. */
+/** An app gets `unsupported_response_type` only through the browser. */
 type RefusalCode = OauthErrorCode | 'unsupported_response_type';
 
 const STATUS: Partial<Record<RefusalCode, number>> = { invalid_client: 401, invalid_token: 401 };
 
-/** The fault of an app in a step of OAuth, in the words of RFC 6749 and RFC 7591. */
+/** An error of an app in a step of OAuth, with the codes of RFC 6749 and RFC 7591. */
 export class OauthRefusal extends Error {
   override readonly name = 'OauthRefusal';
   readonly error: RefusalCode;
@@ -22,15 +22,18 @@ export class OauthRefusal extends Error {
 
 export const oauthRefusal = (error: RefusalCode, say: string): OauthRefusal => new OauthRefusal(error, say);
 
-/** RFC 6749 §5.2: a description has no quotation marks, no backslashes, and ASCII alone. */
+/** Removes what RFC 6749 §5.2 forbids in a description: quotation marks, backslashes, and all but ASCII. */
 export const describable = (say: string): string => say.replace(/["\\]/g, "'").replace(/[^\x20-\x7e]/g, '?');
 
 const CHARS_MAX = 2048;
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
-/** As a parser leaves it; parsers take more, such as ; and * which would mean something in the policy of the consent page. */
+/**
+ * A host as the URL parser returns it. The parser also accepts characters such as ; and *, which would have a meaning
+ * in the content security policy of the consent page.
+ */
 const HOST = /^(?:[a-z0-9._-]*|\[[0-9a-f:.]+\])$/;
 
-/** What is wrong with an address that a browser would be sent to with an answer; undefined when it may be registered. */
+/** Returns the reason why an address must not be registered for redirects; undefined if it may be. */
 export function redirectFault(text: string, listed: readonly string[]): string | undefined {
   if (text.length > CHARS_MAX) return `may have at most ${CHARS_MAX} characters`;
   if (!/^[\x21-\x7e]+$/.test(text) || text.includes('\\')) return 'must be an absolute address in plain ASCII';
@@ -41,13 +44,13 @@ export function redirectFault(text: string, listed: readonly string[]): string |
   if (url.username !== '' || url.password !== '') return 'must have no user name and no password';
   if (!HOST.test(url.hostname)) return 'must have a host of letters, digits, dots and hyphens alone';
   if (url.protocol === 'https:') return /^https:\/\/[^/]/i.test(text) ? undefined : 'must be an absolute address';
-  // The host as it was written: a parser makes 127.0.0.1 of 2130706433 too.
+  // Matches the host as written: the parser also turns 2130706433 into 127.0.0.1.
   const host = /^http:\/\/(\[[^\]]*\]|[^/:?#]*)(?::\d{1,5})?(?:[/?]|$)/i.exec(text)?.[1]?.toLowerCase();
   if (host !== undefined && LOOPBACK.has(host)) return undefined;
   return 'must be an https address, or an http address on 127.0.0.1, [::1] or localhost; others have to be listed in oauth.private_scheme_redirects by the operator of this service';
 }
 
-/** The address with what is answered; its own query stays as it was registered. */
+/** Adds the parameters of a response to an address; its own query stays as it was registered. */
 export function redirectTo(uri: string, answer: Record<string, string | undefined>): string {
   const given = Object.entries(answer).filter((pair): pair is [string, string] => pair[1] !== undefined);
   const query = new URLSearchParams(given).toString();
@@ -55,10 +58,10 @@ export function redirectTo(uri: string, answer: Record<string, string | undefine
   return `${uri}${joint}${query}`;
 }
 
-/** What a token is for: the whole service, or its /mcp alone. */
+/** Audience of a token: the whole service, or only /mcp. */
 export type Resource = 'api' | 'mcp';
 
-/** RFC 8707. Clients write the address with and without a slash at its end. */
+/** Reads a resource (RFC 8707). Clients write the address with and without a slash at its end. */
 export function readResource(origin: string, text: string): Resource {
   const named = text.endsWith('/') ? text.slice(0, -1) : text;
   if ([origin, `${origin}/api/v1`].includes(named)) return 'api';
@@ -66,16 +69,18 @@ export function readResource(origin: string, text: string): Resource {
   throw oauthRefusal('invalid_target', `resource must be ${origin} or ${origin}/mcp.`);
 }
 
-/** A grant for everything also gives tokens for a part. */
+/** Returns the narrower resource; a grant for everything also permits tokens for a part. */
 export function narrowed(granted: Resource, asked: Resource | undefined): Resource {
   if (asked === undefined || asked === granted || granted === 'api') return asked ?? granted;
   throw oauthRefusal('invalid_target', 'resource must be what the person was asked for, which is /mcp alone.');
 }
 
-/** What a form, a query or a JSON body holds; a parameter that is there twice is a list. */
+/** Fields of a form, a query or a JSON body; a parameter that is sent twice is a list. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** RFC 6749 §3.1: one without a value is as if it were not there, and none may be there twice. */
+/**
+ * Returns a parameter. As RFC 6749 §3.1 requires, one without a value counts as omitted, and none may be sent twice.
+ */
 export function textOf(fields: Fields, name: string): string | undefined {
   const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
   if (value === undefined || value === null || value === '') return undefined;
@@ -92,7 +97,7 @@ export function neededText(fields: Fields, name: string): string {
   return value;
 }
 
-/** Scopes separated by spaces, each once, in the order in which they came. */
+/** Reads scopes separated by spaces, each once, in their order. */
 export function readScopes(text: string): Scope[] {
   const names = [...new Set(text.split(' ').filter((name) => name !== ''))];
   const unknown = names.find((name) => !isScope(name));

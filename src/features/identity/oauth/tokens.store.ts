@@ -48,11 +48,14 @@ interface LiveAccess {
   risk_state: 'normal' | 'suspended';
   last_used_at: number | null;
   limits: string | null;
-  /** Of the grant. */
+  /** End of the grant. */
   ends_at: number | null;
 }
 
-/** Whatever an access token rests on is asked with every use: grant, client, person, membership, team and its single sign-on. */
+/**
+ * Returns a live access token. Everything it depends on is checked on every use: grant, client, person, membership,
+ * team and its single sign-on.
+ */
 export const findLiveAccess = (db: Executor, tokenHash: string, now: number): Promise<LiveAccess | undefined> =>
   db.get<LiveAccess>(
     `select g.last_used_at, g.limits, g.expires_at as ends_at, t.grant_id, g.client_id, t.scopes, t.resource, g.team_id, g.user_id, users.email, team_members.role, teams.risk_state
@@ -82,7 +85,10 @@ export async function insertConsent(tx: Executor, row: ConsentRow): Promise<void
   await tx.insertMany('oauth_consents', CONSENT, [CONSENT.map((column) => row[column])]);
 }
 
-/** A person has a handful of tabs: the rest is a page that is loaded again and again. */
+/**
+ * Removes the oldest consent requests of a session. A person has a handful of tabs; more come from a page that is
+ * reloaded again and again.
+ */
 export const removeOldConsents = (tx: Executor, sessionId: string, kept: number): Promise<number> =>
   tx.run(
     `delete from oauth_consents where session_id = ? and token_hash not in (
@@ -90,7 +96,7 @@ export const removeOldConsents = (tx: Executor, sessionId: string, kept: number)
     [sessionId, sessionId, kept],
   );
 
-/** Takes it: of two answers at once, one has it. */
+/** Removes and returns a consent request, so only one of two concurrent decisions gets it. */
 export const takeConsent = (tx: Executor, tokenHash: string, sessionId: string): Promise<ConsentRow | undefined> =>
   tx.get<ConsentRow>('delete from oauth_consents where token_hash = ? and session_id = ? returning *', [
     tokenHash,
@@ -123,7 +129,7 @@ export async function insertCode(tx: Executor, row: CodeRow): Promise<void> {
   await tx.insertMany('oauth_codes', CODE, [CODE.map((column) => row[column])]);
 }
 
-/** Locked to the end of the transaction. */
+/** Locks a code until the end of the transaction. */
 export const lockCode = (tx: Executor, codeHash: string): Promise<CodeRow | undefined> =>
   tx.get<CodeRow>(`select * from oauth_codes where code_hash = ? ${tx.dialect === 'pg' ? 'for update' : ''}`, [
     codeHash,
@@ -140,7 +146,7 @@ export const removeCodesInTeam = (
   { userId, teamId }: { userId: string; teamId: string },
 ): Promise<number> => tx.run('delete from oauth_codes where user_id = ? and team_id = ?', [userId, teamId]);
 
-/** There are few of them: they live for minutes. */
+/** Removes the requests and codes of a client; they are few, because they live for minutes. */
 export async function removeAsksOfClient(tx: Executor, clientId: string): Promise<void> {
   await tx.run('delete from oauth_codes where client_id = ?', [clientId]);
   await tx.run('delete from oauth_consents where client_id = ?', [clientId]);

@@ -51,8 +51,9 @@ import { refuse } from '../../../platform/refusal.ts';
 const FORM = /^(rkr_[\w-]{32})[\w-]{32}$/;
 
 /**
- * What all refresh tokens of a grant begin with, which tells one that came before from one that never was, without keeping
- * any: the other half is the token's own. Undefined for what has not the form of one.
+ * Returns the first half of a refresh token, which all refresh tokens of a grant share. It distinguishes an earlier
+ * token from one that never existed, although no old tokens are stored. Returns undefined if the text is not in the
+ * form of a token.
  */
 const familyOf = (refreshToken: string): string | undefined => FORM.exec(refreshToken)?.[1];
 
@@ -70,7 +71,7 @@ interface TokenPair {
   scope: string;
 }
 
-/** `reused`: the code or token came before, and its grant is to end. */
+/** `reused`: the code or token was used before, and its grant must end. */
 type Outcome = { pair: TokenPair } | { reused: GrantRow } | { refused: OauthRefusal };
 
 export async function exchangeToken(ctx: NobodyCtx, fields: Fields, tell: Tell): Promise<TokenPair> {
@@ -161,7 +162,7 @@ async function byRefresh({ store }: NobodyCtx, client: ClientRow, fields: Fields
     const grant = family === undefined ? undefined : await lockGrantOfFamily(tx, hashToken(family));
     if (!grant || family === undefined || grant.revoked_at !== null) return { refused: noRefresh() };
     if (grant.refresh_hash !== tokenHash) return { reused: grant };
-    // Behind the lock. It is gone where it was the newest and was not refreshed for too long.
+    // Read after locking. The newest token is missing here if it was not refreshed for too long and has expired.
     const token = await findToken(tx, tokenHash);
     if (!token) return { refused: noRefresh() };
     const now = store.clock.now();
@@ -180,7 +181,7 @@ async function byRefresh({ store }: NobodyCtx, client: ClientRow, fields: Fields
   });
 }
 
-/** Answers the refusal where this would be too many of an hour; the token is not used up then. */
+/** Counts a refresh. Returns the error if it would exceed the hourly limit; the token is not used up then. */
 async function countOne(tx: Executor, grant: GrantRow, now: number): Promise<OauthRefusal | undefined> {
   const { refreshes_since: since } = grant;
   const isSame = since !== null && now - since < HOUR_MS;
@@ -192,7 +193,7 @@ async function countOne(tx: Executor, grant: GrantRow, now: number): Promise<Oau
   return undefined;
 }
 
-/** The refresh token is always for all that was granted (RFC 6749 §6). */
+/** Issues tokens. The refresh token always covers everything that was granted (RFC 6749 §6). */
 async function issue(
   tx: Executor,
   { clock, config }: Store,
@@ -238,8 +239,8 @@ async function issue(
 }
 
 /**
- * A token that was used before is stolen from or by the caller, and it cannot be known which: both lose
- * it. What was answered to the first one ends too.
+ * Returns the tokens or throws. If a token was used before, either the caller or the previous user has stolen it, and
+ * it is unknown who: both lose access, including the tokens issued on the first use.
  */
 async function settle(
   ctx: NobodyCtx,
@@ -277,8 +278,9 @@ export const ACCESS_PREFIX = 'rko_';
 const NOTED_MS = 60_000;
 
 /**
- * Nothing is remembered between requests but when it was used: what a grant rests on is asked anew with each, on every node. `at` is where the
- * token is shown; one for /mcp alone is taken there and nowhere else.
+ * Creates the authentication by access tokens. Nothing is cached between requests except the time of use: everything a
+ * grant depends on is read for each request, on every node. `at` is the endpoint that gets the token; a token for /mcp
+ * is accepted only there.
  */
 export function createGrantAuthentication(
   store: Store,
@@ -320,19 +322,22 @@ export function createGrantAuthentication(
 const GRANTS_KEPT_MS = 365 * DAY_MS;
 const CLIENTS_KEPT_MS = 30 * DAY_MS;
 
-/** What is not accepted any more. */
+/** Removes expired requests and tokens. */
 export async function removeExpiredOauth({ db, clock }: Store): Promise<void> {
   await removeAsksBefore(db, clock.now());
   await removeTokensBefore(db, clock.now());
 }
 
-/** Grants that ended a year ago, and clients that no person has let in for a month. */
+/** Removes grants that ended a year ago, and clients that no person has authorized for a month. */
 export async function removeUnusedOauth({ db, clock }: Store): Promise<void> {
   await removeGrantsBefore(db, clock.now() - GRANTS_KEPT_MS);
   await removeUnusedClients(db, clock.now() - CLIENTS_KEPT_MS);
 }
 
-/** RFC 7009: whatever is not the caller's to give back is answered as if it had been. The answer has no body. */
+/**
+ * Revokes a token (RFC 7009). A token that does not belong to the caller gets the same response as if it had been
+ * revoked. The response has no body.
+ */
 export async function revokeToken({ store }: NobodyCtx, fields: Fields): Promise<''> {
   const shown = neededText(fields, 'token');
   const tokenHash = hashToken(shown);
@@ -342,7 +347,7 @@ export async function revokeToken({ store }: NobodyCtx, fields: Fields): Promise
   const family = familyOf(shown);
   if (!found && family === undefined) return '';
   await store.db.tx(async (tx) => {
-    // The lock first, so that a refresh under way leaves no pair behind.
+    // Lock first, so that a concurrent refresh leaves no token pair.
     const isAccess = found?.kind === 'access';
     const grant = isAccess
       ? await lockGrant(tx, found.grant_id)

@@ -17,21 +17,21 @@ import {
 import { newToken } from '../../../platform/secrets/index.ts';
 import { findUserByEmailKey } from '../../../tenancy/users/index.ts';
 
-/** Outlives the session: it says that somebody has signed in to an account from this browser, and is no credential. */
+/** Outlives the session: it shows that somebody has signed in to an account from this browser, and is no credential. */
 const BROWSER_COOKIE = 'rasket_browser';
 
 const PURPOSE = 'known browser';
 const SECONDS = 365 * 24 * 3600;
 const FORM = /^([A-Za-z0-9_-]{32})\.([A-Za-z0-9_-]{43})$/;
 
-/** Keeps in the browser that this account was signed in to from it. */
+/** Records in the browser that somebody has signed in to this account from it. */
 export function rememberBrowser(store: Store, browser: Browser, emailKey: string): void {
   const id = knownBrowser(store, browser, emailKey) ?? newToken('');
   const mac = store.secrets.mac(PURPOSE, signed(id, emailKey)).toString('base64url');
   browser.keep(BROWSER_COOKIE, `${id}.${mac}`, SECONDS);
 }
 
-/** What tells this browser from others, where the account was signed in to from it. */
+/** Returns the id of the browser, if somebody has signed in to the account from it before. */
 function knownBrowser({ secrets }: Store, browser: Pick<Browser, 'cookie'>, emailKey: string): string | undefined {
   const [, id, mac] = FORM.exec(browser.cookie(BROWSER_COOKIE) ?? '') ?? [];
   if (id === undefined || mac === undefined) return undefined;
@@ -45,24 +45,24 @@ const signed = (id: string, emailKey: string): Buffer => Buffer.from(`${id} ${em
 
 const ATTEMPTS_MS = 15 * 60_000;
 /**
- * The first is the narrowest: a stranger who guesses at one account is stopped by it before the account's own limit is used up, so
- * that its owner can still sign in from elsewhere.
+ * `both` limits an address and an account together and is reached first: guesses at one account stop before the
+ * account's own limit is used up, so that its owner can still sign in from elsewhere.
  */
 const LIMITS = { browser: 10, both: 10, address: 50, account: 100 };
 type Kind = keyof typeof LIMITS;
 const KINDS: readonly Kind[] = ['browser', 'both', 'address', 'account'];
-/** Those that success ends. */
+/** Limits that a successful attempt clears. */
 const OWN: ReadonlySet<Kind> = new Set(['browser', 'both']);
 
 interface Attempt {
-  /** By which kinds of party it was counted, as hashes. */
+  /** Hashes of the keys that the attempt was counted under. */
   parties: Partial<Record<Kind, string>>;
 }
 
 /**
- * Counts an attempt as failed before it is looked at: of many at once none comes past the limits. Throws when one is reached. From
- * a browser that the account was signed in to from before, it is counted for that browser alone: whatever strangers do, it is
- * not they who use that up.
+ * Counts an attempt as failed before the password is checked, so that concurrent attempts cannot exceed the limits.
+ * Throws when a limit is reached. An attempt from a browser that has signed in to the account before counts for that
+ * browser alone, so that other people's attempts cannot lock it out.
  */
 export async function beginAttempt(
   store: Store,
@@ -77,7 +77,7 @@ export async function beginAttempt(
   return { parties };
 }
 
-/** What a stranger asks for in the name of an address: each request counts, whether or not there is an account. */
+/** Limits for requests that anybody can make for an address: each one counts, whether or not there is an account. */
 const REQUEST_LIMITS = { both: 10, address: 50, account: 50 };
 
 export const countRequest = (
@@ -94,13 +94,13 @@ const INVITATION = 'invitation ';
 const INVITATIONS_MS = 24 * 3_600_000;
 const INVITATION_LIMITS = [
   { of: 'address', max: 3, ms: INVITATIONS_MS, say: 'This team has invited this address 3 times within a day' },
-  // A department may be invited in one go.
+  // High enough to invite a whole department at once.
   { of: 'team', max: 50, ms: 3_600_000, say: 'This team has sent 50 invitations within an hour' },
 ] as const;
 
 /**
- * Counts an invitation of a team, withdrawn or not: each mails a stranger. In the transaction that makes it and behind the lock of
- * the team; what is refused is counted for nothing.
+ * Counts an invitation of a team, even if it is withdrawn later, because each one mails an address outside of the team.
+ * Runs in the transaction that creates the invitation, after the team was locked; a refused one does not count.
  */
 export async function countInvitation(
   tx: Executor,
@@ -113,11 +113,11 @@ export async function countInvitation(
   }
 }
 
-/** What limits nothing any more. */
+/** Removes attempts that are too old to count. */
 export const forgetOldAttempts = (db: Executor, now: number): Promise<number> =>
   removeAttemptsBefore(db, now - ATTEMPTS_MS, { kept: INVITATION, keptFrom: now - INVITATIONS_MS });
 
-/** Of an account whose password is a new one; `address` is from where that was done. */
+/** Clears the attempts on an account whose password was replaced; `address` is the client address of that change. */
 export async function forgetAttemptsAt(tx: Executor, emailKey: string, address: string): Promise<void> {
   const { both, account } = partiesOf('', emailKey, address);
   await forgetAttempts(tx, both);
@@ -139,7 +139,7 @@ async function countWithin(
   { limits, what }: { limits: Partial<Record<Kind, number>>; what: string },
 ): Promise<void> {
   const now = clock.now();
-  // The same order everywhere, so that no two transactions wait for each other.
+  // The same order everywhere, so that transactions cannot deadlock.
   const over = await db.txUnsynced(async (tx) => {
     for (const kind of KINDS) {
       const party = parties[kind];
@@ -159,7 +159,7 @@ function tooMany(what: string, waitMs: number) {
   return refuse('rate_limit_exceeded', { say: `${what}. Try again in ${retryAfterSeconds} s.`, retryAfterSeconds });
 }
 
-/** The attempt succeeded. */
+/** Clears what the successful attempt had counted. */
 export async function settleAttempt(tx: Executor, { parties }: Attempt): Promise<void> {
   for (const kind of KINDS) {
     const party = parties[kind];
@@ -167,7 +167,7 @@ export async function settleAttempt(tx: Executor, { parties }: Attempt): Promise
   }
 }
 
-/** What failed was not the attempt. */
+/** Undoes the count of an attempt that failed for another reason, such as an internal error. */
 export async function forgiveAttempt(tx: Executor, { parties }: Attempt): Promise<void> {
   for (const kind of KINDS) {
     const party = parties[kind];
@@ -179,7 +179,10 @@ const hashOf = (party: string): string => createHash('sha256').update(party).dig
 
 const USER_AGENT_CHARS_MAX = 500;
 
-/** Written for every address alike: whether there is an account is found out later, where no caller waits for the answer. */
+/**
+ * Records a failed sign-in for any address. A background job determines whether there is an account, so that the
+ * response time does not reveal it.
+ */
 export async function noteFailedSignIn(
   { db, ids }: Store,
   { emailKey, browser, requestId }: { emailKey: string; browser: Browser; requestId: string },
@@ -195,7 +198,7 @@ export async function noteFailedSignIn(
   );
 }
 
-/** The entry in the audit log of the person's first team; nothing of an address without an account is kept. */
+/** Adds the entry to the audit log of the person's first team; addresses without an account leave no trace. */
 export async function settleFailedSignIn(store: Store, row: FailedSignInRow): Promise<void> {
   const user = await findUserByEmailKey(store.db, row.email_key);
   if (!user) return void (await removeFailedSignIn(store.db, row.id));
@@ -206,14 +209,14 @@ export async function settleFailedSignIn(store: Store, row: FailedSignInRow): Pr
 export interface Guess {
   /** Continues "Too many ". */
   of: string;
-  /** Who guesses, each counted alone. */
+  /** Keys of the guesser, such as the address; each is counted separately. */
   by: readonly string[];
   max: number;
 }
 
 /**
- * Counts what may be tried a few times only, before it is looked at; throws where that was too often. Answers how to take it
- * back, for what was no guess.
+ * Counts a guess before it is checked. Throws if the limit is exceeded. Returns a function that undoes the count if it
+ * was no guess.
  */
 export async function countGuess(
   { db, clock }: Store,
@@ -221,7 +224,7 @@ export async function countGuess(
 ): Promise<(tx: Executor) => Promise<void>> {
   const parties = by.map((party) => hashOf(`${of} ${party}`));
   const now = clock.now();
-  // The same order everywhere, so that no two transactions wait for each other.
+  // The same order everywhere, so that transactions cannot deadlock.
   const over = await db.txUnsynced(async (tx) => {
     for (const party of parties) {
       const { failures, since } = await countAttempt(tx, party, { now, from: now - ATTEMPTS_MS });

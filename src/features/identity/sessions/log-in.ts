@@ -24,8 +24,8 @@ const CHALLENGE_COOKIE = 'rasket_challenge';
 const CHALLENGE_SECONDS = 600;
 
 /**
- * For a person who has shown the password and has a second factor. The browser is known again by a cookie of its own, which is
- * made here: one that somebody else has planted is worth nothing.
+ * Begins a challenge for a person who has entered the password and has a second factor. The browser is recognized by a
+ * new cookie, so that a planted one is useless.
  */
 async function beginChallenge(
   { store, browser }: NobodyCtx,
@@ -56,7 +56,7 @@ async function beginChallenge(
   return { object: 'mfa_challenge' as const, challenge_token: token, expires_at: isoTime(expiresAt) };
 }
 
-/** Changes with the password. */
+/** Returns a value that changes with the password. */
 const markOfPassword = ({ password_hash: hash }: UserRow): string => hashToken(hash ?? '');
 
 const FAILURES_MAX = 5;
@@ -90,7 +90,7 @@ async function answerChallenge(ctx: NobodyCtx, token: string, entry: Entry, tell
   return session;
 }
 
-/** Counts the answer as wrong before it is looked at, for the challenge and for the account. */
+/** Counts the entry as wrong before it is checked, for the challenge and for the account. */
 async function takeAttempt({ store, browser }: NobodyCtx, token: string, { kind }: Entry) {
   const { db, clock } = store;
   const now = clock.now();
@@ -111,7 +111,7 @@ async function takeAttempt({ store, browser }: NobodyCtx, token: string, { kind 
   return taken;
 }
 
-/** Answered alike, whatever is the matter with it. */
+/** Returned alike for every invalid challenge. */
 const ended = () =>
   refuse('validation_error', {
     status: 422,
@@ -119,8 +119,8 @@ const ended = () =>
   });
 
 /**
- * Begins a session, or a challenge for a person with a second factor. Answers alike, and works as hard, whether the address is
- * unknown or the password wrong.
+ * Begins a session, or a challenge for a person with a second factor. The error and the amount of work are the same for
+ * an unknown address and for a wrong password.
  */
 export async function logIn(
   { store, browser, requestId }: NobodyCtx,

@@ -3,7 +3,7 @@ import { uuidsIn, type Executor } from '../../../platform/db/index.ts';
 import { MAY_REACH, ssoTeamOfSession } from '../../../tenancy/session-rows/index.ts';
 import type { TeamRow } from '../../../tenancy/teams/index.ts';
 
-/** In the order in which the person joined them. */
+/** Returns the teams of a person in the order in which they joined. */
 export const allTeamsOf = (db: Executor, userId: string): Promise<(TeamRow & { own_role: Role })[]> =>
   db.all<TeamRow & { own_role: Role }>(
     `select teams.*, team_members.role as own_role from team_members join teams on teams.id = team_members.team_id
@@ -11,7 +11,10 @@ export const allTeamsOf = (db: Executor, userId: string): Promise<(TeamRow & { o
     [userId],
   );
 
-/** Those that are not reached by what begins now: through the provider of a team, all others; with a password, those that enforce. */
+/**
+ * Returns those of the teams that a new session cannot reach: after single sign-on, all but the team of the provider;
+ * after a password, the teams that enforce single sign-on and do not exempt the person.
+ */
 export async function closedAmong(
   db: Executor,
   { userId, teams, ssoTeamId }: { userId: string; teams: readonly TeamRow[]; ssoTeamId: string | null },
@@ -31,7 +34,7 @@ export async function closedAmong(
   return new Set(rows.filter((row) => row.is_exempt !== 1).map(({ team_id: id }) => id));
 }
 
-/** Of them what a session sees: where it began through the provider of a team, that one alone. */
+/** Returns the teams that a session may see; only one if it began through that team's provider. */
 export async function teamsInSight(
   db: Executor,
   { userId, sessionId }: { userId: string; sessionId: string },
@@ -41,7 +44,7 @@ export async function teamsInSight(
   return ssoTeamId === null ? teams : teams.filter(({ id }) => id === ssoTeamId);
 }
 
-/** Also one that is suspended, so that its members see that. */
+/** Returns the current team of a session, even if it is suspended, so that its members can see that. */
 export const currentTeamOf = (db: Executor, sessionId: string): Promise<TeamRow | undefined> =>
   db.get<TeamRow>(
     `select teams.* from sessions join team_members on team_members.user_id = sessions.user_id

@@ -33,20 +33,23 @@ import { removeChallengesBefore } from './sign-ins.store.ts';
 import { removeAnswersBefore } from '../../../tenancy/sso-rows/index.ts';
 
 export const SESSION_COOKIE = 'rasket_session';
-/** Browsers take this name from this very host alone, by https: no host beside ours plants a session of its own. */
+/** Browsers accept this name only from this host over https, so no sibling host can plant a session. */
 export const HOST_SESSION_COOKIE = `__Host-${SESSION_COOKIE}`;
 export const SESSION_PREFIX = 'rks_';
 
 const NOTED_MS = 60_000;
 
-/** What carries a token. A session that began by a cookie with the prefix is in none without it, which other hosts can plant. */
+/**
+ * Place of a session token. A session in a cookie with the prefix is not accepted without it, because other hosts can
+ * plant such a cookie.
+ */
 type Carrier = 'device' | typeof SESSION_COOKIE | typeof HOST_SESSION_COOKIE;
 
-/** By which cookie a session begins here. */
+/** Returns the name of the cookie for new sessions. */
 const newSessionCookie = ({ config, origin }: Pick<Store, 'config' | 'origin'>) =>
   config.sessions.secure_cookie && origin().startsWith('https:') ? HOST_SESSION_COOKIE : SESSION_COOKIE;
 
-/** The cookies of sessions that a browser has, each by its name. */
+/** Returns the session cookies of a browser with their names. */
 export const sessionCookiesIn = (browser: Pick<Browser, 'cookie'>) =>
   ([HOST_SESSION_COOKIE, SESSION_COOKIE] as const).flatMap((name) => {
     const token = browser.cookie(name);
@@ -54,8 +57,8 @@ export const sessionCookiesIn = (browser: Pick<Browser, 'cookie'>) =>
   });
 
 /**
- * Nothing is remembered between requests: what has ended is refused by the very next one, on every node. The token of a cookie
- * is worth nothing as a header, and the other way round.
+ * Creates the authentication by sessions. Nothing is cached between requests, so that every node refuses an ended
+ * session at the next request. A token from a cookie is not accepted in a header, and vice versa.
  */
 export function createSessionAuthentication(
   store: Store,
@@ -78,18 +81,18 @@ const DAY_SECONDS = 24 * 3600;
 const USER_AGENT_CHARS_MAX = 500;
 
 interface SessionOrigin {
-  /** The team that the person joins within. */
+  /** Team that the person joins in `within`. */
   joined?: TeamRow;
-  /** The team through whose provider the person came; the session begins in it. */
+  /** Team whose provider authenticated the person; the session begins in it. */
   ssoTeamId?: string | null;
-  /** For the audit log. */
+  /** Details for the audit log. */
   details?: object;
 }
 
 /**
- * Signs in a person who has shown who they are, in their first team that is not suspended, and sets the cookie. `within` is
- * part of the same transaction, and comes before the session. The session that the browser had before ends: a token that somebody
- * else has planted is worth nothing afterwards.
+ * Signs in an authenticated person, in their first team that is not suspended, and sets the cookie. `within` runs in
+ * the same transaction, before the session. Ends the previous session of the browser, so that a planted token is
+ * useless afterwards.
  */
 export async function beginSession(
   { store, browser, requestId }: NobodyCtx,
@@ -141,7 +144,7 @@ export async function beginSession(
   });
   browser.keep(cookie, token, seconds);
   for (const { name } of before) if (name !== cookie) browser.forget(name);
-  // A browser that is known has guesses at the password of its own, which no provider may hand out.
+  // A known browser has its own limit of password guesses, so single sign-on must not make a browser known.
   if (ssoTeamId === null) rememberBrowser(store, browser, user.email_key);
   return {
     object: 'session' as const,
@@ -150,14 +153,17 @@ export async function beginSession(
   };
 }
 
-/** What ends the sessions of a person ends the one that is about to begin with what was before it. */
+/**
+ * Throws if the person was disabled, or the password or second factor was changed, since `shown` was read: whatever
+ * ends sessions must also stop one that is about to begin on older data.
+ */
 export function mustBeUnchanged(now: UserRow | undefined, shown: UserRow): asserts now is UserRow {
   if (now) mustNotBeDisabled(now);
   if (now?.password_hash === shown.password_hash && now.mfa_enabled_at === shown.mfa_enabled_at) return;
   throw refuse('validation_error', { status: 422, say: 'Your account was changed at this moment; sign in again.' });
 }
 
-/** What was approved in a session of a browser. */
+/** Program that was approved in a browser session. */
 interface Approved {
   sessionId: string;
   clientName: string;
@@ -168,8 +174,8 @@ interface Approved {
 type Begun = { token: string; expiresAt: number } | 'ended' | 'taken';
 
 /**
- * Begins the session of a program, as whom and in the team in which it was approved: `ended` where that session has ended
- * since. `take` is part of the same transaction; it answers whether it is still to be begun.
+ * Begins the session of a program, for the person and team of the session in which it was approved; returns `ended` if
+ * that session has ended. `take` runs in the same transaction and returns whether the session should still begin.
  */
 export async function beginProgramSession(
   { store, requestId }: NobodyCtx,
@@ -204,7 +210,7 @@ export async function beginProgramSession(
     details: JSON.stringify({ kind: 'device', client_name: clientName }),
   });
   const begin = audit.store.db.tx(async (tx) => {
-    // A request that ends all sessions of the person at this moment waits, and ends this one too.
+    // A concurrent request that ends all sessions of the person waits, and then ends this one too.
     await lockAccount(tx, owner.user_id);
     if (!(await copySession(tx, sessionId, row))) return 'ended' as const;
     if (!(await take(tx))) throw new Taken();
@@ -216,13 +222,16 @@ export async function beginProgramSession(
   });
 }
 
-/** Undoes what was begun: somebody else was first. */
+/** Rolls back, because another request was first. */
 class Taken extends Error {}
 
-/** Longer than an answer of a provider is taken. */
+/** Used responses are remembered for longer than a provider's response is accepted. */
 const SSO_ANSWERS_MS = 3_600_000;
 
-/** What is not accepted any more, of second factors too, and attempts that limit nothing any more; answers how many sessions. */
+/**
+ * Removes expired sessions and challenges, abandoned second factors, and attempts that are too old to count. Returns
+ * the number of sessions.
+ */
 export async function removeExpiredSessions(store: Store): Promise<number> {
   const { db, clock } = store;
   await forgetOldAttempts(db, clock.now());
@@ -235,11 +244,11 @@ export async function removeExpiredSessions(store: Store): Promise<number> {
 export async function logOut({ store, actor, browser }: UserCtx, { all = false }: { all?: boolean }) {
   await store.db.tx(async (tx) => {
     if (!all) return void (await endSession(tx, actor.sessionId));
-    // A session that begins at the same moment, by what was approved in another one, is ended too.
+    // Lock first, so that a session of a program that begins at the same time is ended too.
     await lockAccount(tx, actor.userId);
     const revoked = { at: store.clock.now(), reason: 'user' as const };
     const teamId = await ssoTeamOfSession(tx, actor.sessionId);
-    // Signing out everywhere ends the sessions of apps as well.
+    // Signing out everywhere also ends the sessions of apps.
     if (teamId === null) {
       await endSessionsOf(tx, actor.userId);
       return revokeGrantsOfUser(tx, actor.userId, revoked);
@@ -252,7 +261,7 @@ export async function logOut({ store, actor, browser }: UserCtx, { all = false }
   return { object: 'session' as const, revoked: true as const };
 }
 
-/** Those of others are answered as those that do not exist. */
+/** Ends one session of the person. Sessions of other people are reported as not found. */
 export async function endOneSession({ store, actor }: UserCtx, named: string) {
   const id = named.toLowerCase();
   const ssoTeamId = await ssoTeamOfSession(store.db, actor.sessionId);
@@ -261,12 +270,12 @@ export async function endOneSession({ store, actor }: UserCtx, named: string) {
   return { object: 'session' as const, id, deleted: true as const };
 }
 
-/** Where the person is signed in. */
+/** Lists the sessions of the person. */
 export async function listSessions({ store, actor }: UserCtx, page: Page) {
   const { userId, sessionId } = actor;
   const ssoTeamId = await ssoTeamOfSession(store.db, actor.sessionId);
   const { rows, hasMore } = await sessionPage(store.db, { userId, ssoTeamId, now: store.clock.now() }, page);
-  // In a team that is suspended no session works.
+  // No session works in a suspended team.
   const teams = (await allTeamsOf(store.db, userId)).filter(({ risk_state: state }) => state === 'normal');
   const byId = new Map(teams.map((team) => [team.id, team]));
   const present = (row: SessionRow) => {

@@ -24,7 +24,7 @@ interface ChallengeRow {
   token_hash: string;
   browser_hash: string;
   user_id: string;
-  /** A hash of what is kept of the password. */
+  /** Hash of the stored password hash. */
   password_hash: string;
   secret_id: string;
   failures: number;
@@ -45,7 +45,10 @@ const CHALLENGE_COLUMNS = [
 export const insertChallenge = (tx: Executor, row: ChallengeRow): Promise<number> =>
   tx.insertMany('mfa_challenges', CHALLENGE_COLUMNS, [CHALLENGE_COLUMNS.map((column) => row[column])]);
 
-/** The live one of this token and this browser, counted as failed once more; undefined where it has failed `max` times. */
+/**
+ * Returns the live challenge of this token and browser after counting a failure; undefined if it has failed `max`
+ * times.
+ */
 export const countChallenge = (
   tx: Executor,
   { tokenHash, browserHash }: { tokenHash: string; browserHash: string },
@@ -57,7 +60,7 @@ export const countChallenge = (
     [tokenHash, browserHash, now, max],
   );
 
-/** Answers whether it was there still: of two answers at once one begins a session. */
+/** Ends a challenge. Returns whether it still existed, so only one of two concurrent entries begins a session. */
 export const endChallenge = async (tx: Executor, id: string): Promise<boolean> =>
   (await tx.run('delete from mfa_challenges where id = ?', [id])) === 1;
 
@@ -71,7 +74,7 @@ interface Attempts {
   since: number;
 }
 
-/** Counts one more, in a window that begins anew when it is over; answers what is counted now. */
+/** Counts an attempt; a new window begins when the previous one is over. Returns the current count. */
 export async function countAttempt(tx: Executor, party: string, { now, from }: { now: number; from: number }) {
   const counted = await tx.get<Attempts>(
     `insert into sign_in_attempts (party, failures, since) values (?, 1, ?)
@@ -90,7 +93,7 @@ export const uncountAttempt = (tx: Executor, party: string): Promise<number> =>
 export const forgetAttempts = (tx: Executor, party: string): Promise<number> =>
   tx.run('delete from sign_in_attempts where party = ?', [party]);
 
-/** Parties whose name begins with `kept` are counted for longer: those go that are before `keptFrom`. */
+/** Removes old attempts. Keys that begin with `kept` count for longer and are removed only if older than `keptFrom`. */
 export const removeAttemptsBefore = (
   db: Executor,
   before: number,

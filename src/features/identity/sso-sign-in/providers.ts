@@ -10,11 +10,14 @@ import {
 } from '../../../tenancy/sso-rows/index.ts';
 import { BoundedMap } from '../../../platform/limits/index.ts';
 
-/** What a provider did that ends a sign-in. */
+/** An error of a provider that ends a sign-in. */
 export class ProviderFault extends Error {
-  /** `down`: it did not answer, or not in time; `wrong`: it answered what cannot be believed, or not be understood. */
+  /** `down`: no response, or not in time; `wrong`: a response that is invalid or cannot be trusted. */
   readonly kind: 'down' | 'wrong';
-  /** What a browser brought may be at fault, which anybody can send: it tells nothing of the provider. */
+  /**
+   * True if the data from the browser may be at fault. Anybody can send such data, so it says nothing about the
+   * provider.
+   */
   isOfAnswer = false;
   constructor(kind: 'down' | 'wrong', says: string, because?: unknown) {
     super(says, because === undefined ? undefined : { cause: because });
@@ -22,9 +25,9 @@ export class ProviderFault extends Error {
   }
 }
 
-/** Of one answer; the keys of large providers are a tenth of it. */
+/** Maximum size of a response; the keys of large providers take a tenth of it. */
 const ANSWER_BYTES_MAX = 256 * 1024;
-/** Statuses whose answer has no body (RFC 9110 §6.4.1). */
+/** Statuses of responses without a body (RFC 9110 §6.4.1). */
 const BODILESS = new Set([204, 205, 304]);
 
 interface ProviderRequest {
@@ -34,8 +37,8 @@ interface ProviderRequest {
 }
 
 /**
- * One request to a provider, wherever its documents say that its endpoints are: to addresses that the guard lets through, with
- * bounds on time and size, without following redirects.
+ * Sends a request to a provider, at whatever endpoint its metadata names: only to addresses that the guard allows, with
+ * limits of time and size, and without following redirects.
  */
 export async function askProvider(world: World, text: string, request: ProviderRequest = {}): Promise<Response> {
   const url = readProviderUrl(text);
@@ -63,10 +66,10 @@ export async function askProvider(world: World, text: string, request: ProviderR
   }
 }
 
-/** Of what a provider said, which is shown in terminals. */
+/** Limit of a provider's message, which is shown in terminals. */
 const SAID_CHARS_MAX = 300;
 
-/** Writes down what of the provider fails, for the findings of the team, and throws it on. */
+/** Stores a provider fault for the findings of the team, and throws it again. */
 export async function noted<T>(
   { db, clock }: World,
   { id }: ConnectionRow,
@@ -83,23 +86,23 @@ export async function noted<T>(
   }
 }
 
-/** What is kept of a provider between sign-ins, by the clock of this process. */
+/** Cached data of a provider, by the clock of this process. */
 interface Known {
   metadata: { asked: Promise<ServerMetadata>; at: number; hasFailed: boolean } | undefined;
   keys: { jwks: JWKS; at: number } | undefined;
-  /** While they are being asked for. */
+  /** Set while a request for the keys is in progress. */
   keysAsked: Promise<Response> | undefined;
 }
 
 const METADATA_MS = 10 * 60_000;
-/** A provider that is down is asked again after this: people who try again and again are no load for it. */
+/** A provider that is down is asked again only after this time, so that people who try repeatedly put no load on it. */
 const FAILED_MS = 5000;
 const KEYS_MS = 10 * 60_000;
-/** How soon the keys may be asked for once more because a signature names one that is not among them. */
+/** Minimum time before the keys are requested again because a signature names an unknown key. */
 export const KEYS_AGAIN_MS = 60_000;
 const PROVIDERS_MAX = 500;
 
-/** Signatures by a key that only the provider has. `none`, and those by a secret that others know too, are not among them. */
+/** Signature algorithms with a key that only the provider has. Excludes `none` and signatures with a shared secret. */
 const ALGORITHMS: readonly string[] = [
   'RS256',
   'RS384',
@@ -124,7 +127,7 @@ function knownFor({ providers }: World, connection: ConnectionRow): Known {
   return known;
 }
 
-/** Where the endpoints of the provider are, and what it can do. Throws a `ProviderFault`. */
+/** Returns the endpoints and capabilities of the provider. Throws a `ProviderFault`. */
 export function metadataOf(world: World, connection: ConnectionRow): Promise<ServerMetadata> {
   const known = knownFor(world, connection);
   const now = world.clock.now();
@@ -137,13 +140,13 @@ export function metadataOf(world: World, connection: ConnectionRow): Promise<Ser
   return asked;
 }
 
-/** Asks anew, whatever is kept. */
+/** Requests the metadata again, ignoring the cache. */
 function askAgain(world: World, connection: ConnectionRow): Promise<ServerMetadata> {
   knownFor(world, connection).metadata = undefined;
   return metadataOf(world, connection);
 }
 
-/** What came of it is for the findings of the team. */
+/** Requests the metadata and stores the outcome for the findings of the team. */
 async function discoverNoted(world: World, connection: ConnectionRow): Promise<ServerMetadata> {
   const metadata = await noted(world, connection, { step: 'discovery', work: discover(world, connection.issuer) });
   if (connection.failing_since !== null) await clearProviderFault(world.db, connection.id, 'discovery');
@@ -152,7 +155,7 @@ async function discoverNoted(world: World, connection: ConnectionRow): Promise<S
 
 async function discover(world: World, issuer: string): Promise<ServerMetadata> {
   const response = await askProvider(world, `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
-  // A server that is being restarted says so with a status of its own.
+  // A server that is being restarted responds with such a status.
   if (response.status >= 500) throw new ProviderFault('down', `${issuer} answered ${response.status}`);
   if (response.status !== 200) throw new ProviderFault('wrong', `${issuer} answered ${response.status} to discovery`);
   const told = await objectIn(response, issuer);
@@ -199,13 +202,13 @@ function urlIn(told: Record<string, unknown>, name: string): string {
 const listOf = (value: unknown): string[] | undefined =>
   Array.isArray(value) ? value.filter((one) => typeof one === 'string').slice(0, 50) : undefined;
 
-/** The keys that are kept, for the library to verify with. */
+/** Returns the cached keys, for the library to verify with. */
 export function keysOf(world: World, connection: ConnectionRow): Known['keys'] {
   const { keys } = knownFor(world, connection);
   return keys && world.clock.now() - keys.at < KEYS_MS ? keys : undefined;
 }
 
-/** Asks for the keys. Requests at the same moment share one answer. */
+/** Requests the keys. Concurrent callers share one response. */
 export async function askForKeys(world: World, connection: ConnectionRow, url: string): Promise<Response> {
   const known = knownFor(world, connection);
   known.keysAsked ??= askProvider(world, url).finally(() => (known.keysAsked = undefined));
@@ -222,10 +225,10 @@ export async function askForKeys(world: World, connection: ConnectionRow, url: s
   return response;
 }
 
-/** Asked at once: those that are down take as long as an answer may. */
+/** Number of providers asked concurrently, because one that is down takes as long as the timeout. */
 const AT_ONCE = 20;
 
-/** Asks every provider what it says of itself, so that a team hears that it fails before its people stand in front of it. */
+/** Requests the metadata of every provider, so that a team learns of a failure before its members try to sign in. */
 export async function recheckSsoProviders(world: World): Promise<void> {
   for (let after: string | null = null; ;) {
     const rows: ConnectionRow[] = await connectionsInUse(world.db, after, AT_ONCE);
@@ -239,7 +242,7 @@ async function ask(world: World, connection: ConnectionRow): Promise<void> {
   try {
     await askAgain(world, connection);
   } catch (error) {
-    // It is noted with the connection.
+    // The fault is already stored with the connection.
     if (!(error instanceof ProviderFault)) throw error;
   }
 }

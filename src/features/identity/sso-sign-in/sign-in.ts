@@ -26,14 +26,17 @@ import type { Configuration, ServerMetadata } from 'openid-client';
 import { systemClock } from '../../../platform/clock.ts';
 import type { Store } from '../../../platform/store.ts';
 
-/** A sign-in under way. The browser keeps it, sealed, so that nobody else's browser can finish it and nothing is stored. */
+/**
+ * A sign-in in progress. It is sealed and kept in the browser, so that no other browser can finish it and nothing is
+ * stored.
+ */
 interface Attempt {
-  /** Which provider was asked: an answer is taken to no other. */
+  /** The provider that was asked; its response is used for no other. */
   connectionId: string;
   state: string;
   nonce: string;
   verifier: string;
-  /** A path of ours. */
+  /** A path of this service. */
   next: string | undefined;
   startedAt: number;
 }
@@ -45,7 +48,7 @@ const ROW = 'cookie';
 /** RFC 7636 §4.1: a verifier has 43 to 128 characters. */
 const random = (): string => newToken(newToken(''));
 
-/** The prefix makes browsers refuse it from a host beside ours, which could plant an attempt of its own. */
+/** The prefix makes browsers refuse the cookie from a sibling host, which could plant an attempt of its own. */
 const cookieName = ({ config }: Store): string => `${config.sessions.secure_cookie ? '__Host-' : ''}rasket_sso`;
 
 const newAttempt = ({ clock }: Store, connectionId: string, next: string | undefined): Attempt => ({
@@ -60,7 +63,7 @@ const newAttempt = ({ clock }: Store, connectionId: string, next: string | undef
 const keepAttempt = (store: Store, browser: Browser, attempt: Attempt): void =>
   browser.keep(cookieName(store), store.secrets.seal(JSON.stringify(attempt), PURPOSE, ROW), ATTEMPT_SECONDS);
 
-/** The attempt that this browser began, which is over with it; undefined where it began none, or too long ago. */
+/** Returns and ends the attempt that this browser began; undefined if it began none, or too long ago. */
 function takeAttempt(store: Store, browser: Browser): Attempt | undefined {
   const name = cookieName(store);
   const sealed = browser.cookie(name);
@@ -75,14 +78,14 @@ function open({ secrets }: Store, sealed: string): Attempt | undefined {
   try {
     return JSON.parse(secrets.open(sealed, PURPOSE, ROW)) as Attempt;
   } catch {
-    // Not ours, or sealed with a key that is gone.
+    // The cookie is forged, or sealed with a key that is gone.
     return undefined;
   }
 }
 
-/** Clocks of two machines may differ by so much. */
+/** Maximum clock difference between two machines. */
 const TOLERANCE_SECONDS = 60;
-/** A token that was issued longer ago is no answer to this sign-in. */
+/** Maximum age of a token; an older one does not belong to this sign-in. */
 const ISSUED_SECONDS_MAX = 600;
 
 type Library = typeof import('openid-client');
@@ -91,10 +94,10 @@ type Tokens = Awaited<ReturnType<Library['authorizationCodeGrant']>>;
 const AUTHS = ['client_secret_basic', 'client_secret_post'] as const;
 type Auth = (typeof AUTHS)[number];
 
-/** Loaded by the first sign-in: many an installation has none. */
+/** Loads the library on the first sign-in: many installations have none. */
 const library = (): Promise<Library> => import('openid-client');
 
-/** Where to send a person to. */
+/** Returns the address to send the person to. */
 async function authorizationUrl(
   world: World,
   connection: ConnectionRow,
@@ -107,7 +110,7 @@ async function authorizationUrl(
     redirect_uri: redirectUri,
     scope: 'openid email profile',
     response_type: 'code',
-    // A cookie with SameSite=Lax does not come along with a form of the provider's page.
+    // The cookie has SameSite=Lax, so the browser does not send it with a form of the provider's page.
     response_mode: 'query',
     state: attempt.state,
     nonce: attempt.nonce,
@@ -119,8 +122,9 @@ async function authorizationUrl(
 }
 
 /**
- * Exchanges the code of an answer for what the provider says of the person. The answer must be this provider's, and the token
- * signed by one of its keys, for our client, for this sign-in and of this moment. Throws a `ProviderFault`.
+ * Exchanges the code in a response for the provider's claims about the person. The response must come from this
+ * provider, and the token must be signed by one of its keys, for this client and this sign-in, and be recent. Throws a
+ * `ProviderFault`.
  */
 async function redeem(
   world: World,
@@ -176,13 +180,16 @@ async function redeemAt(
   return {
     subject: claims.sub,
     email: textOf(told.email),
-    // Some providers write it as a text.
+    // Some providers send it as a string.
     isVerified: told.email_verified === true || (told.email_verified as unknown) === 'true',
     name: textOf(told.name) ?? textOf(claims.name),
   };
 }
 
-/** The library's own clock is the machine's: it is told how old the keys are, as far as that decides whether it asks again. */
+/**
+ * Passes the cached keys to the library. The library uses the machine's clock, so the age of the keys is given only as
+ * far as it decides whether the library requests them again.
+ */
 function giveKeys(
   oidc: Library,
   world: World,
@@ -196,8 +203,9 @@ function giveKeys(
 }
 
 /**
- * A client says who it is in a header or in the form, as it is registered, which the provider tells nobody: after the one is
- * refused, the other is tried. The code is not used up by that.
+ * Tries the two ways to authenticate a client: in a header, or in the form. Only one of them is registered, and the
+ * provider does not reveal which, so the second is tried after the first is refused. A refusal does not use up the
+ * code.
  */
 async function inEachWay(
   oidc: Library,
@@ -230,7 +238,7 @@ interface Client {
   connection: ConnectionRow;
   metadata: ServerMetadata;
   auth?: Auth;
-  /** Before each request. */
+  /** Called before each request. */
   onAsk?: () => void;
 }
 
@@ -242,7 +250,7 @@ function configurationFor(oidc: Library, world: World, { connection, metadata, a
     [oidc.clockTolerance]: TOLERANCE_SECONDS,
   };
   const config = new oidc.Configuration(metadata, connection.client_id, client, by(secret));
-  // An issuer is http on this machine alone; what is asked is checked again, each address by itself.
+  // Only an issuer on this machine uses http; the address of each request is checked again.
   if (metadata.issuer.startsWith('http:')) oidc.allowInsecureRequests(config);
   config[oidc.customFetch] = (url, { method, headers, body }) => {
     onAsk?.();
@@ -253,7 +261,7 @@ function configurationFor(oidc: Library, world: World, { connection, metadata, a
   return config;
 }
 
-/** What the library finds wrong is the provider's fault. What was thrown by the request itself is known already. */
+/** Turns any error of the library into a fault of the provider. Faults of the request itself are passed on. */
 async function believed<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -273,7 +281,7 @@ function saidBy(error: unknown): string {
   return `it said ${code}${typeof more === 'string' ? `: ${more}` : ''}`;
 }
 
-/** Which claim of a token is not as it should be, which the library's message leaves out. */
+/** Returns the name of the invalid claim in a token, which the library's message omits. */
 function claimOf(error: Error): string | undefined {
   for (let one: unknown = error, depth = 0; typeof one === 'object' && one !== null && depth < 4; depth++) {
     const { claim, cause } = one as { claim?: unknown; cause?: unknown };
@@ -283,7 +291,10 @@ function claimOf(error: Error): string | undefined {
   return undefined;
 }
 
-/** Codes by which a provider refuses us (RFC 6749 §5.2), not what a browser brought: anybody can bring a code that is none. */
+/**
+ * Codes by which a provider refuses this client (RFC 6749 §5.2), rather than data from a browser: anybody can send an
+ * invalid code.
+ */
 const REFUSES_US = new Set(['invalid_client', 'unauthorized_client', 'unsupported_grant_type', 'server_error']);
 
 const isOfCode = (oidc: Library, cause: unknown): boolean =>
@@ -295,24 +306,24 @@ function causeOf(error: unknown): ProviderFault | undefined {
   return undefined;
 }
 
-/** Why a person is not signed in. */
+/** Reason why a person is not signed in. */
 export type SignInFault =
   | Unadmitted
   | 'bad_email'
-  /** No provider speaks for the domain of the address; said of every address of it alike. */
+  /** No provider is responsible for the domain; returned for every address of the domain alike. */
   | 'no_sso'
   /** This browser has begun no such sign-in, or too long ago. */
   | 'no_attempt'
   | 'answered_before'
   | 'provider_down'
   | 'provider_wrong'
-  /** The provider itself said no: `said` is its word. */
+  /** The provider itself has refused; `said` is its message. */
   | 'provider_refused';
 
 export interface NotSignedIn {
   kind: 'refused';
   why: SignInFault;
-  /** The host of the provider, where it is known. */
+  /** Host of the provider, if known. */
   provider?: string;
   said?: string;
 }
@@ -339,7 +350,7 @@ export async function startSignIn(
   });
 }
 
-/** Takes the answer of a provider, as the browser brought it, and begins a session. */
+/** Processes a provider's response from the browser, and begins a session. */
 export async function finishSignIn(
   ctx: NobodyCtx<World>,
   answer: URLSearchParams,
@@ -381,7 +392,10 @@ async function withProvider<T>(
   }
 }
 
-/** The audit log says whom the provider has brought in, or linked; a sign-in of a person who is linked already makes no entry. */
+/**
+ * Admits a person, and records it in the audit log if the person was added or linked; a sign-in of a linked person
+ * makes no entry.
+ */
 async function admitAudited(
   { store, browser, requestId }: NobodyCtx<World>,
   connection: ConnectionRow,
@@ -402,7 +416,7 @@ async function admitAudited(
   return admit(watched.store, connection.id, claims);
 }
 
-/** Another provider's refusal is nothing that this one said (RFC 9207). */
+/** Reports whether an error comes from this provider (RFC 9207). */
 const isOfIssuer = (answer: URLSearchParams, { issuer }: ConnectionRow): boolean =>
   answer.get('iss') === null || answer.get('iss') === issuer;
 

@@ -6,8 +6,8 @@ import { presentSsoDomain, proofNameOf } from '../sso/sso-connection.ts';
 import { provenDomains, type SsoDomainRow } from '../../../tenancy/sso-rows/index.ts';
 
 /**
- * Asks DNS for the proof now. What is proven stays so until a record has been away for the grace. A try that proves nothing is
- * no entry of the audit log, where it would say that the domain was verified.
+ * Checks the proof in DNS now. A proven domain stays proven until its record has been missing for the grace period. A
+ * check that proves nothing is not audited, because the entry would say that the domain was verified.
  */
 export async function verifySsoDomain(
   ctx: Ctx<World>,
@@ -19,7 +19,10 @@ export async function verifySsoDomain(
   return presentSsoDomain(diagnosis === null ? await settleProvenDomain(ctx.store, row, null) : row);
 }
 
-/** Domains change hands; the new holder has not asked for this provider. Where DNS does not answer, nothing changes. */
+/**
+ * Checks all proven domains again, because the new owner of a domain has not authorized this provider. Nothing changes
+ * if DNS does not respond.
+ */
 export async function recheckSsoDomains(world: World): Promise<void> {
   for (const row of await provenDomains(world.db)) {
     const answer = await askFor(world, row);
@@ -30,12 +33,12 @@ export async function recheckSsoDomains(world: World): Promise<void> {
 const askFor = ({ resolver }: World, { domain }: SsoDomainRow): Promise<Lookup<string[]>> =>
   resolver.txt(proofNameOf(domain), { cache: false });
 
-/** One sentence on what is wrong, or null. */
+/** Returns a sentence about what is wrong, or null. */
 function diagnose({ domain, proof: wanted }: SsoDomainRow, answer: Lookup<string[]>): string | null {
   const name = proofNameOf(domain);
   if (answer.kind === 'failed') return `Nobody could say which TXT records ${name} has (${answer.reason}).`;
   if (answer.kind === 'none') return `There is no TXT record at ${name} yet; publish this one there.`;
-  // Some panels publish the quotation marks that others want around a text.
+  // Some control panels publish quotation marks around the text.
   const texts = answer.records.map((text) => text.trim().replace(/^"(.*)"$/, '$1'));
   if (texts.includes(wanted)) return null;
   if (texts.some((text) => text.startsWith(PROOF_LABEL))) {

@@ -26,29 +26,29 @@ import { parseDomainName, parseMailbox, splitAddress } from '../../../protocol/a
 
 const EMAIL_CHARS_MAX = 320;
 
-/** A bare address as mail would go to it; undefined for everything else. */
+/** Returns a bare address as mail would be sent to it; undefined for anything else. */
 export function readAddress(text: string): string | undefined {
   if (text.length > EMAIL_CHARS_MAX) return undefined;
   const parsed = parseMailbox(text.trim());
   return parsed.ok && parsed.mailbox.name === '' ? parsed.mailbox.address : undefined;
 }
 
-/** Its domain in the form in which domains are kept. */
+/** Returns the domain of an address in its stored form. */
 export function domainOfAddress(address: string): string | undefined {
   const parsed = parseDomainName(splitAddress(address)?.domain ?? '');
   return parsed.ok ? parsed.domain : undefined;
 }
 
-/** What a provider says of a person, checked as far as the provider itself can be. */
+/** Claims of a provider about a person, checked as far as the provider itself can be verified. */
 export interface ProviderClaims {
   subject: string;
   email: string | undefined;
-  /** Whether the provider has verified that the address is the person's. */
+  /** True if the provider has verified that the address belongs to the person. */
   isVerified: boolean;
   name: string | undefined;
 }
 
-/** Why a person whom the provider vouches for does not come in. */
+/** Reason why a person is not admitted although the provider authenticated them. */
 export type Unadmitted =
   | 'connection_gone'
   | 'no_email'
@@ -63,8 +63,9 @@ export type Admission = { kind: 'admitted'; user: UserRow; teamId: string } | { 
 const refused = (why: Unadmitted): Admission => ({ kind: 'refused', why });
 
 /**
- * The person whom a provider vouches for: by the identity there, else by the address, else somebody new. Only an address in a
- * domain that the team has proven counts, and only an account with such an address is reached: a provider speaks for no other address.
+ * Finds or creates the account of a person that a provider authenticated: by the provider's identity, otherwise by the
+ * address, otherwise a new one. The address, and that of the account, must be in a domain that the team has proven: a
+ * provider has no authority over any other address.
  */
 export async function admit(store: Store, connectionId: string, claims: ProviderClaims): Promise<Admission> {
   if (claims.email === undefined) return refused('no_email');
@@ -72,7 +73,7 @@ export async function admit(store: Store, connectionId: string, claims: Provider
   const email = readAddress(claims.email);
   if (email === undefined) return refused('other_domain');
   const attempt = () => store.db.tx((tx) => admitWithin(tx, store, { connectionId, claims, email }));
-  // An account of this address may be made by somebody else at the same moment; the second time it is there.
+  // Another request may create an account with this address at the same time; the second attempt finds it.
   return attempt().catch((error: unknown) => {
     if (isUniqueViolation(error)) return attempt();
     throw error;
@@ -89,7 +90,7 @@ async function admitWithin(tx: Executor, store: Store, { connectionId, claims, e
   const teamId = (await connectionById(tx, connectionId))?.team_id;
   if (teamId === undefined) return refused('connection_gone');
   await lockTeam(tx, teamId);
-  // Behind the lock: it may have been replaced meanwhile.
+  // Read after locking: the connection may have been replaced.
   const connection = await connectionById(tx, connectionId);
   if (!connection) return refused('connection_gone');
   if (!(await isOfTeam(tx, teamId, email))) return refused('other_domain');
@@ -109,7 +110,10 @@ async function admitWithin(tx: Executor, store: Store, { connectionId, claims, e
   return { kind: 'admitted', user, teamId };
 }
 
-/** In each of the two forms of an address: as mail goes to it, and as accounts are compared. */
+/**
+ * Reports whether both forms of an address are in a proven domain of the team: the one used for mail, and the one used
+ * to compare accounts.
+ */
 async function isOfTeam(tx: Executor, teamId: string, email: string): Promise<boolean> {
   for (const form of [email, emailKeyOf(email)]) {
     const domain = domainOfAddress(form);
@@ -118,7 +122,10 @@ async function isOfTeam(tx: Executor, teamId: string, email: string): Promise<bo
   return true;
 }
 
-/** Somebody may have signed up with an address that is not theirs: what they set up there does not stay. */
+/**
+ * Takes over an unverified account. Somebody may have signed up with an address that is not theirs, so what they set up
+ * is removed.
+ */
 async function asTheirs(tx: Executor, { clock }: Store, user: UserRow): Promise<UserRow> {
   if (user.email_verified_at !== null) return user;
   await claimUnverified(tx, user.id, clock.now());
@@ -149,11 +156,14 @@ async function make(tx: Executor, store: Store, email: string, name: string | un
 interface Joining {
   connection: ConnectionRow;
   user: UserRow;
-  /** Such a person was in the team before; only an invitation leads back into it. */
+  /** True if the person was linked to the team before; only an invitation lets a removed person back in. */
   wasKnown: boolean;
 }
 
-/** Answers whether the person is in the team now. An open invitation says with which role, and is used up. */
+/**
+ * Makes the person a member. An open invitation sets the role, and is used up. Returns whether the person is in the
+ * team now.
+ */
 async function join(tx: Executor, store: Store, { connection, user, wasKnown }: Joining): Promise<boolean> {
   const { team_id: teamId, default_role: defaultRole } = connection;
   if (await findMemberByUser(tx, teamId, user.id)) return true;

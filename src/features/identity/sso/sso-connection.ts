@@ -37,12 +37,15 @@ import { isoTime } from '../../../platform/clock.ts';
 
 const isLoopback = createRangeCheck(['127.0.0.0/8', '::1/128']);
 
-/** The parser of URLs has already written every spelling of an IPv4 address as four decimal numbers. */
+/** The URL parser has already converted every spelling of an IPv4 address to four decimal numbers. */
 const isAddress = (host: string): boolean => host.includes(':') || /^\d+(\.\d+){3}$/.test(host);
 
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '');
 
-/** A URL of a provider, of whatever of its endpoints: https, or http on the machine itself; or what is wrong with it. */
+/**
+ * Reads the URL of any endpoint of a provider: https, or http on the machine itself. Returns an error message if it is
+ * not allowed.
+ */
 export function readProviderUrl(text: string): URL | string {
   const url = URL.parse(text);
   if (url?.protocol !== 'http:') return readHttpsUrl(text);
@@ -52,10 +55,10 @@ export function readProviderUrl(text: string): URL | string {
   return typeof asHttps === 'string' ? asHttps : url;
 }
 
-/** Where a provider describes itself, and what many of them give out in place of their issuer. */
+/** Path of the discovery document. Many providers give out this address instead of their issuer. */
 const DISCOVERY = '/.well-known/openid-configuration';
 
-/** The text stays as it is: the provider's answers are compared with it letter by letter. */
+/** Reads an issuer. The text stays as it is, because it must match the provider's responses letter by letter. */
 function readIssuer(text: string, allowPrivate: readonly string[]): string {
   const url = readProviderUrl(text);
   if (typeof url === 'string') throw invalidField('issuer', `issuer ${url}`);
@@ -78,7 +81,7 @@ function readIssuer(text: string, allowPrivate: readonly string[]): string {
 export const CALLBACK_PATH = '/auth/sso/callback';
 export const START_PATH = '/auth/sso/start';
 
-/** One address for all connections: an attempt knows which one it is of. */
+/** Returns the redirect address, which is the same for all connections: an attempt knows its connection. */
 export const redirectUriOf = ({ origin }: Pick<Store, 'origin'>): string => origin() + CALLBACK_PATH;
 
 async function presentConnection(store: Store, db: Executor, row: ConnectionRow) {
@@ -110,7 +113,10 @@ export const presentSsoDomain = (row: Omit<SsoDomainRow, 'lost_at'>) => ({
   created_at: isoTime(row.created_at),
 });
 
-/** What the operator does on the machine when no member of a team can sign in any more. The connection stays. */
+/**
+ * Stops enforcing single sign-on from the command line, for a team whose members can no longer sign in. The connection
+ * remains.
+ */
 export async function stopEnforcingSso(store: Store, slugOrId: string): Promise<TeamRow> {
   const team = await findNamedTeam(store.db, slugOrId);
   if (!team) throw notFound(`Team ${JSON.stringify(slugOrId)}`);
@@ -119,7 +125,7 @@ export async function stopEnforcingSso(store: Store, slugOrId: string): Promise<
   throw refuse('validation_error', { status: 422, say: `The team ${team.slug} does not enforce single sign-on.` });
 }
 
-/** The next sign-in through the provider links the person anew, by the address. */
+/** Unlinks a member. The next sign-in through the provider links the person again, by the address. */
 export async function unlinkTeamMember(ctx: Ctx, place: { teamId: string; memberId: string }) {
   mustBeOwnTeam(ctx, place.teamId);
   return ctx.store.db.tx(async (tx) => {
@@ -154,7 +160,7 @@ export async function putSso(ctx: Ctx, named: string, input: PutSsoRequest) {
     const isSame = before?.issuer === issuer && before.client_id === input.client_id;
     const row = isSame ? changed(store, before, input) : made(store, teamId, { ...input, issuer });
     if (isSame) await changeConnection(tx, row.id, row);
-    // What failed may have been what is changed now.
+    // The change may have fixed the fault.
     if (isSame) await clearProviderFault(tx, row.id);
     else await replace(tx, store, { before, row });
     if (row.enforced === 1) await mustBeReady(tx, store, row);
@@ -176,7 +182,10 @@ export async function deleteSso(ctx: Ctx, named: string) {
   });
 }
 
-/** The role is asked again behind the lock: it may have been taken away meanwhile. */
+/**
+ * Locks the team and throws unless the caller is an owner. The role is read after locking, because it may have been
+ * taken away meanwhile.
+ */
 export async function lockAsOwner(tx: Executor, ctx: Ctx): Promise<void> {
   const { role } = await lockPeople(tx, ctx);
   if (role === 'owner') return;
@@ -221,7 +230,7 @@ function made(store: Store, teamId: string, input: PutSsoRequest): ConnectionRow
 const sealed = ({ secrets }: Store, secret: string, id: string): string =>
   secrets.seal(secret, SEALED_SSO_SECRETS.purpose, id);
 
-/** What another provider says of people is nothing that the former one has said. */
+/** Replaces a connection. A new provider does not inherit the identities of the previous one. */
 async function replace(
   tx: Executor,
   store: Store,
@@ -233,7 +242,7 @@ async function replace(
   await insertConnection(tx, row);
 }
 
-/** Asked behind the change. What is refused is rolled back. */
+/** Throws if single sign-on cannot be enforced yet. Called after the change, which is then rolled back. */
 async function mustBeReady(tx: Executor, store: Store, row: ConnectionRow): Promise<void> {
   const proven = await provenDomainsOf(tx, [row.team_id]);
   const missing = [
@@ -250,8 +259,8 @@ async function mustBeReady(tx: Executor, store: Store, row: ConnectionRow): Prom
 type Known = Awaited<ReturnType<typeof peopleOfSso>>[number];
 
 /**
- * For those whom the provider does not vouch for any more: the sessions that began through it, and the apps that they let in for
- * the team. Before whom it knows is forgotten.
+ * Ends what people authenticated by the provider have begun: sessions that began through it, and grants they gave to
+ * apps for the team. Must run before the identities are removed.
  */
 export async function endWhatSsoBegan(
   tx: Executor,

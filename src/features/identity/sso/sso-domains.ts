@@ -21,7 +21,7 @@ import { findNamedTeam, type TeamRow } from '../../../tenancy/teams/index.ts';
 import { domainOfAddress } from './admit.ts';
 
 const DOMAINS_MAX = 50;
-/** 128 random bits: no text that stands in DNS already proves what is added later. */
+/** 128 random bits: no text that is already in DNS can prove a domain that is added later. */
 const PROOF_BYTES = 16;
 export const PROOF_LABEL = 'rasket-sso=';
 /** RFC 1035 §2.3.4. */
@@ -74,7 +74,7 @@ export async function removeSsoDomain(ctx: Ctx, place: { teamId: string; domain:
   });
 }
 
-/** Of the team that the session is in. */
+/** Returns a domain of the session's team. */
 export async function findOwnSsoDomain(ctx: Ctx, place: { teamId: string; domain: string }): Promise<SsoDomainRow> {
   mustBeOwnTeam(ctx, place.teamId);
   const row = await findSsoDomain(ctx.store.db, ctx.teamId, place.domain.toLowerCase());
@@ -82,7 +82,7 @@ export async function findOwnSsoDomain(ctx: Ctx, place: { teamId: string; domain
   return row;
 }
 
-/** Writes down what DNS said. Proven, a domain is one team's. */
+/** Stores the result of a DNS check. Throws if another team has already proven the domain. */
 export async function settleSsoDomain(store: Store, row: SsoDomainRow, diagnosis: string | null) {
   const now = store.clock.now();
   const check = { diagnosis, verified_at: diagnosis === null ? now : null, checked_at: now };
@@ -112,8 +112,8 @@ function readDomain(text: string): string {
 const HOUR_MS = 3_600_000;
 
 /**
- * What DNS says of a proven domain, now that it was asked again: null, or what is wrong. A record that is away for less than the
- * grace of sending domains changes nothing but the diagnosis. Answers the row as it is then.
+ * Stores the result of a repeated DNS check of a proven domain: null, or what is wrong. A record that is missing for
+ * less than the grace period of sending domains changes only the diagnosis. Returns the new row.
  */
 export async function settleProvenDomain(
   store: Store,
@@ -132,7 +132,7 @@ export async function settleProvenDomain(
   return { ...row, ...check };
 }
 
-/** The team may not have the domain any more, and somebody else have it. */
+/** Withdraws the proof of a domain: the team may no longer own it, and somebody else may. */
 async function loseSsoDomain(store: Store, row: SsoDomainRow, diagnosis: string): Promise<void> {
   const { team_id: teamId, domain } = row;
   const audit = audited(store, {
@@ -152,7 +152,7 @@ async function loseSsoDomain(store: Store, row: SsoDomainRow, diagnosis: string)
   });
 }
 
-/** What the operator does on the machine with a domain that is not the team's. */
+/** Removes a domain from the command line if it does not belong to the team. */
 export async function takeSsoDomain(store: Store, slugOrId: string, domain: string): Promise<TeamRow> {
   const team = await findNamedTeam(store.db, slugOrId);
   if (!team) throw notFound(`Team ${JSON.stringify(slugOrId)}`);
