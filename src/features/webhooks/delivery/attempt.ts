@@ -10,8 +10,8 @@ import type { PostPool, PostFault } from '../../../platform/fetch/index.ts';
 import type { EndpointRow } from './endpoints.store.ts';
 
 /**
- * The text for the team. A name that does not exist and one that leads into a private network read alike, or that
- * network could be mapped.
+ * Returns the message for the team. A name that does not exist and one that leads into a private network read alike, or
+ * that network could be mapped.
  */
 function sentenceOf(fault: PostFault, timeoutMs: number): string {
   switch (fault.kind) {
@@ -38,7 +38,7 @@ const UNREADABLE = {
   length: 'The Content-Length of the answer contradicts itself or does not fit its body.',
 };
 
-/** The time of one attempt, from the connection to the end of the answer. */
+/** Time limit of one attempt, from the connection to the end of the response. */
 const TIMEOUT_MS = 10_000;
 
 /** An endpoint with its connections and keys. */
@@ -101,12 +101,12 @@ export function createEndpoints(world: World): Endpoints {
 }
 
 const ANSWER_BYTES_MAX = 8192;
-/** As the contract promises, in every version. */
+/** The contract promises this value in every version. */
 const USER_AGENT = 'rasket-Webhooks/1.0';
 
 export interface Outcome {
   isSuccess: boolean;
-  /** The body of the answer did not end, so the connection was closed. */
+  /** The body of the response did not end, so the connection was closed. */
   isCut: boolean;
   status: number | null;
   response: string | null;

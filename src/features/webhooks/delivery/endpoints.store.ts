@@ -40,7 +40,7 @@ export async function endpointsWithWork(
   return rows.map((row) => row.id);
 }
 
-/** When the next event falls due after `now`, of all endpoints that this process may lease. */
+/** Returns when the next event falls due after `now`, among all endpoints that this process may lease. */
 export async function nextDueAt(db: Executor, { owner, now }: { owner: string; now: number }) {
   const row = await db.get<{ at: number | null }>(
     `select min((select due_at from webhook_events
@@ -55,11 +55,11 @@ const ENDPOINT = `select webhooks.id, team_id, endpoint, status, secret_sealed, 
   previous_secret_until, last_success_at, failing_since, risk_state
   from webhooks join teams on teams.id = team_id`;
 
-/** Undefined when the endpoint was deleted, or is leased by another process by now. */
+/** Returns the endpoint; undefined if it was deleted, or is leased by another process by now. */
 export const ownedEndpoint = (db: Executor, id: string, owner: string): Promise<EndpointRow | undefined> =>
   db.get<EndpointRow>(`${ENDPOINT} where webhooks.id = ? and deleted_at is null and lease_owner = ?`, [id, owner]);
 
-/** The due events in the order in which they fell due; a retry by its new time. */
+/** Lists due events in the order in which they fell due; a retry counts by its new time. */
 export function dueEvents(
   db: Executor,
   id: string,
@@ -88,7 +88,7 @@ export interface DisabledEndpoint {
   admin_emails: string | null;
 }
 
-/** Endpoints that were disabled because they failed, and whose team has not been told. */
+/** Lists endpoints that were disabled because they failed, and whose team has not been notified. */
 export const untold = (db: Executor): Promise<DisabledEndpoint[]> =>
   db.all(`select webhooks.id, team_id, endpoint, disabled_at, failing_since, admin_emails
     from webhooks join teams on teams.id = team_id

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { webhookHeaders } from '../../../protocol/webhook-signature.ts';
 
-/** Where a stream broke off, as its client says in `Last-Event-ID`. */
+/** Position at which a stream broke off, as its client reports it in `Last-Event-ID`. */
 export interface StreamPosition {
   listenerId: string;
   batch: number;
@@ -13,7 +13,7 @@ export const NO_EVENT = '00000000-0000-0000-0000-000000000000';
 
 const POSITION = /^(lsn_[0-9a-f]{32})\.(\d{1,15})\.([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/;
 
-/** Undefined when the text is not a position of ours. */
+/** Parses a position; returns undefined if the text is none of ours. */
 export function readPosition(text: string): StreamPosition | undefined {
   const [, listenerId = '', batch = '', ...uuid] = POSITION.exec(text) ?? [];
   return listenerId === '' ? undefined : { listenerId, batch: Number(batch), eventId: uuid.join('-') };
@@ -22,7 +22,7 @@ export function readPosition(text: string): StreamPosition | undefined {
 export const writePosition = ({ listenerId, batch, eventId }: StreamPosition): string =>
   `${listenerId}.${batch}.${eventId.replaceAll('-', '')}`;
 
-/** Why the server ends a stream. Only after `shutting_down` does it help to reconnect at once. */
+/** Reason that the server ends a stream. Only after `shutting_down` does it help to reconnect at once. */
 export type ClosedReason = 'shutting_down' | 'key_revoked' | 'session_ended' | 'lost';
 
 const CLOSED: Record<ClosedReason, string> = {
@@ -38,7 +38,7 @@ const RECONNECT_MS = 2000;
 
 export interface Listening {
   position: StreamPosition;
-  /** Null if it was shown before. */
+  /** Signing secret; null if it was shown before. */
   secret: string | null;
   events: readonly string[];
   resumed: boolean;

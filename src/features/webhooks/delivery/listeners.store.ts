@@ -9,8 +9,8 @@ export interface ListenerRow {
 }
 
 /**
- * The number of streams beside `but` that gave a sign of life since `since`, so that a stream whose process died soon
- * counts no more.
+ * Counts the streams other than `but` that were alive since `since`, so that a stream whose process died soon counts no
+ * more.
  */
 export async function countOpen(tx: Executor, teamId: string, since: number, but: string): Promise<number> {
   const sql = `select count(*) as open from webhook_listeners
@@ -31,8 +31,8 @@ export async function insertListener(tx: Executor, row: ListenerRow, holder: str
 }
 
 /**
- * Gives a listener to another stream. Events that the client has not seen, by its own word, wait again; if a power cut
- * took back our batch number, the client's counts.
+ * Assigns a listener to another stream. Events that the client reports not to have seen wait again; if a power cut
+ * undid our batch number, the client's counts.
  */
 export async function resumeListener(
   tx: Executor,
@@ -67,7 +67,7 @@ export async function takeNext(
   at: number,
 ): Promise<{ batch: number; events: WaitingEvent[] } | undefined> {
   const { id, holder } = listener;
-  // A power cut may take this back: the events are then sent once more.
+  // A power cut may undo this: the events are then sent once more.
   return db.txUnsynced(async (tx) => {
     const mine = await tx.run(
       'update webhook_listeners set last_batch = last_batch + 1, seen_at = ? where id = ? and holder = ?',
@@ -97,7 +97,7 @@ export async function takeNext(
   });
 }
 
-/** Those of the listeners that have events to send. */
+/** Returns those of the listeners that have events to send. */
 export async function withEvents(db: Executor, ids: readonly string[]): Promise<Set<string>> {
   const among = textsIn(db.dialect, 'id', ids);
   const rows = await db.all<{ id: string }>(
@@ -108,7 +108,7 @@ export async function withEvents(db: Executor, ids: readonly string[]): Promise<
   return new Set(rows.map((row) => row.id));
 }
 
-/** Notes a sign of life of these streams; returns those that still have their listener. */
+/** Records that these streams are alive; returns those that still have their listener. */
 export async function keepAlive(db: Executor, holders: readonly string[], at: number): Promise<Set<string>> {
   const among = textsIn(db.dialect, 'holder', holders);
   await db.run(`update webhook_listeners set seen_at = ? where ${among.sql}`, [at, among.value]);
@@ -122,7 +122,7 @@ export async function releaseListener(db: Executor, holder: string, at: number):
   await db.run('update webhook_listeners set holder = null, seen_at = ? where holder = ?', [at, holder]);
 }
 
-/** Listeners whose clients have not come back. */
+/** Lists listeners whose clients have not come back. */
 export async function listAbandoned(db: Executor, seenBefore: number, limit: number): Promise<string[]> {
   const rows = await db.all<{ id: string }>('select id from webhook_listeners where seen_at < ? limit ?', [
     seenBefore,

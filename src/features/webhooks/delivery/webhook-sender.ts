@@ -39,7 +39,7 @@ export function createAdminNotices(world: World, accept: Pick<Accept, 'acceptEma
     pollMs: POLL_MS,
     atOnceMax: AT_ONCE,
     wakeOn: [],
-    // What failed is retried last, so that AT_ONCE failures do not block the others.
+    // Failed notices are retried last, so that AT_ONCE failures do not block the others.
     due: async () =>
       (await untold(db)).toSorted((one, other) => Number(failed.has(one.id)) - Number(failed.has(other.id))),
     async carry(endpoint) {
@@ -63,7 +63,7 @@ async function tell(world: World, accept: Pick<Accept, 'acceptEmail'>, endpoint:
   await noteTold(world.db, endpoint.id, world.clock.now());
 }
 
-/** Returns why no admin could be told. */
+/** Mails the admins; returns the reason if none could be notified. */
 async function send(
   world: World,
   accept: Pick<Accept, 'acceptEmail'>,
@@ -130,7 +130,7 @@ class DeferredEndpoints {
     return (this.#deferred.get(id)?.until ?? 0) > this.#world.clock.steady();
   }
 
-  /** Has them all tried again, as a change may have fixed them. */
+  /** Retries all of them, as a change may have fixed them. */
   retry(): void {
     for (const entry of this.#deferred.values()) entry.until = 0;
   }
@@ -145,7 +145,10 @@ export interface WebhookSender {
 }
 
 const ENDPOINTS_PER_LOOK = 5000;
-/** A look steps into the index once for each endpoint: with thousands of endpoints, not every commit causes one. */
+/**
+ * Delay between polls, which step into the index once for each endpoint: with thousands of endpoints, not every commit
+ * causes one.
+ */
 const REST = { perLook: 4, msMax: 250 };
 /** A commit that writes this table wakes the loop; events that no endpoint subscribes to do not. */
 const WORK_TABLE = 'webhook_events';
@@ -248,7 +251,7 @@ function createEndpointLoop(
   async function renewed(senders: readonly EndpointSender[], kept: ReadonlySet<string>, until: number): Promise<void> {
     endpoints.closeAllBut(new Set(senders.map(({ id }) => id)));
     for (const sender of senders) sender.leasedUntil = kept.has(sender.id) ? until : 0;
-    // An endpoint whose events have all had their ten attempts fails no more, but is still without a success.
+    // An endpoint whose events have all had their ten attempts fails no more, but still has no success.
     await disableFailing();
   }
 }
