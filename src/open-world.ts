@@ -11,7 +11,7 @@ export interface WorldOptions extends StoreOptions {
   trustedCa?: readonly string[];
 }
 
-/** Everything a verb needs, without any port. Close it with `closeWorld`. */
+/** Opens everything that an operation needs, without any port. Close it with `closeWorld`. */
 export const openWorld = async (options: WorldOptions): Promise<World> =>
   withNet(await openStore(options), options.trustedCa);
 
@@ -25,7 +25,7 @@ export function closeNet({ resolver, inspector }: Net): void {
   inspector.close();
 }
 
-/** Adds what reaches other machines to a store that stays its owner's. */
+/** Adds network access to a store, which its owner still has to close. */
 export function withNet(store: Store, trustedCa?: WorldOptions['trustedCa']): World {
   const { config, clock } = store;
   const { servers, timeout_ms: timeoutMs, tries } = config.dns;
