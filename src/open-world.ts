@@ -60,7 +60,10 @@ export function withNet(store: Store, trustedCa?: WorldOptions['trustedCa']): Wo
   };
 }
 
-/** A name that turns out to be this machine's is not the operator's word for it. */
+/**
+ * Returns the loopback ranges for a URL that names this machine literally: a name that merely resolves to it is no
+ * permission of the operator.
+ */
 function loopbackOf(url: string): string[] {
   const host = URL.parse(url)?.hostname ?? '';
   return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host) ? ['127.0.0.0/8', '::1/128'] : [];

@@ -39,7 +39,7 @@ export interface RunStepRow {
   run_id: string;
   step_key: string;
   status: 'running' | 'waiting' | 'completed' | 'failed';
-  /** JSON. */
+  /** Output as JSON. */
   output: string | null;
   error: string | null;
   started_at: number;

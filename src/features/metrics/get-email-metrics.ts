@@ -101,7 +101,7 @@ function tooManyEmails(most: number, which: string | undefined): Refusal {
   });
 }
 
-/** Counts single emails from their own events (`readEventCounts`), by the same rule as the sums of all. */
+/** Counts single emails from their own events (`readEventCounts`), by the same rule as the totals of all emails. */
 function countEmails(
   emails: readonly EmailOfDomain[],
   ofEmail: ReadonlyMap<string, EventCount[]>,

@@ -44,8 +44,8 @@ export interface Sought {
 }
 
 /**
- * Takes the clicks of the emails whose clicks have waited longest, all clicks of each email: to classify one, all of
- * its email are read. Skips those that another node has taken.
+ * Takes clicks, up to `limit`, of the emails whose clicks have waited longest: to classify one, all of its email are
+ * read. Skips those that another node has taken.
  */
 export async function takeClicks(tx: Executor, { until, oldest, limit }: Sought): Promise<Click[]> {
   const lock = tx.dialect === 'pg' ? ' for update skip locked' : '';

@@ -5,7 +5,7 @@ export interface ExaminationRow {
   check_name: string;
   state: string;
   summary: string;
-  /** JSON array of findings. */
+  /** Findings as a JSON array. */
   findings: string;
   checked_at: number;
   known_at: number;

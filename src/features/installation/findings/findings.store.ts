@@ -148,7 +148,7 @@ export interface WaitingBroadcast {
   segment: string;
   /** Filter as JSON. */
   filter: string;
-  /** JSON. */
+  /** Names of deleted properties, as JSON. */
   lost_properties: string | null;
 }
 

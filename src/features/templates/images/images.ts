@@ -91,7 +91,7 @@ export async function createImage(ctx: Ctx, content: Buffer) {
     if (stored.id !== id) await store.blobs.remove(id);
     return presentImage(store, stored);
   } catch (error) {
-    // After any other failure it is unknown whether the row was written.
+    // It is unknown after any other failure whether the row was written.
     if (error instanceof Refusal) await store.blobs.remove(id);
     throw error;
   }

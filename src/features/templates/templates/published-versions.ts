@@ -4,7 +4,7 @@ import { readVariables, type Variable } from './template-content.ts';
 import { keysOf, parseMerge, type MergeText } from '../../../protocol/merge.ts';
 import { BoundedMap } from '../../../platform/limits/index.ts';
 
-/** A published version, read and parsed once for many sends. */
+/** Published version, read and parsed once for many sends. */
 export interface PublishedVersion {
   from: string | undefined;
   replyTo: string[];

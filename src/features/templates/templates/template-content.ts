@@ -83,7 +83,7 @@ function charsOf(text: string): number {
   return chars;
 }
 
-/** Declares variables anew: a key that was declared before stays the same variable. */
+/** Declares variables again: a key that was declared before stays the same variable. */
 export function declareVariables(
   inputs: readonly VariableInput[],
   before: readonly Variable[],

@@ -279,7 +279,7 @@ interface TemplateReference {
   id: string;
 }
 
-/** A draft may use undeclared variables, because it may be unfinished; publishing refuses them. */
+/** Creates a template. A draft may use undeclared variables, because it may be unfinished; publishing refuses them. */
 export async function createTemplate(ctx: Ctx, input: CreateTemplateRequest): Promise<TemplateReference> {
   mustBeWritable(input);
   const { ids, clock } = ctx.store;

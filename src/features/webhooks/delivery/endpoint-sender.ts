@@ -49,7 +49,7 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** The waits after the first failed try, the second, and so on; the first try is made at once. */
+/** Delays after the first failed try, the second, and so on; the first try is made at once. */
 export const WAITS_MS: readonly number[] = [
   5 * SECOND_MS,
   30 * SECOND_MS,
@@ -166,7 +166,10 @@ export class EndpointSender {
   /** The endpoint or its team may have changed since they were read. */
   #isStale = false;
   #readAt = -Infinity;
-  /** An internal error while sending, not the endpoint's; `run` throws it when the attempts under way have ended. */
+  /**
+   * Internal error while sending, not a fault of the endpoint; `run` throws it when the attempts in progress have
+   * ended.
+   */
   #fault: UnusableEndpoint | undefined;
   #change: (() => void) | undefined;
 

@@ -1,6 +1,6 @@
 import type { Executor } from '../../../platform/db/index.ts';
 
-/** The columns of an endpoint that sending needs. */
+/** Columns of an endpoint that sending needs. */
 export interface EndpointRow {
   id: string;
   team_id: string;
@@ -22,11 +22,11 @@ export interface DueEvent {
   created_at: number;
 }
 
-/** Endpoints that this process may lease at `now`: of no suspended team, and not leased by another process. */
+/** Matches endpoints that this process may lease at `now`: of no suspended team, and not leased by another process. */
 const FREE = `webhooks.deleted_at is null and (lease_owner is null or lease_owner = ? or lease_until <= ?)
   and not exists (select 1 from teams where teams.id = webhooks.team_id and risk_state = 'suspended')`;
 
-/** The endpoints with due events: one step into an index for each, however many events are waiting. */
+/** Returns the endpoints with due events: one index lookup for each, however many events are waiting. */
 export async function endpointsWithWork(
   db: Executor,
   { owner, now, limit }: { owner: string; now: number; limit: number },
@@ -70,7 +70,7 @@ export function dueEvents(
   return db.all<DueEvent>(sql, [id, now, limit]);
 }
 
-/** Enabled endpoints, or only one, that were tried without a success since `before`. */
+/** Returns enabled endpoints, or only one, that have been failing without a success since `before`. */
 export async function failingSinceBefore(db: Executor, before: number, only?: string): Promise<string[]> {
   const sql = `select id from webhooks where failing_since <= ? and status = 'enabled' and deleted_at is null
     ${only === undefined ? '' : 'and id = ?'} order by id limit 100`;
@@ -84,7 +84,7 @@ export interface DisabledEndpoint {
   endpoint: string;
   disabled_at: number;
   failing_since: number | null;
-  /** A JSON array. */
+  /** JSON array of addresses. */
   admin_emails: string | null;
 }
 

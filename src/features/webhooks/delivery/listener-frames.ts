@@ -5,7 +5,7 @@ import { webhookHeaders } from '../../../protocol/webhook-signature.ts';
 export interface StreamPosition {
   listenerId: string;
   batch: number;
-  /** The id of the last event of the batch that the client saw; the zero id if it saw none. */
+  /** Id of the last event of the batch that the client saw; the zero id if it saw none. */
   eventId: string;
 }
 
@@ -44,23 +44,23 @@ export interface Listening {
   resumed: boolean;
 }
 
-/** The first frame: the listener, and the secret to verify with. */
+/** Builds the first frame: the listener, and the secret to verify with. */
 export function listeningFrame({ position, secret, events, resumed }: Listening): string {
   const data = { object: 'webhook_listener', id: position.listenerId, signing_secret: secret, events, resumed };
   return `retry: ${RECONNECT_MS}\n${frame('listening', data, writePosition(position))}`;
 }
 
 export interface StreamedEvent {
-  /** The public id, which is the `svix-id`. */
+  /** Public id, which is the `svix-id`. */
   id: string;
   type: string;
-  /** The exact body that a webhook would get. */
+  /** Exact body that a webhook would get. */
   payload: string;
 }
 
 /**
- * One event as it is delivered to a webhook: its headers, and its body as one string, so that no JSON parser changes a
- * byte.
+ * Builds the frame of one event as it is delivered to a webhook: its headers, and its body as one string, so that no
+ * JSON parser changes a byte.
  */
 export function eventFrame(
   position: StreamPosition,
@@ -75,7 +75,7 @@ export function eventFrame(
 
 export const closedFrame = (reason: ClosedReason): string => frame('closed', { reason, message: CLOSED[reason] });
 
-/** One `data` line is enough: serialised JSON has no line breaks. */
+/** Formats a frame. One `data` line is enough: serialised JSON has no line breaks. */
 function frame(event: string, data: unknown, id?: string): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }

@@ -59,7 +59,7 @@ export interface WaitingEvent {
   at: number;
 }
 
-/** Takes the next events for a stream, oldest first; undefined when the listener is no longer this stream's. */
+/** Takes the next events for a stream, oldest first; undefined if the listener no longer belongs to this stream. */
 export async function takeNext(
   db: Db,
   listener: { id: string; holder: string },
@@ -131,7 +131,7 @@ export async function listAbandoned(db: Executor, seenBefore: number, limit: num
   return rows.map((row) => row.id);
 }
 
-/** The listeners of a team without an open stream, the most recently left first. */
+/** Returns the listeners of a team without an open stream, the most recently left first. */
 export async function listIdle(tx: Executor, teamId: string): Promise<string[]> {
   const rows = await tx.all<{ id: string }>(
     'select id from webhook_listeners where team_id = ? and holder is null order by seen_at desc, id desc',
@@ -140,7 +140,7 @@ export async function listIdle(tx: Executor, teamId: string): Promise<string[]> 
   return rows.map((row) => row.id);
 }
 
-/** Listeners with more than `most` events waiting. */
+/** Returns listeners with more than `most` events waiting. */
 export async function listOverfull(db: Executor, most: number): Promise<string[]> {
   const rows = await db.all<{ id: string }>(
     `select id from webhook_listeners where exists (select 1 from webhook_listener_events
@@ -150,7 +150,10 @@ export async function listOverfull(db: Executor, most: number): Promise<string[]
   return rows.map((row) => row.id);
 }
 
-/** Events are no longer recorded for these listeners; those recorded so far are removed by `removeEventsOfNobody`. */
+/**
+ * Removes listeners, so that no more events are recorded for them; `removeEventsOfNobody` removes those recorded so
+ * far.
+ */
 export async function removeListeners(tx: Executor, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   const among = textsIn(tx.dialect, 'id', ids);
@@ -177,8 +180,8 @@ export const removeSent = (db: Executor, before: number, limit: number): Promise
 
 /**
  * Waits for older transactions: one that looked for listeners before this one was committed would miss it when it
- * records events later. Resolves when none is left or `isTooLong` says so. SQLite has one writer: none can be under
- * way.
+ * records events later. Resolves when none is left or `isTooLong` returns true. SQLite has one writer, so none can be
+ * in progress.
  */
 export async function olderTransactionsOver(db: Db, isTooLong: () => boolean): Promise<void> {
   if (db.dialect !== 'pg') return;

@@ -132,8 +132,8 @@ interface ListenerStream {
 }
 
 /**
- * The bytes of one stream, made only as fast as they are read: waiting events stay in the database. Each event is
- * signed when it leaves, so that its timestamp is fresh.
+ * Creates a stream whose bytes are made only as fast as they are read: waiting events stay in the database. Each event
+ * is signed when it leaves, so that its timestamp is fresh.
  */
 function createStream(ctx: Ctx, listener: OpenListener): ListenerStream {
   const { store } = ctx;
@@ -202,7 +202,10 @@ function createStream(ctx: Ctx, listener: OpenListener): ListenerStream {
   };
 }
 
-/** Asks for the next frame when there is room for it; closing the stream wakes a generator that waits for events. */
+/**
+ * Makes a readable that requests the next frame when there is room for it; closing it wakes a generator that waits for
+ * events.
+ */
 function readableOf(frames: AsyncGenerator<string>, onClose: () => void): Readable {
   const iterator: AsyncIterableIterator<string> = {
     next: () => frames.next(),

@@ -18,9 +18,9 @@ import { endpointsWithWork, nextDueAt, untold, type DisabledEndpoint } from './e
 import { isoTime } from '../../../platform/clock.ts';
 import { noticeDomain } from '../../../mail/domains/index.ts';
 
-/** Endpoints that another process disabled are found by polling alone. */
+/** Interval for finding endpoints that another process disabled. */
 const POLL_MS = 10_000;
-/** Mails that are composed at the same time. */
+/** Number of mails that are composed at the same time. */
 const AT_ONCE = 10;
 
 /**
@@ -83,7 +83,7 @@ async function send(
   });
 }
 
-/** Paths and query strings of webhooks hold secrets: mail and log name the host alone. */
+/** Returns the host only, because paths and query strings of webhooks hold secrets that mail and log must not show. */
 const hostOf = ({ endpoint }: DisabledEndpoint): string => URL.parse(endpoint)?.host ?? '';
 
 function wordsFor(endpoint: DisabledEndpoint) {
@@ -138,9 +138,9 @@ class DeferredEndpoints {
 
 export interface WebhookSender {
   start(): Promise<void>;
-  /** Sends nothing more, gives attempts under way `graceMs` to end, and releases every endpoint. */
+  /** Sends nothing more, gives attempts in progress `graceMs` to end, and releases every endpoint. */
   stop(graceMs: number): Promise<void>;
-  /** Resolves when nothing that can be sent is due and nothing is under way. */
+  /** Resolves when nothing that can be sent is due and nothing is in progress. */
   idle(): Promise<void>;
 }
 
@@ -225,14 +225,14 @@ function createEndpointLoop(
   });
   return loop;
 
-  /** Wakes the senders under way, and leases endpoints that are free. */
+  /** Wakes the running senders, and leases free endpoints. */
   async function claim({ inFlight }: Claim<EndpointSender>, lease: Lease): Promise<Claimed<EndpointSender>> {
     const { now, until } = lease;
     const ids = await endpointsWithWork(db, { owner, now, limit: ENDPOINTS_PER_LOOK });
     const running = new Map(inFlight.map((sender) => [sender.id, sender]));
     const free = ids.filter((id) => !running.has(id) && !deferred.has(id));
     const leased = await leaseEndpoints(db, free, lease);
-    // An endpoint whose sender has just ended is claimed when that is gone.
+    // An endpoint whose sender has just ended is claimed once that sender is removed.
     const ended = ids.filter((id) => running.get(id)?.wake() === false);
     const items = [...leased].map((id) => new EndpointSender(id, until, parts));
     return { items, left: ended.length > 0 ? 'blocked' : 'nothing', nextAt: () => nextDueAt(db, { owner, now }) };
