@@ -6,7 +6,7 @@ export { getDraft, mustFindDraft } from './drafts.ts';
 
 /**
  * Rows of inboxes and of their threads: receiving and sending add emails, and the removal of emails removes them again.
- * `inboxes`, `inbox-threads` and `inbox-drafts` contain the rules for users.
+ * The rules for users are in `inboxes.ts`, `threads` and `drafts.ts`.
  */
 export {
   inboxDraftsAmong,
@@ -20,7 +20,7 @@ export { lockThread, updateThreadRow } from './store/threads.store.ts';
 
 /**
  * Threads of inboxes: received mail and replies, ordered by the last email; their folder, assignee and notes. The
- * emails themselves belong to `received-emails` and `emails`.
+ * emails themselves belong to `mail/received-emails` and `mail/emails`.
  */
 export { putIntoThreads } from './threads/put-into-threads.ts';
 export { indexInboxes } from './threads/search-threads.ts';
