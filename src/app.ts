@@ -1,6 +1,6 @@
 /**
- * Wires everything, and is the only file that does: config in, running ports out. What it starts it also stops:
- * HTTP first, then the queue and the webhooks, then the SMTP ports, then the database.
+ * Wires everything, and is the only file that does: takes the configuration and returns running ports. It also stops
+ * what it starts: HTTP first, then the queue and the webhooks, then the SMTP ports, then the database.
  */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
@@ -63,17 +63,22 @@ export const ROLES = ['http', 'delivery', 'scheduler', 'submission', 'receiving'
 export type Role = (typeof ROLES)[number];
 
 export interface AppOptions extends WorldOptions {
-  /** Measures waits for mail servers; the system's unless given, because they are real where a test's days are not. */
+  /**
+   * Measures waits for mail servers; defaults to the system clock, because these waits are real even if a test moves
+   * its own clock by days.
+   */
   networkClock?: Clock;
   version: string;
   roles?: readonly Role[];
-  /** The provider that takes payments of teams; none unless given. */
+  /** Payment provider of teams; none by default. */
   payments?: PaymentProvider;
-  /** Run once the database is ready and before a port opens, so that no client meets a server without what it makes. */
+  /**
+   * Runs once the database is ready and before a port opens, so that no client meets a server without what it makes.
+   */
   prepare?: (world: World) => Promise<void>;
-  /** What is asked before a newer program changes the database. */
+  /** Options for upgrading the database. */
   upgrade?: UpgradeWishes;
-  /** An SMTP port that is taken is replaced by any free one, for trying things out. */
+  /** Replaces an SMTP port in use by any free one, for trying things out. */
   maySmtpPortsMove?: boolean;
   /** Folder of the service on a tmpfs, which systemd keeps between starts. */
   runtimeDir?: string | undefined;
@@ -91,22 +96,26 @@ export interface App {
   confirmations: ReturnType<typeof createConfirmations> | undefined;
   people: People | undefined;
   tracking: Tracking | undefined;
-  /** Resolves with why, once the database was moved away or lost beside this process, which has to stop then. */
+  /** Resolves with the reason once the database was moved away or lost, after which this process has to stop. */
   gone: Promise<Error>;
-  /** The jobs of the cron table, to be run by hand too. */
+  /** Jobs of the cron table, to be run by hand too. */
   jobs: readonly CronJob[];
-  /** Reads again what may be replaced while it runs: the operator's certificate. */
+  /** Reloads what may be replaced while the process runs: the operator's certificate. */
   reload(): void;
-  /** Stops taking work, lets what is in hand end within `graceMs`, and lets go of the data folder. */
+  /** Stops accepting work, lets work in progress end within `graceMs`, and releases the data folder. */
   close(graceMs: number): Promise<void>;
 }
 
 type Stop = (graceMs: number) => Promise<void> | void;
 
-/** What is left of the grace is for clients that are bringing mail when the ports close. */
+/**
+ * Share of the stop time for sending; the remaining time is for clients that are submitting mail when the ports close.
+ */
 const PART_FOR_SENDING = 3 / 4;
 
-/** The last to be started is the first to stop. One part that cannot stop keeps no other from stopping. */
+/**
+ * Stops parts in the reverse order of their start. A part that fails to stop does not keep the others from stopping.
+ */
 async function stopAll(parts: Stop[], graceMs: number): Promise<void> {
   const faults: unknown[] = [];
   const elapsedMs = stopwatch();
@@ -123,7 +132,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const toStop: Stop[] = [];
   const close = (graceMs: number): Promise<void> => stopAll(toStop, graceMs);
   try {
-    // With PostgreSQL the processes of one machine share its folder, for the blobs in it; SQLite bears one process.
+    // With PostgreSQL the processes of one machine share its folder, for the blobs in it; SQLite allows one process.
     const isOneProcess = options.config.database.driver !== 'pg';
     if (isOneProcess) toStop.push(lockDataFolder(options.dataDir));
     const mark = isOneProcess ? noteOpenFile(runDir) : undefined;
@@ -133,7 +142,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     await prepareData(world, options.upgrade);
     await options.prepare?.(world);
     const { node, watch } = createOwnNode(world, options.version, [...roles]);
-    // Behind all others, whose last spans go with it.
+    // Stops after all others, so that their last spans are exported.
     toStop.push(hearOtherNodes(world, node), watch.stop, node.stop, exportTraces(world, options.version));
     const clockWatch = await watchClock(world, () => correctTimes(world));
     toStop.push(clockWatch.stop);
@@ -144,15 +153,17 @@ export async function startApp(options: AppOptions): Promise<App> {
     // Accept is made first; `mail` is set below, and stays undefined in a process without the role `delivery`.
     let mail: Delivery | undefined;
     const wakeQueue = (): void => wakeQueues(world, mail?.queue);
-    // Here and below: the order in which parts are made is the order of their lanes in the shared commit. None relies on it.
+    // Here and below, the order in which parts are made is the order of their lanes in the shared commit. None relies
+    // on it.
     const accept = createAccept(world, wakeQueue);
     if (roles.has('delivery')) mail = await startDelivery(world, { ...options, runDir, marks, accept });
     if (mail) node.watch(mail.findings);
     const webhooks = roles.has('delivery') ? createWebhookSender(world, accept) : undefined;
-    // They close behind the deliveries, which may take long: no client is turned away meanwhile, nor is mail to ourselves.
+    // The ports close after the deliveries, which may take long: meanwhile no client is rejected, nor is mail to
+    // ourselves.
     const ports: Stop[] = [];
     toStop.push((graceMs) => stopAll(ports, graceMs));
-    // Together: neither's last answers keep the other from its share of the time.
+    // Stops both concurrently, so that neither uses up the other's share of the time.
     const endSending = (ms: number) => Promise.all([mail?.close(ms), webhooks?.stop(ms)]);
     toStop.push(async (graceMs) => void (await endSending(graceMs * PART_FOR_SENDING)));
     const audience = roles.has('delivery') ? createAudience(world, accept, wakeQueue) : undefined;
@@ -175,7 +186,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const smtp = await startSmtpPorts(world, options, { roles, accept, wakeQueue, ports, tls });
     await startNode(node, world, { smtp, tls });
     toStop.push(await openToPrometheus(world, { node, version: options.version, queue: mail?.queue }));
-    // When nothing can fail any more: a start that fails says why, in one line.
+    // Runs when nothing can fail any more: a failing start prints only its reason, in one line.
     await warnOfUnsafeSettings(world);
     mail?.queue.start();
     await webhooks?.start();
@@ -211,7 +222,7 @@ function createOwnNode(world: World, version: string, roles: readonly Role[]) {
   return { node, watch };
 }
 
-/** Examines the machine of this process, whose ports show what `show` was told. */
+/** Makes the doctor of this process; `show` receives the certificates that its ports present. */
 function createOwnDoctor(world: World, node: Node) {
   let shown: ServerTls | undefined;
   const self = { pid: process.pid, tls: () => shown };
@@ -219,7 +230,7 @@ function createOwnDoctor(world: World, node: Node) {
   return { doctor, show: (tls: ServerTls | undefined) => void (shown = tls) };
 }
 
-/** Before anything is sent. */
+/** Runs before anything is sent. */
 async function prepareData(world: World, wishes: UpgradeWishes | undefined): Promise<void> {
   await migrateStore(world, { ...wishes, isNode: true });
   await recogniseCopy(world);
@@ -230,12 +241,12 @@ interface SmtpParts {
   roles: ReadonlySet<Role>;
   accept: Accept;
   wakeQueue(): void;
-  /** Gets what is to be stopped. */
+  /** Receives what has to be stopped. */
   ports: Stop[];
   tls: ServerTls | undefined;
 }
 
-/** What the ports show; undefined where no port of this process speaks TLS. */
+/** Opens the certificates that the ports present; undefined if no port of this process uses TLS. */
 async function startCertificates(
   world: World,
   roles: ReadonlySet<Role>,
@@ -267,7 +278,7 @@ async function startSmtpPorts(world: World, options: AppOptions, parts: SmtpPart
   return smtp;
 }
 
-/** What works for the audience in the background. */
+/** Starts the background work of the audience. */
 function createAudience(world: World, accept: Accept, wakeQueue: () => void) {
   const imports = createImportLoop(world);
   const broadcasts = createBroadcastLoop(world, wakeQueue);
@@ -280,7 +291,7 @@ function createAudience(world: World, accept: Accept, wakeQueue: () => void) {
     automations,
     confirmations,
     people,
-    // Batches, pages and steps are short, and the next start goes on behind them: they get no grace.
+    // Batches, pages and steps are short, and the next start continues after them: they need no time to stop.
     stops: [
       () => imports.stop(0),
       () => broadcasts.stop(0),
@@ -298,7 +309,7 @@ function createAudience(world: World, accept: Accept, wakeQueue: () => void) {
   };
 }
 
-/** Answers what is to be stopped. */
+/** Opens the metrics port; returns what stops it. */
 async function openToPrometheus(
   world: World,
   { node, version, queue }: { node: Node; version: string; queue: Queue | undefined },
@@ -348,7 +359,10 @@ function startHttpPort(
   });
 }
 
-/** The node begins to report, also what is known here and nowhere else: whether the ports are open, and how it stands with their certificate. */
+/**
+ * Begins the reports of the node, including what only this process knows: whether the ports are open, and the state of
+ * their certificate.
+ */
 async function startNode(
   node: Node,
   { clock, config, meter }: World,
@@ -377,13 +391,16 @@ async function startNode(
   tls?.warn();
 }
 
-/** Without a port no client is shown a certificate, and there is no warning that it is self-signed. */
+/**
+ * Reports whether any SMTP port is open. Without a port no client sees a certificate, and no warning about a
+ * self-signed one is needed.
+ */
 function hasSmtpPorts({ submission, receiving }: Config, roles: ReadonlySet<Role>): boolean {
   const submits = roles.has('submission') && submission.ports.length + submission.tls_ports.length > 0;
   return submits || (roles.has('receiving') && receiving.ports.length > 0);
 }
 
-/** What stands behind the SMTP ports. */
+/** Connects the SMTP ports to submission and receiving. */
 const smtpDoors = (
   world: World,
   { accept, receive }: { accept: Accept | undefined; receive: Receive | undefined },
@@ -392,10 +409,10 @@ const smtpDoors = (
   receiving: receive && createReceivingDoor(world, receive),
 });
 
-/** What other processes announce when they have accepted mail that they do not deliver at once. */
+/** Announces accepted mail to other processes if this one does not deliver it at once. */
 const MAIL_WAITS = 'mail waits';
 
-/** A process that has room delivers what it has accepted; of those that are woken for the rest, each claims its own part. */
+/** Wakes the own queue; if there is none or it is full, other processes are woken, and each claims its own part. */
 function wakeQueues(world: World, own: Queue | undefined): void {
   own?.wake();
   if (!own || own.inFlight() >= world.config.delivery.max_in_flight) world.db.announce(MAIL_WAITS);
@@ -409,7 +426,7 @@ interface DeliveryParts extends Pick<AppOptions, 'networkClock' | 'trustedCa' | 
 
 interface Delivery {
   queue: Queue;
-  /** What is wrong with the relays and with what receivers answer. */
+  /** Findings about the relays and about refusals by receivers. */
   findings(): Finding[];
   close(graceMs: number): Promise<void>;
 }
@@ -446,7 +463,7 @@ async function startDelivery(
     findings: () => [...relayFindings(delivery.relayTroubles()), ...refusalFindings(refusals.list())],
     async close(graceMs) {
       stopHearing();
-      // Together: a transaction that waits for the reply to its dot ends only when its connection is cut.
+      // Both at once: a transaction that waits for the reply to its final dot ends only when its connection is cut.
       await Promise.all([queue.stop(graceMs), delivery.close(graceMs)]);
       await recovery.stop();
       handOffLog.close();
@@ -454,6 +471,6 @@ async function startDelivery(
   };
 }
 
-/** In the development profile mail is caught instead of sent. */
+/** Captures mail instead of sending it, if delivery.capture is set. */
 const captureOf = (world: World): Deliver | undefined =>
   world.config.delivery.capture ? createCapture((job, message) => captureMessage(world, job, message)) : undefined;

@@ -1,5 +1,5 @@
 /**
- * Connects the hooks of rules and stores: what features keep of a thing that is changed or erased. Commands of the operator
+ * Connects the hooks of rules and stores: what features do when a thing is changed or erased. Commands of the operator
  * load this too, so it imports nothing that runs in the background.
  */
 import { eraseRunsOf } from './features/automations/index.ts';

@@ -48,7 +48,7 @@ import { forgetExpiredShares } from './features/sharing/index.ts';
 import { forgetStreamCounts } from './mail/stream-rates/index.ts';
 import { SEALED_COLUMNS } from './sealed-columns.ts';
 
-/** What happens by the clock, on one node of all at a time. */
+/** Returns the scheduled jobs, each of which runs on one node at a time. */
 export function cronTable(
   world: World,
   {
@@ -115,7 +115,10 @@ function backupJobs(world: World): CronJob[] {
   return [{ name: 'back-up', schedule: `${minute} ${hour} * * *`, run }];
 }
 
-/** Each machine is examined by a process of its own: the name of a job says whose it is. */
+/**
+ * Makes the jobs of this machine: each machine is examined by a process of its own, so the name of a job contains the
+ * machine.
+ */
 function ofMachine({ config }: World, doctor: Doctor): CronJob[] {
   const machine = os.hostname();
   const { hours, minutes } = config.doctor;

@@ -1,6 +1,6 @@
 /**
- * Opens and closes the Store: all that a command of the operator needs. It imports neither the server nor what reaches
- * other machines, because loading those is most of what such a command would cost.
+ * Opens and closes the Store: all that a command of the operator needs. Imports neither the server nor code that
+ * contacts other machines, because loading those is most of what such a command would cost.
  */
 import './connect-stores.ts';
 import { existsSync } from 'node:fs';
@@ -47,15 +47,16 @@ export interface StoreOptions {
   makeRsaKey?: Store['makeRsaKey'];
   passwordCost?: PasswordCost;
   log?: Log;
-  /** Whether an installation may be made where there is none; otherwise an empty database is refused. */
+  /** Allows a new installation to be created; otherwise an empty database is refused. */
   mayFound?: boolean;
-  /** The address that HTTP listens on, once it does: port 0 of the configuration is a real one only then. */
+  /** Returns the address on which HTTP listens, once it does: port 0 of the configuration is a real one only then. */
   boundUrl?: () => string | undefined;
 }
 
 /**
- * For `init` and other commands of the operator as well as for the server. Close it with `closeStore`.
- * Refuses, before anything is written, a database that does not belong to the folder; `migrateStore` goes before its use.
+ * Opens the store for `init` and other commands of the operator as well as for the server. Close it with `closeStore`.
+ * Refuses, before anything is written, a database that does not belong to the folder; call `migrateStore` before using
+ * it.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { config, dataDir, mayFound = false } = options;
@@ -64,7 +65,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const meter = openMeter(options, log);
   const blobs = openOwnBlobs(options, meter);
   try {
-    // To open an SQLite file is to make it.
+    // Opening an SQLite file would create it.
     if (config.database.driver !== 'pg' && !existsSync(file)) {
       await mustHaveDatabase({ config, dataDir, blobs }, mayFound);
     }
@@ -85,8 +86,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 }
 
 /**
- * Brings the schema up to this version's and makes sure that database and folders bear one id; answers what it did. Before it changes a
- * database that is in use it asks for room and makes a backup, or refuses.
+ * Migrates the schema to this version and makes sure that database and folders have the same id; returns the migrations
+ * that ran. Before it changes a database in use it checks for free space and makes a backup, or refuses.
  */
 export async function migrateStore(
   store: Store,
@@ -104,13 +105,16 @@ export async function migrateStore(
 }
 
 export interface StartWishes {
-  /** A node waits for a move of the database that is under way, and shows the others where it keeps blobs; a command does neither. */
+  /**
+   * The process is a node: it waits for a move of the database in progress, and shows the others where it keeps blobs;
+   * a command does neither.
+   */
   isNode?: boolean;
 }
 
 const MOVE_POLL_MS = 1000;
 
-/** A node must neither end a move that somebody makes at this moment nor stay down when that fails. */
+/** Waits for a move of the database: a node must neither end one that is being made, nor stay down when it fails. */
 async function outwaitMove({ db, log }: Store, isNode: boolean): Promise<void> {
   for (let isSaid = false; ; isSaid = true) {
     const mark = await moveUnderWay(db);
@@ -137,7 +141,7 @@ async function upgrade(store: Store, wishes: UpgradeWishes): Promise<string[]> {
   }
 }
 
-/** The target of a move: nothing is asked of it, and it is not written to. */
+/** Opens the target of a move, without reading or writing anything. */
 export function connectAsFound(options: StoreOptions): Promise<Store> {
   const log = options.log ?? createLog(options.config.log);
   const meter = openMeter(options, log);
@@ -211,6 +215,9 @@ export async function closeStore(store: Store): Promise<void> {
   await store.blobs.close();
 }
 
-/** Their owners are most of the program, and a database that has its id, or is new, is opened without them. */
+/**
+ * Loaded on demand: the owners are most of the program, and a database that has its id, or is new, is opened without
+ * them.
+ */
 const sealedColumns = async (): Promise<readonly SealedColumn[]> =>
   (await import('./sealed-columns.ts')).SEALED_COLUMNS;

@@ -11,7 +11,7 @@ export interface WorldOptions extends StoreOptions {
   trustedCa?: readonly string[];
 }
 
-/** Everything a verb needs, without any port. Close it with `closeWorld`. */
+/** Opens everything that an operation needs, without any port. Close it with `closeWorld`. */
 export const openWorld = async (options: WorldOptions): Promise<World> =>
   withNet(await openStore(options), options.trustedCa);
 
@@ -25,7 +25,7 @@ export function closeNet({ resolver, inspector }: Net): void {
   inspector.close();
 }
 
-/** Adds what reaches other machines to a store that stays its owner's. */
+/** Adds network access to a store, which its owner still has to close. */
 export function withNet(store: Store, trustedCa?: WorldOptions['trustedCa']): World {
   const { config, clock } = store;
   const { servers, timeout_ms: timeoutMs, tries } = config.dns;
@@ -60,7 +60,10 @@ export function withNet(store: Store, trustedCa?: WorldOptions['trustedCa']): Wo
   };
 }
 
-/** A name that turns out to be this machine's is not the operator's word for it. */
+/**
+ * Returns the loopback ranges for a URL that names this machine literally: a name that merely resolves to it is no
+ * permission of the operator.
+ */
 function loopbackOf(url: string): string[] {
   const host = URL.parse(url)?.hostname ?? '';
   return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host) ? ['127.0.0.0/8', '::1/128'] : [];

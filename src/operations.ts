@@ -1,6 +1,6 @@
 /**
- * The operations of the API as typed functions that know no transport: a caller who was let in, a call that keeps the
- * contract, an answer. HTTP is one adapter over them. The compiler asks for every operation of the contract.
+ * Operations of the API as typed functions without a transport: they get an authenticated caller and a validated call,
+ * and return the response. HTTP is one adapter over them. The compiler requires every operation of the contract.
  */
 import { ai } from './features/ai/operations.ts';
 import { contacts, contactImports, contactProperties, segments, topics } from './features/audience/operations.ts';
@@ -47,24 +47,24 @@ import type { World } from './platform/world.ts';
 import type { AllOperations, Ctx, CtxFor, NobodyCtx, OperatorCtx, UserCtx } from './tenancy/access/index.ts';
 import type { RequestLog } from './tenancy/logs/index.ts';
 
-/** What operations may call, in addition to tenancy, mail and features. */
+/** Services that operations may call, in addition to tenancy, mail and features. */
 export interface Services {
   world: World;
   accept: Accept;
-  /** Readiness: everything a request depends on, by name. */
+  /** Readiness checks of everything a request depends on, by name. */
   checks: Record<string, () => Promise<void>>;
-  /** What was answered and is not written yet. */
+  /** Log entries of requests that are not written yet. */
   requestLog: RequestLog;
   document: OpenApiDocument;
-  /** What this process knows of itself and of the installation. */
+  /** State of this process and of the installation. */
   node: Node;
   /** Examines the machine of this process. */
   doctor: Doctor;
-  /** The queue of this process looks for work, if it has one. */
+  /** Wakes the queue of this process, if it has one. */
   wakeQueue: () => void;
-  /** Who takes payments of teams. */
+  /** Payment provider of teams. */
   payments: PaymentProvider;
-  /** How the model of the AI helpers stands. */
+  /** Health of the model of the AI helpers. */
   modelHealth: ModelHealth;
   version: string;
 }
@@ -74,13 +74,15 @@ export interface WithServices {
 }
 
 export interface OperationCtx extends Ctx<World>, WithServices {
-  /** Holds a body against an operation's contract and throws the refusal, for the operations that check their own. */
+  /**
+   * Checks a body against an operation's contract and throws the refusal, for operations that validate their own body.
+   */
   checkBody(id: 'sendEmail' | 'sendBatch', body: unknown): void;
-  /** Makes calls of apps that people have approved. */
+  /** Makes the calls of apps that people have approved. */
   maker: Maker;
 }
 
-/** What an operation is handed, by whom it is run for. */
+/** Context of an operation, by kind of caller. */
 export interface OperationCtxFor extends CtxFor<World> {
   team: OperationCtx;
   user: UserCtx<World> & WithServices;

@@ -16,10 +16,10 @@ import { isAway, settleHere, switchOffRestored } from './tenancy/instance/index.
 import { endAllSessions } from './tenancy/session-rows/index.ts';
 
 /**
- * Asked once before anything is sent. A copy that was restored has waiting what the original has sent since, or will send: all
- * sending is switched off, and each broadcast that is scheduled or under way is held, until an operator confirms that the original
- * sends no more. No person is signed in there, no app is let in, and no link of a mail about an account or of an invitation works. Answers whether this is
- * a copy that was not recognised before.
+ * Checks whether this is a restored copy, once before anything is sent. In a copy, mail is waiting that the original
+ * has sent since, or will send: all sending is switched off, and each broadcast that is scheduled or in progress is put
+ * on hold, until an operator confirms that the original sends no more. All sessions, app tokens and approvals end, and
+ * no link of an account email or invitation works. Returns whether this is a copy that was not recognised before.
  */
 export async function recogniseCopy(store: Store): Promise<boolean> {
   const { clock, dataDir, db, log } = store;
@@ -31,22 +31,22 @@ export async function recogniseCopy(store: Store): Promise<boolean> {
     await settleHere(tx, { nodeId, at });
     if (!isCopy) return 0;
     await switchOffRestored(tx, { madeAt, at });
-    // One that has ended since the copy was made would live again.
+    // A session that has ended since the copy was made would become valid again.
     await endAllSessions(tx);
     await removeAllDeviceLogins(tx);
     await endAllTokens(tx);
     await expireAllApprovals(tx);
-    // So would a link to a new password, and a mail about it would be sent twice.
+    // So would a password reset link, and the mail about it would be sent twice.
     await removeAllAccountRequests(tx);
     await endAllChallenges(tx);
-    // One that was withdrawn, or accepted by a person who was removed since, would let its person in.
+    // An invitation that was withdrawn, or accepted by a person who was removed since, would give access again.
     await removeAllOpenInvitations(tx);
-    // What is wrong on the machine of the original is not so here, and the original tells of it.
+    // Problems of the original's machine do not apply here, and the original reports them.
     await forgetWaitingNotices(tx);
     return holdRestored(tx, at);
   });
   if (!isCopy) return false;
-  // Behind the commit: a crash in between is a copy that is recognised once more.
+  // Runs after the commit: a crash in between means that the copy is recognised once more.
   removeCopyMark(dataDir);
   log.warn(
     { broadcasts, madeAt: madeAt ?? null, at: isoTime(at) },

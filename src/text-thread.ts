@@ -1,5 +1,5 @@
 /**
- * The entry module of the thread for large texts (`platform/text-thread/`), with the tasks that it knows. Each group is
+ * Entry module of the thread for large texts (`platform/text-thread/`), with the tasks that it knows. Each group is
  * loaded on first use.
  */
 import { htmlTasks, serveTextTasks } from './platform/text-thread/index.ts';

@@ -1,6 +1,6 @@
 import { uuidsIn, type Executor } from '../../platform/db/index.ts';
 
-/** Takes away what neither limits a team any more nor is under way. */
+/** Removes requests that no longer limit a team and are not in progress. */
 export const removeOldRequests = (tx: Executor, teamId: string, limits: { now: number; since: number }) =>
   tx.run('delete from ai_requests where team_id = ? and created_at <= ? and (open_until is null or open_until <= ?)', [
     teamId,
@@ -8,14 +8,14 @@ export const removeOldRequests = (tx: Executor, teamId: string, limits: { now: n
     limits.now,
   ]);
 
-/** When a team asked since a time, oldest first. */
+/** Returns the times of a team's requests since a time, oldest first. */
 export async function requestsSince(tx: Executor, teamId: string, since: number): Promise<number[]> {
   const sql = 'select created_at from ai_requests where team_id = ? and created_at > ? order by created_at';
   const rows = await tx.all<{ created_at: number }>(sql, [teamId, since]);
   return rows.map((row) => Number(row.created_at));
 }
 
-/** How many credits are held by what is under way. */
+/** Counts the credits that are held by requests in progress. */
 export async function countOpen(tx: Executor, teamId: string, now: number): Promise<number> {
   const sql = 'select count(*) as n from ai_requests where team_id = ? and open_until > ?';
   return Number((await tx.get<{ n: number }>(sql, [teamId, now]))?.n);
@@ -35,7 +35,7 @@ export const insertRequest = (tx: Executor, row: RequestRow): Promise<number> =>
     [[row.id, row.team_id, row.created_at, row.open_until]],
   );
 
-/** Answers whether it was open until now. */
+/** Closes a request; returns whether it was open until now. */
 export async function closeRequest(tx: Executor, id: string, now: number): Promise<boolean> {
   const sql = 'update ai_requests set open_until = null where id = ? and open_until > ?';
   return (await tx.run(sql, [id, now])) === 1;
@@ -52,7 +52,7 @@ export interface DiagnosisRow {
 export const findDiagnosis = (db: Executor, emailId: string): Promise<DiagnosisRow | undefined> =>
   db.get<DiagnosisRow>('select * from ai_diagnoses where email_id = ?', [emailId]);
 
-/** In the place of the one before. */
+/** Replaces the stored diagnosis. */
 export const putDiagnosis = (tx: Executor, row: DiagnosisRow): Promise<number> =>
   tx.run(
     `insert into ai_diagnoses (email_id, team_id, state_hash, diagnosis, created_at) values (?, ?, ?, ?, ?)
@@ -61,7 +61,7 @@ export const putDiagnosis = (tx: Executor, row: DiagnosisRow): Promise<number> =
     [row.email_id, row.team_id, row.state_hash, row.diagnosis, row.created_at],
   );
 
-/** For the removal of emails, in the same transaction. */
+/** Removes diagnoses, in the transaction that removes the emails. */
 export async function removeDiagnosesOf(tx: Executor, emailIds: readonly string[]): Promise<void> {
   if (emailIds.length === 0) return;
   const among = uuidsIn(tx.dialect, 'email_id', emailIds);

@@ -8,8 +8,8 @@ import { promptOf, TRY_AGAIN, type AnswerForm, type Task } from './model-tasks.t
 import { findingOf, type Finding } from '../../platform/finding.ts';
 
 /**
- * Chat completions as OpenAI made them and many others speak them. No number of tokens and no temperature is sent: servers differ
- * in what they call the one, and some models refuse the other.
+ * Chat completions API of OpenAI, which many other servers implement. Sends no token limit and no temperature: servers
+ * differ in the name of the one, and some models refuse the other.
  */
 const chatCompletions: Wire = {
   request: ({ name, system, user, schema }, { model, key, withSchema }) => ({
@@ -32,7 +32,7 @@ const chatCompletions: Wire = {
     const content = fieldOf(message, 'content');
     const reason = fieldOf(first, 'finish_reason');
     if (reason === 'length') return { kind: 'cut_off' };
-    // A refusal takes the place of the content; a filter leaves out what it does not like of it.
+    // A refusal replaces the content; a filter omits parts of it.
     if (reason === 'content_filter' || isText(fieldOf(message, 'refusal')) || hasRefusal(content)) {
       return { kind: 'refused' };
     }
@@ -52,10 +52,10 @@ function textOfParts(content: unknown): string {
   return texts.filter((text) => typeof text === 'string').join('');
 }
 
-/** The longest answer that all of its models give; a draft of a hundred thousand characters is shorter. */
+/** Largest output that all of its models support; a draft of a hundred thousand characters is shorter. */
 const TOKENS_MAX = 8192;
 
-/** The messages API of Anthropic. Its answer is the input of a tool that it has to call. */
+/** Messages API of Anthropic. The result is the input of a tool that the model has to call. */
 const messagesApi: Wire = {
   request: ({ name, system, user, schema }, { model, key }) => ({
     path: '/v1/messages',
@@ -81,19 +81,19 @@ const messagesApi: Wire = {
   isSchemaOptional: false,
 };
 
-/** Why there is no answer. `say` is read by callers and operators, `fault` by the log alone. */
+/** Reason that there is no result. Callers and operators see `say`; only the log gets `fault`. */
 interface Failure {
   say: string;
   fault: object;
-  /** It tells of this question, and nothing of how the model stands. */
+  /** Concerns only this question, not the health of the model. */
   isOfQuestion?: true;
 }
 
 const WAIT_SECONDS_MAX = 86_400;
 
 /**
- * Of an answer that is none. Its own words may repeat the key and what it was asked, so that no text of it is repeated: its status, the
- * codes of its error and the seconds of Retry-After are.
+ * Describes a failed response. Its own words may repeat the key and the question, so none of its text is repeated, only
+ * its status, the codes of its error and the seconds of Retry-After.
  */
 function faultOf(answer: PostAnswer): Failure {
   if (answer.kind === 'failed')
@@ -114,7 +114,7 @@ function wordsOf(status: number, codes: readonly string[]): string {
   return status >= 500 ? 'has a fault' : 'answered something else than it should';
 }
 
-/** OpenAI sends the first with 429, which does not end by waiting. */
+/** OpenAI sends the first one with status 429, although waiting does not help. */
 const OUT_OF_MONEY = ['insufficient_quota', 'billing_error', 'billing_hard_limit_reached'];
 
 const FAULTS = {
@@ -146,22 +146,22 @@ const WIRES: Readonly<Record<World['config']['ai']['kind'], Wire>> = {
   anthropic: messagesApi,
 };
 
-/** Far more than a draft has that anybody reads; `platform/fetch` reads little more than this off the wire. */
+/** Far larger than a useful draft; `platform/fetch` reads little more than this off the wire. */
 const ANSWER_BYTES_MAX = 120_000;
 
-/** What a server says that does not know what it was asked for. */
+/** Statuses of a server that does not support the request. */
 const UNKNOWN_TO_IT: readonly number[] = [400, 404, 415, 422, 501];
 
 export const hasModel = ({ config }: World): boolean => config.ai.url !== '';
 
-/** Who asks, and what is to be known of how the model stands. */
+/** Caller of a model, and the record of the model's health. */
 export interface Asking {
   store: World;
   whenGone?: () => AbortSignal;
   services: { modelHealth: ModelHealth };
 }
 
-/** A model is asked once more when its answer does not fit; what fails then, or fails otherwise, is our failure. */
+/** Asks a model, once more if the reply does not fit the form; throws if that fails too, or for any other failure. */
 export async function askModel<Answer>(
   { store: world, whenGone, services: { modelHealth } }: Asking,
   task: Task,
@@ -216,7 +216,7 @@ async function askTwice<Answer>(
 const isRefusal = (answer: PostAnswer, statuses: readonly number[]): boolean =>
   answer.kind === 'answered' && statuses.includes(answer.status);
 
-/** An answer, what is wrong with it, or why there is none. */
+/** Reads a response: returns the result, what is wrong with it, or the reason that there is none. */
 function hear<Answer>(answer: PostAnswer, wire: Wire, form: AnswerForm<Answer>): Asked<Answer> | { wrong: string } {
   if (isTooLong(answer)) return { wrong: `it was longer than ${ANSWER_BYTES_MAX} bytes` };
   if (answer.kind === 'failed' || answer.status !== 200) return faultOf(answer);
@@ -241,13 +241,13 @@ function questionOf<Answer>(world: World, task: Task, form: AnswerForm<Answer>, 
   };
 }
 
-/** Ends with the patience for the whole, or when its caller has gone. */
+/** Posts a request; ends with the time limit for all tries, or when the caller has gone. */
 async function post(
   world: World,
   { request, base, signal }: { request: ModelRequest; base: URL; signal: AbortSignal },
 ): Promise<PostAnswer> {
   if (signal.aborted) return { kind: 'failed', fault: { kind: 'timeout' } };
-  // A connection for each: what is left of an answer that was too long must not stand before the next one.
+  // Uses a new connection for each request, so that the remains of an oversized response cannot precede the next one.
   const pool = world.modelFetch.pool(base, { connectionsMax: 1, closeMs: 0 });
   const posted = pool.post(
     {
@@ -273,14 +273,14 @@ async function post(
   }
 }
 
-/** No name server is asked for this machine. */
+/** Returns the URL of the server; this machine is addressed without DNS. */
 function baseOf(url: string): URL {
   const base = new URL(url);
   if (base.protocol === 'http:' && base.hostname === 'localhost') base.hostname = '127.0.0.1';
   return base;
 }
 
-/** Undefined where there should be one and is none that a header can hold. */
+/** Reads the key: empty if none is configured, undefined if the file has none that fits in a header. */
 function readKey({ config: { ai }, dataDir }: World): string | undefined {
   if (ai.key_file === '') return '';
   try {
@@ -293,12 +293,15 @@ function readKey({ config: { ai }, dataDir }: World): string | undefined {
 
 const DAY_MS = 86_400_000;
 
-/** How the model stands, as far as this process has asked it. */
+/** Health of the model, as far as this process has asked it. */
 export interface ModelHealth {
   noteAnswer(): void;
-  /** `say` names no secret: see `faultOf`. */
+  /** `say` contains no secret: see `faultOf`. */
   noteFailure(say: string): void;
-  /** That it fails, since when and with what, until it answers again or has not been asked for a day. */
+  /**
+   * Reports that the model fails, since when and with which error, until it responds again or has not been asked for a
+   * day.
+   */
   findings(): Finding[];
 }
 
@@ -319,13 +322,13 @@ export function createModelHealth({ clock, config: { ai } }: Pick<World, 'clock'
   };
 }
 
-/** What a model is asked, whatever its server is. */
+/** Question to a model, for any kind of server. */
 interface Question {
-  /** The name of what is to be answered, for servers that want one. */
+  /** Name of the expected result, for servers that want one. */
   name: string;
   system: string;
   user: string;
-  /** Of the answer, without limits: not every server knows those. */
+  /** Schema of the result, without limits, which not every server supports. */
   schema: object;
 }
 
@@ -335,19 +338,19 @@ interface ModelRequest {
   body: object;
 }
 
-/** What came of a question: JSON, not checked yet, or why there is none. */
+/** Reply to a question: JSON, not checked yet, or the reason that there is none. */
 type Reply = { kind: 'said'; json: unknown } | { kind: 'cut_off' } | { kind: 'refused' };
 
-/** One way to speak to the server of a model. */
+/** Protocol of a model's server. */
 interface Wire {
   request(question: Question, options: { model: string; key: string; withSchema: boolean }): ModelRequest;
-  /** What the model answered. Undefined JSON where the answer holds none. */
+  /** Reads the reply; its JSON is undefined if the reply contains none. */
   read(body: unknown): Reply;
-  /** It can be asked without a schema, which servers refuse that know none. */
+  /** The server can be asked without a schema, which some servers do not support. */
   isSchemaOptional: boolean;
 }
 
-/** Models like to put JSON between fences, and some think aloud before it. */
+/** Parses JSON that a model put between fences, or after thinking aloud. */
 function jsonIn(text: string): unknown {
   const said = text.replace(/^\s*<think>[\s\S]*?<\/think>/, '').trim();
   const bare = /^```(?:json)?\s*\n([\s\S]*?)\n?```$/i.exec(said)?.[1] ?? said;
@@ -358,7 +361,7 @@ function jsonIn(text: string): unknown {
   }
 }
 
-/** Of something that a stranger sent: a field of it, or undefined. */
+/** Returns a field of untrusted data, or undefined. */
 const fieldOf = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null && Object.hasOwn(value, name)
     ? (value as Record<string, unknown>)[name]

@@ -14,12 +14,12 @@ export interface Credits {
   remaining: number;
 }
 
-/** A request that was let in; it holds a credit until it is settled or given up, or its time is over. */
+/** An admitted request; it holds a credit until it is settled, given up or expires. */
 export interface Admitted {
   id: string;
 }
 
-/** Texts of a team go to the provider of a model only where the team has said so. */
+/** Throws unless the team has allowed its texts to be sent to the provider of a model. */
 export async function mustBeSwitchedOn({ store, teamId }: Ctx): Promise<void> {
   const team = await findTeam(store.db, teamId);
   if (!team) throw notFound('Team');
@@ -30,8 +30,8 @@ export async function mustBeSwitchedOn({ store, teamId }: Ctx): Promise<void> {
 }
 
 /**
- * Lets a request in: credits first, then how many there were within a minute. `openMs` is how long it may hold its credit; 0 is a
- * request that costs none.
+ * Admits a request: checks the credits first, then the number of requests within a minute. `openMs` is how long it may
+ * hold its credit; 0 is a request that costs none.
  */
 export function admit(ctx: Ctx, { openMs }: { openMs: number }): Promise<Admitted> {
   const { store, teamId } = ctx;
@@ -54,7 +54,7 @@ export function admit(ctx: Ctx, { openMs }: { openMs: number }): Promise<Admitte
   });
 }
 
-/** What is under way counts: of fifty requests at one credit left, one is let in. */
+/** Throws if no credit is left. Requests in progress count: of fifty requests with one credit left, one is admitted. */
 async function mustHaveCredit(ctx: Ctx, tx: Executor, now: number): Promise<void> {
   const { limit, used } = await creditsOf(ctx, tx);
   const open = await countOpen(tx, ctx.teamId, now);
@@ -78,7 +78,7 @@ export async function creditsOf({ store, teamId }: Ctx, db: Executor = store.db)
   return { limit, used, remaining: Math.max(0, limit - used) };
 }
 
-/** Spends the credit of an answer, with what `store` keeps of it, at once or not at all; answers what is left. */
+/** Spends the credit of a request together with the writes of `keep`, atomically; returns the remaining credits. */
 export function settle(
   ctx: Ctx,
   { id }: Admitted,
@@ -97,7 +97,7 @@ export function settle(
   });
 }
 
-/** It costs nothing. */
+/** Releases the credit of a request, which then costs nothing. */
 export async function giveUp({ store }: Ctx, { id }: Admitted): Promise<void> {
   await closeRequest(store.db, id, store.clock.now());
 }

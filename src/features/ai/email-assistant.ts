@@ -22,13 +22,13 @@ import { pendingDeliveries } from '../../mail/queue/index.ts';
 import { hasModel, askModel, type Asking } from './ask-model.ts';
 import type { Executor } from '../../platform/db/index.ts';
 
-/** What is left of the time of a request when the model has used all of its own. */
+/** Time to settle a request when the model has used all of its own time. */
 const SETTLE_MS = 30_000;
 
-/** A team that asks. */
+/** Context of a team's request. */
 type AiCtx = Ctx<World> & Asking;
 
-/** Before anything else is looked at. */
+/** Throws unless AI is enabled and there is a model; checked before anything else. */
 async function mustHaveModel(ctx: Ctx<World>): Promise<void> {
   await mustBeSwitchedOn(ctx);
   if (hasModel(ctx.store)) return;
@@ -37,7 +37,9 @@ async function mustHaveModel(ctx: Ctx<World>): Promise<void> {
   });
 }
 
-/** Asks the model for a credit, which is spent with what `keep` writes, and given back where there is no answer. */
+/**
+ * Asks the model for a credit, which is spent together with the writes of `keep`, and released if there is no result.
+ */
 async function askForCredit<Answer>(
   ctx: AiCtx,
   task: Task,
@@ -68,7 +70,7 @@ export async function suggestSubjectLines(ctx: AiCtx, input: SuggestSubjectLines
   return { object: 'ai_subject_suggestions' as const, suggestions, credits_remaining: credits.remaining, credits };
 }
 
-/** What it answers is neither saved nor sent. */
+/** Drafts a body, which is neither saved nor sent. */
 export async function draftEmailBody(ctx: AiCtx, input: DraftEmailBodyRequest) {
   await mustHaveModel(ctx);
   const template = await templateOf(ctx, input.template_id);
@@ -92,7 +94,7 @@ export async function draftEmailBody(ctx: AiCtx, input: DraftEmailBodyRequest) {
 
 const CHARS_MAX = 100_000;
 
-/** As it is being edited: what is written for it is written for the next version. */
+/** Returns the edited version of a template, because the draft is for its next version. */
 async function templateOf(ctx: Ctx<World>, id: string | undefined) {
   if (id === undefined) return undefined;
   const template = await getTemplate(ctx, id);
@@ -102,10 +104,10 @@ async function templateOf(ctx: Ctx<World>, id: string | undefined) {
   throw refuse('validation_error', { status: 422, say: message, errors: [{ path: 'template_id', message }] });
 }
 
-/** The newest of them; one that is opened more often has a story too long to tell. */
+/** Number of newest events; the history of an email that is opened more often is too long to summarize. */
 const PAGE = { limit: 100 };
 
-/** What became of an email. A model puts into words what this server knows, where there is one. */
+/** Explains what happened to an email. A model words the facts, if there is one. */
 export async function diagnoseEmail(ctx: AiCtx, emailId: string) {
   await mustBeSwitchedOn(ctx);
   const facts = await factsOfEmail(ctx, emailId);

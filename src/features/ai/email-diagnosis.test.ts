@@ -4,7 +4,7 @@ import { diagnose, factsOf, type EmailHistory } from './email-diagnosis.ts';
 const AT = '2026-11-20T09:30:00.000Z';
 const SECRET = 'PLANTED';
 
-/** Whatever stands in any field of an email and its history, but for domains of recipients, is somebody's secret. */
+/** Every field of an email and its history, except for domains of recipients, is treated as a secret. */
 const planted = {
   email: {
     object: 'email',

@@ -13,7 +13,7 @@ export interface Diagnosis {
 
 const LINES_MAX = 10;
 
-/** What this server knows by itself of what became of an email. A model gets it to put into words. */
+/** Explains what happened to an email by rules alone. A model gets the same facts to word. */
 export function diagnose(facts: EmailFacts): Diagnosis {
   const troubles = troublesOf(facts);
   const causes = troubles.map(({ domain, meaning, code }) => `${at(domain)}${meaning}${code ? ` (${code})` : ''}`);
@@ -52,7 +52,7 @@ interface Trouble extends Meaning {
   domain: string | undefined;
 }
 
-/** The last that came of each recipient, where that is no delivery; what events alone tell, too. */
+/** Returns the last result of each recipient unless it is a delivery, including those that only events report. */
 function troublesOf({ events, attempts, recipients }: EmailFacts): Trouble[] {
   const domainOf = (number: number): string | undefined => recipients.find((one) => one.number === number)?.domain;
   const latest = new Map<string, Trouble>();
@@ -101,10 +101,10 @@ function recipientsInWords({ recipients }: EmailFacts): string {
 
 const firstOnes = (lines: readonly string[]): string[] => [...new Set(lines)].slice(0, LINES_MAX);
 
-/** What is known of an email, as the API tells it. */
+/** History of an email, as the API returns it. */
 export interface EmailHistory {
   email: { last_event: string; created_at: string; to: string[]; cc: string[]; bcc: string[] };
-  /** Newest first, as are the tries. */
+  /** Newest first, like the attempts. */
   events: readonly { type: string; created_at: string; data: Record<string, unknown> | null }[];
   attempts: readonly Attempt[];
   pending: readonly { destination: string; state: string; attempts: number; until: string | null }[];
@@ -121,12 +121,12 @@ interface Attempt {
   recipients: readonly (Ended & { email: string })[];
 }
 
-/** What one try, or one event, meant for somebody. */
+/** Meaning of one attempt, or one event, for a recipient. */
 interface Meaning {
   outcome: string;
-  /** SMTP codes, where a mail server answered. */
+  /** SMTP codes, if a mail server replied. */
   code: string | null;
-  /** A sentence of ours, as is the advice. */
+  /** A sentence of ours, like the advice. */
   meaning: string;
   advice: string | null;
 }
@@ -134,7 +134,7 @@ interface Meaning {
 export interface EmailFacts {
   state: string;
   accepted_at: string;
-  /** Recipients are told apart by number alone. */
+  /** Recipients are distinguished only by number. */
   recipients: { number: number; domain: string }[];
   events: { at: string; type: string; recipients: number[]; by_machine?: true; result?: Meaning }[];
   attempts: {
@@ -149,8 +149,9 @@ export interface EmailFacts {
 }
 
 /**
- * All that a model is told of an email, oldest first: domains of recipients, states, times, and sentences of ours. Nothing that
- * somebody else wrote goes in: of what mail servers said, the codes alone, because their words repeat addresses and subjects.
+ * Returns all facts that a model gets about an email, oldest first: domains of recipients, states, times, and sentences
+ * of ours. Contains nothing that others wrote: of replies of mail servers only the codes, because their text repeats
+ * addresses and subjects.
  */
 export function factsOf({ email, events, attempts, pending, suppressed }: EmailHistory): EmailFacts {
   const numbers = numberRecipients(email);
@@ -203,7 +204,7 @@ function bareAddress(written: string): string {
   return normalizeAddress(parsed.ok ? parsed.mailbox.address : written);
 }
 
-/** 0 stands for one that is none of the recipients, as a report may name. */
+/** Returns the number of a recipient; 0 if the address, which a report may name, is none of them. */
 const numberOf = (numbers: Numbers, address: string): number => numbers.get(bareAddress(address)) ?? 0;
 
 const domainOf = (address: string): string => hostOf(address.slice(address.lastIndexOf('@') + 1));
@@ -229,7 +230,7 @@ function eventFact({ type, created_at: at, data }: EmailHistory['events'][number
   };
 }
 
-/** What an event says of the end of a delivery; undefined where it tells of none. */
+/** Returns the end of a delivery that an event reports; undefined if it reports none. */
 function endedOf(type: string, data: Record<string, unknown>): Ended | undefined {
   const part = (name: string) => (data[name] ?? {}) as Record<string, unknown>;
   const firstOf = (codes: unknown): string | null =>
@@ -267,14 +268,14 @@ function meaningOf(ended: Ended, peer?: Pick<Attempt, 'mx' | 'address'>): Meanin
   return { outcome, code: codeIn(ended.reply), meaning: sentence, advice };
 }
 
-/** RFC 5321 §4.2 and RFC 3463: three digits, and three numbers that say more. */
+/** Extracts the codes of RFC 5321 §4.2 and RFC 3463: three digits, and three numbers with more detail. */
 function codeIn(reply: string | null): string | null {
   const basic = /^\D{0,40}([245]\d\d)(?!\d)/.exec(reply ?? '')?.[1];
   const enhanced = /(?<![\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.])/.exec(reply ?? '')?.[1];
   return [basic, enhanced].filter((code) => code !== undefined).join(' ') || null;
 }
 
-/** Stands for the state of an email, and for who says it: another model may say it better. */
+/** Hashes the state of an email and the author of its diagnosis, since another model may word it better. */
 export const hashOfState = (facts: EmailFacts, author: string): string =>
   createHash('sha256')
     .update(JSON.stringify([author, facts]))
@@ -285,7 +286,7 @@ interface Stored {
   createdAt: number;
 }
 
-/** What was said of this very state. */
+/** Returns the diagnosis of exactly this state. */
 export async function storedDiagnosis(
   db: Executor,
   { emailId, stateHash }: { emailId: string; stateHash: string },

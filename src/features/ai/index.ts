@@ -1,6 +1,6 @@
 /**
- * The AI helpers without their model: who may ask, what it costs, what a model is told of an email, and what is said of one
- * without a model. A credit is held from the moment a request is let in, and spent in the transaction that keeps its answer.
- * It calls no model itself.
+ * AI helpers without the model: permissions, costs, the facts that a model gets about an email, and diagnoses without a
+ * model. A credit is held from the admission of a request, and spent in the transaction that stores its result. Calls
+ * no model itself.
  */
 export { removeDiagnosesOf } from './ai.store.ts';

@@ -3,7 +3,7 @@ import { startTagsOf } from '../../protocol/track-links/index.ts';
 
 const LINKS_MAX = 100;
 const CHARS_MAX = 2048;
-/** What mail programs make a link of: a scheme, a host with a path or a well-known ending, an address of mail. */
+/** Texts that mail programs turn into links: a scheme, a host with a path or a well-known ending, an email address. */
 const IN_TEXT = [
   /\b(?:https?:\/\/|ftp:\/\/|www\.|mailto:|tel:|sms:)[^\s<>"'`\\^{}|]+/gi,
   /(?<![\w.@/-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}(?:[a-z]{2,24}\/[^\s<>"'`\\^{}|]*|(?:com|net|org|info|biz|io|co|app|dev|shop|online|site|xyz|top)\b(?![\w@-]))/gi,
@@ -11,7 +11,7 @@ const IN_TEXT = [
 ];
 const LEADING = ['href', 'src', 'srcset', 'action', 'formaction', 'poster', 'background', 'data', 'cite', 'xlink:href'];
 
-/** The addresses of a draft that stand in nothing that it was made of. */
+/** Returns the addresses of a draft that occur in none of its sources. */
 export function newLinks(draft: { html: string; text: string }, sources: readonly string[]): string[] {
   const given = sources.map((source) => decodeAttribute(source)).join('\n');
   const stood = new Set([...addressesIn(given), ...sources.flatMap(addressesIn)].map(plain));
@@ -20,7 +20,7 @@ export function newLinks(draft: { html: string; text: string }, sources: readonl
   return [...unknown.values()].slice(0, LINKS_MAX).map((address) => address.slice(0, CHARS_MAX));
 }
 
-/** Those of attributes, whatever their scheme, and those that are written out, which readers make links of. */
+/** Returns addresses of attributes, with any scheme, and those in the text, which mail programs turn into links. */
 function addressesIn(text: string): string[] {
   const tags = startTagsOf(text);
   const attributes = tags.flatMap(({ attributes: written }) =>
@@ -37,18 +37,21 @@ function addressesIn(text: string): string[] {
 
 const STOPS = '.,;:!?)]';
 
-/** From its end: a pattern would begin anew at each stop of an address that is nothing else. */
+/** Strips punctuation from the end: a pattern would start over at each character of an address that consists of it. */
 function withoutStops(address: string): string {
   let end = address.length;
   while (end > 0 && STOPS.includes(address.charAt(end - 1))) end -= 1;
   return address.slice(0, end);
 }
 
-/** Those of style sheets. */
+/** Returns the URLs of a style sheet. */
 const urlsIn = (css: string): string[] =>
   [...decodeAttribute(css).matchAll(/url\(\s*["']?([^"')\s]+)/gi)].map(([, address = '']) => address);
 
-/** Letter case of the host, a slash behind it, and a scheme that readers put there themselves make no other address. */
+/**
+ * Normalises an address: letter case of the host, a trailing slash, and a scheme that mail programs add make no
+ * difference.
+ */
 function plain(address: string): string {
   const bare = address.replace(/^mailto:/i, '');
   const isHost = /^[a-z0-9.-]+\.[a-z]{2,24}(?:[/?#:]|$)/i.test(bare);

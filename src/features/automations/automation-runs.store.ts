@@ -11,35 +11,35 @@ import {
 
 export type RunStatus = 'running' | 'completed' | 'failed' | 'cancelled';
 
-/** A contact on its way through a version of an automation. It is begun by `enrol` of the events. */
+/** Progress of a contact through a version of an automation; `enrol` of the events creates it. */
 export interface RunRow {
   id: string;
   team_id: string;
   automation_id: string;
   version: number;
   contact_id: string;
-  /** JSON: what the event that started it said. */
+  /** JSON payload of the event that started it. */
   payload: string | null;
   status: RunStatus;
-  /** The step that is carried out next; null for the first. */
+  /** Step that runs next; null for the first. */
   step_key: string | null;
   due_at: number;
   created_at: number;
   started_at: number | null;
   completed_at: number | null;
   error: string | null;
-  /** How many runs, one started by the effects of the other, led to it. */
+  /** Number of runs in the chain that led to it, each started by the effects of the one before. */
   depth: number;
-  /** How often the step where it stands failed by an error of the service. */
+  /** Number of failures of the current step by an error of the service. */
   tries: number;
 }
 
-/** What was done of a run. */
+/** Result of a step of a run. */
 export interface RunStepRow {
   run_id: string;
   step_key: string;
   status: 'running' | 'waiting' | 'completed' | 'failed';
-  /** JSON. */
+  /** Output as JSON. */
   output: string | null;
   error: string | null;
   started_at: number;
@@ -58,7 +58,7 @@ export function findRun(
 export const stepsOfRun = (db: Executor, runId: string): Promise<RunStepRow[]> =>
   db.all<RunStepRow>('select * from automation_run_steps where run_id = ?', [runId]);
 
-/** A page, newest first. One look for each status, so that an index serves each. */
+/** Lists a page of runs, newest first. Runs one query per status, so that an index serves each. */
 export async function listRunRows(
   db: Executor,
   automationId: string,
@@ -87,8 +87,8 @@ const ENDING = { table: 'automation_runs', columns: '*', id: 'id', form: 'uuid',
 const STATUSES: readonly RunStatus[] = ['running', 'completed', 'failed', 'cancelled'];
 
 /**
- * How many runs there are of each status, those that are running by the step where they stand. Of each status the latest
- * are counted, so many at most: an automation may have a million, and no index holds their steps.
+ * Counts the runs of each status, and running ones by their current step. At most `most` of each status are counted,
+ * the latest ones: an automation may have a million, and no index covers their steps.
  */
 export async function countRunsAtSteps(
   db: Executor,
@@ -107,22 +107,22 @@ export async function countRunsAtSteps(
   return rows.map((row) => ({ ...row, runs: Number(row.runs) }));
 }
 
-/** In the order of their ids, as every transaction that ends several takes them: no two transactions wait for each other. */
+/** Locks runs in the order of their ids, as every transaction that ends several does, so that no deadlock arises. */
 const cancelled = ({ dialect }: Executor, whose: string): string => `update automation_runs
   set status = 'cancelled', completed_at = ?, lease_owner = null, lease_until = null where id in (
     select id from automation_runs where status = 'running' and ${whose} order by id${dialect === 'pg' ? ' for update' : ''})`;
 
-/** The node that carries one out finds at its next step that it is over. */
+/** Cancels the runs of an automation. The node that executes one notices at its next step. */
 export async function cancelRunsOf(tx: Executor, automationId: string, at: number): Promise<void> {
   await tx.run(cancelled(tx, 'automation_id = ?'), [at, automationId]);
 }
 
-/** The contacts it has had, where none enters it twice. */
+/** Forgets the contacts that entered an automation which each may enter only once. */
 export async function forgetEntriesOf(tx: Executor, automationId: string): Promise<void> {
   await tx.run('delete from automation_entries where automation_id = ?', [automationId]);
 }
 
-/** Of a contact that is erased nothing goes on, and nothing that was said of it stays. */
+/** Cancels the runs of an erased contact, and removes all data about it. */
 export async function eraseRunsOf(tx: Executor, contactId: string, at: number): Promise<void> {
   await tx.run(cancelled(tx, 'contact_id = ?'), [at, contactId]);
   await tx.run('delete from automation_entries where contact_id = ?', [contactId]);
@@ -141,13 +141,13 @@ export interface RunClaim {
   now: number;
   until: number;
   limit: number;
-  /** Puts the teams that have something due into the order of their turns. */
+  /** Orders the teams that have something due by their turns. */
   inTurn?(teamIds: readonly string[]): string[];
 }
 
 /**
- * Takes runs that are due and that no process has: as many of each team, of those first whose turn it is; of one team those first
- * that have waited longest. It may take fewer than there are, where a team has fewer than its part.
+ * Claims due runs that no process has: the same number for each team, beginning with the teams whose turn it is; within
+ * a team, those that have waited longest first. May claim fewer than available, if a team has fewer than its share.
  */
 export async function claimDueRuns(tx: Executor, { owner, now, until, limit, inTurn }: RunClaim): Promise<RunRow[]> {
   const teams = await teamsWithDueRuns(tx, now);
@@ -166,11 +166,11 @@ const OLDEST_ON_PG = `select one.id from unnest(?::uuid[]) as team(id), lateral 
 const OLDEST_ON_SQLITE = `select one.id from json_each(?) as team, automation_runs as one where one.id in (
     select id from automation_runs where team_id = team.value and ${FREE} order by due_at, id limit ?)`;
 
-/** So many runs that are due tell by themselves whose they are; beyond, the teams are looked for one behind the other. */
+/** Up to this many due runs, their rows name the teams; beyond, the teams are searched one after the other. */
 const DUE_LOOKED_AT = 500;
 
 async function teamsWithDueRuns(tx: Executor, now: number): Promise<string[]> {
-  // Not by their ids as well: as many may fall due at one moment as an `until` was for, and all would be sorted.
+  // Not ordered by id as well: an `until` may make many due at one moment, and all of them would be sorted.
   const oldest = `select team_id from automation_runs where ${FREE} order by due_at limit ?`;
   const due = await tx.all<{ team_id: string }>(oldest, [now, now, DUE_LOOKED_AT]);
   if (due.length < DUE_LOOKED_AT) return [...new Set(due.map((row) => row.team_id))];
@@ -183,26 +183,26 @@ async function teamsWithDueRuns(tx: Executor, now: number): Promise<string[]> {
   return (await tx.all<{ team_id: string }>(sql, [now, now])).map((row) => row.team_id);
 }
 
-/** When the next run falls due that is not due yet. */
+/** Returns when the next run that is not due yet falls due. */
 export async function nextRunAt(db: Executor, now: number): Promise<number | undefined> {
   const sql = "select min(due_at) as at from automation_runs where status = 'running' and due_at > ?";
   const row = await db.get<{ at: number | null }>(sql, [now]);
   return row?.at === null || row?.at === undefined ? undefined : Number(row.at);
 }
 
-/** Whether a process still has a run. Nothing is locked: the statement that moves the run checks it again. */
+/** Reports whether a process still holds a run. Locks nothing: the statement that moves the run checks it again. */
 export async function isHeld(tx: Executor, { id, owner }: HeldRun): Promise<boolean> {
   const sql = "select id from automation_runs where id = ? and lease_owner = ? and status = 'running'";
   return (await tx.get(sql, [id, owner])) !== undefined;
 }
 
-/** A run, and the process that has it. */
+/** A run, and the process that holds it. */
 export interface HeldRun {
   id: string;
   owner: string;
 }
 
-/** The step that is written: a run that stands at another one by now was carried on by somebody. */
+/** A run at the step that is written: if it is at another one by now, another process continued it. */
 export interface RunAtStep extends HeldRun {
   at: string | null;
 }
@@ -211,8 +211,8 @@ const stillThere = ({ dialect }: Executor): string =>
   `id = ? and lease_owner = ? and status = 'running' and step_key is ${dialect === 'pg' ? 'not distinct from ' : ''}?`;
 
 /**
- * Moves a run to a step that is due at a time, in the transaction of what it did. Answers false where it was cancelled,
- * taken over or carried on: that transaction has to fail.
+ * Moves a run to a step that is due at a time, in the transaction of its effects. Returns false if the run was
+ * cancelled, taken over or continued: that transaction has to fail.
  */
 export async function moveRun(
   tx: Executor,
@@ -232,8 +232,9 @@ export async function moveRun(
 }
 
 /**
- * Puts a run back whose step failed by an error of the service; undefined where `moveRun` answers false, else the step where it
- * stands. Where the error came behind the commit of the step that is the next one, and of a wait, the wait stands.
+ * Postpones a run whose step failed by an error of the service; returns its current step, or undefined if the process
+ * does not hold it any more. If the error came after the commit of the step, the current step is the next one; if that
+ * is waiting, its later due time is kept.
  */
 export async function putOffRun(
   tx: Executor,
@@ -245,7 +246,7 @@ export async function putOffRun(
   return tx.get(sql, [dueAt, dueAt, id, owner]);
 }
 
-/** Ends a run and its lease; false as `moveRun` answers it. */
+/** Ends a run and its lease; returns false in the cases in which `moveRun` does. */
 export async function endRun(
   tx: Executor,
   {
@@ -264,8 +265,8 @@ export async function endRun(
 }
 
 /**
- * Some of a team's runs that ended before a time, with what was done of them; answers how many went. One that is being written,
- * as its contact is erased, is left for the next time.
+ * Removes some of a team's runs that ended before a time, with their steps; returns how many. One that is being
+ * written, as when its contact is erased, is left for the next time.
  */
 export async function removeEndedRuns(
   tx: Executor,
@@ -284,7 +285,7 @@ export async function removeEndedRuns(
 
 const STEP_COLUMNS = ['run_id', 'step_key', 'status', 'output', 'error', 'started_at', 'completed_at'] as const;
 
-/** Writes what was done at a step; one that waited keeps when it began. */
+/** Writes the result of a step; one that waited keeps its start time. */
 export async function writeRunStep(tx: Executor, row: RunStepRow): Promise<void> {
   const changed = ['status', 'output', 'error', 'completed_at'].map((column) => `${column} = excluded.${column}`);
   const conflict = `on conflict (run_id, step_key) do update set ${changed.join(', ')}`;

@@ -11,7 +11,7 @@ export interface AutomationRow extends Trigger {
   name: string;
   status: AutomationStatus;
   reentry: Reentry;
-  /** The active one. */
+  /** Active version. */
   version: number;
   created_at: number;
   updated_at: number;
@@ -47,14 +47,17 @@ export async function insertVersion(
 export const findAutomation = (db: Executor, teamId: string, id: string): Promise<AutomationRow | undefined> =>
   db.get<AutomationRow>(`select ${COLUMNS.join(', ')} from automations where ${LIVE} and id = ?`, [teamId, id]);
 
-/** Held until the end of the transaction, so that changes come one after the other and no run begins meanwhile. */
+/**
+ * Reads the automation and locks it until the end of the transaction, so that changes are serialized and no run begins
+ * meanwhile.
+ */
 export function lockAutomation(tx: Executor, teamId: string, id: string): Promise<AutomationRow | undefined> {
   const lock = tx.dialect === 'pg' ? ' for update' : '';
   const sql = `select ${COLUMNS.join(', ')} from automations where ${LIVE} and id = ?${lock}`;
   return tx.get<AutomationRow>(sql, [teamId, id]);
 }
 
-/** The graph of a version, as JSON. */
+/** Returns the graph of a version, as JSON. */
 export async function findGraph(db: Executor, id: string, version: number): Promise<string | undefined> {
   const sql = 'select graph from automation_versions where automation_id = ? and version = ?';
   return (await db.get<{ graph: string }>(sql, [id, version]))?.graph;
@@ -71,13 +74,13 @@ export async function listAutomationRows(
   const read = (part: Page) =>
     db.all<AutomationRow>(pageSql('automations', where, part, COLUMNS.join(', ')), [...values, ...pageValues(part)]);
   if (search === undefined) return pageOf(await read(page), page);
-  // Letter case is folded here and not in SQL: SQLite folds ASCII alone. A team has few automations.
+  // Letter case is folded here and not in SQL, because SQLite folds only ASCII. A team has few automations.
   const wanted = foldText(search);
   const rows = await read({ ...page, limit: Number.MAX_SAFE_INTEGER - 1 });
   return pageOf(rows.filter(({ name }) => foldText(name).includes(wanted)).slice(0, page.limit + 1), page);
 }
 
-/** Writes a row that is held. */
+/** Writes a row that is locked. */
 export async function saveAutomation(tx: Executor, row: AutomationRow): Promise<void> {
   const sql = `update automations set name = ?, status = ?, reentry = ?, version = ?, trigger_event_id = ?, trigger_type = ?,
     trigger_segment_id = ?, updated_at = ? where id = ?`;

@@ -36,7 +36,7 @@ import { findTeam } from '../../tenancy/teams/index.ts';
 import { findPublishedTemplate } from '../templates/index.ts';
 
 const named = (id: string) => ({ object: 'automation' as const, id });
-/** The written automation, with its warnings. */
+/** Formats a written automation with its warnings. */
 const warned = (id: string, warnings: readonly string[]) => ({
   ...named(id),
   ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
@@ -66,7 +66,7 @@ export async function createAutomation(ctx: Ctx, input: BodyOf<'createAutomation
   return warned(id, await warnOfSteps(store, teamId, written));
 }
 
-/** Steps and connections write the next version; runs that have begun keep theirs. */
+/** Updates an automation. New steps and connections make the next version; runs that have begun keep theirs. */
 export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'updateAutomation'>) {
   const { steps, connections } = input;
   if (Object.values(input).every((value) => value === undefined)) {
@@ -117,7 +117,7 @@ export async function deleteAutomation(ctx: Ctx, id: string) {
 const COPY = ' (copy)';
 const NAME_CHARS_MAX = 200;
 
-/** The graph as it stands, whatever of what it names is still there: the copy begins disabled. */
+/** Copies the current graph, whether or not everything that it names still exists: the copy is disabled at first. */
 export async function duplicateAutomation(ctx: Ctx, id: string) {
   const { store } = ctx;
   const copyId = store.ids.uuid();
@@ -151,7 +151,7 @@ async function changed(
   });
 }
 
-/** As it is stored, and what starts it; refused with one entry for each step at fault. */
+/** Returns the graph as it is stored, and its trigger; throws with one entry for each faulty step. */
 async function checkedGraph(
   { store, teamId }: Ctx,
   tx: Executor,
@@ -167,7 +167,10 @@ async function checkedGraph(
   return { graph: JSON.stringify(graph), trigger };
 }
 
-/** What its graph names may be gone since it was written: it begins no run then, or each fails. */
+/**
+ * Returns the trigger; throws if anything that the graph names is gone since it was written, since it would begin no
+ * run then, or each would fail.
+ */
 async function triggerNow({ teamId }: Ctx, tx: Executor, { id, version }: AutomationRow): Promise<Trigger> {
   const faults = new Faults();
   const graph = JSON.parse((await findGraph(tx, id, version)) ?? '') as Graph;
@@ -188,7 +191,7 @@ export async function getAutomation(ctx: Ctx, id: string) {
   return { object: 'automation' as const, ...present(row), steps: [...steps], connections: [...connections], runs };
 }
 
-/** Counted with each call, and so only up to here. */
+/** Limit of the counts, because every call counts anew. */
 const COUNTED_TO = 10_000;
 
 async function countRuns({ store }: Ctx, id: string, { steps }: Graph) {
@@ -198,7 +201,7 @@ async function countRuns({ store }: Ctx, id: string, { steps }: Graph) {
   const atSteps = new Map<string, number>();
   for (const { status, step_key: stepKey, runs } of rows) {
     counts[status] += runs;
-    // One that has not begun stands at the trigger.
+    // A run that has not begun is at the trigger.
     const key = stepKey ?? trigger;
     if (status === 'running') atSteps.set(key, (atSteps.get(key) ?? 0) + runs);
   }
@@ -222,7 +225,7 @@ export async function listAutomationRuns(ctx: Ctx, id: string, query: QueryOf<'l
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentRun) };
 }
 
-/** With the steps of its version, those that it has not come to among them. */
+/** Returns a run with the steps of its version, including those that it has not reached. */
 export async function getAutomationRun(ctx: Ctx, id: string, runId: string) {
   const { store, teamId } = ctx;
   await automationOf(ctx, id);
@@ -286,7 +289,7 @@ function presentStep(run: RunRow, { key, type }: Step, done: RunStepRow | undefi
   };
 }
 
-/** Nothing waits in a run that has ended. */
+/** Returns the status of a step; nothing waits in a run that has ended. */
 function statusOf(run: RunRow, done: RunStepRow | undefined) {
   if (run.status === 'running') return done?.status ?? ('pending' as const);
   return done === undefined || done.status === 'waiting' ? ('skipped' as const) : done.status;

@@ -32,7 +32,7 @@ const FIELDS: Record<StepType, readonly string[]> = {
   topic_update: ['topic_id', 'subscription'],
 };
 
-/** Everything about the configs that can be said without asking the database. */
+/** Checks everything about the configs that needs no database. */
 export function checkConfigs(graph: Graph, known: Known, faults: Faults): void {
   for (const { key, type, config } of graph.steps) {
     if (!faults.mayReadConfig(key)) continue;
@@ -79,7 +79,7 @@ function checkDelay({ duration, until }: Config, { now }: Known, tell: Tell): vo
   else if (at > now + DELAY_DAYS_MAX * DAY_MS) tell(`may wait for at most ${DELAY_DAYS_MAX} days`);
 }
 
-/** Of a phrase such as `3 days`. */
+/** Parses a phrase such as `3 days`. */
 export const durationMs = (phrase: string): number | undefined => parseTimePhrase(`in ${phrase}`, 0);
 
 function checkEmail(config: Config, { properties }: Known, tell: Tell): void {
@@ -112,7 +112,7 @@ function checkTemplate({ variables = {}, ...rest }: Config, properties: Known['p
 
 const CONTACT_FIELDS = ['email', 'first_name', 'last_name'];
 
-/** `{var}` is read when the email is sent. */
+/** `{var}` is resolved when the email is sent. */
 export const isVariable = (value: unknown): value is { var: string } =>
   isRecord(value) && typeof value['var'] === 'string' && Object.keys(value).length === 1;
 
@@ -151,17 +151,20 @@ function checkUpdate(config: Config, { properties }: Known, tell: Tell): void {
   }
 }
 
-/** What starts an automation: an event of the team as it is now, or a type of the platform's. */
+/** Trigger of an automation: an event of the team as it is now, or a type of the platform's. */
 export interface Trigger {
   trigger_event_id: string | null;
   trigger_type: EnrollingType | null;
-  /** Of what is added to a segment, the one that is meant; null for all. */
+  /** Segment that a contact must be added to; null for any segment. */
   trigger_segment_id: string | null;
 }
 
 const NOTHING: Trigger = { trigger_event_id: null, trigger_type: null, trigger_segment_id: null };
 
-/** Every template, segment, topic, event and sender's domain that is named has to exist. Answers what the trigger means. */
+/**
+ * Checks that every template, segment, topic, event and sender domain that is named exists. Returns the resolved
+ * trigger.
+ */
 export async function checkNames(db: Executor, teamId: string, graph: Graph, faults: Faults): Promise<Trigger> {
   let trigger = NOTHING;
   for (const step of graph.steps) {
@@ -220,7 +223,10 @@ async function checkTemplateIsPublished(db: Executor, teamId: string, { config }
   for (const says of valueFaults(version, given, rules)) tell(says.replace(/\.$/, ''));
 }
 
-/** Whether the domain is verified is for each email to wait for. What is no address is told elsewhere. */
+/**
+ * Checks that the domain belongs to the team. Each email waits until it is verified, and malformed addresses are
+ * reported elsewhere.
+ */
 async function checkSender(db: Executor, teamId: string, sender: unknown, tell: Tell): Promise<void> {
   const parsed = parseMailbox(String(sender));
   if (!parsed.ok || (await findDomainByName(db, teamId, parsed.mailbox.domain))) return;

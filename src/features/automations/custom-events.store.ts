@@ -5,7 +5,7 @@ export interface CustomEventRow {
   id: string;
   team_id: string;
   name: string;
-  /** JSON, key to type; null where a payload may hold anything. */
+  /** JSON object from key to type; null if a payload may contain anything. */
   payload_schema: string | null;
   created_at: number;
   updated_at: number;
@@ -18,7 +18,7 @@ export async function insertCustomEvent(tx: Executor, row: CustomEventRow): Prom
   await tx.insertMany('custom_events', COLUMNS, [COLUMNS.map((column) => row[column])]);
 }
 
-/** By its id or its name. A name may have the form of an id, and is then found where there is no such id. */
+/** Finds an event by id or name. A name may have the form of an id, and is then found if there is no such id. */
 export async function findCustomEvent(
   db: Executor,
   teamId: string,
@@ -43,7 +43,7 @@ export async function listCustomEventRows(
   return pageOf(rows, page);
 }
 
-/** Answers false where it was deleted meanwhile. */
+/** Sets the schema; returns false if the event was deleted meanwhile. */
 export async function setPayloadSchema(
   tx: Executor,
   id: string,
@@ -53,7 +53,7 @@ export async function setPayloadSchema(
   return (await tx.run(sql, [schema, at, id])) === 1;
 }
 
-/** Answers whether this call deleted it. */
+/** Marks an event as deleted; returns whether this call did so. */
 export async function markCustomEventDeleted(tx: Executor, id: string, at: number): Promise<boolean> {
   const sql = 'update custom_events set deleted_at = ? where id = ? and deleted_at is null';
   return (await tx.run(sql, [at, id])) === 1;

@@ -27,7 +27,7 @@ const writeSchema = (schema: PayloadSchema | null): string | null => (schema ===
 const readSchema = (stored: string | null): PayloadSchema | null =>
   stored === null ? null : (JSON.parse(stored) as PayloadSchema);
 
-/** A payload is small, and where its event declares keys it holds no others, each with a value of its type. */
+/** Checks that a payload is small and, if its event declares keys, has no others and values of their types. */
 function mustBePayload(payload: Readonly<Record<string, unknown>>, stored: string | null): void {
   const bytes = Buffer.byteLength(JSON.stringify(payload));
   if (bytes > PAYLOAD_BYTES_MAX) {
@@ -64,7 +64,7 @@ function refusePayload(errors: FieldFault[]) {
   return refuse('validation_error', { status: 422, say: `${errors[0]?.message}${more}`, errors });
 }
 
-/** How the names of the platform's own events begin. */
+/** Prefix of the names of the platform's own events. */
 export const RESERVED_PREFIX = 'rasket:';
 
 export async function createCustomEvent({ store, teamId }: Ctx, { name, schema = null }: BodyOf<'createEvent'>) {
@@ -89,7 +89,7 @@ export async function createCustomEvent({ store, teamId }: Ctx, { name, schema =
   return { object: 'event' as const, id: row.id };
 }
 
-/** The schema is replaced as a whole; the name is fixed. */
+/** Replaces the schema as a whole; the name is fixed. */
 export async function updateCustomEvent({ store, teamId }: Ctx, name: string, { schema }: BodyOf<'updateEvent'>) {
   const id = await store.db.tx(async (tx) => {
     const row = await findCustomEvent(tx, teamId, name);
@@ -112,7 +112,7 @@ export async function deleteCustomEvent({ store, teamId }: Ctx, name: string) {
 const refuseName = (say: string) =>
   refuse('validation_error', { status: 422, say, errors: [{ path: 'name', message: say }] });
 
-/** Each automation that starts at it has a run for the contact when this is answered. */
+/** Sends an event. When it returns, each automation that starts at it has a run for the contact. */
 export async function sendCustomEvent({ store, teamId }: Ctx, input: BodyOf<'sendEvent'>) {
   const { event: name, payload } = input;
   const contact = contactOf(input);
@@ -120,7 +120,7 @@ export async function sendCustomEvent({ store, teamId }: Ctx, input: BodyOf<'sen
     const event = await findCustomEventNamed(tx, teamId, name);
     if (!event) throw notFound('Event');
     mustBePayload(payload ?? {}, event.payload_schema);
-    // Held: a contact that is erased meanwhile would leave its run behind.
+    // Locks the contact: if it were erased meanwhile, its run would be left over.
     const { id: contactId } = await contactNamed(tx, teamId, contact, true);
     await enrol(tx, store.ids, [{ teamId, contactId, by: { eventId: event.id }, payload, at: store.clock.now() }]);
   });

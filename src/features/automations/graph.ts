@@ -1,7 +1,7 @@
 import { refuse, type FieldFault, type Refusal } from '../../platform/refusal.ts';
 import type { PropertyType } from '../../protocol/contact-filter/index.ts';
 
-/** A version of an automation, once it has been checked. */
+/** Types of the steps in a version of an automation. */
 const STEP_TYPES = [
   'trigger',
   'send_email',
@@ -33,7 +33,10 @@ export interface Graph {
   connections: readonly Connection[];
 }
 
-/** The steps from the trigger on, depth first, what follows `condition_met` before what follows `condition_not_met`. */
+/**
+ * Returns the steps from the trigger on, depth first, those after `condition_met` before those after
+ * `condition_not_met`.
+ */
 export function inGraphOrder({ steps, connections }: Graph): Step[] {
   const byKey = new Map(steps.map((step) => [step.key, step]));
   const after = Map.groupBy(connections, ({ from }) => from);
@@ -62,19 +65,19 @@ export const isOneOf = <T extends string>(all: readonly T[], value: unknown): va
 const SHOWN = 5;
 const CHARS_SHOWN = 60;
 
-/** The first few, each at its beginning: they are the caller's own words. */
+/** Joins the first few names, each cut off: they are the caller's own words. */
 export const listed = (names: readonly string[]): string =>
   names
     .slice(0, SHOWN)
     .map((name) => (name.length > CHARS_SHOWN ? `${name.slice(0, CHARS_SHOWN)}…` : name))
     .join(', ') + (names.length > SHOWN ? ` and ${names.length - SHOWN} more` : '');
 
-/** What is wrong with a graph: one entry a step, under its key, with everything that is wrong with it. */
+/** Faults of a graph: one entry per step, under its key, with all of its faults. */
 export class Faults {
   readonly #said = new Map<string, string[]>();
   readonly #unread = new Set<string>();
 
-  /** Of a place that has no key. */
+  /** Adds a fault of a place that has no key. */
   of(path: string, says: string): [] {
     this.#said.set(path, [...(this.#said.get(path) ?? []), says]);
     return [];
@@ -84,7 +87,7 @@ export class Faults {
     return this.of(`steps.${key}`, says);
   }
 
-  /** Nothing more is to be said of this step's config. */
+  /** Stops further faults about the config of this step. */
   leaveConfig(key: string): void {
     this.#unread.add(key);
   }
@@ -107,11 +110,11 @@ export class Faults {
 
 const STEPS_MAX = 150;
 const KEY_CHARS_MAX = 100;
-/** Known, and not in this release. */
+/** Known, but not part of this release. */
 const LATER_STEPS = ['wait_for_event', 'contact_delete'];
 const LATER_CONNECTIONS = ['timeout', 'event_received'];
 
-/** What a body says, as far as it is steps and connections; what is wrong with the graph is added to the faults. */
+/** Returns the steps and connections of a body as far as they can be read; adds all other faults of the graph. */
 export function readGraph(steps: readonly unknown[], connections: readonly unknown[], faults: Faults): Graph {
   if (steps.length > STEPS_MAX) {
     faults.of('steps', `may be at most ${STEPS_MAX}; got ${steps.length}`);
@@ -147,7 +150,7 @@ function readSteps(given: readonly unknown[], faults: Faults): Step[] {
     if (isOneOf(LATER_STEPS, type)) faults.step(key, `is of type ${type}, which is refused in this release`);
     else if (!isOneOf(STEP_TYPES, type)) faults.step(key, `must have a type: ${STEP_TYPES.join(', ')}`);
     else if (!isRecord(config)) faults.step(key, 'must have a config, which is an object');
-    // A step whose config cannot be read has its place in the graph.
+    // A step with an unreadable config keeps its place in the graph.
     steps.push({ key, type: isOneOf(STEP_TYPES, type) ? type : 'delay', config: isRecord(config) ? config : {} });
     if (!isOneOf(STEP_TYPES, type) || !isRecord(config)) faults.leaveConfig(key);
   }
@@ -162,7 +165,7 @@ function readConnections(given: readonly unknown[], keys: ReadonlySet<string>, f
     if (typeof from !== 'string' || typeof to !== 'string') {
       return faults.of(at, 'must have from and to, each the key of a step');
     }
-    /** A connection between no two steps is told of the step at its other end, where there is one. */
+    /** Reports a fault of the connection at the step at either end, if one exists. */
     const tell = (says: string): [] => {
       const owner = [from, to].find((key) => keys.has(key));
       return owner === undefined ? faults.of(at, says) : faults.step(owner, `${at} ${says}`);
@@ -186,7 +189,9 @@ function checkTriggers({ steps, connections }: Graph, faults: Faults): void {
   }
 }
 
-/** A condition leads on by its two branches, any other step in one way. */
+/**
+ * Checks that a condition leads on only by its two branches, and any other step only by `default`, each at most once.
+ */
 function checkBranches({ steps, connections }: Graph, faults: Faults): void {
   const after = Map.groupBy(connections, ({ from }) => from);
   for (const { key, type } of steps) {
@@ -202,7 +207,7 @@ function checkBranches({ steps, connections }: Graph, faults: Faults): void {
   }
 }
 
-/** Every step is reached from the trigger, and there is no way back to one. */
+/** Checks that every step is reachable from the trigger, and that there is no cycle. */
 function checkReach(graph: Graph, faults: Faults): void {
   if (graph.steps.every(({ type }) => type !== 'trigger')) return;
   const reached = new Set(inGraphOrder(graph));
@@ -212,7 +217,10 @@ function checkReach(graph: Graph, faults: Faults): void {
   for (const key of onCycles(graph)) faults.step(key, 'is on a way that leads back to it');
 }
 
-/** Of those that are left when what nothing leads to and what leads nowhere is taken away, some only lie between two cycles. */
+/**
+ * Returns the steps on cycles. Removing steps without predecessors or successors leaves some that are only between two
+ * cycles, so each is checked.
+ */
 function onCycles(graph: Graph): string[] {
   const among = betweenCycles(graph);
   const next = Map.groupBy(graph.connections, ({ from }) => from);
@@ -243,11 +251,11 @@ function betweenCycles({ steps, connections }: Graph): string[] {
   }
 }
 
-/** What a config may name beside what the database has to be asked for. */
+/** Facts that a config may refer to, other than those that need a query. */
 export interface Known {
   now: number;
   properties: ReadonlyMap<string, PropertyType>;
 }
 
-/** Says what is wrong, behind the name of the step. */
+/** Reports a fault, as a phrase that follows the name of the step. */
 export type Tell = (says: string) => void;

@@ -18,7 +18,7 @@ const FIELDS: Readonly<Record<string, PropertyType>> = {
   unsubscribed: 'boolean',
 };
 
-/** A condition: a rule over the contact, or a tree of them. */
+/** Checks a condition: a rule over the contact, or a tree of them. */
 export function checkRule(config: Readonly<Record<string, unknown>>, { properties }: Known, tell: Tell): void {
   let rules = 0;
   let isDeep = false;

@@ -7,7 +7,7 @@ export interface PlanTerms {
   terms: Plan;
 }
 
-/** What all plans were since when, oldest first: as many as the operator has changed. */
+/** Returns the terms of all plans and their start times, oldest first: one entry for each change by the operator. */
 export async function allTerms(db: Executor): Promise<PlanTerms[]> {
   const sql = 'select plan_code, terms, since from plan_terms order by since, id';
   const rows = await db.all<{ plan_code: string; terms: string; since: number }>(sql);
@@ -26,13 +26,13 @@ export async function insertTerms(tx: Executor, row: PlanTerms & { id: string })
 export const closedMonths = async (db: Executor): Promise<Set<string>> =>
   new Set((await db.all<{ month: string }>('select month from billing_months')).map(({ month }) => month));
 
-/** Nothing if another node was first. */
+/** Does nothing if another node was first. */
 export async function insertClosedMonth(db: Executor, month: string, closedAt: number): Promise<void> {
   const sql = 'insert into billing_months (month, closed_at) values (?, ?) on conflict (month) do nothing';
   await db.run(sql, [month, closedAt]);
 }
 
-/** Teams that were there before `end` and whose month is open, in the order of their ids. */
+/** Returns teams that existed before `end` and whose month is open, ordered by id. */
 export async function teamsToClose(
   db: Executor,
   { month, end, limit }: { month: string; end: number; limit: number },
@@ -43,7 +43,7 @@ export async function teamsToClose(
   return (await db.all<{ id: string }>(sql, [end, month, limit])).map(({ id }) => id);
 }
 
-/** Whether this transaction is the one that closes the month of the team; another one that does is waited for. */
+/** Claims the closing of a team's month; returns whether this transaction does it. Waits for another one that does. */
 export async function claimTeamMonth(
   tx: Executor,
   { teamId, month, closedAt }: { teamId: string; month: string; closedAt: number },
@@ -53,7 +53,10 @@ export async function claimTeamMonth(
   return (await tx.run(sql, [teamId, month, closedAt])) === 1;
 }
 
-/** Locks the series to the end of the transaction: a number that is rolled back is given again. */
+/**
+ * Returns the next number and locks the series until the end of the transaction: a number that is rolled back is used
+ * again.
+ */
 export async function nextNumber(tx: Executor, series: string): Promise<number> {
   const sql = `insert into invoice_series (series, last_number) values (?, 1)
     on conflict (series) do update set last_number = invoice_series.last_number + 1 returning last_number`;
@@ -65,7 +68,7 @@ export interface InvoiceRow {
   team_id: string;
   number: string;
   month: string;
-  /** A JSON object. */
+  /** JSON object. */
   content: string;
   issued_at: number;
 }

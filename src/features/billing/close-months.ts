@@ -6,8 +6,8 @@ import { createSendSwitch } from '../../tenancy/instance/index.ts';
 const TEAMS_AT_ONCE = 200;
 
 /**
- * Closes every month that is over and was not closed yet, from the first in which prices are known. A restored copy closes
- * none until it is confirmed: its original does. Answers how many months of teams it closed.
+ * Closes every month that is over and not closed yet, from the first one with known prices. A restored copy closes none
+ * until it is confirmed: its original does. Returns the number of closed team months.
  */
 export async function closeMonths(store: Store): Promise<number> {
   const { clock, db } = store;
@@ -25,7 +25,7 @@ export async function closeMonths(store: Store): Promise<number> {
   return closed;
 }
 
-/** Team by team, each in a transaction of its own: what was interrupted goes on with the next team. */
+/** Closes a month team by team, each in its own transaction: after an interruption, it continues with the next team. */
 async function closeMonth(store: Store, month: string, end: number): Promise<number> {
   let closed = 0;
   for (;;) {

@@ -14,24 +14,24 @@ const SETTLING_MS = 3_600_000;
 
 const firstDay = (month: string): number => Date.parse(`${month}-01T00:00:00Z`);
 
-/** The month after one, as `2026-12`. */
+/** Returns the month after one, as `2026-12`. */
 export function monthAfter(month: string): string {
   const first = new Date(firstDay(month));
   return new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1)).toISOString().slice(0, 7);
 }
 
-/** The month that the clocks of a zone show. */
+/** Returns the local month in a zone. */
 export const monthAt = (zone: TimeZone, at: number): string =>
   new Date(at + zone.offsetMs(at)).toISOString().slice(0, 7);
 
-/** A day of a month, as `2026-11-30`, and the moments between which the clocks of the zone show it. */
+/** A day of a month, as `2026-11-30`, and its start and end in the zone. */
 interface Day {
   date: string;
   from: number;
   to: number;
 }
 
-/** All days of the calendar, the one too that a zone leaves out. */
+/** Returns all days of the calendar month, including one that a zone skips. */
 export function daysOf(month: string, zone: TimeZone): Day[] {
   const first = firstDay(month);
   const end = firstDay(monthAfter(month));
@@ -45,7 +45,7 @@ export function daysOf(month: string, zone: TimeZone): Day[] {
   });
 }
 
-/** When a month may be closed: over by the clocks of the zone, and by those of UTC, by which emails are counted. */
+/** Returns when a month may be closed: after its end in the zone and in UTC, by which emails are counted. */
 export const closableAt = (month: string, zone: TimeZone): number =>
   Math.max(zone.momentOf(firstDay(monthAfter(month))), firstDay(monthAfter(month))) + SETTLING_MS;
 
@@ -56,8 +56,8 @@ export function billingZone({ config }: Pick<Store, 'config'>): TimeZone {
 }
 
 /**
- * Closes the month of one team in one transaction, once, however often it is called: with an invoice if there is something to pay. Answers
- * whether this call closed it.
+ * Closes the month of one team in one transaction, only once however often it is called; makes an invoice if there is
+ * something to pay. Returns whether this call closed it.
  */
 export async function closeTeamMonth(store: Store, teamId: string, month: string): Promise<boolean> {
   const { clock, config, db, ids } = store;
@@ -108,19 +108,19 @@ function contentOf(
   };
 }
 
-/** What of a plan an invoice depends on. */
+/** Fields of a plan that affect an invoice. */
 export type Terms = Pick<Plan, 'name' | 'monthly_price_cents' | 'included_emails' | 'overage_per_1000_cents'>;
 type InvoiceLine = InvoiceObject['lines'][number];
 
 export interface MonthOfTeam {
-  /** As `2026-11`. */
+  /** Month, as `2026-11`. */
   month: string;
   zone: TimeZone;
-  /** The plans that the team has had, oldest first. */
+  /** Plans that the team has had, oldest first. */
   held: readonly { code: string; since: number }[];
-  /** What the plans were, oldest first. Before the first of a code nothing is charged for it. */
+  /** Terms of the plans, oldest first. Nothing is charged for a code before its first entry. */
   terms: readonly { code: string; since: number; terms: Terms }[];
-  /** Emails that counted towards the quota, by day of UTC. */
+  /** Emails that counted towards the quota, by UTC day. */
   sent: ReadonlyMap<string, number>;
 }
 
@@ -132,8 +132,8 @@ interface Charge {
 }
 
 /**
- * Returns what a team owes for a month, as lines of an invoice. A day is charged by the dearest plan that the team had on it. An email is beyond the included ones when more of the month
- * were sent than the plan of its day includes, as the quota has it.
+ * Returns the invoice lines for a team's month. A day is charged by the most expensive plan that the team had on it. An
+ * email is overage if it exceeds the number that the plan of its day includes, counted over the month like the quota.
  */
 export function billMonth(input: MonthOfTeam): InvoiceLine[] {
   const days = daysOf(input.month, input.zone);
@@ -145,7 +145,7 @@ export function billMonth(input: MonthOfTeam): InvoiceLine[] {
     const plan = dearestOn(day, input);
     if (!plan) continue;
     const { name, monthly_price_cents: price, included_emails: included, overage_per_1000_cents: each } = plan.terms;
-    // How many are included is part of a price only where more of them cost something.
+    // The included number matters to a price only if overage costs something.
     const key = JSON.stringify([plan.code, name, price, each === null ? null : included, each]);
     const charge = charges.get(key) ?? { ...plan, days: 0, overage: 0 };
     charge.days += 1;
@@ -162,7 +162,7 @@ function dearestOn(day: Day, { held, terms }: MonthOfTeam): { code: string; term
   for (const { code } of codes) {
     const found = terms.findLast((one) => one.code === code && one.since < day.to);
     if (!found) continue;
-    // Of two that cost the same the later one: the team has chosen it.
+    // If two cost the same, the later one counts: the team has chosen it.
     if (!dearest || found.terms.monthly_price_cents >= dearest.terms.monthly_price_cents) {
       dearest = { code, terms: found.terms };
     }
@@ -200,6 +200,6 @@ function linesOf({ code, terms, days, overage }: Charge, daysInMonth: number): I
   return lines;
 }
 
-/** Of a price for a month, the days of it, in whole cents; half a cent is rounded up. */
+/** Returns the share of a monthly price for some days, in whole cents; half a cent is rounded up. */
 const partOf = (price: number, days: number, daysInMonth: number): number =>
   Math.floor((2 * price * days + daysInMonth) / (2 * daysInMonth));

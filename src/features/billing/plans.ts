@@ -13,7 +13,7 @@ import { allTerms, insertTerms } from './billing.store.ts';
 
 const MIB = 1024 * 1024;
 
-/** What of a team is more than a plan allows, and what would have to go first. */
+/** Lists what exceeds the limits of a plan, with what has to be removed first. */
 export async function excessOf(
   store: Store,
   db: Executor,
@@ -69,8 +69,8 @@ const remove = (count: number): string => `delete ${count} first`;
 const wait = (): string => 'wait for the next month';
 
 /**
- * Once at the start: keeps what the plans of the configuration are from now on, because days of a month are charged by what
- * they were, and lets plans that teams have and no file has any more go on as they were last.
+ * Runs once at the start: records the terms of the configured plans from now on, because days of a month are charged by
+ * the terms then in force. Plans that teams have but the configuration lacks continue with their last terms.
  */
 export async function keepPlanTerms(store: Store): Promise<void> {
   const { clock, config, db, ids, log } = store;
@@ -86,7 +86,7 @@ export async function keepPlanTerms(store: Store): Promise<void> {
   for (const [code, teams] of await countByPlan(db)) {
     if (Object.hasOwn(config.plans, code)) continue;
     const terms = latest.get(code);
-    // What a later version has added is as it comes.
+    // Fields that a later version has added get their defaults.
     if (terms) retired[code] = { ...defaultPlan(store), ...terms };
     const goesOn = terms ? 'as the plan was last' : `with the plan ${config.team.default_plan}`;
     log.warn(
@@ -103,10 +103,10 @@ function defaultPlan({ config }: Store): Plan {
   return plan;
 }
 
-/** An owner gives the own team another plan, from today on, where the operator lets owners do so. */
+/** Changes the plan of the own team from today on; the caller is an owner, and the operator must allow it. */
 export async function changeOwnPlan(ctx: Ctx, input: { plan: string }, provider: string) {
   const { store, teamId } = ctx;
-  // What is paid for there is decided there: otherwise a team would have the dearest plan for nothing.
+  // The payment provider decides about its plans: otherwise a team could get the most expensive plan for free.
   if (provider !== 'none') {
     throw refuse('invalid_permission', {
       say: 'Plans are paid for at the payment provider of this installation; choose one with POST /billing/checkout.',
@@ -130,7 +130,7 @@ export async function changeOwnPlan(ctx: Ctx, input: { plan: string }, provider:
   return getBilling(ctx, provider);
 }
 
-/** The team is locked, so that nothing is added meanwhile. */
+/** Throws if the team exceeds the plan. The team is locked, so that nothing is added meanwhile. */
 async function mustFit(store: Store, tx: Executor, { teamId, plan }: { teamId: string; plan: Plan }): Promise<void> {
   const excess = await excessOf(store, tx, { teamId, plan });
   if (excess.length === 0) return;

@@ -12,7 +12,7 @@ import { defused, quoted } from '../../protocol/csv/index.ts';
 const TITLES = ['number', 'issued_at', 'period_start', 'period_end', 'billed_to', 'kind', 'plan_code', 'description'];
 const AMOUNTS = ['quantity', 'unit', 'price_cents', 'amount_cents', 'currency'];
 
-/** A row for each line; what a spreadsheet would take for a formula has an apostrophe before it. */
+/** Formats one row per line; a value that a spreadsheet would take for a formula gets an apostrophe in front. */
 export function invoiceCsv(invoice: InvoiceObject): string {
   const { number, issued_at: issuedAt, period_start: from, period_end: to, billed_to: team, currency } = invoice;
   const rows = invoice.lines.map((line) => [
@@ -35,7 +35,7 @@ export function invoiceCsv(invoice: InvoiceObject): string {
     .join('');
 }
 
-/** `provider` is the name of who takes the payments. */
+/** `provider` is the name of the payment provider. */
 export async function getBilling({ store, teamId }: Ctx, provider: string): Promise<BillingObject> {
   const { config, db } = store;
   const team = await findTeam(db, teamId);
@@ -60,7 +60,7 @@ export async function getBilling({ store, teamId }: Ctx, provider: string): Prom
   };
 }
 
-/** Those of the configuration, which a team may be given. */
+/** Lists the configured plans, which a team may be given. */
 export function listPlans({ store }: Ctx) {
   const data = Object.entries(store.config.plans).map(([code, plan]) => presentPlan(code, plan));
   return { object: 'list' as const, has_more: false as const, data };
@@ -77,7 +77,7 @@ export async function getInvoice({ store, teamId }: Ctx, id: string) {
   return presentInvoice(row);
 }
 
-/** What an invoice says beside its id, its number and its day, as it is kept. */
+/** Stored content of an invoice, without its id, number and date. */
 export type InvoiceContent = Omit<InvoiceObject, 'object' | 'id' | 'number' | 'issued_at'>;
 
 function presentInvoice(row: InvoiceRow): InvoiceObject {
@@ -86,7 +86,7 @@ function presentInvoice(row: InvoiceRow): InvoiceObject {
   return { object: 'invoice', id, number, issued_at: isoTime(Number(row.issued_at)), ...content };
 }
 
-/** Without its lines. */
+/** Formats an invoice without its lines. */
 function presentListed(row: InvoiceRow): InvoiceListItem {
   const { object: _, lines: __, ...item } = presentInvoice(row);
   return item;

@@ -1,6 +1,6 @@
 /**
- * Billing beyond one transaction: months are closed by the clock, team by team, and a payment provider is asked how a
- * subscription stands. It promises that a month closes once, however often and by however many it is begun.
+ * Billing jobs: closes months by the clock, team by team, and asks a payment provider for the state of subscriptions. A
+ * month is closed once, however often and by however many processes it is begun.
  */
 export { closeMonths } from './close-months.ts';
 export {

@@ -1,6 +1,6 @@
 import type { Executor } from '../../platform/db/index.ts';
 
-/** How a payment provider calls the state of a subscription, in our words. */
+/** State of a subscription, in our own terms. */
 export type SubscriptionStatus = 'active' | 'past_due' | 'canceled';
 
 export interface SubscriptionRow {
@@ -21,14 +21,14 @@ export async function findSubscription(db: Executor, teamId: string): Promise<Su
   };
 }
 
-/** Counts a question to the provider as it begins; answers its number. */
+/** Counts the start of a query to the provider; returns its number. */
 export async function countQuestion(db: Executor, teamId: string, at: number): Promise<number> {
   const sql = `insert into team_subscriptions (team_id, asked, answered, asked_at) values (?, 1, 0, ?)
     on conflict (team_id) do update set asked = team_subscriptions.asked + 1, asked_at = excluded.asked_at returning asked`;
   return Number((await db.get<{ asked: number }>(sql, [teamId, at]))?.asked);
 }
 
-/** Teams whose period was over before a moment, and whose state was not asked since: what ended earliest first. */
+/** Returns teams whose period ended before a moment and whose state was not queried since, earliest end first. */
 export async function overdueSubscriptions(db: Executor, before: number, limit: number): Promise<string[]> {
   const sql = `select team_id from team_subscriptions
     where current_period_end <= ? and status <> 'canceled' and (asked_at is null or asked_at <= ?)
@@ -36,14 +36,17 @@ export async function overdueSubscriptions(db: Executor, before: number, limit: 
   return (await db.all<{ team_id: string }>(sql, [before, before, limit])).map((row) => row.team_id);
 }
 
-/** Null: an event has come. A moment: a change is known since then that none had told; an earlier one stays. */
+/**
+ * Records whether events are missing: null if an event has arrived, or the time since when a change is known that no
+ * event reported; an earlier time is kept.
+ */
 export async function noteMissed(tx: Executor, teamId: string, since: number | null): Promise<void> {
   const value = since === null ? 'null' : 'coalesce(missed_since, ?)';
   const values = since === null ? [teamId] : [since, teamId];
   await tx.run(`update team_subscriptions set missed_since = ${value} where team_id = ?`, values);
 }
 
-/** Writes what was answered, unless a question that began later has been answered already. */
+/** Writes the result of a query, unless the result of a later query is written already. */
 export async function writeAnswer(
   tx: Executor,
   teamId: string,
@@ -62,7 +65,7 @@ interface PaymentEvent {
   teamId: string | null;
 }
 
-/** Keeps an event that has come; answers whether what it was about is known already. */
+/** Stores an event; returns whether it was processed already. */
 export async function noteEvent(
   db: Executor,
   { provider, eventId, teamId }: PaymentEvent,

@@ -17,16 +17,16 @@ import { lockTeam } from '../../tenancy/access/index.ts';
 import { audited, whoActed } from '../../tenancy/audit/index.ts';
 import { createSendSwitch } from '../../tenancy/instance/index.ts';
 
-/** Clocks differ by less; what was signed earlier has been copied and sent again. */
+/** Clocks differ by less; an older signature is of a replayed event. */
 const SIGNED_WITHIN_MS = 300_000;
 const ID_CHARS_MAX = 255;
 const KEPT_MS = 30 * 86_400_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Takes an event of a provider. It is believed in one thing alone, that something has changed for a team: what holds is asked of
- * the provider. It returns once that is written, so that an event whose answer is lost may come again; one that was read is not
- * read twice.
+ * Accepts an event of a provider. An event is trusted only as a hint that something has changed for a team: the state
+ * itself is requested from the provider. Returns once that is written, so that an event whose response is lost may come
+ * again; an event that was processed is not processed twice.
  */
 export async function takeEvent(store: Store, provider: PaymentProvider, request: EventRequest): Promise<void> {
   const event = await provider.readEvent(request);
@@ -45,7 +45,7 @@ export async function takeEvent(store: Store, provider: PaymentProvider, request
   await markEventRead(store.db, noted, store.clock.now());
 }
 
-/** Events of other things, and of others who share the account of the provider, are nothing to us. */
+/** Returns the team; ignores events about other things, and of others who share the account at the provider. */
 async function ownTeam({ db }: Store, id: string | undefined): Promise<string | undefined> {
   if (id === undefined || !UUID.test(id)) return undefined;
   return (await findTeam(db, id.toLowerCase()))?.id;
@@ -66,49 +66,52 @@ async function mustRead(store: Store, provider: PaymentProvider, teamId: string)
 const unbelieved = (say: string): Refusal =>
   refuse('validation_error', { status: 400, say: `The event is refused. ${say}` });
 
-/** Providers give up sending an event again long before. */
+/** Removes old events; providers give up resending an event long before. */
 export const forgetPaymentEvents = ({ db, clock }: Store): Promise<number> =>
   removeEventsBefore(db, clock.now() - KEPT_MS);
 
-/** How a subscription stands at the provider at this moment. */
+/** Current state of a subscription at the provider. */
 export interface ProviderSubscription {
   status: SubscriptionStatus;
-  /** The code of the plan that is paid for. */
+  /** Code of the paid plan. */
   plan: string;
   periodStart: number;
   periodEnd: number;
 }
 
-/** An event as it came, before anybody has believed a word of it. */
+/** An event as it was received, not verified yet. */
 export interface EventRequest {
-  /** Their names in small letters. */
+  /** Headers by lower-case name. */
   headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The bytes that were signed, not parsed yet. */
+  /** Signed bytes, not parsed yet. */
   body: Buffer;
 }
 
 export interface ProviderEvent {
-  /** The same however often it is sent. */
+  /** Id that stays the same however often the event is sent. */
   id: string;
   signedAt: number;
-  /** Undefined where it concerns no team. */
+  /** Team of the event; undefined if it concerns none. */
   teamId: string | undefined;
 }
 
-/** Who takes payments. Its events are only a reason to ask it again: they may come late, twice and in any order. */
+/** Payment provider. Its events are only hints to query it: they may come late, twice and in any order. */
 export interface PaymentProvider {
   name: string;
-  /** The address of a page on which a team pays for a plan. */
+  /** Returns the URL of a page on which a team pays for a plan. */
   checkout(order: { teamId: string; plan: string }): Promise<string>;
-  /** The address of a page on which a team looks after how it pays. */
+  /** Returns the URL of a page on which a team manages its payment methods. */
   portal(teamId: string): Promise<string>;
-  /** What stands in an event; undefined unless the provider has signed these very bytes. How old it may be is not its matter. */
+  /** Parses an event; returns undefined unless the provider has signed these exact bytes. Does not check the age. */
   readEvent(request: EventRequest): Promise<ProviderEvent | undefined>;
-  /** Undefined where it knows none of the team: one that it knew before has ended. Rejects where it cannot say. */
+  /**
+   * Returns the subscription of a team; undefined if the provider has none, which means that an earlier one has ended.
+   * Rejects if the state is unknown.
+   */
   fetchSubscription(teamId: string): Promise<ProviderSubscription | undefined>;
 }
 
-/** The provider of an installation on which nothing is paid. */
+/** The provider of an installation without payments. */
 export const noPayments: PaymentProvider = {
   name: 'none',
   checkout: () => Promise.reject(noProvider()),
@@ -126,9 +129,9 @@ const HOUR_MS = 3_600_000;
 const TEAMS_AT_ONCE = 200;
 
 /**
- * Asks about subscriptions whose period ended an hour ago, of which an event should have told: each once an hour. So a lost event
- * keeps no plan for ever, and a finding says that events do not come. A restored copy leaves it to its original. Answers how many
- * were asked about.
+ * Queries subscriptions whose period ended an hour ago without an event, each once an hour. So a lost event does not
+ * keep a plan forever, and a finding reports that events do not arrive. A restored copy leaves this to its original.
+ * Returns how many were queried.
  */
 export async function recheckSubscriptions(store: Store, provider: PaymentProvider): Promise<number> {
   if (provider.name === noPayments.name || (await createSendSwitch(store)()).isRestored) return 0;
@@ -145,8 +148,9 @@ export async function recheckSubscriptions(store: Store, provider: PaymentProvid
 }
 
 /**
- * For every event of a provider that concerns a team, whatever it says, and for a recheck without one: asks how the subscription
- * stands, and makes the plan follow. The newest question wins, so that events in any order end in the same state. Answers whether something was written.
+ * Queries a subscription and changes the plan accordingly, for every event of a provider that concerns a team, whatever
+ * it says, and for a recheck without one. The newest query wins, so that events in any order lead to the same state.
+ * Returns whether something was written.
  */
 export async function readSubscription(
   store: Store,
@@ -163,7 +167,7 @@ export async function readSubscription(
   const target = planFor(store, teamId, subscription);
   const write = (held: Store, expected: string | undefined): Promise<Written> =>
     held.db.tx(async (tx) => {
-      // Somebody gave it another plan since: the entry of the audit log would say what was not so.
+      // The plan was changed since: the entry of the audit log would be false.
       if ((await lockTeam(tx, teamId)) !== expected) return 'again';
       const before = await findSubscription(tx, teamId);
       if (!(await writeAnswer(tx, teamId, { question, row }))) return 'superseded';
@@ -187,7 +191,10 @@ export async function readSubscription(
 
 type Written = 'written' | 'superseded' | 'again';
 
-/** What the provider knows no more has ended. Of what it never knew, such as a plan that the operator gave, it says nothing. */
+/**
+ * Returns a canceled subscription if the provider no longer knows the one that the team had; undefined if it never had
+ * one, as with a plan that the operator gave.
+ */
 async function endedOf({ db }: Store, teamId: string): Promise<ProviderSubscription | undefined> {
   const before = await findSubscription(db, teamId);
   if (!before) return undefined;
@@ -195,7 +202,7 @@ async function endedOf({ db }: Store, teamId: string): Promise<ProviderSubscript
   return { status: 'canceled', plan: '', periodStart, periodEnd };
 }
 
-/** Undefined where the team keeps the one that it has. */
+/** Returns the plan for a subscription; undefined if the team keeps its plan. */
 function planFor({ config, log }: Store, teamId: string, { status, plan }: ProviderSubscription): string | undefined {
   if (status === 'canceled') return config.team.default_plan;
   if (status !== 'active') return undefined;

@@ -30,7 +30,7 @@ import { textOfHtml } from '../../protocol/read-message/index.ts';
 const RECIPIENTS_MAX = 50;
 const SUBJECT_BYTES_MAX = 998;
 const BODY_BYTES_MAX = 2 * 1024 * 1024;
-/** Of all files that are written along with one draft, one answer or one forward. */
+/** Limit for all files of one draft, reply or forward. */
 const FILES_BYTES_MAX = 25 * 1024 * 1024;
 const FILES_MAX = 10;
 
@@ -46,7 +46,10 @@ export const EMPTY_DRAFT: DraftContent = {
   text: null,
 };
 
-/** What a draft holds once `written` is changed in it; a field that is not named stays as it is. */
+/**
+ * Returns the content of a draft after applying `written`; fields that are not named keep their values. Throws if it is
+ * invalid.
+ */
 export function readDraftContent(before: DraftContent, written: Written): DraftContent {
   const faults: FieldFault[] = [];
   const lists = (['to', 'cc', 'bcc'] as const).map((field) => {
@@ -96,7 +99,7 @@ export const addressesIn = (list: string | null): string[] => (list === null ? [
 
 type WrittenFile = NonNullable<Written['attachments']>[number];
 
-/** A file of which the content is sent along needs its type; of one that is fetched, it is guessed by its name. */
+/** Reads attachments. One with content needs its type; for one that is fetched, the type is guessed from its name. */
 export function readDraftFiles(files: readonly WrittenFile[]): DraftAttachment[] {
   for (const [i, { content, content_type: type }] of files.entries()) {
     if (content !== undefined && type === undefined) {
@@ -107,7 +110,7 @@ export function readDraftFiles(files: readonly WrittenFile[]): DraftAttachment[]
   return readAttachments([...files]);
 }
 
-/** Once everything is fetched: no file is empty, and all of them together are within the limits. */
+/** Throws if a fetched file is empty, or all of them together exceed the limits. */
 export function mustFit(files: readonly DraftAttachment[]): void {
   if (files.length > FILES_MAX) {
     const say = `attachments: an email from an inbox may have at most ${FILES_MAX} files of its own; got ${files.length}.`;
@@ -125,7 +128,7 @@ export function mustFit(files: readonly DraftAttachment[]): void {
   }
 }
 
-/** The files of a message that is passed on, however many, are limited by what one email may weigh. */
+/** Throws if the files exceed the size of one email; forwarded files are limited by size, not number. */
 export function mustFitWith(
   before: readonly { size: number }[],
   files: readonly DraftAttachment[],
@@ -140,7 +143,7 @@ export function mustFitWith(
   throw invalidAttachment('attachments', say);
 }
 
-/** What a snippet is made of: more of a long text is not read for it. */
+/** Characters read for a snippet; more of a long text is not needed. */
 const READ_CHARS_MAX = 20_000;
 
 const presentFile = ({ id, filename, content_type, size }: DraftFileRow) => ({ id, filename, content_type, size });
@@ -157,7 +160,7 @@ const shared = (row: DraftRow) => ({
   updated_at: isoTime(Number(row.updated_at)),
 });
 
-/** What an event says of a draft: all but its texts. */
+/** Formats a draft for an event: everything except its texts. */
 export const draftForEvent = (row: DraftRow, files: readonly DraftFileRow[]) => ({
   object: 'inbox_draft' as const,
   ...shared(row),
@@ -221,7 +224,7 @@ export async function deleteDraft(ctx: Ctx, named: string, id: string) {
   return { object: 'inbox_draft' as const, id: id.toLowerCase(), deleted: true as const };
 }
 
-/** Records what was done to a draft, in the transaction in which it is done. */
+/** Records a change of a draft, in the transaction of the change. */
 export async function recordDraftEvent(
   ctx: Ctx,
   tx: Executor,

@@ -35,7 +35,7 @@ import { isoTime } from '../../platform/clock.ts';
 import { foldForSearch } from '../../mail/emails/index.ts';
 import { normalizeAddress, parseAddress, parseDomainName } from '../../protocol/address/index.ts';
 
-/** Before the domain of an inbox that has whatever its domain has no other inbox for. */
+/** Prefix of the address of an inbox that receives all mail of its domain for which there is no other inbox. */
 const CATCH_ALL = '*@';
 
 interface InboxAddress {
@@ -45,7 +45,9 @@ interface InboxAddress {
   receivingAddress: string | null;
 }
 
-/** Reads the address of a new inbox; its domain has to send, and to receive unless the mail is forwarded here. */
+/**
+ * Reads the address of a new inbox; its domain must be able to send, and to receive unless the mail is forwarded here.
+ */
 async function readInboxAddress(
   { store, teamId }: Ctx,
   { email_address: given, forwarding = false }: { email_address: string; forwarding?: boolean | undefined },
@@ -86,12 +88,12 @@ function readAddress(given: string): { address: string; key: string; domainName:
 const malformed = (says: string) => invalidFields([{ path: 'email_address', message: `email_address: ${says}` }]);
 const unfit = (says: string) => invalidField('email_address', `email_address: ${says}`);
 
-/** Every key under which an inbox may have mail to an address; the first one that there is has it. */
+/** Returns every key under which an inbox may receive mail for an address; the first existing one gets it. */
 export function inboxKeysOf(address: string): string[] {
   const key = normalizeAddress(address);
   const at = key.lastIndexOf('@');
   const local = key.slice(0, at);
-  // A tag may stand behind an address that has a plus sign itself.
+  // A tag may follow an address that has a plus sign itself.
   const untagged = [local.lastIndexOf('+'), local.indexOf('+')]
     .filter((plus) => plus > 0)
     .map((plus) => `${local.slice(0, plus)}${key.slice(at)}`);
@@ -127,7 +129,7 @@ export async function createInbox(ctx: Ctx, input: CreateInboxRequest) {
     await store.db.tx(async (tx) => {
       await lockTeam(tx, teamId);
       if ((await countInboxes(tx, teamId)) >= INBOXES_MAX) throw refuseMoreInboxes();
-      // It may have been deleted since it was looked at.
+      // It may have been deleted since it was read.
       if (!(await lockDomain(tx, teamId, domain.id))) throw domainGone(domain.name);
       await insertInbox(tx, row);
       const inbox = presentInbox({ ...row, deleted_at: null }, { unread: 0, drafts: 0 });
@@ -258,7 +260,7 @@ async function changeInbox(ctx: Ctx, named: string, change: InboxChange): Promis
   return id;
 }
 
-/** Its threads are hidden with it at once; their rows go in the background. */
+/** Deletes an inbox. Its threads are hidden with it at once; their rows are removed in the background. */
 export async function deleteInbox(ctx: Ctx, named: string) {
   const { id } = await inboxNamed(ctx, named);
   await ctx.store.db.tx(async (tx) => {
@@ -267,7 +269,7 @@ export async function deleteInbox(ctx: Ctx, named: string) {
   return { object: 'inbox' as const, id, deleted: true as const };
 }
 
-/** In the transaction that deletes their domain. */
+/** Runs in the transaction that deletes the domain. */
 export async function deleteInboxesOfDomain(tx: Executor, ctx: Ctx, domainId: string): Promise<void> {
   for (const { id } of await inboxesOfDomain(tx, domainId)) await endInbox(tx, ctx, id);
 }
@@ -313,7 +315,7 @@ export async function listInboxes({ store, teamId, actor }: Ctx, page: Page) {
   return { object: 'list' as const, has_more: hasMore, data };
 }
 
-/** Lists the open inboxes of a team. Throws if it has none: an empty list would say that there is one to be let into. */
+/** Lists the open inboxes of a team. Throws if it has none: an empty list would suggest that access can be granted. */
 export async function listInboxChannels({ store, teamId }: Ctx) {
   const reached = (await channelRows(store.db, teamId)).filter(({ channel }) => channel === 'open');
   if (reached.length === 0) {

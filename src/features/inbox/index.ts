@@ -1,12 +1,12 @@
 /**
- * Mail that is being written in an inbox: what is kept of it, what is answered of it, and its rules. What is fetched for it
- * and how it is sent is `features/inbox/composing`.
+ * Drafts of an inbox: their content, the API format, and their rules. `features/inbox/composing` fetches files and
+ * sends them.
  */
 export { getDraft, mustFindDraft } from './drafts.ts';
 
 /**
- * The rows of inboxes and of their threads: receiving and sending put emails there, and what removes emails takes them away
- * again. The rules of what people do with them are those of `inboxes`, `inbox-threads` and `inbox-drafts`.
+ * Rows of inboxes and of their threads: receiving and sending add emails, and the removal of emails removes them again.
+ * The rules for users are in `inboxes.ts`, `threads` and `drafts.ts`.
  */
 export {
   inboxDraftsAmong,
@@ -19,14 +19,15 @@ export {
 export { lockThread, updateThreadRow } from './store/threads.store.ts';
 
 /**
- * Threads of inboxes: what came and what was answered, in the order of the last email; where a thread is, who answers it, and
- * what the team notes of it. The emails themselves are those of `received-emails` and `emails`.
+ * Threads of inboxes: received mail and replies, ordered by the last email; their folder, assignee and notes. The
+ * emails themselves belong to `mail/received-emails` and `mail/emails`.
  */
 export { putIntoThreads } from './threads/put-into-threads.ts';
 export { indexInboxes } from './threads/search-threads.ts';
 
 /**
- * Inboxes: addresses at which a team answers its customers, the labels that sort what comes there, and how an assistant is to
- * write. An address is one inbox's of a team. What is deleted is gone for callers at once; its rows go in the background.
+ * Inboxes: addresses at which a team replies to its customers, the labels that sort incoming mail, and instructions for
+ * an assistant. An address belongs to one inbox of a team. A deleted inbox is gone for callers at once; its rows are
+ * removed in the background.
  */
 export { createInbox, deleteInboxesOfDomain, getInbox, inboxNamed, listInboxes } from './inboxes.ts';

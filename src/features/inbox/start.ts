@@ -1,6 +1,6 @@
 /**
- * What is written in an inbox, on its way out: answers, forwards and drafts are composed, and accepted in the transaction in
- * which their thread takes them up.
+ * Composes replies, forwards and drafts of an inbox, and accepts them in the transaction that adds them to their
+ * thread.
  */
 export { previewForward, previewReply } from './composing/answer.ts';
 export type { ComposedMail } from './composing/compose.ts';

@@ -1,7 +1,7 @@
 /**
- * Backups of the whole installation, as folders that a server can be started on. Each is whole under its name or not there, has a checksum of
- * every file, and is read again before it counts. It never removes one before a newer one was found whole. With PostgreSQL
- * the database in it is a dump, which `restoreBackup` writes into an empty one.
+ * Backups of the whole installation, as folders that a server can be started on. Each one exists under its name only
+ * when complete, has a checksum of every file, and is read again before it counts. An older one is removed only after a
+ * newer one was verified. With PostgreSQL the database is a dump, which `restoreBackup` loads into an empty database.
  */
 export {
   backupsFolder,
@@ -19,16 +19,16 @@ export { backUpOnSchedule, watchBackups } from './backups/take-backup.ts';
 export { verifyBackup } from './backups/verify-backup.ts';
 
 /**
- * Certificates from an authority: which there are to be, the keys and orders behind them, and what is shown until the next
- * one is there. Keys are sealed at rest; a certificate itself is public, and stands as it is. Asking the authority is the
- * work of features/installation/certificate-renewal.
+ * Certificates from an authority: which ones are wanted, their keys and orders, and which one is used until the next is
+ * issued. Keys are sealed at rest; certificates are public and stored in plain.
+ * features/installation/certificate-renewal makes the requests to the authority.
  */
 export { SEALED_CERTIFICATE_KEYS, asksForCertificates, listCertificates } from './certificates/certificates.ts';
 
 /**
- * Findings: what is wrong at this moment, and what to do about it. They are read anew at each question and never stored, but
- * for what a process knows of itself alone: it reports that to all others through the database. A look costs the same
- * however much mail, and however many webhooks and domains, there are beside those in trouble.
+ * Findings: current problems, and how to fix them. They are computed at each request and never stored, except for those
+ * that only one process can see: it reports them to the others through the database. The cost of a request depends only
+ * on the number of webhooks and domains in trouble, not on the amount of mail or on the number of others.
  */
 export { certificateFindings, relayFindings } from './findings/installation-findings.ts';
 export { lookAtInstallation, presentForOperator, type Look } from './findings/look.ts';
@@ -37,8 +37,9 @@ export { forgetWaitingNotices } from './findings/notices.ts';
 export { refusalFindings } from './findings/refusal-findings.ts';
 
 /**
- * Moves an installation to another database: every row is copied, compared and hashed, the service stands still meanwhile. It promises
- * that at no moment both databases can be started on, and that whatever is interrupted is made anew, never taken for whole.
+ * Moves an installation to another database: every row is copied, compared and hashed while the service is stopped.
+ * Guarantees that the two databases can never both be started on, and that an interrupted move starts over and is never
+ * taken for complete.
  */
 export {
   moveDatabase,

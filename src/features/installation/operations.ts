@@ -7,12 +7,12 @@ import type { Finding } from '../../platform/finding.ts';
 import { Answered, type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';
 
-/** What this process knows of its health. */
+/** Services that the health operations use. */
 interface HealthServices {
   world: World;
   version: string;
   node: Node;
-  /** Everything that requests depend on, by name. */
+  /** Checks of everything that requests depend on, by name. */
   checks: Record<string, () => Promise<void>>;
 }
 
@@ -38,7 +38,7 @@ export const system = {
   },
 } satisfies OperationTable<World, { services: HealthServices }>;
 
-/** While the database answers nothing there is still what this process knows of itself. */
+/** Returns the findings; if the database does not respond, only those that this process knows of itself. */
 async function findingsOf({ node, world }: HealthServices): Promise<readonly Finding[]> {
   try {
     return (await withinLimit(world, node.look())).findings;
@@ -56,14 +56,14 @@ async function run({ world }: HealthServices, name: string, check: () => Promise
     return { name, ok: true, durationMs: durationMs() };
   } catch (error) {
     world.log.error({ err: error, check: name }, 'not ready');
-    // The cause stays in the log: this answer needs no credential.
+    // The cause stays in the log, because this response needs no credential.
     return { name, ok: false, durationMs: durationMs(), error: `${name} does not answer as it should` };
   }
 }
 
 const CHECK_MS_MAX = 2000;
 
-/** A probe has to answer while something it asks about does not. */
+/** Bounds a check: a probe must respond while its dependencies do not. */
 function withinLimit<T>(world: World, check: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = (): void => reject(new Error(`no answer within ${CHECK_MS_MAX} ms`));

@@ -1,7 +1,7 @@
 /**
- * Certificates by ACME: orders what is wanted, proves the names, fetches what was issued, renews it in time, and shows it.
- * It promises that an order is never placed twice for one certificate, on however many nodes and through whatever crash,
- * once the authority was told to issue; and that what is shown stays until its successor is whole.
+ * Certificates by ACME: orders the wanted certificates, proves the names, fetches what was issued, renews it in time,
+ * and presents it. Once the authority was asked to issue, an order is never placed twice for one certificate, on any
+ * number of nodes and through any crash. The current certificate stays in use until its successor is complete.
  */
 export {
   PROOF_PROTOCOL,
@@ -15,16 +15,16 @@ export { askRenewalTimes, renewCertificates } from './certificate-renewal/renew-
 export { examinePort25 } from './doctor/checks/port25.ts';
 
 /**
- * The examination of a machine: what other machines see of it, and what it has left. All checks are made at once and end within
- * `doctor.seconds`; what cannot be found out is `unknown`, and never a finding by itself. What has changed is told once, to
- * the log and to the command or URL of the settings.
+ * Examines a machine: how other machines see it, and what resources it has left. All checks run at once and end within
+ * `doctor.seconds`; what cannot be determined is `unknown`, and never a finding by itself. Changes are reported once,
+ * to the log and to the configured command or URL.
  */
 export { createDoctor, examineHere, type Doctor } from './doctor/doctor.ts';
 export { tellNotices, tellOfLoss } from './doctor/tell-notices.ts';
 
 /**
- * Upkeep: what has to go when its time is over, and what a process reports of itself. Each verb that removes does so in
- * small steps, may be interrupted anywhere, and never touches anything that is not sent yet.
+ * Upkeep: removes expired data, and reports the state of each process. Each removal works in small steps, may be
+ * interrupted anywhere, and never touches anything that is not sent yet.
  */
 export { exportTraces } from './upkeep/export-traces.ts';
 export { keepInboxes } from './upkeep/keep-inboxes.ts';

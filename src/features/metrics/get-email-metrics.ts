@@ -28,15 +28,18 @@ import {
 import { periodsOf, QUARTER_MS, slotRangesOf, type Period } from './periods.ts';
 import { presentCounts, readMetricsQuery, type Metric, type Asked, type MetricsQuery } from './metrics-query.ts';
 
-/** No index knows the domain of an email: those of a domain are picked out of all that were accepted. */
+/**
+ * Number of emails that are searched: no index has the domain of an email, so those of a domain are selected from all
+ * that were accepted.
+ */
 const LOOKED_AT_MAX = 20_000;
 
-/** How many emails one statement reads, so that it holds the event loop for few milliseconds. */
+/** Emails per statement, so that it blocks the event loop for only a few milliseconds. */
 const EMAILS_AT_ONCE = 500;
 
 /**
- * The team's emails that were named, or else those that were accepted in the range; of the domains, and with the tag, if any
- * are named.
+ * Returns the named emails of the team, or those accepted in the range; limited to the domains and the tag, if any are
+ * given.
  */
 async function emailsFor(
   ctx: Ctx,
@@ -80,7 +83,7 @@ async function readTagged({ store, teamId }: Ctx, tag: string, range: Asked['ran
   }
 }
 
-/** Reads what happened to each of the emails, by their ids. */
+/** Reads the events of emails, by their ids. */
 async function readEventCounts(ctx: Ctx, emails: readonly EmailOfDomain[]): Promise<Map<string, EventCount[]>> {
   const counts: EventCount[] = [];
   for (let at = 0; at < emails.length; at += EMAILS_AT_ONCE) {
@@ -98,7 +101,7 @@ function tooManyEmails(most: number, which: string | undefined): Refusal {
   });
 }
 
-/** Counts single emails from their own events (`readEventCounts`), by the same rule as the sums of all. */
+/** Counts single emails from their own events (`readEventCounts`), by the same rule as the totals of all emails. */
 function countEmails(
   emails: readonly EmailOfDomain[],
   ofEmail: ReadonlyMap<string, EventCount[]>,
@@ -113,7 +116,7 @@ function countEmails(
     };
     for (const [slot, counts] of countsBySlot(ofEmail.get(email.id) ?? [])) {
       const at = slot * QUARTER_MS;
-      // Slots are whole and periods begin and end with them.
+      // Slots are whole, and periods begin and end on slot boundaries.
       const period = periods.findIndex(({ from, until }) => from <= at && at < until);
       if (period >= 0) tally.add(subject, period, counts);
     }
@@ -139,7 +142,10 @@ function countsBySlot(rows: readonly EventCount[]): Map<number, Counts> {
   return bySlot;
 }
 
-/** An answer has as many rows as a person or a chart can use; a caller that wants more asks for a part of the range. */
+/**
+ * Maximum rows of a response, more than a person or a chart can use; a caller that wants more requests a part of the
+ * range.
+ */
 const ROWS_MAX = 1000;
 
 type Row = Partial<Record<Metric, number>> & {
@@ -165,7 +171,7 @@ export async function getEmailMetrics(ctx: Ctx, query: MetricsQuery) {
     dimensions: [...dimensions],
     granularity,
   };
-  // Rows may be of fewer emails than the totals: a dimension narrows nothing.
+  // Rows may cover fewer emails than the totals: a dimension does not filter.
   const total = (await (await counting(ctx, { ...asked, dimensions: [] }))([], [range])).total();
   const totals = presentCounts(total, metrics);
   return dimensions.length === 0 ? { ...answer, totals } : { ...answer, totals, data: await rowsOf(ctx, asked) };
@@ -188,7 +194,7 @@ async function rowsOf(ctx: Ctx, asked: Asked): Promise<Row[]> {
   if (!periods) throw tooMany();
   const count = await counting(ctx, asked);
   const isApart = dimensions.some((dimension) => dimension !== 'period');
-  // Who has anything to count at all, before that is read period by period.
+  // Finds the subjects with any counts first, before reading them period by period.
   const whole = isApart ? await count(dimensions, [range]) : undefined;
   const subjects = whole?.subjects() ?? [{ subject: {}, periods: new Map() }];
   if (subjects.length * periods.length > ROWS_MAX) throw tooMany();
@@ -214,7 +220,7 @@ const tooMany = (): Refusal =>
     say: `The answer would have more than ${ROWS_MAX} rows; give a shorter range, a longer granularity or fewer dimensions.`,
   });
 
-/** Of domains and broadcasts, by their ids; what was deleted has none. */
+/** Returns the names of domains and broadcasts by id; omits deleted ones. */
 async function namesOf(ctx: Ctx, subjects: readonly Subject[]): Promise<Map<string, string>> {
   const { db } = ctx.store;
   const idsOf = (ids: readonly (string | undefined)[]) => [...new Set(ids.filter((id) => id !== undefined))];
@@ -240,7 +246,10 @@ function presentSubject({ domainId, emailId, broadcastId }: Subject, names: Map<
 
 type Scoped = Pick<Asked, 'dimensions' | 'domainIds' | 'broadcastIds'>;
 
-/** The least rows that hold what was asked: those of broadcasts, of domains, or of the team as a whole. */
+/**
+ * Returns the scopes with the fewest rows that cover the request: those of broadcasts, of domains, or of the whole
+ * team.
+ */
 async function scopesFor(ctx: Ctx, { dimensions, domainIds, broadcastIds }: Scoped): Promise<string[]> {
   const { teamId } = ctx;
   const beginning = (prefix: string): Promise<string[]> => scopesBeginning(ctx.store.db, teamId, prefix);
@@ -253,7 +262,7 @@ async function scopesFor(ctx: Ctx, { dimensions, domainIds, broadcastIds }: Scop
   return dimensions.includes('domain') ? beginning('d:') : [TEAM_SCOPE];
 }
 
-/** Adds up scopes by period, and by those of their ids that are dimensions. */
+/** Adds up scopes by period, and by the ids in them that are dimensions. */
 async function countScopes(
   ctx: Ctx,
   scopes: readonly string[],
@@ -280,17 +289,17 @@ function subjectOf(scope: string): Subject {
   return kind === 'b' ? { broadcastId: first, domainId: second } : {};
 }
 
-/** What the rows of one answer are about, apart from their period. */
+/** Subject of a row, apart from its period. */
 interface Subject {
   domainId?: string | undefined;
   emailId?: string | undefined;
   broadcastId?: string | undefined;
 }
 
-/** Counts by subject and period. Subjects of which nothing is counted do not show. */
+/** Counts by subject and period. Subjects without counts are omitted. */
 interface Tally {
   add(subject: Subject, period: number, counts: Counts): void;
-  /** Counts of one subject; those of a period are missing where there is nothing. */
+  /** Returns the counts of each subject; periods without counts are missing. */
   subjects(): { subject: Subject; periods: Map<number, Counts> }[];
   total(): Counts;
 }

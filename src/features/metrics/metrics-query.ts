@@ -6,7 +6,7 @@ import { findTimeZone, type TimeZone } from '../../protocol/time-zone.ts';
 import { QUARTER_MS, type Granularity } from './periods.ts';
 import type { Counter, Counts } from '../../mail/events/index.ts';
 
-/** Part and whole of each rate. */
+/** Numerator and denominator of each rate. */
 const RATES = {
   delivery_rate: ['delivered', 'sent'],
   open_rate: ['unique_opened', 'delivered'],
@@ -19,7 +19,7 @@ const RATES = {
 type Rate = keyof typeof RATES;
 export type Metric = Counter | Rate;
 
-/** In the contract's order, which is that of an answer with all of them. */
+/** Metrics in the order of the contract, which is that of a response with all of them. */
 const METRICS: readonly Metric[] = [
   'received',
   'delivered',
@@ -45,10 +45,10 @@ const METRICS: readonly Metric[] = [
   'unsubscribe_rate',
 ];
 
-/** What machines did, beside what people did: only in answers to requests that name it. */
+/** Metrics of machines, which are returned only if the request names them. */
 const NAMED_METRICS: readonly Metric[] = ['machine_opened', 'machine_clicked'];
 
-/** The metrics asked for; a rate is a percentage with two decimals, and of nothing it is 0. */
+/** Returns the requested metrics; a rate is a percentage with two decimals, and 0 if its denominator is 0. */
 export function presentCounts(counts: Counts, metrics: readonly Metric[]): Partial<Record<Metric, number>> {
   return Object.fromEntries(
     metrics.map((metric) => [metric, isRate(metric) ? rateOf(counts, metric) : counts[metric]]),
@@ -68,9 +68,9 @@ type Dimension = 'period' | 'domain' | 'email' | 'broadcast';
 const DIMENSIONS: readonly Dimension[] = ['period', 'domain', 'email', 'broadcast'];
 
 export interface Asked {
-  /** What is counted: whole quarters of an hour. */
+  /** Range that is counted, in whole quarters of an hour. */
   range: { from: number; until: number };
-  /** Where the range ends as the answer says it: never in the future. */
+  /** End of the range in the response, never in the future. */
   end: number;
   zone: TimeZone;
   granularity: Granularity;
@@ -79,7 +79,7 @@ export interface Asked {
   domainIds?: string[] | undefined;
   emailIds?: string[] | undefined;
   broadcastIds?: string[] | undefined;
-  /** As `name:value`. */
+  /** Tag as `name:value`. */
   tag?: string | undefined;
 }
 
@@ -123,16 +123,21 @@ function readRange(
   if (endDate !== undefined && start > asked) throw wrong('end_date must not be before start_date.');
   if (start > now) throw wrong('start_date must not lie in the future.');
   const from = Math.floor(start / QUARTER_MS) * QUARTER_MS;
-  // What happens at this very moment is part of a range that ends now.
+  // A range that ends now includes the current moment.
   const end = asked < now ? Math.ceil(asked / QUARTER_MS) : Math.floor(now / QUARTER_MS) + 1;
   const until = Math.max(end * QUARTER_MS, from + QUARTER_MS);
   return { range: { from, until }, end: Math.min(until, now) };
 }
 
-/** Days of 24 hours, not of the calendar. The last millisecond of a day counts as the midnight that follows it. */
+/**
+ * Returns the start of the week before: days of 24 hours, not of the calendar. The last millisecond of a day counts as
+ * the midnight that follows it.
+ */
 const weekBefore = (end: number): number => Math.max(0, end + 1 - WEEK_MS);
 
-/** A date alone is a day of the time zone, of which a range that ends with it holds the last moment too. */
+/**
+ * Reads a moment. A date alone is a day of the time zone; as the end of a range it includes the last moment of the day.
+ */
 function readMoment(name: 'start_date' | 'end_date', text: string, zone: TimeZone): number {
   const time = parseIsoTime(text);
   if (!time) {
@@ -141,11 +146,11 @@ function readMoment(name: 'start_date' | 'end_date', text: string, zone: TimeZon
     );
   }
   const ofDay = (): number => (name === 'end_date' ? zone.momentOf(time.ms + DAY_MS) - 1 : zone.momentOf(time.ms));
-  // Nothing was counted before 1970, and the years of antiquity are no matter of time zones.
+  // Nothing was counted before 1970, and the time zones of antiquity are irrelevant.
   return Math.max(0, time.isDateAlone ? ofDay() : time.ms);
 }
 
-/** A list separated by commas, each name once. */
+/** Reads a comma-separated list without duplicates. */
 function readNames<Name extends string>(
   parameter: string,
   text: string | undefined,

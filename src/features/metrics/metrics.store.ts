@@ -9,7 +9,7 @@ export interface ScopeCounts {
   counts: Counts;
 }
 
-/** What stands in each of these scopes for each of these ranges, which may be several for one period. */
+/** Returns the counts of each scope in each range; a period may have several ranges. */
 export async function countsOfScopes(
   db: Executor,
   teamId: string,
@@ -27,8 +27,8 @@ function countsFrom(sums: string): Counts {
   return Object.fromEntries(COUNTERS.map((counter, i) => [counter, numbers[i] ?? 0])) as Counts;
 }
 
-// One look into the key for each scope and range, whatever the planner thinks of their number; grouping would sort every
-// row that is added up.
+// One index lookup for each scope and range, whatever the planner estimates; grouping would sort every row that is
+// added up.
 const sumsAs = (
   array: string,
 ): string => `(select ${array}(${COUNTERS.map((counter) => `sum(c.${counter})`).join(', ')})
@@ -46,7 +46,7 @@ const COUNTS_ON_SQLITE = `with t as (select ? as id),
       json_extract(value, '$.first') as first, json_extract(value, '$.past') as past from json_each(?))
   select s.scope, r.period, ${sumsAs('json_array')} as sums from t cross join s cross join r`;
 
-/** The scopes that begin so and were ever counted in; one look into the key for each, not one for each row. */
+/** Returns the scopes with this prefix that have counts, with one index lookup for each instead of one for each row. */
 export async function scopesBeginning(db: Executor, teamId: string, prefix: string): Promise<string[]> {
   const next = (after: string): string =>
     `(select c.scope from metric_counts as c where c.team_id = ? and c.scope > ${after} order by c.scope limit 1)`;
@@ -76,7 +76,7 @@ interface TimeRange {
 
 const ACCEPTED_IN = 'team_id = ? and id >= ? and id < ?';
 
-/** Asks no table but the index, and counts no further than `most`. */
+/** Reads only the index, and counts up to `most`. */
 export async function countAcceptedIn(db: Executor, teamId: string, range: TimeRange, most: number): Promise<number> {
   const sql = `select count(*) as n from (select id from emails where ${ACCEPTED_IN} limit ?) as accepted`;
   const row = await db.get<{ n: number }>(sql, [teamId, firstIdAt(range.from), firstIdAt(range.until), most]);
@@ -95,7 +95,7 @@ export function emailsAcceptedIn(
   return db.all<EmailOfDomain>(sql, values);
 }
 
-/** The first `limit` emails with a tag that were accepted in the range, after an id. */
+/** Returns the first `limit` emails with a tag that were accepted in the range, after an id. */
 export function taggedAcceptedIn(
   db: Executor,
   teamId: string,
@@ -109,7 +109,7 @@ export function taggedAcceptedIn(
   return db.all<EmailOfDomain>(sql, [teamId, tag, after ?? firstIdAt(range.from), firstIdAt(range.until), limit]);
 }
 
-/** Those of the ids whose emails have a tag. */
+/** Returns those of the ids whose emails have a tag. */
 export async function taggedAmong(
   db: Executor,
   teamId: string,
@@ -121,7 +121,10 @@ export async function taggedAmong(
   return new Set((await db.all<{ email_id: string }>(sql, [teamId, tag, among.value])).map((row) => row.email_id));
 }
 
-/** Events of one type, of one type of bounce, and of machines or people, that happened to one email within one quarter of an hour. */
+/**
+ * Number of events of one type, one bounce type, and of machines or people, for one email within one quarter of an
+ * hour.
+ */
 export interface EventCount {
   subject_id: string;
   type: string;

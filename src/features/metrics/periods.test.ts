@@ -32,7 +32,7 @@ describe('days are those of the time zone', () => {
     // The clocks jump over midnight: the day begins at one.
     ['Africa/Cairo', '2026-04-22T22:00Z', [24, 23, 24]],
     ['America/Santiago', '2026-09-05T04:00Z', [24, 23, 24]],
-    // They are set back from midnight to eleven: the day before goes on.
+    // The clocks are set back from midnight to eleven, so the previous day continues.
     ['America/Santiago', '2026-04-03T03:00Z', [24, 25, 24]],
     ['America/Havana', '2026-10-31T04:00Z', [24, 25, 24]],
   ])('%s from %s: %j hours', (zone, from, hours) => {

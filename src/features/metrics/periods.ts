@@ -7,19 +7,19 @@ export type Granularity = 'hourly' | 'daily' | 'weekly' | 'monthly';
 export interface Period {
   name: string;
   from: number;
-  /** The first moment after it. */
+  /** First moment after it. */
   until: number;
 }
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The shortest a period can be, an hour that the clocks cut in two apart. */
+/** Minimum length of a period, except for an hour that a clock change splits. */
 const SHORTEST_MS = { hourly: HOUR_MS, daily: DAY_MS - HOUR_MS, weekly: 7 * DAY_MS - HOUR_MS, monthly: 27 * DAY_MS };
 
 /**
- * The periods of a range as the clocks of `zone` cut it, the first and the last cut off at its ends; undefined when there
- * are more than `most`. A day on which the clocks are changed has 23 or 25 hours.
+ * Returns the periods of a range in local time of `zone`, the first and the last cut off at its ends; undefined if
+ * there are more than `most`. A day on which the clocks are changed has 23 or 25 hours.
  */
 export function periodsOf(
   range: { from: number; until: number },
@@ -27,14 +27,14 @@ export function periodsOf(
   zone: TimeZone,
   most: number,
 ): Period[] | undefined {
-  // Before anything is counted out: a range may hold millions of hours.
+  // Checked before listing them: a range may contain millions of hours.
   if ((range.until - range.from) / SHORTEST_MS[granularity] > most + 1) return undefined;
   const periods: Period[] = [];
   const step = granularity === 'hourly' ? hourAt : dateStep(granularity);
   for (let from = range.from; from < range.until;) {
     const { name, end } = step(from, zone);
     const until = Math.min(end, range.until);
-    // Only the first can be cut off at its beginning; clocks that jump by half an hour make a short hour.
+    // Only the first period can be cut off at its beginning; clocks that jump by half an hour make a short hour.
     periods.push({ name: granularity === 'hourly' && periods.length > 0 ? isoTime(from) : name, from, until });
     if (periods.length > most) return undefined;
     from = until;
@@ -47,7 +47,7 @@ interface Step {
   end: number;
 }
 
-/** The hour of the clock that holds `at`. */
+/** Returns the local hour that contains `at`. */
 function hourAt(at: number, zone: TimeZone): Step {
   const sinceFull = modulo(at + zone.offsetMs(at), HOUR_MS);
   return { name: isoTime(at - sinceFull), end: at - sinceFull + HOUR_MS };
@@ -59,13 +59,13 @@ function dateStep(granularity: Exclude<Granularity, 'hourly'>): (at: number, zon
     const first = firstDay(local, granularity);
     let next = dayAfter(first, granularity);
     let end = zone.momentOf(next);
-    // Where the clocks are set back over midnight, the day that has begun begins again.
+    // If the clocks are set back over midnight, the day that has begun begins again.
     while (end <= at) end = zone.momentOf((next = dayAfter(next, granularity)));
     return { name: isoTime(first).slice(0, 10), end };
   };
 }
 
-/** The local midnight with which the period of this wall clock's reading begins. */
+/** Returns the local midnight at which the period of this local time begins. */
 function firstDay(local: number, granularity: Granularity): number {
   const midnight = local - modulo(local, DAY_MS);
   const date = new Date(midnight);
@@ -84,7 +84,7 @@ const modulo = (value: number, by: number): number => ((value % by) + by) % by;
 export const QUARTER_MS = QUARTER_MINUTES * 60_000;
 const QUARTERS_PER_DAY = DAY_MINUTES / QUARTER_MINUTES;
 
-/** The counts of one span from slot `first` up to but without `past`, which add to the period of that index. */
+/** Counts of one span from slot `first` up to and excluding `past`, which add to the period of that index. */
 export interface SlotRange {
   period: number;
   span: number;
@@ -92,7 +92,10 @@ export interface SlotRange {
   past: number;
 }
 
-/** The fewest rows that make up each period: whole UTC days where it holds such days, quarters of an hour around them. */
+/**
+ * Returns the fewest rows that make up each period: whole UTC days if it contains any, and quarters of an hour around
+ * them.
+ */
 export function slotRangesOf(periods: readonly Pick<Period, 'from' | 'until'>[]): SlotRange[] {
   return periods.flatMap(({ from, until }, period) => {
     // A quarter belongs to the period in which it begins.

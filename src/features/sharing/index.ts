@@ -1,6 +1,6 @@
 /**
- * Share links: a token that shows one email to its holder, for two days at most. Only the token's hash is kept,
- * so a link is readable once, when it is made. A link that is unknown, expired or revoked is the same nothing.
+ * Share links: a token that shows one email to its holder, for two days at most. Only the token's hash is stored, so a
+ * link is readable once, when it is made. Unknown, expired and revoked links are indistinguishable.
  */
 export {
   createShare,

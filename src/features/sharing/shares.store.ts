@@ -12,11 +12,11 @@ const COLUMNS = ['token_hash', 'email_id', 'created_at', 'expires_at'] as const;
 export const insertShare = (db: Executor, row: ShareRow): Promise<number> =>
   db.insertMany('email_shares', COLUMNS, [COLUMNS.map((column) => row[column])]);
 
-/** One question for unknown, expired and revoked links, so that their answers take the same time too. */
+/** Uses one query for unknown, expired and revoked links, so that their responses take the same time too. */
 export const findLiveShare = (db: Executor, tokenHash: string, now: number): Promise<ShareRow | undefined> =>
   db.get<ShareRow>('select * from email_shares where token_hash = ? and expires_at > ?', [tokenHash, now]);
 
-/** For the removal of emails: their links go in the same transaction. Answers what was removed. */
+/** Removes the links of emails, in the transaction that removes the emails. Returns what was removed. */
 export async function removeSharesOf(
   tx: Executor,
   emailIds: readonly string[],

@@ -28,7 +28,7 @@ const UNIT_MS: Record<string, number> = { s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS
 const FORM = /^\s*(\d+)\s*(s|seconds?|m|minutes?|h|hours?|d|days?)\s*$/i;
 const SHOWN_CHARS_MAX = 60;
 
-/** How long a link works, in milliseconds: as long as one may when nothing is said. */
+/** Returns the lifetime of a link in milliseconds; the maximum by default. */
 export function readExpiresIn(text: string | undefined): number {
   if (text === undefined) return SHARE_MS_MAX;
   const [, count, unit] = FORM.exec(text) ?? [];
@@ -50,7 +50,7 @@ const shown = (text: string): string =>
 
 const refused = (rule: string) => invalidFields([{ path: 'expires_in', message: `expires_in ${rule}` }]);
 
-/** A prefix of its own lets scanners of logs and repositories recognise what they found. */
+/** A distinctive prefix lets scanners of logs and repositories recognise a token. */
 const PREFIX = 'rs_';
 
 export async function createShare(ctx: Ctx, emailId: string, input: BodyOf<'createShare'>) {
@@ -72,7 +72,7 @@ export async function createShare(ctx: Ctx, emailId: string, input: BodyOf<'crea
 const withheld = () =>
   refuse('invalid_permission', { say: 'This email holds a link that is its recipient’s alone; it cannot be shared.' });
 
-/** The pictures that an email brings along and shows in place, as data URLs by their content id; `bytesMax` in all. */
+/** Returns the inline images of an email as data URLs by content id; at most `bytesMax` in total. */
 async function readInlineImages(
   store: Store,
   html: string,
@@ -97,7 +97,7 @@ async function readInlineImages(
 
 const NOTHING = Buffer.alloc(0);
 
-/** What a link shows. The recipients in bcc are no part of it: the other recipients do not see them either. */
+/** Email as a link shows it. The bcc recipients are omitted: the other recipients do not see them either. */
 export interface SharedEmail {
   id: string;
   from: string;
@@ -110,22 +110,22 @@ export interface SharedEmail {
   scheduledAt: number | null;
   attachments: AttachmentRow[];
   expiresAt: number;
-  /** Its content is long to read and to show. */
+  /** Its content takes long to read and to show. */
   isLarge: boolean;
 }
 
-/** What never changes of an email, and is long to read. */
+/** Parts of an email that never change and take long to read. */
 export interface SharedContent {
   html: string | null;
   text: string | null;
-  /** The pictures the email brings along, as data URLs by content id. */
+  /** Inline images of the email, as data URLs by content id. */
   images: ReadonlyMap<string, string>;
 }
 
-/** Pictures inside the email, as bytes; a page larger than this is of no use. */
+/** Total bytes of inline images; a larger page is of no use. */
 const INLINE_IMAGE_BYTES_MAX = 8 * 1024 * 1024;
 
-/** Undefined for a link that is unknown, expired or revoked, and for one whose email is gone. */
+/** Reads the email of a link; undefined if the link is unknown, expired or revoked, or its email is gone. */
 export async function readSharedEmail(store: Store, token: string): Promise<SharedEmail | undefined> {
   const { clock, db } = store;
   const share = await findLiveShare(db, hashToken(token), clock.now());
@@ -156,7 +156,7 @@ export async function readSharedContent(store: Store, email: SharedEmail): Promi
 
 const listOf = (json: string | null): string[] => (json === null ? [] : (JSON.parse(json) as string[]));
 
-/** An expired link shows nothing already; this only gives its row back. Answers how many went. */
+/** Deletes expired links, which show nothing any more; returns how many. */
 export const forgetExpiredShares = (store: Store): Promise<number> => deleteExpiredShares(store.db, store.clock.now());
 
 export async function revokeShares(ctx: Ctx, emailId: string) {

@@ -1,7 +1,6 @@
 /**
- * Images: pictures for mail, shown in mail by its address. They promise that the same bytes of a team are stored once, that an
- * address is never guessed and never leads to another picture, and that nothing but a PNG, JPEG, GIF or WebP is served. What
- * the bytes draw is never looked at.
+ * Images for mail, shown by their address. The same bytes of a team are stored once, an address cannot be guessed and
+ * never leads to another image, and only PNG, JPEG, GIF and WebP are served. The pictures themselves are not examined.
  */
 export { imagesAmong, type ImageRow } from './images/images.store.ts';
 export {

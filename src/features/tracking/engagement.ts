@@ -1,17 +1,17 @@
 import type { Happening } from '../../mail/events/index.ts';
 import { isoTime } from '../../platform/clock.ts';
 
-/** Somebody or something has opened an email or followed a link in it. */
+/** An opening of an email or a click on a link in it, by a person or a program. */
 export interface Engagement {
-  /** Of the event that it becomes, given when it happened: written twice, it is still one event. */
+  /** Id of the resulting event, assigned when it happened: written twice, it is still one event. */
   id: string;
   at: number;
   emailId: string;
   ipAddress: string;
   userAgent: string;
-  /** The target of a click; an opening has none. */
+  /** Target of a click; absent for an opening. */
   link?: string;
-  /** Its request said that a program made it. */
+  /** The request identified itself as made by a program. */
   machine?: true;
 }
 
@@ -19,7 +19,7 @@ export type Click = Engagement & { link: string };
 
 export const isClick = (engagement: Engagement): engagement is Click => engagement.link !== undefined;
 
-/** A line that a crash has cut short is none. */
+/** Parses a line of the journal; returns undefined for one that a crash has cut short. */
 export function parseEngagement(line: string): Engagement | undefined {
   try {
     const engagement = JSON.parse(line) as Partial<Engagement>;
@@ -32,8 +32,8 @@ export function parseEngagement(line: string): Engagement | undefined {
 }
 
 /**
- * The event that an engagement becomes. Without `to`: one message was composed for all, so it is not known which of them has
- * opened it.
+ * Returns the event for an engagement. It has no `to`: one message was composed for all recipients, so it is unknown
+ * which one opened it.
  */
 export function readingOf(
   { id, at, ipAddress, userAgent, link }: Engagement,

@@ -13,7 +13,7 @@ interface ClickRow {
 
 const COLUMNS = ['id', 'email_id', 'clicked_at', 'link', 'ip_address', 'user_agent'] as const;
 
-/** Keeps clicks until they can be judged; answers nothing for those that wait already. */
+/** Stores clicks until they can be classified; ignores those that are stored already. */
 export async function keepClicks(tx: Executor, clicks: readonly Click[]): Promise<void> {
   if (clicks.length === 0) return;
   const rows = clicks.map(({ id, emailId, at, link, ipAddress, userAgent }) => [
@@ -27,7 +27,7 @@ export async function keepClicks(tx: Executor, clicks: readonly Click[]): Promis
   await tx.insertMany('tracked_clicks', COLUMNS, rows, 'on conflict (id) do nothing');
 }
 
-/** Which of these ids are those of clicks that wait. */
+/** Returns those of the ids that belong to waiting clicks. */
 export async function waitingAmong(tx: Executor, ids: readonly string[]): Promise<Set<string>> {
   const among = uuidsIn(tx.dialect, 'id', ids);
   const rows = await tx.all<{ id: string }>(`select id from tracked_clicks where ${among.sql}`, [among.value]);
@@ -35,17 +35,17 @@ export async function waitingAmong(tx: Executor, ids: readonly string[]): Promis
 }
 
 export interface Sought {
-  /** Only those that were clicked by then. */
+  /** Only clicks made by then are taken. */
   until: number;
-  /** So many of those that have waited longest say whose clicks are taken. */
+  /** Number of longest-waiting clicks whose emails are considered. */
   oldest: number;
-  /** At most so many are taken. */
+  /** Maximum number of clicks to take. */
   limit: number;
 }
 
 /**
- * Takes the clicks of emails whose clicks have waited longest, of each email as many as there are: to judge one, all of its
- * email are read. Another node's are passed over.
+ * Takes clicks, up to `limit`, of the emails whose clicks have waited longest: to classify one, all of its email are
+ * read. Skips those that another node has taken.
  */
 export async function takeClicks(tx: Executor, { until, oldest, limit }: Sought): Promise<Click[]> {
   const lock = tx.dialect === 'pg' ? ' for update skip locked' : '';
@@ -55,7 +55,7 @@ export async function takeClicks(tx: Executor, { until, oldest, limit }: Sought)
   return (await tx.all<ClickRow>(sql, [until, until, oldest, limit])).map(clickOf);
 }
 
-/** All that waits of these emails, taken or not. */
+/** Returns all waiting clicks of these emails, taken or not. */
 export async function waitingClicksOf(tx: Executor, emailIds: readonly string[]): Promise<Map<string, Click[]>> {
   const among = uuidsIn(tx.dialect, 'email_id', emailIds);
   const rows = await tx.all<ClickRow>(`select * from tracked_clicks where ${among.sql}`, [among.value]);
@@ -67,7 +67,7 @@ export async function removeClicks(tx: Executor, ids: readonly string[]): Promis
   await tx.run(`delete from tracked_clicks where ${among.sql}`, [among.value]);
 }
 
-/** When the one was clicked that has waited longest. */
+/** Returns the time of the longest-waiting click. */
 export async function oldestClickAt(tx: Executor): Promise<number | undefined> {
   const row = await tx.get<{ at: number | null }>('select min(clicked_at) as at from tracked_clicks', []);
   const at = row?.at ?? undefined;
@@ -83,10 +83,10 @@ const clickOf = (row: ClickRow): Click => ({
   userAgent: row.user_agent,
 });
 
-/** What has a limit of its own. */
+/** Kinds of engagement with a limit of their own. */
 export type Kind = 'opened' | 'clicked' | 'machine_opened' | 'machine_clicked';
 
-/** What an email's history says that a new engagement is judged by. */
+/** Facts from an email's history by which a new engagement is classified. */
 export interface History extends Arrival {
   counts: Record<Kind, number>;
 }
@@ -97,7 +97,7 @@ export const emptyHistory = (): History => ({
   counts: { opened: 0, clicked: 0, machine_opened: 0, machine_clicked: 0 },
 });
 
-/** In one statement for all. It reads few rows, since what is counted here is what the count puts a limit to. */
+/** Reads all histories in one statement. It reads few rows, since the limit on each count bounds them. */
 export async function historiesOf(tx: Executor, emailIds: readonly string[]): Promise<Map<string, History>> {
   const histories = new Map(emailIds.map((id): [string, History] => [id, emptyHistory()]));
   if (emailIds.length === 0) return histories;
@@ -125,7 +125,7 @@ export async function historiesOf(tx: Executor, emailIds: readonly string[]): Pr
   return histories;
 }
 
-/** The clicks in these emails that are recorded as of this range of time, by email. */
+/** Returns the recorded clicks of these emails within this range of time, by email. */
 export async function clicksRecorded(
   tx: Executor,
   emailIds: readonly string[],

@@ -22,36 +22,38 @@ import { createWorkLoop, type WorkLoop } from '../../platform/work-loop/index.ts
 import { BoundedMap } from '../../platform/limits/index.ts';
 
 /**
- * Openings of one email, and clicks in it, that are recorded; the contract names the number. A reader with a genuine
- * address can fetch it for ever under new names, and each event costs the team disk and time. Each kind has its own
- * limit, so that a flood of openings hides no click, and machines hide no reader. Each node counts for itself what it has
- * seen begin.
+ * Limit of recorded openings and clicks of one email; the contract names it. A reader with a genuine address can fetch
+ * it forever under new names, and each event costs the team disk and time. Each kind has its own limit, so that a flood
+ * of openings hides no click, and machines hide no reader. Each node applies it to what it has seen itself.
  */
 const OF_A_KIND_MAX = 1000;
 
-/** What is read often is counted once: an email with a thousand engagements would be counted anew for each batch. */
+/**
+ * Remembers the histories of emails, since one with a thousand engagements would otherwise be counted again for each
+ * batch.
+ */
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Writes engagements down. Clicks wait for what else is clicked in the same email (`createClickJudge`), unless it is known
- * already that a machine clicked. Those that stand already change nothing; another process that writes one of them at the
- * same time makes this fail on its id, and tried again it is found.
+ * Records engagements. Clicks wait for other clicks in the same email (`createClickJudge`), unless a machine is already
+ * known to have clicked. Engagements that are recorded already change nothing; if another process records one of them
+ * concurrently, this fails on its id, and a retry finds it.
  */
 export function createRecordEngagements(world: World): (engagements: Engagement[]) => Promise<void> {
   const remembered = new BoundedMap<string, History>(REMEMBERED_MAX);
   return async (engagements) => {
     const commit = world.db.tx((tx) => recordEngagements(world, tx, engagements, remembered));
-    // It is not known whether it was committed, so everything is counted anew.
+    // It is unknown whether the transaction was committed, so everything is counted again.
     const counted = await commit.catch((error: unknown) => {
       remembered.clear();
       throw error;
     });
-    // Until it is delivered, every look may find that it has been.
+    // An email may be delivered at any time, so its history is remembered only once it is.
     for (const [id, history] of counted) if (history.deliveredAt !== undefined) remembered.set(id, history);
   };
 }
 
-/** Answers the histories of their emails as they are when this is committed. */
+/** Records engagements; returns the histories of their emails as of the commit. */
 async function recordEngagements(
   world: World,
   tx: Executor,
@@ -66,11 +68,11 @@ async function recordEngagements(
   const events: EmailEvent[] = [];
   const waiting: Click[] = [];
   for (const engagement of engagements) {
-    // Written again after a crash; the history has it.
+    // Written again after a crash; the history contains it.
     if (standing.has(engagement.id)) continue;
     const email = emails.get(engagement.emailId);
     const history = histories.get(engagement.emailId);
-    // An email that is gone has no history to add to.
+    // A removed email has no history to add to.
     if (!email || !history) continue;
     const arrival = { ...history, sentAt: history.sentAt ?? email.created_at };
     const isMachine = engagement.machine === true || isSoonAfterArrival(engagement.at, arrival, scannerSeconds * 1000);
@@ -83,15 +85,15 @@ async function recordEngagements(
   return histories;
 }
 
-/** What was taken over from an earlier process may have been recorded by it. */
+/** Returns the ids that are known already: an earlier process may have recorded what this one took over. */
 async function standingOrWaiting(tx: Executor, engagements: readonly Engagement[]): Promise<Set<string>> {
   const ids = engagements.map((engagement) => engagement.id);
-  // In this order: a click that is judged in between stands as an event.
+  // Order matters: a click that is classified in between is found as an event.
   const waiting = await waitingAmong(tx, ids);
   return new Set([...waiting, ...(await standingAmong(tx, ids))]);
 }
 
-/** Counts it, unless there are enough of its kind. */
+/** Counts an engagement; returns false if the limit of its kind is reached. */
 function hasRoom(world: World, { counts }: History, engagement: Engagement, isMachine: boolean): boolean {
   const kind: Kind = `${isMachine ? 'machine_' : ''}${isClick(engagement) ? 'clicked' : 'opened'}`;
   if (counts[kind] >= OF_A_KIND_MAX) return false;
@@ -103,7 +105,9 @@ function hasRoom(world: World, { counts }: History, engagement: Engagement, isMa
   return true;
 }
 
-/** Counted from the database once, and remembered from then on. What other nodes record is not in it. */
+/**
+ * Returns the histories, read from the database once and remembered from then on. They lack what other nodes record.
+ */
 async function recall(
   tx: Executor,
   emailIds: string[],
@@ -121,18 +125,21 @@ async function recall(
   return histories;
 }
 
-/** What another node has noted reaches the database within this time, unless that is down. */
+/** Time within which clicks of another node reach the database, unless that is down. */
 const LAG_MS = 2000;
-/** What a node left behind that is no more. */
+/** Interval for finding clicks of a node that has ended. */
 const POLL_MS = 10_000;
-/** Emails with a click or two, as usual, or the many of one that is scanned again and again. */
+/**
+ * Emails per batch, which usually have a click or two, and clicks per batch, for one email that is scanned again and
+ * again.
+ */
 const OLDEST_MAX = 64;
 const BATCH_MAX = 1024;
 
 /**
- * Tells clicks of people from a burst, as a mail gateway makes that follows every link, once whatever belongs to the burst
- * must be known; then they become events, which are never changed. `allNotedUntil` is the time up to which this
- * process's clicks are in the table. It takes no lease: what is judged is taken, recorded and removed in one transaction.
+ * Separates clicks of people from bursts, in which a mail gateway follows every link. Waits until every click of a
+ * burst must be known, then turns clicks into events, which never change. `allNotedUntil` is the time up to which this
+ * process's clicks are in the table. Needs no lease: clicks are taken, recorded and removed in one transaction.
  */
 export function createClickJudge(world: World, allNotedUntil: () => number): WorkLoop<never> {
   const burstMs = world.config.tracking.burst_seconds * 1000;
@@ -161,14 +168,14 @@ export function createClickJudge(world: World, allNotedUntil: () => number): Wor
     },
   });
 
-  /** What is noted meanwhile wakes the loop. */
+  /** Returns when the next click can be classified; a new click wakes the loop. */
   async function nextAt(): Promise<number | undefined> {
     if (isHeldBack) return undefined;
     const oldest = await oldestClickAt(world.db);
     return oldest === undefined ? undefined : oldest + burstMs + LAG_MS;
   }
 
-  /** Answers whether there may be more. */
+  /** Classifies a batch; returns whether there may be more. */
   async function judgeOrGiveUp(until: number): Promise<boolean> {
     try {
       const sought = { until, oldest: Math.min(OLDEST_MAX, batchMax), limit: batchMax };
@@ -177,7 +184,7 @@ export function createClickJudge(world: World, allNotedUntil: () => number): Wor
       return count > 0;
     } catch (error) {
       if (isDatabaseSetback(error)) throw error;
-      // Some click cannot be written: smaller and smaller batches find out which.
+      // Some click cannot be written: smaller and smaller batches find it.
       if (batchMax > 1) batchMax >>= 1;
       else await giveUp(until, error);
       return true;
@@ -198,7 +205,7 @@ export function createClickJudge(world: World, allNotedUntil: () => number): Wor
   }
 }
 
-/** Makes events of clicks up to a time; answers how many it took. */
+/** Turns clicks up to a time into events; returns how many it took. */
 async function judge(world: World, tx: Executor, sought: Sought): Promise<number> {
   const taken = await takeClicks(tx, sought);
   const [first] = taken;
@@ -208,7 +215,7 @@ async function judge(world: World, tx: Executor, sought: Sought): Promise<number
   const ids = [...new Set(taken.map(({ emailId }) => emailId))];
   const emails = new Map((await emailRowsByIds(tx, ids)).map((row) => [row.id, row]));
   const histories = await historiesOf(tx, ids);
-  // In this order: what another node judges in between is recorded.
+  // Order matters: what another node classifies in between is found as recorded.
   const waiting = await waitingClicksOf(tx, ids);
   const recorded = await clicksRecorded(tx, ids, { from: first.at - burstMs, until: sought.until + burstMs });
   const bursts = new Map(
@@ -216,7 +223,7 @@ async function judge(world: World, tx: Executor, sought: Sought): Promise<number
   );
   const events = taken.flatMap((click): EmailEvent[] => {
     const email = emails.get(click.emailId);
-    // It is gone meanwhile.
+    // The email was removed meanwhile.
     if (!email) return [];
     const arrival = histories.get(click.emailId) ?? emptyHistory();
     const isMachine =

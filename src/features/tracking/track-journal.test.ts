@@ -43,7 +43,7 @@ it('a file that was left keeps its name until it is recorded, and its engagement
 });
 
 it('a full disk leaves neither open files nor empty ones behind', () => {
-  // A process may be allowed no byte in any file, which is what a full disk comes to.
+  // A limit of zero bytes per file has the same effect as a full disk.
   const source = `
     import { closeSync, openSync } from 'node:fs';
     import { openTrackJournal } from ${JSON.stringify(new URL('./track-journal.ts', import.meta.url).href)};

@@ -13,16 +13,16 @@ import path from 'node:path';
 import { hostMarks, type ProcessMark, type ProcessMarks } from '../../platform/process-mark/index.ts';
 import { parseEngagement, type Engagement } from './engagement.ts';
 
-/** One file of the journal, kept until everything in it stands in the database. */
+/** A file of the journal, kept until all of it is in the database. */
 interface Segment {
   file: string;
   handle: number;
   bytes: number;
-  /** Up to here it stands in the database. */
+  /** Offset up to which it is in the database. */
   recorded: number;
 }
 
-/** The next engagements of a segment, and where they end. */
+/** The next engagements of a segment, and the offset after them. */
 export interface Taken {
   engagements: Engagement[];
   segment: Segment;
@@ -30,23 +30,26 @@ export interface Taken {
 }
 
 /**
- * What was answered and is not in the database yet, in files that are only added to. Nothing is synced: a killed process
- * loses nothing that it wrote to a file, and a click is not worth a sync of its own. Nothing is kept in memory either.
+ * Engagements that were responded to and are not in the database yet, in append-only files. Nothing is synced: a killed
+ * process loses nothing that it wrote to a file, and a click is not worth a sync. Nothing is kept in memory either.
  */
 export interface TrackJournal {
-  /** In one write; false when there is no room for them, and throws when the file cannot be written. */
+  /**
+   * Appends engagements in one write; returns false if there is no room for them, and throws if the file cannot be
+   * written.
+   */
   append(engagements: readonly Engagement[]): boolean;
-  /** The oldest that wait, at most so many; what cannot be read is passed over. Undefined when nothing waits. */
+  /** Returns the oldest waiting engagements, at most `max`, and skips unreadable lines; undefined if nothing waits. */
   take(max: number): Taken | undefined;
-  /** They stand in the database, or never will. */
+  /** Marks engagements as done: they are in the database, or never will be. */
   settle(taken: Taken): void;
   waitingBytes(): number;
-  /** With what is still waiting left to the next start of any process. */
+  /** Closes the journal; leaves waiting engagements to the next start of any process. */
   close(): void;
 }
 
 const SEGMENT_BYTES_MAX = 1024 * 1024;
-/** Longer than any line: a target has at most 4 KB, a name of a program 512 characters. */
+/** Longer than any line: a target has at most 4 KB, a user agent 512 characters. */
 const CHUNK_BYTES = 256 * 1024;
 const NAME = /^tracked-(left-)?[0-9a-f-]{36}-\d+\.log$/;
 const LEFT = 'tracked-left-';
@@ -55,12 +58,12 @@ export interface TrackJournalOptions {
   runDir: string;
   owner: string;
   bytesMax: number;
-  /** Whether no other process uses this folder; otherwise only what its writer has surely left is taken over. */
+  /** No other process uses this folder; otherwise, a segment is taken over only if its writer is known to be gone. */
   isAlone: boolean;
   marks?: ProcessMarks | undefined;
 }
 
-/** Takes over what earlier processes of this data folder noted and did not record. */
+/** Opens the journal and takes over the segments that earlier processes of this data folder did not record. */
 export function openTrackJournal(options: TrackJournalOptions): TrackJournal {
   const { runDir, owner, bytesMax, isAlone, marks = hostMarks() } = options;
   const header = `${JSON.stringify(marks.own)}\n`;
@@ -76,7 +79,7 @@ export function openTrackJournal(options: TrackJournalOptions): TrackJournal {
     try {
       write(segment, header);
     } catch (error) {
-      // The disk is full, and the next reader would begin another one.
+      // The disk is full, and the next reader would begin another file.
       remove(segment);
       throw error;
     }
@@ -112,7 +115,7 @@ export function openTrackJournal(options: TrackJournalOptions): TrackJournal {
         if (!current || current.bytes >= SEGMENT_BYTES_MAX) current = begin();
         write(current, engagements.map((engagement) => `${JSON.stringify(engagement)}\n`).join(''));
       } catch (error) {
-        // Half a line would spoil the line behind it.
+        // A partial line would corrupt the line after it.
         const spoilt = current;
         current = undefined;
         if (spoilt && isDone(spoilt)) remove(spoilt);
@@ -150,7 +153,7 @@ export function openTrackJournal(options: TrackJournalOptions): TrackJournal {
   };
 }
 
-/** Names it so that the next start takes it over at once, even beside living processes. */
+/** Renames the file so that the next start takes it over at once, even next to running processes. */
 function leave({ file, handle }: Segment): void {
   closeSync(handle);
   const name = path.basename(file);
@@ -194,7 +197,7 @@ function leftSegments(runDir: string, isAlone: boolean, marks: ProcessMarks): Se
     });
 }
 
-/** Another process that starts just now may have taken it. */
+/** Opens a segment; returns undefined if another starting process has taken it. */
 function openIfThere(file: string): Segment | undefined {
   try {
     const handle = openSync(file, 'r');
@@ -205,7 +208,7 @@ function openIfThere(file: string): Segment | undefined {
   }
 }
 
-/** Without its header, the writer ended before it had noted anything. */
+/** Returns the mark of the writer. Without a header, the writer ended before it had noted anything. */
 function markIn(segment: Segment, { own }: ProcessMarks): ProcessMark {
   const chunk = Buffer.alloc(1024);
   const read = readSync(segment.handle, chunk, 0, chunk.length, 0);

@@ -26,8 +26,9 @@ import { BoundedMap } from '../../platform/limits/index.ts';
 const LINKS_A_TURN = 500;
 
 /**
- * The same mail gives the same bytes each time. Links to leave by stay as they are: they work on when the domain is gone
- * or the team suspended, as counted ones do not, and what opens somebody's choices stands in no event.
+ * Returns the HTML with tracked links and pixel; the same mail gives the same bytes each time. Unsubscribe links stay
+ * as they are: unlike tracked ones they work when the domain is gone or the team suspended, and a link that opens
+ * somebody's preferences appears in no event.
  */
 export async function trackedHtml(
   world: World,
@@ -56,12 +57,12 @@ export const clickOf = (world: World, token: string): Click | undefined =>
   byAnyKey(world, CLICK, (mac) => readClickToken(token, mac)) ??
   byAnyKey(world, OLDER_CLICK, (mac) => readOlderClickToken(token, mac));
 
-/** The email whose pixel this is. */
+/** Returns the email of a pixel. */
 export const openingOf = (world: World, token: string): TrackedMail | undefined =>
   byAnyKey(world, OPENING, (mac) => readOpenToken(token, mac)) ??
   byAnyKey(world, OLDER_OPENING, (mac) => readOlderOpenToken(token, mac));
 
-/** Mail that was sent before the instance key was replaced is still read. */
+/** Tries all keys, since mail sent before the instance key was replaced is still read. */
 function byAnyKey<T>(world: World, purpose: string, read: (mac: Mac) => T | undefined): T | undefined {
   const found = read(macOf(world, purpose));
   if (found !== undefined) return found;
@@ -72,10 +73,10 @@ function byAnyKey<T>(world: World, purpose: string, read: (mac: Mac) => T | unde
   return undefined;
 }
 
-// A token of one purpose is worth nothing for another.
+// A token is valid for one purpose only.
 const CLICK = 'click of a domain';
 const OPENING = 'opening of a domain';
-/** Mail that went out before tokens named their domain is read and clicked for years. */
+/** Purposes of older tokens, which do not name their domain: such mail is read and clicked for years. */
 const OLDER_CLICK = 'click';
 const OLDER_OPENING = 'open';
 
@@ -85,11 +86,11 @@ const macOf =
     world.secrets.mac(purpose, bytes);
 
 export interface LinkHosts {
-  /** Whether an address of this mail works on this host; at once where it is known. Never rejects. */
+  /** Reports whether an address of this mail works on this host; synchronously if that is known. Never rejects. */
   works(mail: TrackedMail, host: string): boolean | Promise<boolean>;
 }
 
-/** What other processes write may go unheard, so that nothing is trusted longer than this. */
+/** Time for which an owner is trusted, since changes by other processes may go unnoticed. */
 const FRESH_MS = 1000;
 const REMEMBERED_MAX = 10_000;
 const WARNED_MAX = 100;
@@ -100,16 +101,16 @@ interface Known {
 }
 
 /**
- * A link works on the tracking host of the domain that sent it, while that domain is its team's and the team is not
- * suspended: on any other host it would lead people astray under somebody else's name.
+ * Decides on which hosts links work: the tracking host of the domain that sent them, while that domain belongs to its
+ * team and the team is not suspended. On any other host a link would mislead people under somebody else's name.
  */
 export function createLinkHosts(world: World): LinkHosts {
   const known = new BoundedMap<string, Known>(REMEMBERED_MAX);
   const underWay = new Map<string, Promise<TrackingOwner | undefined>>();
   const warned = new Set<string>();
-  // One for the life of the process.
+  // Registered once for the life of the process.
   for (const table of ['domains', 'teams']) world.db.onCommit(table, () => known.clear());
-  // What does not leave the machine is read on it, under whatever name it has.
+  // Captured mail is read on this machine, under any of its names.
   if (world.config.delivery.capture) return { works: () => true };
 
   return {
@@ -118,7 +119,7 @@ export function createLinkHosts(world: World): LinkHosts {
       if (mail.domainId === undefined) return worksOlder(mail.emailId, host);
       const found = known.get(mail.domainId);
       if (found && found.ageMs() < FRESH_MS) return isAnswered(found.owner, host, mail);
-      // Readers are led on while the database is down, by what was known last or by the token alone.
+      // Links keep working while the database is down, by the last known owner or by the token alone.
       return lookUp(mail.domainId).then(
         (owner) => isAnswered(owner, host, mail),
         () => !found || isAnswered(found.owner, host, mail),
@@ -129,7 +130,7 @@ export function createLinkHosts(world: World): LinkHosts {
   async function worksOlder(emailId: string, host: string): Promise<boolean> {
     try {
       const [email] = await emailRowsByIds(world.db, [emailId]);
-      // Of an email that is removed it is not known whose it was; where there is one team, it was that one's.
+      // The owner of a removed email is unknown; if there is only one team, it was that one's.
       const owner = email ? await lookUp(email.domain_id) : await trackingOwnerAlone(world.db, parentOf(host));
       return isAnswered(owner, host, { emailId });
     } catch {
@@ -156,7 +157,7 @@ export function createLinkHosts(world: World): LinkHosts {
     if (!owner?.isLive) return false;
     if (owner.hosts.some(({ name, until }) => name === host && (until === null || world.clock.now() < until)))
       return true;
-    // Each once: a recipient of a link may ask for it under a thousand names.
+    // Warns once per domain: a recipient may request a link under a thousand names.
     if (!warned.has(owner.domainId) && warned.size < WARNED_MAX) {
       warned.add(owner.domainId);
       world.log.warn(
@@ -168,7 +169,7 @@ export function createLinkHosts(world: World): LinkHosts {
   }
 }
 
-/** As DNS knows it: without the port, in small letters. */
+/** Returns the host without the port and in lower case, as in DNS. */
 export const hostNameOf = (host: string): string => host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
 
 const parentOf = (host: string): string => host.slice(host.indexOf('.') + 1);

@@ -9,10 +9,10 @@ import { openTrackJournal, type TrackJournal } from './track-journal.ts';
 const KEYS_MAX = 50_000;
 
 /**
- * Tells a second fetch of the same thing within the window from a first one: browsers and proxies fetch twice what a
- * person opened once. Two maps take turns, so that what is old is forgotten at no cost. They hold numbers made of the
- * parts, because the texts of a rush would keep the garbage collector busier than the answers: that two different
- * engagements of one second share 53 bits will not happen.
+ * Returns a function that reports whether something was fetched before within the window: browsers and proxies fetch
+ * twice what a person opened once. Two maps alternate, so that old entries are dropped at no cost. Keys are numbers
+ * made of the parts, because the texts of a rush would cost more in garbage collection than the responses. Two
+ * different engagements of one second share 53 bits with negligible probability.
  */
 export function createRepeats(now: () => number, windowMs: number): (...parts: string[]) => boolean {
   let current = new Map<number, number>();
@@ -34,9 +34,10 @@ export function createRepeats(now: () => number, windowMs: number): (...parts: s
 }
 
 /**
- * Two 32-bit hashes over UTF-16 units, as one number of 53 bits: `high` is FNV-1a fed with units for bytes, `low` does
- * the same steps with another beginning and another odd factor.
- * They keep chance away, not intent: a recipient who makes two texts collide hides one engagement of the same second.
+ * Combines two 32-bit hashes over UTF-16 units into one number of 53 bits: `high` is FNV-1a with units instead of
+ * bytes, `low` takes the same steps with another offset and another odd factor.
+ * They prevent accidental collisions, not intended ones: a recipient who makes two texts collide hides one engagement
+ * of the same second.
  */
 function numberOf(parts: readonly string[]): number {
   let high = 0x811c9dc5;
@@ -47,7 +48,7 @@ function numberOf(parts: readonly string[]): number {
       high = Math.imul(high ^ unit, 0x01000193);
       low = Math.imul(low ^ unit, 0x85ebca6b);
     }
-    // Where one part ends and the next begins.
+    // Marks the boundary between two parts.
     high = Math.imul(high ^ 0x10000, 0x01000193);
     low = Math.imul(low ^ 0x10000, 0x85ebca6b);
   }
@@ -56,35 +57,36 @@ function numberOf(parts: readonly string[]): number {
 
 export interface Tracking {
   /**
-   * Notes it so that a killed process does not lose it, tells that, and records it later; it never throws. A reader who comes
-   * in the same turn of the event loop is noted by the same write.
+   * Writes an engagement to the journal so that a killed process does not lose it, calls `onNoted`, and records it
+   * later; never throws. Readers in the same turn of the event loop share one write.
    */
   note(engagement: Omit<Engagement, 'id' | 'at'>, onNoted: () => void): void;
-  /** Resolves when nothing more can be recorded at present. */
+  /** Resolves when nothing more can be recorded for now. */
   settled(): Promise<void>;
   close(graceMs: number): Promise<void>;
 }
 
-/** What is fetched twice within this time was opened once. */
+/** Time within which two fetches count as one opening. */
 const REPEAT_MS = 1000;
 const BATCH_MAX = 512;
 /**
- * What is noted is safe, so no caller waits for it. While readers keep coming, the next batch waits for so many times as long
- * as the last one took: they wait while SQLite writes, and a rush is recorded when it is over. In a quiet minute nothing waits.
+ * Pause between batches. Noted engagements are safe, so no caller waits for them. While readers keep coming, the next
+ * batch waits for a multiple of the time that the last one took: readers wait while SQLite writes, so a rush is
+ * recorded when it is over. In a quiet minute nothing waits.
  */
 const PAUSE_MS = 50;
 const PAUSE_MS_MAX = 2000;
 const PAUSE_FACTOR = 20;
-/** A database that is down is asked again after this long. */
+/** Delay before a database that is down is tried again. */
 const RETRY_MS = 1000;
 const USER_AGENT_CHARS_MAX = 512;
 
-/** Takes over what earlier processes of this data folder noted and did not record. */
+/** Starts tracking and takes over what earlier processes of this data folder noted and did not record. */
 export function createTracking(world: World, runDir: string, marks?: ProcessMarks): Tracking {
   const record = createRecordEngagements(world);
   const isRepeat = createRepeats(() => world.clock.now(), REPEAT_MS);
   const { journal_bytes: bytesMax } = world.config.tracking;
-  // An embedded database has no other process.
+  // An embedded database has only this process.
   const isAlone = world.db.dialect === 'sqlite';
   const journal = openTrackJournal({ runDir, owner: world.ids.uuid(), bytesMax, isAlone, marks });
   const write = createWrite(world, journal);
@@ -95,7 +97,7 @@ export function createTracking(world: World, runDir: string, marks?: ProcessMark
   let batchMax = BATCH_MAX;
   let isStopped = false;
   let arrivals = 0;
-  /** When the last of what was written into the database was noted. */
+  /** Time at which the last recorded engagement was noted. */
   let recordedAt = 0;
   const judge = createClickJudge(world, () => (journal.waitingBytes() === 0 ? Infinity : recordedAt));
   if (journal.waitingBytes() > 0) {
@@ -109,7 +111,7 @@ export function createTracking(world: World, runDir: string, marks?: ProcessMark
       const userAgent = wholeUserAgent.slice(0, USER_AGENT_CHARS_MAX);
       if (isStopped) return onNoted();
       if (isRepeat(emailId, ipAddress, userAgent, link ?? '', machine ? 'machine' : '')) {
-        // What it repeats may be waiting for its write.
+        // The first fetch may still be waiting for its write.
         if (unwritten.length === 0) onNoted();
         else unwritten.push({ onNoted });
         return;
@@ -139,7 +141,10 @@ export function createTracking(world: World, runDir: string, marks?: ProcessMark
     },
   };
 
-  /** Answers after the write, one behind the other: to wake a reader's program for each of them costs more than the answer. */
+  /**
+   * Writes all engagements of a turn at once, then responds to their readers one after the other: waking a writer for
+   * each costs more than the response.
+   */
   function writeTurn(): void {
     const turn = unwritten;
     unwritten = [];
@@ -187,7 +192,7 @@ export function createTracking(world: World, runDir: string, marks?: ProcessMark
       batchMax = BATCH_MAX;
     } catch (error) {
       if (!isPoison(error)) return retryLater(error);
-      // Some engagement cannot be written: smaller and smaller batches find out which.
+      // Some engagement cannot be written: smaller and smaller batches find it.
       batchMax = Math.max(1, engagements.length >> 1);
       if (engagements.length > 1) return;
       world.log.error({ err: error, emailId: engagements[0]?.emailId }, 'a reading could not be recorded');
@@ -206,7 +211,7 @@ export function createTracking(world: World, runDir: string, marks?: ProcessMark
   }
 }
 
-/** Writes into the journal, and answers whether it could. */
+/** Returns a function that writes to the journal and reports whether it could. */
 function createWrite(world: World, journal: TrackJournal): (engagements: Engagement[]) => boolean {
   let losing: string | undefined;
   return (engagements) => {
@@ -219,7 +224,7 @@ function createWrite(world: World, journal: TrackJournal): (engagements: Engagem
     }
   };
 
-  /** Told once for each cause: the readers who come meanwhile would fill the log. */
+  /** Logs each cause only once: further readers would fill the log. */
   function lose(cause: string, details: object): false {
     if (losing !== cause) world.log.error(details, `opens and clicks are not recorded: ${cause}`);
     losing = cause;
@@ -227,5 +232,8 @@ function createWrite(world: World, journal: TrackJournal): (engagements: Engagem
   }
 }
 
-/** Another process that took over the same file was faster: the next look finds what it wrote. */
+/**
+ * Reports whether an error is caused by an engagement itself. On a unique violation, another process that took over the
+ * same file was faster, and the next try finds its rows.
+ */
 const isPoison = (error: unknown): boolean => !isDatabaseSetback(error) && !isUniqueViolation(error);

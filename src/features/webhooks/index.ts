@@ -1,6 +1,6 @@
 /**
- * Webhooks: a team's endpoints, what each of them is told, and what became of telling it. It promises that a signing
- * secret is shown once and kept sealed. It connects to nothing and posts nothing: `features/webhooks/delivery` does.
+ * Webhooks: the endpoints of a team, the events that each receives, and the results of their delivery. A signing secret
+ * is shown once and kept sealed. `features/webhooks/delivery` makes all connections and requests.
  */
 export {
   deletedWebhooks,

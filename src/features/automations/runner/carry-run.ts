@@ -20,7 +20,7 @@ import { createTakeStep, Postponed, type Taken } from './take-step.ts';
 import { recordEvents } from '../../../mail/events/index.ts';
 import { countUsage } from '../../../tenancy/usage/index.ts';
 
-/** It was cancelled, or another process has it. */
+/** The run was cancelled, or another process holds it. */
 class TakenOver extends Error {}
 
 interface Note {
@@ -30,9 +30,9 @@ interface Note {
 }
 
 /**
- * Writes what becomes of the runs that this process has: a step and all it does stand or fall together. On SQLite, where writers
- * take turns, steps of several runs share a commit, and one that fails is undone alone. On PostgreSQL each step is a transaction
- * of its own: several would hold rows that other processes wait for, in an order of their own.
+ * Writes the progress of the runs of this process: a step and all its effects are one atomic unit. On SQLite, where
+ * writers take turns, steps of several runs share a commit, and one that fails is undone alone. On PostgreSQL each step
+ * is a transaction of its own: several would hold rows that other processes wait for, in an order of their own.
  */
 class RunWriter {
   readonly #world: World;
@@ -46,7 +46,7 @@ class RunWriter {
     this.#commit = db.dialect === 'pg' ? (work) => db.tx(work) : createGroupCommit(db).lane(eachAlone);
   }
 
-  /** Tries the step again later; nothing was done, and the step says why. */
+  /** Tries the step again later; nothing was done, and the step shows the reason. */
   async putBack(run: RunRow, step: Step, { until, reason }: Postponed): Promise<void> {
     await this.#commit(async (tx) => {
       await this.#begin(tx, run);
@@ -55,7 +55,7 @@ class RunWriter {
     });
   }
 
-  /** The same behind an error, which is counted. A delay says when it ends, and nothing else. */
+  /** Does the same after an error, which is counted. A delay only shows when it ends. */
   async putOff(run: RunRow, step: Step | undefined, { until, reason }: Postponed): Promise<void> {
     await this.#commit(async (tx) => {
       const put = await putOffRun(tx, { id: run.id, owner: this.#owner, dueAt: until });
@@ -80,7 +80,8 @@ class RunWriter {
   ): Promise<void> {
     await this.#commit(async (tx) => {
       if (taken.work && !(await isHeld(tx, { id: run.id, owner: this.#owner }))) throw new TakenOver();
-      // Before the run is written: who erases a contact or stops an automation holds that, and then wants its runs.
+      // Runs before the run is written, to keep the lock order: erasing a contact or stopping an automation locks that
+      // first, and then its runs.
       const output = (await taken.work?.(tx)) ?? taken.output ?? null;
       await this.#begin(tx, run);
       if (next) await this.#move(tx, run, { stepKey: next.key, dueAt: this.#now() });
@@ -97,7 +98,7 @@ class RunWriter {
     });
   }
 
-  /** Told and counted with the first thing that the run does. */
+  /** Records and counts the start of a run with its first step. */
   async #begin(tx: Executor, run: RunRow): Promise<void> {
     if (run.started_at !== null) return;
     await this.#tell(tx, run, { status: 'running', completedAt: null, error: null });
@@ -159,10 +160,13 @@ interface Parts {
   wakeQueue(): void;
 }
 
-/** How long a step waits that failed by an error of the service, the first time, the second, and so on. */
+/** Delays after the first failure of a step by an error of the service, the second, and so on. */
 const PAUSES_MS = [1, 5, 30, 120, 360, 720, 1440].map((minutes) => minutes * 60_000);
 
-/** Carries a run from the step where it stands until it has to wait, or is over. Each step is one transaction, with all it does. */
+/**
+ * Executes a run from its current step until it has to wait, or ends. Each step is one transaction, with all its
+ * effects.
+ */
 export function createCarryRun(
   world: World,
   { owner, wakeQueue }: Parts,
@@ -186,13 +190,13 @@ export function createCarryRun(
       }
     } catch (error) {
       if (error instanceof TakenOver) return;
-      // The database has to come back first.
+      // The database has to recover first.
       if (isDatabaseSetback(error)) throw error;
       await tryLater(now, step, error);
     }
   };
 
-  /** By an error of the service: it is tried again ever later, and at last the run fails. */
+  /** Retries a step after an error of the service, with growing delays, until the run fails. */
   async function tryLater(run: RunRow, step: Step | undefined, error: unknown): Promise<void> {
     const named = { runId: run.id, automationId: run.automation_id, step: step?.key, tries: run.tries + 1 };
     log.error({ err: error, ...named }, 'automations: a step failed by an error of the service');
@@ -207,7 +211,7 @@ export function createCarryRun(
     }
   }
 
-  /** Answers the step that follows at once; undefined where the run is over. */
+  /** Executes a step; returns the step that follows at once, or undefined if the run has ended. */
   async function carry(run: RunRow, step: Step, graph: Graph): Promise<Step | 'waits' | undefined> {
     try {
       const taken = await takeStep(run, step);
@@ -231,7 +235,10 @@ export function createCarryRun(
   }
 }
 
-/** The step is done: what fails here is no failure of it. The queue looks by itself, if later. */
+/**
+ * Announces the effects of a completed step: a failure here does not make the step fail. The queue also polls, only
+ * later.
+ */
 function tellOn(
   { log }: World,
   { id, automation_id: automationId }: RunRow,
@@ -262,9 +269,9 @@ function nextOf(graph: Graph, { key }: Step, way: ConnectionType): Step | undefi
 export type Automations = LeasedLoop;
 
 /**
- * The work loop of automations, woken by the commit that begins a run: each run that is due is claimed with a lease and
- * carried step by step, until it has to wait or is over. The teams take turns. In a restored copy nothing is carried until an
- * operator has switched sending on: the original may do it. `wakeQueue` is called when mail was accepted.
+ * Work loop of automations, woken by the commit that begins a run: each due run is claimed with a lease and executed
+ * step by step, until it has to wait or ends. The teams take turns. A restored copy executes nothing until an operator
+ * has switched sending on, because the original may do it. `wakeQueue` is called when mail was accepted.
  */
 export function createAutomationLoop(world: World, wakeQueue: () => void): Automations {
   const { db, config, ids } = world;
@@ -278,7 +285,7 @@ export function createAutomationLoop(world: World, wakeQueue: () => void): Autom
     wakeOn: ['automation_runs', 'instance_settings'],
     pollMs,
     atOnceMax,
-    // A claim of one run costs nearly what a claim of many does.
+    // A claim of one run costs nearly as much as a claim of many.
     endedPerLook: Math.ceil(atOnceMax / 2),
     describe: ({ id, automation_id: automationId }) => ({ runId: id, automationId }),
     lease: { owner, ms: leaseSeconds * 1000, leases: leasesOf(db, 'automation_runs') },

@@ -51,23 +51,23 @@ import { readBody, renderBody } from '../../../mail/shared-bodies/index.ts';
 import { findTeam } from '../../../tenancy/teams/index.ts';
 import { BoundedMap } from '../../../platform/limits/index.ts';
 
-/** What a step comes to: what it writes in the transaction that moves the run on, or until when the run waits. */
+/** Result of a step: what it writes in the transaction that moves the run, or the time until which the run waits. */
 export interface Taken {
   waitsUntil?: number;
-  /** The branch of a condition. */
+  /** Branch that a condition takes. */
   way?: ConnectionType;
   output?: object;
-  /** Answers the output, where only writing says it. */
+  /** Writes the effects; returns the output if only writing determines it. */
   work?(tx: Executor): Promise<object | undefined>;
-  /** Behind the commit. */
+  /** Runs after the commit. */
   afterwards?(): void;
   hasMail?: true;
 }
 
-/** What keeps a step from being taken passes by itself: it is tried again. */
+/** A step cannot run now because of a temporary condition: it is tried again. */
 export class Postponed extends Error {
   readonly until: number;
-  /** For the step of the run, where its team reads why nothing moves. */
+  /** Shown at the step of the run, for the team. */
   readonly reason: string;
 
   constructor(until: number, reason: string) {
@@ -98,7 +98,7 @@ const gone = (what: string): Refusal =>
 interface StepTexts {
   teamId: string;
   template: PublishedTemplate;
-  /** The subject of the step, in place of the template's. */
+  /** Subject of the step, which replaces that of the template. */
   subject: string | undefined;
   topicId: string | null;
   properties: readonly PropertyRow[];
@@ -107,12 +107,12 @@ interface StepTexts {
 /** A template as one step sends it, before the values of a contact are filled in. */
 interface StepMail {
   mail: MergedMail;
-  /** Whether it has a topic or an unsubscribe link; if so, the footer, quota and switch of marketing mail apply. */
+  /** It has a topic or an unsubscribe link, so the footer, quota and switch of marketing mail apply. */
   isMarketing: boolean;
 }
 
 interface Composed extends StepMail {
-  /** Everything that it was made from, except the version, which never changes. */
+  /** All inputs except the version, which never changes. */
   madeFrom: string;
 }
 
@@ -174,7 +174,7 @@ function renderStep(
 }
 
 const MINUTE_MS = 60_000;
-/** How long it is put back when something keeps mail from being accepted that passes by itself. */
+/** Delay of a step while a temporary condition prevents mail from being accepted. */
 const PUT_BACK_MS = {
   quota: 15 * MINUTE_MS,
   domain: 5 * MINUTE_MS,
@@ -191,8 +191,8 @@ interface SendConfig {
 }
 
 /**
- * Sends the template to the contact through accept, in the transaction that moves the run on: it is sent once, whatever dies.
- * A contact that may not be mailed is passed over, and the run goes on.
+ * Sends the template to the contact through accept, in the transaction that moves the run on, so it is sent exactly
+ * once, even after a crash. A contact that may not be mailed is skipped, and the run continues.
  */
 async function sendStep(world: World, run: RunRow, config: object): Promise<Taken> {
   const { db } = world;
@@ -221,7 +221,7 @@ async function sendStep(world: World, run: RunRow, config: object): Promise<Take
   };
 }
 
-/** A quota that is used up, and a service that is not there, pass. */
+/** Turns a refusal that is temporary into a postponement: a used-up quota, or an unavailable service. */
 function laterOr(error: unknown, now: number): unknown {
   if (!(error instanceof Refusal)) return error;
   if (error.errorName.endsWith('_quota_exceeded')) return new Postponed(now + PUT_BACK_MS.quota, error.message);
@@ -290,7 +290,10 @@ async function mustBeSwitchedOn(world: World): Promise<void> {
   throw new Postponed(until, `Marketing mail is switched off on this installation${because}.`);
 }
 
-/** What the event or the contact does not have is left out, so that the template's fallback stands. */
+/**
+ * Returns the values of the variables; omits those that the event or the contact lacks, so that the template's fallback
+ * applies.
+ */
 function valuesFor(
   version: PublishedVersion,
   properties: readonly PropertyRow[],
@@ -318,13 +321,13 @@ function valuesFor(
   return values;
 }
 
-/** An empty text and a truth value are no numbers, whatever `Number` makes of them. */
+/** Reports whether a value is numeric; an empty text and a boolean are not, although `Number` converts them. */
 const isNumeric = (value: unknown): boolean =>
   typeof value === 'number' || (typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)));
 
 type Config = Readonly<Record<string, unknown>>;
 
-/** Refuses what can never be done any more, which fails the run. */
+/** Returns a function that takes one step; it throws for what can never succeed any more, which fails the run. */
 export function createTakeStep(world: World): (run: RunRow, step: Step) => Promise<Taken> {
   const { db } = world;
 
@@ -359,7 +362,7 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
     return { way: isMet ? 'condition_met' : 'condition_not_met', output: { met: isMet } };
   }
 
-  /** What begins runs in turn stands one deeper; a change that changes nothing begins none. */
+  /** Changes the contact. Runs that this triggers are one level deeper; a change without effect triggers none. */
   async function update(tx: Executor, run: RunRow, change: Config): Promise<undefined> {
     const { team_id: teamId, contact_id: id, depth } = run;
     const before = await contactNamed(tx, teamId, id, true);
@@ -376,7 +379,7 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
     await joinSegments(world, tx, contact, [segment.id], depth + 1);
   }
 
-  /** A topic that asks first is asked for by mail. */
+  /** Sets a topic; one with double opt-in sends a confirmation email. */
   async function choose(
     tx: Executor,
     { team_id: teamId, contact_id: id, depth }: RunRow,
@@ -391,7 +394,7 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
   }
 }
 
-/** The first time it waits; when the run comes back to it, it is over. */
+/** Waits the first time; the step is done when the run comes back to it. */
 async function delay({ db, clock }: World, run: RunRow, { key, config }: Step): Promise<Taken> {
   const before = (await stepsOfRun(db, run.id)).find((one) => one.step_key === key);
   if (before) {

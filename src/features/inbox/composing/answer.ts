@@ -69,7 +69,7 @@ export async function previewForward(ctx: Ctx<World>, call: Call<Forward>): Prom
   return composeForward(ctx, inbox, { ...found, written });
 }
 
-/** An email that was deleted while it was read is not found, as where it was deleted before. */
+/** Reports an email that was deleted while it was read as not found, like one that was deleted before. */
 async function unlessGone(ctx: Ctx<World>, call: Call<unknown>, work: () => Promise<SentEmail>): Promise<SentEmail> {
   try {
     return await work();

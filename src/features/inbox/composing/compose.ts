@@ -40,11 +40,11 @@ import { headersOfAutomaticAnswer, machineSigns, type MachineSign } from '../../
 import { answerLoopIn } from '../threads/read-threads.ts';
 import { inboxKeysOf } from '../inboxes.ts';
 
-/** To one address, by all inboxes of a team, within 24 hours. */
+/** Limit of automatic replies to one address, from all inboxes of a team, within 24 hours. */
 const PER_SENDER_AND_DAY = 4;
 const DAY_MS = 86_400_000;
 
-/** RFC 3834 §5: a program that answers says so in this header. */
+/** RFC 3834 §5: an automatic reply declares itself in this header. */
 const isAutomatic = (headers: Record<string, string> | null): boolean =>
   Object.entries(headers ?? {}).some(
     ([name, value]) => name.toLowerCase() === 'auto-submitted' && !/^no(?:$|[\s;(])/i.test(value.trim()),
@@ -57,7 +57,10 @@ interface Answered {
   sender: InboxSender;
 }
 
-/** An answer that a machine wrote is sent only where it makes no loop; that is decided where two of them cannot both be the last. */
+/**
+ * Marks a reply that a program wrote and sends it only if it makes no loop; this is checked in the transaction, so that
+ * two concurrent replies cannot both be the last.
+ */
 function answeredByMachine(ctx: Ctx<World>, mail: ComposedMail, answered: Answered): ComposedMail {
   const named = new Set(mail.draft.headers.map(([name]) => name.toLowerCase()));
   const marks = headersOfAutomaticAnswer(mail.draft.from.address).filter(([name]) => !named.has(name.toLowerCase()));
@@ -73,8 +76,9 @@ function answeredByMachine(ctx: Ctx<World>, mail: ComposedMail, answered: Answer
 }
 
 /**
- * What is not marked as a program's may still be one's. A signed-in person is never stopped: people read what they answer.
- * Counted where the counters of the team are locked, so that two at once cannot both be the last.
+ * Refuses mail in a reply loop, since a program may write without marking its mail. A signed-in person is never
+ * stopped: people read what they reply to. Replies are counted while the counters of the team are locked, so that two
+ * concurrent ones cannot both be the last.
  */
 function unlessInLoop(ctx: Ctx<World>, mail: ComposedMail, { id }: Pick<ThreadRow, 'id'>): ComposedMail {
   if (ctx.actor.kind === 'session') return mail;
@@ -156,15 +160,18 @@ const REASONS: Record<NoAutomaticAnswer, string> = {
 
 const EVERY = '*@';
 
-/** Under which names mail goes out from an inbox, and to where it is answered. */
+/** Sender names of an inbox, and the address for replies. */
 interface InboxSender {
   from: string;
   replyTo: string | undefined;
-  /** Of the inbox, in the form in which addresses are compared. */
+  /** Addresses of the inbox, normalised for comparison. */
   own: ReadonlySet<string>;
 }
 
-/** The inbox of a whole domain writes from the address that was written to, so that it can only answer. */
+/**
+ * Returns the sender of a mail. The inbox of a whole domain writes from the address that was written to, so it can only
+ * reply.
+ */
 function senderOf(
   world: World,
   inbox: InboxRow,
@@ -176,7 +183,7 @@ function senderOf(
     throw invalidField('inbox', say);
   }
   const name = inbox.from_name ?? inbox.name ?? '';
-  // Where mail arrives at another server first, that may know no addresses with a tag.
+  // If mail arrives at another server first, that server may not know addresses with a tag.
   const token =
     inbox.receiving_address === null
       ? replyAddress(address, { inboxId: inbox.id, threadId }, { now: world.clock.now(), mac: macOf(world) })
@@ -206,7 +213,7 @@ function addressedIn(inbox: InboxRow, original: Original | undefined): string | 
     .find((address) => splitAddress(address)?.domain.toLowerCase() === domain);
 }
 
-/** Everything that one mail is made of, with what it quotes in its texts. */
+/** All parts of one mail; its texts include the quote. */
 interface Parts {
   id: string;
   threadId: string;
@@ -217,14 +224,14 @@ interface Parts {
   subject: string;
   html: string | null;
   text: string | null;
-  /** Ours: what it answers. */
+  /** Headers that we set, such as those that name the mail replied to. */
   headers: [name: string, value: string][];
   files: DraftAttachment[];
 }
 
 const OURS: ReadonlySet<string> = new Set(['in-reply-to', 'references', 'reply-to']);
 
-/** What says where a mail belongs is ours alone to write. */
+/** Refuses headers that place a mail in its conversation: only we set those. */
 function mustLeaveOurs(headers: Record<string, string> | null): void {
   const name = Object.keys(headers ?? {}).find((one) => OURS.has(one.toLowerCase()));
   if (name === undefined) return;
@@ -258,7 +265,7 @@ async function assemble(ctx: Ctx<World>, inbox: InboxRow, written: WrittenMail, 
     ctx.store.clock.now(),
   );
   const sent = { ...draft, headers: [...draft.headers, ...ours], attachments: parts.files };
-  // Before the transaction, which others wait for.
+  // Runs before the transaction, which others wait for.
   const text = await readWords(ctx, written);
   const participants = draft.recipients.map(({ address }) => normalizeAddress(address));
   return {
@@ -284,7 +291,7 @@ async function readWords({ store, teamId }: Ctx<World>, { text, html }: WrittenM
   return store.texts.run({ teamId, chars: html.length, task: makeText }, html);
 }
 
-/** New mail, which begins a thread. */
+/** Composes new mail, which begins a thread. */
 export async function composeNew(
   ctx: Ctx<World>,
   inbox: InboxRow,
@@ -312,7 +319,7 @@ interface Answering {
   written: WrittenMail;
 }
 
-/** An answer to an email of a thread: to whom it asks to be answered, or to whom else is named. */
+/** Composes a reply to an email of a thread: to its reply address, or to the recipients named instead. */
 export async function composeAnswer(
   ctx: Ctx<World>,
   inbox: InboxRow,
@@ -343,7 +350,7 @@ export async function composeAnswer(
     : answered;
 }
 
-/** An email of a thread with its files, for somebody else. */
+/** Composes a forward of an email of a thread, with its files. */
 export async function composeForward(
   ctx: Ctx<World>,
   inbox: InboxRow,
@@ -388,7 +395,7 @@ function mustSaySomething({ html, text }: WrittenMail): void {
   throw refuse('missing_required_field', { say: 'Missing required field: html or text. At least one is needed.' });
 }
 
-/** The person who answers did not write these recipients: what is said names what they can change. */
+/** The author of the reply did not choose these recipients: the message names the fields that the author can change. */
 function mustBeFewEnough(
   { to, cc }: { to: readonly string[]; cc: readonly string[] },
   written: WrittenMail,
@@ -411,7 +418,7 @@ const nobodyToAnswer = () =>
     say: 'The email names nobody but the inbox to whom an answer could go; forward it instead, or write a draft with to.',
   });
 
-/** What somebody wrote; the rest is made. */
+/** Parts of a mail that the author writes; the others are generated. */
 export interface WrittenMail {
   to: string[] | undefined;
   cc: string[];
@@ -429,13 +436,13 @@ export interface ComposedMail {
   beside(tx: Executor, email: EmailRow): Promise<InboxEmailData>;
 }
 
-/** A mail that an inbox sends, as its thread keeps it. */
+/** Mail that an inbox sends, as its thread stores it. */
 interface Sending {
   inboxId: string;
-  /** Of a new thread, the id that the mail names already. */
+  /** Id of the thread; for a new one, the id that the mail already names. */
   threadId: string;
   isNewThread: boolean;
-  /** What is new in its text, without what it quotes. */
+  /** New text, without the quote. */
   text: string;
   keys: InboxMail['keys'];
   participants: readonly string[];
@@ -443,8 +450,8 @@ interface Sending {
 }
 
 /**
- * Puts a mail that was accepted into its thread, in the same transaction. The thread is locked behind the counters of its
- * team, as where mail is received. Answers what every event of the mail says.
+ * Puts an accepted mail into its thread, in the same transaction. Locks the thread after the counters of its team, in
+ * the same order as receiving. Returns the data that every event of the mail contains.
  */
 async function putSent(ctx: Ctx<World>, tx: Executor, email: EmailRow, sending: Sending): Promise<InboxEmailData> {
   const { inboxId, threadId, isNewThread } = sending;
@@ -489,7 +496,7 @@ function eventsOf({
   data: InboxEmailData;
   at: number;
 }): NewEvent[] {
-  // By the email, so that they are erased with it.
+  // The email is the subject, so that the events are erased with it.
   const about = { teamId: thread.team_id, subjectId: data.email_id, at };
   const events: NewEvent[] = [];
   if (!before) events.push({ ...about, type: 'inbox.thread.created', data });
@@ -504,7 +511,10 @@ function eventsOf({
   return events;
 }
 
-/** The person who answers wants to see what comes back: what is snoozed wakes, and what was thrown away is wanted again. */
+/**
+ * Returns the folder of a thread after a reply: a snoozed thread wakes and a trashed one returns, because the author
+ * wants to see the response.
+ */
 const folderAfter = (folder: StoredFolder): StoredFolder =>
   folder === 'snoozed' || folder === 'trash' ? 'inbox' : folder;
 

@@ -42,7 +42,7 @@ import { NoSuchBlob } from '../../../platform/blobs/index.ts';
 import { composeAnswer, composeNew, type ComposedMail, type WrittenMail } from './compose.ts';
 import { filesOf, mustFindOriginal } from './original.ts';
 
-/** Of one inbox, unsent: a client that writes more has forgotten to send them. */
+/** Unsent drafts of one inbox: a client that writes more has forgotten to send them. */
 const DRAFTS_MAX = 10_000;
 const DRAFT_FILES_BYTES_MAX = 1024 * 1024 * 1024;
 
@@ -93,7 +93,7 @@ export async function updateDraft(
   const { attachments, ...written } = body;
   return accept.writeIdempotently(ctx, { idempotency: undefined, isGrowing: hasUrl(attachments) }, async () => {
     const { inbox, row: found } = await mustFindDraft(ctx, named, id);
-    // Also before the files are fetched.
+    // Checked before the files are fetched, too.
     readDraftContent(found, written);
     const files = await readyFiles(ctx, attachments ?? []);
     if (files.length > 0) await mustHaveRoom(ctx, inbox, { isNew: false, files });
@@ -103,7 +103,7 @@ export async function updateDraft(
       if (!row) throw notFound('Draft');
       if (row.email_id !== null) throw alreadySent();
       const before = await filesOfDrafts(tx, [row.id]);
-      // Another change may have come in between: what this one does not name stays as that left it.
+      // Another change may have come in between: fields that this one does not name keep its values.
       const now = { ...row, ...readDraftContent(row, written), updated_at: store.clock.now() };
       if (row.author_grant_id !== grantIdOf(ctx.actor)) now.author_grant_id = null;
       const { to_list, cc_list, bcc_list, subject, html, text, author_grant_id, updated_at } = now;
@@ -115,7 +115,7 @@ export async function updateDraft(
       await recordDraftEvent(ctx, tx, 'inbox.draft.updated', event);
       return placed ? before : [];
     });
-    // Of those that stood in rows there is no file.
+    // Files that are stored in rows have no blob.
     await store.blobs.removeKeys(old.map((file) => `${found.id}/${file.id}`));
     return { object: 'inbox_draft' as const, id: found.id };
   });
@@ -134,7 +134,7 @@ const alreadySent = () => invalidField('draft_id', 'The draft was sent, so that 
 const hasUrl = (files: BodyOf<'updateInboxDraft'>['attachments']): boolean =>
   files?.some(({ path }) => path !== undefined) ?? false;
 
-/** Both have to stand in this inbox, together. */
+/** Throws unless the thread and the email are both in this inbox, and belong together. */
 async function mustFindTarget({ store }: Ctx, inbox: InboxRow, threadId: string, emailId: string) {
   const thread = await findThread(store.db, inbox.id, threadId);
   if (!thread) throw invalidField('thread_id', 'thread_id must be the id of a thread of this inbox.');
@@ -169,7 +169,9 @@ async function mustHaveRoom(
   throw invalidField('attachments', say);
 }
 
-/** What is larger than a row is written, and synced, before the transaction that names it. */
+/**
+ * Stores the files of a draft. Content too large for a row is written and synced before the transaction that names it.
+ */
 async function placeFiles(world: World, draftId: string, files: readonly DraftAttachment[]) {
   const rows = files.map((file, position): DraftFileRow => ({
     id: world.ids.prefixed('att_'),
@@ -186,7 +188,7 @@ async function placeFiles(world: World, draftId: string, files: readonly DraftAt
   return { rows, insert: (tx: Executor) => insertDraftFiles(tx, rows, contents) };
 }
 
-/** Sends a draft once: a second request, or one at the same time, is answered the id of the one email. */
+/** Sends a draft once: a second or concurrent request returns the id of the same email. */
 export async function sendDraft(
   ctx: Ctx<World>,
   accept: Pick<Accept, 'acceptBeside'>,
@@ -206,13 +208,13 @@ export async function sendDraft(
     if (!(error instanceof Superseded || error instanceof NoSuchBlob)) throw error;
     const now = await mustFindDraft(ctx, named, id);
     if (now.row.email_id !== null) return { id: now.row.email_id };
-    // Files that were not removed are missing by our fault.
+    // Missing files that nobody removed are our fault.
     if (error instanceof NoSuchBlob && read && isSame(read, now)) throw error;
     throw changedMeanwhile();
   }
 }
 
-/** Composes the mail that a draft would be sent as now, with its files. */
+/** Composes the mail that sending the draft now would produce, with its files. */
 export async function previewDraft(
   ctx: Ctx<World>,
   { named, id }: { named: string; id: string },
@@ -223,7 +225,7 @@ export async function previewDraft(
 
 type FoundDraft = Awaited<ReturnType<typeof mustFindDraft>>;
 
-/** The same content: the row, and the ids of its files. */
+/** Compares content: the row, and the ids of its files. */
 const isSame = (one: Pick<FoundDraft, 'row' | 'files'>, other: Pick<FoundDraft, 'row' | 'files'>): boolean => {
   const write = ({ row, files }: Pick<FoundDraft, 'row' | 'files'>): string =>
     JSON.stringify([row, files.map((file) => file.id)]);
@@ -290,7 +292,7 @@ async function composed(
 const missing = (field: string) =>
   refuse('missing_required_field', { say: `The draft lacks ${field}; add it with PATCH before you send it.` });
 
-/** What was changed since it was read would be left out of what is sent. */
+/** Throws if the draft changed since it was read: the change would be missing from the sent mail. */
 async function mustStillBe(
   tx: Executor,
   inbox: InboxRow,

@@ -24,7 +24,7 @@ import { mustFit, mustFitWith } from '../drafts.ts';
 import { mustBeWithinQuota } from '../../../tenancy/usage/index.ts';
 import { fetchAttachments } from '../../../mail/accept/index.ts';
 
-/** A file of an email, by the key under which its content stands; undefined where it was refused at storage. */
+/** A file of an email, with the key of its content; undefined if it was refused at storage. */
 export interface OriginalFile {
   key: string | undefined;
   filename: string;
@@ -33,7 +33,7 @@ export interface OriginalFile {
   size: number;
 }
 
-/** An email of a thread that is answered or passed on. Addresses are mailboxes as they were written. */
+/** An email of a thread that is replied to or forwarded. Addresses are mailboxes as they were written. */
 export interface Original {
   emailId: string;
   direction: 'inbound' | 'outbound';
@@ -43,20 +43,20 @@ export interface Original {
   replyTo: string[];
   subject: string;
   messageId: string;
-  /** By their names in small letters. */
+  /** Headers by lower-case name. */
   headers: Readonly<Record<string, string>>;
   html: string | null;
   text: string | null;
   at: number;
-  /** The addresses of the envelope; none of what the inbox sent. */
+  /** Envelope recipients; empty for mail that the inbox sent. */
   receivedFor: string[];
-  /** The envelope sender, empty of a notice; undefined of what the inbox sent. */
+  /** Envelope sender, empty for a notice; undefined for mail that the inbox sent. */
   mailFrom: string | undefined;
   authentication: Authentication | null;
   files: OriginalFile[];
 }
 
-/** The email of a thread that a caller names, and the thread. */
+/** Finds the email of a thread that a caller names, and the thread; throws if there is none. */
 export async function mustFindOriginal(
   ctx: Ctx<World>,
   inbox: InboxRow,
@@ -74,7 +74,7 @@ export async function mustFindOriginal(
 async function received(ctx: Ctx<World>, id: string): Promise<Original | undefined> {
   const whole = await findWholeReceived(ctx.store, ctx.teamId, id);
   if (!whole) return undefined;
-  // What is quoted is read, as by GET /emails/receiving.
+  // A quote reads the content, as GET /emails/receiving does.
   await mustBeWithinQuota(ctx);
   const { row, files, content } = whole;
   return {
@@ -135,7 +135,7 @@ async function sent({ store, teamId }: Ctx<World>, id: string): Promise<Original
   };
 }
 
-/** The same files for another email, without a copy of what stands in the blob store. */
+/** Returns the same files for another email, without copying content in the blob store. */
 export async function filesOf(world: World, files: readonly OriginalFile[]): Promise<DraftAttachment[]> {
   return Promise.all(
     files.map(async ({ key, filename, contentType, contentId, size }, i): Promise<DraftAttachment> => {
@@ -160,21 +160,21 @@ export async function filesOf(world: World, files: readonly OriginalFile[]): Pro
 
 const NAME_BYTES_MAX = 255;
 
-/** What strangers name their files may be longer than what we write, and of other characters. */
+/** Shortens a file name of an untrusted sender, which may be too long and contain characters that we do not write. */
 function shortName(name: string): string {
   let short = name.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
   while (Buffer.byteLength(short) > NAME_BYTES_MAX) short = Array.from(short).slice(0, -1).join('');
   return short === '' ? 'attachment' : short;
 }
 
-/** What somebody wrote along, once everything is fetched, and within the limits together with what is there already. */
+/** Fetches the attachments of a new mail; throws unless they are within the limits together with the existing files. */
 export async function writtenFiles(
   { store, whenGone }: Ctx<World>,
   attachments: DraftAttachment[],
   before: readonly { size: number }[] = [],
 ): Promise<DraftAttachment[]> {
   const { limit_bytes: bytesMax } = store.config.attachments;
-  // Also before anything is fetched.
+  // Checked before anything is fetched, too.
   mustFitWith(before, attachments, bytesMax);
   await fetchAttachments(store, [{ attachments }], whenGone);
   mustFit(attachments);

@@ -2,7 +2,7 @@ import type { MachineSign } from '../../../protocol/automatic-mail.ts';
 import type { IncomingMail } from './which-thread.ts';
 import { normalizeAddress, parseMailbox } from '../../../protocol/address/index.ts';
 
-/** An email of a thread, in the order in which they came and went. */
+/** An email of a thread, in chronological order. */
 export interface Passed {
   direction: 'inbound' | 'outbound';
   at: number;
@@ -10,7 +10,7 @@ export interface Passed {
   to: readonly string[];
 }
 
-/** An address that was answered so often, each time to new mail, is answered by no program for a while. */
+/** Limits of rounds with one address; above them, programs may not reply to it for a while. */
 const LIMITS = [
   { rounds: 10, ms: 3_600_000, words: 'an hour' },
   { rounds: 30, ms: 86_400_000, words: 'a day' },
@@ -20,16 +20,17 @@ export const LOOP_WINDOW_MS = Math.max(...LIMITS.map(({ ms }) => ms));
 
 export interface AnswerLoop {
   address: string;
-  /** When programs may answer again. */
+  /** Time from which programs may reply again. */
   until: number;
   rounds: number;
-  /** Within what: an hour, a day. */
+  /** Span of the limit: an hour or a day. */
   within: string;
 }
 
 /**
- * Two programs of which neither says that it is one answer each other for ever; people do not write so often. A round is an answer
- * that goes to an address after something new was received. Of several addresses, the one that waits the longest.
+ * Detects a reply loop: two programs that do not declare themselves reply to each other forever, while people do not
+ * write so often. A round is a reply to an address after something new was received. If several addresses are in a
+ * loop, returns the one that waits the longest.
  */
 export function answerLoopOf(emails: readonly Passed[], now: number): AnswerLoop | undefined {
   let loop: AnswerLoop | undefined;
@@ -44,7 +45,7 @@ export function answerLoopOf(emails: readonly Passed[], now: number): AnswerLoop
   return loop;
 }
 
-/** By address, when it was answered. */
+/** Returns the times of the replies, by address. */
 function roundsOf(emails: readonly Passed[]): Map<string, number[]> {
   const times = new Map<string, number[]>();
   let answered = new Set<string>();
@@ -70,28 +71,28 @@ function addressIn(written: string): string[] {
   return parsed.ok ? [normalizeAddress(parsed.mailbox.address)] : [];
 }
 
-/** What an inbox that answers by itself knows of a message that it might answer. Addresses are normalised. */
+/** Facts about a message that an inbox might reply to automatically. Addresses are normalised. */
 export interface AutomaticAnswerAsk {
   mail: Pick<IncomingMail, 'proof' | 'ownAddresses'>;
-  /** To whom the answer would go. */
+  /** Recipient of the reply. */
   to: string;
-  /** The addresses that the message names in To and Cc. */
+  /** Addresses in To and Cc of the message. */
   named: readonly string[];
   signs: readonly MachineSign[];
   isSpam: boolean;
-  /** Of every inbox of this installation: two of them never talk to each other. */
+  /** Reports whether an address is an inbox of this installation: two of them never reply to each other. */
   isInboxHere: (address: string) => boolean;
   counts: AutomaticAnswerCounts;
   limits: { perSenderAndDay: number };
 }
 
-/** What was answered automatically before. */
+/** Counts of earlier automatic replies. */
 export interface AutomaticAnswerCounts {
-  /** By all inboxes of the team, to this sender within the last 24 hours. */
+  /** Replies of all inboxes of the team to this sender within the last 24 hours. */
   toSenderOfDay: number;
-  /** By any inbox of the team, to a message with this Message-ID: one that was sent to two of them. */
+  /** Replies of any inbox of the team to a message with this Message-ID, which may have been sent to two of them. */
   toMessage: number;
-  /** In the thread since a person last wrote in it for the inbox. */
+  /** Replies in the thread since a person last wrote in it for the inbox. */
   inThread: number;
 }
 
@@ -107,8 +108,8 @@ export type NoAutomaticAnswer =
   | 'limit';
 
 /**
- * Why no automatic answer goes to this sender now; undefined where one may. The headers catch machines that know RFC 3834;
- * the limit of a sender and day those that do not.
+ * Returns the reason that no automatic reply may be sent to this sender now; undefined if one may. The headers catch
+ * machines that follow RFC 3834; the daily limit per sender catches the others.
  */
 export function whyNoAutomaticAnswer(ask: AutomaticAnswerAsk): NoAutomaticAnswer | undefined {
   const { mail, to, named, signs, counts, limits } = ask;
@@ -117,7 +118,8 @@ export function whyNoAutomaticAnswer(ask: AutomaticAnswerAsk): NoAutomaticAnswer
   if (signs[0] !== undefined) return signs[0];
   if (ask.isSpam) return 'spam';
   if (mail.proof === 'forged') return 'forged-sender';
-  // RFC 3834 §2: an inbox that got it as a hidden copy, or by a forwarding that is not known here, was not asked.
+  // RFC 3834 §2: an inbox that received it as a blind copy, or by a forwarding that is not known here, was not
+  // addressed.
   if (!named.some((address) => mail.ownAddresses.has(address))) return 'not-addressed';
   if (counts.toMessage > 0) return 'answered';
   if (counts.inThread > 0) return 'answered-thread';

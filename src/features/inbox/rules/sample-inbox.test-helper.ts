@@ -26,7 +26,7 @@ export const thread = (at: number): string => `0190b000-0000-7000-8000-${String(
 export const addressed = (at: number, { inboxId = INBOX, now = NOW, by = mac } = {}): string =>
   replyAddress('support@shop.example', { inboxId, threadId: thread(at) }, { now, mac: by }) ?? '';
 
-/** What is not said is as in an answer of Ann to the inbox. */
+/** Mail from Ann to the inbox; omitted fields are those of a reply. */
 export interface Mail {
   from?: string;
   to?: string;
@@ -138,7 +138,7 @@ export const threadIndex = (guid: string, children = 0): string =>
     'base64',
   );
 
-/** Ann asked, Bob is in copy, and the inbox answered: thread 0. */
+/** Returns thread 0: Ann asked with Bob in copy, and the inbox replied. */
 export async function conversation() {
   const inbox = inMemory();
   const headers = [`Thread-Index: ${threadIndex(GUID)}`];

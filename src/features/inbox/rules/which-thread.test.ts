@@ -15,7 +15,7 @@ import {
   type Mail,
 } from './sample-inbox.test-helper.ts';
 
-/** What comes next, and the evidence by which it falls into the thread, or why it does not. */
+/** Next mail, and the evidence that puts it into the thread, or the reason that it is not in it. */
 type Row = [name: string, mail: Mail, by: string];
 
 const s1 = '<s1@shop.example>';
@@ -218,7 +218,7 @@ describe('the thread of a message that follows a conversation', () => {
   });
 });
 
-/** Mails in their order, and the number of the thread that each falls into. */
+/** Mails in order, with the number of the thread that each one belongs to. */
 const courses: [name: string, mails: Mail[], threads: number[]][] = [
   [
     'many recipients of one newsletter have a thread each',

@@ -8,7 +8,7 @@ import { normalizeAddress, parseMailbox, type Mac } from '../../../protocol/addr
 import type { MessageReading } from '../../../protocol/read-message/index.ts';
 import type { Authentication } from '../../../mail/received-emails/index.ts';
 
-/** How long a mail that names no message of its thread may fall into it by its subject. */
+/** Days within which a mail that names no message of its thread may join it by its subject. */
 export const BY_SUBJECT_DAYS = 14;
 const BY_SUBJECT_MS = BY_SUBJECT_DAYS * 86_400_000;
 
@@ -16,15 +16,18 @@ const BY_SUBJECT_MS = BY_SUBJECT_DAYS * 86_400_000;
 export interface ThreadCandidate {
   threadId: string;
   inboxId: string;
-  /** One of `idsToLookUp`; null for the thread of a reply address and for what was found by its subject. */
+  /** One of `idsToLookUp`; null for the thread of a reply address and for one found by its subject. */
   key: string | null;
-  /** `sent`: an id of ours. `received`: of a message of the thread. `referenced`: messages of the thread name it, and it never came. */
+  /**
+   * `sent`: an id of ours. `received`: the id of a message of the thread. `referenced`: messages of the thread name it,
+   * but it never arrived.
+   */
   keyKind: 'sent' | 'received' | 'referenced' | null;
-  /** Of the message that has the id, and of the thread: either may be answered. */
+  /** Subjects of the message that has the id, and of the thread: a reply may be to either. */
   subjects: readonly string[];
   /** Normalised addresses of everybody but the inbox. */
   participants: ReadonlySet<string>;
-  /** Of its newest message. */
+  /** Time of its newest message. */
   lastMessageAt: number;
 }
 
@@ -36,8 +39,8 @@ export interface ThreadingRules {
 export type ThreadEvidence = 'in-reply-to' | 'references' | 'message-id' | 'reply-address' | 'thread-index' | 'subject';
 
 /**
- * Why a message begins a thread. Where ids led to threads and none was right, it says what was wrong with the closest one:
- * `no-participant`: who wrote it has no part in that thread.
+ * Reason that a message begins a thread. If ids led to threads and none was right, it describes the closest one:
+ * `no-participant` means that the sender does not take part in that thread.
  */
 export type NewThreadReason =
   | 'names-nothing'
@@ -51,12 +54,12 @@ export type ThreadChoice =
   | { kind: 'thread'; threadId: string; by: ThreadEvidence }
   | { kind: 'new'; because: NewThreadReason; insteadOf?: string };
 
-/** Cannot be an id: ids have no blank. */
+/** Makes the key of a conversation, which cannot be an id because ids have no blank. */
 const conversationKey = (conversation: string): string => `thread-index ${conversation}`;
 
 /**
- * The keys to look threads up by: those that mail answers or names, its own id (a copy of it may be there already, or an
- * answer that was faster), and its conversation in Outlook. At most 47.
+ * Returns the keys to look threads up by: the ids that the mail replies to or names, its own id (a copy, or a faster
+ * reply, may be there already), and its Outlook conversation. At most 47.
  */
 export function idsToLookUp(mail: IncomingMail): string[] {
   const { inReplyTo, references, messageId, conversation } = mail;
@@ -71,33 +74,37 @@ export function idsToLookUp(mail: IncomingMail): string[] {
 }
 
 /**
- * The keys by which its thread is to be found later, and what each of them is. Also ids of messages that never came here:
- * somebody in copy may answer before us, and two answers to the same mail of others belong together.
+ * Returns the keys by which the thread of a mail is found later, with their kinds. Includes ids of messages that never
+ * arrived: somebody in copy may reply before us, and two replies to the same mail of others belong together.
  */
 export function idsToKeep(mail: IncomingMail): { key: string; kind: 'received' | 'referenced' }[] {
   const { messageId } = mail;
   return idsToLookUp(mail).map((key) => ({ key, kind: key === messageId ? 'received' : 'referenced' }));
 }
 
-/** The same of a message that the inbox sends, whose id is `messageId`. */
+/** Does the same for a message that the inbox sends, whose id is `messageId`. */
 export const idsToKeepOfSent = (messageId: string, conversation: string | undefined) => [
   { key: messageId.replaceAll(/[<>\s]/g, ''), kind: 'sent' as const },
   ...(conversation === undefined ? [] : [{ key: conversationKey(conversation), kind: 'referenced' as const }]),
 ];
 
-/** What threads are found by where an inbox takes answers by their subject; undefined where this mail is none of them. */
+/**
+ * Returns the key for finding a thread by subject, if the inbox does so; undefined if this mail may not be matched by
+ * subject.
+ */
 export function subjectToLookUp(mail: IncomingMail): string | undefined {
   if (mail.isAutomatic || mail.isFromList) return undefined;
   const { baseWithNumbers, base, isReply, isForward } = readSubject(mail.subject);
   return isReply && !isForward && base !== '' ? baseWithNumbers : undefined;
 }
 
-/** In which form a thread keeps its subject for that look-up. */
+/** Returns the subject in the form that a thread keeps for that look-up. */
 export const subjectToKeep = (subject: string): string => readSubject(subject).baseWithNumbers;
 
 /**
- * The thread of this inbox that a received message belongs to. To name it is not enough: its sender must have a part in the
- * thread, or the recipients of one newsletter would read each other, and a guessed id would open another's conversation.
+ * Returns the thread of this inbox that a received message belongs to. Naming the thread is not enough: its sender must
+ * take part in it, or the recipients of one newsletter would read each other, and a guessed id would open a
+ * conversation of others.
  */
 export function whichThread(
   mail: IncomingMail,
@@ -116,7 +123,7 @@ export function whichThread(
 const namesSomething = ({ inReplyTo, references, addressedThread, conversation }: IncomingMail): boolean =>
   inReplyTo.length + references.length > 0 || addressedThread !== undefined || conversation !== undefined;
 
-/** The candidates in the order in which they are believed. */
+/** Yields the candidates in the order of their credibility. */
 function* byEvidence(
   mail: IncomingMail,
   candidates: readonly ThreadCandidate[],
@@ -147,7 +154,7 @@ function* byEvidence(
 }
 
 const KINDS = ['sent', 'received', 'referenced', null];
-/** A message itself is better than its mention; of equals the one that was written to last. */
+/** Prefers a message itself to a mention of it; among equals, the thread that was written to last. */
 const byKindAndAge = (a: ThreadCandidate, b: ThreadCandidate): number =>
   KINDS.indexOf(a.keyKind) - KINDS.indexOf(b.keyKind) || b.lastMessageAt - a.lastMessageAt;
 
@@ -161,12 +168,18 @@ function objection(
   return isSameMatter(mail, subjects) ? undefined : 'changed-subject';
 }
 
-/** An agent may answer from another program with the address of the inbox: only where that is proved. */
+/**
+ * Reports whether the sender takes part. An agent may reply from another program with the address of the inbox, but
+ * only if that is authenticated.
+ */
 function isParticipant({ from, ownAddresses, proof }: IncomingMail, participants: ReadonlySet<string>): boolean {
   return ownAddresses.has(from) ? proof === 'proved' : participants.has(from);
 }
 
-/** A machine names its answer as it likes, and a subject that was left out, or given to a mail without one, changes nothing. */
+/**
+ * Compares subjects. A machine names its reply as it likes, and a subject that was omitted, or given to a mail without
+ * one, changes nothing.
+ */
 function isSameMatter({ subject, isAutomatic }: IncomingMail, subjects: readonly string[]): boolean {
   if (isAutomatic) return true;
   const { base } = readSubject(subject);
@@ -174,32 +187,32 @@ function isSameMatter({ subject, isAutomatic }: IncomingMail, subjects: readonly
   return base === '' || bases.every((one) => one === '') || bases.includes(base);
 }
 
-/** Further visible recipients are no participants: a mail to so many is no conversation. */
+/** Beyond this number, visible recipients are no participants: a mail to so many is no conversation. */
 const RECIPIENTS_OF_A_CONVERSATION = 30;
 const IN_REPLY_TO_IDS = { first: 5, last: 5 };
-/** The first ones are where the conversation began, the last ones what is answered. */
+/** The first references name the start of the conversation, the last ones the message that is replied to. */
 const REFERENCED_IDS = { first: 5, last: 30 };
 const MESSAGE_ID = { first: 1, last: 0 };
 
-/** `forged`: the domain in From has it refused or quarantined. `unknown`: anybody may have written it. */
+/** `forged`: DMARC of the From domain asks to reject or quarantine it. `unknown`: anybody may have written it. */
 export type SenderProof = 'proved' | 'unknown' | 'forged';
 
-/** What a received message says of its place in a conversation, for one inbox. Addresses are normalised. */
+/** Facts from a received message about its place in a conversation, for one inbox. Addresses are normalised. */
 export interface IncomingMail {
   inboxId: string;
-  /** The addresses of the inbox itself. */
+  /** Addresses of the inbox itself. */
   ownAddresses: ReadonlySet<string>;
   from: string;
   proof: SenderProof;
-  /** Reply-To, To and Cc without the inbox. */
+  /** Addresses of Reply-To, To and Cc without the inbox. */
   others: readonly string[];
   subject: string;
   messageId: string | undefined;
   inReplyTo: readonly string[];
   references: readonly string[];
-  /** Of Outlook's Thread-Index. */
+  /** Conversation in Outlook's Thread-Index. */
   conversation: string | undefined;
-  /** The thread of a reply address of ours that it was sent to. */
+  /** Thread of our reply address that it was sent to. */
   addressedThread: string | undefined;
   isAutomatic: boolean;
   isFromList: boolean;
@@ -208,12 +221,12 @@ export interface IncomingMail {
 export interface InboxOfMail {
   id: string;
   addresses: readonly string[];
-  /** The addresses at which it came: of the envelope. */
+  /** Envelope recipients at which it arrived. */
   receivedFor: readonly string[];
   authentication: Authentication | null;
   isAutomatic: boolean;
   now: number;
-  /** Of the purpose `inbox reply address`: the current key first. */
+  /** Keys of the purpose `inbox reply address`, the current one first. */
   macs: readonly Mac[];
 }
 
@@ -242,7 +255,7 @@ export function readIncomingMail(reading: MessageReading, inbox: InboxOfMail): I
   };
 }
 
-/** Who takes part by this message, beside the inbox: what a thread keeps of it. */
+/** Returns the participants that a thread keeps of this message, without the inbox. */
 export const participantsOf = ({ from, others, ownAddresses, proof }: IncomingMail): string[] =>
   [...new Set([from, ...others])].filter(
     (address) => address !== '' && !ownAddresses.has(address) && (address !== from || proof !== 'forged'),

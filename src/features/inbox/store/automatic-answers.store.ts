@@ -1,13 +1,16 @@
 import { textsIn, type Executor } from '../../../platform/db/index.ts';
 import type { Direction } from './rows.ts';
 
-/** Newest threads of one sender that are looked at. */
+/** Number of threads of one sender that are searched, newest first. */
 const THREADS_MAX = 500;
 const ANSWERS_MAX = 100;
-/** RFC 3834 §5, as headers of an email stand in its row. */
+/** Matches the header of RFC 3834 §5 in the stored headers of an email. */
 const BY_MACHINE = `lower(m.headers) like '%"auto-submitted"%'`;
 
-/** The headers, as JSON, of what programs answered for the inboxes of a team, in threads of this address, behind that email. */
+/**
+ * Returns the headers, as JSON, of replies that programs sent for the inboxes of a team, in threads with this address,
+ * after that email.
+ */
 export async function automaticAnswersTo(
   db: Executor,
   teamId: string,
@@ -24,10 +27,10 @@ export async function automaticAnswersTo(
   return rows.map(({ headers }) => headers);
 }
 
-/** Newest emails of a thread that are looked at. */
+/** Number of emails of a thread that are read, newest first. */
 const PASSED_MAX = 300;
 
-/** What came and went in a thread behind that email, the oldest first; `to` is a list as JSON. */
+/** Lists the emails of a thread after that one, oldest first; `to` is a list as JSON. */
 export async function passedSince(
   db: Executor,
   threadId: string,
@@ -46,7 +49,7 @@ export async function passedSince(
   return rows.reverse();
 }
 
-/** Whether a program wrote what was sent last in a thread. */
+/** Reports whether a program wrote the last email sent in a thread. */
 export async function isAnsweredByMachine(db: Executor, threadId: string): Promise<boolean> {
   const row = await db.get<{ n: number | string }>(
     `select count(*) as n from
@@ -57,7 +60,7 @@ export async function isAnsweredByMachine(db: Executor, threadId: string): Promi
   return Number(row?.n) > 0;
 }
 
-/** Whether mail to one of these keys of a domain falls into an inbox of any team. */
+/** Reports whether mail to one of these keys of a domain goes to an inbox of any team. */
 export async function isInboxHere(db: Executor, domain: string, keys: readonly string[]): Promise<boolean> {
   const own = textsIn(db.dialect, 'i.address_key', keys);
   const row = await db.get<{ n: number | string }>(

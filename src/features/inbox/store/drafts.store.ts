@@ -6,7 +6,7 @@ export interface DraftRow {
   id: string;
   team_id: string;
   inbox_id: string;
-  /** Both or neither. */
+  /** Both are set or neither. */
   thread_id: string | null;
   reply_to_email_id: string | null;
   to_list: string | null;
@@ -15,9 +15,9 @@ export interface DraftRow {
   subject: string | null;
   html: string | null;
   text: string | null;
-  /** The grant of the app that is the only writer; null once anybody else has written. */
+  /** Grant of the app that is the only writer; null once anybody else has written. */
   author_grant_id: string | null;
-  /** The email that it was sent as. */
+  /** Email that it was sent as. */
   email_id: string | null;
   created_at: number;
   updated_at: number;
@@ -58,13 +58,13 @@ export async function insertDraft(tx: Executor, row: Omit<DraftRow, 'email_id'>)
 export const findDraft = (db: Executor, inboxId: string, id: string): Promise<DraftRow | undefined> =>
   db.get<DraftRow>('select * from inbox_drafts where inbox_id = ? and id = ?', [inboxId, id]);
 
-/** As it is now, locked to the end of the transaction. */
+/** Reads the draft and locks it until the end of the transaction. */
 export function lockDraft(tx: Executor, inboxId: string, id: string): Promise<DraftRow | undefined> {
   const lock = tx.dialect === 'pg' ? 'for update' : '';
   return tx.get<DraftRow>(`select * from inbox_drafts where inbox_id = ? and id = ? ${lock}`, [inboxId, id]);
 }
 
-/** Newest first, without those that were sent. */
+/** Lists unsent drafts, newest first. */
 export async function listDraftRows(
   db: Executor,
   inboxId: string,
@@ -83,7 +83,7 @@ export async function updateDraftRow(tx: Executor, id: string, change: DraftChan
   await tx.run(`update inbox_drafts set ${set} where id = ?`, [...fields.map((field) => change[field] ?? null), id]);
 }
 
-/** Answers whether this call sends it: of two at once, one does. */
+/** Marks a draft as sent; returns true for only one of two concurrent calls. */
 export const markDraftSent = async (
   tx: Executor,
   id: string,
@@ -109,7 +109,7 @@ export async function insertDraftFiles(
   await insertContents(tx, contents);
 }
 
-/** In their order, of each draft. */
+/** Lists the files of each draft in their order. */
 export async function filesOfDrafts(db: Executor, draftIds: readonly string[]): Promise<DraftFileRow[]> {
   if (draftIds.length === 0) return [];
   const among = uuidsIn(db.dialect, 'draft_id', draftIds);
@@ -117,7 +117,7 @@ export async function filesOfDrafts(db: Executor, draftIds: readonly string[]): 
   return (await db.all<DraftFileRow>(sql, [among.value])).map((row) => ({ ...row, size: Number(row.size) }));
 }
 
-/** How many drafts of an inbox are unsent, and what their files weigh. */
+/** Counts the unsent drafts of an inbox, and the bytes of their files. */
 export async function weighDrafts(db: Executor, inboxId: string): Promise<{ drafts: number; bytes: number }> {
   const row = await db.get<{ drafts: number | string; bytes: number | string }>(
     `select count(*) as drafts, (select coalesce(sum(f.size), 0) from inbox_drafts d join inbox_draft_files f
@@ -127,7 +127,7 @@ export async function weighDrafts(db: Executor, inboxId: string): Promise<{ draf
   return { drafts: Number(row?.drafts), bytes: Number(row?.bytes) };
 }
 
-/** Takes the drafts away that were sent as these emails, and answers their ids. */
+/** Deletes the drafts that were sent as these emails; returns their ids. */
 export async function deleteDraftsSentAs(tx: Executor, emailIds: readonly string[]): Promise<string[]> {
   const among = uuidsIn(tx.dialect, 'email_id', emailIds);
   const sql = `delete from inbox_drafts where email_id is not null and ${among.sql} returning id`;

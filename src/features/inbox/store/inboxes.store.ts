@@ -30,13 +30,13 @@ export async function insertInbox(tx: Executor, row: NewInbox): Promise<void> {
   await tx.insertMany('inboxes', COLUMNS, [COLUMNS.map((column) => row[column])]);
 }
 
-/** By id or address. */
+/** Finds an inbox by id or address. */
 export const findInbox = (db: Executor, teamId: string, named: string): Promise<InboxRow | undefined> =>
   isUuid(named)
     ? db.get<InboxRow>(`select * from inboxes where ${LIVE} and id = ?`, [teamId, named.toLowerCase()])
     : db.get<InboxRow>(`select * from inboxes where ${LIVE} and address_key = ?`, [teamId, normalizeAddress(named)]);
 
-/** The same, locked to the end of the transaction. */
+/** Finds an inbox by id and locks it until the end of the transaction. */
 export function lockInbox(tx: Executor, teamId: string, id: string): Promise<InboxRow | undefined> {
   const lock = tx.dialect === 'pg' ? 'for update' : '';
   return tx.get<InboxRow>(`select * from inboxes where ${LIVE} and id = ? ${lock}`, [teamId, id]);
@@ -56,11 +56,11 @@ export async function listInboxRows(
   return pageOf(await db.all<InboxRow>(pageSql('inboxes', where, page), [teamId, ...pageValues(page)]), page);
 }
 
-/** Oldest first. */
+/** Lists the inboxes except personal ones, oldest first. */
 export const channelRows = (db: Executor, teamId: string): Promise<InboxRow[]> =>
   db.all<InboxRow>(`select * from inboxes where ${LIVE} and channel <> 'personal' order by id`, [teamId]);
 
-/** Those that mail to these addresses falls into, which are in the form in which addresses are compared. */
+/** Lists the inboxes that mail to these addresses goes to; the addresses are normalised. */
 export function inboxesAt(db: Executor, teamId: string, keys: readonly string[]): Promise<InboxRow[]> {
   const own = textsIn(db.dialect, 'address_key', keys);
   const forwarded = textsIn(db.dialect, 'receiving_address', keys);
@@ -92,7 +92,9 @@ export async function updateInboxRow(tx: Executor, id: string, change: InboxChan
   await tx.run(`update inboxes set ${set} where id = ?`, [...values, at, id]);
 }
 
-/** Answers whether the inbox is there; it stays so to the end of the transaction. */
+/**
+ * Records the time of received mail; returns whether the inbox exists, which stays so until the end of the transaction.
+ */
 export const noteReceived = async (tx: Executor, inboxId: string, at: number): Promise<boolean> =>
   (await tx.run(
     `update inboxes set last_received_at = case when coalesce(last_received_at, 0) < ? then ? else last_received_at end
@@ -100,14 +102,14 @@ export const noteReceived = async (tx: Executor, inboxId: string, at: number): P
     [at, at, inboxId],
   )) === 1;
 
-/** Answers whether this call deleted it. */
+/** Marks an inbox as deleted; returns whether this call did so. */
 export const markInboxDeleted = async (tx: Executor, teamId: string, id: string, at: number): Promise<boolean> =>
   (await tx.run(`update inboxes set deleted_at = ? where ${LIVE} and id = ?`, [at, teamId, id])) === 1;
 
 export const inboxesOfDomain = (db: Executor, domainId: string): Promise<InboxRow[]> =>
   db.all<InboxRow>('select * from inboxes where domain_id = ? and deleted_at is null order by id', [domainId]);
 
-/** Unread threads in the folder inbox, by inbox. */
+/** Counts the unread threads in the folder inbox, by inbox. */
 export async function unreadIn(db: Executor, inboxIds: readonly string[]): Promise<Map<string, number>> {
   const among = uuidsIn(db.dialect, 'inbox_id', inboxIds);
   const rows = await db.all<{ inbox_id: string; n: number }>(
@@ -130,13 +132,13 @@ export async function insertLabel(tx: Executor, row: LabelRow): Promise<void> {
   await tx.insertMany('inbox_labels', LABEL_COLUMNS, [LABEL_COLUMNS.map((column) => row[column])]);
 }
 
-/** By name. */
+/** Lists the labels of an inbox by name. */
 export const labelsOf = (db: Executor, inboxId: string): Promise<LabelRow[]> =>
   db.all<LabelRow>(`select ${LABEL_COLUMNS.join(', ')} from inbox_labels where ${LIVE_LABEL} order by name_key, id`, [
     inboxId,
   ]);
 
-/** Answers whether there is such a label. */
+/** Changes a label; returns whether it exists. */
 export async function updateLabelRow(
   tx: Executor,
   inboxId: string,
@@ -151,6 +153,6 @@ export async function updateLabelRow(
   );
 }
 
-/** Answers whether this call deleted it. What threads have of it is removed later. */
+/** Marks a label as deleted; returns whether this call did so. Threads lose it later. */
 export const markLabelDeleted = async (tx: Executor, inboxId: string, id: string, at: number): Promise<boolean> =>
   (await tx.run(`update inbox_labels set deleted_at = ? where ${LIVE_LABEL} and id = ?`, [at, inboxId, id])) === 1;

@@ -6,7 +6,7 @@ import type { Actor } from '../../../tenancy/access/index.ts';
 
 const timeOrNull = (at: number | string | null): string | null => (at === null ? null : isoTime(Number(at)));
 
-/** What a list shows of an inbox; the whole adds to it. */
+/** Formats an inbox for a list; the full object adds to it. */
 export const presentInboxItem = (row: InboxRow, unread: number) => ({
   id: row.id,
   name: row.name ?? row.address,
@@ -29,7 +29,7 @@ export const presentInbox = (row: InboxRow, { unread, drafts }: { unread: number
   drafts,
 });
 
-/** What is snoozed is in the folder inbox to the API. */
+/** Returns the folder as the API shows it: a snoozed thread is in the inbox. */
 export const shownFolder = (folder: StoredFolder): Exclude<StoredFolder, 'snoozed'> =>
   folder === 'snoozed' ? 'inbox' : folder;
 
@@ -65,7 +65,7 @@ export const presentThreadItem = (row: ThreadRow, { labels, assignee, hasDraft, 
   snoozed_until: timeOrNull(row.snoozed_until),
 });
 
-/** An address that programs may not answer in the thread for now. */
+/** Address that programs may not reply to in the thread for now. */
 interface Paused {
   address: string;
   until: number;
@@ -87,13 +87,13 @@ export const presentThread = (
   answers_paused: loop === undefined ? null : { address: loop.address, until: isoTime(loop.until) },
 });
 
-/** Whom an event names as its source. */
+/** Returns the source that an event names for an actor. */
 export function sourceOf(actor: Actor): InboxEventSource {
   if (actor.kind === 'session') return 'dashboard';
   return actor.kind === 'job' ? 'system' : 'api';
 }
 
-/** What every event of a thread says. */
+/** Returns the data that every event of a thread contains. */
 export const threadData = (
   source: InboxEventSource,
   thread: ThreadRow,

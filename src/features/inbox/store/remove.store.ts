@@ -4,8 +4,8 @@ import { deleteDraftsSentAs } from './drafts.store.ts';
 import type { ThreadRow } from './rows.ts';
 
 /**
- * Takes threads away with all that is theirs; the emails themselves stay. Answers the drafts that had files in the blob store:
- * those are removed after the commit.
+ * Removes threads with all their rows; the emails themselves stay. Returns the drafts with files in the blob store,
+ * which are removed after the commit.
  */
 export async function removeThreadRows(tx: Executor, threadIds: readonly string[]): Promise<string[]> {
   if (threadIds.length === 0) return [];
@@ -26,7 +26,7 @@ export async function removeThreadRows(tx: Executor, threadIds: readonly string[
   );
 }
 
-/** Answers the drafts whose files are in the blob store. */
+/** Removes the files of drafts; returns the drafts whose files are in the blob store. */
 export async function removeDraftFiles(tx: Executor, draftIds: readonly string[]): Promise<string[]> {
   if (draftIds.length === 0) return [];
   const among = uuidsIn(tx.dialect, 'draft_id', draftIds);
@@ -41,8 +41,8 @@ export async function removeDraftFiles(tx: Executor, draftIds: readonly string[]
 }
 
 /**
- * In the transaction that removes emails, sent or received: drafts that were sent as them go too, and threads that have none left,
- * with their drafts.
+ * Runs in the transaction that removes emails, sent or received: removes drafts that were sent as them too, and threads
+ * without emails, with their drafts.
  */
 export async function removeInboxEmails(tx: Executor, emailIds: readonly string[]): Promise<string[]> {
   if (emailIds.length === 0) return [];
@@ -51,7 +51,10 @@ export async function removeInboxEmails(tx: Executor, emailIds: readonly string[
   return [...ofDrafts, ...(await removeEmptied(tx, emailIds))];
 }
 
-/** First, as by everybody who writes to a thread: an answer that is being put into it keeps it, and neither waits in a circle. */
+/**
+ * Locks the threads first, as every writer to a thread does: a reply that is being added keeps its thread, and no
+ * deadlock arises.
+ */
 async function lockThreadsOf(tx: Executor, emailIds: readonly string[]): Promise<void> {
   if (tx.dialect !== 'pg') return;
   const among = uuidsIn(tx.dialect, 'email_id', emailIds);
@@ -84,10 +87,12 @@ async function removeEmptied(tx: Executor, emailIds: readonly string[]): Promise
   );
 }
 
-/** What a list shows of a thread is of its newest email; of one that is gone nothing is left there. */
+/**
+ * Updates the fields that a list shows, which are those of the newest email; nothing of a removed email stays there.
+ */
 async function showNewest(tx: Executor, threadId: string, newestId: string): Promise<void> {
   const thread = await tx.get<ThreadRow>('select * from inbox_threads where id = ?', [threadId]);
-  // One that woke stands before its newest email.
+  // A thread that woke is listed ahead of its newest email.
   if (!thread || thread.sort_id === newestId) return;
   const [row] = await tx.all<Pick<ThreadRow, 'sender' | 'to_list'> & Record<'cc_list' | 'bcc_list', string | null>>(
     `select sender, to_list, cc_list, bcc_list from received_emails where id = ?
@@ -103,7 +108,7 @@ async function showNewest(tx: Executor, threadId: string, newestId: string): Pro
   );
 }
 
-/** Some of what deleted inboxes and labels had; answers how many rows went and which drafts have files left. */
+/** Removes some rows of deleted inboxes and labels; returns how many, and which drafts have files left. */
 export async function removeDeletedRows(tx: Executor, limit: number): Promise<{ rows: number; files: string[] }> {
   const labels = await removeDeletedLabel(tx, limit);
   if (labels > 0) return { rows: labels, files: [] };
@@ -147,14 +152,14 @@ async function removeDeletedLabel(tx: Executor, limit: number): Promise<number> 
   return rows > 0 ? rows : tx.run('delete from inbox_labels where id = ?', [label.id]);
 }
 
-/** Some of those that were put into the trash before `before`. */
+/** Returns some of the threads that were put into the trash before `before`. */
 export const trashedThreads = (db: Executor, before: number, limit: number): Promise<ThreadRow[]> =>
   db.all<ThreadRow>(
     'select * from inbox_threads where trashed_at is not null and trashed_at < ? order by trashed_at limit ?',
     [before, limit],
   );
 
-/** Some of those whose time has come. */
+/** Returns some of the snoozed threads that are due. */
 export function wakingThreads(tx: Executor, at: number, limit: number): Promise<ThreadRow[]> {
   const lock = tx.dialect === 'pg' ? 'for update skip locked' : '';
   return tx.all<ThreadRow>(

@@ -1,8 +1,8 @@
-/** As the database has it: what is snoozed is in `inbox` to the API. */
+/** Folder as stored; the API shows `snoozed` as `inbox`. */
 export type StoredFolder = 'inbox' | 'archive' | 'spam' | 'sent' | 'trash' | 'snoozed';
 /** Folders that a thread can be moved to. */
 export type MoveFolder = 'inbox' | 'archive' | 'spam' | 'trash';
-/** Of an email that the inbox sent, that it received, or that is only referred to. */
+/** Kind of an email id: sent by the inbox, received by it, or only referenced. */
 export type KeyKind = 'sent' | 'received' | 'referenced';
 export type Direction = 'inbound' | 'outbound';
 
@@ -79,7 +79,7 @@ export interface LabelRow {
 export interface InboxMail {
   inboxId: string;
   teamId: string;
-  /** Its id in received_emails or emails. */
+  /** Id in received_emails or emails. */
   emailId: string;
   direction: Direction;
   at: number;
@@ -88,13 +88,13 @@ export interface InboxMail {
   cc: readonly string[];
   bcc: readonly string[];
   subject: string;
-  /** How its text begins. */
+  /** Beginning of its text. */
   text: string;
   hasAttachment: boolean;
-  /** By what its thread is found later: its own id, and every id that it refers to. */
+  /** Keys by which its thread is found later: its own id, and every id that it references. */
   keys: readonly { key: string; kind: KeyKind }[];
-  /** Of those who take part, in the form in which addresses are compared; without that of the inbox. */
+  /** Normalised addresses of the participants, without the inbox. */
   participants: readonly string[];
-  /** In the form in which an inbox that threads by subject compares it. */
+  /** Subject in the form that an inbox threading by subject compares. */
   subjectKey: string;
 }

@@ -9,7 +9,7 @@ export interface InboxBlock {
   last_id: string;
 }
 
-/** The last email that stands in a block. Everything newer has to be looked at itself. */
+/** Returns the last email in a block; newer ones have to be searched directly. */
 export async function inboxIndexedTo(db: Executor, inboxId: string): Promise<string | undefined> {
   const sql = 'select last_id from inbox_search_blocks where inbox_id = ? order by last_id desc limit 1';
   return (await db.get<{ last_id: string }>(sql, [inboxId]))?.last_id;
@@ -34,18 +34,18 @@ export async function insertInboxBlock(
 
 export interface InboxBlockSearch {
   inboxId: string;
-  /** All of them stand in the block. */
+  /** Grams that the block must contain. */
   grams: readonly number[];
   order: 'desc' | 'asc';
-  /** The edges of what is asked for, neither of them included. */
+  /** Exclusive edges of the requested range. */
   above: string | undefined;
   below: string | undefined;
-  /** The last block of the answer before. */
+  /** Last block of the previous result. */
   seen: number | undefined;
   limit: number;
 }
 
-/** Blocks that may hold it, in the order of their emails. Blocks of an inbox are made oldest first. */
+/** Returns blocks that may contain a match, in the order of their emails. Blocks of an inbox are made oldest first. */
 export function inboxBlocksToLookAt(db: Executor, search: InboxBlockSearch): Promise<InboxBlock[]> {
   const { inboxId, grams, order, above, below, seen, limit } = search;
   const isPg = db.dialect === 'pg';
@@ -65,14 +65,14 @@ export function inboxBlocksToLookAt(db: Executor, search: InboxBlockSearch): Pro
     ? 'inbox_search_blocks b'
     : 'inbox_search_grams g cross join inbox_search_blocks b on b.id = g.rowid';
   const found = `select b.id, b.first_id, b.last_id from ${from} where ${where.join(' and ')}`;
-  // By the index alone: in the order of ids, PostgreSQL would unpack what stands in each block.
+  // Searches only the index first: in the order of ids, PostgreSQL would unpack the content of each block.
   const sql = isPg
     ? `with found as materialized (${found}) select * from found order by id ${order} limit ?`
     : `${found} order by g.rowid ${order} limit ?`;
   return db.all<InboxBlock>(sql, [...values, limit]);
 }
 
-/** Removes up to `limit` blocks whose emails are all gone; answers how many went. */
+/** Removes up to `limit` blocks whose emails are all gone; returns how many. */
 export async function removeInboxBlocksBefore(
   tx: Executor,
   inboxId: string,
@@ -94,10 +94,10 @@ export async function removeInboxBlocksBefore(
   return gone.length;
 }
 
-/** Words for the full-text index, which knows letters and digits only. */
+/** Formats grams as words for the full-text index, which supports only letters and digits. */
 const wordsOf = (grams: readonly number[]): string => grams.map((gram) => `g${gram.toString(36)}`).join(' ');
 
-/** Inboxes that have emails to be put into blocks, or had: deleted ones too, until their rows are gone. */
+/** Returns all inboxes, including deleted ones until their rows are gone. */
 export async function allInboxIds(db: Executor): Promise<string[]> {
   return (await db.all<{ id: string }>('select id from inboxes order by id')).map((row) => row.id);
 }
@@ -117,7 +117,7 @@ export const inboxTextsAfter = (
     [inboxId, ...(above === undefined ? [] : [above]), limit],
   );
 
-/** Every text of an email. */
+/** Returns every text of an email. */
 export const textsOf = (row: Texts): string[] => TEXTS.flatMap((name) => row[name].split('\n'));
 
 interface Edges {
@@ -137,7 +137,7 @@ function edgesOf(range: Edges): { sql: string; values: string[] } {
   return { sql: edges.map(({ sql }) => sql).join(''), values: edges.map(({ id }) => id) };
 }
 
-/** The id that comes after `skip` others of the range; undefined where there are no more. */
+/** Returns the id after `skip` others of the range; undefined if there are no more. */
 export async function inboxEmailAfter(
   db: Executor,
   inboxId: string,
@@ -148,7 +148,7 @@ export async function inboxEmailAfter(
   return (await db.get<{ email_id: string }>(sql, [inboxId, ...edges.values, skip]))?.email_id;
 }
 
-/** What an email has to fit, texts in the form in which they are compared; of a list, one entry. */
+/** Conditions that an email must meet, with texts normalised for comparison; one entry of each list has to match. */
 export interface EmailMatch {
   query: string | undefined;
   from: readonly string[] | undefined;
@@ -156,7 +156,7 @@ export interface EmailMatch {
   cc: readonly string[] | undefined;
   bcc: readonly string[] | undefined;
   hasAttachment: boolean | undefined;
-  /** Edges of ids. */
+  /** Bounds of ids. */
   sinceId: string | undefined;
   untilId: string | undefined;
 }
@@ -172,7 +172,7 @@ interface Condition {
   values: Value[];
 }
 
-/** The newest fitting email of each thread that is within the range. */
+/** Returns the newest matching email of each thread within the range. */
 export async function matchesBetween(
   db: Executor,
   inboxId: string,
@@ -193,7 +193,7 @@ export async function matchesBetween(
   );
 }
 
-/** The newest email of a thread that fits. */
+/** Returns the newest matching email of a thread. */
 export async function newestMatch(db: Executor, threadId: string, email: EmailMatch): Promise<string | undefined> {
   const fits = fitOf(db, 'e', email);
   const sql = `select e.email_id from inbox_emails e where e.thread_id = ? and ${fits.sql} order by e.email_id desc limit 1`;

@@ -3,10 +3,10 @@ import { uuidsIn, pageOf, rowsEnding, type Executor, type Page, type Value } fro
 import { foldForSearch } from '../../../mail/emails/index.ts';
 import type { InboxEmailRow, InboxMail, KeyKind, StoredFolder, ThreadRow } from './rows.ts';
 
-/** Of the text so much is searched. */
+/** Characters of the text that are searched. */
 const TEXT_SEARCHED = 2000;
 const SNIPPET_MAX = 200;
-/** What one email may add: a list of a thousand recipients makes no thousand rows. */
+/** Limit of what one email may add: a list of a thousand recipients must not make a thousand rows. */
 const PARTICIPANTS_MAX = 50;
 const IDS_MAX = 50;
 
@@ -47,7 +47,7 @@ const EMAIL_COLUMNS = [
 export const findThread = (db: Executor, inboxId: string, id: string): Promise<ThreadRow | undefined> =>
   db.get<ThreadRow>('select * from inbox_threads where inbox_id = ? and id = ?', [inboxId, id]);
 
-/** As it is now, locked to the end of the transaction. */
+/** Reads the thread and locks it until the end of the transaction. */
 export function lockThread(tx: Executor, inboxId: string, id: string): Promise<ThreadRow | undefined> {
   const lock = tx.dialect === 'pg' ? 'for update' : '';
   return tx.get<ThreadRow>(`select * from inbox_threads where inbox_id = ? and id = ? ${lock}`, [inboxId, id]);
@@ -81,7 +81,7 @@ export async function insertThread(
   return row;
 }
 
-/** Puts an email into a thread that is locked; `folder` is where the thread is from now on. */
+/** Adds an email to a locked thread; `folder` is its folder from now on. */
 export async function addToThread(
   tx: Executor,
   thread: ThreadRow,
@@ -135,7 +135,7 @@ const newestOf = (mail: InboxMail) => ({
   snippet: snippetOf(mail.text),
 });
 
-/** One line; never half of a pair of surrogates. */
+/** Returns the beginning of a text as one line, without splitting a surrogate pair. */
 export function snippetOf(text: string): string {
   const start = text
     .slice(0, 4 * SNIPPET_MAX)
@@ -194,19 +194,19 @@ async function insertMail(tx: Executor, threadId: string, mail: InboxMail): Prom
 
 const messageIdKey = (id: string): string => createHash('sha256').update(id).digest('base64url').slice(0, 24);
 
-/** Longer ones are cut: an index holds them. */
+/** Cuts longer addresses, because an index stores them. */
 const participantKey = (address: string): string => address.slice(0, 400).toWellFormed();
 
-/** The newest threads of one sender, or of one id, that are looked at. */
+/** Number of threads of one sender, or of one id, that are searched, newest first. */
 const CANDIDATES_MAX = 500;
 
-/** A thread that may go on, by what it was found. */
+/** A thread that may continue, and the key that found it. */
 export interface Candidate {
   threadId: string;
   inboxId: string;
   key: string | null;
   keyKind: KeyKind | null;
-  /** Of the email that bears the id, and of the thread. */
+  /** Subjects of the email that has the id, and of the thread. */
   subjects: string[];
   participants: ReadonlySet<string>;
   lastMessageAt: number;
@@ -220,8 +220,8 @@ interface Found {
 }
 
 /**
- * Threads which have one of these ids and in which an address takes part, or any where no address is asked for. Looked for
- * from both sides, because either may have very many: the sender of all alarms, the id of a newsletter.
+ * Returns threads that have one of these ids and in which an address takes part, or all of them if no address is given.
+ * Searches from both sides, because either may have very many: the sender of all alarms, the id of a newsletter.
  */
 export async function candidatesByIds(
   db: Executor,
@@ -270,7 +270,7 @@ export async function candidatesByIds(
 const OF_SENDER =
   'select thread_id from inbox_participants where inbox_id = ? and address_key = ? order by thread_id desc limit ?';
 
-/** The thread of a reply address, where the sender takes part in it. */
+/** Returns the thread of a reply address, if the sender takes part in it. */
 export async function candidateAddressed(
   db: Executor,
   inboxId: string,
@@ -284,7 +284,7 @@ export async function candidateAddressed(
   return takesPart ? [candidateOf(thread, sender)] : [];
 }
 
-/** Threads of a sender with a subject that had mail since then. */
+/** Returns threads of a sender with a subject that had mail since a time. */
 export async function candidatesBySubject(
   db: Executor,
   inboxId: string,
@@ -337,7 +337,7 @@ export async function readEmails(tx: Executor, threadId: string): Promise<void> 
   await tx.run('update inbox_emails set is_read = 1 where thread_id = ? and is_read = 0', [threadId]);
 }
 
-/** The newest one that was received. */
+/** Marks the newest received email as unread. */
 export async function unreadNewest(tx: Executor, threadId: string): Promise<void> {
   await tx.run(
     `update inbox_emails set is_read = 0 where thread_id = ? and email_id =
@@ -350,13 +350,13 @@ export interface ThreadFilter {
   inboxId: string;
   folders: readonly StoredFolder[];
   read: boolean | undefined;
-  /** Of one of these. */
+  /** The thread has one of these. */
   labels: readonly string[] | undefined;
 }
 
 /**
- * Each folder, and each label, is read in the order of its own index, and the beginnings are merged: so a page costs the same
- * in an inbox of any size.
+ * Lists threads. Each folder, and each label, is read in the order of its own index, and the results are merged, so a
+ * page costs the same in an inbox of any size.
  */
 export async function listThreadRows(
   db: Executor,
@@ -399,13 +399,13 @@ export async function listThreadRows(
   return pageOf(rows, page);
 }
 
-/** Of every folder, the one that began last first. */
+/** Finds threads in all folders whose id ends so, the most recently begun first. */
 export const threadRowsEnding = (db: Executor, inboxId: string, end: string, page: Page) =>
   rowsEnding<ThreadRow>(db, { ...BY_END, where: { sql: 'inbox_id = ?', values: [inboxId] } }, end, page);
 
 const BY_END = { table: 'inbox_threads', columns: '*', id: 'id', form: 'uuid', noun: 'threads' } as const;
 
-/** A thread that is gone stands where it began. */
+/** Returns the sort position of a thread; one that is gone is placed where it began. */
 async function sortIdOf(db: Executor, inboxId: string, id: string | undefined): Promise<string | undefined> {
   if (id === undefined) return undefined;
   const sql = 'select sort_id from inbox_threads where inbox_id = ? and id = ?';
@@ -419,7 +419,7 @@ export interface ThreadLabelRow {
   color: string;
 }
 
-/** By name. */
+/** Lists the labels of threads, by name. */
 export async function labelsOfThreads(db: Executor, threadIds: readonly string[]): Promise<ThreadLabelRow[]> {
   if (threadIds.length === 0) return [];
   const among = uuidsIn(db.dialect, 't.thread_id', threadIds);
@@ -445,7 +445,7 @@ export async function removeThreadLabels(tx: Executor, threadId: string, labelId
   await tx.run(`delete from inbox_thread_labels where thread_id = ? and ${among.sql}`, [threadId, among.value]);
 }
 
-/** Of these threads, those that somebody has begun to answer. */
+/** Returns those of the threads that have an unsent draft. */
 export async function withDrafts(db: Executor, threadIds: readonly string[]): Promise<Set<string>> {
   if (threadIds.length === 0) return new Set();
   const among = uuidsIn(db.dialect, 'thread_id', threadIds);
@@ -456,7 +456,7 @@ export async function withDrafts(db: Executor, threadIds: readonly string[]): Pr
   return new Set(rows.map((row) => row.thread_id));
 }
 
-/** Of these threads, those whose newest email the inbox has sent. */
+/** Returns those of the threads whose newest email was sent by the inbox. */
 export async function sentLast(db: Executor, threadIds: readonly string[]): Promise<Set<string>> {
   if (threadIds.length === 0) return new Set();
   const among = uuidsIn(db.dialect, 'id', threadIds);
@@ -468,7 +468,7 @@ export async function sentLast(db: Executor, threadIds: readonly string[]): Prom
   return new Set(rows.map((row) => row.id));
 }
 
-/** The addresses of these people, as far as they are in the team. */
+/** Returns the addresses of these users, as far as they are in the team. */
 export async function assigneesAmong(
   db: Executor,
   teamId: string,
@@ -485,7 +485,7 @@ export async function assigneesAmong(
 
 export type ThreadEmail = Pick<InboxEmailRow, 'email_id' | 'direction' | 'is_read'>;
 
-/** Newest first. */
+/** Lists the emails of a thread, newest first. */
 export async function listThreadEmailRows(
   db: Executor,
   threadId: string,

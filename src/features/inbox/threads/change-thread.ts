@@ -26,7 +26,7 @@ import { presentWhole } from './read-threads.ts';
 
 const LABELS_A_THREAD_MAX = 20;
 
-/** Adds labels, sets them or takes one off, and answers those that the thread has then. */
+/** Adds, sets or removes labels; returns the resulting labels of the thread. */
 export async function changeThreadLabels(
   ctx: Ctx,
   named: string,
@@ -48,7 +48,7 @@ export async function changeThreadLabels(
   return { object: 'list' as const, data: data.map(presentThreadLabel) };
 }
 
-/** Of a thread that is locked; its event says what is new and what is gone. */
+/** Sets the labels of a locked thread; records an event with those added and removed. */
 async function setLabels(tx: Executor, { store, teamId, actor }: Ctx, thread: ThreadRow, wanted: readonly string[]) {
   const known = new Map((await labelsOf(tx, thread.inbox_id)).map((label) => [label.id, label]));
   const ids = [...new Set(wanted.map((id) => id.toLowerCase()))];
@@ -106,7 +106,7 @@ export async function updateInboxThread(ctx: Ctx, named: string, threadId: strin
   });
 }
 
-/** Folder and snooze belong together: only what is in the folder inbox sleeps. */
+/** Returns the new folder and snooze, which belong together: only a thread in the folder inbox is snoozed. */
 function placeOf(
   { store }: Ctx,
   before: ThreadRow,
@@ -174,7 +174,7 @@ async function eventsOf(tx: Executor, { store, teamId, actor }: Ctx, before: Thr
   return events;
 }
 
-/** Endpoints that were not told of the thread yet are told the types and the times. */
+/** Deletes a thread with its events. Endpoints that have not received them yet get only the types and the times. */
 export async function deleteInboxThread(ctx: Ctx, named: string, threadId: string) {
   const { store, teamId } = ctx;
   const inbox = await inboxNamed(ctx, named);
@@ -183,7 +183,7 @@ export async function deleteInboxThread(ctx: Ctx, named: string, threadId: strin
     await eraseEventsOf(tx, teamId, threadId);
     return removeThreadRows(tx, [threadId]);
   });
-  // After the commit: a crash in between leaves files without a row, which the daily sweep finds.
+  // Runs after the commit: a crash in between leaves files without a row, which the daily sweep finds.
   for (const draft of files) await store.blobs.remove(draft);
   return { object: 'inbox_thread' as const, id: threadId, deleted: true as const };
 }

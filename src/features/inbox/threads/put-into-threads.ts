@@ -36,7 +36,7 @@ import {
   type IncomingMail,
 } from '../rules/which-thread.ts';
 
-/** Nothing of these is shown to anybody, or the team wants none of it. */
+/** Mail that is shown to nobody, or that the team does not want. */
 const KEPT_OUT: readonly (DroppedReason | null)[] = ['virus', 'inbound_rule', 'account_mail'];
 
 /** Puts messages into the threads of the inboxes that they were sent to, in the transaction that stores them. */
@@ -52,7 +52,10 @@ export async function putIntoThreads(store: Store, tx: Executor, messages: reado
   }
 }
 
-/** An address goes to its own inbox, or else to that of its domain; a message to two inboxes goes to both. */
+/**
+ * Returns the inboxes of a message: each address goes to its own inbox, or else to that of its domain; a message to two
+ * inboxes goes to both.
+ */
 function inboxesOf(inboxes: readonly InboxRow[], addresses: readonly string[][]): Set<InboxRow> {
   const found = addresses.flatMap((keys) => {
     const key = keys.find((one) => inboxes.some((inbox) => isAt(inbox, one)));
@@ -70,7 +73,7 @@ async function putIntoThread(
   { rows, about }: StoredForInboxes,
 ): Promise<void> {
   const { email } = rows;
-  // It may be deleted at this moment.
+  // The inbox may be deleted concurrently.
   if (!(await noteReceived(tx, inbox.id, email.created_at))) return;
   const authentication = email.authentication === null ? null : (JSON.parse(email.authentication) as Authentication);
   const isSpam = authentication?.verdict === 'suspicious';
@@ -97,7 +100,7 @@ async function putIntoThread(
   await recordEvents(tx, store.ids, await eventsOf(tx, { before: thread, now }, rows));
 }
 
-/** For what the key is that signs reply addresses. */
+/** Purpose of the key that signs reply addresses. */
 const REPLY_ADDRESS = 'inbox reply address';
 
 async function threadFor(
@@ -106,7 +109,7 @@ async function threadFor(
   incoming: IncomingMail,
   now: number,
 ): Promise<string | undefined> {
-  // An agent who answers from another program takes part in every thread.
+  // An agent who replies from another program takes part in every thread.
   const sender = incoming.ownAddresses.has(incoming.from) ? undefined : incoming.from;
   const { addressedThread } = incoming;
   const bySubject = inbox.thread_by_subject === 1;
@@ -138,7 +141,7 @@ function mailOf(inbox: InboxRow, { rows, about }: StoredForInboxes, incoming: In
     cc: readList(email.cc_list),
     bcc: readList(email.bcc_list),
     subject: email.subject,
-    // Nothing of what was dropped is kept.
+    // No content of dropped mail is kept.
     text: email.dropped_reason === null ? about.text : '',
     hasAttachment: attachments.length > 0,
     keys: idsToKeep(incoming),
@@ -147,7 +150,7 @@ function mailOf(inbox: InboxRow, { rows, about }: StoredForInboxes, incoming: In
   };
 }
 
-/** By the email, so that they are erased with it. */
+/** Returns the events of a received email. The email is their subject, so that they are erased with it. */
 async function eventsOf(
   tx: Executor,
   { before, now }: { before: ThreadRow | undefined; now: ThreadRow },

@@ -40,7 +40,7 @@ import { mustBeWithinQuota } from '../../../tenancy/usage/index.ts';
 import { firstIdAt, timeOfId } from '../../../platform/ids.ts';
 import { answerLoopOf, LOOP_WINDOW_MS, type AnswerLoop } from '../rules/automatic-answers.ts';
 
-/** Without a filter: all but junk and trash. */
+/** Default folders: all but junk and trash. */
 const WITHOUT_FOLDERS: readonly StoredFolder[] = ['inbox', 'archive', 'sent'];
 
 export async function listInboxThreads(ctx: Ctx, named: string, query: QueryOf<'listInboxThreads'>, page: Page) {
@@ -52,7 +52,7 @@ export async function listInboxThreads(ctx: Ctx, named: string, query: QueryOf<'
   }
   const folders = query.snoozed === true ? (['snoozed'] as const) : (foldersIn(query.folders) ?? WITHOUT_FOLDERS);
   const { id_end: end } = query;
-  // What is not snoozed is what one gets without that filter.
+  // `snoozed=false` is the default and filters nothing.
   if (end !== undefined) mustBeAlone({ ...query, snoozed: query.snoozed === true ? true : undefined });
   const filter = { inboxId: inbox.id, folders, read: query.read, labels: idsIn(query.labels) };
   const { rows, hasMore } =
@@ -65,7 +65,7 @@ export async function listInboxThreads(ctx: Ctx, named: string, query: QueryOf<'
 export const foldersIn = (text: string | undefined): StoredFolder[] | undefined =>
   listIn(text) as StoredFolder[] | undefined;
 
-/** A list in one parameter, each once. */
+/** Splits a list in one parameter, without duplicates. */
 export const listIn = (text: string | undefined): string[] | undefined =>
   text === undefined ? undefined : [...new Set(text.split(','))];
 
@@ -93,7 +93,7 @@ export async function presentWhole(db: Executor, row: ThreadRow, now: number) {
   return presentThread(row, { ...around(row), loop });
 }
 
-/** Of an inbox by its id or its address; refused where there is none. */
+/** Finds a thread of an inbox, which is named by its id or address; throws if there is none. */
 export async function threadNamed(ctx: Ctx, named: string, threadId: string): Promise<ThreadRow> {
   const inbox = await inboxNamed(ctx, named);
   const row = await findThread(ctx.store.db, inbox.id, threadId);
@@ -131,7 +131,7 @@ export async function listInboxThreadEmails(ctx: Ctx, named: string, threadId: s
   const thread = await threadNamed(ctx, named, threadId);
   await mustBeWithinQuota(ctx);
   const { rows, hasMore } = await listThreadEmailRows(ctx.store.db, thread.id, page);
-  // Counted from the end of the page where the next one joins.
+  // The limit counts from the end of the page that the next one joins.
   const inOrder = page.before === undefined ? rows : rows.toReversed();
   const data = await presentEmails(ctx.store, inOrder, PAGE_CHARS_MAX);
   if (page.before !== undefined) data.reverse();
@@ -148,7 +148,7 @@ export async function getInboxThreadEmail(ctx: Ctx, named: string, threadId: str
   return email;
 }
 
-/** In the given order, as many as their bodies allow. One that is being removed at this moment is left out. */
+/** Formats emails in the given order, as many as their bodies allow. Omits one that is being removed concurrently. */
 async function presentEmails(store: Store, rows: readonly ThreadEmail[], charsMax: number) {
   const idsOf = (direction: ThreadEmail['direction']): string[] =>
     rows.filter((row) => row.direction === direction).map((row) => row.email_id);
@@ -233,7 +233,10 @@ const fileOf = ({ id, filename, size }: { id: string; filename: string | null; s
 const verdictOf = ({ authentication }: ReceivedEmailRow): Authentication['verdict'] | null =>
   authentication === null ? null : (JSON.parse(authentication) as Authentication).verdict;
 
-/** Whether programs may not answer in a thread for now, because two of them may be answering each other. */
+/**
+ * Returns the loop because of which programs may not reply in a thread for now: two of them may be replying to each
+ * other.
+ */
 export async function answerLoopIn(db: Executor, threadId: string, now: number): Promise<AnswerLoop | undefined> {
   const rows = await passedSince(db, threadId, firstIdAt(now - LOOP_WINDOW_MS));
   const passed = rows.map(({ email_id: id, direction, to_list: to, created_at: createdAt }) => ({

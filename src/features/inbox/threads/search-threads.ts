@@ -33,9 +33,9 @@ import { inboxNamed } from '../inboxes.ts';
 import { foldersIn, idsIn, listIn, presentThreads } from './read-threads.ts';
 
 const ADDRESSES_MAX = 10;
-/** What one page may look at: a page that has found something ends there, one that has not is refused. */
+/** Emails that one page may search: a page with results ends there, one without is refused. */
 const EMAILS_LOOKED_AT_MAX = 100_000;
-/** Without a filter: all but junk and trash. */
+/** Default folders: all but junk and trash. */
 const WITHOUT_FOLDERS: readonly StoredFolder[] = ['inbox', 'snoozed', 'archive', 'sent'];
 
 type Query = QueryOf<'searchInboxThreads'>;
@@ -46,7 +46,10 @@ interface Match {
 
 const lines = new WeakMap<Store, Map<string, Promise<unknown>>>();
 
-/** The searches of a team wait for one another, so that ten of them hold up others no longer than one. */
+/**
+ * Searches threads. The searches of a team run one after the other, so that ten of them delay others no longer than
+ * one.
+ */
 export async function searchInboxThreads(ctx: Ctx, named: string, query: Query, page: Page) {
   const inbox = await inboxNamed(ctx, named);
   const email = readMatch(query);
@@ -99,7 +102,7 @@ function addressesIn(name: string, text: string | undefined): string[] | undefin
   throw refuse('invalid_parameter', { say: `${name} must be 1 to ${ADDRESSES_MAX} addresses with commas between.` });
 }
 
-/** Each thread stands where its newest fitting email does. */
+/** Finds matching threads, each at the position of its newest matching email. */
 async function search(
   { store }: Ctx,
   inboxId: string,
@@ -150,7 +153,10 @@ const searchedFolders = ({ folders }: Query): readonly StoredFolder[] => {
   return asked.includes('inbox') ? [...asked, 'snoozed'] : asked;
 };
 
-/** Where a thread stands in this search; one that is gone, or fits no longer, where it had its last email or began. */
+/**
+ * Returns the position of a thread in this search; for one that is gone or no longer matches, that of its last email or
+ * of its beginning.
+ */
 async function edgeOf(
   { db }: Store,
   inboxId: string,
@@ -163,7 +169,7 @@ async function edgeOf(
   return (await newestMatch(db, threadId, email)) ?? thread.sort_id;
 }
 
-/** Of a list of alternatives nothing has to stand in a block. */
+/** Returns the grams that a block must contain; a list of alternatives requires none. */
 function gramsOf({ query, from, to, cc, bcc }: EmailMatch): number[] {
   const single = [from, to, cc, bcc].flatMap((list) => (list?.length === 1 ? list : []));
   return [...(query === undefined ? [] : [query]), ...single].flatMap(gramsToFind);
@@ -179,14 +185,14 @@ const tooWide = (emails: number) =>
     say: `search has looked at ${emails} emails and found none; narrow it with start_date and end_date, or search for more letters.`,
   });
 
-/** An id is made before its commit: within this time every email that has one stands in the table. */
+/** An id is made before its commit: after this time, every email with a smaller id is in the table. */
 const SETTLED_MS = 60_000;
-/** Of one run, which comes every minute: a hundred thousand emails. */
+/** Blocks per run, which starts every minute: a hundred thousand emails. */
 const BLOCKS_A_RUN = 400;
 
 /**
- * Puts the emails of inboxes into blocks for the search, behind their arrival and in turns between inboxes; what is in no block
- * yet is searched as it stands. Removes blocks whose emails are gone.
+ * Indexes the emails of inboxes in blocks for the search, after they have arrived and alternating between inboxes;
+ * emails without a block are searched directly. Removes blocks whose emails are gone.
  */
 export async function indexInboxes(store: Store): Promise<number> {
   let inboxes = await allInboxIds(store.db);
@@ -209,7 +215,7 @@ export async function indexInboxes(store: Store): Promise<number> {
   return blocks;
 }
 
-/** Answers whether there were enough emails for a block. */
+/** Indexes one block; returns false if there are too few emails for one. */
 async function indexBlock({ db, clock }: Store, inboxId: string): Promise<boolean> {
   const above = await inboxIndexedTo(db, inboxId);
   const below = firstIdAt(clock.now() - SETTLED_MS);

@@ -8,24 +8,24 @@ import type { Config } from '../../../platform/config/index.ts';
 
 export type BackupReason = 'schedule' | 'command' | 'upgrade';
 
-/** What a backup says of itself, in `backup.json`. */
+/** Description of a backup, stored in `backup.json`. */
 export interface BackupFacts {
   made_at: string;
   reason: BackupReason;
-  /** The id that database and folders bear; null in a database of before there were any. */
+  /** Id of the installation that the database and the folders belong to; null for a database older than these ids. */
   installation: string | null;
-  /** The last migration of its database: what a program has to know to start on it. */
+  /** Last migration of the database: a program must know it to start on the backup. */
   schema: string | null;
-  /** The file of the database, within the folder: one of SQLite, or a dump. */
+  /** Name of the database file in the folder: a SQLite file or a dump. */
   database: string;
   files: number;
-  /** Those of them that are content of mail, in `blobs`. */
+  /** Number of files that are mail content, in `blobs`. */
   content: number;
-  /** The bucket that has the content instead; null, or absent in a backup of before, where it is in `blobs`. */
+  /** Bucket that holds the content instead; null, or absent in older backups, if the content is in `blobs`. */
   content_in?: string | null;
-  /** What it lacks: folders that nothing is known of, files elsewhere that settings name. */
+  /** Items missing from the backup: unknown folders, and files outside the data folder that settings name. */
   not_held?: string[];
-  /** Of a dump of PostgreSQL: the versions of pg_dump and of the server, and the schema that the tables stand in. */
+  /** Details of a PostgreSQL dump: versions of pg_dump and the server, and the schema that contains the tables. */
   dump?: { program: string; server: string; namespace: string };
   bytes: number;
   rows: Record<string, number>;
@@ -35,10 +35,10 @@ export class BackupFault extends Error {
   override readonly name = 'BackupFault';
 }
 
-/** How it was found when it was verified last, in `verification.json`. */
+/** Result of the last verification, stored in `verification.json`. */
 export interface Verification {
   at: string;
-  /** The first of them; none where all is well. */
+  /** First faults that were found; empty if the backup is intact. */
   faults: string[];
   /**
    * Contents that were damaged before the backup was made, by the names of their files; the backup copied them as they
@@ -47,11 +47,14 @@ export interface Verification {
   damaged?: string[];
 }
 
-/** Describes the damage of each such content. */
+/** Describes each damaged content of a backup. */
 export const explainDamaged = ({ damaged = [] }: Verification): string[] =>
   damaged.map((file) => `${file} is not the content that was stored: it was damaged before the backup was made`);
 
-/** By the way that links lead; what is not there yet will stand in the first folder above it that is. */
+/**
+ * Reports whether a file lies in a folder after following links. A path that does not exist yet is resolved from its
+ * nearest existing parent.
+ */
 export function liesIn(file: string, folder: string): boolean {
   if (!existsSync(folder)) return false;
   let above = path.resolve(file);
@@ -65,7 +68,7 @@ export const readFacts = (folder: string): BackupFacts | undefined => readJson(p
 const readVerification = (folder: string): Verification | undefined =>
   readJson(path.join(folder, COPY_FILES.verification));
 
-/** Undefined where there is no such file, or none that can be read as one: what is damaged is found by its checksum. */
+/** Reads a JSON file; returns undefined if it is missing or cannot be parsed, since checksums reveal damage. */
 function readJson<T>(file: string): T | undefined {
   if (!existsSync(file)) return undefined;
   try {
@@ -75,7 +78,7 @@ function readJson<T>(file: string): T | undefined {
   }
 }
 
-/** Replaced as a whole and synced; never through a link that stands at the name of its part. */
+/** Replaces the whole file and syncs it; never writes through a link at the name of the partial file. */
 export async function writeWhole(file: string, text: string): Promise<void> {
   await rm(`${file}.part`, { force: true });
   await writeFile(`${file}.part`, text, { mode: 0o600, flag: 'wx' });
@@ -92,7 +95,9 @@ export async function syncFile(file: string): Promise<void> {
   }
 }
 
-/** The files that have a checksum, by their paths within the folder, in order: everything but what is written about the folder. */
+/**
+ * Lists the files that have a checksum, as sorted paths within the folder: all except those written about the folder.
+ */
 export function checkedFiles(folder: string): string[] {
   const apart: readonly string[] = [COPY_FILES.checksums, COPY_FILES.verification];
   return readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -102,7 +107,7 @@ export function checkedFiles(folder: string): string[] {
     .sort();
 }
 
-/** What no backup has: a link, or something that is neither file nor folder. */
+/** Lists entries that no backup contains: links and anything else that is neither a file nor a folder. */
 export const strangeEntries = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => !entry.isDirectory() && !entry.isFile())
@@ -122,7 +127,7 @@ export async function sha256Of(file: string): Promise<{ hash: string; bytes: num
   return { hash: hash.digest('hex'), bytes };
 }
 
-/** The names that are given by time; a folder with another name is never removed. */
+/** Names derived from a time; a folder with another name is never removed. */
 const NAME = /^rasket-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ$/;
 
 export interface KeptBackup {
@@ -134,11 +139,11 @@ export interface KeptBackup {
 export const backupsFolder = ({ config, dataDir }: { config: Pick<Config, 'backup'>; dataDir: string }): string =>
   path.resolve(dataDir, config.backup.directory);
 
-/** `rasket-2026-11-26T03-30-00Z`: in the order of time, and a name on every file system. */
+/** Formats a name like `rasket-2026-11-26T03-30-00Z`, which sorts by time and is valid on every file system. */
 export const backupName = (madeAt: number): string =>
   `rasket-${new Date(madeAt).toISOString().slice(0, 19).replaceAll(':', '-')}Z`;
 
-/** All backups in a folder, by schedule, upgrade or command, the newest first. */
+/** Lists all backups in a folder, made by schedule, upgrade or command, newest first. */
 export function listBackups(directory: string): KeptBackup[] {
   if (!existsSync(directory)) return [];
   return readdirSync(directory, { withFileTypes: true })
@@ -152,9 +157,10 @@ export function listBackups(directory: string): KeptBackup[] {
 }
 
 /**
- * Removes what is older than the newest `keep` that were found whole, of this installation and with a name of ours. What was never verified,
- * or found damaged, counts for nothing and goes by its age. What is dated behind the one that was just made is of a clock that was ahead:
- * it would count as the newest for ever, and stays for the operator to judge. Answers the folders.
+ * Removes backups older than the newest `keep` that were verified as intact. Considers only backups of this
+ * installation with a generated name. Unverified and damaged backups do not count towards `keep` and are removed by
+ * age. A backup dated later than the one just made comes from a clock that was ahead: it would count as the newest
+ * forever, so it is left for the operator to decide. Returns the removed folders.
  */
 export function removeOlder(
   directory: string,
@@ -174,10 +180,13 @@ export function removeOlder(
   return gone;
 }
 
-/** Where one grows: other installations may keep theirs in the same folder, and be at it in the same second. */
+/**
+ * Returns the path where a backup is being written. It includes the installation, because several installations may
+ * back up into the same folder in the same second.
+ */
 export const halfMade = (folder: string, installation: string): string => `${folder}.${installation}.part`;
 
-/** What a process of this installation left that was killed in the middle of one. */
+/** Removes partial backups that a killed process of this installation left. */
 export function removeHalfMade(directory: string, installation: string): void {
   if (!existsSync(directory)) return;
   const end = halfMade('', installation);

@@ -1,4 +1,4 @@
-/** Makes one backup and reads it again, on connections of its own; may be terminated at any time (`take-backup.ts`). */
+/** Makes one backup and reads it again, on its own connections; may be terminated at any time (`take-backup.ts`). */
 import path from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../../platform/clock.ts';
@@ -11,7 +11,7 @@ import { verifyBackup } from './verify-backup.ts';
 const order = workerData as ThreadOrder;
 const { database, dataDir, contentIn, programs, named, folder, part, madeAt, reason, sealed, mark } = order;
 const stopping = new AbortController();
-/** A program that is told to stop does so at once; copying and reading can be left in the middle. */
+/** Time that pg_dump gets to stop, which it does at once; copying and reading can be interrupted at any point. */
 const STOP_MS = 2000;
 parentPort?.once('message', () => {
   stopping.abort();

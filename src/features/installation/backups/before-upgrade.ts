@@ -14,27 +14,30 @@ import { directUrl, whyNoDump } from './database-copy.ts';
 import { contentInOf } from './make-backup.ts';
 import { takeBackup } from './take-backup.ts';
 
-/** The database is as it was, and the program of before starts on it. */
+/** An upgrade was refused: the database is unchanged, and the previous program can start on it. */
 export class UpgradeRefused extends Error {
   override readonly name = 'UpgradeRefused';
 }
 
 export interface UpgradeWishes {
-  /** Neither makes a backup nor asks for the age of the last one. */
+  /** Skips the backup and the check of the age of the last one. */
   noBackup?: boolean | undefined;
 }
 
 export interface UpgradeOptions extends UpgradeWishes {
-  /** The last migration that the database has. */
+  /** Last migration that the database has. */
   from: string;
   sealed: readonly SealedColumn[];
 }
 
 const HOUR_MS = 3_600_000;
-/** A start that fails behind its backup is tried again by systemd at once: those tries share one backup, which lacks nothing. */
+/**
+ * systemd immediately retries a start that fails after its backup: those retries share one backup, which is still
+ * complete.
+ */
 const SHARED_MS = 10 * 60_000;
 
-/** Asked before a newer program changes a database that is in use: refuses while nothing is changed, and makes a backup. */
+/** Runs before a newer program changes a database in use: refuses while nothing is changed, and makes a backup. */
 export async function beforeUpgrade(store: Store, options: UpgradeOptions): Promise<void> {
   const isWanted = store.config.upgrade.backup && !options.noBackup;
   const whyNot = isWanted ? await whyNoDump(store) : undefined;
@@ -45,11 +48,14 @@ export async function beforeUpgrade(store: Store, options: UpgradeOptions): Prom
   if (!isMaking && !options.noBackup) await mustBeBackedUp(store, whyNot);
   if (!isMaking || hasMade) return;
   await backUp(store, options);
-  // It may have taken hours, and a node of before may have been started since.
+  // The backup may have taken hours, and a node of the previous version may have been started since.
   await mustBeAlone(store);
 }
 
-/** Nodes that start together on PostgreSQL upgrade one after the other: the second finds it done, and makes no backup of its own. Answers the end of the turn. */
+/**
+ * Serializes upgrades of nodes that start together on PostgreSQL: the second node finds the upgrade done and makes no
+ * backup of its own. Returns a function that ends the turn.
+ */
 export async function takeTurn({ config, db, log }: Store): Promise<() => Promise<void>> {
   if (db.dialect !== 'pg') return () => Promise.resolve();
   return openPgTurn(directUrl(config), () => log.info('another node upgrades the database; waiting for it'));
@@ -60,12 +66,12 @@ async function hasJustMade(store: Store, from: string): Promise<boolean> {
   if (madeAt === null || folder === null || Math.abs(store.clock.now() - madeAt) > SHARED_MS) return false;
   const facts = readFacts(folder);
   if (facts?.reason !== 'upgrade' || facts.schema !== from) return false;
-  // The program of before may have been put back meanwhile, and have accepted mail.
+  // The previous program may have been reinstalled since, and may have accepted mail.
   const lastAt = (await hasTable(store.db, 'events')) ? await lastEventAt(store.db) : undefined;
   return lastAt === undefined || lastAt < madeAt;
 }
 
-/** With SQLite the lock of the data folder sees to it. */
+/** Throws if other nodes are running. SQLite needs no check, because the data folder is locked. */
 async function mustBeAlone(store: Store): Promise<void> {
   const { config, db } = store;
   if (db.dialect !== 'pg' || config.upgrade.beside_old_nodes || !(await hasTable(db, 'node_reports'))) return;
@@ -100,7 +106,10 @@ async function mustHaveRoom(store: Store, isMaking: boolean): Promise<void> {
   if (!isOneDisk) await mustBeFree(directory, backup, ' for a backup');
 }
 
-/** The server's own disk cannot be seen from here. A dump is compressed and has no indexes: it takes no more than the tables. */
+/**
+ * Checks the local disk only: the disk of the PostgreSQL server is not visible from here. A dump is compressed and has
+ * no indexes, so it is never larger than the tables.
+ */
 async function mustHaveRoomForDump(store: Store): Promise<void> {
   const bytes = (await tableBytes(store.db)) + contentBytes(store);
   await mustBeFree(nearest(backupsFolder(store)), bytes, ' for a backup');
@@ -152,7 +161,7 @@ const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false 
 
 const inMb = (bytes: number): string => `${Math.ceil(bytes / 1_000_000).toLocaleString('en')} MB`;
 
-/** The folder itself, or the first above it that is there. */
+/** Returns the folder itself, or its nearest existing parent. */
 function nearest(folder: string): string {
   return existsSync(folder) ? folder : nearest(path.dirname(folder));
 }

@@ -27,14 +27,14 @@ interface DumpSource {
   programs: string;
 }
 
-/** PostgreSQL itself, where `url` leads to a pooler that keeps no connection for us. */
+/** Returns the URL of PostgreSQL itself, if `url` leads to a pooler that does not keep connections. */
 export const directUrl = ({ database }: Pick<Config, 'database'>): string => database.listen_url || database.url;
 
-/** Why the backup that is planned would fail, seen before its time; undefined where nothing stands in its way. */
+/** Returns the reason that the scheduled backup would fail, before it is due; undefined if nothing prevents it. */
 export const whyNotDumped = async (store: Pick<Store, 'config' | 'db'>): Promise<string | undefined> =>
   store.config.backup.schedule === '' ? undefined : whyNoDump(store);
 
-/** Why none can be made here at all: pg_dump is not there, or older than the server. */
+/** Returns the reason that no dump can be made: pg_dump is missing, or older than the server. */
 export async function whyNoDump({ config, db }: Pick<Store, 'config' | 'db'>): Promise<string | undefined> {
   if (db.dialect !== 'pg') return undefined;
   const { version } = await serverFacts(db);
@@ -46,7 +46,7 @@ export async function whyNoDump({ config, db }: Pick<Store, 'config' | 'db'>): P
   }
 }
 
-/** Answers the version of pg_dump. */
+/** Returns the version of pg_dump; throws if it cannot read this server. */
 async function mustReadServer(
   programs: string,
   { major, version }: Pick<PgSnapshot, 'major' | 'version'>,
@@ -58,7 +58,7 @@ async function mustReadServer(
   );
 }
 
-/** PostgreSQL: what pg_dump writes of one snapshot, which is kept until the content is copied and the rows are counted. */
+/** Dumps one PostgreSQL snapshot, which stays open until the content is copied and the rows are counted. */
 export async function withDump<T>(
   { config, db, programs }: DumpSource,
   { isAlone, signal }: { isAlone: boolean; signal: AbortSignal | undefined },
@@ -92,9 +92,12 @@ async function countAll(snapshot: Executor): Promise<Record<string, number>> {
 
 const TOLD_MAX = 5;
 
-/** What was removed since the snapshot no row names any more: a restored copy removes those rows as well, because their time is over. */
+/**
+ * Throws if rows name missing content. Content removed since the snapshot is no longer named by any current row; a
+ * restored copy removes those rows as well, because they have expired.
+ */
 async function mustHaveContent({ snapshot, db }: { snapshot: Executor; db: Db }, blobs: Blobs): Promise<void> {
-  // The rows of a version before name it otherwise.
+  // Rows of an earlier schema name the content differently.
   if ((await schemaState(snapshot)).pending.length > 0) return;
   const missing = await absentContents(snapshot, blobs, () => true);
   if (missing.size === 0) return;
@@ -129,7 +132,7 @@ const isThere = (blobs: Blobs, key: string): Promise<boolean> =>
     },
   );
 
-/** SQLite: the file as it stands at one moment. */
+/** Copies the SQLite file as of one moment. */
 export function fileCopy({ config, db }: { config: Pick<Config, 'database'>; db: Db }): DatabaseCopy {
   const name = databaseName(config);
   return {
@@ -148,18 +151,21 @@ export function fileCopy({ config, db }: { config: Pick<Config, 'database'>; db:
   };
 }
 
-/** Where the restored folder looks for it with the same settings; a file elsewhere is put into the folder. */
+/**
+ * Returns the path at which the restored folder finds the database with the same settings; a file elsewhere is copied
+ * into the folder.
+ */
 function databaseName({ database }: Pick<Config, 'database'>): string {
   const isInside = !path.isAbsolute(database.path) && !path.normalize(database.path).startsWith('..');
   return isInside ? database.path : path.basename(database.path);
 }
 
-/** How the database comes into a backup, whichever it is. */
+/** Copies a database into a backup, for either kind of database. */
 export interface DatabaseCopy {
-  /** The file, within the folder of the backup. */
+  /** Name of the file within the folder of the backup. */
   name: string;
   write(part: string): Promise<void>;
-  /** Throws where a row of the copy names content that was not copied. */
+  /** Throws if a row of the copy names content that was not copied. */
   mustHaveContent(part: string): Promise<void>;
   describe(part: string): Promise<Pick<BackupFacts, 'schema' | 'rows' | 'dump'>>;
 }

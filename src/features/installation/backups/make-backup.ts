@@ -19,7 +19,7 @@ import {
 } from './backup-folder.ts';
 import { withDump, fileCopy, type DatabaseCopy } from './database-copy.ts';
 
-/** A file that a setting names, such as a certificate. */
+/** A file named by a setting, such as a certificate. */
 export interface OtherFile {
   setting: string;
   file: string;
@@ -28,16 +28,16 @@ export interface OtherFile {
 interface Held {
   /** Paths within the data folder. */
   held: string[];
-  /** What a backup lacks, as an operator reads it. */
+  /** Items that the backup lacks, in words for the operator. */
   notHeld: string[];
 }
 
-/** The certificate that was made where no authority gave one: programs may have been told to trust it. */
+/** Holds the self-signed certificate: programs may have been configured to trust it. */
 const OWN_FOLDERS = ['tls'];
-/** Made anew, or copied apart. */
+/** Folders that are recreated or copied separately. */
 const PASSED_OVER = ['run', 'blobs', 'blob-cache', 'backups', 'lost+found'];
 
-/** Every setting whose name says that it is a file, with the path that a server reads. */
+/** Returns every setting whose name ends in `_file`, with the path that a server reads. */
 export function filesOfSettings(config: Config, dataDir: string): OtherFile[] {
   const found: OtherFile[] = [];
   const look = (value: unknown, key: string): void => {
@@ -51,8 +51,9 @@ export function filesOfSettings(config: Config, dataDir: string): OtherFile[] {
 }
 
 /**
- * Of the data folder beside database and content: every file at its top, and what the program or a setting has put below. What else
- * stands in folders there may be anything, of any size, and is named instead, as are files elsewhere that settings name.
+ * Lists the files of the data folder other than the database and content: every file at its top, and those in
+ * subfolders that the program or a setting put there. Other folders may contain anything, of any size, so they are only
+ * reported as not held, as are files elsewhere that settings name.
  */
 function filesBesides(
   source: { config: Pick<Config, 'database'>; dataDir: string; named: readonly OtherFile[] },
@@ -87,7 +88,7 @@ const OF_COPIES: readonly string[] = Object.values(COPY_FILES);
 
 const leadsTo = (folder: string, target: string): boolean => `${target}${path.sep}`.startsWith(`${folder}${path.sep}`);
 
-/** No more than `max`, where a folder holds something large. */
+/** Lists the files below a folder, at most `max`, in case the folder holds something large. */
 function filesBelow(dataDir: string, folder: string, max = Number.MAX_SAFE_INTEGER): string[] {
   const files: string[] = [];
   const look = (at: string): void => {
@@ -107,11 +108,11 @@ interface BackupSource {
   config: Pick<Config, 'database'>;
   dataDir: string;
   db: Db;
-  /** Another place than the data folder that has the content of mail, and keeps it: only the rest is copied. */
+  /** Place other than the data folder that stores mail content and keeps it: only the remaining files are copied. */
   contentIn: string | null;
-  /** The folder of PostgreSQL's own programs; empty for those that the system has. */
+  /** Folder of the PostgreSQL client programs; empty for those of the system. */
   programs: string;
-  /** The files that settings name. */
+  /** Files that settings name. */
   named: readonly OtherFile[];
 }
 
@@ -120,23 +121,23 @@ export const contentInOf = ({ config, blobs }: Pick<Store, 'config' | 'blobs'>):
 
 interface BackupOrder {
   folder: string;
-  /** Where it grows, beside the folder: `partOf` unless something else is said. */
+  /** Folder in which the backup is written before it is renamed; defaults to `partOf`. */
   part?: string;
   madeAt: number;
   reason: BackupReason;
-  /** Called before anything is written, and with PostgreSQL only while no other node is at it. */
+  /** Called before anything is written; with PostgreSQL, only while no other node makes a backup. */
   clear?: () => void;
   signal?: AbortSignal;
 }
 
 const partOf = (folder: string): string => `${folder}.part`;
 
-/** A folder that is not there, or has nothing in it. */
+/** Reports whether a folder is missing or empty. */
 export const isVacant = (folder: string): boolean => !existsSync(folder) || readdirSync(folder).length === 0;
 
 /**
- * A data folder as it stood at one moment, made while the server runs; with PostgreSQL a dump stands in the place of the database. It counts only
- * under its own name: whole or not there.
+ * Makes a copy of the data folder as of one moment while the server runs; with PostgreSQL, a dump replaces the
+ * database. A backup counts only under its final name: it is complete or does not exist.
  */
 export function makeBackup(source: BackupSource, order: BackupOrder): Promise<BackupFacts> {
   const make = (copy: DatabaseCopy): Promise<BackupFacts> => {
@@ -154,12 +155,13 @@ async function makeFolder(
 ): Promise<BackupFacts> {
   const { dataDir, contentIn } = source;
   const blobs = blobsFolder(dataDir);
-  // It would be copied into itself until the disk is full.
+  // The backup would be copied into itself until the disk is full.
   if (liesIn(folder, blobs)) throw new BackupFault(`${folder} lies in ${blobs}, which is copied; name another folder`);
   await takePart(part);
   try {
     await copy.write(part);
-    // After the database: content is stored before its row, so that whatever the snapshot names is there.
+    // Runs after the database is copied: content is stored before its row, so that everything the snapshot names
+    // exists.
     const content = contentIn === null ? await copyBlobs(blobs, blobsFolder(part)) : 0;
     if (contentIn === null) await copy.mustHaveContent(part);
     const notHeld = await copyFiles(source, part);
@@ -182,7 +184,10 @@ async function makeFolder(
   }
 }
 
-/** What has that name may be somebody's, or a backup that is being made: it is never taken over. */
+/**
+ * Creates the partial folder. An existing one is never taken over: it may belong to someone else, or to a backup in
+ * progress.
+ */
 async function takePart(part: string): Promise<void> {
   await mkdir(path.dirname(part), { recursive: true, mode: 0o700 });
   try {
@@ -195,7 +200,7 @@ async function takePart(part: string): Promise<void> {
   }
 }
 
-/** Keys and marks, and what settings name; the database is copied apart. Answers what is not held. */
+/** Copies keys, marks and the files that settings name; the database is copied separately. Returns what is not held. */
 async function copyFiles(source: BackupSource, to: string): Promise<string[]> {
   const { held, notHeld } = filesBesides(source, path.dirname(to));
   for (const name of held) {
@@ -208,7 +213,7 @@ async function copyFiles(source: BackupSource, to: string): Promise<string[]> {
   return notHeld;
 }
 
-/** What it consists of, and the checksum of every file of it, the description among them. */
+/** Writes the description of the backup and the checksum of every file in it, including the description. */
 async function describe(
   folder: string,
   copy: DatabaseCopy,

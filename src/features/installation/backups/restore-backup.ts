@@ -8,13 +8,13 @@ import { COPY_FILES, RESTORING_KEY } from '../../../platform/installation-mark/i
 import { restoreDump } from '../../../platform/pg-programs.ts';
 import { checkedFiles, liesIn, readFacts, syncFile, type BackupFacts } from './backup-folder.ts';
 
-/** Nothing was written. */
+/** The restore was refused before anything was written. */
 export class RestoreRefused extends Error {
   override readonly name = 'RestoreRefused';
 }
 
 export interface RestoreOrder {
-  /** The backup, which was found whole. */
+  /** Folder of the backup, which was verified as intact. */
   folder: string;
   dataDir: string;
   config: Pick<Config, 'database' | 'backup'>;
@@ -23,8 +23,9 @@ export interface RestoreOrder {
 const KEY_FILE = 'instance.key';
 
 /**
- * Makes a data folder of a backup; of a dump it fills the empty database of the settings as well. The instance key gets its name last, in
- * one step: without it no program starts on the folder. Broken off at any point, the same call does it anew.
+ * Makes a data folder from a backup; for a dump, it also fills the empty database of the settings. The instance key is
+ * renamed into place last, in one step: no program starts on the folder without it. After an interruption at any point,
+ * the same call starts over.
  */
 export async function restoreBackup(order: RestoreOrder): Promise<BackupFacts> {
   const { folder, dataDir, config } = order;
@@ -40,7 +41,7 @@ export async function restoreBackup(order: RestoreOrder): Promise<BackupFacts> {
   try {
     await fill(order, facts, isFilled);
   } catch (error) {
-    // The next try finds it empty, or what it has to go on with.
+    // The next try finds the folder empty, or the data that it continues with.
     const isEmpty = !facts.dump || (await tablesIn(config.database.url).catch(() => undefined))?.length === 0;
     if (existsSync(dataDir)) emptyOut(dataDir, isEmpty ? [] : [RESTORING_KEY]);
     throw error;
@@ -48,10 +49,10 @@ export async function restoreBackup(order: RestoreOrder): Promise<BackupFacts> {
   return facts;
 }
 
-/** Made by mkfs on every file system of the ext family; only root can look into it. */
+/** mkfs creates this folder on every file system of the ext family; only root can read it. */
 const LOST_AND_FOUND = 'lost+found';
 
-/** Not there, or with nothing in it but what a new file system has. */
+/** Throws unless the folder is missing or holds nothing but the entries of a new file system. */
 function mustBeVacant(dataDir: string): void {
   if (!existsSync(dataDir)) return;
   if (readdirSync(dataDir).every((name) => name === LOST_AND_FOUND && isOfFileSystem(path.join(dataDir, name)))) return;
@@ -66,12 +67,15 @@ function isOfFileSystem(folder: string): boolean {
   try {
     return readdirSync(folder).length === 0;
   } catch (error) {
-    // The account of the service may not look, and changes nothing in it.
+    // The service account may not read the folder, and changes nothing in it.
     return (error as NodeJS.ErrnoException).code === 'EACCES';
   }
 }
 
-/** By this backup, or one with the same key: it is written before anything else. */
+/**
+ * Reports whether an interrupted restore of this backup, or of one with the same key, left the folder: the key is
+ * written before anything else.
+ */
 function wasBrokenOff(folder: string, dataDir: string): boolean {
   const mark = path.join(dataDir, RESTORING_KEY);
   if (!existsSync(mark) || existsSync(path.join(dataDir, KEY_FILE))) return false;
@@ -121,7 +125,10 @@ function mustFit({ dump, database }: BackupFacts, config: RestoreOrder['config']
     );
 }
 
-/** Answers whether it holds the rows of the backup already: only after a restore that was broken off behind it, and untouched since. */
+/**
+ * Reports whether the database already holds the rows of the backup, which is so only after a restore that was
+ * interrupted after loading them. Throws if it holds anything else.
+ */
 async function mustBeFit(url: string, { rows }: BackupFacts, isBegun: boolean): Promise<boolean> {
   const tables = await tablesIn(url, isBegun);
   if (tables.length === 0) return false;

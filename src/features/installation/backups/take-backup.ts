@@ -20,7 +20,7 @@ import {
 } from './backup-folder.ts';
 import { contentInOf, filesOfSettings, type OtherFile } from './make-backup.ts';
 
-/** What the thread is told, and what it answers. */
+/** Input that the backup thread receives. */
 export interface ThreadOrder {
   database: Config['database'];
   dataDir: string;
@@ -32,7 +32,7 @@ export interface ThreadOrder {
   madeAt: number;
   reason: BackupReason;
   sealed: readonly SealedColumn[];
-  /** The id of the installation, by which what a killed process left half made is known. */
+  /** Id of the installation, which identifies what a killed process left unfinished. */
   mark: string;
 }
 
@@ -50,13 +50,14 @@ export interface TakeOptions {
 export interface Taken {
   folder: string;
   facts: BackupFacts;
-  /** The folders of older ones. */
+  /** Folders of older backups that were removed. */
   removed: string[];
 }
 
 /**
- * Makes a backup in the folder of the settings and reads it again, both in a thread of its own: copying a database blocks the thread that does it.
- * Older ones go only when this one was found whole. What became of it is noted for findings, and for the next upgrade.
+ * Makes a backup in the folder of the settings and verifies it, both in a separate thread: copying a database blocks
+ * its thread. Removes older backups only if this one is intact. Records the result for findings and for the next
+ * upgrade.
  */
 export async function takeBackup(store: Store, { reason, sealed, stopping }: TakeOptions): Promise<Taken> {
   const { clock, config, dataDir, db, log } = store;
@@ -94,9 +95,9 @@ export async function takeBackup(store: Store, { reason, sealed, stopping }: Tak
     log.info({ folder, bytes, files, contentIn, notHeld, removed }, 'backup made and verified');
     return { folder, facts, removed };
   } catch (error) {
-    // Another node may be at its own, in the same second.
+    // Another node may be writing its own backup in the same second.
     if (!isOfOther(error)) rmSync(part, { recursive: true, force: true });
-    // A command and an upgrade say it themselves; of a schedule it is noted.
+    // A command and an upgrade report the failure themselves; only that of a scheduled backup is recorded.
     if (stopping?.aborted || reason !== 'schedule') throw error;
     const because = error instanceof Error ? error.message : String(error);
     await noteBackupFailure(db, { reason: because, at: clock.now() });
@@ -105,7 +106,7 @@ export async function takeBackup(store: Store, { reason, sealed, stopping }: Tak
   }
 }
 
-/** Reads the original of each damaged content, which makes it a finding. */
+/** Checks the original of each damaged content, which makes it a finding. */
 async function recheckNamed(store: Store, files: readonly string[]): Promise<void> {
   for (const file of files) {
     const [, , owner = '', name = ''] = file.split('/');
@@ -117,7 +118,8 @@ const isOfOther = (error: unknown): boolean => error instanceof Error && error.n
 
 async function inThread(order: ThreadOrder, stopping?: AbortSignal): Promise<ThreadAnswer> {
   const thread = startThread('src/features/installation/backups/backup-thread.ts', { workerData: order });
-  // SQLite blocks the thread while it writes; pg_dump is a process, which the thread ends first.
+  // SQLite blocks the thread while it writes, so the thread is terminated; pg_dump is a process, which the thread ends
+  // first.
   const end = (): void => void (order.database.driver === 'pg' ? thread.postMessage('stop') : thread.terminate());
   stopping?.addEventListener('abort', end);
   try {
@@ -132,7 +134,7 @@ async function inThread(order: ThreadOrder, stopping?: AbortSignal): Promise<Thr
   }
 }
 
-/** As the job of the day does: a failure is noted and logged already, and the next one may succeed. */
+/** Runs the daily job: a failure is already recorded and logged, and the next run may succeed. */
 export async function backUpOnSchedule(
   store: Store,
   options: Omit<TakeOptions, 'reason'>,
@@ -141,7 +143,7 @@ export async function backUpOnSchedule(
   return taken && { folder: taken.folder, removed: taken.removed.length };
 }
 
-/** A line in the log for who watches that alone; findings say the same. */
+/** Writes a log line for operators who watch only the log; findings report the same. */
 export async function watchBackups(store: Store): Promise<void> {
   const { madeAt, failing } = await readBackupNotes(store.db);
   if (madeAt === null) return;

@@ -16,11 +16,11 @@ import {
   type Verification,
 } from './backup-folder.ts';
 
-/** Whether the key of a backup opens what its database has sealed. */
+/** Checks that the key of a backup opens the sealed values of its database. */
 interface SecretsCheck {
   /** The sealed columns of each table. */
   columns: ReadonlyMap<string, readonly string[]>;
-  /** The value of the setting, as it is stored. */
+  /** Checks the value of the setting as it is stored. */
   installation(value: string): void;
   sealedText(text: { table: string; column: string; id: string; sealed: string }): void;
   faults(): readonly string[];
@@ -70,7 +70,7 @@ function secretsIn(folder: string, faults: string[]): Secrets | undefined {
   }
 }
 
-/** Of the same kind no more are told. */
+/** Maximum number of faults of one kind that are reported. */
 const TOLD_MAX = 20;
 
 interface Contents {
@@ -79,13 +79,13 @@ interface Contents {
 
 const DAMAGED_MAX = 1000;
 
-/** Compares contents with the hashes from when they were stored: a file may be a true copy of a damaged one. */
+/** Compares contents with the hashes from when they were stored: a file may be a faithful copy of damaged content. */
 class ContentsCheck {
   readonly #hashes = new Map<string, string>();
-  /** The names of the files that differ. */
+  /** Names of the files that differ. */
   readonly damaged: string[] = [];
 
-  /** Records what a file of the backup contains, if the file is as it was written. */
+  /** Records the hash of a file of the backup, if the file is unchanged since it was written. */
   note(file: string, hash: string): void {
     this.#hashes.set(file, hash);
   }
@@ -94,28 +94,29 @@ class ContentsCheck {
     if (!owner || !name || !sha256) return;
     const file = `blobs/${shardOf(owner)}/${owner}/${name}`;
     const found = this.#hashes.get(file);
-    // Content that was removed during the backup is not in it, which is not a fault.
+    // Content that was removed during the backup is missing from it, which is not a fault.
     if (found !== undefined && found !== sha256 && this.damaged.length < DAMAGED_MAX) this.damaged.push(file);
   }
 }
 
 interface VerifyOptions {
   sealed: readonly SealedColumn[];
-  /** The folder of PostgreSQL's own programs; empty for those that the system has. */
+  /** Folder of the PostgreSQL client programs; empty for those of the system. */
   programs: string;
   now: () => number;
   signal?: AbortSignal;
 }
 
 /**
- * Reads every byte of a backup: files against their checksums, the database against its own structure and the rows that were counted,
- * and every secret with the key beside it. The folder is left as it is, but for the note of what was found.
+ * Reads every byte of a backup: compares files with their checksums, checks the structure of the database and the row
+ * counts, and opens every secret with the key in the backup. Changes nothing in the folder except the verification
+ * result.
  */
 export async function verifyBackup(folder: string, options: VerifyOptions): Promise<Verification> {
   const faults = strangeEntries(folder).map(
     (name) => `${name} is a link or a device, and no file of a backup: nothing of it was read`,
   );
-  // An account that planted these may have planted more: nothing of the folder is read.
+  // An account that planted these entries may have planted more, so nothing in the folder is read.
   const contents = new ContentsCheck();
   if (faults.length === 0) {
     faults.push(...(await faultsOfFiles(folder, contents)));
@@ -124,12 +125,12 @@ export async function verifyBackup(folder: string, options: VerifyOptions): Prom
   const { damaged } = contents;
   const found: Verification = { at: isoTime(options.now()), faults: faults.slice(0, TOLD_MAX), damaged };
   if (faults.length > TOLD_MAX) found.faults.push(`and ${faults.length - TOLD_MAX} more`);
-  // On a medium that is read-only, nothing is kept of it.
+  // The result cannot be stored on a read-only medium.
   await writeWhole(path.join(folder, COPY_FILES.verification), `${JSON.stringify(found)}\n`).catch(() => undefined);
   return found;
 }
 
-/** Records in `contents` the SHA-256 of each file that is as it was written. */
+/** Checks the files and records the SHA-256 of each unchanged one in `contents`. */
 async function faultsOfFiles(folder: string, contents: ContentsCheck): Promise<string[]> {
   const list = path.join(folder, COPY_FILES.checksums);
   if (!existsSync(list)) return [`${COPY_FILES.checksums} is missing, so that its files cannot be checked`];
@@ -175,13 +176,13 @@ async function faultsOfDatabase(
       : faultsOfFile(folder, facts, { ...options, check });
     return [...found, ...check.faults()];
   } catch (error) {
-    // That says nothing of the backup.
+    // A missing addon says nothing about the backup.
     if (error instanceof Error && error.name === 'AddonFault') throw error;
     return [`${facts.database} cannot be read: ${error instanceof Error ? error.message : String(error)}`];
   }
 }
 
-/** SQLite's. */
+/** Checks a SQLite database. */
 function faultsOfFile(
   folder: string,
   facts: BackupFacts,
@@ -204,7 +205,7 @@ function faultsOfFile(
   }
 }
 
-/** PostgreSQL's: pg_restore writes all of it out as it would into a database, and each row is looked at. */
+/** Checks a PostgreSQL dump: pg_restore writes it out as it would into a database, and every row is read. */
 async function faultsOfDump(
   folder: string,
   facts: BackupFacts,

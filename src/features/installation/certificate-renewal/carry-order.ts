@@ -37,21 +37,21 @@ import {
 
 const ZONE_POLL_MS = 1000;
 const ZONE_POLL_MS_MAX = 10_000;
-/** What one look at the name servers of a zone may take. */
+/** Time limit for one check of a zone's name servers. */
 const LOOK_MS = 10_000;
 
 type Proof = Pick<ChallengeRow, 'name' | 'key_authorization'>;
 
-/** RFC 8555 §8.4: of a wildcard, the name below the asterisk is proven. */
+/** RFC 8555 §8.4: the proof for a wildcard is at the name below the asterisk. */
 const recordOf = ({ name, key_authorization: authorization }: Proof): ProofRecord => ({
   name: `_acme-challenge.${name.replace(/^\*\./, '')}`,
   value: createHash('sha256').update(authorization).digest('base64url'),
 });
 
 /**
- * Writes the proof into the zone, and comes back once every name server of the zone that answers shows it: an authority that
- * looks earlier may remember that there is none. Its challenge is stored before, so that it is removed whatever happens.
- * Answers false where the signal came first.
+ * Writes the proof into the zone and waits until every reachable name server of the zone shows it: an authority that
+ * checks earlier may cache its absence. The challenge is stored first, so that the proof is removed whatever happens.
+ * Returns false if the signal aborts first.
  */
 async function proveInZone(world: World, proof: Proof, signal: AbortSignal): Promise<boolean> {
   const { clock, config } = world;
@@ -81,11 +81,14 @@ async function faultsOfZone<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Those of a certificate whose order has ended. */
+/** Removes the zone proofs of a certificate whose order has ended. */
 export const removeProofsOf = async (world: World, certificateId: string): Promise<void> =>
   removeAll(world, await zoneProofsOf(world.db, certificateId));
 
-/** Those that a process left behind, or that could not be removed: of orders that are no more, or too old for any. */
+/**
+ * Removes proofs that a process left, or that could not be removed: their orders are gone, or they are older than any
+ * order.
+ */
 export const removeStrayProofs = async (world: World): Promise<void> =>
   removeAll(world, await strayProofs(world.db, world.clock.now()));
 
@@ -111,13 +114,13 @@ export interface Carrying {
   authority: Authority;
   account: Account;
   row: CertificateRow;
-  /** Who holds the lease. */
+  /** Node that holds the lease. */
   owner: string;
   /** Aborted when the process is about to end, or the lease is lost. */
   signal: AbortSignal;
 }
 
-/** The order has to wait, and nothing is wrong with it. */
+/** The order must wait; it has not failed. */
 export class NotYet extends Error {
   override name = 'NotYet';
   readonly waitMs: number;
@@ -128,24 +131,24 @@ export class NotYet extends Error {
 }
 
 const HOUR_MS = 3_600_000;
-/** At first, and twice as long each time, where the authority does not say. */
+/** First delay between polls if the authority names none; it doubles each time. */
 const POLL_MS = 250;
 const POLL_MS_USUAL_MAX = 5000;
 const POLL_MS_MAX = 30_000;
-/** So often is asked in one go; then the order waits for its next turn, in a minute. */
+/** Number of polls in one turn; the order then waits a minute for its next turn. */
 const POLLS_MAX = 30;
 const NEXT_TURN_MS = 60_000;
 const CHALLENGE_MS = 24 * HOUR_MS;
 
 interface Order {
   url: string;
-  /** Sealed. */
+  /** Private key of the certificate, sealed. */
   key: string;
 }
 
 /**
- * Takes an order to its certificate: the one under way, or a new one. Its URL and key are stored before the authority is
- * told to issue, so that after a crash what was issued is fetched, and never ordered again.
+ * Drives an order until its certificate is issued: the order in progress, or a new one. Stores its URL and key before
+ * it asks the authority to issue, so that after a crash the issued certificate is fetched and never ordered again.
  */
 export async function carryOrder(on: Carrying): Promise<{ chain: Chain; sealedKey: string }> {
   const { row } = on;
@@ -156,7 +159,7 @@ export async function carryOrder(on: Carrying): Promise<{ chain: Chain; sealedKe
   } catch (error) {
     if (error instanceof OrderOver) {
       await noteOrder(on.world.db, held(on), { url: null, key: null });
-      // One that ended unseen is replaced at once; one that fails in our hands waits for its next try.
+      // An order that ended while no process watched is replaced at once; one that fails now waits for its next try.
       if (known) return carryOrder({ ...on, row: { ...row, order_url: null, order_key: null } });
       throw error.fault;
     }
@@ -189,7 +192,7 @@ async function placeOrder(on: Carrying): Promise<Order> {
   const identifiers = namesOf(row).map((value) => ({ type: 'dns', value }));
   const answer = await ask(on, 'a new order', newOrder, { identifiers });
   const url = readUrl('the location of the new order', answer.location);
-  // The key stays over renewals: a pin of it, as DANE's, stays right.
+  // Renewals keep the key, so that a pin of it, such as DANE, stays valid.
   const keeps = row.private_key !== null && row.wants_new_key === 0;
   const key = keeps && row.private_key !== null ? row.private_key : newCertificateKey(world, row.id);
   if ((await noteOrder(db, held(on), { url, key })) === 0)
@@ -228,7 +231,10 @@ async function followOrder(on: Carrying, order: Order): Promise<Chain> {
   throw new NotYet(NEXT_TURN_MS, 'the authority has not issued it yet');
 }
 
-/** Refused where it was done already, or where the authority will not issue: the order says which. */
+/**
+ * Finalizes the order. The request is refused if that was already done or the authority will not issue: the order says
+ * which.
+ */
 async function finalize(on: Carrying, url: string, csr: string): Promise<void> {
   try {
     await ask(on, 'finalizing the order', url, { csr });
@@ -237,7 +243,7 @@ async function finalize(on: Carrying, url: string, csr: string): Promise<void> {
   }
 }
 
-/** The zones of tracking hosts are those of customers: we write into ours alone, and theirs lead here. */
+/** Tracking hosts are in the zones of customers: we write only into our own zone, and theirs point here. */
 const kindOf = ({ world, row }: Carrying): ChallengeType => {
   const { challenge } = world.config.acme;
   return challenge === 'dns-01' && row.kind === 'tracking' ? 'http-01' : challenge;
@@ -284,7 +290,7 @@ async function download(on: Carrying, url: string, wishes: Parameters<typeof rea
   try {
     return readChain(answer.body.toString('latin1'), wishes);
   } catch (error) {
-    // What this order gave will be no better when it is fetched again.
+    // Fetching the result of this order again would not improve it.
     throw error instanceof AcmeFault ? new OrderOver(error) : error;
   }
 }
@@ -292,7 +298,7 @@ async function download(on: Carrying, url: string, wishes: Parameters<typeof rea
 const ask = ({ authority, account }: Carrying, what: string, url: string, payload: unknown): Promise<Answer> =>
   authority.ask({ what, url, payload, key: account.key, account: account.url });
 
-/** One that is gone is over: authorities keep orders for some days. */
+/** Reads an order or authorization; a missing one is over, because authorities keep orders for some days. */
 async function readOwn({ authority, account }: Carrying, what: string, url: string): Promise<Answer> {
   try {
     return await authority.ask({ what, url, key: account.key, account: account.url });

@@ -20,22 +20,22 @@ export interface Answer extends RawAnswer {
 }
 
 interface SignedAsk {
-  /** Names it in faults, such as "a new order". */
+  /** Name of the request in faults, such as "a new order". */
   what: string;
   url: string;
-  /** Undefined asks for what is at the URL. */
+  /** Body of the request; undefined sends a POST-as-GET, which reads the URL. */
   payload?: unknown;
   key: KeyObject;
   account: string | undefined;
   accept?: string;
 }
 
-/** One authority, asked by one account or without any. Every fault is an `AcmeFault`. */
+/** Client of one authority, with or without an account. Every error is an `AcmeFault`. */
 export interface Authority {
   directory(): Promise<Directory>;
-  /** What is at a URL for everybody. */
+  /** Reads a public URL. */
   read(what: string, url: string): Promise<Answer>;
-  /** A signed request; a refusal is thrown. Nonces that the authority does not take are replaced. */
+  /** Sends a signed request; throws if it is refused. Replaces nonces that the authority rejects. */
   ask(request: SignedAsk): Promise<Answer>;
 }
 
@@ -43,7 +43,7 @@ type Headers = Extract<SendAnswer, { kind: 'answered' }>['headers'];
 
 /** A chain is a few KiB. */
 const ANSWER_BYTES_MAX = 256 * 1024;
-/** An authority may refuse nonces of before a restart, or some on purpose; one that takes none is broken. */
+/** An authority may refuse nonces from before its restart, or some on purpose; one that accepts none is broken. */
 const NONCES_MAX = 20;
 const KEPT_MAX = 10;
 
@@ -148,8 +148,8 @@ export interface Account {
 }
 
 /**
- * Our account at the authority of the settings. Its key is stored before the authority hears of it: a process that is
- * killed in between asks again with the same key, and is answered the same account (RFC 8555 §7.3.1).
+ * Opens our account at the configured authority. Stores its key before the authority receives it: a process that is
+ * killed in between repeats the request with the same key and gets the same account (RFC 8555 §7.3.1).
  */
 export async function openAccount(world: World, authority: Authority): Promise<Account> {
   const { clock, config, db, ids } = world;
@@ -190,5 +190,5 @@ function binding(
   );
 }
 
-/** It knows the account no more: the next try asks for one with the same key. */
+/** Forgets the URL of an account that the authority no longer knows: the next try asks for one with the same key. */
 export const forgetAccount = (world: World, { id }: Account): Promise<number> => noteAccountUrl(world.db, id, null);

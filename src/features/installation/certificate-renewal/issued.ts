@@ -6,20 +6,20 @@ import { asksForCertificates, hostNames, readShown, type ShownCertificate } from
 import { challengeByName, challengeByToken, issuedVersions } from '../certificates/certificates.store.ts';
 import { BoundedMap } from '../../../platform/limits/index.ts';
 
-/** What was issued, as this process shows it. */
+/** Issued certificates that this process presents. */
 export interface Issued {
-  /** Looks for the first time. */
+  /** Loads the certificates for the first time. */
   start(): Promise<void>;
   /** The certificate of this installation; undefined until there is one. */
   current(): ShownCertificate | undefined;
-  /** What a client is shown that asks for this name; undefined for names that are not ours. */
+  /** Returns the context for a client that asks for this name; undefined for names that are not ours. */
   contextFor(name: string): Promise<ShownContext | undefined>;
-  /** Told whenever this installation has another one. */
+  /** Calls the listener whenever this installation has a new certificate. */
   onChange(listener: () => void): void;
   stop(): void;
 }
 
-/** What other processes write goes unheard. */
+/** Interval of polling, because changes by other processes are not announced. */
 const LOOK_MS = 10_000;
 const CONTEXTS_MAX = 1000;
 
@@ -48,7 +48,7 @@ export function createIssued(world: World): Issued {
       if (!known || (current?.id === known.id && current.version === known.version)) return;
       const shown = await readShown(world, known.id);
       if (!shown) return;
-      // Throws where it is no use: the one before stays.
+      // Throws if the certificate is unusable: the previous one stays.
       makeContext(shown);
       current = { id: known.id, version: known.version, shown };
       for (const listener of listeners) listener();
@@ -84,11 +84,11 @@ export function createIssued(world: World): Issued {
   };
 }
 
-/** What `http-01` asks for under a token; undefined where no order waits for it. */
+/** Returns the `http-01` response for a token; undefined if no order waits for it. */
 export const answerToToken = async ({ clock, db }: World, token: string): Promise<string | undefined> =>
   (await challengeByToken(db, token, clock.now()))?.key_authorization;
 
-/** What `tls-alpn-01` is shown for a name; undefined where no order waits for it. */
+/** Returns the certificate that a `tls-alpn-01` request for a name is shown; undefined if no order waits for it. */
 export async function contextForProof({ clock, db, ids }: World, name: string): Promise<ShownContext | undefined> {
   const challenge = await challengeByName(db, name, clock.now());
   if (!challenge) return undefined;

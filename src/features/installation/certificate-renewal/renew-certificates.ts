@@ -21,11 +21,11 @@ import { X509Certificate } from 'node:crypto';
 
 const SOONEST_RENEWAL_MS = 60_000;
 
-/** What the authority says of it, where it says anything; else two thirds of its life. */
+/** Returns the time that the authority suggests, or two thirds of the lifetime if it suggests none. */
 async function renewalOf(world: World, authority: Authority, chain: Chain): Promise<number> {
   const usual = renewalTime(chain, world.random());
   const wanted = await suggested(world, authority, chain.leaf);
-  // One that is over for what was issued just now makes no sense, and would order anew each minute.
+  // A suggestion in the past makes no sense for a certificate issued just now, and would order again each minute.
   if (wanted === undefined || wanted >= chain.endsAt || wanted <= world.clock.now()) return usual;
   return Math.max(world.clock.now() + SOONEST_RENEWAL_MS, wanted);
 }
@@ -44,7 +44,10 @@ async function suggested(world: World, authority: Authority, leaf: X509Certifica
   }
 }
 
-/** Asks again for those that wait: an authority that is about to revoke many wants them replaced at once. */
+/**
+ * Asks for new renewal times of waiting certificates: an authority that is about to revoke many wants them replaced at
+ * once.
+ */
 export async function askRenewalTimes(
   world: World,
   stopping: AbortSignal = new AbortController().signal,
@@ -64,15 +67,16 @@ export async function askRenewalTimes(
 const MINUTE_MS = 60_000;
 const LEASE_MS = 2 * MINUTE_MS;
 const RENEW_LEASE_MS = MINUTE_MS / 2;
-/** One minute behind the first failure, then twice as long each time: at most half a day. */
+/** Delay after the first failure; it doubles each time, up to half a day. */
 const RETRY_MS = MINUTE_MS;
 const RETRY_MS_MAX = 720 * MINUTE_MS;
-/** In one run, so that a run ends; the next comes in a minute. */
+/** Limit for one run, so that it ends; the next run starts in a minute. */
 const AT_MOST = 20;
 
 /**
- * Issues and renews what is due, one after the other. Each is leased to one node while it is carried; what is shown stays
- * until its successor is there, whatever fails. Answers how many were issued and how many failed.
+ * Issues and renews due certificates, one after the other. Each is leased to one node while it is processed; the
+ * current certificate stays in use until its successor exists, whatever fails. Returns how many were issued and how
+ * many failed.
  */
 export async function renewCertificates(
   world: World,
@@ -80,7 +84,7 @@ export async function renewCertificates(
 ): Promise<{ issued: number; failed: number }> {
   const done = { issued: 0, failed: 0 };
   if (!asksForCertificates(world.config)) return done;
-  // Its names lead to the original, whose limits at the authority a copy would use up.
+  // The names point to the original, and a copy would use up its limits at the authority.
   if ((await createSendSwitch(world)()).isRestored === true) return done;
   await removeStrayProofs(world);
   await keepWanted(world);
@@ -130,7 +134,7 @@ async function carry(world: World, { authority, row, owner, stopping }: Leased) 
     const renewAt = await renewalOf(world, authority, chain);
     const { pem, startsAt, endsAt } = chain;
     const issued = { chain: pem, key: sealedKey, startsAt, endsAt, renewAt };
-    // Other names are wanted by now, or another node has it.
+    // Other names are wanted by now, or another node holds the lease.
     if ((await noteIssued(db, held(on), issued)) === 0) return undefined;
     await removeChallengesOf(db, row.id);
     await removeProofsOf(world, row.id);
@@ -155,11 +159,11 @@ async function carry(world: World, { authority, row, owner, stopping }: Leased) 
   }
 }
 
-/** With up to a quarter more, so that many do not come back together. */
+/** Returns the delay with up to a quarter of jitter, so that many do not retry together. */
 const backOff = ({ random }: World, failures: number): number =>
   Math.round(Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** Math.min(failures, 20)) * (1 + random() / 4));
 
-/** Tracking hosts are names of customers: one that has moved on is asked for no more. */
+/** Throws if a tracking host, which is a name of a customer, no longer points here; it is then not ordered. */
 async function mustLeadHere({ config, resolver }: World, { kind, name }: CertificateRow): Promise<void> {
   if (kind === 'host') return;
   const wanted = config.tracking.host.replaceAll('{host}', config.instance.host).toLowerCase();

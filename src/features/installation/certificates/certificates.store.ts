@@ -4,10 +4,10 @@ export interface CertificateRow {
   id: string;
   name: string;
   kind: 'host' | 'tracking';
-  /** Sorted, with a blank between. */
+  /** Sorted and separated by blanks. */
   names: string;
   chain: string | null;
-  /** Sealed with the instance key, bound to the id; the order's as well. */
+  /** The key is sealed with the instance key and bound to the id, as is `order_key`. */
   private_key: string | null;
   version: number;
   starts_at: number | null;
@@ -27,7 +27,7 @@ export interface CertificateRow {
 export const allCertificates = (db: Executor): Promise<CertificateRow[]> =>
   db.all<CertificateRow>('select * from certificates order by kind, name');
 
-/** Without what they hold, which is much. */
+/** Lists the certificates without their chains and keys, which are large. */
 export const knownCertificates = (
   db: Executor,
 ): Promise<(Pick<CertificateRow, 'id' | 'name' | 'kind' | 'names' | 'next_try_at'> & { is_issued: number })[]> =>
@@ -39,11 +39,11 @@ export const knownCertificates = (
 export const certificateById = (db: Executor, id: string): Promise<CertificateRow | undefined> =>
   db.get<CertificateRow>('select * from certificates where id = ?', [id]);
 
-/** What every process looks at to see whether another one is shown. */
+/** Lists the versions that every process polls to notice a new certificate. */
 export const issuedVersions = (db: Executor): Promise<Pick<CertificateRow, 'id' | 'kind' | 'names' | 'version'>[]> =>
   db.all('select id, kind, names, version from certificates where chain is not null order by created_at');
 
-/** Where there is one of that name already, it stays as it is. */
+/** Inserts a certificate; leaves an existing one of that name unchanged. */
 export const insertCertificate = (
   db: Executor,
   row: Pick<CertificateRow, 'id' | 'name' | 'kind' | 'names' | 'created_at'>,
@@ -55,7 +55,7 @@ export const insertCertificate = (
     'on conflict (name) do nothing',
   );
 
-/** It is for other names from now on: an order that is under way would be for the old ones. */
+/** Changes the names. An order in progress is dropped, because it is for the old ones. */
 export const changeNames = (
   db: Executor,
   id: string,
@@ -78,7 +78,10 @@ export interface Lease {
   until: number;
 }
 
-/** Of two that ask at once, one is given it. Our own come first: without them nothing else is reached. */
+/**
+ * Leases the next due certificate; if two nodes ask at once, one gets it. Our own names come first: nothing else is
+ * reachable without them.
+ */
 export async function claimDue(db: Executor, { owner, now, until }: Lease): Promise<CertificateRow | undefined> {
   const due = 'next_try_at <= ? and (lease_until is null or lease_until <= ?)';
   const found = await db.get<CertificateRow>(
@@ -93,11 +96,11 @@ export async function claimDue(db: Executor, { owner, now, until }: Lease): Prom
     now,
     now,
   ]);
-  // Another took it: the caller looks again at its next turn.
+  // Another node took it: the caller checks again at its next turn.
   return taken === 1 ? certificateById(db, found.id) : undefined;
 }
 
-/** Renews the lease of the node that holds it; answers false where another holds it by now. */
+/** Renews the lease of the node that holds it; returns false if another node holds it by now. */
 export const renewLease = async (db: Executor, id: string, { owner, until }: Lease): Promise<boolean> =>
   (await db.run('update certificates set lease_until = ? where id = ? and lease_owner = ?', [until, id, owner])) === 1;
 
@@ -107,7 +110,7 @@ export const releaseLease = (db: Executor, id: string, owner: string): Promise<n
     owner,
   ]);
 
-/** Only by the node that holds the lease, and for the names that were ordered. */
+/** Restricts a change to the node that holds the lease, and to the names that were ordered. */
 const HELD = 'where id = ? and lease_owner = ? and names = ?';
 type Held = Pick<CertificateRow, 'id' | 'names'> & { owner: string };
 const heldValues = ({ id, owner, names }: Held): string[] => [id, owner, names];
@@ -146,11 +149,11 @@ export const noteFailure = (
     [error, now, nextTryAt, ...heldValues(held)],
   );
 
-/** It waits, and nothing is wrong with it. */
+/** Postpones an order that must wait but has not failed. */
 export const putOff = (db: Executor, held: Held, until: number): Promise<number> =>
   db.run(`update certificates set next_try_at = ? ${HELD}`, [until, ...heldValues(held)]);
 
-/** Makes one due at once; with a new key, where that is asked for. */
+/** Makes a certificate due at once, with a new key if requested. */
 export const makeDue = (db: Executor, id: string, { now, newKey }: { now: number; newKey: boolean }): Promise<number> =>
   db.run(
     `update certificates set next_try_at = ?, failures = 0, wants_new_key = case when ? = 1 then 1 else wants_new_key end
@@ -158,7 +161,7 @@ export const makeDue = (db: Executor, id: string, { now, newKey }: { now: number
     [now, newKey ? 1 : 0, id],
   );
 
-/** Issued, and neither due nor under way. */
+/** Issued certificates that are neither due nor in progress. */
 export const certificatesAtRest = (
   db: Executor,
   now: number,
@@ -212,18 +215,20 @@ export const challengeByName = (db: Executor, name: string, now: number): Promis
     [name, now],
   );
 
-/** Those that stand in a zone go by `forgetChallenge`, once they were taken out of it. */
+/**
+ * Removes the challenges of a certificate. `forgetChallenge` removes those of a zone, once they were taken out of it.
+ */
 export const removeChallengesOf = (db: Executor, certificateId: string): Promise<number> =>
   db.run("delete from acme_challenges where certificate_id = ? and kind <> 'dns-01'", [certificateId]);
 
 export const removeEndedChallenges = (db: Executor, now: number): Promise<number> =>
   db.run("delete from acme_challenges where expires_at <= ? and kind <> 'dns-01'", [now]);
 
-/** What was written into a zone for a certificate. */
+/** Lists the proofs in zones that were written for a certificate. */
 export const zoneProofsOf = (db: Executor, certificateId: string): Promise<ChallengeRow[]> =>
   db.all<ChallengeRow>("select * from acme_challenges where certificate_id = ? and kind = 'dns-01'", [certificateId]);
 
-/** What stands in a zone for no order that is under way, or longer than any lasts. */
+/** Lists zone proofs without an order in progress, and those that are older than any order. */
 export const strayProofs = (db: Executor, now: number): Promise<ChallengeRow[]> =>
   db.all<ChallengeRow>(
     `select * from acme_challenges h where kind = 'dns-01' and (expires_at <= ? or not exists (select 1 from certificates c
@@ -238,7 +243,7 @@ export const forgetChallenge = (db: Executor, token: string): Promise<number> =>
 export interface AccountRow {
   directory: string;
   id: string;
-  /** Sealed with the instance key, bound to the id. */
+  /** The key is sealed with the instance key and bound to the id. */
   private_key: string;
   url: string | null;
   created_at: number;
@@ -247,7 +252,7 @@ export interface AccountRow {
 export const findAccount = (db: Executor, directory: string): Promise<AccountRow | undefined> =>
   db.get<AccountRow>('select * from acme_accounts where directory = ?', [directory]);
 
-/** Of two nodes that make one at once, the first one's stays. */
+/** Inserts the account key; if two nodes do so at once, the first one wins. */
 export const insertAccount = (db: Executor, row: AccountRow): Promise<number> =>
   db.insertMany(
     'acme_accounts',
@@ -259,7 +264,7 @@ export const insertAccount = (db: Executor, row: AccountRow): Promise<number> =>
 export const noteAccountUrl = (db: Executor, id: string, url: string | null): Promise<number> =>
   db.run('update acme_accounts set url = ? where id = ?', [url, id]);
 
-/** Answers whether there may be one more order in this hour, and counts it. */
+/** Counts one more order in this hour; returns false if the limit is reached. */
 export async function countOrder(
   db: Executor,
   id: string,

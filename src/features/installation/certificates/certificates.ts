@@ -28,14 +28,14 @@ export const newCertificateKey = ({ secrets }: Sealing, id: string): string =>
 export const newAccountKey = ({ secrets }: Sealing, id: string): string =>
   secrets.seal(pemOf(makeKey()), OF_ACCOUNT, id);
 
-/** In PEM. */
+/** Returns the private key in PEM. */
 export const openCertificateKey = ({ secrets }: Sealing, sealed: string, id: string): string =>
   secrets.open(sealed, OF_CERTIFICATE, id);
 
 export const openAccountKey = ({ secrets }: Sealing, sealed: string, id: string): KeyObject =>
   createPrivateKey(secrets.open(sealed, OF_ACCOUNT, id));
 
-/** What is shown under some names; in PEM. */
+/** Certificate and key presented for some names, in PEM. */
 export interface ShownCertificate {
   cert: string;
   key: string;
@@ -75,7 +75,7 @@ function statusOf({ chain, ends_at: endsAt, failing_since: failingSince }: Certi
   return failingSince === null ? ('issued' as const) : ('failing' as const);
 }
 
-/** All there are and are to be, our own first. */
+/** Lists all current and wanted certificates, our own first. */
 export async function listCertificates({ clock, config, db }: Store) {
   const rows = await allCertificates(db);
   return {
@@ -90,7 +90,7 @@ export async function listCertificates({ clock, config, db }: Store) {
 const sourceOf = ({ acme, tls }: Store['config']) =>
   tls.certificate_file !== '' ? ('files' as const) : acme.directory !== '' ? ('authority' as const) : ('none' as const);
 
-/** Makes one due, or all; the next look of the scheduler, within a minute, asks for them. */
+/** Makes one certificate due, or all; the next run of the scheduler orders them within a minute. */
 export async function renewCertificates(
   { clock, config, db }: Store,
   { name, new_key: newKey = false }: { name?: string; new_key?: boolean },
@@ -115,11 +115,14 @@ interface Wanted {
   names: readonly string[];
 }
 
-/** Whether certificates are asked for: files of the operator's own are shown instead, so nothing is asked for beside them. */
+/**
+ * Reports whether certificates are ordered. They are not if the operator provides certificate files, which are used
+ * instead.
+ */
 export const asksForCertificates = ({ acme, tls }: Config): boolean =>
   acme.directory !== '' && tls.certificate_file === '';
 
-/** Of this installation itself: its name, the one that the API is reached by, and those of the settings. */
+/** Returns the names of this installation: its host name, that of the API, and those of the settings. */
 export function hostNames({ acme, http, instance }: Config): string[] {
   const { hostname = '' } = http.public_url.startsWith('https:') ? (URL.parse(http.public_url) ?? {}) : {};
   const all = [instance.host, ...(isName(hostname) ? [hostname] : []), ...acme.names];
@@ -129,8 +132,8 @@ export function hostNames({ acme, http, instance }: Config): string[] {
 const isName = (host: string): boolean => host.includes('.') && !/^[\d.]+$|:/.test(host);
 
 /**
- * Keeps a row for each certificate that there is to be. Another one is shown until it would be renewed: a name whose DNS is
- * wrong for an hour is not ordered anew.
+ * Keeps a row for each wanted certificate. One that is no longer wanted stays in use until it would be renewed, so that
+ * a name whose DNS is wrong for an hour is not ordered again.
  */
 export async function keepWanted(ctx: Store): Promise<void> {
   const { clock, config, db, ids } = ctx;

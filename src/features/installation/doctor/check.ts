@@ -5,32 +5,32 @@ import type { World } from '../../../platform/world.ts';
 import type { CheckName, CheckResult, Unknown } from '../findings/examinations.ts';
 import type { Finding } from '../../../platform/finding.ts';
 
-/** What a process knows of itself. */
+/** Facts that a process knows about itself. */
 export interface Self {
-  /** The name of the machine. */
+  /** Name of the machine. */
   machine: string;
-  /** The process that serves; undefined where none runs. */
+  /** Id of the server process; undefined if none runs. */
   pid: number | undefined;
-  /** What its ports show; undefined where none speaks TLS. */
+  /** Certificate that the ports present; undefined if no server with TLS runs. */
   tls(): Pick<ServerTls, 'current' | 'standing'> | undefined;
 }
 
-/** The addresses that the world sees our mail come from, as far as can be known from here. */
+/** Addresses from which our mail appears to come, as far as this machine can know. */
 export interface OwnAddresses {
   addresses: readonly string[];
-  /** Why there may be more, or none is known. */
+  /** Reason that there may be more addresses, or that none is known. */
   unknown: string | undefined;
 }
 
-/** What a check is handed. Whatever it asks ends with the signal. */
+/** Input of a check. Every request that it makes ends with the signal. */
 export interface Examination {
   world: World;
   self: Self;
   signal: AbortSignal;
-  /** Asks the resolver of the settings anew. */
+  /** Asks the configured resolver anew. */
   ask: Inspection['resolve'];
   own: OwnAddresses;
-  /** Whether the resolver finds names that exist: "there is none" is believed of such a one alone. */
+  /** Reports whether the resolver finds names that exist; only then is its "no such name" believed. */
   isResolverSane: () => Promise<boolean>;
 }
 
@@ -42,7 +42,7 @@ export interface OutsideLook extends Pick<Examination, 'ask' | 'signal'> {
 export type Check = (examination: Examination) => Promise<Omit<CheckResult, 'name'>>;
 export type { CheckName, CheckResult };
 
-/** What a check has seen, put together piece by piece. */
+/** Results of a check, collected step by step. */
 export interface Seen {
   says: string[];
   findings: Finding[];
@@ -55,22 +55,22 @@ export const skipped = (why: string): Omit<CheckResult, 'name'> => ({ ...nothing
 
 export const isIPv6 = (address: string): boolean => address.includes(':');
 
-/** Whether an address is one that the world knows, or that the settings let mail go to. */
+/** Returns a function that reports whether an address is public, or one that the settings allow for mail. */
 export const isReachable = ({ world: { config } }: Pick<OutsideLook, 'world'>): ((address: string) => boolean) =>
   createAddressGuard([...config.network.mail_allow_private]);
 
-/** Regions whose mail goes straight to the recipients' servers, unless its sending domain has a relay. */
+/** Returns the regions whose mail goes directly to the recipients' servers, unless its sending domain has a relay. */
 export const directRegions = ({ config }: Pick<World, 'config'>) =>
   Object.values(config.regions).filter(
     ({ relay, smarthost }) => relay === 'direct' || (relay === '' && smarthost === '' && config.delivery.relay === ''),
   );
 
-/** Why nothing that concerns sending is looked at; undefined where it is. */
+/** Returns the reason that checks of sending are skipped; undefined if they run. */
 export function whyNotSending(world: Pick<World, 'config'>): string | undefined {
   if (world.config.delivery.capture) return 'No mail leaves this machine (delivery.capture)';
   return directRegions(world).length === 0 ? 'All mail leaves by a relay' : undefined;
 }
 
-/** A sentence of names, the first few. */
+/** Joins names into a phrase, naming only the first few. */
 export const listed = (names: readonly string[]): string =>
   names.length <= 4 ? names.join(', ') : `${names.slice(0, 4).join(', ')} and ${names.length - 4} more`;

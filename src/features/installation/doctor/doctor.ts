@@ -41,21 +41,23 @@ const CHECKS: Record<CheckName, Check> = {
 };
 
 const NAMES = Object.keys(CHECKS) as CheckName[];
-/** Those that ask no other machine and cost next to nothing. */
+/** Checks that contact no other machine and cost next to nothing. */
 const OF_ITSELF: readonly CheckName[] = ['disk', 'files', 'certificates', 'backups'];
 
 export interface Doctor {
-  /** Examines this machine, keeps what was seen, and has told what has changed. Callers that come together share one. */
+  /**
+   * Examines this machine, stores the results, and sends notices of changes. Concurrent callers share one examination.
+   */
   examine(): Promise<{ failed: number; unknown: number }>;
-  /** Looks at what can be seen without asking anybody else, keeps it, and has told what has changed; what is grave at once. */
+  /** Runs the checks that contact nobody else, stores the results, and sends notices of changes; grave ones at once. */
   glance(stopping?: AbortSignal): Promise<void>;
-  /** Notes what is free on the disk. */
+  /** Records the free space of the disk. */
   sampleDisk(): Promise<void>;
 }
 
 interface Parts {
   self: Omit<Self, 'machine'>;
-  /** What is wrong with the whole installation, once the examination is kept. */
+  /** Returns the findings of the whole installation, once the examination is stored. */
   look(): Promise<Pick<Look, 'findings'>>;
 }
 
@@ -75,7 +77,7 @@ export function createDoctor(world: World, { self, look }: Parts): Doctor {
   }
 
   async function glance(stopping?: AbortSignal): Promise<void> {
-    // An examination that is under way sees all of it.
+    // An examination in progress covers all of it.
     if (underWay) return;
     const results = await examineMachine(world, { ...self, machine }, OF_ITSELF);
     await recordExamination(world, machine, results, { isWhole: false });
@@ -90,7 +92,10 @@ export function createDoctor(world: World, { self, look }: Parts): Doctor {
   };
 }
 
-/** A line in the log for each change, and a notice to the command or URL of the settings, which goes out within a minute. Answers whether something grave has appeared. */
+/**
+ * Logs each change and queues a notice for the configured command or URL, which is sent within a minute. Reports
+ * whether something grave has appeared.
+ */
 async function noteInLog(world: World, findings: readonly Finding[]): Promise<boolean> {
   const { appeared, mended, flapping } = await noteChanges(world, findings);
   for (const finding of appeared) {
@@ -104,7 +109,7 @@ async function noteInLog(world: World, findings: readonly Finding[]): Promise<bo
   return appeared.some((finding) => severityOf(finding) === 'error');
 }
 
-/** All checks at once, for as long as `doctor.seconds`; what has not ended by then is not known. */
+/** Runs all checks at once, for at most `doctor.seconds`; the results of unfinished checks are unknown. */
 async function examineMachine(world: World, self: Self, names: readonly CheckName[] = NAMES): Promise<CheckResult[]> {
   const { dns, doctor } = world.config;
   const limitMs = doctor.seconds * 1000;
@@ -113,7 +118,7 @@ async function examineMachine(world: World, self: Self, names: readonly CheckNam
     servers: dns.servers,
     authorityPort: dns.authority_port,
     allowPrivate: [],
-    // So that a second try still has its time.
+    // Leaves time for a second try.
     timeoutMs: Math.min(dns.timeout_ms, limitMs / 4),
   });
   try {
@@ -153,7 +158,7 @@ async function runCheck(name: CheckName, examination: Examination): Promise<Chec
 
 class Late extends Error {}
 
-/** What has seen something when the time is over may still say so. */
+/** Extra time in which a check that has seen something may still report it after the limit. */
 const AFTER_MS = 500;
 
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
@@ -170,14 +175,14 @@ const once = <T>(work: () => Promise<T>): (() => Promise<T>) => {
   return () => (asked ??= work());
 };
 
-/** Names that everybody knows, and our own: one that is found will do. */
+/** Reports whether a well-known name or one of ours is found; one is enough. */
 async function findsNames({ config }: World, ask: Inspection['resolve']): Promise<boolean> {
   const names = config.doctor.mail_servers.map((name) => ask(name, 'MX'));
   const own = (['A', 'AAAA'] as const).map((type) => ask(config.instance.host, type));
   return (await Promise.all([...names, ...own])).some(({ kind }) => kind === 'found');
 }
 
-/** What is wrong with a machine on which no server runs: nothing is kept and no notice is sent. */
+/** Examines a machine on which no server runs: nothing is stored and no notice is sent. */
 export async function examineHere(world: World, self: Omit<Self, 'machine'>): Promise<Checked[]> {
   const machine = os.hostname();
   const at = world.clock.now();
@@ -185,8 +190,8 @@ export async function examineHere(world: World, self: Omit<Self, 'machine'>): Pr
 }
 
 /**
- * Those of the settings; where the system chooses, those that instance.host leads to, as behind a NAT, and the one that the
- * system would choose, where that is public.
+ * Returns the addresses of the settings. If the system chooses, returns those that instance.host resolves to, as with
+ * NAT, and the one that the system would choose, if it is public.
  */
 async function findOwnAddresses(world: World, ask: Inspection['resolve']): Promise<OwnAddresses> {
   const { config } = world;

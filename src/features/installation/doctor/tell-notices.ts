@@ -10,7 +10,7 @@ import path from 'node:path';
 
 const ANSWER_BYTES_MAX = 64 * 1024;
 
-/** Has told what is due, one after the other; answers how many were. What cannot be told is tried again some times. */
+/** Sends due notices, one after the other; returns how many were sent. A failed notice is tried again some times. */
 export async function tellNotices(world: World, stopping?: AbortSignal): Promise<number> {
   const { log } = world;
   for (const { channel, created_at: at } of await forgetOldNotices(world))
@@ -31,7 +31,7 @@ export async function tellNotices(world: World, stopping?: AbortSignal): Promise
   }
 }
 
-/** Answers why not. */
+/** Sends a notice; returns the reason if that failed. */
 function tell(world: World, notice: Notice): Promise<string | undefined> {
   return notice.channel === 'command' ? byCommand(world, notice) : byUrl(world, notice);
 }
@@ -45,7 +45,7 @@ async function byCommand({ config }: World, { body }: Notice): Promise<string | 
   return `${command[0] ?? ''}: ${end.why}${said === '' ? '' : `: ${said}`}`;
 }
 
-/** Signed as webhooks are, with an id that is the same in every try. */
+/** Posts a notice signed like a webhook, with the same id in every try. */
 async function byUrl({ clock, config, fetch }: World, { id, body }: Notice): Promise<string | undefined> {
   const { notify_url: text, notify_secret: secret, notify_seconds: seconds } = config.doctor;
   if (text === '') return 'doctor.notify_url names nothing any more';
@@ -60,13 +60,14 @@ async function byUrl({ clock, config, fetch }: World, { id, body }: Notice): Pro
   return answer.status >= 200 && answer.status < 300 ? undefined : `${url.host} answers ${answer.status}`;
 }
 
-/** Before each further try; the process waits for them before it ends. */
+/** Delays before each further try; the process waits for them before it ends. */
 const RETRY_MS = [1000, 4000];
 const PREFIX = 'told-of-move-';
 
 /**
- * Has the command and the URL of the settings told why the database of this node is out of use. The database takes no note of it any
- * more: files in the folder of this node keep that it was begun, so that no process of the node tells the same `event` a second time.
+ * Sends the command and the URL of the settings the reason that the database of this node is out of use. The database
+ * can no longer record it: files in the folder of this node record that it was begun, so that no process of the node
+ * reports the same `event` twice.
  */
 export async function tellOfLoss(world: World, finding: Finding, event: string): Promise<void> {
   const { dataDir } = world;
@@ -90,7 +91,7 @@ async function tellInTime(world: World, notice: Notice): Promise<void> {
   }
 }
 
-/** False where another process has begun it, or this one before a crash. */
+/** Claims a notice; returns false if another process has begun it, or this one before a crash. */
 async function begin(folder: string, name: string): Promise<boolean> {
   try {
     const file = await open(path.join(folder, name), 'wx', 0o600);
@@ -104,7 +105,7 @@ async function begin(folder: string, name: string): Promise<boolean> {
   return true;
 }
 
-/** Of events before this one. */
+/** Removes the records of earlier events. */
 async function forgetOthers(folder: string, which: string): Promise<void> {
   for (const name of await readdir(folder))
     if (name.startsWith(PREFIX) && !name.startsWith(`${PREFIX}${which}`))

@@ -5,7 +5,7 @@ export interface ExaminationRow {
   check_name: string;
   state: string;
   summary: string;
-  /** JSON array of findings. */
+  /** Findings as a JSON array. */
   findings: string;
   checked_at: number;
   known_at: number;
@@ -13,7 +13,7 @@ export interface ExaminationRow {
 
 const COLUMNS = ['machine', 'check_name', 'state', 'summary', 'findings', 'checked_at', 'known_at'] as const;
 
-/** Puts one check of a machine in the place of the last. */
+/** Replaces the last result of one check of a machine. */
 export const putCheck = (tx: Executor, row: ExaminationRow): Promise<number> =>
   tx.run(
     `insert into examinations (${COLUMNS.join(', ')}) values (?, ?, ?, ?, ?, ?, ?)
@@ -25,13 +25,13 @@ export const putCheck = (tx: Executor, row: ExaminationRow): Promise<number> =>
 export const checksOf = (db: Executor, machine: string): Promise<ExaminationRow[]> =>
   db.all<ExaminationRow>('select * from examinations where machine = ?', [machine]);
 
-/** Checks that the machine makes no more, and those of machines that are gone. */
+/** Removes checks that the machine no longer runs, and those of machines that are gone. */
 export async function forgetChecks(tx: Executor, machine: string, at: number, goneBefore: number): Promise<void> {
   await tx.run('delete from examinations where machine = ? and checked_at < ?', [machine, at]);
   await tx.run('delete from examinations where checked_at < ?', [goneBefore]);
 }
 
-/** A machine has eleven checks: what is here is little, however long it runs. */
+/** Lists recent checks. A machine has eleven, so this is little however long it runs. */
 export const checksSince = (db: Executor, since: number): Promise<ExaminationRow[]> =>
   db.all<ExaminationRow>('select * from examinations where checked_at > ? order by machine, check_name limit 1000', [
     since,

@@ -7,16 +7,16 @@ import type { Finding } from '../../../platform/finding.ts';
 type Presented = AnswerOf<'getOperatorFindings'>['checks'][number];
 export type CheckName = Presented['name'];
 
-/** What could not be known; `subject` is the one thing of several that it is about. */
+/** Something that could not be determined; `subject` names the one of several things that it is about. */
 export interface Unknown {
   subject?: string;
   says: string;
 }
 
-/** What one check has seen. */
+/** Result of one check. */
 export interface CheckResult {
   name: CheckName;
-  /** What was seen to be right. */
+  /** Statements about what is in order. */
   says: readonly string[];
   findings: readonly Finding[];
   unknown: readonly Unknown[];
@@ -33,14 +33,17 @@ export interface Checked {
 }
 
 const DAY_MS = 86_400_000;
-/** For how long an examination is believed that no other has followed. */
+/** Time for which an examination is believed if no other follows. */
 const BELIEVED_MS = 3 * DAY_MS;
 const SUMMARY_CHARS_MAX = 2000;
-/** By which a growth is judged, and for how long samples are kept. */
+/** Span over which growth is judged. */
 const GROWTH_MS = 7 * DAY_MS;
 const SAMPLES_KEPT_MS = 30 * DAY_MS;
 
-/** Puts what a machine was found to be in the place of what was known of it; of a part, the rest stays. What cannot be known now stays as it was found. */
+/**
+ * Replaces the stored results of a machine; a partial examination replaces only its part. Findings about things that
+ * cannot be examined now are kept.
+ */
 export async function recordExamination(
   { clock, db }: Store,
   machine: string,
@@ -56,7 +59,7 @@ export async function recordExamination(
   });
 }
 
-/** As an answer has it, of an examination that is not recorded. */
+/** Formats an examination that is not stored as the API returns it. */
 export const checkedOf = (result: CheckResult, machine: string, at: number): Checked => ({
   name: result.name,
   machine,
@@ -86,11 +89,11 @@ function rowOf(
   };
 }
 
-/** Since when it is found without a break. */
+/** Returns since when the finding has been present without interruption. */
 const sinceOf = (finding: Finding, last: Last | undefined): number | null =>
   finding.since ?? last?.findings.find(({ code }) => code === finding.code)?.since ?? null;
 
-/** What was found before, of things that could not be examined now. */
+/** Returns earlier findings about things that could not be examined now. */
 function stillUnknown(before: readonly Finding[], { findings, unknown }: CheckResult): Finding[] {
   const isAll = unknown.some(({ subject }) => subject === undefined);
   const subjects = new Set(unknown.map(({ subject }) => subject));
@@ -137,21 +140,21 @@ const ORDER: readonly CheckName[] = [
   'backups',
 ] as const;
 
-/** What is believed of each machine. */
+/** Returns the checks of each machine that are still believed. */
 export async function lastExaminations({ clock, db }: Store): Promise<Checked[]> {
   const checks = (await rows.checksSince(db, clock.now() - BELIEVED_MS)).map(read);
   const place = ({ name }: Checked): number => ORDER.indexOf(name);
   return checks.toSorted((a, b) => a.machine.localeCompare(b.machine) || place(a) - place(b));
 }
 
-/** Notes what is free at this hour. */
+/** Records the free space of this hour. */
 export async function recordFreeBytes({ clock, db }: Store, machine: string, bytes: number): Promise<void> {
   const at = clock.now();
   await rows.putSample(db, machine, { at, free_bytes: bytes });
   await rows.forgetSamplesBefore(db, at - SAMPLES_KEPT_MS);
 }
 
-/** What was free within the week, the oldest first. */
+/** Returns the free space of the last week, oldest first. */
 export const freeBytesOfLate = ({ clock, db }: Store, machine: string): Promise<DiskSample[]> =>
   rows.samplesSince(db, machine, clock.now() - GROWTH_MS);
 export type { DiskSample } from './examinations.store.ts';

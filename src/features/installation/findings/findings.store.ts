@@ -2,7 +2,7 @@ import type { Executor } from '../../../platform/db/index.ts';
 import { uuidsIn } from '../../../platform/db/index.ts';
 import { COUNTED_MAX } from '../../../platform/finding.ts';
 
-/** All teams where none is given. */
+/** Covers all teams if none is given. */
 interface Whose {
   teamId: string | undefined;
 }
@@ -17,7 +17,7 @@ export interface WebhookInTrouble {
   failing_since: number;
 }
 
-/** Webhooks that fail, and those that were disabled for it; what a person has disabled is no trouble. */
+/** Lists webhooks that fail, and those that were disabled for failing; those disabled by a person are excluded. */
 export const webhooksInTrouble = (db: Executor, whose: Whose, before: number): Promise<WebhookInTrouble[]> =>
   db.all(
     `select id, endpoint, status, failing_since from webhooks
@@ -39,7 +39,10 @@ export interface DomainInTrouble {
   receiving_lost_at: number | null;
 }
 
-/** Verified domains whose records are gone, and those that are not verified any more for it. The condition is that of the index. */
+/**
+ * Lists verified domains whose records are gone, and those that lost their verification for it. The condition matches
+ * the index.
+ */
 export const domainsInTrouble = (db: Executor, whose: Whose): Promise<DomainInTrouble[]> =>
   db.all(
     `select id, name, sending, receiving, verified_at, failing_since, lost_at, receiving_verified_at,
@@ -67,7 +70,7 @@ export interface SsoProviderInTrouble {
   failing_since: number;
 }
 
-/** The condition is that of the index. */
+/** Lists failing SSO providers. The condition matches the index. */
 export const ssoProvidersInTrouble = (db: Executor, whose: Whose, before: number): Promise<SsoProviderInTrouble[]> =>
   db.all(
     `select issuer, fault_kind, fault, failing_since from sso_connections
@@ -81,7 +84,7 @@ export interface SsoDomainLost {
   lost_at: number;
 }
 
-/** The condition is that of the index. */
+/** Lists lost SSO domains. The condition matches the index. */
 export const ssoDomainsLost = (db: Executor, whose: Whose): Promise<SsoDomainLost[]> =>
   db.all(
     `select domain, diagnosis, lost_at from sso_domains where lost_at is not null ${ofTeam(whose)} limit ${COUNTED_MAX}`,
@@ -95,11 +98,11 @@ export interface Hold {
   created_at: number;
 }
 
-/** There are a thousand at the most. */
+/** Lists the holds of the queue; there are at most a thousand. */
 export const holdsInForce = (db: Executor): Promise<Hold[]> =>
   db.all('select kind, value, reason, created_at from queue_holds order by id');
 
-/** Teams whose subscription had changed without an event. */
+/** Lists teams whose subscription changed without an event. */
 export async function missedPayments(db: Executor): Promise<{ team_id: string; missed_since: number }[]> {
   const sql = `select team_id, missed_since from team_subscriptions where missed_since is not null
     order by missed_since limit ${COUNTED_MAX}`;
@@ -115,7 +118,7 @@ export interface HeldBroadcast {
   held_detail: string | null;
 }
 
-/** The condition is that of the index. */
+/** Lists broadcasts on hold. The condition matches the index. */
 export const heldBroadcasts = (db: Executor, whose: Whose): Promise<HeldBroadcast[]> =>
   db.all(
     `select id, name, held_reason, held_since, held_detail from broadcasts
@@ -130,7 +133,7 @@ export interface FailedBroadcast {
   updated_at: number;
 }
 
-/** What failed since then; the condition is that of the index. */
+/** Lists broadcasts that failed since a time. The condition matches the index. */
 export const failedBroadcasts = (db: Executor, whose: Whose, since: number): Promise<FailedBroadcast[]> =>
   db.all(
     `select id, name, failed_reason, updated_at from broadcasts
@@ -143,9 +146,9 @@ export interface WaitingBroadcast {
   name: string;
   team_id: string;
   segment: string;
-  /** The filter as JSON. */
+  /** Filter as JSON. */
   filter: string;
-  /** JSON. */
+  /** Names of deleted properties, as JSON. */
   lost_properties: string | null;
 }
 
@@ -159,7 +162,7 @@ export const broadcastsToFilters = (db: Executor, { teamId }: Whose): Promise<Wa
     teamId === undefined ? [] : [teamId],
   );
 
-/** The same, each with how many deliveries of a team it keeps, counted a little beyond `COUNTED_MAX`. */
+/** Lists the holds with the number of a team's deliveries that each keeps, counted a little beyond `COUNTED_MAX`. */
 export async function holdsOverTeam(db: Executor, teamId: string): Promise<(Hold & { waiting: number })[]> {
   const waiting = `select count(*) from (select 1 from deliveries d where d.hold_id = h.id and d.team_id = ?
     limit ${COUNTED_MAX + 1}) as few`;
@@ -170,7 +173,7 @@ export async function holdsOverTeam(db: Executor, teamId: string): Promise<(Hold
   return rows.map((row) => ({ ...row, waiting: Number(row.waiting) }));
 }
 
-/** The team's broadcasts that would be sent now: those that are under way, to be sent, or due. */
+/** Returns the team's broadcasts that would be sent now: those in progress, queued, or due. */
 export async function broadcastsDue(db: Executor, teamId: string, now: number): Promise<string[]> {
   const rows = await db.all<{ id: string }>(
     `select id from broadcasts where team_id = ? and status in ('queued', 'scheduled', 'sending')
@@ -180,7 +183,7 @@ export async function broadcastsDue(db: Executor, teamId: string, now: number): 
   return rows.map(({ id }) => id);
 }
 
-/** Those of the emails that are the team's. */
+/** Returns those of the given emails that belong to the team. */
 export async function emailsOfTeam(db: Executor, teamId: string, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const among = uuidsIn(db.dialect, 'id', ids);
@@ -191,7 +194,7 @@ export async function emailsOfTeam(db: Executor, teamId: string, ids: readonly s
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Of each lane of the queue, and of claims that have run out, when the first fell due; nothing where none is left. */
+/** Returns when the oldest delivery of each lane of the queue fell due, and of expired claims; omits empty lanes. */
 export async function oldestDue(db: Executor): Promise<{ lane: number | null; due_at: number }[]> {
   const first = (where: string): string => `(select due_at from deliveries where ${where} order by due_at limit 1)`;
   // Each kind is a range of the index.

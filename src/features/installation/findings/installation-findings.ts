@@ -5,7 +5,7 @@ import { findingOf, type Finding } from '../../../platform/finding.ts';
 import type { CertificateStanding } from '../../../platform/server-tls.ts';
 
 const DAY_MS = 86_400_000;
-/** Renewals come weeks before the end; short-lived certificates are renewed at two thirds of their life. */
+/** Renewals come weeks before the end; short-lived certificates are renewed at two thirds of their lifetime. */
 const EXPIRING_MS = 14 * DAY_MS;
 const EXPIRING_SHARE = 1 / 5;
 
@@ -13,7 +13,7 @@ const here = (words: string) => ({ words: `On the server’s machine, ${words}`,
 
 const STATUS = { words: 'As an operator, see why it was not renewed', command: 'rasket tls status' };
 
-/** What is wrong with the certificate that our ports show. */
+/** Returns findings about the certificate that our ports present. */
 export function certificateFindings(
   { file, isIssued, startsAt, endsAt, fault }: CertificateStanding,
   { now, isCapturing }: { now: number; isCapturing: boolean },
@@ -27,7 +27,7 @@ export function certificateFindings(
   return expiry();
 
   function expiry(): Finding[] {
-    // Where no mail leaves the machine, no certificate is asked for.
+    // No certificate is ordered if no mail leaves the machine.
     if (endsAt === undefined) return file === '' && !isCapturing ? [findingOf('certificate_self_signed')] : [];
     if (endsAt <= now) {
       const summary = `The certificate${named} expired at ${isoTime(endsAt)}.`;
@@ -42,14 +42,14 @@ export function certificateFindings(
   }
 }
 
-/** A relay that mail waits for, because the operator has to correct something. */
+/** A relay that holds up mail until the operator corrects something. */
 interface RelayTrouble {
   relay: string;
   detail: string;
   since: number;
 }
 
-/** What is wrong with the relays that a process sends through. */
+/** Returns findings about the relays that a process sends through. */
 export function relayFindings(troubles: readonly RelayTrouble[]): Finding[] {
   const [first] = troubles.toSorted((a, b) => a.since - b.since);
   if (!first) return [];
@@ -66,7 +66,7 @@ export function relayFindings(troubles: readonly RelayTrouble[]): Finding[] {
   ];
 }
 
-/** Where none was ever made, there is nothing to say that is not known. */
+/** Returns findings about backups. If none was ever made, nothing new can be said here. */
 export async function backupFindings(store: Store): Promise<Finding[]> {
   const { madeAt, failing } = await readBackupNotes(store.db);
   const last = madeAt === null ? 'There is none.' : `The last one is of ${isoTime(madeAt)}.`;

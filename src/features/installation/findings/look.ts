@@ -25,7 +25,7 @@ import { listOperators } from '../../../tenancy/operators/index.ts';
 
 const AS_OPERATOR = 'As an operator, ';
 
-/** What an operator is told to do takes a token, of which a new installation has none: the command that makes one comes first. */
+/** Advice for an operator needs a token, which a new installation lacks: puts the command that creates one first. */
 async function withWayToOperator({ db }: Pick<Store, 'db'>, findings: readonly Finding[]): Promise<Finding[]> {
   const isMeant = ({ advice }: Finding): boolean => advice.words.startsWith(AS_OPERATOR);
   if (!findings.some(isMeant)) return [...findings];
@@ -44,13 +44,13 @@ function firstToken({ words, command }: Finding['advice']): Finding['advice'] {
 export interface Look {
   at: number;
   nodes: readonly NodeReport[];
-  /** What was looked at outside. */
+  /** Results of the checks of other systems. */
   checks: readonly Checked[];
-  /** The gravest first. */
+  /** Gravest first. */
   findings: readonly Finding[];
 }
 
-/** All that is wrong; `own` is what this process knows of itself, where it is one of the nodes. */
+/** Returns all findings; `own` is the report of this process, if it is one of the nodes. */
 export async function lookAtInstallation(store: Store, own?: NodeReport): Promise<Look> {
   const { nodes, checks, findings, ofDomains } = await lookAtMachines(store, own);
   const ofTeams = [...(await findRefusedDomains(store.db, ofDomains, undefined)), ...(await teamFindings(store))];
@@ -62,7 +62,7 @@ export async function lookAtInstallation(store: Store, own?: NodeReport): Promis
   };
 }
 
-/** What is wrong for one team; what is wrong with the installation in words that name nothing of it. */
+/** Returns the findings for one team; those of the installation are worded generally and name nothing of it. */
 export async function lookAtTeam(store: Store, teamId: string, own?: NodeReport): Promise<Finding[]> {
   const { findings, ofDomains } = await lookAtMachines(store, own);
   const told = findings.map((finding) => (finding.code === 'sending_off' ? finding : inGeneral(finding)));
@@ -70,15 +70,15 @@ export async function lookAtTeam(store: Store, teamId: string, own?: NodeReport)
   return gravestFirst([...eachOnce(told), ...refused, ...(await teamFindings(store, teamId))]);
 }
 
-/** A finding as anybody may hear it. */
+/** Strips a finding to what anybody may see. */
 const inGeneral = ({ code, since, severity }: Finding): Finding => findingOf(code, { since, severity });
 
-/** Keeps the gravest of each code: several nodes may have the same to report. */
+/** Keeps the gravest finding of each code: several nodes may report the same. */
 const eachOnce = (findings: readonly Finding[]): Finding[] =>
   [...Map.groupBy(gravestFirst(findings), ({ code }) => code).values()].flatMap((alike) => alike.slice(0, 1));
 
 interface Machines extends Omit<Look, 'at'> {
-  /** What nodes report of the domains of teams, to be named to these. */
+  /** Findings of nodes about domains of teams, shown to those teams by name. */
   ofDomains: readonly Finding[];
 }
 
@@ -109,7 +109,7 @@ async function lookAtMachines(store: Store, own?: NodeReport): Promise<Machines>
   };
 }
 
-/** By their machine, where there are several. */
+/** Names the machine of each finding if there are several. */
 function ofExaminations(checks: readonly Checked[]): Finding[] {
   const isApart = new Set(checks.map(({ machine }) => machine)).size > 1;
   return checks.flatMap(({ machine, findings }) =>
@@ -129,7 +129,7 @@ function ofNodes(nodes: readonly NodeReport[]): Finding[] {
 }
 
 const MINUTE_MS = 60_000;
-/** As mail/queue numbers them. */
+/** Names of the lanes in the order of their numbers in mail/queue. */
 const LANES = ['transactional', 'marketing', 'retrying', 'retrying_marketing'];
 
 async function ofSending(store: Store): Promise<Finding[]> {
@@ -149,7 +149,7 @@ async function ofSending(store: Store): Promise<Finding[]> {
   return [findingOf('queue_overdue', { summary, since, subjects })];
 }
 
-/** Without accounts no such mail is needed. */
+/** Reports that account mail cannot be sent; an installation without accounts needs none. */
 async function ofAccounts(store: Store): Promise<Finding[]> {
   if (!(await hasUsers(store.db)) || (await accountSender(store)) !== undefined) return [];
   const { mail_from: from } = store.config.accounts;
@@ -188,7 +188,7 @@ async function ofContents(store: Store): Promise<Finding[]> {
   return [findingOf('content_damaged', { summary, subjects: files.map(placeOf), since: first.damaged_at })];
 }
 
-/** What is shown meanwhile, and for how long, each process says by itself. */
+/** Reports names without a certificate. Each process itself reports the certificate that it presents meanwhile. */
 async function ofCertificates({ config, db }: Store): Promise<Finding[]> {
   if (!asksForCertificates(config)) return [];
   const failing = await certificatesInTrouble(db);
@@ -237,7 +237,10 @@ export const presentForOperator = ({ at, nodes, checks, findings }: Look) => ({
   findings: findings.map(presentFinding),
 });
 
-/** For callers without a credential: codes, and words that are the same on every installation; only what is proven. */
+/**
+ * Presents findings to callers without a credential: only proven ones, as codes and wording that is the same on every
+ * installation.
+ */
 export const presentForAnybody = (findings: readonly Finding[]) =>
   eachOnce(findings.filter(isProven)).map((finding) => {
     const { says, advice } = KNOWN[finding.code];

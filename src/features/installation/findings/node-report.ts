@@ -9,16 +9,16 @@ import {
   type NodeReportRow,
 } from './node-reports.store.ts';
 
-/** How often a node says what it knows of itself, and for how long that is believed. */
+/** Interval of node reports; they are believed for four times as long. */
 export const REPORT_MS = 30_000;
 const LIVE_MS = 4 * REPORT_MS;
 const KEPT_MS = 3_600_000;
-/** How far apart the clocks of two machines are taken to be at most. */
+/** Maximum assumed difference between the clocks of two machines. */
 const UNSURE_MS = 15 * 60_000;
 
 export interface NodeReport {
   id: string;
-  /** The name of the machine and the id of the process. */
+  /** Name of the machine and id of the process. */
   name: string;
   version: string;
   roles: readonly string[];
@@ -27,7 +27,7 @@ export interface NodeReport {
   findings: readonly Finding[];
 }
 
-/** Reports for the others, and forgets those that are long gone. */
+/** Stores the report of this node for the others, and removes reports of nodes that are long gone. */
 export async function reportNode({ db, clock }: Store, report: NodeReport): Promise<void> {
   const { id, name, version, roles, startedAt, seenAt, findings } = report;
   await writeReport(db, {
@@ -42,7 +42,7 @@ export async function reportNode({ db, clock }: Store, report: NodeReport): Prom
   await forgetReportsBefore(db, clock.now() - KEPT_MS, LIVE_MS);
 }
 
-/** Where there can be no other process, whatever was reported was of one that is gone. */
+/** With SQLite there can be no other process, so every earlier report is of one that is gone. */
 export async function forgetOthersWhereAlone({ db }: Store): Promise<void> {
   if (db.dialect === 'sqlite') await forgetReportsBefore(db, Number.MAX_SAFE_INTEGER);
 }
@@ -53,7 +53,10 @@ export async function liveNodes({ db, clock }: Store): Promise<NodeReport[]> {
   return (await reportsSince(db, clock.now() - LIVE_MS)).map(read);
 }
 
-/** Nodes that run, by the clock of the database alone: before it is changed, a clock that is off must hide none. Of any version. */
+/**
+ * Returns running nodes of any version, by the clock of the database alone: a wrong clock must not hide a node before
+ * the database is changed.
+ */
 export async function runningNodes({
   db,
 }: Pick<Store, 'db'>): Promise<{ name: string; version: string; silentMs: number }[]> {

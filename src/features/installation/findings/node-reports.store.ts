@@ -14,7 +14,7 @@ export interface NodeReportRow {
 
 const COLUMNS = ['id', 'name', 'version', 'roles', 'started_at', 'seen_at', 'findings'] as const;
 
-/** Writes a node's report, or renews it. What a power cut takes back is written again half a minute later. */
+/** Writes or renews the report of a node. A report lost in a power cut is written again half a minute later. */
 export async function writeReport(db: Db, row: NodeReportRow): Promise<void> {
   const sql =
     withoutCommitNotice(`insert into node_reports (${COLUMNS.join(', ')}, heard_at) values (?, ?, ?, ?, ?, ?, ?, ${nowOf(db)})
@@ -27,9 +27,9 @@ export async function writeReport(db: Db, row: NodeReportRow): Promise<void> {
   );
 }
 
-/** Nodes that were heard of since, the longest running first. */
+/** Lists nodes seen since a time, longest running first. */
 export const reportsSince = (db: Executor, since: number): Promise<NodeReportRow[]> =>
-  // By name: it is asked before a migration too, and a prepared statement must not change what it answers.
+  // Names the columns: this also runs before a migration, and the columns of a prepared statement must not change.
   db.all<NodeReportRow>(
     `select ${COLUMNS.join(', ')} from node_reports where seen_at > ? order by started_at, id limit 1000`,
     [since],
@@ -52,16 +52,16 @@ export async function reportsHeardFor(
   );
 }
 
-/** By the clock of the database, in milliseconds. */
+/** Current time of the database clock in milliseconds, as SQL. */
 const nowOf = ({ dialect }: Pick<Db, 'dialect'>): string =>
   dialect === 'pg'
     ? 'cast(extract(epoch from clock_timestamp()) * 1000 as bigint)'
     : "cast(unixepoch('subsec') * 1000 as integer)";
 
-/** Forgets one node, or those that were not seen since a time. */
+/** Removes the report of one node. */
 export const forgetReport = (db: Db, id: string): Promise<number> =>
   db.txUnsynced((tx) => tx.run(withoutCommitNotice('delete from node_reports where id = ?'), [id]));
-/** Whom the database itself heard in the last `heardMs` stays: it is the clock of that node that is behind. */
+/** Removes old reports but keeps nodes that the database heard from within `heardMs`: only their clock is wrong. */
 export const forgetReportsBefore = (db: Db, seenBefore: number, heardMs = 0): Promise<number> =>
   db.txUnsynced((tx) =>
     tx.run(

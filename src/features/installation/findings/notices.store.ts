@@ -11,7 +11,7 @@ export async function lastTold(tx: Executor): Promise<ToldRow> {
   return row ?? { version: 0, findings: '[]' };
 }
 
-/** Answers false where another process has told meanwhile. */
+/** Records the reported findings; returns false if another process has done so meanwhile. */
 export async function putTold(tx: Executor, row: ToldRow, at: number): Promise<boolean> {
   if (row.version === 1) {
     const sql =
@@ -38,7 +38,7 @@ export async function insertNotices(tx: Executor, notices: readonly Omit<NoticeR
 
 const NOTICE = 'id, channel, body, attempts, created_at';
 
-/** Of each channel the oldest first, so that what was wrong is told before that it was mended. */
+/** Returns the next due notice, oldest first per channel, so that a problem is reported before its resolution. */
 export const dueNotice = (db: Executor, now: number): Promise<NoticeRow | undefined> =>
   db.get<NoticeRow>(
     `select ${NOTICE} from finding_notices n where state = 'waiting' and next_try_at <= ? and not exists
@@ -47,7 +47,7 @@ export const dueNotice = (db: Executor, now: number): Promise<NoticeRow | undefi
     [now],
   );
 
-/** The one who moves it makes the try: two processes never make the same. */
+/** Moves a notice. Only the process whose update succeeds makes the try, so no two make the same. */
 export async function moveNotice(
   db: Executor,
   { id, attempts }: Pick<NoticeRow, 'id' | 'attempts'>,
@@ -57,7 +57,7 @@ export async function moveNotice(
   return (await db.run(sql, [to, attempts, at, id, from])) === 1;
 }
 
-/** Tries that a process began, and ended with: whether they were received is not known. */
+/** Lists tries of processes that ended meanwhile: it is unknown whether they were received. */
 export const abandonedNotices = (db: Executor, begunBefore: number): Promise<NoticeRow[]> =>
   db.all<NoticeRow>(
     `select ${NOTICE} from finding_notices where state = 'begun' and next_try_at <= ? order by next_try_at limit 100`,

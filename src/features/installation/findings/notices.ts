@@ -6,24 +6,24 @@ import { severityOf, type Finding, type FindingCode } from '../../../platform/fi
 import { presentFinding } from './look.ts';
 import * as store from './notices.store.ts';
 
-/** One thing of a finding, as it was told. */
+/** One subject of a finding, as it was reported. */
 interface Told {
   code: FindingCode;
   node: string | null;
   subject: string | null;
   summary: string;
-  /** When it was told to be wrong or mended within the last hour. */
+  /** Times within the last hour at which it was reported as a problem or as resolved. */
   changes?: number[];
-  /** It was told to be mended, and is kept for `changes`. */
+  /** It was reported as resolved, and is kept for `changes`. */
   isMended?: boolean;
 }
 
 export interface Changes {
-  /** Findings that are about something new. */
+  /** Findings with a new subject. */
   appeared: readonly Finding[];
-  /** What was told before and is not so any more. */
+  /** Findings that were reported before and are resolved. */
   mended: readonly Told[];
-  /** Changes that are the last to be told for now, because the same has come and gone too often. */
+  /** Last changes to be reported for now, because the same finding has come and gone too often. */
   flapping: readonly Told[];
 }
 
@@ -32,7 +32,10 @@ export type Notice = store.NoticeRow;
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** What fails is tried again after these minutes, and then no more: the next change tells all that is wrong anyway. */
+/**
+ * Minutes after which a failed notice is tried again, and then no more: the next change reports everything that is
+ * wrong anyway.
+ */
 const RETRY_MINUTES = [1, 5, 30, 120];
 /** Longer than any try may take. */
 const BEGUN_MS = 10 * MINUTE_MS;
@@ -44,8 +47,9 @@ const toldOf = ({ code, node, subjects, summary }: Finding): Told[] =>
   (subjects.length === 0 ? [null] : subjects).map((subject) => ({ code, node, subject, summary }));
 
 /**
- * Compares with what was told last, and has the difference told, once, in the same transaction. What has come and gone too
- * often within the hour stays as it was told, until a later comparison may tell how it stands.
+ * Compares the findings with those reported last, and queues notices of the difference, once, in the same transaction.
+ * A finding that has come and gone too often within the hour keeps its reported state, until a later comparison may
+ * report it.
  */
 export async function noteChanges(ctx: Store, findings: readonly Finding[]): Promise<Changes> {
   const { clock, config, db } = ctx;
@@ -73,7 +77,7 @@ export async function noteChanges(ctx: Store, findings: readonly Finding[]): Pro
 
 const plain = ({ code, node, subject, summary }: Told): Told => ({ code, node, subject, summary });
 
-/** What is to be told, and what will have been told then. */
+/** Returns the changes to report, and the state that will then have been reported. */
 function compare(
   before: readonly Told[],
   now: readonly Told[],
@@ -120,14 +124,14 @@ function noticesOf({ config, ids }: Store, at: number, body: string): Omit<Notic
   return channels.map((channel) => ({ id: ids.uuid(), channel, body, created_at: at }));
 }
 
-/** What tells of these to the channels of the settings, where the database cannot keep it. */
+/** Returns the notices of findings for the configured channels, if the database cannot store them. */
 export function noticesAbout(ctx: Store, findings: readonly Finding[]): Notice[] {
   const at = ctx.clock.now();
   const body = bodyOf(ctx, at, { appeared: findings, mended: [], findings });
   return noticesOf(ctx, at, body).map((notice) => ({ ...notice, attempts: 1 }));
 }
 
-/** The next notice that is due, as begun: a process that ends from here on may have told it or not, and it is not told again. */
+/** Begins the next due notice. A process that ends from here on may have sent it or not, and it is not sent again. */
 export async function beginNotice({ clock, db }: Store): Promise<Notice | undefined> {
   for (;;) {
     const due = await store.dueNotice(db, clock.now());
@@ -138,7 +142,7 @@ export async function beginNotice({ clock, db }: Store): Promise<Notice | undefi
   }
 }
 
-/** Answers when it is tried again; null where it is not. */
+/** Records the result of a try; returns when the next one is, or null if there is none. */
 export async function endNotice({ clock, db }: Store, notice: Notice, isTold: boolean): Promise<number | null> {
   const minutes = isTold ? undefined : RETRY_MINUTES[notice.attempts - 1];
   const at = clock.now() + (minutes ?? 0) * MINUTE_MS;
@@ -147,7 +151,7 @@ export async function endNotice({ clock, db }: Store, notice: Notice, isTold: bo
   return minutes === undefined ? null : at;
 }
 
-/** Gives up what was begun and never ended, which is answered, and forgets what is old. */
+/** Gives up and returns notices that were begun and never ended, and removes old ones. */
 export async function forgetOldNotices({ clock, db }: Store): Promise<Notice[]> {
   const now = clock.now();
   const abandoned = await store.abandonedNotices(db, now - BEGUN_MS);
@@ -157,7 +161,9 @@ export async function forgetOldNotices({ clock, db }: Store): Promise<Notice[]> 
   return abandoned;
 }
 
-/** A copy of an installation tells nothing that the original has told, and stands on another machine. */
+/**
+ * Clears notices and examinations in a copy: it must not send the notices of the original, and runs on another machine.
+ */
 export async function forgetWaitingNotices(tx: Executor): Promise<void> {
   await store.removeWaitingNotices(tx);
   await store.forgetTold(tx);

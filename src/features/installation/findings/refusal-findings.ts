@@ -11,10 +11,10 @@ import {
 import { readDomainNames } from './findings.store.ts';
 
 interface Remedy {
-  /** What the receiver refuses mail for. */
+  /** Cause of the refusals, as a phrase. */
   because: string;
   words: string;
-  /** With the domain, or an email, in the place of its placeholder. */
+  /** Command with a placeholder for the domain or an email. */
   command: string;
 }
 
@@ -61,8 +61,8 @@ const FOR_OWNER: Readonly<Record<OwnerCause, Remedy>> = {
 const isOwnerCause = (cause: ReplyCause): cause is OwnerCause => Object.hasOwn(FOR_OWNER, cause);
 
 /**
- * Reports what a process knows of refusals: a finding for each cause that the operator has to end, and one that has with it
- * what concerns sending domains, for `findRefusedDomains`.
+ * Returns the findings of a process about refusals: one for each cause that the operator has to fix, and one that
+ * contains those about sending domains, for `findRefusedDomains`.
  */
 export function refusalFindings(refusals: readonly Refusals[]): Finding[] {
   const ofServer = refusals.filter(({ domain }) => domain === null);
@@ -73,7 +73,10 @@ export function refusalFindings(refusals: readonly Refusals[]): Finding[] {
   ];
 }
 
-/** Reports the refused domains of one team or of all teams, from the reports of all nodes. A domain that was deleted is none. */
+/**
+ * Returns findings about the refused domains of one team or of all teams, from the reports of all nodes; ignores
+ * deleted domains.
+ */
 export async function findRefusedDomains(
   db: Executor,
   reported: readonly Finding[],
@@ -101,18 +104,18 @@ export async function findRefusedDomains(
   });
 }
 
-/** How many receivers have to refuse for one cause before the cause is believed to lie with us. */
+/** Number of receivers that must refuse for one cause before it is attributed to this server. */
 const INDEPENDENT_MIN = 3;
 
 /**
- * Counts the receivers that are run by different people. The name of a mail server costs nothing, so all below one registered
- * domain are one; where registrations are of three labels, too many are taken for one.
+ * Counts receivers that are operated independently. A mail server name costs nothing, so all names below one registered
+ * domain count once; under registries with three labels, too many are merged.
  */
 function countIndependent(refusals: readonly Refusals[]): number {
   return new Set(refusals.map(({ receiver }) => receiver.split('.').slice(-2).join('.'))).size;
 }
 
-/** Makes one finding of each cause. Its summary is about the receiver that refused most. */
+/** Makes one finding per cause. Its summary is about the receiver that refused most. */
 function reportEach(
   code: 'server_refused' | 'domain_refused',
   refusals: readonly Refusals[],

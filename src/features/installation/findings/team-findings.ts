@@ -22,10 +22,10 @@ import {
 } from './findings.store.ts';
 import { readRateLimits, streamsBeyond, type StreamRate } from '../../../mail/stream-rates/index.ts';
 
-/** A provider that is being restarted is no trouble. */
+/** A provider that restarts is no trouble. */
 const PROVIDER_FAILING_MS = 60_000;
 
-/** What of single sign-on does not work, of one team, or where none is given of all. */
+/** Returns findings about the single sign-on of one team, or of all teams if none is given. */
 async function ssoFindings({ db, clock }: Store, teamId: string | undefined): Promise<Finding[]> {
   const rows = await ssoProvidersInTrouble(db, { teamId }, clock.now() - PROVIDER_FAILING_MS);
   const [down, wrong] = (['down', 'wrong'] as const).map((kind) =>
@@ -52,10 +52,10 @@ async function ssoFindings({ db, clock }: Store, teamId: string | undefined): Pr
   ];
 }
 
-/** One attempt that failed is tried again within seconds, and is not worth waking anybody. */
+/** A failed attempt is retried within seconds, and is not worth waking anybody. */
 const WEBHOOK_FAILING_MS = 60_000;
 
-/** What is wrong with the domains, webhooks and mail of one team, or where none is given of all of them. */
+/** Returns findings about the domains, webhooks and mail of one team, or of all teams if none is given. */
 export async function teamFindings(store: Store, teamId?: string): Promise<Finding[]> {
   return [
     ...(await ofDomains(store, teamId)),
@@ -92,7 +92,7 @@ async function ofDomains({ db }: Store, teamId: string | undefined): Promise<Fin
   ];
 }
 
-/** What the team has switched off is no loss. */
+/** Returns since when the domain is lost, considering only the functions that the team has enabled. */
 function lostSince(row: DomainInTrouble): number | null {
   if (row.sending === 'enabled' && row.lost_at !== null) return row.lost_at;
   return row.receiving === 'enabled' ? row.receiving_lost_at : null;
@@ -110,7 +110,7 @@ async function ofWebhooks({ db, clock }: Store, teamId: string | undefined): Pro
       .filter((row) => row.status === status)
       .map(({ id, endpoint, failing_since: since }) => ({ name: id, since, endpoint })),
   );
-  // An address may hold a secret, which is its team's.
+  // An address may hold a secret, which only its team may see.
   const called = (id: string): string =>
     (teamId === undefined ? undefined : rows.find((row) => row.id === id)?.endpoint) ?? id;
   const theirs = teamId === undefined ? 'With a key of its team, see how it answers' : 'See how it answers';
@@ -161,7 +161,7 @@ function waitOf(count: number): string {
   return `${many} of your deliveries ${count === 1 ? 'waits' : 'wait'}`;
 }
 
-/** Those on the team and on its emails; and those on destinations that keep some of its mail. */
+/** Returns the holds on the team and on its emails, and those on destinations that keep some of its mail. */
 async function ownHolds(db: Store['db'], teamId: string): Promise<KnownHold[]> {
   const all = await holdsOverTeam(db, teamId);
   const emails = all.filter(({ kind }) => kind === 'email_id').map(({ value }) => value);
@@ -172,7 +172,7 @@ async function ownHolds(db: Store['db'], teamId: string): Promise<KnownHold[]> {
   });
 }
 
-/** A team hears of it while broadcasts of its own wait for it. */
+/** Reports stopped marketing; a team sees it only while its own broadcasts wait. */
 async function ofMarketing(store: Store, teamId: string | undefined): Promise<Finding[]> {
   const { isOn, reason } = await createSendSwitch(store, 'sending.marketing')();
   if (isOn) return [];
@@ -196,7 +196,7 @@ async function ofBroadcasts({ db }: Store, teamId: string | undefined): Promise<
   return together('broadcast_held', troubleIn(found), sayOf(found, teamId, ['is held', 'resume or cancel it']), many);
 }
 
-/** Nothing ends such a finding but time. */
+/** Only time ends such a finding. */
 const FAILED_MS = 3 * 24 * 3_600_000;
 
 async function ofFailedBroadcasts({ db, clock }: Store, teamId: string | undefined): Promise<Finding[]> {
@@ -247,7 +247,7 @@ interface FoundBroadcast {
 
 const troubleIn = (found: readonly FoundBroadcast[]): Trouble[] => found.map(({ id, since }) => ({ name: id, since }));
 
-/** One broadcast in a sentence; what it is called is its team's. */
+/** Returns a function that describes one broadcast in a sentence; its name is only for its team. */
 function sayOf(found: readonly FoundBroadcast[], teamId: string | undefined, [what, then]: [string, string]) {
   return (id: string): Pick<Finding, 'summary' | 'advice'> => {
     const one = found.find((broadcast) => broadcast.id === id);
@@ -259,7 +259,7 @@ function sayOf(found: readonly FoundBroadcast[], teamId: string | undefined, [wh
   };
 }
 
-/** Finds streams of mail whose last 24 hours are beyond the limits at which a broadcast is held. */
+/** Finds streams of mail whose last 24 hours exceed the limits at which a broadcast is put on hold. */
 async function findHighRates({ db, clock, config }: Store, teamId: string | undefined): Promise<Finding[]> {
   const limits = readRateLimits(config);
   const rates = await streamsBeyond(db, { teamId, now: clock.now(), limits, most: COUNTED_MAX });
@@ -306,7 +306,7 @@ interface Trouble {
 
 type Said = Partial<Pick<Finding, 'summary' | 'advice'>>;
 
-/** One finding for all that are in the same trouble; a single one is named. */
+/** Makes one finding for everything in the same trouble; names a single one. */
 function together(
   code: Finding['code'],
   those: readonly Trouble[],

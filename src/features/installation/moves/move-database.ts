@@ -57,17 +57,17 @@ import { filesOfOwners } from '../../../mail/contents/index.ts';
 import { keysInRows, namedContents } from './named-contents.store.ts';
 
 interface ContentsCheck {
-  /** How many contents rows name, and how many of them are files. */
+  /** Number of contents that rows name; `files` is the number of those that are files. */
   named: number;
   files: number;
-  /** The first of those that are not there, or not as their row says. */
+  /** First contents that are missing, or differ from their row. */
   faults: string[];
   missing: number;
 }
 
 const TOLD_MAX = 20;
 
-/** Every row that names a content finds it, where it stands: files stay where they are and are not copied. */
+/** Checks that every content named by a row exists: files stay in place and are not copied. */
 async function checkContents(store: Pick<Store, 'db' | 'blobs'>): Promise<ContentsCheck> {
   const check: ContentsCheck = { named: 0, files: 0, faults: [], missing: 0 };
   for await (const { table, named } of namedContents(store.db)) {
@@ -99,7 +99,7 @@ async function faultOfFile(
   if (!found) return 'is missing';
   const hash = createHash('sha256');
   try {
-    // Read as a whole: a disk that cannot is found now.
+    // Reads the whole file, so that an unreadable disk is noticed now.
     for await (const piece of found.content as AsyncIterable<Buffer>) hash.update(piece);
   } catch (error) {
     return `cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`;
@@ -108,8 +108,8 @@ async function faultOfFile(
 }
 
 /**
- * Makes the database that was moved the one in force again, as long as no server has used the copy, which is an unfinished one from then
- * on. What was sent from the copy would be sent again.
+ * Makes the moved database the active one again, as long as no server has used the copy, which counts as unfinished
+ * from then on. Otherwise, what was sent from the copy would be sent again.
  */
 export async function undoMove(order: Pick<MoveOrder, 'from' | 'to' | 'dataDir' | 'clock'>): Promise<void> {
   mkdirSync(path.join(order.dataDir, 'run'), { recursive: true, mode: 0o700 });
@@ -134,7 +134,7 @@ async function undo(from: MoveEnd, to: MoveEnd, at: number): Promise<void> {
       const isCopy = copy?.state === 'copying' || copy?.state === 'copied';
       if (!isCopy || copy.installation !== mark.installation) throw wasUsed(from, to);
       await mustBeAlone(target, to.says);
-      // First: a crash in between leaves a move that can be finished or undone once more.
+      // Runs first: a crash in between leaves a move that can be finished or undone again.
       if (!(await noteUnfinished(target, copy, at))) throw wasUsed(from, to);
     } finally {
       await target.close();
@@ -153,17 +153,17 @@ const wasUsed = (from: MoveEnd, to: MoveEnd): MoveRefused =>
 export type MovePhase = 'counting' | 'copying' | 'verifying' | 'reading contents' | 'indexing' | 'finishing';
 
 export interface MoveWatch extends CopyWatch {
-  /** `rows`: how many are to be done in it, where that is known. */
+  /** Starts a phase; `rows` is the number of rows to process, if known. */
   begin(phase: MovePhase, rows?: number): void;
 }
 
 export interface MoveOrder extends Pick<Store, 'config' | 'dataDir' | 'blobs' | 'secrets' | 'clock'> {
   from: MoveEnd;
   to: MoveEnd;
-  /** A Store on the target, of which nothing is asked. */
+  /** Opens a Store on the target, without reading or writing anything. */
   openTarget(to: MoveEnd): Promise<Store>;
   sealed: () => Promise<readonly SealedColumn[]>;
-  /** Writes what the target alone knows of it, such as who asked for it. */
+  /** Writes facts that only the target knows, such as who requested the move. */
   conclude(target: Store): Promise<void>;
   watch: MoveWatch;
 }
@@ -171,9 +171,9 @@ export interface MoveOrder extends Pick<Store, 'config' | 'dataDir' | 'blobs' | 
 export interface MovePlan {
   tables: { name: string; rows: number }[];
   rows: number;
-  /** What the source takes on its disk. */
+  /** Size of the source on its disk. */
   bytes: number;
-  /** Whether the target holds an interrupted copy, which is made anew. */
+  /** The target holds an interrupted copy, which is made again. */
   isAgain: boolean;
 }
 
@@ -182,14 +182,14 @@ export interface Moved extends MovePlan {
   contents: ContentsCheck;
 }
 
-/** What a move would do; nothing is written anywhere. */
+/** Returns what a move would do; writes nothing. */
 export const planMove = (order: MoveOrder): Promise<MovePlan> =>
   onSource(order, async (source, from, to) => (await lookAtEnds(order, { source, from, to })).plan);
 
 /**
- * Copies every row to another database, has the source refuse all writes, compares the rows one by one, and only then says of the source
- * that it was moved. Until then no start of the program takes the target for whole, and one on the source has it take writes again. Killed
- * at any moment, it is begun anew.
+ * Copies every row to another database, makes the source refuse all writes, compares the rows one by one, and only then
+ * marks the source as moved. Until then, no start of the program takes the target for complete, and a start on the
+ * source makes it accept writes again. If the process is killed at any moment, the move can be started over.
  */
 export const moveDatabase = (order: MoveOrder): Promise<Moved> =>
   alone(order, async (source, from, to) => {
@@ -203,7 +203,7 @@ export const moveDatabase = (order: MoveOrder): Promise<Moved> =>
       const isUnchanged = async (): Promise<boolean> => (await source.version()) === version;
       const leaving = await leaveSource(order, { from, to, installation, isMoved: mark !== undefined, isUnchanged });
       const { hashes, contents } = await leaving.orStay(async () => {
-        // On a source that takes no writes any more, so that whatever was written to it before is found.
+        // The source accepts no writes any more, so everything that was written to it before is found.
         const hashes = await verifyAll(order, { source, target, tables, rows: plan.rows });
         order.watch.begin('reading contents');
         const contents = await checkContents(target);
@@ -221,7 +221,7 @@ export const moveDatabase = (order: MoveOrder): Promise<Moved> =>
     }
   });
 
-/** No other process uses the data folder meanwhile. */
+/** Ensures that no other process uses the data folder meanwhile. */
 async function alone<T>(
   order: MoveOrder,
   work: (source: ReadOnlyDb, from: MoveEnd, to: MoveEnd) => Promise<T>,
@@ -291,11 +291,11 @@ async function markOf(source: ReadOnlyDb): Promise<Awaited<ReturnType<typeof rea
     throw new MoveRefused(
       `this database is an unfinished copy of ${mark.other}: move from there again. Nothing was changed`,
     );
-  // One that was copied and not used yet is as good as any.
+  // A copy that is complete and not used yet can be used as it is.
   return mark?.state === 'moved' ? mark : undefined;
 }
 
-/** A file that is not there is empty, and is not made by a look. */
+/** Reports a missing file as empty, without creating it. */
 async function lookAtTarget(to: MoveEnd, installation: string): ReturnType<typeof targetState> {
   if (to.options.driver !== 'pg' && !existsSync(to.options.file)) return 'empty';
   mustBeDatabase(to);
@@ -313,7 +313,7 @@ interface Copy {
   target: Store;
 }
 
-/** From here on the target is an unfinished copy, and says so. */
+/** Marks the target as an unfinished copy, and empties its tables. */
 async function beginCopy(
   { clock }: MoveOrder,
   { source, target, installation, from }: Copy & { installation: string; from: MoveEnd },
@@ -347,7 +347,7 @@ async function verifyAll(
   { source, target, tables, rows }: CopyOfTables,
 ): Promise<Moved['hashes']> {
   watch.begin('verifying', rows);
-  // Of another moment than the copy, so that a write to the source in between is found.
+  // This snapshot is later than the one of the copy, so that a write to the source in between is found.
   return source.snapshot(async (at) => {
     const hashes: Moved['hashes'] = [];
     for (const table of tables) hashes.push({ name: table.name, ...(await verifyTable(at, target.db, table, watch)) });
@@ -355,7 +355,7 @@ async function verifyAll(
   });
 }
 
-/** What no row of the source can be copied for. */
+/** Builds data that no row of the source can be copied for, such as search indexes. */
 async function indexAll({ watch }: MoveOrder, target: Store, tables: readonly CopiedTable[]): Promise<void> {
   watch.begin('indexing');
   while ((await indexEmails(target)) > 0);
@@ -378,9 +378,9 @@ async function settle(
 }
 
 export interface Leaving {
-  /** Does the rest of the move; where that fails, the source takes writes again. */
+  /** Runs the remaining steps of the move; if they fail, the source accepts writes again. */
   orStay<T>(rest: () => Promise<T>): Promise<T>;
-  /** Says of the source that it was moved: it is not written to any more. */
+  /** Marks the source as moved: it accepts no writes any more. */
   giveUp(): Promise<void>;
 }
 
@@ -388,14 +388,14 @@ interface SourceLeft {
   from: MoveEnd;
   to: MoveEnd;
   installation: string;
-  /** It says already that it was moved: a move that was interrupted behind that goes on. */
+  /** The source is already marked as moved: an interrupted move continues from there. */
   isMoved: boolean;
   isUnchanged: () => Promise<boolean>;
 }
 
 /**
- * From here on the source refuses every write: a node that was cut off or suspended, and comes back while the move is under
- * way or behind it, cannot accept mail that would never be sent, nor send what the target sends.
+ * Makes the source refuse every write: a node that was cut off or suspended, and returns during or after the move,
+ * cannot accept mail that would never be sent, or send mail that the target sends.
  */
 export async function leaveSource(
   { clock, config }: Pick<Store, 'clock' | 'config'>,
@@ -431,7 +431,7 @@ export async function leaveSource(
       try {
         return await rest();
       } catch (error) {
-        // A kill does as much: the next start on the source does it then.
+        // If the process is killed here, the next start on the source does this.
         await onSource(stayHere).catch(() => undefined);
         throw error;
       } finally {
@@ -444,7 +444,10 @@ export async function leaveSource(
   };
 }
 
-/** By this nodes know that the fence is that of a command that runs, and wait; without it they take the fence off. */
+/**
+ * Opens the connection by which nodes see that a running command set the fence, so that they wait; without it they
+ * remove the fence.
+ */
 async function showMove({ options }: MoveEnd, { database }: Store['config']): Promise<() => Promise<void>> {
   if (options.driver !== 'pg') return async () => undefined;
   return openPgPresence(database.listen_url || options.url, CONNECTION);

@@ -14,7 +14,7 @@ import {
 } from '../../../platform/db/index.ts';
 import { readMove } from '../../../tenancy/instance/index.ts';
 
-/** Tables that are not copied row by row, and why nothing is lost by it. */
+/** Tables that are not copied row by row, with the reason that nothing is lost. */
 export const APART: Readonly<Record<string, string>> = {
   schema_migrations: 'the migrations that ran on the target write it',
   schema_migrations_lock: 'the migrations that ran on the target write it',
@@ -27,22 +27,22 @@ export const APART: Readonly<Record<string, string>> = {
   inbox_search_grams: 'the same, as SQLite has it',
 };
 
-/** Nothing was changed, and somebody has to do something first. */
+/** The move was refused: nothing was changed, and an operator has to act first. */
 export class MoveRefused extends Error {
   override readonly name = 'MoveRefused';
 }
 
-/** The move has ended before, and nobody has used the copy yet: only the settings do not lead to it. */
+/** The move is complete, and nobody has used the copy yet: only the settings do not point to it. */
 export class MoveDone extends MoveRefused {}
 
 /** A database at one end of a move. */
 export interface MoveEnd {
   options: OpenDbOptions;
-  /** How people are told of it: an address without a password, or a file. */
+  /** Name for messages: an address without a password, or a file. */
   says: string;
 }
 
-/** Our own connections bear this name, so that those of other processes are known. */
+/** Application name of our connections, which distinguishes them from those of other processes. */
 export const CONNECTION = `${MOVE_SESSION}${process.pid}`;
 
 export function named({ options, says }: MoveEnd): MoveEnd {
@@ -51,10 +51,12 @@ export function named({ options, says }: MoveEnd): MoveEnd {
   return { says, options: { ...options, url: `${url}${url.includes('?') ? '&' : '?'}application_name=${CONNECTION}` } };
 }
 
-/** `empty`: nothing is in it. `half`: a copy of this installation that was interrupted. `whole`: one that has ended. */
+/**
+ * State of a target. `empty` has no data. `half` is an interrupted copy of this installation, `whole` a complete one.
+ */
 type TargetState = 'empty' | 'half' | 'whole';
 
-/** Refuses whatever else stands in it. */
+/** Returns the state of the target; refuses one with any other content. */
 export async function targetState(db: Executor, says: string, installation: string): Promise<TargetState> {
   const mark = await readMove(db);
   const isCopy = mark?.state === 'copying' || mark?.state === 'copied';
@@ -66,7 +68,7 @@ export async function targetState(db: Executor, says: string, installation: stri
   if (tables.length === 0) return 'empty';
   if ((await schemaState(db)).done.length === 0) throw notEmpty(says, `it has the table ${tables[0]?.name ?? ''}`);
   for (const { name } of tables) {
-    // Migrations write these.
+    // Migrations write these tables.
     if (name in APART || name === 'instance_settings') continue;
     const rows = await countRows(db, name);
     if (rows > 0) throw notEmpty(says, `it has ${rows} rows of ${name}`);
@@ -77,7 +79,7 @@ export async function targetState(db: Executor, says: string, installation: stri
 const notEmpty = (says: string, because: string): MoveRefused =>
   new MoveRefused(`${says} is not empty: ${because}. Name an empty database. Nothing was changed`);
 
-/** A file that is there and is something else than a database is left as it is: it was named by mistake. */
+/** Refuses an existing file that is not a database: it was named by mistake, and is left unchanged. */
 export function mustBeDatabase({ options, says }: MoveEnd): void {
   if (options.driver === 'pg') return;
   const found = statSync(options.file);
@@ -96,7 +98,7 @@ function beginningOf(file: string): string {
   }
 }
 
-/** What PostgreSQL has to allow before it is written to. */
+/** Throws unless PostgreSQL allows everything that the move needs; runs before anything is written. */
 export async function mustTakeEverything(db: Executor, says: string): Promise<void> {
   if (db.dialect !== 'pg') return;
   const facts = await serverFacts(db);
@@ -141,10 +143,10 @@ function ageOf(ms: number): string {
   return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
 }
 
-/** An SQLite file takes about what the rows take elsewhere; its log takes a little more. */
+/** A SQLite file takes about as much as the rows take elsewhere; its log takes a little more. */
 const ROOM_FACTOR = 1.2;
 
-/** Where the disk of the target is this machine's. */
+/** Throws if a SQLite target has no room on the disk of this machine. */
 export async function mustHaveRoom(end: MoveEnd, bytes: number): Promise<void> {
   const { driver, file } = end.options;
   if (driver === 'pg') return;

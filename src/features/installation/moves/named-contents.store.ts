@@ -1,27 +1,27 @@
 import type { Executor, Value } from '../../../platform/db/index.ts';
 
-/** A content that a row names: bytes in the table of contents, or a blob. */
+/** Content that a row names: bytes in the table of contents, or a blob. */
 export interface NamedContent {
-  /** The key of the row that names it. */
+  /** Key of the row that names it. */
   id: string;
   owner: string;
   name: string;
-  /** Of images alone. */
+  /** Known only for images. */
   sha256: string | null;
 }
 
 interface Naming {
   table: string;
-  /** The column that rows are read in the order of. */
+  /** Column by which the rows are ordered. */
   id: string;
   owner: string;
-  /** A column, or a text in quotes. */
+  /** Column, or a text in quotes. */
   name: string;
   where?: string;
   sha256?: string;
 }
 
-/** Every kind of row that names a content, one content each. */
+/** Every kind of row that names one content. */
 const NAMINGS: readonly Naming[] = [
   ...['html', 'text'].map((part) => ({
     table: 'email_bodies',
@@ -49,7 +49,7 @@ const NAMINGS: readonly Naming[] = [
 
 const PAGE = 500;
 
-/** All of them, a page at a time, with the table that names them. */
+/** Yields all named contents, a page at a time, with the table that names them. */
 export async function* namedContents(db: Executor): AsyncGenerator<{ table: string; named: NamedContent[] }> {
   for (const naming of NAMINGS) {
     let after: string | undefined;
@@ -73,7 +73,7 @@ function pageOf(db: Executor, naming: Naming, after: string | undefined): Promis
   );
 }
 
-/** Those of them that stand in rows, as `owner/name`. */
+/** Returns the contents of the owners that are stored in rows, as `owner/name`. */
 export async function keysInRows(db: Executor, owners: readonly string[]): Promise<Set<string>> {
   const marks = owners.map(() => '?').join(', ');
   const sql = `select owner_id as owner, name from contents where owner_id in (${marks})`;

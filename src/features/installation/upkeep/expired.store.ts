@@ -1,7 +1,7 @@
 import type { Executor } from '../../../platform/db/index.ts';
 import type { Expiry } from './expiries.ts';
 
-/** Of these teams, those that have anything that has expired, even if it is only what has to stay. */
+/** Returns those of the given teams that have anything expired, even if it all has to stay. */
 export async function teamsWithExpired(db: Executor, expiries: readonly Expiry[]): Promise<string[]> {
   const list = expiries.map(({ teamId, beforeId, beforeMs }) => ({
     team: teamId,
@@ -29,7 +29,7 @@ const TEAMS_ON_PG = '(select * from jsonb_to_recordset(?::jsonb) as r(team uuid,
 const TEAMS_ON_SQLITE = `(select json_extract(value, '$.team') as team,
   json_extract(value, '$.before_id') as before_id, json_extract(value, '$.before_ms') as before_ms from json_each(?))`;
 
-/** Asks no table but the index, so that a walk past what has to stay costs little. */
+/** Reads only the index, so that a walk past emails that have to stay costs little. */
 export async function expiredEmailIds(db: Executor, expiry: Expiry, afterId: string, limit: number): Promise<string[]> {
   const sql = 'select id from emails where team_id = ? and id > ? and id < ? order by id limit ?';
   return (await db.all<{ id: string }>(sql, [expiry.teamId, afterId, expiry.beforeId, limit])).map((row) => row.id);

@@ -3,10 +3,10 @@ import { firstIdAt } from '../../../platform/ids.ts';
 import type { Store } from '../../../platform/store.ts';
 import { listTeams } from '../../../tenancy/teams/index.ts';
 
-/** A team, and where the ids of what it may keep begin. */
+/** A team, and where the ids of its unexpired data begin. */
 export interface Expiry {
   teamId: string;
-  /** Everything made before this has expired. */
+  /** Everything created before this has expired. */
   beforeId: string;
   beforeMs: number;
 }
@@ -14,8 +14,8 @@ export interface Expiry {
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * Everywhere else a plan that is not in the configuration counts as the default one. But what is removed does not come
- * back: a plan that was renamed by mistake must cost no team anything, and `onUnknown` hears of it.
+ * Returns the expiry of each team. Elsewhere an unconfigured plan counts as the default one, but removed data does not
+ * come back: a plan renamed by mistake must cost no team anything, so it expires nothing and is passed to `onUnknown`.
  */
 export async function expiriesOf(
   store: Store,

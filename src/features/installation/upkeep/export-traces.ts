@@ -10,10 +10,12 @@ const SPANS_A_REQUEST = 512;
 const ANSWER_MS = 10_000;
 const ANSWER_BYTES_MAX = 64 * 1024;
 
-/** Asked to come later (OTLP/HTTP): the same spans go again. Every other refusal would only be repeated. */
+/**
+ * Statuses that ask for a retry (OTLP/HTTP): the same spans are sent again. Any other refusal would only be repeated.
+ */
 const COME_AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** Sends spans to the collector that the settings name. Answers what ends that, after one last try. */
+/** Sends spans to the configured collector. Returns a function that makes one last try and stops. */
 export function exportTraces(world: World, version: string): () => Promise<void> {
   const { clock, config } = world;
   if (config.traces.endpoint === '') return () => Promise.resolve();
@@ -25,10 +27,10 @@ export function exportTraces(world: World, version: string): () => Promise<void>
   };
 }
 
-/** Of a stop, whose time belongs to mail. */
+/** Limit for the last try during a stop, whose time belongs to mail. */
 const LAST_TRY_MS = 1000;
 
-/** Never rejects. */
+/** Returns a function that exports spans; it never rejects. */
 function createExport(world: World, version: string): (signal: AbortSignal) => Promise<void> {
   const { config, log, tracer } = world;
   const resource = { 'service.name': 'rasket', 'service.version': version, 'host.name': os.hostname() };
@@ -68,7 +70,10 @@ function createExport(world: World, version: string): (signal: AbortSignal) => P
   };
 }
 
-/** Those of the operator's file, a line each, read anew so that a token can be exchanged while the service runs. */
+/**
+ * Returns the headers of the operator's file, one per line. Reads it each time, so that a token can be replaced while
+ * the service runs.
+ */
 async function headersOf({ config, dataDir }: World): Promise<Record<string, string>> {
   const json = { 'content-type': 'application/json' };
   if (config.traces.headers_file === '') return json;

@@ -13,7 +13,7 @@ import { isUnconfirmedCopy } from '../../../tenancy/instance/index.ts';
 
 const TRASH_DAYS = 30;
 const DAY_MS = 86_400_000;
-/** Rows a transaction takes, so that mail waits for none of them longer than milliseconds. */
+/** Rows per transaction, so that mail waits for none of them longer than milliseconds. */
 const BATCH = 100;
 const BATCHES_MAX = 50;
 
@@ -21,17 +21,17 @@ export interface KeptInboxes {
   woken: number;
   /** Threads that were in the trash for too long. */
   emptied: number;
-  /** Rows of inboxes and labels that were deleted. */
+  /** Rows of deleted inboxes and labels. */
   removed: number;
 }
 
 /**
- * Wakes threads whose time has come, empties the trash and takes away what deleted inboxes and labels had. A run does a part of
- * it; it may be interrupted anywhere, and the next one goes on.
+ * Wakes snoozed threads that are due, empties the trash and removes the rows of deleted inboxes and labels. A run does
+ * a part of it; it may be interrupted anywhere, and the next one continues.
  */
 export async function keepInboxes(store: Store): Promise<KeptInboxes> {
   const woken = await inBatches(() => wake(store));
-  // What goes there goes with its files, which are those of the original as well.
+  // Removal deletes files too, and those of a copy are also the files of the original.
   if (await isUnconfirmedCopy(store)) return { woken, emptied: 0, removed: 0 };
   return {
     woken,
@@ -51,7 +51,7 @@ async function inBatches(work: () => Promise<number>): Promise<number> {
   return done;
 }
 
-/** They come first in their inbox, as if they had just come in. */
+/** Wakes due threads, which come first in their inbox, as if they had just arrived. */
 const wake = ({ db, clock, ids }: Store): Promise<number> =>
   db.tx(async (tx) => {
     const threads = await wakingThreads(tx, clock.now(), BATCH);
@@ -67,7 +67,7 @@ async function emptyTrash(store: Store): Promise<number> {
   if (!thread) return 0;
   const files = await store.db.tx(async (tx) => {
     const now = await lockThread(tx, thread.inbox_id, thread.id);
-    // Somebody may have taken it out, or written to it.
+    // A user may have taken it out of the trash, or written to it.
     if (!now || now.trashed_at === null || Number(now.trashed_at) >= before) return [];
     await eraseEventsOf(tx, thread.team_id, thread.id);
     return removeThreadRows(tx, [thread.id]);

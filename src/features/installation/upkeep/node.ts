@@ -9,12 +9,12 @@ import { statfs } from 'node:fs/promises';
 import { createShared } from '../../../platform/meter/index.ts';
 import { readQueue } from '../../../mail/queue-admin/index.ts';
 
-/** A restart of the database, or a fail-over, is over by then. */
+/** A restart or fail-over of the database ends sooner. */
 const DEAF_MS_MAX = 5 * 60_000;
 
 /**
- * Hears what other processes commit, so that this one looks at once; it works as well by polling alone, only later. Answers
- * what ends it.
+ * Listens for commits of other processes, so that this one polls at once; without it polling works as well, only later.
+ * Returns a function that stops it.
  */
 export function hearOtherNodes(world: World, node: Pick<Node, 'watch'>): () => Promise<void> {
   const { db, log, config, random, clock, meter } = world;
@@ -36,7 +36,7 @@ export function hearOtherNodes(world: World, node: Pick<Node, 'watch'>): () => P
   return () => hearing.close();
 }
 
-/** What a Prometheus reads of the whole installation: each process that it asks says the same. */
+/** Exports metrics of the whole installation, which are the same on each process that Prometheus scrapes. */
 export function watchInstallation(world: World, { node, version }: { node: Node; version: string }): void {
   const { meter, clock } = world;
   const queue = createShared(clock.now, () => readQueue(world));
@@ -72,17 +72,17 @@ export function watchInstallation(world: World, { node, version }: { node: Node;
   });
 }
 
-/** This process, as one node of the installation: what it knows of itself alone, and what it tells the others. */
+/** This process as one node of the installation: what only it knows of itself, and what it reports to the others. */
 export interface Node {
-  /** Adds somebody who knows what is wrong here at this moment. */
+  /** Adds a source of current findings of this process. */
   watch(source: () => readonly Finding[]): void;
-  /** What is wrong here. */
+  /** Returns the report of this process. */
   report(): Promise<NodeReport>;
-  /** What is wrong with the whole installation; callers that come together share one look. */
+  /** Returns the findings of the whole installation; concurrent callers share one query. */
   look(): Promise<Look>;
-  /** The same by a look that begins now: what was written before is seen. */
+  /** Does the same with a new query, which sees everything written before. */
   lookAnew(): Promise<Look>;
-  /** What is known without asking database or disk. */
+  /** Returns the findings that are known without reading the database or the disk. */
   atHand(): readonly Finding[];
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -122,7 +122,7 @@ export function createNode(world: World, { version, roles }: { version: string; 
     return { id, name, version, roles, startedAt, seenAt: clock.now(), findings };
   }
 
-  /** Told again in half a minute where it fails: nothing else depends on it. */
+  /** Sends the report; a failure is retried in half a minute, and nothing else depends on it. */
   function tell(): Promise<void> {
     telling = report()
       .then((own) => reportNode(world, own))

@@ -31,16 +31,16 @@ import { removeAuditBefore } from '../../../tenancy/audit/index.ts';
 import { deleteExpiredAnswers } from '../../../mail/accept/index.ts';
 import { eachLimit } from '../../../platform/limits/index.ts';
 
-/** Removes a batch of one team's; answers whether there is more. */
+/** Removes a batch of one team's data; returns whether there is more. */
 type RemoveBatch<Team> = (team: Team) => Promise<boolean>;
 
 /**
- * Runs one batch of each team after the other, round after round, until no team has more, `batchesMax` batches ran or, after
- * the first, `isOver` says so. The next call begins behind the team that this one ended with, also if it ended with a
- * failure: neither a long backlog nor a failing batch of one team keeps the others waiting.
+ * Runs one batch of each team after the other, round after round, until no team has more, `batchesMax` batches ran or,
+ * after the first, `isOver` returns true. The next call begins after the team that this one ended with, even if it
+ * failed: neither a long backlog nor a failing batch of one team delays the others.
  */
 function createRoundRobin(batchesMax: number) {
-  // A new process begins with the first team again, and nothing is lost.
+  // A new process begins with the first team again, which loses nothing.
   let lastId = '';
   return async <Team extends { teamId: string }>(
     teams: readonly Team[],
@@ -64,7 +64,7 @@ function createRoundRobin(batchesMax: number) {
 
 const TEAMS_A_LOOK = 500;
 
-/** The teams that have something to remove, as `look` finds them: one statement for hundreds of teams. */
+/** Returns the teams that have something to remove according to `look`: one statement for hundreds of teams. */
 async function pickTeams<Team extends { teamId: string }>(
   teams: readonly Team[],
   look: (some: readonly Team[]) => Promise<string[]>,
@@ -84,22 +84,22 @@ export interface Removed {
   received: number;
   events: number;
   caught: number;
-  /** Rows of the reports of broadcasts. */
+  /** Rows of broadcast reports. */
   reported: number;
-  /** Runs of automations that have ended. */
+  /** Automation runs that have ended. */
   runs: number;
-  /** Pages of the database file given back to the system. */
+  /** Pages of the database file returned to the system. */
   pages: number;
 }
 
 /**
- * Rows a transaction takes: mail that is accepted meanwhile waits for one of these, which is a few milliseconds, and some
- * tens where all of it has large contents.
+ * Rows per transaction: mail that is accepted meanwhile waits for one of these, which takes a few milliseconds, and
+ * some tens if all of it has large contents.
  */
 const BATCH = 200;
 /**
- * Batches a run takes, and it runs every minute: ten thousand emails a minute are ten times what a million a day need,
- * and are over in a second.
+ * Batches per run, which starts every minute: ten thousand emails a minute are ten times what a million a day need, and
+ * take a second.
  */
 const BATCHES_MAX = 50;
 const PAGES_A_CUT = 128;
@@ -109,18 +109,18 @@ const BLOBS_AT_ONCE = 8;
 const NOTHING: Removed = { emails: 0, received: 0, events: 0, caught: 0, reported: 0, runs: 0, pages: 0 };
 
 /**
- * Removes content and events that are older than the plan of their team keeps them, oldest first and never anything that
- * is not sent. A run does a part of it; it may be interrupted anywhere, and the next one goes on.
+ * Removes content and events that are older than the retention of their team's plan, oldest first, and never anything
+ * that is not sent. A run does a part of it; it may be interrupted anywhere, and the next one continues.
  */
 export function createRemoval(store: Store): () => Promise<Removed> {
   const remove = createRemovalOf(store);
   const isCopy = createCopyCheck(store);
-  // The rows of a copy that is not confirmed stay with their contents, which are those of the original as well.
+  // The rows of an unconfirmed copy stay with their contents, which are also those of the original.
   return async () => ((await isCopy()) ? { ...NOTHING } : remove());
 }
 
 function createRemovalOf(store: Store): () => Promise<Removed> {
-  // Where the walk over each team's expired emails goes on: what has to stay must not stand in the way of the rest.
+  // Positions of the walks over each team's expired emails: those that have to stay must not block the others.
   const positions = new Map<string, string>();
   const warnedOf = new Set<string>();
   const roundRobin = createRoundRobin(BATCHES_MAX);
@@ -139,7 +139,7 @@ function createRemovalOf(store: Store): () => Promise<Removed> {
     store.log.warn({ teamId, plan }, 'nothing of this team expires: its plan is not in the configuration');
   }
 
-  /** Answers whether there may be more of this team's to remove. */
+  /** Removes a batch of this team's data; returns whether there may be more. */
   async function removeBatch(team: Expiry, removed: Removed): Promise<boolean> {
     const after = positions.get(team.teamId) ?? firstIdAt(0);
     const ids = await expiredEmailIds(store.db, team, after, BATCH);
@@ -158,7 +158,7 @@ function createRemovalOf(store: Store): () => Promise<Removed> {
     return isMore || received === BATCH || events === BATCH || caught.length === BATCH || isMoreWritten;
   }
 
-  /** What was received is done with from the first; answers how much there was. */
+  /** Removes expired received emails, which never wait for anything; returns how many there were. */
   async function removeReceived(team: Expiry, removed: Removed): Promise<number> {
     const ids = await expiredReceivedIds(store.db, team, BATCH);
     if (ids.length === 0) return 0;
@@ -183,7 +183,7 @@ function createRemovalOf(store: Store): () => Promise<Removed> {
       await removeInboxEmails(tx, goneIds);
       return { emails: gone, events: goneIds.length === 0 ? 0 : await removeEventsOf(tx, goneIds) };
     });
-    // After the commit: a crash in between leaves blobs without a row, which the daily sweep finds.
+    // Runs after the commit: a crash in between leaves blobs without a row, which the daily sweep finds.
     await removeBlobs(store, idsOf(emails.filter(({ hasFiles }) => hasFiles)));
     removed.emails += emails.length;
     removed.events += events;
@@ -209,7 +209,7 @@ async function removeBlobs({ blobs }: Store, owners: string[]): Promise<void> {
   await eachLimit(owners, BLOBS_AT_ONCE, (owner) => blobs.remove(owner));
 }
 
-/** Cuts what the file no longer needs; answers how many pages that were. */
+/** Cuts unused pages of the file; returns how many. */
 async function giveBack({ db }: Store): Promise<number> {
   let cut = 0;
   for (let cuts = 0; cuts < CUTS_MAX; cuts++) {
@@ -222,23 +222,23 @@ async function giveBack({ db }: Store): Promise<number> {
 }
 
 export interface WebhooksRemoved {
-  /** Endpoints that were deleted and are empty now. */
+  /** Deleted endpoints that are now empty. */
   webhooks: number;
   events: number;
   payloads: number;
 }
 
-/** Rows a transaction takes: events that are recorded meanwhile wait for one of these, which is a few milliseconds. */
+/** Rows per transaction: events recorded meanwhile wait for one of these, which takes a few milliseconds. */
 const WEBHOOK_EVENTS_BATCH = 200;
-/** How long a run, which begins every minute, goes on while there is something to remove. */
+/** Time limits of a run, which starts every minute, while there is something to remove. */
 const BUDGETS = { deletedMs: 10_000, expiredMs: 40_000 };
 /** A transaction that saw the endpoint before it was deleted may still add an event, and ends within seconds. */
 const LATE_MS = 3_600_000;
 
 /**
- * Removes webhook events, their attempts and their bodies when they are older than the plan of their team keeps them, and
- * everything of endpoints that were deleted. Never what is still due. A run removes what there is within its time, at
- * half speed, so that what is recorded meanwhile gets its turns; it may be interrupted anywhere, and the next one goes on.
+ * Removes webhook events, their attempts and their bodies that are older than the retention of their team's plan, and
+ * everything of deleted endpoints, but never what is still due. A run removes what it can within its time, at half
+ * speed so that new events can be recorded; it may be interrupted anywhere, and the next one continues.
  */
 export function createWebhookRemoval(
   store: Store,
@@ -265,7 +265,7 @@ export function createWebhookRemoval(
     return removed;
   };
 
-  /** Answers whether there may be more of it. */
+  /** Removes a batch of a deleted webhook; returns whether there may be more. */
   async function removeDeleted(id: string, removed: WebhooksRemoved): Promise<boolean> {
     const events = await removeBatch(id, undefined);
     removed.events += events;
@@ -290,13 +290,13 @@ export function createWebhookRemoval(
   }
 }
 
-/** Answers whether the time that begins now is over, or the process is about to end. */
+/** Returns a function that reports whether the budget, which starts now, is used up or the process is about to end. */
 function within(budgetMs: number, stopping: AbortSignal | undefined): () => boolean {
   const elapsedMs = stopwatch();
   return () => stopping?.aborted === true || elapsedMs() >= budgetMs;
 }
 
-/** A batch, and as much time for everybody else. */
+/** Runs a batch, then rests as long as it took. */
 async function restingAfter(batch: () => Promise<boolean>): Promise<boolean> {
   const elapsedMs = stopwatch();
   const isMore = await batch();
@@ -305,13 +305,13 @@ async function restingAfter(batch: () => Promise<boolean>): Promise<boolean> {
 }
 
 const LOG_BATCH_ROWS = 200;
-/** Batches a run takes, and it runs every minute: ten thousand logs a minute are ten times what a million a day need. */
+/** Batches per run, which starts every minute: ten thousand logs a minute are ten times what a million a day need. */
 const LOG_BATCHES_MAX = 50;
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * Removes the logs of requests: a plan may promise less than the setting keeps, and a log is content too. A run answers
- * how many it removed, which may be a part of them; the next one goes on.
+ * Removes request logs after the shorter of the retention of the plan and of the setting, since a log is content too. A
+ * run returns how many it removed, which may be a part of them; the next one continues.
  */
 export function createLogRemoval(store: Store): () => Promise<number> {
   const roundRobin = createRoundRobin(LOG_BATCHES_MAX);
@@ -335,7 +335,7 @@ export function createLogRemoval(store: Store): () => Promise<number> {
 
 const AUDIT_BATCH_ROWS = 500;
 
-/** Removes what the audit log has kept for as long as the settings say; answers how many entries. */
+/** Removes audit entries older than the configured retention; returns how many. */
 export async function removeOldAudit({ config, clock, db }: Store): Promise<number> {
   const before = clock.now() - config.audit.retention_days * DAY_MS;
   for (let removed = 0; ;) {
@@ -345,13 +345,13 @@ export async function removeOldAudit({ config, clock, db }: Store): Promise<numb
   }
 }
 
-/** A key is remembered for 24 hours; answers how many were forgotten. */
+/** Forgets idempotency keys after 24 hours; returns how many. */
 export const forgetIdempotencyKeys = (store: Store): Promise<number> =>
   deleteExpiredAnswers(store.db, store.clock.now());
 
 /**
- * Removes part of the report of one broadcast whose emails are all gone, and with its last row the links and the shared body; the
- * sums of it stay. Answers how many rows went, and whether there may be more.
+ * Removes part of the report of one broadcast whose emails are all gone, and with its last row the links and the shared
+ * body; keeps its totals. Returns how many rows were removed, and whether there may be more.
  */
 async function removeReport({ db }: Store, team: Expiry, limit: number): Promise<{ rows: number; isMore: boolean }> {
   const report = await endedReport(db, team);

@@ -11,25 +11,25 @@ import { capturedBlobOwners } from '../../../mail/capture/index.ts';
 
 const AGE_MS = 24 * 3_600_000;
 const BATCH = 200;
-/** A crash leaves a few; more than both of these means that the database is not the one these blobs were written for. */
+/** A crash leaves a few orphans; more than both of these means that these blobs were written for another database. */
 const UNASKED_MAX = 100;
 const UNASKED_SHARE_MAX = 0.05;
-/** So does the most of what there is, unless that is next to nothing: only large content stands in files. */
+/** Most blobs being orphans means the same, unless there are next to none: only large content is stored in files. */
 const UNASKED_ALWAYS = 10;
-/** Bounds the memory; whatever is beyond waits for the next sweep. */
+/** Bounds the memory; more orphans wait for the next sweep. */
 const ORPHANS_MAX = 100_000;
 
 export interface BlobSweep {
-  /** The owners whose blobs are older than a day. */
+  /** Owners whose blobs are older than a day. */
   looked: number;
-  /** Those of them that have no row. */
+  /** Owners that have no row. */
   orphans: number;
   removed: number;
 }
 
-/** Blobs are written before the commit that needs them; those whose commit never came have no row. */
+/** Removes blobs without a row: blobs are written before the commit that needs them, which may never have happened. */
 export async function removeOrphanBlobs(store: Store): Promise<number> {
-  // The original may have the same place for its blobs, and newer mail in it.
+  // The original may use the same place for its blobs, with newer mail.
   if (await isUnconfirmedCopy(store)) return 0;
   const { looked, owners } = await findOrphans(store);
   const isMany = owners.length > Math.max(UNASKED_MAX, looked * UNASKED_SHARE_MAX);
@@ -43,7 +43,7 @@ export async function removeOrphanBlobs(store: Store): Promise<number> {
   return removeAll(store, owners);
 }
 
-/** The same at the operator's word: however many there are, or only counted. */
+/** Runs the same sweep on request of the operator: removes any number of orphans, or only counts them. */
 export async function sweepBlobs(store: Store, { remove }: { remove: boolean }): Promise<BlobSweep> {
   if (remove && (await isUnconfirmedCopy(store)))
     throw refuse('validation_error', {
@@ -55,7 +55,7 @@ export async function sweepBlobs(store: Store, { remove }: { remove: boolean }):
 }
 
 async function findOrphans(store: Store): Promise<{ looked: number; owners: string[] }> {
-  // Asked again each time: a folder may have been mounted over, or replaced, since the start.
+  // Checked each time: a folder may have been mounted over, or replaced, since the start.
   await installationOf(store);
   const owners: string[] = [];
   let looked = 0;

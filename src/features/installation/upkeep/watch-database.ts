@@ -227,13 +227,14 @@ function watchDamage({ clock, config, dataDir, db, log, random }: World): Damage
 }
 
 const FILES_POLL_MS = 1000;
-/** A rename to and fro is over by then. */
+/** A file that is renamed to and fro is back by then. */
 const POLLS_LOST = 2;
 
 /**
- * An SQLite file that is deleted, renamed or replaced beside a server goes on as what the connections hold, and is gone with the process:
- * everything that was accepted since, and before. Such a server accepts and sends no more, writes what it holds beside the place of the
- * file, and stops. Where that cannot be written it stays, because nothing else has it, and tries again.
+ * Watches for an SQLite file that is deleted, renamed or replaced while the server runs. The open connections still
+ * hold its data, everything accepted before and since, which is lost when the process ends. The server then accepts and
+ * sends nothing more, writes the data to a copy next to the original path, and stops. If the copy cannot be written, it
+ * stays and tries again, because nothing else has the data.
  */
 function watchFiles({ db, clock, log }: Watched, file: string, tell: Tell): DatabaseWatch {
   const gone = Promise.withResolvers<Error>();
@@ -246,7 +247,7 @@ function watchFiles({ db, clock, log }: Watched, file: string, tell: Tell): Data
   async function look(pollsLost: number): Promise<void> {
     if (rescued !== undefined) return;
     if (found) return rescue(found);
-    // A disk that does not answer says nothing of the file.
+    // An unresponsive disk says nothing about the file.
     const lost = await db.lostFile().catch(() => undefined);
     polls = lost === undefined ? 0 : polls + 1;
     if (lost === undefined || polls < pollsLost) return;
@@ -285,7 +286,7 @@ function watchFiles({ db, clock, log }: Watched, file: string, tell: Tell): Data
     async stop() {
       endPolls();
       await looking;
-      // The file may have gone a moment ago, and nothing holds what was in it once the connections are closed.
+      // The file may have gone a moment ago, and its data is lost once the connections are closed.
       await look(1);
     },
   };
@@ -294,9 +295,10 @@ function watchFiles({ db, clock, log }: Watched, file: string, tell: Tell): Data
 const MOVE_POLL_MS = 1000;
 
 /**
- * A node that was cut off or suspended while the database was moved learns of it by the first write that is refused. While the move is
- * under way it waits, because the move may still fail; once that has ended, nothing that the node is asked for is acknowledged any more,
- * and it has nothing left to do. `tell` has that heard where the database cannot say it any more.
+ * Watches whether the database was moved. A node that was cut off or suspended during a move learns of it by the first
+ * refused write. During the move it waits, because the move may still fail; once the move has ended, the node
+ * acknowledges no request any more and has to end. `tell` reports that outside the database, which cannot record it any
+ * more.
  */
 function watchMove({ db, clock, log }: Watched, tell: Tell): DatabaseWatch {
   const gone = Promise.withResolvers<Error>();
@@ -330,7 +332,7 @@ function watchMove({ db, clock, log }: Watched, tell: Tell): DatabaseWatch {
     }
   }
 
-  /** The mark of what makes the database refuse writes; undefined once nothing does. */
+  /** Returns the mark of the move that makes the database refuse writes; undefined once nothing does. */
   const look = async (): Promise<MoveMark | undefined> => (await moveUnderWay(db)) ?? (await readMove(db));
 
   async function leave(mark: MoveMark): Promise<void> {
@@ -366,7 +368,7 @@ function watchMove({ db, clock, log }: Watched, tell: Tell): DatabaseWatch {
  * Records in the data folder that the SQLite file is open, so that the next process knows if this one did not close it.
  */
 interface OpenFileMark {
-  /** Whether the previous process did not close the file. */
+  /** The previous process did not close the file. */
   wasLeftOpen: boolean;
   close(): void;
 }
@@ -387,18 +389,18 @@ function writeMark(file: string): void {
   }
 }
 
-/** Whether the database of this process is still the one that counts. */
+/** Watches whether this process may still use its database. */
 export interface DatabaseWatch {
-  /** Resolves with why, once the process can do nothing any more and has to end. */
+  /** Resolves with the reason once the process can do nothing any more and has to end. */
   gone: Promise<Error>;
   findings(): readonly Finding[];
-  /** Rejects while nothing may be written. */
+  /** Rejects while nothing can be written. */
   check(): Promise<void>;
-  /** Ends the watching; what is being told of it is told first. */
+  /** Stops watching, after finishing a report in progress. */
   stop(): Promise<void>;
 }
 
-/** Has a finding told where the database cannot keep that it was; the same `event` once. */
+/** Reports a finding if the database cannot record that; the same `event` only once. */
 type Tell = (finding: Finding, event: string) => Promise<void>;
 
 type Watched = Pick<World, 'db' | 'clock' | 'log'>;

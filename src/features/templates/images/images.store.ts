@@ -4,7 +4,7 @@ import type { ImageType } from '../../../protocol/image-head.ts';
 export interface ImageRow {
   id: string;
   team_id: string;
-  /** Stands in its address. */
+  /** Part of its address. */
   token: string;
   /** SHA-256 of its bytes. */
   content_hash: string;
@@ -27,7 +27,7 @@ const COLUMNS = [
   'created_at',
 ] as const;
 
-/** Answers whether it was written: the team may have these bytes already. */
+/** Inserts an image; returns false if the team has these bytes already. */
 export async function insertImage(tx: Executor, row: ImageRow): Promise<boolean> {
   const values = COLUMNS.map((column) => row[column]);
   return (await tx.insertMany('images', COLUMNS, [values], 'on conflict (team_id, content_hash) do nothing')) === 1;
@@ -39,7 +39,7 @@ export const findImage = (db: Executor, teamId: string, id: string): Promise<Ima
 export const findImageByHash = (db: Executor, teamId: string, hash: string): Promise<ImageRow | undefined> =>
   db.get<ImageRow>('select * from images where team_id = ? and content_hash = ?', [teamId, hash]);
 
-/** Locks it until the end of the transaction: a broadcast that is sent meanwhile waits, and finds it gone, or is found. */
+/** Locks an image until the end of the transaction: a concurrent broadcast waits and finds it gone, or is found. */
 export function lockImage(tx: Executor, teamId: string, id: string): Promise<ImageRow | undefined> {
   const lock = tx.dialect === 'pg' ? ' for update' : '';
   return tx.get<ImageRow>(`select * from images where team_id = ? and id = ?${lock}`, [teamId, id]);
@@ -58,13 +58,13 @@ export async function listImageRows(
   return pageOf(await db.all<ImageRow>(pageSql('images', 'team_id = ?', page), [teamId, ...pageValues(page)]), page);
 }
 
-/** What all pictures of a team weigh. */
+/** Returns the total size of a team's images. */
 export async function imageBytesOf(db: Executor, teamId: string): Promise<number> {
   const sql = 'select coalesce(sum(bytes), 0) as n from images where team_id = ?';
   return Number((await db.get<{ n: number | string }>(sql, [teamId]))?.n ?? 0);
 }
 
-/** The picture of an address, of a team that may send. */
+/** Returns the image of an address, if its team is not suspended. */
 export const findServedImage = (db: Executor, token: string): Promise<ImageRow | undefined> =>
   db.get<ImageRow>(
     `select i.* from images i join teams t on t.id = i.team_id where i.token = ? and t.risk_state <> 'suspended'`,
@@ -76,19 +76,19 @@ export function imagesByTokens(db: Executor, teamId: string, tokens: readonly st
   return db.all<ImageRow>(`select * from images where team_id = ? and ${among.sql}`, [teamId, among.value]);
 }
 
-/** Of these ids, those of pictures. */
+/** Returns those of the ids that are images. */
 export async function imagesAmong(db: Executor, ids: readonly string[]): Promise<string[]> {
   const among = uuidsIn(db.dialect, 'id', ids);
   return (await db.all<{ id: string }>(`select id from images where ${among.sql}`, [among.value])).map(({ id }) => id);
 }
 
-/** Notes that a broadcast shows these pictures of its team, as far as they are still there. */
+/** Records that a broadcast shows these images of its team, as far as they still exist. */
 export async function insertUses(
   tx: Executor,
   { teamId, broadcastId, tokens }: { teamId: string; broadcastId: string; tokens: readonly string[] },
 ): Promise<void> {
   const among = textsIn(tx.dialect, 'token', tokens);
-  // Against a deletion at the same time.
+  // Locks the images against a concurrent deletion.
   const lock = tx.dialect === 'pg' ? ' for share' : '';
   const sql = `select id from images where team_id = ? and ${among.sql} order by id${lock}`;
   const images = await tx.all<{ id: string }>(sql, [teamId, among.value]);
@@ -99,7 +99,10 @@ export async function insertUses(
   );
 }
 
-/** The names of broadcasts that show it and were sent to somebody, or are on their way; the newest first, `limit` at most. */
+/**
+ * Returns the names of broadcasts that show an image and were sent to somebody, or are being sent; newest first, at
+ * most `limit`.
+ */
 export async function usesOf(db: Executor, imageId: string, limit: number): Promise<string[]> {
   const sql = `select b.name from broadcast_images u join broadcasts b on b.id = u.broadcast_id
     where u.image_id = ? and (b.status in ('scheduled', 'queued', 'sending', 'sent') or b.recipients > 0)

@@ -39,32 +39,32 @@ const ENDINGS: Record<ImageType, string> = {
   'image/webp': 'webp',
 };
 
-/** The same for as long as the picture is there, on every host of ours. */
+/** Returns the path of an image, which stays the same as long as the image exists, on every host of ours. */
 const imagePath = ({ token, content_type: type }: Pick<ImageRow, 'token' | 'content_type'>): string =>
   `/i/${token}.${ENDINGS[type]}`;
 
-/** 192 random bits, as `newToken` makes them. */
+/** 192 random bits, as made by `newToken`. */
 const PATH = /\/i\/([A-Za-z0-9_-]{32})\.(?:png|jpg|gif|webp)(?![A-Za-z0-9_-])/;
 const PATHS = new RegExp(PATH, 'g');
 
-/** The token in the path of an address of a picture; undefined where it is none. */
+/** Returns the token in the path of an image address; undefined if it is none. */
 export const tokenInPath = (path: string): string | undefined =>
   new RegExp(`^${PATH.source}(?:\\?.*)?$`).exec(path)?.[1];
 
-/** The tokens that stand in a text, each once; whether they are ours, the database says. */
+/** Returns the distinct tokens in a text; only the database knows whether they are ours. */
 const tokensIn = (text: string): Set<string> => new Set([...text.matchAll(PATHS)].map(([, token]) => token ?? ''));
 
-/** The addresses of pictures under an origin that stand in a text, each once. */
+/** Returns the distinct image addresses under an origin in a text. */
 const addressesIn = (text: string, origin: string): string[] => {
   const found = [...text.matchAll(PATHS)].filter(({ index }) => text.startsWith(origin, index - origin.length));
   return [...new Set(found.map(([path]) => `${origin}${path}`))];
 };
 
-/** A picture is small in bytes and may be huge when it is drawn: mail programs would run out of memory over it. */
+/** Limits of dimensions: an image with few bytes may be huge when drawn, and mail programs would run out of memory. */
 const SIDE_MAX = 10_000;
 const PIXELS_MAX = 50_000_000;
 
-/** Stores a picture; one that the team has already is answered as it is. */
+/** Stores an image; returns the existing one if the team has it already. */
 export async function createImage(ctx: Ctx, content: Buffer) {
   const { store, teamId } = ctx;
   const head = mustBePicture(content);
@@ -85,19 +85,19 @@ export async function createImage(ctx: Ctx, content: Buffer) {
   };
   const { rows, files } = contentsPlacer(store)([{ key: contentKey(id), content }]);
   try {
-    // Before the row that names it.
+    // Runs before the row that names the content is written.
     const contents = [...rows, ...(await putFiles(store, files))];
     const stored = await store.db.tx((tx) => write(ctx, tx, row, contents));
     if (stored.id !== id) await store.blobs.remove(id);
     return presentImage(store, stored);
   } catch (error) {
-    // After any other failure it is unknown whether the row was written.
+    // It is unknown after any other failure whether the row was written.
     if (error instanceof Refusal) await store.blobs.remove(id);
     throw error;
   }
 }
 
-/** Answers the picture as it is stored: another upload of the same bytes may have come first. */
+/** Writes an image; returns it as stored, since another upload of the same bytes may have come first. */
 async function write(
   { store }: Ctx,
   tx: Executor,
@@ -142,7 +142,10 @@ const unfit = (say: string): Refusal => refuse('validation_error', { status: 422
 
 const NAMED_MAX = 3;
 
-/** It is served no more from here on. One that mail on its way or in mailboxes shows goes only by `force`. */
+/**
+ * Deletes an image, which is no longer served from then on. One that is shown in sent or pending mail is deleted only
+ * with `force`.
+ */
 export async function deleteImage({ store, teamId }: Ctx, id: string, { force = false }: { force?: boolean }) {
   await store.db.tx(async (tx) => {
     const row = await lockImage(tx, teamId, id);
@@ -176,8 +179,8 @@ export async function listImages({ store, teamId }: Ctx, page: Page) {
 }
 
 /**
- * The picture behind a token, for anybody who has it. On the tracking host of another team's domain it is not there: it would
- * be shown under a name that is not its team's.
+ * Returns the image of a token, for anyone who has it; undefined on the tracking host of another team's domain, where
+ * it would be shown under a name that is not its team's.
  */
 export async function imageOfToken(store: Store, token: string, host: string): Promise<ImageRow | undefined> {
   const row = await findServedImage(store.db, token);
@@ -186,7 +189,7 @@ export async function imageOfToken(store: Store, token: string, host: string): P
   return isElsewhere ? undefined : row;
 }
 
-/** Its bytes, to be read piece by piece, and destroyed where they are not; undefined where it was deleted meanwhile. */
+/** Opens the bytes of an image as a stream, which must be read or destroyed; undefined if it was deleted meanwhile. */
 export async function openImage(store: Store, { id, bytes }: ImageRow): Promise<Readable | undefined> {
   return (await openContent(store, contentKey(id), { size: Number(bytes) }))?.content;
 }
@@ -194,9 +197,9 @@ export async function openImage(store: Store, { id, bytes }: ImageRow): Promise<
 /** The images of the team in a body, and the addresses under our own host that do not exist; plain data. */
 export interface ImagesShown {
   origin: string;
-  /** Those that there are, in one order. */
+  /** Existing images, in a fixed order. */
   known: readonly (readonly [token: string, bytes: number])[];
-  /** Addresses under our own host that stand anywhere in the body, in a style or a list of sources too, and lead nowhere. */
+  /** Addresses under our own host anywhere in the body, including styles and source lists, that lead nowhere. */
   gone: readonly string[];
 }
 
@@ -227,7 +230,7 @@ export function lookUpImages({ origin, known }: ImagesShown): {
   };
 }
 
-/** Notes which of its team's pictures the bodies of a broadcast show, in the transaction that fixes them. */
+/** Records which of its team's images the bodies of a broadcast show, in the transaction that fixes them. */
 export async function noteImagesOf(
   tx: Executor,
   { id, team_id: teamId }: { id: string; team_id: string },
@@ -252,5 +255,5 @@ const presentImage = (store: Store, row: ImageRow) => ({
   ...presentImageItem(store, row),
 });
 
-/** Where the bytes of a picture stand among the contents. */
+/** Returns the key of an image's bytes among the contents. */
 const contentKey = (id: string): string => `${id}/image`;

@@ -32,7 +32,7 @@ it('what was not found is asked for again', async () => {
 });
 
 it('the longest unused goes first when memory runs out', async () => {
-  // Each costs a good 2 KB; four fit.
+  // Each takes a good 2 KB; four fit.
   const { loads, read } = cacheOver({ a: KB, b: KB, c: KB, d: KB, e: KB }, 9000);
   for (const id of ['a', 'b', 'c', 'd', 'a', 'e', 'a', 'c', 'd', 'e']) await read(id);
   expect(loads).toEqual(['a', 'b', 'c', 'd', 'e']);

@@ -4,7 +4,7 @@ import { readVariables, type Variable } from './template-content.ts';
 import { keysOf, parseMerge, type MergeText } from '../../../protocol/merge.ts';
 import { BoundedMap } from '../../../platform/limits/index.ts';
 
-/** A published version, read and parsed once for many sends. */
+/** Published version, read and parsed once for many sends. */
 export interface PublishedVersion {
   from: string | undefined;
   replyTo: string[];
@@ -13,7 +13,7 @@ export interface PublishedVersion {
   text: MergeText | undefined;
   variables: ReadonlyMap<string, Variable>;
   fallbacks: ReadonlyMap<string, string>;
-  /** Declared variables that are used somewhere without a default, by where they are used. */
+  /** Declared variables that are used somewhere without a default, by place of use. */
   needs: { bodies: string[]; subject: string[] };
 }
 
@@ -75,7 +75,10 @@ function bytesOf(row: VersionRow, { html, text, subject }: PublishedVersion): nu
   return 2 * chars + BYTES_A_PART * (parts + 10);
 }
 
-/** The version of a template that sends use at present; undefined without such a template, or when it was never published. */
+/**
+ * Returns the version of a template that sends use now; undefined if there is no such template, or it was never
+ * published.
+ */
 export async function findPublishedVersion(
   db: Executor,
   teamId: string,
@@ -105,7 +108,7 @@ export async function findPublishedTemplate(
   return row && { id: template.id, version: readVersion(row), content: readContent(row) };
 }
 
-/** What a campaign takes of a template: the bodies as they are written, since no contact's values are known yet. */
+/** Template content that a campaign uses: the bodies as written, since the values of contacts are not known yet. */
 export interface PublishedContent {
   versionId: string;
   subject: string | null;
@@ -114,7 +117,7 @@ export interface PublishedContent {
   fallbacks: ReadonlyMap<string, string>;
 }
 
-/** As `findPublishedVersion` finds it. */
+/** Returns the content of the version that `findPublishedVersion` would find. */
 export async function findPublishedContent(
   db: Executor,
   teamId: string,
@@ -124,7 +127,7 @@ export async function findPublishedContent(
   return template?.published_version_id ? findVersionContent(db, template.published_version_id) : undefined;
 }
 
-/** The same of one version, whichever is published since. */
+/** Returns the content of one version, even if another was published since. */
 export async function findVersionContent(db: Executor, versionId: string): Promise<PublishedContent | undefined> {
   const row = await findVersion(db, versionId);
   return row && readContent(row);

@@ -62,7 +62,10 @@ function faultAt(key: string, says: string): FieldFault {
   return { path, message: `${path} ${says}` };
 }
 
-/** What a send with these values would be refused for; those that are only known later are held to be right. */
+/**
+ * Returns the faults for which a send with these values would be refused; values that are only known later are assumed
+ * valid.
+ */
 export function valueFaults(
   version: PublishedVersion,
   given: Readonly<Record<string, unknown>>,

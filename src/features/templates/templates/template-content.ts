@@ -36,7 +36,7 @@ export const TEAM_KEYS: ReadonlySet<string> = new Set(['SENDER_NAME', 'POSTAL_AD
 /** The last two open longer names in the language that templates from elsewhere are written in. */
 const RESERVED_KEYS: ReadonlySet<string> = new Set([...BUILT_IN_KEYS, 'contact', 'this']);
 
-/** Rules that the contract's schema cannot say. */
+/** Checks the rules that the contract's schema cannot express. */
 function variableFaults(variables: readonly VariableInput[]): FieldFault[] {
   const faults: FieldFault[] = [];
   const seen = new Set<string>();
@@ -57,7 +57,7 @@ function variableFaults(variables: readonly VariableInput[]): FieldFault[] {
 
 const VALUE_CHARS_MAX = 2000;
 
-/** What is wrong with a value of a variable of this type. */
+/** Returns the fault of a value for a variable of this type; undefined if it is valid. */
 export function valueFault(type: Variable['type'], value: unknown): string | undefined {
   if (typeof value !== type) return `must be a ${type}, as the variable is declared; got ${kindOf(value)}.`;
   // JSON can spell numbers beyond the range of a double, such as 1e999.
@@ -83,7 +83,7 @@ function charsOf(text: string): number {
   return chars;
 }
 
-/** Declares variables anew: a key that was declared before stays the same variable. */
+/** Declares variables again: a key that was declared before stays the same variable. */
 export function declareVariables(
   inputs: readonly VariableInput[],
   before: readonly Variable[],
@@ -100,12 +100,12 @@ export function declareVariables(
 
 export const readVariables = (json: string): Variable[] => JSON.parse(json) as Variable[];
 
-/** The limit of an email's bodies: a larger template could never be sent. */
+/** Limit of an email's bodies: a larger template could never be sent. */
 export const BODY_BYTES_MAX = 2 * 1024 * 1024;
 const SUBJECT_BYTES_MAX = 998;
 const REPLY_TO_MAX = 50;
 
-/** Everything about the fields of a template that the contract's schema cannot say. */
+/** Throws unless the fields of a template meet the rules that the contract's schema cannot express. */
 export function mustBeWritable(input: CreateTemplateRequest | UpdateTemplateRequest): void {
   const faults: FieldFault[] = [];
   if (input.alias && isUuid(input.alias)) {
@@ -135,7 +135,7 @@ export function messageFaults(input: WrittenMessage): FieldFault[] {
   return [...faults, ...subjectFaults(input.subject ?? ''), ...bodyFaults(input.html ?? '', input.text ?? '')];
 }
 
-/** Checked again when the fields that a change leaves out are known. */
+/** Throws if the bodies are too large; checked again when the fields that a change omits are known. */
 export function mustFit({ html, text }: Pick<VersionRow, 'html' | 'text'>): void {
   const faults = bodyFaults(html, text ?? '');
   if (faults.length > 0) throw invalidFields(faults);
@@ -175,7 +175,7 @@ function bodyFaults(html: string, text: string): FieldFault[] {
   return [{ path, message: `html and text may have at most ${BODY_BYTES_MAX} bytes together; got ${bytes}.` }];
 }
 
-/** The refusal for a violated unique constraint on aliases. */
+/** Returns the refusal for a violated unique constraint on aliases. */
 export function aliasTaken(alias: string): Refusal {
   const message = `alias: another template of this team is called ${alias}; an alias names one template.`;
   return refuse('validation_error', { status: 422, say: message, errors: [{ path: 'alias', message }] });

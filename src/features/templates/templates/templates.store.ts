@@ -87,7 +87,7 @@ export async function saveTemplate(tx: Executor, row: TemplateRow): Promise<void
   await tx.run(`update templates set ${sets} where team_id = ? and id = ?`, [...values, row.team_id, row.id]);
 }
 
-/** For versions that were not published yet: published ones are cached without a limit of time. */
+/** Changes a version that was not published yet: published ones are cached without a time limit. */
 export async function rewriteDraft(tx: Executor, version: VersionRow): Promise<void> {
   const sets = CONTENT_COLUMNS.map((column) => `${column} = ?`).join(', ');
   const values = CONTENT_COLUMNS.map((column) => version[column]);

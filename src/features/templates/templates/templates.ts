@@ -60,7 +60,7 @@ export async function publishTemplate(ctx: Ctx, idOrAlias: string): Promise<Publ
   }
 }
 
-/** The keys that each part of a draft uses: all of them, and those that occur at least once without a default. */
+/** Keys that each part of a draft uses: all of them, and those that occur at least once without a default. */
 type UsedKeys = Record<'html' | 'text' | 'subject', { all: ReadonlySet<string>; bare: ReadonlySet<string> }>;
 
 async function readKeys(
@@ -119,7 +119,10 @@ function brokenSubject({ subject }: UsedKeys, variables: readonly Variable[]): F
 
 const NAME_CHARS_MAX = 200;
 
-/** The copy is a draft with the latest content, published or not, and without an alias, because an alias names one template. */
+/**
+ * Copies a template. The copy is a draft with the latest content, published or not, and without an alias, because an
+ * alias names one template.
+ */
 export async function duplicateTemplate(ctx: Ctx, idOrAlias: string): Promise<TemplateReference> {
   const { store, teamId } = ctx;
   const row = await findTemplate(store.db, teamId, idOrAlias);
@@ -136,7 +139,7 @@ export async function duplicateTemplate(ctx: Ctx, idOrAlias: string): Promise<Te
   return addTemplate(ctx, name, null, { ...draft, variables: JSON.stringify(variables) });
 }
 
-/** Emails are rendered when they are accepted, so that accepted ones no longer need the template. */
+/** Deletes a template. Emails are rendered when they are accepted, so accepted ones no longer need it. */
 export async function deleteTemplate(ctx: Ctx, idOrAlias: string): Promise<TemplateReference & { deleted: true }> {
   return ctx.store.db.tx(async (tx) => {
     const row = await lockTemplate(tx, ctx.teamId, idOrAlias);
@@ -146,7 +149,7 @@ export async function deleteTemplate(ctx: Ctx, idOrAlias: string): Promise<Templ
   });
 }
 
-/** Name and alias change at once; changed content goes to a draft version until it is published. */
+/** Updates a template. Name and alias change at once; changed content goes to a draft version until it is published. */
 export async function updateTemplate(
   ctx: Ctx,
   idOrAlias: string,
@@ -174,7 +177,7 @@ export async function updateTemplate(
   }
 }
 
-/** The content fields that the request gives, as they are stored. */
+/** Returns the content fields of the request, as they are stored. */
 function contentOf(store: Store, input: UpdateTemplateRequest, draft: VersionRow): Partial<Content> {
   const { from, subject, reply_to: replyTo, html, text, variables } = input;
   const change: Partial<Content> = {};
@@ -190,7 +193,7 @@ function contentOf(store: Store, input: UpdateTemplateRequest, draft: VersionRow
   return change;
 }
 
-/** Answers the version that has the content now. */
+/** Writes changed content; returns the id of the version that has it now. */
 async function writeContent(
   store: Store,
   tx: Executor,
@@ -213,7 +216,7 @@ async function writeContent(
 export async function getTemplate(ctx: Ctx, idOrAlias: string) {
   const { db } = ctx.store;
   const row = await findTemplate(db, ctx.teamId, idOrAlias);
-  // Between the two statements the template may be deleted or published.
+  // The template may be deleted or published between the two statements.
   const draft = row && (await findVersion(db, row.draft_version_id));
   if (!row || !draft) throw notFound('Template');
   return presentTemplate(row, draft);
@@ -224,7 +227,7 @@ export async function listTemplates(ctx: Ctx, page: Page) {
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentTemplateItem) };
 }
 
-/** The template and its draft, locked for a change. */
+/** Returns the template and its draft, locked for a change. */
 async function templateToChange(
   tx: Executor,
   teamId: string,
@@ -276,7 +279,7 @@ interface TemplateReference {
   id: string;
 }
 
-/** A draft may use undeclared variables, because it may be unfinished; publishing refuses them. */
+/** Creates a template. A draft may use undeclared variables, because it may be unfinished; publishing refuses them. */
 export async function createTemplate(ctx: Ctx, input: CreateTemplateRequest): Promise<TemplateReference> {
   mustBeWritable(input);
   const { ids, clock } = ctx.store;

@@ -10,8 +10,8 @@ import type { PostPool, PostFault } from '../../../platform/fetch/index.ts';
 import type { EndpointRow } from './endpoints.store.ts';
 
 /**
- * The text for the team. A name that does not exist and one that leads into a private network read alike, or that
- * network could be mapped.
+ * Returns the message for the team. A name that does not exist and one that leads into a private network read alike, or
+ * that network could be mapped.
  */
 function sentenceOf(fault: PostFault, timeoutMs: number): string {
   switch (fault.kind) {
@@ -38,7 +38,7 @@ const UNREADABLE = {
   length: 'The Content-Length of the answer contradicts itself or does not fit its body.',
 };
 
-/** The time of one attempt, from the connection to the end of the answer. */
+/** Time limit of one attempt, from the connection to the end of the response. */
 const TIMEOUT_MS = 10_000;
 
 /** An endpoint with its connections and keys. */
@@ -46,7 +46,7 @@ export interface OpenEndpoint {
   row: EndpointRow;
   path: string;
   pool: PostPool;
-  /** The keys that sign now, the endpoint's present one first. */
+  /** Keys that sign now, the current one of the endpoint first. */
   keys: readonly KeyObject[];
 }
 
@@ -71,7 +71,7 @@ export function createEndpoints(world: World): Endpoints {
     if (known?.url.href === url.href) return known;
     const connectionsMax = world.config.webhooks.max_in_flight_per_endpoint;
     const opened = { url, pool: world.fetch.pool(url, { connectionsMax, closeMs: TIMEOUT_MS }) };
-    // Requests under way on the old connections still end.
+    // Requests in progress on the old connections still finish.
     void known?.pool.close();
     pools.set(id, opened);
     return opened;
@@ -101,12 +101,12 @@ export function createEndpoints(world: World): Endpoints {
 }
 
 const ANSWER_BYTES_MAX = 8192;
-/** As the contract promises, in every version. */
+/** The contract promises this value in every version. */
 const USER_AGENT = 'rasket-Webhooks/1.0';
 
 export interface Outcome {
   isSuccess: boolean;
-  /** The body of the answer did not end, so the connection was closed. */
+  /** The body of the response did not end, so the connection was closed. */
   isCut: boolean;
   status: number | null;
   response: string | null;
@@ -143,15 +143,15 @@ export async function makeAttempt(
   return { isSuccess: false, isCut: false, status: null, response: null, error, ...measured };
 }
 
-/** Records an attempt, however long that takes; false when it cannot be written and `signal` has fired. */
+/** Records an attempt, however long that takes; returns false if it cannot be written and `signal` has fired. */
 export type WriteAttempt = (attempt: Attempt, signal: AbortSignal) => Promise<boolean>;
 
 const TRY_AGAIN_MS = 1000;
 const LOG_MS = 60_000;
 
 /**
- * Records the attempts of all endpoints together. An attempt is not repeated because the database is away for a while:
- * it is recorded when the database is back.
+ * Makes a writer that records the attempts of all endpoints together. An attempt is not repeated because the database
+ * is down for a while: it is recorded when the database is back.
  */
 export function createAttemptWriter({ clock, log, meter, tracer }: World, commits: GroupCommit): WriteAttempt {
   const write = commits.lane<Attempt, void>(async (tx, attempts) => {

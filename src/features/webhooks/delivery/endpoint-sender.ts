@@ -7,7 +7,7 @@ import { makeAttempt, UnusableEndpoint, type Outcome, type WriteAttempt, type Op
 import { dueEvents, ownedEndpoint, failingSinceBefore, type DueEvent, type EndpointRow } from './endpoints.store.ts';
 import type { GroupCommit } from '../../../platform/db/index.ts';
 
-/** How long an endpoint may be tried without a success. */
+/** Time that an endpoint may fail without a success before it is disabled. */
 const FAILING_MS_MAX = 5 * 24 * 3_600_000;
 
 /** Time after which a lasting fault is logged again: every failed attempt of every such endpoint meets it. */
@@ -49,7 +49,7 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** The waits after the first failed try, the second, and so on; the first try is made at once. */
+/** Delays after the first failed try, the second, and so on; the first try is made at once. */
 export const WAITS_MS: readonly number[] = [
   5 * SECOND_MS,
   30 * SECOND_MS,
@@ -67,31 +67,35 @@ export const TRIES_MAX = WAITS_MS.length + 1;
 /** Jitter in both directions: events that failed together are not retried together. */
 const JITTER = 0.1;
 
-/** The time of the next try after `tries` failed ones, the last of them at `now`; undefined when none is left. */
+/** Returns the time of the next try after `tries` failed ones, the last of them at `now`; undefined if none is left. */
 export function nextTryAt(tries: number, now: number, random: () => number): number | undefined {
   const waitMs = WAITS_MS[tries - 1];
   return waitMs === undefined ? undefined : now + Math.round(waitMs * (1 - JITTER + 2 * JITTER * random()));
 }
 
-/** One endpoint's limit of requests under way. It begins with one: an endpoint that keeps up gets events in order. */
+/**
+ * Limits the concurrent requests of one endpoint. It begins with one: an endpoint that keeps up gets events in order.
+ */
 interface SendWindow {
   readonly size: number;
-  /** A success after `tookMs`; `isBehind` says that more events are waiting than are read ahead. */
+  /** Records a success after `tookMs`; `isBehind` says that more events are waiting than are read ahead. */
   succeeded(tookMs: number, isBehind: boolean): void;
   failed(): void;
 }
 
-/** An endpoint that takes this long is busy; more requests at once would only hold places that others could use. */
+/** An endpoint that takes this long is busy; more concurrent requests would only hold slots that others could use. */
 const SLOW_MS = 1000;
-/** Answers this much slower than the quickest one are queued somewhere, and a larger window makes the queue longer. */
+/**
+ * Responses this much slower than the quickest one are queued somewhere, and a larger window makes the queue longer.
+ */
 const LINE_FACTOR = 2;
 const LINE_MS = 10;
 
 /**
- * Additive increase, multiplicative decrease, as in RFC 5681 §3.1: the window doubles with each round until the first
- * failure, and grows by one a round after that. It grows only as long as answers come about as quickly as they did one
- * by one. Any failure halves it, and so does any slow success: an answer after a second or more holds a slot as long
- * as a failure would, however quick the endpoint was before.
+ * Makes a window with additive increase and multiplicative decrease, as in RFC 5681 §3.1: it doubles with each round
+ * until the first failure, and grows by one a round after that. It grows only as long as responses take about as long
+ * as they did one by one. Any failure halves it, and so does any slow success: a response after a second or more holds
+ * a slot as long as a failure would, however quick the endpoint was before.
  */
 export function createSendWindow(max: number): SendWindow {
   let size = 1;
@@ -115,10 +119,10 @@ export function createSendWindow(max: number): SendWindow {
   };
 }
 
-/** What all senders of a process share. */
+/** Parts that all senders of a process share. */
 export interface SenderParts {
   world: World;
-  /** The name under which this process leases endpoints. */
+  /** Name under which this process leases endpoints. */
   owner: string;
   slots: SlotPool;
   open(row: EndpointRow): OpenEndpoint;
@@ -127,15 +131,18 @@ export interface SenderParts {
   disableFailing: DisableFailing;
 }
 
-/** Events read at once: what occupies a slow endpoint for a while, and makes a commit for a quick one worthwhile. */
+/**
+ * Number of events read at once: enough to occupy a slow endpoint for a while, and to make a commit for a quick one
+ * worthwhile.
+ */
 const READ_MAX = 64;
-/** An endpoint with more events waiting is behind. */
+/** Number of waiting events above which an endpoint lags. */
 const BEHIND = 16;
-/** After this long, the endpoint and its events are read again, as another process may have changed them. */
+/** Time after which the endpoint and its events are read again, as another process may have changed them. */
 const FRESH_MS = 1000;
-/** Attempts that are over and not yet recorded: if the process dies, they are made again. */
+/** Limit of attempts that are over and not yet recorded: if the process dies, they are made again. */
 const UNWRITTEN_MAX = 512;
-/** When we stop, writes under way have this long to end: a statement that waits for a lock must not delay the stop. */
+/** Time that writes in progress get to end at a stop: a statement that waits for a lock must not delay it. */
 const GIVE_UP_MS = 1000;
 
 type Ready = DueEvent & { payload: string };
@@ -147,7 +154,7 @@ type Ready = DueEvent & { payload: string };
  */
 export class EndpointSender {
   readonly id: string;
-  /** Until then no other process sends to it. */
+  /** Time until which no other process sends to it. */
   leasedUntil: number;
   readonly #parts: SenderParts;
   readonly #window;
@@ -159,7 +166,10 @@ export class EndpointSender {
   /** The endpoint or its team may have changed since they were read. */
   #isStale = false;
   #readAt = -Infinity;
-  /** An internal error while sending, not the endpoint's; `run` throws it when the attempts under way have ended. */
+  /**
+   * Internal error while sending, not a fault of the endpoint; `run` throws it when the attempts in progress have
+   * ended.
+   */
   #fault: UnusableEndpoint | undefined;
   #change: (() => void) | undefined;
 
@@ -170,19 +180,19 @@ export class EndpointSender {
     this.#window = createSendWindow(parts.world.config.webhooks.max_in_flight_per_endpoint);
   }
 
-  /** Says that more events may be due; false if this sender has ended and will not see to them. */
+  /** Notifies the sender that more events may be due; returns false if it has ended and will not send them. */
   wake(): boolean {
     this.#isWoken = true;
     this.#changed();
     return !this.#hasEnded;
   }
 
-  /** Has the endpoint read again before anything more is sent. */
+  /** Makes the sender read the endpoint again before anything more is sent. */
   reread(): void {
     this.#isStale = true;
   }
 
-  /** Sends the due events; ends when none is due or `isStopping` says so, and all attempts are recorded. */
+  /** Sends the due events; ends when none is due or `isStopping` returns true, and all attempts are recorded. */
   async run(isStopping: () => boolean, signal: AbortSignal): Promise<void> {
     const goesOn = (): boolean => !isStopping() && !this.#fault && this.leasedUntil > this.#now();
     signal.addEventListener('abort', this.#giveUpWriting);
@@ -201,7 +211,7 @@ export class EndpointSender {
     if (this.#fault) throw this.#fault;
   }
 
-  /** Sends the events of one reading; true if there may be more. */
+  /** Sends the events of one reading; returns whether there may be more. */
   async #sendSome(goesOn: () => boolean, signal: AbortSignal): Promise<boolean> {
     const due = await this.#read();
     if (!due) return false;
@@ -232,8 +242,8 @@ export class EndpointSender {
     const fresh = due.filter((event) => !sent.has(event.event_id));
     const bodies = await payloads(row.team_id, fresh);
     const events = fresh.map((event) => ({ ...event, payload: bodies.get(event.event_id) ?? '' }));
-    // Taken after the query: with a database that takes a second to answer, it would otherwise be stale at once, for
-    // ever.
+    // Taken after the query: with a database that takes a second to respond, it would otherwise always be stale at
+    // once.
     this.#readAt = this.#now();
     return { endpoint, events, isMore: due.length === limit };
   }
@@ -268,9 +278,9 @@ export class EndpointSender {
     try {
       const { event_id: id, payload } = event;
       const outcome = await makeAttempt(world, endpoint, { id, payload }, signal).finally(() => this.#releaseSlot());
-      // Aborted without an answer: as if it had not been made.
+      // An attempt that is aborted without a response counts as not made.
       if (signal.aborted && outcome.status === null) return;
-      // An answer without end costs a connection each time: such an endpoint gets one request at a time.
+      // A response without end costs a connection each time: such an endpoint gets one request at a time.
       if (outcome.isSuccess && !outcome.isCut) this.#window.succeeded(outcome.durationMs, event.isBehind);
       else this.#window.failed();
       const isWritten = await write(attemptOf(world, this.id, event, outcome), signal);
@@ -318,7 +328,7 @@ function attemptOf(world: World, webhookId: string, event: DueEvent, outcome: Ou
   };
 }
 
-/** The exact bodies of a team's events, by event; they are stored before they are returned. */
+/** Returns the exact bodies of a team's events, by event; they are stored before they are returned. */
 type Payloads = (teamId: string, events: readonly DueEvent[]) => Promise<Map<string, string>>;
 
 export function createPayloads(world: World, commits: GroupCommit): Payloads {

@@ -1,6 +1,6 @@
 import type { Executor } from '../../../platform/db/index.ts';
 
-/** The columns of an endpoint that sending needs. */
+/** Columns of an endpoint that sending needs. */
 export interface EndpointRow {
   id: string;
   team_id: string;
@@ -22,11 +22,11 @@ export interface DueEvent {
   created_at: number;
 }
 
-/** Endpoints that this process may lease at `now`: of no suspended team, and not leased by another process. */
+/** Matches endpoints that this process may lease at `now`: of no suspended team, and not leased by another process. */
 const FREE = `webhooks.deleted_at is null and (lease_owner is null or lease_owner = ? or lease_until <= ?)
   and not exists (select 1 from teams where teams.id = webhooks.team_id and risk_state = 'suspended')`;
 
-/** The endpoints with due events: one step into an index for each, however many events are waiting. */
+/** Returns the endpoints with due events: one index lookup for each, however many events are waiting. */
 export async function endpointsWithWork(
   db: Executor,
   { owner, now, limit }: { owner: string; now: number; limit: number },
@@ -40,7 +40,7 @@ export async function endpointsWithWork(
   return rows.map((row) => row.id);
 }
 
-/** When the next event falls due after `now`, of all endpoints that this process may lease. */
+/** Returns when the next event falls due after `now`, among all endpoints that this process may lease. */
 export async function nextDueAt(db: Executor, { owner, now }: { owner: string; now: number }) {
   const row = await db.get<{ at: number | null }>(
     `select min((select due_at from webhook_events
@@ -55,11 +55,11 @@ const ENDPOINT = `select webhooks.id, team_id, endpoint, status, secret_sealed, 
   previous_secret_until, last_success_at, failing_since, risk_state
   from webhooks join teams on teams.id = team_id`;
 
-/** Undefined when the endpoint was deleted, or is leased by another process by now. */
+/** Returns the endpoint; undefined if it was deleted, or is leased by another process by now. */
 export const ownedEndpoint = (db: Executor, id: string, owner: string): Promise<EndpointRow | undefined> =>
   db.get<EndpointRow>(`${ENDPOINT} where webhooks.id = ? and deleted_at is null and lease_owner = ?`, [id, owner]);
 
-/** The due events in the order in which they fell due; a retry by its new time. */
+/** Lists due events in the order in which they fell due; a retry counts by its new time. */
 export function dueEvents(
   db: Executor,
   id: string,
@@ -70,7 +70,7 @@ export function dueEvents(
   return db.all<DueEvent>(sql, [id, now, limit]);
 }
 
-/** Enabled endpoints, or only one, that were tried without a success since `before`. */
+/** Returns enabled endpoints, or only one, that have been failing without a success since `before`. */
 export async function failingSinceBefore(db: Executor, before: number, only?: string): Promise<string[]> {
   const sql = `select id from webhooks where failing_since <= ? and status = 'enabled' and deleted_at is null
     ${only === undefined ? '' : 'and id = ?'} order by id limit 100`;
@@ -84,11 +84,11 @@ export interface DisabledEndpoint {
   endpoint: string;
   disabled_at: number;
   failing_since: number | null;
-  /** A JSON array. */
+  /** JSON array of addresses. */
   admin_emails: string | null;
 }
 
-/** Endpoints that were disabled because they failed, and whose team has not been told. */
+/** Lists endpoints that were disabled because they failed, and whose team has not been notified. */
 export const untold = (db: Executor): Promise<DisabledEndpoint[]> =>
   db.all(`select webhooks.id, team_id, endpoint, disabled_at, failing_since, admin_emails
     from webhooks join teams on teams.id = team_id

@@ -1,11 +1,11 @@
 import type { KeyObject } from 'node:crypto';
 import { webhookHeaders } from '../../../protocol/webhook-signature.ts';
 
-/** Where a stream broke off, as its client says in `Last-Event-ID`. */
+/** Position at which a stream broke off, as its client reports it in `Last-Event-ID`. */
 export interface StreamPosition {
   listenerId: string;
   batch: number;
-  /** The id of the last event of the batch that the client saw; the zero id if it saw none. */
+  /** Id of the last event of the batch that the client saw; the zero id if it saw none. */
   eventId: string;
 }
 
@@ -13,7 +13,7 @@ export const NO_EVENT = '00000000-0000-0000-0000-000000000000';
 
 const POSITION = /^(lsn_[0-9a-f]{32})\.(\d{1,15})\.([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/;
 
-/** Undefined when the text is not a position of ours. */
+/** Parses a position; returns undefined if the text is none of ours. */
 export function readPosition(text: string): StreamPosition | undefined {
   const [, listenerId = '', batch = '', ...uuid] = POSITION.exec(text) ?? [];
   return listenerId === '' ? undefined : { listenerId, batch: Number(batch), eventId: uuid.join('-') };
@@ -22,7 +22,7 @@ export function readPosition(text: string): StreamPosition | undefined {
 export const writePosition = ({ listenerId, batch, eventId }: StreamPosition): string =>
   `${listenerId}.${batch}.${eventId.replaceAll('-', '')}`;
 
-/** Why the server ends a stream. Only after `shutting_down` does it help to reconnect at once. */
+/** Reason that the server ends a stream. Only after `shutting_down` does it help to reconnect at once. */
 export type ClosedReason = 'shutting_down' | 'key_revoked' | 'session_ended' | 'lost';
 
 const CLOSED: Record<ClosedReason, string> = {
@@ -38,29 +38,29 @@ const RECONNECT_MS = 2000;
 
 export interface Listening {
   position: StreamPosition;
-  /** Null if it was shown before. */
+  /** Signing secret; null if it was shown before. */
   secret: string | null;
   events: readonly string[];
   resumed: boolean;
 }
 
-/** The first frame: the listener, and the secret to verify with. */
+/** Builds the first frame: the listener, and the secret to verify with. */
 export function listeningFrame({ position, secret, events, resumed }: Listening): string {
   const data = { object: 'webhook_listener', id: position.listenerId, signing_secret: secret, events, resumed };
   return `retry: ${RECONNECT_MS}\n${frame('listening', data, writePosition(position))}`;
 }
 
 export interface StreamedEvent {
-  /** The public id, which is the `svix-id`. */
+  /** Public id, which is the `svix-id`. */
   id: string;
   type: string;
-  /** The exact body that a webhook would get. */
+  /** Exact body that a webhook would get. */
   payload: string;
 }
 
 /**
- * One event as it is delivered to a webhook: its headers, and its body as one string, so that no JSON parser changes a
- * byte.
+ * Builds the frame of one event as it is delivered to a webhook: its headers, and its body as one string, so that no
+ * JSON parser changes a byte.
  */
 export function eventFrame(
   position: StreamPosition,
@@ -75,7 +75,7 @@ export function eventFrame(
 
 export const closedFrame = (reason: ClosedReason): string => frame('closed', { reason, message: CLOSED[reason] });
 
-/** One `data` line is enough: serialised JSON has no line breaks. */
+/** Formats a frame. One `data` line is enough: serialised JSON has no line breaks. */
 function frame(event: string, data: unknown, id?: string): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }

@@ -9,8 +9,8 @@ export interface ListenerRow {
 }
 
 /**
- * The number of streams beside `but` that gave a sign of life since `since`, so that a stream whose process died soon
- * counts no more.
+ * Counts the streams other than `but` that were alive since `since`, so that a stream whose process died soon counts no
+ * more.
  */
 export async function countOpen(tx: Executor, teamId: string, since: number, but: string): Promise<number> {
   const sql = `select count(*) as open from webhook_listeners
@@ -31,8 +31,8 @@ export async function insertListener(tx: Executor, row: ListenerRow, holder: str
 }
 
 /**
- * Gives a listener to another stream. Events that the client has not seen, by its own word, wait again; if a power cut
- * took back our batch number, the client's counts.
+ * Assigns a listener to another stream. Events that the client reports not to have seen wait again; if a power cut
+ * undid our batch number, the client's counts.
  */
 export async function resumeListener(
   tx: Executor,
@@ -59,7 +59,7 @@ export interface WaitingEvent {
   at: number;
 }
 
-/** Takes the next events for a stream, oldest first; undefined when the listener is no longer this stream's. */
+/** Takes the next events for a stream, oldest first; undefined if the listener no longer belongs to this stream. */
 export async function takeNext(
   db: Db,
   listener: { id: string; holder: string },
@@ -67,7 +67,7 @@ export async function takeNext(
   at: number,
 ): Promise<{ batch: number; events: WaitingEvent[] } | undefined> {
   const { id, holder } = listener;
-  // A power cut may take this back: the events are then sent once more.
+  // A power cut may undo this: the events are then sent once more.
   return db.txUnsynced(async (tx) => {
     const mine = await tx.run(
       'update webhook_listeners set last_batch = last_batch + 1, seen_at = ? where id = ? and holder = ?',
@@ -97,7 +97,7 @@ export async function takeNext(
   });
 }
 
-/** Those of the listeners that have events to send. */
+/** Returns those of the listeners that have events to send. */
 export async function withEvents(db: Executor, ids: readonly string[]): Promise<Set<string>> {
   const among = textsIn(db.dialect, 'id', ids);
   const rows = await db.all<{ id: string }>(
@@ -108,7 +108,7 @@ export async function withEvents(db: Executor, ids: readonly string[]): Promise<
   return new Set(rows.map((row) => row.id));
 }
 
-/** Notes a sign of life of these streams; returns those that still have their listener. */
+/** Records that these streams are alive; returns those that still have their listener. */
 export async function keepAlive(db: Executor, holders: readonly string[], at: number): Promise<Set<string>> {
   const among = textsIn(db.dialect, 'holder', holders);
   await db.run(`update webhook_listeners set seen_at = ? where ${among.sql}`, [at, among.value]);
@@ -122,7 +122,7 @@ export async function releaseListener(db: Executor, holder: string, at: number):
   await db.run('update webhook_listeners set holder = null, seen_at = ? where holder = ?', [at, holder]);
 }
 
-/** Listeners whose clients have not come back. */
+/** Lists listeners whose clients have not come back. */
 export async function listAbandoned(db: Executor, seenBefore: number, limit: number): Promise<string[]> {
   const rows = await db.all<{ id: string }>('select id from webhook_listeners where seen_at < ? limit ?', [
     seenBefore,
@@ -131,7 +131,7 @@ export async function listAbandoned(db: Executor, seenBefore: number, limit: num
   return rows.map((row) => row.id);
 }
 
-/** The listeners of a team without an open stream, the most recently left first. */
+/** Returns the listeners of a team without an open stream, the most recently left first. */
 export async function listIdle(tx: Executor, teamId: string): Promise<string[]> {
   const rows = await tx.all<{ id: string }>(
     'select id from webhook_listeners where team_id = ? and holder is null order by seen_at desc, id desc',
@@ -140,7 +140,7 @@ export async function listIdle(tx: Executor, teamId: string): Promise<string[]> 
   return rows.map((row) => row.id);
 }
 
-/** Listeners with more than `most` events waiting. */
+/** Returns listeners with more than `most` events waiting. */
 export async function listOverfull(db: Executor, most: number): Promise<string[]> {
   const rows = await db.all<{ id: string }>(
     `select id from webhook_listeners where exists (select 1 from webhook_listener_events
@@ -150,7 +150,10 @@ export async function listOverfull(db: Executor, most: number): Promise<string[]
   return rows.map((row) => row.id);
 }
 
-/** Events are no longer recorded for these listeners; those recorded so far are removed by `removeEventsOfNobody`. */
+/**
+ * Removes listeners, so that no more events are recorded for them; `removeEventsOfNobody` removes those recorded so
+ * far.
+ */
 export async function removeListeners(tx: Executor, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   const among = textsIn(tx.dialect, 'id', ids);
@@ -177,8 +180,8 @@ export const removeSent = (db: Executor, before: number, limit: number): Promise
 
 /**
  * Waits for older transactions: one that looked for listeners before this one was committed would miss it when it
- * records events later. Resolves when none is left or `isTooLong` says so. SQLite has one writer: none can be under
- * way.
+ * records events later. Resolves when none is left or `isTooLong` returns true. SQLite has one writer, so none can be
+ * in progress.
  */
 export async function olderTransactionsOver(db: Db, isTooLong: () => boolean): Promise<void> {
   if (db.dialect !== 'pg') return;

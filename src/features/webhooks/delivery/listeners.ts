@@ -41,7 +41,7 @@ import { teamOfSession } from '../../../tenancy/session-rows/index.ts';
 
 /** Each stream costs a connection, and a row for each event of the team. */
 const STREAMS_PER_TEAM_MAX = 10;
-/** A stream whose process died counts no more after this: three signs of life were missed. */
+/** A stream whose process died counts no more after this: it missed three heartbeats. */
 const SILENCE_MS_MAX = 45_000;
 /** Limit for waiting for transactions that began before the listener existed: one might never end. */
 const OLDER_MS_MAX = 5000;
@@ -55,7 +55,7 @@ export const SEALED_LISTENER_SECRETS: SealedColumn = {
 
 interface ListenInput {
   events: readonly string[];
-  /** Where an earlier stream of this listener broke off. */
+  /** Position at which an earlier stream of this listener broke off. */
   position?: StreamPosition | undefined;
 }
 
@@ -65,7 +65,7 @@ interface OpenListener {
   holder: string;
   events: readonly string[];
   key: KeyObject;
-  /** Null if it was shown before. */
+  /** Signing secret; null if it was shown before. */
   secret: string | null;
   position: StreamPosition;
   resumed: boolean;
@@ -111,7 +111,10 @@ const tooMany = () =>
     say: `A team may have ${STREAMS_PER_TEAM_MAX} listeners open at once; end one of them first.`,
   });
 
-/** What one stream keeps in memory: these events, and what Node has taken of them and the client has not. */
+/**
+ * Limit of what one stream keeps in memory: these events, and the bytes that Node has buffered and the client has not
+ * read.
+ */
 const EVENTS_PER_BATCH = 20;
 const BUFFER_BYTES = 64 * 1024;
 
@@ -119,18 +122,18 @@ interface ListenerStream {
   listenerId: string;
   holder: string;
   readable: Readable;
-  /** Says that events are waiting. */
+  /** Notifies the stream that events are waiting. */
   wake(): void;
   /** Writes a heartbeat if nothing else is being written. */
   beat(): void;
   end(reason: ClosedReason): void;
-  /** Since when the client has taken nothing of what is waiting; undefined while nothing is. */
+  /** Returns since when the client has read nothing of what is waiting; undefined while nothing waits. */
   stuckSince(): number | undefined;
 }
 
 /**
- * The bytes of one stream, made only as fast as they are read: waiting events stay in the database. Each event is
- * signed when it leaves, so that its timestamp is fresh.
+ * Creates a stream whose bytes are made only as fast as they are read: waiting events stay in the database. Each event
+ * is signed when it leaves, so that its timestamp is fresh.
  */
 function createStream(ctx: Ctx, listener: OpenListener): ListenerStream {
   const { store } = ctx;
@@ -199,7 +202,10 @@ function createStream(ctx: Ctx, listener: OpenListener): ListenerStream {
   };
 }
 
-/** Asks for the next frame when there is room for it; closing the stream wakes a generator that waits for events. */
+/**
+ * Makes a readable that requests the next frame when there is room for it; closing it wakes a generator that waits for
+ * events.
+ */
 function readableOf(frames: AsyncGenerator<string>, onClose: () => void): Readable {
   const iterator: AsyncIterableIterator<string> = {
     next: () => frames.next(),
@@ -214,7 +220,7 @@ function readableOf(frames: AsyncGenerator<string>, onClose: () => void): Readab
 
 /** Less than the silence after which proxies commonly close a connection. */
 const BEAT_MS = 15_000;
-/** How late an event of another node may be: on PostgreSQL we are not told of other nodes' writes. */
+/** Maximum delay of an event of another node: on PostgreSQL, writes of other nodes are not announced to us. */
 const POLL_MS = 500;
 /** A client that takes nothing for so long is cut off; its events wait in the database. */
 const STUCK_MS_MAX = 60_000;
@@ -306,7 +312,10 @@ export function createListeners(world: World): Listeners {
   };
 }
 
-/** Sends a heartbeat on each stream and notes it in the database; ends streams that have lost their listener or their key. */
+/**
+ * Sends a heartbeat on each stream and records it in the database; ends streams that have lost their listener or their
+ * key.
+ */
 async function tend(world: World, streams: ReadonlyMap<string, OpenStream>): Promise<void> {
   const now = world.clock.now();
   for (const { stream } of streams.values()) {
@@ -325,7 +334,7 @@ async function tend(world: World, streams: ReadonlyMap<string, OpenStream>): Pro
   }
 }
 
-/** How long a listener waits for its client to come back, and goes on collecting events. */
+/** Time that a listener waits for its client to return, while it keeps collecting events. */
 const RESUME_MS_MAX = 300_000;
 /** Longer than a stream can be stuck and a client be away, together. */
 const SENT_KEPT_MS = 600_000;
@@ -342,7 +351,7 @@ export async function forgetListeners(world: World): Promise<void> {
   while ((await removeEventsOfNobody(db, ROWS_AT_ONCE)) === ROWS_AT_ONCE);
 }
 
-/** Why a caller whose stream is open could not open it again; undefined while that is possible. */
+/** Returns the reason that a caller could not open its stream again; undefined while it could. */
 async function whyEnded(
   store: Store,
   { actor, teamId }: Pick<Ctx, 'actor' | 'teamId'>,

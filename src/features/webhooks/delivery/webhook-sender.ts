@@ -18,9 +18,9 @@ import { endpointsWithWork, nextDueAt, untold, type DisabledEndpoint } from './e
 import { isoTime } from '../../../platform/clock.ts';
 import { noticeDomain } from '../../../mail/domains/index.ts';
 
-/** Endpoints that another process disabled are found by polling alone. */
+/** Interval for finding endpoints that another process disabled. */
 const POLL_MS = 10_000;
-/** Mails that are composed at the same time. */
+/** Number of mails that are composed at the same time. */
 const AT_ONCE = 10;
 
 /**
@@ -39,7 +39,7 @@ export function createAdminNotices(world: World, accept: Pick<Accept, 'acceptEma
     pollMs: POLL_MS,
     atOnceMax: AT_ONCE,
     wakeOn: [],
-    // What failed is retried last, so that AT_ONCE failures do not block the others.
+    // Failed notices are retried last, so that AT_ONCE failures do not block the others.
     due: async () =>
       (await untold(db)).toSorted((one, other) => Number(failed.has(one.id)) - Number(failed.has(other.id))),
     async carry(endpoint) {
@@ -63,7 +63,7 @@ async function tell(world: World, accept: Pick<Accept, 'acceptEmail'>, endpoint:
   await noteTold(world.db, endpoint.id, world.clock.now());
 }
 
-/** Returns why no admin could be told. */
+/** Mails the admins; returns the reason if none could be notified. */
 async function send(
   world: World,
   accept: Pick<Accept, 'acceptEmail'>,
@@ -83,7 +83,7 @@ async function send(
   });
 }
 
-/** Paths and query strings of webhooks hold secrets: mail and log name the host alone. */
+/** Returns the host only, because paths and query strings of webhooks hold secrets that mail and log must not show. */
 const hostOf = ({ endpoint }: DisabledEndpoint): string => URL.parse(endpoint)?.host ?? '';
 
 function wordsFor(endpoint: DisabledEndpoint) {
@@ -130,7 +130,7 @@ class DeferredEndpoints {
     return (this.#deferred.get(id)?.until ?? 0) > this.#world.clock.steady();
   }
 
-  /** Has them all tried again, as a change may have fixed them. */
+  /** Retries all of them, as a change may have fixed them. */
   retry(): void {
     for (const entry of this.#deferred.values()) entry.until = 0;
   }
@@ -138,14 +138,17 @@ class DeferredEndpoints {
 
 export interface WebhookSender {
   start(): Promise<void>;
-  /** Sends nothing more, gives attempts under way `graceMs` to end, and releases every endpoint. */
+  /** Sends nothing more, gives attempts in progress `graceMs` to end, and releases every endpoint. */
   stop(graceMs: number): Promise<void>;
-  /** Resolves when nothing that can be sent is due and nothing is under way. */
+  /** Resolves when nothing that can be sent is due and nothing is in progress. */
   idle(): Promise<void>;
 }
 
 const ENDPOINTS_PER_LOOK = 5000;
-/** A look steps into the index once for each endpoint: with thousands of endpoints, not every commit causes one. */
+/**
+ * Delay between polls, which step into the index once for each endpoint: with thousands of endpoints, not every commit
+ * causes one.
+ */
 const REST = { perLook: 4, msMax: 250 };
 /** A commit that writes this table wakes the loop; events that no endpoint subscribes to do not. */
 const WORK_TABLE = 'webhook_events';
@@ -222,14 +225,14 @@ function createEndpointLoop(
   });
   return loop;
 
-  /** Wakes the senders under way, and leases endpoints that are free. */
+  /** Wakes the running senders, and leases free endpoints. */
   async function claim({ inFlight }: Claim<EndpointSender>, lease: Lease): Promise<Claimed<EndpointSender>> {
     const { now, until } = lease;
     const ids = await endpointsWithWork(db, { owner, now, limit: ENDPOINTS_PER_LOOK });
     const running = new Map(inFlight.map((sender) => [sender.id, sender]));
     const free = ids.filter((id) => !running.has(id) && !deferred.has(id));
     const leased = await leaseEndpoints(db, free, lease);
-    // An endpoint whose sender has just ended is claimed when that is gone.
+    // An endpoint whose sender has just ended is claimed once that sender is removed.
     const ended = ids.filter((id) => running.get(id)?.wake() === false);
     const items = [...leased].map((id) => new EndpointSender(id, until, parts));
     return { items, left: ended.length > 0 ? 'blocked' : 'nothing', nextAt: () => nextDueAt(db, { owner, now }) };
@@ -248,7 +251,7 @@ function createEndpointLoop(
   async function renewed(senders: readonly EndpointSender[], kept: ReadonlySet<string>, until: number): Promise<void> {
     endpoints.closeAllBut(new Set(senders.map(({ id }) => id)));
     for (const sender of senders) sender.leasedUntil = kept.has(sender.id) ? until : 0;
-    // An endpoint whose events have all had their ten attempts fails no more, but is still without a success.
+    // An endpoint whose events have all had their ten attempts fails no more, but still has no success.
     await disableFailing();
   }
 }

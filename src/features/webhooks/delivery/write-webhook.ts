@@ -17,9 +17,9 @@ const PATH = 'endpoint';
 const CONNECT_SECONDS = 5;
 
 /**
- * Connects to an endpoint, up to the TLS handshake: nothing is posted before there is an event. With `webhooks.check_connection`
- * off it only checks that the host has no private address, and a host whose address is not known yet passes. Every delivery
- * checks the address again, for a name may lead elsewhere by then.
+ * Connects to an endpoint, up to the TLS handshake: nothing is posted before there is an event. With
+ * `webhooks.check_connection` off it only checks that the host has no private address, and a host whose address is not
+ * known yet passes. Every delivery checks the address again, because a name may lead elsewhere by then.
  */
 async function mustBeReachable(world: World, url: URL): Promise<void> {
   const stop = new AbortController();

@@ -1,9 +1,9 @@
 import { uuidsIn, type Executor } from '../../../platform/db/index.ts';
 
-/** Old enough, and nothing is to come of it: a replay may have made an old event due again. */
+/** Matches events past retention that are not due: a replay may have made an old event due again. */
 const EXPIRED = 'event_id < t.before_id and due_at is null';
 
-/** Of these teams, those that have webhook events or bodies past their time. */
+/** Returns those of the given teams that have webhook events or bodies past their retention. */
 export async function teamsWithOldWebhookEvents(
   db: Executor,
   expiries: readonly { teamId: string; beforeId: string }[],
@@ -33,20 +33,20 @@ export async function deletedWebhooks(db: Executor): Promise<string[]> {
   return (await db.all<{ id: string }>(sql)).map((row) => row.id);
 }
 
-/** Endpoints whose disabling was interrupted before everything was parked. */
+/** Lists endpoints whose disabling was interrupted before all their events were paused. */
 export async function halfParkedWebhooks(db: Executor): Promise<string[]> {
   const sql = `select id from webhooks where status = 'disabled' and deleted_at is null
     and exists (select 1 from webhook_events where webhook_id = webhooks.id and due_at is not null)`;
   return (await db.all<{ id: string }>(sql)).map((row) => row.id);
 }
 
-/** Those of an endpoint that are older than `beforeId`, or all of them, oldest first; answers how many went. */
+/** Removes the events of an endpoint older than `beforeId`, or all of them, oldest first; returns how many. */
 export async function removeWebhookEvents(
   tx: Executor,
   webhookId: string,
   { beforeId, limit }: { beforeId: string | undefined; limit: number },
 ): Promise<number> {
-  // What is due is looked at again by the statement that removes it: a replay may come in between.
+  // The statement checks again whether an event is due, because a replay may come in between.
   const isOver = beforeId === undefined ? '' : 'and event_id < ? and due_at is null';
   const values = beforeId === undefined ? [webhookId] : [webhookId, beforeId];
   const rows = await tx.all<{ event_id: string }>(
@@ -65,7 +65,7 @@ export async function removeWebhookEvents(
   return rows.length;
 }
 
-/** Bodies that no endpoint of the team has an event for any more. */
+/** Removes bodies for which no endpoint of the team has an event any more. */
 export function removePayloads(
   db: Executor,
   { teamId, beforeId }: { teamId: string; beforeId: string },
@@ -79,7 +79,7 @@ export function removePayloads(
   return db.run(sql, [teamId, teamId, beforeId, limit]);
 }
 
-/** The endpoint itself goes last, and not before `deletedBefore`. */
+/** Removes the endpoint itself last, and not before `deletedBefore`. */
 export async function removeEmptyWebhook(db: Executor, id: string, deletedBefore: number): Promise<boolean> {
   const sql = `delete from webhooks where id = ? and deleted_at < ?
     and not exists (select 1 from webhook_events where webhook_id = webhooks.id)`;

@@ -16,7 +16,7 @@ const email = {
   created_at: AT - 1000,
 } as EmailRow;
 
-/** Whatever was recorded, be it what its type promises or more. */
+/** Returns the data of the payload for an event, whose recorded data may exceed its type. */
 const told = (
   event: Pick<PayloadEvent, 'type' | 'at'> & { subjectId?: string; data?: object },
   row: EmailRow | 'gone' = email,

@@ -11,31 +11,31 @@ import { emailRowsByIds, type EmailRow } from '../../../mail/emails/index.ts';
 import type { Store } from '../../../platform/store.ts';
 import { findPayloads, insertPayloads, type PayloadRow } from './webhook-events.store.ts';
 
-/** Of an event that has outlived everything else that was known of it, its type and its time are left. */
+/** A recorded event; one that has outlived everything else known about it keeps only its type and time. */
 export type PayloadEvent = RecordedEvent | { type: EventType; at: number; subjectId?: undefined };
 
 /**
- * The body of a webhook delivery: the same text for the same event, on whichever node and whenever it is rendered. Of an email whose
- * content is past retention it says what its event still knows.
+ * Renders the body of a webhook delivery: the same text for the same event, on whichever node and whenever it is
+ * rendered. For an email past retention, it contains what the event still has.
  */
 export function renderPayload(event: PayloadEvent, email: ToldEmail | undefined): string {
   return JSON.stringify({ type: event.type, created_at: isoTime(event.at), data: dataOf(event, email) });
 }
 
-/** What an endpoint is told of an email. */
+/** Fields of an email that an endpoint receives. */
 export type ToldEmail = Pick<
   EmailRow,
   'sender' | 'to_list' | 'subject' | 'message_id' | 'tags' | 'headers' | 'template_id' | 'created_at'
 >;
 
-/** Of mail that was sent; what was received says itself what there is to say. */
+/** Event of sent mail; `email.received` contains all of its own data. */
 type EmailEvent = Exclude<Extract<RecordedEvent, { type: `email.${string}` }>, { type: 'email.received' }>;
 type DomainEvent = Extract<RecordedEvent, { type: `domain.${string}` }>;
 
 type ExtraOf<Type extends EmailEvent['type']> = EventData[Type] extends undefined
   ? never
   : Exclude<keyof NonNullable<EventData[Type]>, 'to'>;
-/** What an endpoint is told besides the envelope: whatever the event of that type has, or it does not compile. */
+/** Fields of each event that an endpoint receives besides the envelope; a missing one does not compile. */
 const EXTRAS: { [Type in EmailEvent['type']]: Record<ExtraOf<Type>, true> } = {
   'email.queued': {},
   'email.scheduled': {},
@@ -52,7 +52,7 @@ const EXTRAS: { [Type in EmailEvent['type']]: Record<ExtraOf<Type>, true> } = {
   'email.delivery_delayed': { delay: true },
 };
 
-/** In the order in which they are told. */
+/** Fields in the order in which they are sent. */
 const DOMAIN_FIELDS: Record<keyof DomainData, true> = {
   id: true,
   name: true,
@@ -101,19 +101,19 @@ const headersOf = (json: string): { name: string; value: string }[] =>
 
 const readJson = (json: string): unknown => JSON.parse(json);
 
-/** An entry of an outbox, of whichever endpoint. */
+/** Entry of an outbox, of any endpoint. */
 export interface PayloadOrder {
   eventId: string;
   type: string;
   at: number;
 }
 
-/** Writes rows, so that a killed process does not lose them, and answers how many were new. */
+/** Writes rows durably, so that a killed process does not lose them; returns how many were new. */
 export type WritePayloads = (rows: readonly PayloadRow[]) => Promise<number>;
 
 /**
- * The exact bodies of a team's events, by event. What has none yet is rendered and stored before it is answered,
- * so that every attempt, every replay and everybody who reads it get the same bytes.
+ * Returns the exact bodies of a team's events, by event. A missing one is rendered and stored before it is returned, so
+ * that every attempt, every replay and every reader get the same bytes.
  */
 export async function payloadsOf(
   store: Store,
@@ -127,7 +127,7 @@ export async function payloadsOf(
   if (missing.length === 0) return found;
   const rows = await render(store, teamId, missing);
   const written = await write(rows);
-  // Another process was first, and its bytes stand; or an event was erased meanwhile, and is rendered without its data.
+  // Another process was first, and its bytes count; or an event was erased meanwhile, and is rendered without its data.
   if (written < rows.length) return payloadsOf(store, teamId, orders, write);
   for (const row of rows) found.set(row.event_id, row.payload);
   return found;

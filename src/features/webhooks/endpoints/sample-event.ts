@@ -17,7 +17,7 @@ import { findWebhook } from './webhooks.store.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import type { Ids } from '../../../platform/ids.ts';
 
-/** What endpoints can be sent, of what can happen. */
+/** Event types that endpoints can receive. */
 type SampleType = Exclude<EventType, (typeof UNTOLD)[number]>;
 
 const EXPECTED = 'someone@example.org';
@@ -140,7 +140,7 @@ const inboxDraft = (id: string, now: string): EventData['inbox.draft.created'] =
   },
 });
 
-/** What a sample of each type says, of a subject with this id: the compiler misses no type and no field. */
+/** Sample data of each type for a subject with this id: the compiler requires every type and field. */
 const SAMPLES: { [Type in SampleType]: (id: string, now: string) => EventData[Type] } = {
   'email.scheduled': () => undefined,
   'email.sent': () => undefined,
@@ -231,7 +231,7 @@ const SAMPLES: { [Type in SampleType]: (id: string, now: string) => EventData[Ty
   'inbox.draft.deleted': inboxDraft,
 };
 
-/** An event that never was, and the email it would have been about. */
+/** Returns a made-up event, and the email it would have been about. */
 function sampleEvent(
   type: SampleType,
   { ids, teamId, at }: { ids: Ids; teamId: string; at: number },
@@ -253,8 +253,8 @@ function sampleEvent(
 }
 
 /**
- * Puts a sample where real events wait to be sent. Nothing happened, so that no event is recorded: its body stands from
- * the start, and the node that renders what is due finds it.
+ * Queues a sample like a real event. Nothing happened, so no event is recorded: its body is stored at once, and the
+ * node that renders due events finds it.
  */
 export async function triggerWebhook(ctx: Ctx, { type, webhook_id: only }: BodyOf<'triggerWebhook'>) {
   const { store, teamId } = ctx;

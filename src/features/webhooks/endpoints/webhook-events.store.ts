@@ -13,14 +13,14 @@ import { firstIdAt } from '../../../platform/ids.ts';
 
 type WebhookEventStatus = 'pending' | 'attempting' | 'success' | 'failed';
 
-/** One event at one endpoint. Its time is in its id. */
+/** One event at one endpoint. Its id contains its time. */
 export interface WebhookEventRow {
   event_id: string;
   type: WebhookEventType;
   status: WebhookEventStatus;
   attempt_count: number;
   last_http_status: number | null;
-  /** Null when nothing is due: finished, or parked. */
+  /** Time of the next attempt; null if the event is finished or set aside. */
   due_at: number | null;
   created_at: number;
   /** 1 for a sample. */
@@ -32,7 +32,7 @@ const SELECTED = 'event_id, type, status, attempt_count, last_http_status, due_a
 interface WebhookEventFilter {
   status?: WebhookEventStatus | undefined;
   type?: string | undefined;
-  /** Milliseconds, both inclusive. */
+  /** Both are inclusive, in milliseconds. */
   createdFrom?: number | undefined;
   createdTo?: number | undefined;
 }
@@ -40,10 +40,10 @@ interface WebhookEventFilter {
 type Rows<T> = Promise<{ rows: T[]; hasMore: boolean }>;
 
 /**
- * One range of one index, whatever is asked: without a filter of the primary key, otherwise one for each type and status
- * that fits, so that a delivery has one index less to write. The filters stand in the ends of the range and in the order
- * instead of in conditions of their own, so that no planner can think of reading the primary key and leaving out what does
- * not fit: that may be a million rows in a row.
+ * Lists events as one range of one index for any filter: the primary key without a filter, otherwise one range for each
+ * matching type and status, so that a delivery has one index less to write. The filters are part of the range bounds
+ * and of the order instead of separate conditions, so that no planner can choose to read the primary key and skip what
+ * does not match, which may be a million rows in a row.
  */
 export function listWebhookEventRows(
   db: Executor,
@@ -80,7 +80,7 @@ interface Span {
   page: Page;
 }
 
-/** The columns of `fixed` stand in the order of their index. */
+/** Lists the columns of `fixed` in the order of their index. */
 function rangeSql({ webhookId, above, below, page }: Span, fixed: Record<string, string>): [sql: string, Value[]] {
   const columns = [...Object.keys(fixed), 'event_id'];
   const values = Object.values(fixed);
@@ -94,7 +94,10 @@ function rangeSql({ webhookId, above, below, page }: Span, fixed: Record<string,
 
 const orderOf = (page: Page): 'asc' | 'desc' => (page.before === undefined ? 'desc' : 'asc');
 
-/** No event has the first id of a millisecond, for ids carry their version behind it: all of its events are above it. */
+/**
+ * No event has the first id of a millisecond, because ids have their version after the time: all of its events are
+ * above it.
+ */
 const FIRST_ID = firstIdAt(0);
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
@@ -102,7 +105,7 @@ const sorted = (ids: (string | undefined)[]): string[] => ids.filter((id) => id 
 const largest = (ids: (string | undefined)[]): string => sorted(ids).at(-1) ?? FIRST_ID;
 const smallest = (ids: (string | undefined)[]): string => sorted(ids)[0] ?? LAST_ID;
 
-/** Oldest first, behind `after` and not created before `createdFrom`. */
+/** Lists parked events, oldest first, after `after` and not created before `createdFrom`. */
 export function listParkedRows(
   db: Executor,
   webhookId: string,
@@ -114,7 +117,10 @@ export function listParkedRows(
   return readPage(db, sql, [webhookId, above], { limit });
 }
 
-/** How many events an endpoint was not told yet, and how many it is not told by itself. */
+/**
+ * Number of events that an endpoint has not received yet, and of those that it will not receive unless they are
+ * replayed.
+ */
 export interface Outstanding {
   waiting: number;
   parked: number;
@@ -122,7 +128,7 @@ export interface Outstanding {
 
 const OUTSTANDING_MAX = 1000;
 
-/** Counts no further than `OUTSTANDING_MAX`, so that a page of endpoints costs the same however much they miss. */
+/** Counts up to `OUTSTANDING_MAX`, so that a page of endpoints costs the same however many events they miss. */
 export async function outstandingOf(db: Executor, webhookIds: readonly string[]): Promise<Map<string, Outstanding>> {
   const count = (where: string): string => `(select count(*) from
     (select 1 from webhook_events where webhook_id = webhooks.id and ${where} limit ${OUTSTANDING_MAX}) as few)`;
@@ -154,7 +160,7 @@ export interface AttemptRow {
   sent_at: number;
 }
 
-/** Newest first. */
+/** Lists the attempts of an event, newest first. */
 export function listAttemptRows(
   db: Executor,
   { webhookId, eventId }: { webhookId: string; eventId: string },
@@ -168,7 +174,7 @@ export function listAttemptRows(
   return readPage(db, sql, [webhookId, eventId, ...(cursor === undefined ? [] : [cursor])], page);
 }
 
-/** One row more than asked is read, to know whether there is another page. */
+/** Reads one row more than requested, to know whether there is another page. */
 async function readPage<T>(db: Executor, sql: string, values: readonly Value[], page: Page): Rows<T> {
   const rows = await db.all<T>(`${sql} limit ?`, [...values, page.limit + 1]);
   const kept = rows.slice(0, page.limit);
@@ -176,8 +182,8 @@ async function readPage<T>(db: Executor, sql: string, values: readonly Value[], 
 }
 
 /**
- * Makes an event due now with its whole schedule before it; answers whether there is one. An attempt that is under way
- * concludes what it has found: a time that is another one, by however little, tells it that this is a new turn.
+ * Makes an event due now with its whole schedule ahead; returns whether it exists. An attempt in progress compares the
+ * due time when it is recorded: a different one, by however little, shows that this is a new schedule.
  */
 export async function makeDue(tx: Executor, webhookId: string, eventId: string, now: number): Promise<boolean> {
   const sql = `update webhook_events set status = 'pending', parked = 0, tries = 0,
@@ -202,8 +208,9 @@ export function bringBackEvents(db: Executor, { now, latest }: { now: number; la
 const FIRST_TRY_MS = 60_000;
 
 /**
- * Takes what is due of a disabled endpoint out of its turn, oldest first; answers how many, `limit` at the most. Whether it
- * is disabled is asked by the statement itself: what it sees as due was recorded before anybody enabled the endpoint again.
+ * Parks due events of a disabled endpoint, oldest first; returns how many, at most `limit`. The statement itself checks
+ * that the endpoint is disabled: the events that it sees as due were recorded before anybody enabled the endpoint
+ * again.
  */
 export function parkDue(db: Executor, webhookId: string, limit: number): Promise<number> {
   const some = `select event_id from webhook_events where webhook_id = ? and due_at is not null
@@ -214,20 +221,20 @@ export function parkDue(db: Executor, webhookId: string, limit: number): Promise
   return db.run(sql, [webhookId, webhookId, limit, webhookId]);
 }
 
-/** When the team's replays of the last while were made, oldest first. */
+/** Returns the times of the team's recent replays, oldest first. */
 export async function replaysSince(tx: Executor, teamId: string, since: number): Promise<number[]> {
   const sql = 'select made_at from webhook_replays where team_id = ? and made_at > ? order by made_at';
   return (await tx.all<{ made_at: number }>(sql, [teamId, since])).map((row) => row.made_at);
 }
 
-/** Notes one and forgets those that no longer count. */
+/** Records a replay and removes those that no longer count. */
 export async function noteReplay(tx: Executor, replay: { teamId: string; id: string; at: number; since: number }) {
   const { teamId, id, at, since } = replay;
   await tx.run('delete from webhook_replays where team_id = ? and made_at <= ?', [teamId, since]);
   await tx.run('insert into webhook_replays (team_id, id, made_at) values (?, ?, ?)', [teamId, id, at]);
 }
 
-/** One try that has ended, and what it makes of its event. */
+/** A finished attempt, and its effect on the event. */
 export interface Attempt {
   id: string;
   webhookId: string;
@@ -238,9 +245,12 @@ export interface Attempt {
   durationMs: number;
   sentAt: number;
   isSuccess: boolean;
-  /** As the event was read before the attempt. Where a replay has changed it meanwhile, the attempt uses up none of the replay's tries. */
+  /**
+   * State of the event before the attempt. If a replay has changed it meanwhile, the attempt uses up none of the
+   * replay's tries.
+   */
   read: { dueAt: number; tries: number };
-  /** When it is tried again; null when it is not. */
+  /** Time of the next try; null if there is none. */
   nextAt: number | null;
 }
 
@@ -257,8 +267,8 @@ const COLUMNS = [
 ] as const;
 
 /**
- * Writes attempts and what they make of their events. An event that was parked meanwhile stays parked unless it has
- * arrived, and what was deleted stays deleted.
+ * Writes attempts and updates their events. An event that was parked meanwhile stays so unless it has arrived, and a
+ * deleted one stays deleted.
  */
 export async function recordAttempts(tx: Executor, attempts: readonly Attempt[]): Promise<void> {
   const rows = await tx.all<Moved>(tx.dialect === 'pg' ? MOVE_ON_PG : MOVE, [JSON.stringify(attempts.map(changeOf))]);
@@ -307,7 +317,7 @@ const SET = `set attempt_count = attempt_count + 1,
 
 const MATCH = 'where e.webhook_id = v.w and e.event_id = v.e returning webhook_id, event_id, attempt_count';
 
-/** Without commit notice, which would wake the sender for the events that it has just tried. */
+/** Sends no commit notice, which would wake the sender for the events that it has just tried. */
 const MOVE_ON_PG = withoutCommitNotice(`update webhook_events as e ${SET}
   from jsonb_to_recordset(?::jsonb) as v(w text, e uuid, ok int, http int, due bigint, tries int, next bigint) ${MATCH}`);
 
@@ -317,14 +327,15 @@ const MOVE = withoutCommitNotice(`update webhook_events as e ${SET}
     json_extract(value, '$.tries') as tries, json_extract(value, '$.next') as next from json_each(?)) as v ${MATCH}`);
 
 /**
- * What attempts say of their endpoints, and what the last of them was answered. Success ends a series of failures; only what comes after it begins another one,
- * however late it is written. Of attempts that are written together, success counts: something got through.
+ * Updates endpoints with the result of attempts, and with the response to the last one. A success ends a series of
+ * failures; only a later failure begins another one, however late it is written. Among attempts that are written
+ * together, a success counts: something got through.
  */
 export async function recordHealth(tx: Executor, attempts: readonly Attempt[]): Promise<void> {
   const byWebhook = Map.groupBy(attempts, (attempt) => attempt.webhookId);
   if (tx.dialect === 'pg') {
     const ids = textsIn(tx.dialect, 'id', [...byWebhook.keys()]);
-    // In one order for everybody who changes several of them.
+    // Everyone who changes several endpoints locks them in the same order.
     await tx.all(`select id from webhooks where ${ids.sql} order by id for no key update`, [ids.value]);
   }
   for (const [webhookId, all] of byWebhook) {
@@ -349,7 +360,7 @@ export interface PayloadRow {
   event_id: string;
   team_id: string;
   payload: string;
-  /** Whether it tells what the recorded event says: it is not written where that was erased meanwhile. */
+  /** The payload contains the recorded data: it is not written if that was erased meanwhile. */
   isOfRecorded: boolean;
 }
 
@@ -364,11 +375,11 @@ export async function findPayloads(
   return new Map(rows.map((row) => [row.event_id, row.payload]));
 }
 
-/** Leaves those that stand as they are, and leaves out those whose event was erased meanwhile; answers how many are new. */
+/** Inserts payloads; keeps existing ones and skips those whose event was erased meanwhile. Returns how many are new. */
 export async function insertPayloads(tx: Executor, rows: readonly PayloadRow[]): Promise<number> {
   const recorded = rows.filter((row) => row.isOfRecorded).map((row) => row.event_id);
   const kept = await holdEvents(tx, recorded);
-  // In one order for everybody, or two nodes that write the same ones would wait for each other for ever.
+  // Inserted in the same order everywhere, or two nodes that write the same ones would deadlock.
   const ordered = rows
     .filter((row) => !row.isOfRecorded || kept.has(row.event_id))
     .toSorted((a, b) => (a.event_id < b.event_id ? -1 : 1));
@@ -381,7 +392,7 @@ export async function insertPayloads(tx: Executor, rows: readonly PayloadRow[]):
   );
 }
 
-/** Of events whose data is being erased. */
+/** Deletes the payloads of events whose data is being erased. */
 export async function erasePayloads(tx: Executor, teamId: string, eventIds: readonly string[]): Promise<void> {
   if (eventIds.length === 0) return;
   const among = uuidsIn(tx.dialect, 'event_id', eventIds);

@@ -24,8 +24,8 @@ const REPLAYS_MAX = 10;
 const WINDOW_MS = 60_000;
 
 /**
- * Sends an event once more, with its id and its bytes and from the first try of the schedule. A replay that is refused
- * counts towards no limit; those that count are counted in the database, for all nodes together.
+ * Sends an event again, with the same id and bytes and from the first try of the schedule. A refused replay counts
+ * towards no limit; the others are counted in the database, for all nodes together.
  */
 export async function replayWebhookEvent(
   ctx: Ctx,
@@ -84,12 +84,12 @@ export async function listWebhookEvents(ctx: Ctx, webhookId: string, filter: Que
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentWebhookEvent) };
 }
 
-/** With the exact bytes that every attempt carries, read as JSON. */
+/** Returns an event with the exact bytes that every attempt sends, read as JSON. */
 export async function getWebhookEvent(ctx: Ctx, webhookId: string, publicId: string) {
   const row = await webhookEventNamed(ctx, webhookId, publicId);
   const order = { eventId: row.event_id, type: row.type, at: row.created_at };
   const payload = (await payloadsOf(ctx.store, ctx.teamId, [order])).get(row.event_id);
-  // Retention has taken it between the two looks.
+  // The event expired between the two queries.
   if (payload === undefined) throw notFound('Webhook event');
   return {
     object: 'webhook_event' as const,
@@ -105,7 +105,7 @@ export async function listWebhookAttempts(ctx: Ctx, webhookId: string, publicId:
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentAttempt) };
 }
 
-/** Oldest first, for they are worked off in the order in which they happened. */
+/** Lists events oldest first, since clients process them in the order in which they happened. */
 export async function listParkedWebhookEvents(
   ctx: Ctx,
   webhookId: string,
@@ -130,7 +130,7 @@ async function webhookEventNamed(ctx: Ctx, webhookId: string, publicId: string):
 const cursorOf = (publicId: string | undefined): string | undefined =>
   publicId === undefined ? undefined : eventIdOf(publicId);
 
-/** An instant, to the millisecond: a bare date would leave open which of its moments is meant. */
+/** Reads an instant, to the millisecond: a bare date would leave open which of its moments is meant. */
 function readInstant(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const time = parseIsoTime(text);

@@ -71,7 +71,7 @@ const OWN = `select ${SELECTED} from webhooks where team_id = ? and id = ? and d
 export const findWebhook = (db: Executor, teamId: string, id: string): Promise<WebhookRow | undefined> =>
   db.get<WebhookRow>(OWN, [teamId, id]);
 
-/** The same, kept from others until the transaction ends. */
+/** Does the same and locks the row until the transaction ends. */
 export const lockWebhook = (tx: Executor, teamId: string, id: string): Promise<WebhookRow | undefined> =>
   tx.get<WebhookRow>(tx.dialect === 'pg' ? `${OWN} for no key update` : OWN, [teamId, id]);
 
@@ -80,7 +80,7 @@ interface WebhookChange {
   events: string;
 }
 
-/** Another address has answered nothing yet: its five days begin anew. */
+/** Saves settings. A new address has not responded yet, so its five days start over. */
 export async function saveSettings(tx: Executor, id: string, { endpoint, events }: WebhookChange): Promise<void> {
   const kept = ['failing_since', 'last_attempt_at', 'last_http_status', 'last_error'];
   const sql = `update webhooks set ${kept.map((column) => `${column} = case when endpoint = ? then ${column} end`).join(', ')},
@@ -97,7 +97,9 @@ export async function setSecret(
   await tx.run(sql, [secret.sealed, secret.previous, secret.previousUntil, id]);
 }
 
-/** Answers whether this call did it. What was deleted or disabled already stays as it is. */
+/**
+ * Disables an endpoint; returns whether this call did so. One that is deleted or disabled already is left unchanged.
+ */
 export async function setDisabled(
   db: Executor,
   id: string,
@@ -114,17 +116,20 @@ export async function setEnabled(tx: Executor, id: string): Promise<void> {
   await tx.run(sql, [id]);
 }
 
-/** Answers whether there was one. */
+/** Marks an endpoint as deleted; returns whether it existed. */
 export async function markDeleted(db: Executor, teamId: string, id: string, now: number): Promise<boolean> {
   const sql = 'update webhooks set deleted_at = ? where team_id = ? and id = ? and deleted_at is null';
   return (await db.run(sql, [now, teamId, id])) === 1;
 }
 
-/** The admins of its team have been told that it was disabled, or there were none to tell. */
+/** Records that the admins of the team were notified that it was disabled, or that there were none. */
 export const noteTold = (db: Executor, id: string, now: number): Promise<number> =>
   db.run('update webhooks set admins_told_at = ? where id = ?', [now, id]);
 
-/** Takes endpoints for `owner`, or keeps them; answers those that it owns now. A lease that a power cut takes back is no loss. */
+/**
+ * Leases endpoints for `owner`, or renews the leases; returns those that it owns now. A lease lost in a power cut does
+ * no harm.
+ */
 export async function leaseEndpoints(
   db: Db,
   ids: readonly string[],
@@ -132,7 +137,7 @@ export async function leaseEndpoints(
 ): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const among = textsIn(db.dialect, 'id', ids);
-  // In one order for everybody who changes several of them, or they would wait for each other.
+  // Everyone who changes several endpoints locks them in the same order, to avoid deadlocks.
   const inOrder = db.dialect === 'pg' ? 'order by id for no key update' : '';
   const sql = withoutCommitNotice(`update webhooks set lease_owner = ?, lease_until = ? where id in
     (select id from webhooks where ${among.sql} and deleted_at is null

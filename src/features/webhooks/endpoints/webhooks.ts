@@ -42,15 +42,16 @@ export const SEALED_WEBHOOK_SECRETS: readonly SealedColumn[] = [
   { table: 'webhooks', column: 'previous_secret_sealed', purpose: PURPOSE },
 ];
 
-/** A fresh secret of an endpoint, to be shown once, and how it is kept. */
+/** Returns a new secret of an endpoint, which is shown once, and its sealed form. */
 export function newSigningSecret({ ids, secrets }: Store, webhookId: string): { secret: string; sealed: string } {
   const secret = newWebhookSecret(Buffer.from(ids.hex(webhookSecretBytes), 'hex'));
   return { secret, sealed: secrets.seal(secret, PURPOSE, webhookId) };
 }
 
 /**
- * Every secret that signs at `now`: the endpoint's own first, then the one before it while its time lasts. Throws when its
- * own cannot be opened; one before it that cannot signs nothing, or a rotation would not mend what it is made for.
+ * Returns every secret that signs at `now`: the endpoint's own first, then the previous one until it expires. Throws if
+ * its own cannot be opened; a previous one that cannot be opened is skipped, or a rotation would not fix what it is
+ * made for.
  */
 export function signingSecretsOf(store: Store, row: SecretColumns, now: number): string[] {
   const own = store.secrets.open(row.secret_sealed, PURPOSE, row.id);
@@ -60,7 +61,10 @@ export function signingSecretsOf(store: Store, row: SecretColumns, now: number):
   return previous === undefined ? [own] : [own, previous];
 }
 
-/** Enough to tell two secrets apart: 24 of its 192 bits. Of one that cannot be opened, nothing: the rest is still told. */
+/**
+ * Masks a secret, showing enough to distinguish two secrets: 24 of its 192 bits. Shows nothing of one that cannot be
+ * opened, so that the remaining fields can still be returned.
+ */
 function maskedSecretOf(store: Store, row: SecretColumns): string {
   return `whsec_****${(openIfReadable(store, row.secret_sealed, row.id) ?? '').slice(-SHOWN_CHARS)}`;
 }
@@ -74,13 +78,14 @@ function openIfReadable({ secrets }: Store, sealed: string, webhookId: string): 
   }
 }
 
-/** Rows a statement takes: a queue may be long, and mail that is accepted meanwhile waits for one of these. */
+/** Rows per statement: a queue may be long, and mail that is accepted meanwhile waits for one of these. */
 const BATCH = 500;
 
 /**
- * Stops an endpoint and parks what was due. Nothing is sent from the first statement on; should the process end before
- * the last one, the rest is parked by `createWebhookRemoval` of `operations/upkeep/remove-expired.ts`, by whichever `EndpointSender` holds it, or by
- * a later call that enables the endpoint again. Answers whether it was enabled before.
+ * Stops an endpoint and parks its due events. Nothing is sent after the first statement; if the process ends before the
+ * last one, the remaining events are parked by the `EndpointSender` that holds the endpoint, by `createWebhookRemoval`
+ * of `features/installation/upkeep/remove-expired.ts`, or by a later call that enables the endpoint again. Returns
+ * whether it was enabled before.
  */
 export async function disableWebhook(store: Store, id: string, reason: 'manual' | 'failing'): Promise<boolean> {
   const isNew = await setDisabled(store.db, id, { reason, now: store.clock.now() });
@@ -88,7 +93,7 @@ export async function disableWebhook(store: Store, id: string, reason: 'manual' 
   return isNew;
 }
 
-/** Ends by itself when the endpoint is enabled meanwhile, here or by another process. */
+/** Parks all due events; stops if the endpoint is enabled meanwhile, here or by another process. */
 export async function parkWhatIsDue(store: Store, id: string): Promise<void> {
   while ((await parkDue(store.db, id, BATCH)) === BATCH);
 }
@@ -96,8 +101,8 @@ export async function parkWhatIsDue(store: Store, id: string): Promise<void> {
 const BOTH_SIGN_MS = 24 * 3_600_000;
 
 /**
- * The new secret is shown this once, and the one before it goes on signing for a day. Of two rotations within a day the
- * first one's old secret ends with the second: a team that rotates twice has reason to.
+ * Replaces the secret. The new one is shown only now, and the previous one signs for another day. A second rotation
+ * within a day ends the older secret at once: a team that rotates twice has reason to.
  */
 export async function rotateWebhookSecret(
   ctx: Ctx,
@@ -116,7 +121,10 @@ export async function rotateWebhookSecret(
 
 const PATH = 'endpoint';
 
-/** Reads the address of an endpoint as far as its text can say; http only in the development profile, to a host of one's own. */
+/**
+ * Reads the address of an endpoint and checks its text; http is allowed only in the development profile, to a local
+ * host.
+ */
 export function readEndpoint({ profile }: Pick<Config, 'profile'>, text: string): URL {
   const url =
     profile === 'development' && /^http:/i.test(text) ? readLocalUrl(text) : (textFault(text) ?? readHttpsUrl(text));
@@ -132,7 +140,7 @@ function readLocalUrl(text: string): URL | string {
   return 'must be https, or http at a host of your own such as http://localhost:4000/hooks.';
 }
 
-/** What the parser of URLs would mend or drop without a word: what is stored is what was written, and it is read again. */
+/** Reports text that URL parsers would fix or drop silently: it is stored as written, and parsed again. */
 function textFault(text: string): string | undefined {
   if (text.includes('#')) return 'must be a URL without a fragment (#…), which no request carries.';
   // "https://a\@b/" is a path at a for some parsers and the host b for others.
@@ -167,7 +175,7 @@ export async function webhookNamed(ctx: Ctx, id: string): Promise<WebhookRow> {
   return row;
 }
 
-/** Gone at once for everybody; its rows, which may be millions, go in small batches later. */
+/** Deletes an endpoint at once for all callers; its rows, which may be millions, are removed in small batches later. */
 export async function deleteWebhook(ctx: Ctx, id: string): Promise<{ object: 'webhook'; id: string; deleted: true }> {
   const { store, teamId } = ctx;
   if (!(await markDeleted(store.db, teamId, id, store.clock.now()))) throw notFound('Webhook');
@@ -186,15 +194,16 @@ interface Reference {
 }
 
 /**
- * What is not named stays. An endpoint that is enabled again is sent what happens from then on. Flow has connected to a
- * new address.
+ * Changes an endpoint; fields that are not named keep their values. An endpoint that is enabled again receives events
+ * from then on. The caller has connected to a new address already.
  */
 export async function changeWebhook(ctx: Ctx, id: string, input: WebhookUpdate): Promise<Reference> {
   const { store, teamId } = ctx;
   const { endpoint, events, status } = input;
   const found = await findWebhook(store.db, teamId, id);
   if (!found) throw notFound('Webhook');
-  // Before it is enabled: what was due when it was disabled, and is not parked yet, would otherwise be sent after all.
+  // Runs before the endpoint is enabled: events that were due when it was disabled, and are not parked yet, would
+  // otherwise be sent after all.
   if (status === 'enabled' && found.status === 'disabled') await parkWhatIsDue(store, id);
   await store.db.tx(async (tx) => {
     const locked = await lockWebhook(tx, teamId, id);
@@ -217,7 +226,10 @@ export interface NewWebhook {
   events: string[];
 }
 
-/** The only answer but a rotation's that holds the whole secret. Flow has read the endpoint and connected to it. */
+/**
+ * Adds an endpoint and returns the whole secret, as only a rotation does otherwise. The caller has checked the endpoint
+ * and connected to it.
+ */
 export async function addWebhook(ctx: Ctx, input: NewWebhook) {
   const { store, teamId } = ctx;
   const id = store.ids.prefixed('wh_');
@@ -246,7 +258,7 @@ export async function addWebhook(ctx: Ctx, input: NewWebhook) {
   return presentWebhook(store, row, { waiting: 0, parked: 0 }, secret);
 }
 
-/** Whether the plan of a team allows one endpoint more; asked again in the transaction that adds it. */
+/** Throws if the plan of a team allows no further endpoint; checked again in the transaction that adds it. */
 export async function mustAllowWebhook(store: Store, db: Executor, teamId: string): Promise<void> {
   const { webhook_endpoint_limit: limit } = planNamed(store.config, await lockTeam(db, teamId)).plan;
   const count = await countWebhooks(db, teamId);
@@ -257,7 +269,10 @@ export async function mustAllowWebhook(store: Store, db: Executor, teamId: strin
   });
 }
 
-/** With how it answers and how much it has not been told. The secret is masked unless it is handed in, which only those do who have just made it. */
+/**
+ * Formats an endpoint with its health and the number of outstanding events. The secret is masked unless it is passed
+ * in, which only callers that have just made it do.
+ */
 function presentWebhook(
   store: Store,
   row: WebhookRow,
@@ -286,8 +301,8 @@ function presentWebhook(
 const timeOrNull = (at: number | null): string | null => (at === null ? null : isoTime(at));
 
 /**
- * Presents an event. Its time is that of the id, which the filters of the list use, unless the id runs ahead of the
- * time of the event.
+ * Formats an event. Its time is that of the id, which the filters of the list use, unless the id runs ahead of the time
+ * of the event.
  */
 export function presentWebhookEvent(row: WebhookEventRow) {
   return {

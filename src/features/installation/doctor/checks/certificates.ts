@@ -7,13 +7,16 @@ import { asksForCertificates, hostNames } from '../../certificates/certificates.
 
 const DAY_MS = 86_400_000;
 
-/** The names of what our ports show, and for how long. When it ends, and whether it can be used, the process says at any time. */
+/**
+ * Checks the names of the certificate that our ports present, and how long it is valid. The process reports its expiry
+ * and usability at all times.
+ */
 export const checkCertificates: Check = ({ world: { clock, config }, self }) => {
   const tls = self.tls();
   if (!tls) return Promise.resolve(skipped('No port of this process speaks TLS'));
   const seen = nothingSeen();
   const { endsAt } = tls.standing();
-  // A self-signed one is a finding of its own, and replaced by itself.
+  // A self-signed certificate is a finding of its own, and is replaced automatically.
   if (endsAt === undefined) return Promise.resolve(skipped('The ports show a self-signed certificate'));
   const shown = new X509Certificate(tls.current().cert);
   const names = [...(shown.subjectAltName ?? '').matchAll(/DNS:([^,\s"]+)/g)].map(([, name = '']) => name);
@@ -32,7 +35,7 @@ export const checkCertificates: Check = ({ world: { clock, config }, self }) => 
 
 const BODY_BYTES_MAX = 256 * 1024;
 
-/** Whether the authority of the settings may issue for our names. */
+/** Checks that the configured authority may issue certificates for our names. */
 export const checkCaa: Check = async (examination) => {
   const { config } = examination.world;
   if (!asksForCertificates(config)) return skipped('No authority is asked for certificates');
@@ -67,7 +70,7 @@ export const checkCaa: Check = async (examination) => {
   return seen;
 };
 
-/** RFC 8555 §9.7.6: the authority says by which names it is called in CAA records. */
+/** Returns the names of the authority in CAA records, which its directory lists (RFC 8555 §9.7.6). */
 async function issuersOf({ world, signal }: Examination, url: URL): Promise<string[] | string> {
   let left = BODY_BYTES_MAX;
   const limits = { signal, mayTake: (bytes: number) => (left -= bytes) >= 0 };
@@ -77,7 +80,7 @@ async function issuersOf({ world, signal }: Examination, url: URL): Promise<stri
   return names.length === 0 ? `${url.host} does not say by which name it is called` : names;
 }
 
-/** RFC 8659 §3: the set of the nearest name upwards that has one. */
+/** Returns the record set of the nearest name upwards that has one (RFC 8659 §3). */
 async function nearestSet({ ask }: Examination, name: string) {
   const labels = name.split('.');
   for (let at = 0; at < labels.length; at++) {

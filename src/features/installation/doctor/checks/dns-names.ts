@@ -22,8 +22,8 @@ interface Listed {
 }
 
 /**
- * Asks each list whether it works before what it says is believed: many answer no public resolver, some ended and list the
- * whole world, and a resolver may invent answers. One list that works and has the address is enough for a finding.
+ * Checks whether each list works before its result is believed: many refuse public resolvers, some ended and list every
+ * address, and a resolver may invent answers. One working list that has the address is enough for a finding.
  */
 export const checkDnsbl: Check = async (examination) => {
   const why = whyNotSending(examination.world);
@@ -80,7 +80,7 @@ async function askZone(examination: Examination, zone: string, seen: Seen): Prom
   return found.flat();
 }
 
-/** RFC 5782 §5. */
+/** Tests a list by its two test entries (RFC 5782 §5). */
 async function faultOfZone({ ask }: Examination, zone: string): Promise<string | undefined> {
   const [present, absent] = await Promise.all(
     [PRESENT_POINT, ABSENT_POINT].map((point) => ask(`${reversed(point)}.${zone}`, 'A')),
@@ -97,7 +97,7 @@ async function faultOfZone({ ask }: Examination, zone: string): Promise<string |
     : 'it lacks its test entry: it has ended, or answers this resolver nothing';
 }
 
-/** Where to read on, as the list says. */
+/** Returns the explanation that the list publishes, usually a URL. */
 async function reasonOf({ ask }: Examination, name: string): Promise<string> {
   const answer = await ask(name, 'TXT');
   const text = answer.kind === 'found' ? (answer.records[0] ?? '') : '';
@@ -105,7 +105,7 @@ async function reasonOf({ ask }: Examination, name: string): Promise<string> {
   return plain === '' ? '' : `: ${plain}`;
 }
 
-/** Asks for names that exist, for how long it takes, and for one that cannot. */
+/** Asks for names that exist, measuring the time, and for one that cannot exist. */
 export const checkResolver: Check = async (examination) => {
   const { config, ids } = examination.world;
   if (config.delivery.capture) return skipped('No mail leaves this machine (delivery.capture)');
@@ -148,7 +148,7 @@ async function timed({ ask }: Examination, name: string): Promise<{ isAnswer: bo
   return { isAnswer: answer.kind !== 'failed', ms: elapsedMs(), reason: answer.kind === 'failed' ? answer.reason : '' };
 }
 
-/** Each name that is said in EHLO has to be in DNS, and should lead to an address that mail is sent from. */
+/** Checks that each EHLO name is in DNS; it should also resolve to an address that mail is sent from. */
 export const checkHelo: Check = async (examination) => {
   const { world } = examination;
   const why = whyNotSending(world);
@@ -192,7 +192,7 @@ type Reverse =
   | { kind: 'wrong'; says: string }
   | { kind: 'unknown'; says: string };
 
-/** Each address that mail is sent from has to have a name, and one of its names has to lead back to it. */
+/** Checks that each address that mail is sent from has a name, and that one of its names resolves back to it. */
 export const checkReverseDns: Check = async (examination) => {
   const why = whyNotSending(examination.world);
   if (why !== undefined) return skipped(why);

@@ -11,17 +11,17 @@ import { readBackupNotes } from '../../../../tenancy/instance/index.ts';
 
 const MIB = 1024 * 1024;
 const DAY_MS = 86_400_000;
-/** A growth is judged by so many samples, over so long: an import of an hour is none. */
+/** Growth is judged by at least this many samples over at least this span: an import of an hour is no growth. */
 const SAMPLES_MIN = 3;
 const SPAN_MIN_MS = DAY_MS;
 
-/** What is free for us on the disk of the data folder. */
+/** Returns the free space for this process on the disk of the data folder. */
 export async function freeBytes(dataDir: string): Promise<{ free: number; size: number }> {
   const { bavail, blocks, bsize } = await statfs(dataDir);
   return { free: bavail * bsize, size: blocks * bsize };
 }
 
-/** What is free, and until when, as it has shrunk within the week. */
+/** Checks the free space, and when it ends at the rate of the last week. */
 export const checkDisk: Check = async ({ world, self }) => {
   const { config, clock, dataDir } = world;
   const seen = nothingSeen();
@@ -46,7 +46,7 @@ const mib = (bytes: number): string => {
   return count >= 10_240 ? `${Math.round(count / 1024)} GiB` : `${Math.round(count)} MiB`;
 };
 
-/** By the line that lies nearest to all samples; undefined where nothing grows, or too little is known. */
+/** Fits a line through all samples; returns undefined if nothing grows, or too little is known. */
 function daysLeft(samples: readonly DiskSample[]): number | undefined {
   const first = samples[0];
   const last = samples.at(-1);
@@ -63,16 +63,16 @@ function daysLeft(samples: readonly DiskSample[]): number | undefined {
   return perMs < 0 ? last.free_bytes / -perMs / DAY_MS : undefined;
 }
 
-/** The database, journals, blobs under way, connections of the API and of the resolver. */
+/** Files for the database, journals, blobs in progress, and connections of the API and the resolver. */
 const REST = 300;
-/** Of the limit: beyond, an hour of more mail meets it. */
+/** Share of the limit; beyond it, an hour with more mail reaches the limit. */
 const OPEN_SHARE_MAX = 0.8;
 
-/** How many files may be open at one time when all limits of the settings are used. */
+/** Returns how many files may be open at one time when all limits of the settings are used. */
 const wanted = ({ smtp, delivery, webhooks }: Config): number =>
   smtp.max_connections + delivery.max_connections + webhooks.max_in_flight + REST;
 
-/** Of the process that serves, as the system counts. */
+/** Checks the limit of open files of the server process, as the system reports it. */
 export const checkFiles: Check = async ({ world, self: { pid } }) => {
   const seen = nothingSeen();
   if (pid === undefined) {
@@ -112,7 +112,7 @@ const BODY_BYTES_MAX = 256 * 1024;
 /** A Date header has whole seconds. */
 const HALF_SECOND_MS = 500;
 
-/** Holds the clock against that of another machine, which the settings name. */
+/** Compares the clock with that of another machine, which the settings name. */
 export const checkClock: Check = async (examination) => {
   const { config } = examination.world;
   const source = config.doctor.clock_source || config.acme.directory;
@@ -167,7 +167,9 @@ async function askServer({ world, signal }: Examination, url: URL): Promise<Told
 
 const HOUR_MS = 3_600_000;
 
-/** That the last backup is too old is a finding at any time; here is told that there never was one, and what the next one lacks. */
+/**
+ * Checks whether a first backup exists and what the next one needs. A backup that is too old is reported at all times.
+ */
 export const checkBackups: Check = async ({ world }) => {
   const { config, clock, dataDir, db } = world;
   if (config.delivery.capture) return skipped('Nothing here is to be kept (delivery.capture)');
@@ -183,7 +185,7 @@ export const checkBackups: Check = async ({ world }) => {
   return seen;
 };
 
-/** Since when there is something to lose. */
+/** Returns when the installation began to have data. */
 const begunAt = (dataDir: string): Promise<number> =>
   stat(instanceKeyPath(dataDir)).then(
     ({ birthtimeMs, mtimeMs }) => Math.min(birthtimeMs || mtimeMs, mtimeMs),

@@ -17,8 +17,8 @@ interface Tried {
 }
 
 /**
- * Greets the mail servers of large domains. That none can be reached proves a block only where other connections lead out:
- * a network that is down blocks everything alike.
+ * Greets the mail servers of large domains. If none can be reached, that proves a block only if other connections
+ * succeed: without a network, everything is blocked alike.
  */
 export async function examinePort25(examination: OutsideLook): ReturnType<Check> {
   const { world } = examination;
@@ -61,7 +61,7 @@ function inWords(greeting: Tried['greeting']): string {
   }
 }
 
-/** Servers of one domain that are tried: the first address of each family of its best two. */
+/** Number of servers per domain that are tried: the first address of each family of its best two. */
 const HOSTS_MAX = 2;
 
 async function tryDomain(examination: OutsideLook, domain: string): Promise<Tried> {
@@ -89,17 +89,20 @@ async function addressesOf(examination: OutsideLook, host: string): Promise<stri
   return answers.flatMap((answer) => (answer.kind === 'found' ? answer.records.filter(isAllowed).slice(0, 1) : []));
 }
 
-/** From the address that the first region sends from. */
+/** Connects from the source address of the first region. */
 function greet({ world, signal }: OutsideLook, address: string): Promise<Greeting> {
   const [region] = directRegions(world);
   const from = (isIPv6(address) ? region?.source_v6 : region?.source_v4) ?? '';
   const port = world.config.delivery.smtp_port;
-  // A part of the time, so that other connections can be tried behind it.
+  // Uses half of the time, so that other connections can be tried afterwards.
   const soon = AbortSignal.any([signal, AbortSignal.timeout((world.config.doctor.seconds * 1000) / 2)]);
   return greetingOf({ address, port, from: from === '' ? undefined : from }, soon);
 }
 
-/** Whether any connection to another port can be made: to what the settings name anyway, or to the web servers of those domains. */
+/**
+ * Reports whether any connection to another port can be made: to servers that the settings name anyway, or to the web
+ * servers of those domains.
+ */
 async function leadsOut(examination: OutsideLook): Promise<boolean> {
   const { clock_source: clock, mail_servers: domains } = examination.world.config.doctor;
   const named = [clock, examination.world.config.acme.directory].filter((url) => /^https?:/.test(url));
@@ -110,7 +113,7 @@ async function leadsOut(examination: OutsideLook): Promise<boolean> {
     const addresses = isAddress ? [host] : await addressesOf(examination, host);
     const number = port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port);
     const made = addresses.map((address) => mayConnect({ address, port: number }, examination.signal));
-    // One that leads out is enough: servers that stay silent are not waited for.
+    // One connection that succeeds is enough: silent servers are not waited for.
     if (!(await anyOf(made))) throw new Error('none leads out');
   });
   return Promise.any(tries).then(

@@ -9,7 +9,7 @@ interface Examined {
   examination: RelayExamination;
 }
 
-/** Connects to each relay that mail may go through and logs in, as a delivery would; nothing is sent. */
+/** Connects to each relay that mail may use and logs in as a delivery would; sends nothing. */
 export const checkRelays: Check = async (examination) => {
   const { config } = examination.world;
   if (config.delivery.capture) return skipped('No mail leaves this machine (delivery.capture)');
@@ -45,7 +45,7 @@ export const checkRelays: Check = async (examination) => {
   return seen;
 };
 
-/** Only a relay that asks for a login shows before the first email that it takes mail. */
+/** Only a relay with a login proves before the first email that it accepts mail. */
 const describeGood = ({ user }: RelaySettings): string =>
   user === '' ? 'can be connected to, and is used without a login' : 'lets this server send, logged in with its user';
 
