@@ -51,7 +51,7 @@ export function scopeOfFields(
 export const scopesLacking = ({ scope, also }: Requirement, scopes: readonly string[]): string[] =>
   [scope, also].filter((one): one is string => typeof one === 'string' && one !== ANY_SCOPE && !scopes.includes(one));
 
-/** The caller for whom an operation runs: a team, a user independent of a team, an operator, or an anonymous caller. */
+/** The caller that an operation runs for: a team, a user independent of a team, an operator, or an anonymous caller. */
 export type CallerKind = 'team' | 'user' | 'operator' | 'nobody';
 
 export function callerKindOf({ permission, scope, role }: Requirement): CallerKind {

@@ -3,7 +3,7 @@ import type { operations, operationsOf } from './types.gen.ts';
 
 export type OperationId = keyof operations;
 
-/** The kind of caller for whom an operation runs, as the contract marks it. */
+/** The kind of caller that an operation runs for, as the contract marks it. */
 export type CallerKindOf<Id extends OperationId> = {
   [Kind in CallerKind]: Id extends operationsOf[Kind] ? Kind : never;
 }[CallerKind];

@@ -33,7 +33,7 @@ export interface CommandFlag {
   value?: string;
   /** Help for both command line and console; whether it may be repeated or is a boolean is added to it. */
   says: string;
-  /** At the command line a positional word, after those of the path. */
+  /** Positional at the command line, after the words of the path. */
   isWord?: true;
   /** A list; at the command line several words. */
   isVariadic?: true;
@@ -89,7 +89,7 @@ export interface CommandFlag {
   orElse?: readonly string[];
 }
 
-/** What the command line and the console know about an operation from the contract. */
+/** The contract's description of a command, from which the command line and the console are built. */
 export interface CommandText {
   /** The words after `rasket`, without those for path and fields: `topics create`. */
   command: string;
@@ -134,7 +134,7 @@ export type CommandOverride = { command: string } & Partial<
   Pick<CommandText, 'key' | 'summary' | 'description' | 'example' | 'clears' | 'destroys' | 'sets' | 'done'>
 > & {
     path?: Readonly<Record<string, KeySource>>;
-    /** By field; a string is the reason why the command does not set it. */
+    /** Keyed by field; a string is the reason why the command does not set it. */
     flags?: Readonly<Record<string, FlagSource>>;
     /** Fields that are positional words at the command line, after those of the path. */
     words?: readonly string[];

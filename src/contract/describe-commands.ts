@@ -289,8 +289,8 @@ const NAMES_ITSELF = [
 ];
 
 /**
- * One call that works as it stands: the path and the words as the contract's examples have them, then the options that are
- * required, or one where none is.
+ * Returns a complete example call: the path and the words from the contract's examples, then the required options, or
+ * one optional option if none is required.
  */
 function exemplify(
   { parameters, operation }: OperationEntry,

@@ -160,7 +160,7 @@ export interface Schema {
   'x-message'?: string;
   /** Other names that clients use for properties of this object, each with the documented name. */
   'x-aliases'?: Record<string, string>;
-  /** Null omits an optional property of this object. */
+  /** An optional property of this object may be null, which means the same as omitting it. */
   'x-null-is-absent'?: true;
   /** A list of bytes is accepted instead of its base64. */
   'x-base64'?: true;

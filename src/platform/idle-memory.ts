@@ -1,5 +1,5 @@
 /**
- * V8 collects garbage while objects are allocated, so an idle server keeps what its last load left behind: some 50 MB
+ * V8 collects garbage while objects are allocated, so an idle server keeps the garbage of its last load: some 50 MB
  * that it does not need. This collects it once the server is idle.
  */
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';

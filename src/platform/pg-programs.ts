@@ -25,7 +25,7 @@ export async function pgEnvironment(url: string): Promise<NodeJS.ProcessEnv> {
   };
 }
 
-/** `pg` verifies the server whenever TLS is configured, unless told not to; make the programs do the same. */
+/** `pg` verifies the server whenever TLS is configured, unless configured otherwise; make the programs do the same. */
 function tlsOf(url: string): NodeJS.ProcessEnv {
   const query = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : '');
   const files = Object.fromEntries(
@@ -113,7 +113,7 @@ function endOf(child: ChildProcess, program: PgProgram, programs: string): Promi
   return new Promise((resolve, reject) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
       const fault = notStarted(error, program, programs);
-      // An aborted program was told to end, but has not ended yet.
+      // An aborted program was sent a signal, but has not ended yet.
       if (error.code === 'ABORT_ERR') child.once('close', () => reject(fault));
       else reject(fault);
     });

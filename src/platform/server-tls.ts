@@ -159,7 +159,7 @@ function read({ dataDir, host, addresses, now }: Wanted): TlsKeys | undefined {
     const at = text.indexOf('-----BEGIN CERTIFICATE-----');
     return { key: text.slice(0, at), cert: text.slice(at) };
   } catch {
-    // A damaged file is simply replaced; nothing depends on the old certificate.
+    // A missing or damaged file is replaced; only clients that remember the old certificate notice.
     return undefined;
   }
 }
@@ -330,10 +330,7 @@ export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions,
   };
 }
 
-/**
- * Clients in development connect to an address, and some look for it in the certificate even if they are told to trust
- * it.
- */
+/** Clients in development connect to an address, and some look for it in the certificate even if they trust it. */
 const listOwnAddresses = ({ profile }: Config): string[] => (profile === 'development' ? ['127.0.0.1', '::1'] : []);
 
 interface Read {

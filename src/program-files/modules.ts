@@ -15,7 +15,7 @@ export const readModuleMap = (url: string): string =>
   isSingleFile ? sea.getAsset(`${url.slice(BASE.length)}.map`, 'utf8') : readFileSync(new URL(`${url}.map`), 'utf8');
 
 /**
- * From here on, the modules of a single-file executable are read from it, and only these and Node's own can be
+ * Installs the hooks of a single-file executable: its modules are read from it, and only these and Node's own can be
  * imported.
  */
 export function serveModules(): void {

@@ -174,7 +174,7 @@ export interface Asked {
   envelopeId?: string;
   /** Deliver only over encrypted and verified connections to servers that promise the same (RFC 8689). */
   requiresTls?: true;
-  /** By normalized address. */
+  /** Keyed by normalized address. */
   recipients: Readonly<Record<string, AskedOfRecipient>>;
 }
 

@@ -366,10 +366,7 @@ export const SIMULATED = 'Delivered by the mailbox simulator';
 /** The server that was contacted; nulls if none was reached. */
 interface Peer {
   mx: string | null;
-  /**
-   * Null if there was no connection to it. The host name alone proves nothing: anyone can give his server the name of
-   * ours.
-   */
+  /** Null if there was no connection, as for the playground: a foreign server with the same name has an address. */
   address: string | null;
   /** The relay that was to forward the message; the recipient's own mail server was not contacted then. */
   relay?: string | null;

@@ -261,9 +261,8 @@ export function readReportedReply({ status, diagnostic }: Pick<ReportedRecipient
 
 export interface ReportedRecipient {
   /**
-   * `delivered`, `relayed` (to a server that will send no notice) and `expanded` (to the members of a list, each of
-   * whom may be reported on) are sent on request only; `failed` ends a delivery, and `delayed` says that it takes
-   * longer.
+   * `delivered`, `relayed` (to a server that will send no notice) and `expanded` (to the members of a list, who may
+   * each be reported on) are sent on request only; `failed` ends a delivery, and `delayed` says that it takes longer.
    */
   action: 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded';
   /** The recipient's addresses in the notice, the original one first and the final one last. Empty if it gives none. */

@@ -370,7 +370,7 @@ function writtenAt(place: Place, value: string, isFirst: boolean, next: string |
   if (text !== '')
     return text.replaceAll(/\r\n?/g, '\n').replaceAll(/[\t\n\f =`]/g, (char) => `&#${char.charCodeAt(0)};`);
   if (!isFirst || typeof next === 'object') return '';
-  // Without a value, the next word would become the attribute's value, and a quote would begin a value that continues
+  // An empty value would turn the next word into the attribute's value, and a quote would begin a value that continues
   // after it.
   if (next === undefined || /^[\s>]/.test(next)) return '""';
   return /^["']/.test(next) ? '&#32;' : '';

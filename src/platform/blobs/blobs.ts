@@ -80,7 +80,7 @@ export interface Blobs {
   remove(owner: string): Promise<void>;
   /** Removes only these keys; their owners keep their other blobs. */
   removeKeys(keys: readonly string[]): Promise<void>;
-  /** Lists the owners whose blobs were last changed before `beforeMs`, for the sweep of what a crash left behind. */
+  /** Lists the owners whose blobs were last changed before `beforeMs`, for the sweep of what remains after a crash. */
   owners(beforeMs: number): AsyncIterable<string>;
   /** Lists every key, for copying all blobs. */
   keys(): AsyncIterable<string>;
@@ -159,8 +159,8 @@ const AT_ONCE_MAX = 8;
 
 /**
  * Copies missing blobs, and compares each content with its original afterwards. All servers must be stopped, so that no
- * process writes to either store meanwhile. `named` has the keys that rows name, because a store's listing may lag
- * behind its content.
+ * process writes to either store meanwhile. `named` has the keys that rows name, because a store's listing may not
+ * include its newest objects yet.
  */
 export async function copyAllBlobs(
   from: Blobs,

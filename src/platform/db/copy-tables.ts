@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Db, Executor, Row, Value, Dialect } from './db.ts';
 
-/** PostgreSQL cannot store NUL in a text; the other constant replaces it there. */
+/** PostgreSQL cannot store NUL in a text; STAND_IN replaces it there. */
 const NUL = '\0';
 const STAND_IN = '\uFFFD';
 
@@ -32,7 +32,10 @@ function fitRow(row: Row, table: CopiedTable, into: Dialect): FittedRow {
 const textFor = (text: string, into: Dialect): string =>
   into === 'pg' && text.includes(NUL) ? text.replaceAll(NUL, STAND_IN) : text;
 
-/** Sorts fields by name, because `jsonb` has an order of its own, and replaces lone surrogates, which it rejects. */
+/**
+ * Sorts fields by name, because `jsonb` has an order of its own. For PostgreSQL it also replaces NUL and lone
+ * surrogates, which `jsonb` rejects.
+ */
 function jsonFor(text: string, into: Dialect): { text: string; isChanged: boolean } {
   let isChanged = false;
   const clean = (part: string): string => {

@@ -25,8 +25,8 @@ export const isDatabaseDamage = (error: unknown): boolean =>
   hasCode(error, DAMAGE_CODES) || BARE_DAMAGE_CODES.includes(codeOf(error)) || isUndefinedTable(error);
 
 /**
- * Reports whether no commit can succeed now, whoever the caller is. Conflicts and damaged pages concern single
- * transactions; a fence and a lost file are detected separately.
+ * Reports whether commits of all callers fail now. Conflicts and damaged pages concern single transactions; a fence and
+ * a lost file are detected separately.
  */
 export const isCommitFault = (error: unknown): boolean =>
   isDatabaseSetback(error) &&
@@ -169,7 +169,7 @@ const codeOf = (error: unknown): string => String((error as { code?: unknown } |
 /** The methods that a driver provides; `around` adds the notices of faults. */
 export type DriverDb = Omit<Db, 'onFenced' | 'onFault'>;
 
-/** Notifies the listeners of every statement and commit that fails because of the database, whoever calls it. */
+/** Notifies the listeners of every statement and commit that fails because of the database, for all callers. */
 interface FaultNotices {
   /** Reports a fault for which no caller waits. */
   note(error: unknown): void;

@@ -29,8 +29,8 @@ export function textsIn(dialect: Dialect, column: string, texts: readonly string
 }
 
 /**
- * Renders "`column` begins with `prefix`" as a range of an index, without wildcard characters. PostgreSQL must be told
- * to compare code points, as its index does; SQLite does so by default.
+ * Renders "`column` begins with `prefix`" as a range of an index, without wildcard characters. PostgreSQL needs a
+ * collation that compares code points, as its index does; SQLite does so by default.
  */
 export function beginsWith(dialect: Dialect, column: string, prefix: string): { sql: string; values: Value[] } {
   const compared = dialect === 'pg' ? `${column} collate "C"` : column;
@@ -150,7 +150,7 @@ interface EndingList {
   /** Together with `where` it has an index. */
   id: string;
   where: { sql: string; values: readonly Value[] };
-  /** `text`: an id in a format of its own; a UUID is matched without its hyphens. */
+  /** `text`: an id in a format of its own, without the hyphens of a UUID. */
   form: 'uuid' | 'text';
   /** The plural noun for the items of the list. */
   noun: string;

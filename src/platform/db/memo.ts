@@ -99,7 +99,7 @@ export function createCommitListeners(onMore: () => void = ignore): CommitListen
 
 function ignore(): void {}
 
-/** On SQLite there is only one serving process. */
+/** SQLite supports only one serving process. */
 export const WITHOUT_OTHERS: Pick<Db, 'announce' | 'onAnnounced' | 'hear'> = {
   announce: ignore,
   onAnnounced: () => ignore,

@@ -30,7 +30,8 @@ interface Shared {
 
 /**
  * Opens PostgreSQL over `pg`. Repeated statements are prepared, rows are inserted as one parameter, and the statements
- * of a transaction are pipelined: a connection answers in order, so nothing waits for an unnecessary round trip.
+ * of a transaction are pipelined: a connection returns results in order, so nothing waits for an unnecessary round
+ * trip.
  */
 export function openPgDb(options: OpenDbOptions): DriverDb {
   const pool = openPool(options);

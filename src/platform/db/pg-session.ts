@@ -84,7 +84,7 @@ export async function openPgTurn(url: string, onWait: () => void): Promise<() =>
   await client.connect();
   try {
     await endWhenGone(client);
-    // In one message, because the time limit of a transaction starts at its beginning.
+    // Sent as one message, because the time limit of a transaction starts at its beginning.
     await client.query(`begin; ${withoutTimeouts({ inTransaction: true })}`);
     const { rows } = await client.query<{ taken: boolean }>('select pg_try_advisory_xact_lock($1) as taken', [LOCK]);
     if (rows[0]?.taken !== true) {
@@ -117,7 +117,7 @@ export async function openPgPresence(url: string, name: string): Promise<() => P
   try {
     await client.connect();
     await endWhenGone(client);
-    // In one message, because the time limit of a transaction starts at its beginning.
+    // Sent as one message, because the time limit of a transaction starts at its beginning.
     await client.query(`begin; ${withoutTimeouts({ inTransaction: true })}`);
   } catch (error) {
     await client.end().catch(ignoreEnd);

@@ -104,7 +104,9 @@ export function rescuedCopy(file: string): string | undefined {
   return newest === undefined ? undefined : path.join(folder, newest);
 }
 
-/** Also removes the log, which would be taken for that of the copy. */
+/**
+ * Returns the command that restores the copy. It also removes the old log, which would be taken for that of the copy.
+ */
 export const putBack = (file: string, copy: string): string => `rm -f ${file}-wal ${file}-shm; mv ${copy} ${file}`;
 
 /** Syncs a file and its entry in the folder. */

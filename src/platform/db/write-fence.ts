@@ -54,7 +54,7 @@ async function raiseOnPg(tx: Executor, { except }: FenceOptions): Promise<void> 
 }
 
 async function raiseOnSqlite(tx: Executor, { except }: FenceOptions): Promise<void> {
-  // A virtual table cannot have triggers; only its module writes the tables behind it.
+  // A virtual table cannot have triggers; only its module writes the tables that store its data.
   const tables = await tx.all<{ name: string }>(
     `select name from pragma_table_list where schema = 'main' and type = 'table' and name not like 'sqlite_%' order by name`,
   );

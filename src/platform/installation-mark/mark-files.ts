@@ -47,7 +47,7 @@ const COPY_MARK = 'copy-made-at';
 /** Files that describe a copy at its creation: in a folder that a server runs on they would be outdated. */
 export const COPY_FILES = {
   facts: 'backup.json',
-  /** In the format of `sha256sum --check`. */
+  /** Uses the format of `sha256sum --check`. */
   checksums: 'SHA256SUMS',
   verification: 'verification.json',
 } as const;

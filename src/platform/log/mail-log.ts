@@ -31,7 +31,7 @@ export interface MailLog {
   submissionRefused(mail: { address: string; teamId: string; reason: string }): void;
 }
 
-/** Also counts each line, and traces accepted mail. */
+/** Creates the mail log, which also counts each line, and traces accepted mail. */
 export function createMailLog(log: Log, meter: Meter, tracer: Tracer): MailLog {
   const ended =
     (outcome: string, level: 'info' | 'warn', phrase: string) =>

@@ -6,8 +6,8 @@ export type AddressGuard = (address: string) => boolean;
 
 /**
  * Creates the guard for addresses that somebody else chooses, in an MX record, an address record or a URL: without it,
- * one that points to 127.0.0.1 or into our network would give an untrusted party access to our internal hosts. Only
- * global unicast addresses pass, and those that the operator allows explicitly.
+ * one that points to 127.0.0.1 or into our network would give an attacker access to our internal hosts. Only global
+ * unicast addresses pass, and those that the operator allows explicitly.
  */
 export function createAddressGuard(allowedCidrs: string[]): AddressGuard {
   const allowed = allowedCidrs.map((cidr) => ipaddr.parseCIDR(cidr.includes('/') ? cidr : wholeAddress(cidr)));
@@ -23,7 +23,7 @@ export function createAddressGuard(allowedCidrs: string[]): AddressGuard {
 // such as the old IPv4-compatible ::/96, must not be reached.
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 
-// Azure serves metadata and credentials of each machine at this address; it only looks public.
+// At this address Azure serves information about the requesting machine; it only looks public.
 const CLOUD_PLATFORM = '168.63.129.16';
 
 function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {

@@ -1,7 +1,7 @@
 /**
- * Identifies the process that wrote a file of the data folder: a mark from which can be decided, after a crash, whether
- * its writer may still be alive. On Linux it never takes a living process for a dead one; a process of another node
- * counts as alive. If the system cannot tell (no /proc), every other process of this node counts as gone.
+ * Identifies the process that wrote a file of the data folder. After a crash, the mark shows whether its writer may
+ * still be alive. On Linux it never takes a living process for a dead one; a process of another node counts as alive.
+ * On systems without /proc, every other process of this node counts as gone.
  */
 import { existsSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import os from 'node:os';

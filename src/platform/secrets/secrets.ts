@@ -154,7 +154,7 @@ function writeKeyFile(file: string, flags: 'w' | 'wx', { current, next, former }
   }
 }
 
-/** Without syncing the folder, a power failure could lose the key but keep what it sealed. */
+/** The folder must be synced, or a power failure could lose the key but keep what it sealed. */
 function syncFolder(dataDir: string): void {
   const folder = openSync(dataDir, 'r');
   fsyncSync(folder);

@@ -11,7 +11,7 @@ export class AcmeFault extends Error {
   override name = 'AcmeFault';
   /** The last part of the problem document's type, such as `rateLimited`; empty if there was no problem document. */
   readonly problem: string;
-  /** How long the authority asks clients to wait; undefined if it does not say. */
+  /** The wait that the authority demands in milliseconds; undefined if it demands none. */
   readonly waitMs: number | undefined;
 
   constructor(message: string, { problem = '', waitMs }: { problem?: string; waitMs?: number | undefined } = {}) {

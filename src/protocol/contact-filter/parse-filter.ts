@@ -30,7 +30,7 @@ function isKnown(filter: ReadFilter): filter is Filter {
 }
 
 /**
- * Returns the filter that matches where `filter` has the wanted value; contacts for whom it is unknown match neither.
+ * Returns the filter that matches where `filter` has the wanted value; contacts with an unknown value match neither.
  */
 function rewrite(filter: ReadFilter, wanted: boolean): Filter {
   switch (filter.kind) {

@@ -148,7 +148,7 @@ function unresolvable(wanted: Wanted, seen: Observations, reason: string): strin
   return `The ${wanted.type} record at ${wanted.name} is published as asked for, but our resolver gave no answer (${reason}); it is asked again with the next check.`;
 }
 
-/** Explains why no server answers for a zone. */
+/** Explains why no name server of a zone responds. */
 function explainSilence(wanted: Wanted, seen: Observations): string {
   const { zone, resolver = seen.checked } = seen;
   if (!zone || zone.servers.length === 0) {
@@ -171,7 +171,7 @@ function explainSilence(wanted: Wanted, seen: Observations): string {
 const isFailing = (answer: Answer): boolean => answer.kind === 'failed' && answer.reason === 'servfail';
 
 /**
- * A server that did not answer while we waited counts as dead only if our resolver, which waits longer, cannot reach
+ * A server that did not respond while we waited counts as dead only if our resolver, which waits longer, cannot reach
  * any server either.
  */
 function explainLateness(wanted: Wanted, { checked, resolver = checked }: Observations, zone: ZoneObservation): string {

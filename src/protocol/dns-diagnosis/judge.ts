@@ -68,7 +68,7 @@ function judgeCaa(wanted: Wanted, records: readonly string[]): Judgement {
   );
 }
 
-/** Without a CAA record every authority may issue; a stale record in our resolver's cache expires by itself. */
+/** Every authority may issue if there is no CAA record; a stale record in our resolver's cache expires by itself. */
 export const forbidsNothing = ({ name, value }: Wanted): string =>
   `Nothing at ${name} forbids ${issuerOf(caaOf(value).value)} to issue certificates; nothing is left to do but wait until our resolver notices.`;
 

@@ -62,7 +62,7 @@ interface Repair {
 const straight = (text: string): string => text.replaceAll(new RegExp(SMART_QUOTES, 'g'), '"').replaceAll(/["'`]/g, '');
 const unescaped = (text: string): string => text.replaceAll(/\\([;"\s=])/g, '$1').replaceAll('\\', '');
 
-/** From the smallest repair to all of them at once: the first that helps names the mistake. */
+/** Ordered from the smallest repair to all of them at once: the first that helps names the mistake. */
 const REPAIRS: readonly Repair[] = [
   {
     said: (text) =>
@@ -139,7 +139,7 @@ export type Answer =
     }
   | { kind: 'failed'; reason: string };
 
-/** How one of a zone's name servers handled the query. */
+/** The reaction of one of a zone's name servers to the query. */
 export interface ServerObservation {
   host: string;
   state: 'answers' | 'silent' | 'garbled' | 'failing' | 'lame' | 'nameless' | 'private';
@@ -165,7 +165,7 @@ export interface Observations {
   /** The current answer of the configured resolver. */
   resolver?: Answer | undefined;
   zone?: ZoneObservation | undefined;
-  /** Answers to further questions, keyed by questionKey. */
+  /** The further queries' answers, keyed by questionKey. */
   further?: ReadonlyMap<string, Answer> | undefined;
   /** The look-ups that the SPF record found by the resolver causes. */
   spf?: SpfCost | undefined;

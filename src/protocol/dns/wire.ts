@@ -118,7 +118,7 @@ interface NameHere {
   text: string;
   /** The text is a flat string; joining a string that was itself joined from many parts is slow. */
   isFlat: boolean;
-  /** Without the byte of the root. */
+  /** Length in bytes, excluding the byte of the root. */
   bytes: number;
   pointers: number;
 }

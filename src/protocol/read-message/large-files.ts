@@ -1,6 +1,6 @@
 import { MimeScanner, transferDecoder, type FilePart } from '../mime-read/index.ts';
 
-/** From this size on a file is decoded in place, because the parser holds what it decodes three times over. */
+/** Files of at least this size are decoded in place, because the parser holds what it decodes three times over. */
 const LARGE_BYTES = 1024 * 1024;
 const WINDOW_BYTES = 1024 * 1024;
 const CR = 13;

@@ -45,8 +45,8 @@ const HEAD_BYTES_MAX = 64 * 1024;
 const FIELDS = new Set(['from', 'to', 'cc', 'bcc', 'reply-to', 'subject', 'message-id']);
 
 /**
- * Keeps the first field of each kind that names the sender, the recipients or the subject, and no field that says how
- * to parse the body.
+ * Keeps the first field of each kind that names the sender, the recipients, the subject or the message id, and no
+ * field that says how to parse the body.
  */
 function headOf(raw: Uint8Array): string {
   const top = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, HEAD_BYTES_MAX)).toString('utf8');

@@ -68,7 +68,7 @@ function trimmed(inside: string): string | undefined {
   return id.length <= ID_CHARS_MAX && ID.test(id) && /[^.@]/.test(id) ? id : undefined;
 }
 
-/** Without brackets only a word that looks like an id counts. */
+/** Finds ids without brackets; only a word that looks like an id counts. */
 const bareIds = (text: string): string[] =>
   text
     .replaceAll(/\((?:[^()\\]|\\[^]){0,1000}\)/g, ' ')

@@ -16,7 +16,7 @@ export interface Bounce {
   subType: BounceSubType;
 }
 
-/** The party that can resolve a refusal. */
+/** The person who can resolve a refusal. */
 export type Responsible = 'sender' | 'domain owner' | 'operator' | 'nobody';
 
 interface Consequences extends Bounce {
@@ -166,7 +166,7 @@ export function bounceOfReply(reply: Reply, cause: ReplyCause | undefined): Boun
   }
   const known: Bounce = cause === undefined ? { type: 'Undetermined', subType: 'Undetermined' } : CAUSES[cause];
   if (reply.code >= 500) return { type: known.type, subType: known.subType };
-  // A 4yz never suppresses an address: greylisting servers answer "user unknown" as well.
+  // A 4yz never suppresses an address: greylisting servers send "user unknown" as well.
   return { type: 'Transient', subType: known.subType === 'Undetermined' ? 'General' : known.subType };
 }
 
