@@ -20,7 +20,9 @@ export async function up(knex: Knex): Promise<void> {
   }
 }
 
-/** Columns whose change other nodes have to notice, because they keep the rows of these tables in memory; empty for all. */
+/**
+ * Columns whose changes other nodes must notice, because they cache the rows of these tables; empty for all columns.
+ */
 const REMEMBERED: Record<string, string[]> = {
   // Excludes last_used_at, which is written all day.
   api_keys: ['team_id', 'token_hash', 'permission', 'domain_id', 'status'],

@@ -13,7 +13,7 @@ const MAY: Record<Role, string> = {
   owner: 'decides who the owners of the team are, and which plan it has where owners may',
 };
 
-/** The scope of operations that every app may call, whatever it was allowed. */
+/** The scope of operations that every app may call, whatever scopes it was granted. */
 export const ANY_SCOPE = 'any';
 
 /** The requirements that the contract declares for an operation. */

@@ -74,8 +74,8 @@ function mergeSources(): OpenApiDocument {
 }
 
 /**
- * Returns the document as a server describes itself: `servers` begin with its address, operations for development are listed
- * by a server in development alone, and `/audiences` stands as the former name of `/segments`.
+ * Returns the document as a server publishes it: `servers` begins with its own address, operations for development are
+ * listed only by a server in development, and `/audiences` is added as the former name of `/segments`.
  */
 export function addressContract(
   document: OpenApiDocument,

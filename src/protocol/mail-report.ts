@@ -107,7 +107,7 @@ const STILL_TRYING =
 const ARRIVED =
   /\bsuccess(?:ful|fully)?\b|return receipt|(?<!not )(?<!not be )delivered to the (?:following )?recipient/i;
 
-/** MDaemon calls that a warning too. A server that only announces a permanent failure gives no code yet. */
+/** MDaemon calls that a warning too. A server that only announces a permanent failure sends no code yet. */
 const GIVEN_UP = /(?<!not a |before reporting a )permanent(?:ly)? (?:fatal )?(?:delivery )?(?:error|failure|failed)/i;
 const REFUSED = /(?:^|[\s#(])5\.\d{1,3}\.\d{1,3}(?=$|[\s):,;-])|\b5\d\d[ -]/m;
 

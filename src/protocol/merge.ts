@@ -195,7 +195,7 @@ class PlaceReader {
     return this.#targets.length > 0 || this.#openTargets.length > 0;
   }
 
-  /** Reads a token before the limit; returns false when there is none. */
+  /** Reads a token before the limit; returns false if there is none. */
   #readToken(limit: number): boolean {
     const tokens = this.#tokens;
     const kind = tokens.next(limit);

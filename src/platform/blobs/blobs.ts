@@ -55,7 +55,9 @@ export interface Blobs {
   size(key: string): Promise<number>;
   /** Returns the name of the file or object under a key, as an operator finds it. */
   locate(key: string): string;
-  /** Drops this machine's copy of a content, so that the next read asks the store; does nothing where there are no copies. */
+  /**
+   * Drops this machine's copy of a content, so that the next read asks the store; does nothing if there are no copies.
+   */
   dropCopy(key: string): Promise<void>;
   /**
    * Returns the digest of the content under a key, by reading it or from what the store recorded; undefined if there is

@@ -177,7 +177,7 @@ function checkDevelopment({ profile, development }: Config): Conflict[] {
     }));
 }
 
-// Work whose lease ends while it is still under way would be offered to a second worker.
+// Work whose lease expires while it is in progress would be offered to a second worker.
 function checkLease({ delivery }: Config): Conflict[] {
   const steps = ['connect_timeout_seconds', 'reply_timeout_seconds', 'data_timeout_seconds'] as const;
   const slowest = steps.reduce((sum, step) => sum + delivery[step], 0);

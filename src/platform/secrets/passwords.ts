@@ -58,7 +58,7 @@ const tagOf = (purpose: Purpose, password: string, parameters: Parameters): Prom
 export interface Passwords {
   /** argon2id in the usual text form, with its parameters. */
   hash(password: string): Promise<string>;
-  /** Returns false if there is no hash, but takes the same time, so that the time does not reveal that. */
+  /** Takes as long without a hash, and returns false, so that the time does not reveal whether there is one. */
   matches(password: string, hash: string | null): Promise<boolean>;
 }
 

@@ -186,8 +186,8 @@ interface TextOrder {
 }
 
 /**
- * The result of a task. A refusal is sent as its fields, because a copy between threads keeps only the message of a
- * class of ours.
+ * The result of a task. A refusal is sent as its fields, because of an instance of our classes a copy between threads
+ * keeps only the message.
  */
 type TextAnswer =
   | { id: number; output: unknown }

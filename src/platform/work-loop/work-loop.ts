@@ -7,14 +7,14 @@ import { BoundedMap } from '../limits/index.ts';
  *   looking  ── wake(), while it looks or rests ──────────> woken
  *   looking  ── its claims have ended ────────────────────> resting
  *   woken    ── its claims and its rest have ended ───────> looking
- *   resting  ── over, and something has fallen due ───────> looking
+ *   resting  ── over, and something has become due ───────> looking
  *   resting  ── over, or a claim has failed ──────────────> waiting
- *   waiting  ── wake(), the poll, something falls due,
- *               or enough of what was carried has ended ──> looking
+ *   waiting  ── wake(), the poll, something becomes due,
+ *               or enough items in progress have ended ───> looking
  *   any      ── stop() ───────────────────────────────────> stopping
- *   stopping ── nothing is under way any more ────────────> stopped
+ *   stopping ── nothing is in progress any more ──────────> stopped
  *
- * What is carried goes on in every state; `resting` takes no time unless looks are told to rest.
+ * Items in progress continue in every state; `resting` takes no time unless `rest` is set.
  */
 export type LoopState = 'new' | 'looking' | 'woken' | 'resting' | 'waiting' | 'stopping' | 'stopped';
 
