@@ -9,7 +9,7 @@ export interface Tracer {
   received(mail: spans.Received): void;
   /** Takes up to `count` spans out of the buffer, the oldest first. */
   take(count: number): Span[];
-  /** Returns spans that could not be exported to the buffer, if there is room. */
+  /** Puts spans that could not be exported back into the buffer, if there is room. */
   giveBack(spans: readonly Span[]): void;
 }
 

@@ -58,10 +58,7 @@ export interface WorkLoopOptions<T> {
   carry(item: T, signal: AbortSignal): Promise<void>;
   /** Called with items that were claimed while the loop was being stopped. */
   giveBack?(items: readonly T[], signal: AbortSignal): Promise<void>;
-  /**
-   * Renews leases every `everyMs`, before they expire. Called also while nothing is in progress, and while the loop is
-   * stopped.
-   */
+  /** Renews leases every `everyMs`, before they expire. Also called while nothing is in progress, and while stopping. */
   renew?: { everyMs: number; work(inFlight: readonly T[]): Promise<void> };
   /** Returns how many more items may be taken now. Unlimited if absent. */
   capacity?(): number;
