@@ -78,7 +78,7 @@ function listFields(document: OpenApiDocument, response: ResponseObject | undefi
   return Object.keys(names ?? {}).filter((name) => name !== 'object');
 }
 
-/** A further command takes only the flags that are its words, and requires all of them. */
+/** A further command has the flags that are its words, all of which it needs. */
 function describeNarrow(command: CommandText, { words = [] }: CommandOverride): CommandText {
   const flags = words.map((field) => [field, { ...command.flags[field], isRequired: true, isClearable: undefined }]);
   const { current: _, ...narrow } = command;
