@@ -20,9 +20,11 @@ export async function up(knex: Knex): Promise<void> {
   }
 }
 
-/** Columns whose change other nodes have to notice, because they keep the rows of these tables in memory; empty for all. */
+/**
+ * Columns whose changes other nodes must notice, because they cache the rows of these tables; empty for all columns.
+ */
 const REMEMBERED: Record<string, string[]> = {
-  // Without last_used_at, which is written all day.
+  // Excludes last_used_at, which is written all day.
   api_keys: ['team_id', 'token_hash', 'permission', 'domain_id', 'status'],
   domains: [],
   instance_settings: [],
@@ -33,7 +35,8 @@ const REMEMBERED: Record<string, string[]> = {
 
 async function finishOnPostgres(knex: Knex): Promise<void> {
   await knex.raw('alter table contents alter column content set storage external');
-  // Lists are searched by what a text begins with. SQLite uses the unique index of a team's addresses for that.
+  // Indexes for searching lists by the beginning of a text. SQLite uses the unique index of a team's addresses for
+  // that.
   for (const table of ['contacts', 'suppressions']) {
     await knex.raw(`create index ${table}_email_start on ${table} (team_id, email_key collate "C", id)`);
   }
@@ -41,9 +44,9 @@ async function finishOnPostgres(knex: Knex): Promise<void> {
     $$ begin raise exception 'audit_log is append-only'; end $$`);
   await knex.raw(`create trigger audit_log_append_only before update on audit_log
     for each statement execute function audit_log_is_append_only()`);
-  // A new number with each commit that changes a table: as long as the sum of its rows is the same, what was read before
-  // is still true. Writers at the same time use different slots, so that none waits for another. SQLite needs none of
-  // this: one process writes to it.
+  // Each commit that changes a table changes a number: as long as the sum of its rows is the same, what was read before
+  // is still valid. Concurrent writers use different slots, so that none waits for another. SQLite needs none of this,
+  // because only one process writes to it.
   await knex.raw(`create table table_changes (
     table_name text not null,
     slot bigint not null,

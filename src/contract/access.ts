@@ -1,9 +1,9 @@
 import type { Operation, Role } from './document.ts';
 
-/** Least first: each role may do what those before it may. */
+/** Least first: each role may do everything that the roles before it may. */
 export const ROLES = ['viewer', 'member', 'admin', 'owner'] as const satisfies readonly Role[];
 
-/** Which operation is whose stands with the operation, as `x-service-role`; this says by which rule. */
+/** The contract marks each operation with its role, as `x-service-role`; this describes the rule for each role. */
 const MAY: Record<Role, string> = {
   viewer: 'reads what the team has, but for its audit log',
   member:
@@ -13,22 +13,22 @@ const MAY: Record<Role, string> = {
   owner: 'decides who the owners of the team are, and which plan it has where owners may',
 };
 
-/** For what an app may do with whatever it was allowed. */
+/** The scope of operations that every app may call, whatever scopes it was granted. */
 export const ANY_SCOPE = 'any';
 
-/** What the contract marks an operation with. */
+/** The requirements that the contract declares for an operation. */
 export interface Requirement {
-  /** The least credential that reaches it; null when neither a key nor a session does. */
+  /** The least credential that may call it; null if neither a key nor a session may. */
   permission: Operation['x-service-permission'];
-  /** The scope a grant needs, `any` where each will do; null when no grant reaches it. */
+  /** The scope that a grant needs, `any` if every scope is enough; null if no grant may call it. */
   scope: string | null;
   /** A second scope that a grant needs. */
   also?: string | undefined;
-  /** The least role that a session needs; null where none is needed or no session reaches it. */
+  /** The least role that a session needs; null if it needs none or no session may call the operation. */
   role: Role | null;
 }
 
-/** Every door and the documentation read here who may call an operation. */
+/** Returns who may call an operation. All interfaces and the documentation read it here. */
 export const accessOf = (operation: Operation): Requirement => ({
   permission: operation['x-service-permission'],
   scope: operation['x-service-scope'],
@@ -51,7 +51,7 @@ export function scopeOfFields(
 export const scopesLacking = ({ scope, also }: Requirement, scopes: readonly string[]): string[] =>
   [scope, also].filter((one): one is string => typeof one === 'string' && one !== ANY_SCOPE && !scopes.includes(one));
 
-/** For whom an operation is run: a team, a user without regard to a team, an operator, or an anonymous caller. */
+/** The caller that an operation runs for: a team, a user independent of a team, an operator, or an anonymous caller. */
 export type CallerKind = 'team' | 'user' | 'operator' | 'nobody';
 
 export function callerKindOf({ permission, scope, role }: Requirement): CallerKind {
@@ -61,13 +61,13 @@ export function callerKindOf({ permission, scope, role }: Requirement): CallerKi
   return permission === 'session' && role === null ? 'user' : 'team';
 }
 
-/** What of a caller decides which operations it reaches. */
+/** The properties of a caller that decide which operations it may call. */
 type Credential =
   | { kind: 'api_key'; permission: 'full_access' | 'sending_access' }
   | { kind: 'smtp_credential' }
   /** `role` is null while the user has no team, or has chosen none. */
   | { kind: 'session'; role: Role | null }
-  /** `role` is that of the person who let the app in, in the team that it acts for. */
+  /** `role` is that of the person who authorized the app, in the team that it acts for. */
   | { kind: 'oauth_grant'; scopes: readonly string[]; role: Role }
   | { kind: 'operator' }
   | { kind: 'job' };
@@ -75,7 +75,10 @@ type Credential =
 /** `sends_only`, `lacks_scope`, `lacks_role` and `lacks_team`: another credential of the same kind would do. */
 type Reach = 'reached' | 'sends_only' | 'lacks_scope' | 'lacks_role' | 'lacks_team' | 'other_kind';
 
-/** Whether a caller reaches an operation. Every door asks this, and the documentation of an operation says what it answers. */
+/**
+ * Reports whether a caller may call an operation. Every interface uses this, and the documentation of an operation
+ * describes the result.
+ */
 export function reachOf(credential: Credential, requirement: Requirement): Reach {
   const { permission, scope } = requirement;
   if (permission === 'none') return 'reached';
@@ -101,7 +104,7 @@ export function reachOf(credential: Credential, requirement: Requirement): Reach
 
 function reachOfSession(held: Role | null, { permission, role: least }: Requirement): Reach {
   if (permission === null || permission === 'operator') return 'other_kind';
-  // An operation of a team that names no role is reached by no session.
+  // No session may call a team's operation that declares no role.
   if (least === null) return permission === 'session' ? 'reached' : 'other_kind';
   if (held === null) return 'lacks_team';
   return isAtLeast(held, least) ? 'reached' : 'lacks_role';
@@ -110,8 +113,8 @@ function reachOfSession(held: Role | null, { permission, role: least }: Requirem
 const isAtLeast = (held: Role, least: Role): boolean => ROLES.indexOf(held) >= ROLES.indexOf(least);
 
 /**
- * The schemes of `components.securitySchemes` by which an operation is reached: one of them is enough. A session comes with a
- * cookie, or as the token of a program that its person has approved.
+ * Returns the schemes of `components.securitySchemes` that give access to an operation: one of them is enough. A
+ * session comes with a cookie, or as the token of a program that its person has approved.
  */
 export function securityOf(requirement: Requirement): Record<string, string[]>[] {
   if (requirement.permission === 'none') return [];
@@ -119,7 +122,9 @@ export function securityOf(requirement: Requirement): Record<string, string[]>[]
   return [{ bearer: [] }, ...(takesSession ? [{ session: [] }] : [])];
 }
 
-/** Who may call an operation over HTTP, as a sentence of its description; `other` is a credential of its own. */
+/**
+ * Describes who may call an operation over HTTP, as a sentence of its description; `other` is a credential of its own.
+ */
 export function describeAccess(requirement: Requirement, other = ''): string {
   const { permission, scope, also } = requirement;
   if (permission === 'none') return 'Needs no credential.';
@@ -154,13 +159,13 @@ function sessionInWords(reaches: (credential: Credential) => boolean): string {
 const listOf = (ways: readonly string[]): string =>
   [ways.slice(0, -1).join(', '), ...ways.slice(-1)].filter(Boolean).join(' or ');
 
-/** What each role may do, as a table of the introduction. */
+/** Renders the permissions of each role as a table of the introduction. */
 export const describeRoles = (): string =>
   ['| Role | What it may do |', '| --- | --- |', ...ROLES.map((role) => `| \`${role}\` | ${MAY[role]} |`)].join('\n');
 
 /**
- * What an app that acts for a person may be allowed, and how the consent page says it. An operation names its scope as
- * `x-service-scope`; this is the one list of those there are.
+ * All scopes of apps that act for a person, with the wording of the consent page. An operation names its scope as
+ * `x-service-scope`.
  */
 export const SCOPES = {
   'emails:send': 'Send emails from your team’s domains, and change or cancel scheduled ones',
@@ -191,10 +196,10 @@ export const SCOPE_NAMES = Object.keys(SCOPES) as Scope[];
 
 export const isScope = (name: string): name is Scope => Object.hasOwn(SCOPES, name);
 
-/** What an app is allowed that asks for nothing by name. */
+/** The scopes of an app that requests none by name. */
 export const READING_SCOPES = SCOPE_NAMES.filter((name) => name.endsWith(':read'));
 
-/** The scopes as a table of the introduction. */
+/** Renders the scopes as a table of the introduction. */
 export const describeScopes = (): string =>
   [
     '| Scope | What it allows |',

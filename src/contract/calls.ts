@@ -3,12 +3,12 @@ import type { operations, operationsOf } from './types.gen.ts';
 
 export type OperationId = keyof operations;
 
-/** For whom an operation is run, as the contract marks it. */
+/** The kind of caller that an operation runs for, as the contract marks it. */
 export type CallerKindOf<Id extends OperationId> = {
   [Kind in CallerKind]: Id extends operationsOf[Kind] ? Kind : never;
 }[CallerKind];
 
-/** Answered by a page, a file or a stream, which belong to HTTP; every other operation answers a value. */
+/** Operations that return a page, a file or a stream, which need HTTP; every other operation returns a value. */
 export type PageId =
   | 'getDocs'
   | 'getDocsScript'
@@ -26,7 +26,7 @@ export type PageId =
   | 'getInvoiceCsv'
   | 'getInvoicePage'
   | 'receivePaymentEvent';
-/** Speaks a protocol of its own, which carries the other operations. */
+/** This operation speaks a protocol of its own, which gives access to the other operations. */
 export type McpId = 'callMcp';
 export type ValueId = Exclude<OperationId, PageId | McpId>;
 
@@ -43,9 +43,9 @@ type JsonIn<Request> = [Request] extends [never]
     ? Body
     : never;
 
-/** What an operation answers when it does what it was asked. */
+/** The body of an operation's success response. */
 export type AnswerOf<Id extends OperationId> = BodyUnder<operations[Id]['responses'], 200 | 201 | 202>;
-/** Whatever an operation may answer with a body of its own, by status. */
+/** The bodies of an operation's responses, by status. */
 export type BodyUnder<Responses, Status> = {
   [Key in keyof Responses]: Key extends Status
     ? Responses[Key] extends { content: { 'application/json': infer Body } | { 'text/plain': infer Body } }
@@ -61,7 +61,7 @@ type Part<Name extends string, T> = [T] extends [never]
     : Record<Name, T>;
 type Body<T> = [T] extends [never] ? unknown : Record<'body', T>;
 
-/** What a call may carry, exactly as the contract says; a part in which nothing is required may be left out. */
+/** The parts of a call, exactly as in the contract; a part without required fields may be omitted. */
 export type CallOf<Id extends OperationId> = Part<'path', PathOf<Id>> &
   Part<'query', QueryOf<Id>> &
   Part<'header', HeaderOf<Id>> &

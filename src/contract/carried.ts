@@ -1,5 +1,8 @@
 import { isSingleFile, readProgramText } from '../program-files/index.ts';
 
-/** The merged document, where it comes without what it was merged from: in a single file. A build has its own (bin/build.ts). */
+/**
+ * Returns the merged document of a single-file executable, which has no sources to merge. A build has its own version
+ * of this module (bin/build.ts).
+ */
 export const readCarried = (): string | undefined =>
   isSingleFile ? readProgramText('src/contract/openapi.json') : undefined;

@@ -2,9 +2,9 @@ import { resolveRef, type OpenApiDocument, type OperationEntry, type Schema } fr
 import type { Problem } from './problems.ts';
 
 /**
- * Accepts what official clients write in addition to the documented form: ids of the path that are repeated in the body or the
- * query, other names of a field (`x-aliases` of its object), null where a field is left out (`x-null-is-absent`), and
- * the bytes of a file as a list instead of base64 (`x-base64`).
+ * Accepts what official clients send in addition to the documented form: ids of the path repeated in the body or the
+ * query, other names of a field (`x-aliases` of its object), null for an omitted field (`x-null-is-absent`), and the
+ * bytes of a file as a list instead of base64 (`x-base64`).
  */
 export interface ClientVariants {
   /** Removes repeated ids of the path; returns a problem for each that differs from the path. */
@@ -28,7 +28,7 @@ export function createClientVariants(document: OpenApiDocument, entry: Operation
   return {
     dropPathIds(path, fields, place) {
       if (!isFields(fields)) return [];
-      // A body with free names may hold an `id` of its own.
+      // A body with free names may have an `id` of its own.
       if (place === 'body' && schema && schema.additionalProperties !== false) return [];
       const problems: Problem[] = [];
       for (const [name, parameter] of repeats) {
@@ -43,19 +43,22 @@ export function createClientVariants(document: OpenApiDocument, entry: Operation
   };
 }
 
-/** Clients with typed fields write an empty text for an id that they do not use. */
+/** Clients with typed fields send an empty text for an id that they do not use. */
 const isAbsent = (value: unknown): boolean => value === null || value === '';
 
 const sayDifferent = (name: string): string => `${name} does not match the path; omit it or send the same value`;
 
-/** Under which names clients repeat each parameter of a path; `id` is the last one, which the call is about. */
+/**
+ * Returns the names under which clients repeat each parameter of a path; `id` is the last parameter, the object of the
+ * call.
+ */
 function listPathIds(path: string): Map<string, string> {
   const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   const names = new Map<string, string>();
   for (const parameter of parameters) {
     names.set(`${parameter.replace(/_id$/, '')}_id`, parameter);
     if (parameter === 'segment') names.set('audience_id', parameter);
-    // A contact is named by its id or by its address.
+    // A contact is identified by its id or by its address.
     if (parameter === 'contact' || parameter === 'contact_id') names.set('email', parameter);
   }
   const last = parameters.at(-1);
@@ -68,12 +71,12 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 function isSameId(inPath: unknown, repeated: unknown): boolean {
   if (typeof inPath !== 'string' || typeof repeated !== 'string') return false;
   if (inPath === repeated) return true;
-  // UUIDs and addresses of contacts are found in any letter case; other ids are not.
+  // UUIDs and addresses of contacts are matched in any letter case; other ids are not.
   const isCaseless = UUID.test(inPath) || inPath.includes('@');
   return isCaseless && inPath.toLowerCase() === repeated.toLowerCase();
 }
 
-/** Returns undefined for a schema below which nothing is to be rewritten, so that most bodies are not walked. */
+/** Returns undefined for a schema with nothing to rewrite, so that most bodies are not walked. */
 function compileRewrite(
   document: OpenApiDocument,
   schema: Schema,
@@ -110,12 +113,15 @@ function renameFields(value: unknown, aliases: Readonly<Record<string, string>>)
   for (const [alias, name] of Object.entries(aliases)) {
     if (!Object.hasOwn(value, alias)) continue;
     value[name] ??= value[alias];
-    // A second name with another value stays, and `describeProblems` refuses it.
+    // An alias with another value stays, and `describeProblems` rejects it.
     if (value[alias] === value[name] || value[alias] === null) delete value[alias];
   }
 }
 
-/** Writes a field as base64 that is a list of bytes, also within a serialized Buffer; what is no byte stays for the checks. */
+/**
+ * Converts a field that is a list of bytes to base64, also within a serialized Buffer; lists with other values are left
+ * to the checks.
+ */
 function packBytes(value: unknown, name: string): void {
   if (!isFields(value)) return;
   const given = value[name];
@@ -128,7 +134,7 @@ function packBytes(value: unknown, name: string): void {
   }
 }
 
-/** Removes the named fields that are null; an unknown field stays, and is refused. */
+/** Removes the named fields that are null; an unknown field stays, and is rejected. */
 function removeNulls(value: unknown, names: readonly string[]): void {
   if (!isFields(value)) return;
   for (const name of names) if (value[name] === null) delete value[name];

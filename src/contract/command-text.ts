@@ -2,13 +2,13 @@
 export interface CommandKey {
   word: string;
   says: string;
-  /** At the command line several may be named. */
+  /** The command line accepts several of them. */
   isVariadic?: true;
-  /** At the command line it may be left out. */
+  /** Optional at the command line. */
   isOptional?: true;
 }
 
-/** How the text of a field is written, where the API takes something else (`cli/input/syntaxes.ts`). */
+/** The text syntax of a field for which the API takes something else (`cli/input/syntaxes.ts`). */
 export type Syntax =
   | 'attachment'
   | 'column'
@@ -24,69 +24,72 @@ export type Syntax =
   | 'variable declaration';
 
 /**
- * Fills a field of a query or a body: an option or a word at the command line, a line of a form. Its name is that of the
- * field, unless `flag` says another one.
+ * Fills a field of a query or a body: an option or a word at the command line, a line of a form. It has the name of the
+ * field, unless `flag` names another.
  */
 export interface CommandFlag {
   flag?: string;
-  /** Stands for the typed text, as in `--limit <n>`; true or false has none. */
+  /** Placeholder for the value, as in `--limit <n>`; a boolean has none. */
   value?: string;
-  /** Help for readers of both; that it may be repeated, or is true or false, is added to it. */
+  /** Help for both command line and console; whether it may be repeated or is a boolean is added to it. */
   says: string;
-  /** At the command line a word of its own, after those of the path. */
+  /** Positional at the command line, after the words of the path. */
   isWord?: true;
-  /** Several, at the command line as words after each other. */
+  /** A list; at the command line several words. */
   isVariadic?: true;
-  /** Several, at the command line as an option each. */
+  /** A list; at the command line the option is repeated. */
   isRepeatable?: true;
-  /** Several, with commas between them. */
+  /** A list, separated by commas. */
   isList?: true;
-  /** Its contents may also come from a file, with `--<flag>-file`: what the file holds. */
+  /** The value may also come from a file, with `--<flag>-file`; this text describes the file's content. */
   fromFile?: string;
-  /** It is the name of a file on this machine; at the command line `-` may be standard input. */
+  /** The name of a local file; at the command line, `-` may mean standard input. */
   isFile?: true;
   orStdin?: true;
-  /** It stands in the query, and not in the body. */
+  /** The field is in the query, not in the body. */
   isQuery?: true;
   isNumber?: true;
-  /** true or false, at the command line an option without a value. */
+  /** A boolean; at the command line an option without a value. */
   isBoolean?: true;
   /** Help of `--no-<flag>`, which makes it false. */
   no?: string;
   isJson?: true;
-  /** It may also be a condition in words: `properties.plan = pro and unsubscribed = false`. */
+  /** The value may also be a condition in words: `properties.plan = pro and unsubscribed = false`. */
   isWhere?: true;
   syntax?: Syntax;
   isRequired?: true;
-  /** Its value if nothing is typed. */
+  /** The default if nothing is typed. */
   preset?: number | string;
-  /** The server takes long for it: a list that is read again and again goes without it. */
+  /** Expensive for the server: a list that is refreshed repeatedly omits it. */
   isCostly?: true;
-  /** Not to be seen while it is typed. */
+  /** Hidden while it is typed. */
   isSecret?: true;
-  /** The values that it may have. */
+  /** The permitted values. */
   choices?: readonly string[];
-  /** A form takes away what is set when it is emptied. */
+  /** Emptying the field in a form removes the stored value. */
   isClearable?: true;
-  /** So does an empty text at the command line. */
+  /** An empty text at the command line removes the stored value. */
   isEmptied?: true;
-  /** So does `--clear-<flag>`; with a value it takes away one of several. */
+  /** `--clear-<flag>` removes the stored value; with a value, it removes one of several. */
   clear?: { value?: string; says: string };
-  /** The field that it is inside of is replaced as a whole. */
+  /** The field that contains this one is replaced as a whole. */
   isPart?: true;
-  /** It may have several lines. */
+  /** The value may have several lines. */
   hasLines?: true;
-  /** A form shows it when more fields are asked for. */
+  /** A form shows it only on request for more fields. */
   isMore?: true;
-  /** It is asked for in one of the two alone: the other has a way of its own. */
+  /** Only one of the two asks for it; the other has a way of its own. */
   place?: 'line' | 'form';
-  /** One of those marked so is enough: a form that begins with one shows the others when more fields are asked for. */
+  /**
+   * One of the fields with this mark is enough: a form that begins with one shows the others on request for more
+   * fields.
+   */
   isOneOf?: true;
-  /** Where one of these is filled, it need not be. */
+  /** Not required if one of these is set. */
   orElse?: readonly string[];
 }
 
-/** What the command line and the console know of an operation without being told by hand. */
+/** The contract's description of a command, from which the command line and the console are built. */
 export interface CommandText {
   /** The words after `rasket`, without those for path and fields: `topics create`. */
   command: string;
@@ -94,9 +97,9 @@ export interface CommandText {
   key?: string;
   /** One imperative line. */
   summary: string;
-  /** The text of its page of help, where the summary is not all of it. */
+  /** The text of its help page, if it has more than the summary. */
   description?: string;
-  /** The words after `rasket` of one call that works as it stands. */
+  /** The words after `rasket` of a complete example call. */
   example: string;
   path: Readonly<Record<string, CommandKey>>;
   flags: Readonly<Record<string, CommandFlag>>;
@@ -106,44 +109,50 @@ export interface CommandText {
   destroys?: string;
   /** Fields of the body that the command always sets. */
   sets?: Readonly<Record<string, unknown>>;
-  /** Said in a word when it is done. */
+  /** The past participle shown when it is done. */
   done?: string;
   /** Further commands that make the same call with fewer fields. */
   also?: readonly CommandText[];
-  /** The text where a list has nothing. */
+  /** Shown for an empty list. */
   empty?: string;
-  /** The fields of the answer, or of each item of a list. */
+  /** The fields of the response, or of each item of a list. */
   fields: readonly string[];
   /** The part of the contract that it belongs to. */
   tag: string;
-  /** The operation that reads the item which this one changes, or removes. */
+  /** The operation that reads the item that this one changes or removes. */
   current?: string;
   removed?: string;
 }
 
-/** `x-cli` of an operation: what its command has that nothing else in the contract says, or the reason why it has none. */
+/**
+ * `x-cli` of an operation: the properties of its command that do not follow from the contract, or the reason why it has
+ * none.
+ */
 export type CommandSource = { none: string } | CommandOverride;
 
 export type CommandOverride = { command: string } & Partial<
   Pick<CommandText, 'key' | 'summary' | 'description' | 'example' | 'clears' | 'destroys' | 'sets' | 'done'>
 > & {
     path?: Readonly<Record<string, KeySource>>;
-    /** By the field; a string is the reason why the command does not set it. */
+    /** Keyed by field; a string is the reason why the command does not set it. */
     flags?: Readonly<Record<string, FlagSource>>;
-    /** Fields that are words of their own at the command line, after those of the path. */
+    /** Fields that are positional words at the command line, after those of the path. */
     words?: readonly string[];
-    /** Fields that a form shows when more are asked for. */
+    /** Fields that a form shows on request. */
     more?: readonly string[];
-    /** The fields that come first, where the order of the schema is not that of a form. */
+    /** The fields that come first, if a form needs another order than the schema. */
     order?: readonly string[];
-    /** Further commands of the operation, each of which takes its words and sets the rest. */
+    /** Further commands of the operation, each with its own words and preset fields. */
     also?: readonly CommandOverride[];
   };
 
-/** `x-cli` of a parameter of a path; its example is a name where people would type one. */
+/** `x-cli` of a path parameter; its example is a name if people would type one. */
 export type KeySource = Partial<CommandKey> & { example?: string };
 
-/** `x-cli` of a property or a parameter: what of its flag does not follow from its schema. A string: why no flag sets it. */
+/**
+ * `x-cli` of a property or a parameter: the properties of its flag that do not follow from its schema. A string is the
+ * reason why no flag sets it.
+ */
 export type FlagSource = string | { [Name in keyof CommandFlag]?: CommandFlag[Name] | false };
 
 /** Every command, by the id of its operation. */

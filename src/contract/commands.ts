@@ -4,5 +4,8 @@ import { loadContract } from './load.ts';
 
 export type { CommandFlag, CommandKey, CommandText, Syntax } from './command-text.ts';
 
-/** Returns every command, by its operation. A build holds the answer (bin/build-plugins.ts), as it does for `loadRoutes`. */
+/**
+ * Returns every command, by its operation. A build contains the result (bin/build-plugins.ts), as it does for
+ * `loadRoutes`.
+ */
 export const loadCommands = (): Readonly<Partial<Record<OperationId, CommandText>>> => loadContract()['x-commands'];

@@ -4,8 +4,8 @@ import type { Validators } from './validators.ts';
 const known = new WeakMap<OpenApiDocument, Promise<Validators>>();
 
 /**
- * Compiles nothing yet, and a document once: a second server in one process shares what the first has compiled. The
- * compiler itself is loaded only here: a client of the API has no use for it.
+ * Compiles lazily, and each document once: a second server in one process shares what the first has compiled. The
+ * compiler itself is only loaded here, because a client of the API has no use for it.
  */
 export function compileValidators(document: OpenApiDocument): Promise<Validators> {
   const made = known.get(document) ?? compile(document);

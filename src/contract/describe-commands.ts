@@ -9,7 +9,7 @@ import {
   type Schema,
 } from './document.ts';
 
-/** Makes the commands of the document and takes `x-cli` out of it, which readers of the API have no use for. */
+/** Generates the commands of the document and removes `x-cli`, which is of no use to readers of the API. */
 export function takeCommands(document: OpenApiDocument): void {
   const entries = listOperations(document);
   document['x-commands'] = Object.fromEntries(
@@ -86,7 +86,7 @@ function narrowFlags(all: CommandText['flags'], { words = [] }: CommandOverride)
   return Object.fromEntries(flags) as CommandText['flags'];
 }
 
-/** `Read a topic` is `show a topic`, and a list says its order. */
+/** Turns `Read a topic` into `show a topic`, and adds the order of a list. */
 function summarise({ operation }: OperationEntry): string {
   const text = operation.summary.replace(/^(?:Read|See) /, 'Show ').replaceAll('`', '');
   const order = /^List /.test(text) && /\bnewest first\b/i.test(operation.description) ? ', newest first' : '';
@@ -110,7 +110,7 @@ function describePath({ parameters, operationId }: OperationEntry, { path = {} }
   return Object.fromEntries(keys) as Record<string, CommandKey>;
 }
 
-/** The fields of the query and of the body, each with its flag; those of an object inside of it as `one.two`. */
+/** Lists the fields of the query and of the body, each with its flag; nested fields are named `one.two`. */
 function describeFlags(
   document: OpenApiDocument,
   { parameters, operation, method }: OperationEntry,
@@ -157,7 +157,7 @@ function describeFlags(
   return Object.fromEntries([...described].sort((one, other) => rank(one) - rank(other)));
 }
 
-/** Words come first and in their order, as what is shown on request comes in its own. */
+/** Words come first in their order; fields shown on request keep their own order. */
 const RANKS = { word: 100, required: 200, usual: 300, more: 400, last: 500 };
 
 interface Field {
@@ -214,7 +214,7 @@ const describeDefault = (value: unknown): string =>
 const isObject = (schema: Schema | { $ref: string }): boolean =>
   '$ref' in schema || !(schema.enum || [schema.type].flat().includes('string'));
 
-/** Fields of several lines, which may come from a file that holds this. */
+/** Fields of several lines, which may be read from a file with this content. */
 const FILES: Readonly<Record<string, string>> = {
   html: 'HTML',
   existing_html: 'HTML',
@@ -224,7 +224,7 @@ const FILES: Readonly<Record<string, string>> = {
   signature: 'signature',
 };
 
-/** Nobody chooses a country from a list of all. */
+/** Above this number a list of choices, such as all countries, is of no use. */
 const CHOICES_MAX = 20;
 
 interface Shape {
@@ -294,8 +294,8 @@ const NAMES_ITSELF = [
 ];
 
 /**
- * One call that works as it stands: the path and the words as the contract's examples have them, then the options that are
- * required, or one where none is.
+ * Returns a complete example call: the path and the words from the contract's examples, then the required options, or
+ * one optional option if none is required.
  */
 function exemplify(
   { parameters, operation }: OperationEntry,
@@ -327,8 +327,8 @@ const quote = (word: string): string => (/^[\w@%+=:,./*-]+$/.test(word) ? word :
 const kebab = (name: string): string => name.replaceAll('_', '-').toLowerCase();
 
 /**
- * Returns the first sentence as help has it: without a capital, a stop and Markdown, and without what only JSON can say. Of a
- * long one the half before its semicolon is enough.
+ * Returns the first sentence in the style of help: without a capital, a period and Markdown, and without what only JSON
+ * can express. A long sentence is cut at its semicolon.
  */
 function firstSentence(text: string): string {
   const plain = text
@@ -341,5 +341,5 @@ function firstSentence(text: string): string {
   return /^[A-Z][a-z]*\b/.test(sentence) ? sentence.slice(0, 1).toLowerCase() + sentence.slice(1) : sentence;
 }
 
-/** About what stands on one line behind an option. */
+/** Approximate number of characters that fit after an option on one line. */
 const HELP_CHARS_MAX = 110;

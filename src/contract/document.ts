@@ -1,6 +1,6 @@
 import type { Commands, CommandKey, CommandSource, FlagSource } from './command-text.ts';
 
-/** The parts of an OpenAPI 3.1 document that this program reads; what it never looks at is left out. */
+/** The parts of an OpenAPI 3.1 document that this program reads; other parts are omitted. */
 export interface OpenApiDocument {
   openapi: string;
   info: { title: string; version: string; summary?: string; description?: string };
@@ -8,7 +8,7 @@ export interface OpenApiDocument {
   security?: Record<string, string[]>[];
   tags: { name: string; description?: string }[];
   paths: Record<string, PathItem>;
-  /** Holds the payloads that endpoints receive, by the type of the event. */
+  /** The payloads that endpoints receive, by the type of the event. */
   webhooks?: Record<string, { post: WebhookRequest }>;
   components: Components;
   'x-errors': ErrorRow[];
@@ -32,7 +32,7 @@ interface Components {
 export const methods = ['get', 'post', 'put', 'patch', 'delete'] as const;
 export type Method = (typeof methods)[number];
 
-/** What somebody is in a team. Least first: `ROLES` of access.ts. */
+/** A user's role in a team. Least first, see `ROLES` of access.ts. */
 export type Role = 'viewer' | 'member' | 'admin' | 'owner';
 
 export type PathItem = { parameters?: OrRef<Parameter>[] } & Partial<Record<Method, Operation>>;
@@ -43,50 +43,56 @@ export interface Operation {
   summary: string;
   deprecated?: true;
   description: string;
-  /** The least credential that reaches the operation; null when no key and no session does. An operator's is apart from the rest. */
+  /**
+   * The least credential that may call the operation; null if no key and no session may. `operator` is separate from
+   * the others.
+   */
   'x-service-permission': 'sending_access' | 'full_access' | 'session' | 'operator' | 'none' | null;
-  /** The OAuth scope an access token needs; null when no token reaches the operation. */
+  /** The OAuth scope an access token needs; null if no token may call the operation. */
   'x-service-scope': string | null;
   /** A second scope that is needed: for every call, or for each field of the body that is present. */
   'x-service-scope-also'?: string | Readonly<Record<string, string>>;
-  /** The least role in the team that a session needs; null where no session reaches it, or one without a team does. */
+  /** The least role in the team that a session needs; null if no session may call it, or if one without a team may. */
   'x-service-role': Role | null;
   /** The effect on mail and data. Every operation that an app can call needs one, unless it is a GET. */
   'x-service-effect'?: Effect | EffectRules;
-  /** Whether it cannot be taken back, although its method does not say so; assistants are told. */
+  /** The operation cannot be undone, although its method does not show it; assistants are informed. */
   'x-service-irrevocable'?: true;
-  /** Whether people outside the team may get mail by it; assistants are told. */
+  /** The operation may send mail to people outside the team; assistants are informed. */
   'x-service-reaches-people'?: true;
-  /** Whether its body has an email in it, and so may be as large as one. Forms are read as streams, without such a limit. */
+  /** The body contains an email, and so may be as large as one. Forms are read as streams, without such a limit. */
   'x-holds-email'?: true;
-  /** The call of the official client; gone once the sample is made of it. */
+  /** The call of the official client; removed once the sample is generated from it. */
   'x-sdk'?: string;
-  /** Whether it is taken from our own pages alone, although it takes no credential: it sets a cookie. */
+  /** Requests are accepted only from our own pages, although no credential is needed, because it sets a cookie. */
   'x-same-origin'?: true;
   /**
-   * Whether it is a step of OAuth between an app and this service. It checks what it is sent by the rules of OAuth, under which
-   * unknown fields are ignored, takes forms too, and is refused in the words of RFC 6749.
+   * The operation is a step of OAuth between an app and this service. It validates its input by the rules of OAuth:
+   * unknown fields are ignored, forms are accepted too, and errors have the format of RFC 6749.
    */
   'x-oauth-flow'?: true;
-  /** Whether it is the door of the Model Context Protocol, which reads its messages and lets its callers in by itself. */
+  /** The endpoint of the Model Context Protocol, which parses its messages and authenticates its callers itself. */
   'x-mcp'?: true;
-  /** The command that makes the call, or why there is none; gone once the commands are made of it. */
+  /** The command that makes the call, or the reason why there is none; removed once the commands are generated. */
   'x-cli'?: CommandSource;
-  /** Whether it exists in the development profile alone, under names of this machine. */
+  /** The operation exists only in the development profile, and only under names of this machine. */
   'x-development'?: true;
-  /** A credential that this operation alone takes, in words; gone once it stands in the description. */
+  /** A credential that only this operation accepts, described in words; removed once it is in the description. */
   'x-own-credential'?: string;
-  /** The action as which the audit log keeps every change that the operation makes. */
+  /** The action under which the audit log records every change by the operation. */
   'x-service-audit'?: string;
-  /** Fields that are known and not to be sent here, and what the caller is told; named before any other fault of the body. */
+  /**
+   * Known fields that must not be sent here, with the message for the caller; reported before any other fault of the
+   * body.
+   */
   'x-refused-fields'?: Record<string, string>;
-  /** Under which name they are refused, where it is not validation_error. */
+  /** The error name with which they are refused, if not validation_error. */
   'x-refused-as'?: 'invalid_parameter';
   /** The one field of the body that may also be sent bare, as a list. */
   'x-bare-list'?: string;
-  /** What the operation's signed link leads to: whatever is wrong with the link, that is not found. */
+  /** The target of the operation's signed link: any fault of the link is reported as that target not being found. */
   'x-link-to'?: string;
-  /** How a client library makes the call, for the pages that show the document. */
+  /** Code samples with a client library, for the pages that show the document. */
   'x-codeSamples'?: { lang: string; label: string; source: string }[];
   security?: Record<string, string[]>[];
   parameters?: OrRef<Parameter>[];
@@ -107,13 +113,13 @@ export interface Parameter {
   description?: string;
   schema: OrRef<Schema>;
   example?: unknown;
-  /** What of its word or flag does not follow from the rest; gone once the commands are made of it. */
+  /** Properties of its word or flag that do not follow from the schema; removed once the commands are generated. */
   'x-cli'?: FlagSource | Partial<CommandKey>;
 }
 
 export interface ResponseObject {
   description: string;
-  /** The error names that may stand under this status. */
+  /** The error names that may occur with this status. */
   'x-error-names'?: string[];
   headers?: Record<string, OrRef<Header>>;
   content?: Record<string, MediaType>;
@@ -150,17 +156,17 @@ export interface Schema {
   required?: string[];
   additionalProperties?: boolean | OrRef<Schema>;
   anyOf?: OrRef<Schema>[];
-  /** One clause that says what would be right, shown when this schema is violated. */
+  /** One clause that states what is valid, shown if this schema is violated. */
   'x-message'?: string;
-  /** Other names that clients give to properties of this object, each with the documented name. */
+  /** Other names that clients use for properties of this object, each with the documented name. */
   'x-aliases'?: Record<string, string>;
-  /** Whether null means that an optional property of this object is left out. */
+  /** An optional property of this object may be null, which means the same as omitting it. */
   'x-null-is-absent'?: true;
-  /** Whether a list of bytes stands for its base64. */
+  /** A list of bytes is accepted instead of its base64. */
   'x-base64'?: true;
-  /** What the examples of answers and bodies show of it; gone once they are made. */
+  /** The value in examples of responses and bodies; removed once they are generated. */
   'x-example'?: unknown;
-  /** What of its flag does not follow from the rest; gone once the commands are made of it. */
+  /** Properties of its flag that do not follow from the schema; removed once the commands are generated. */
   'x-cli'?: FlagSource;
 }
 
@@ -180,7 +186,7 @@ export interface OperationEntry {
   method: Method;
   path: string;
   operation: Operation;
-  /** Those of the path first, then the operation's own; refs are resolved. */
+  /** The path's parameters first, then the operation's own; refs are resolved. */
   parameters: Parameter[];
 }
 
@@ -204,7 +210,7 @@ export function listOperations(document: OpenApiDocument): OperationEntry[] {
   );
 }
 
-/** Follows local refs (`#/components/…`); throws when one leads nowhere. */
+/** Follows local refs (`#/components/…`); throws if one leads nowhere. */
 export function resolveRef<T extends object>(document: OpenApiDocument, value: T | Ref): T {
   if (!('$ref' in value)) return value;
   const keys = value.$ref.split('/').slice(1);

@@ -1,4 +1,4 @@
-/** Every error name and the statuses it stands under. errors.yaml says the same in words; a test compares the two. */
+/** Every error name and its statuses. errors.yaml has the same with explanations; a test compares the two. */
 export const errorCatalogue = {
   invalid_idempotency_key: [400],
   validation_error: [400, 403, 413, 415, 422],

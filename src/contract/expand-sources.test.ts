@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { OpenApiDocument, Schema } from './document.ts';
 import { addJsonContent, addUsualShapes } from './expand-sources.ts';
 
-/** The answers of one operation, each named after the schema it names. */
+/** Returns the responses of one operation, each named after the schema it refers to. */
 function answers(schemas: Record<string, unknown>): Record<string, unknown> {
   const responses = Object.fromEntries(Object.keys(schemas).map((name) => [name, { 'x-schema': name }]));
   const document = { paths: { '/a': { get: { responses } } }, components: { schemas, parameters: {} } };

@@ -13,20 +13,23 @@ import {
 } from './document.ts';
 import { accessOf, describeAccess, describeRoles, securityOf, describeScopes } from './access.ts';
 
-/** A body or an answer as a family writes it: with the name of its schema where it is JSON, and at most an example of its own. */
+/**
+ * The short form of a body or a response in a source file: the name of its schema if it is JSON, and at most an example
+ * of its own.
+ */
 interface Short {
   content?: Record<string, MediaType>;
   'x-schema'?: string;
   'x-example'?: unknown;
-  /** Whether the same fields are taken as a form too. */
+  /** The same fields are also accepted as a form. */
   'x-form'?: boolean;
 }
 
 type Body = NonNullable<Operation['requestBody']>;
 
 /**
- * Writes the `content` of each JSON body and answer that only names its schema (`x-schema: Topic`), with the example of that
- * schema. A schema says it once, as `x-example`, and is left without it.
+ * Writes the `content` of each JSON body and response that only names its schema (`x-schema: Topic`), with the example
+ * of that schema. A schema declares its example once, as `x-example`, which is removed from it.
  */
 export function addJsonContent(document: OpenApiDocument): void {
   const exampleOf = createExamples(document);
@@ -56,16 +59,19 @@ function withContent<T extends Short | object>(written: T & Short, exampleOf: (n
 }
 
 /**
- * The example of a schema by its name. Each field has the value of the schema's own `x-example`; else that of the schema whose
- * name is in its name (TopicListItem, TopicReference and DeletedTopic take the id of Topic); else, where the field is required,
- * what the field's own schema allows alone or has as its example. The `x-example` of a request is taken as it stands: it shows
- * what is worth sending, not every field.
+ * Returns the example of a schema by its name. Each field has the value of the schema's own `x-example`; else that of
+ * the schema whose name is contained in its name (TopicListItem, TopicReference and DeletedTopic take the id of Topic);
+ * else, for a required field, the only value or the example of the field's own schema. The `x-example` of a request is
+ * used unchanged: it shows what is worth sending, not every field.
  */
 function createExamples(document: OpenApiDocument): (name: string) => unknown {
   const { schemas } = document.components;
   const owners = Object.keys(schemas).filter((name) => schemas[name]?.['x-example'] !== undefined);
 
-  /** Values from the schema's own x-example, then from the schema whose name stands first in this one's (the longest of them). */
+  /**
+   * Values from the schema's own x-example, then from the schema whose name is a prefix of this one's (the longest of
+   * them).
+   */
   const givenTo = (name: string): Record<string, unknown> => {
     const place = (other: string): number => name.search(new RegExp(`${other}(?![a-z])`));
     const [owner] = owners
@@ -101,9 +107,10 @@ function createExamples(document: OpenApiDocument): (name: string) => unknown {
 const SCHEMAS = '#/components/schemas/';
 
 /**
- * What every operation answers alike, so that no family writes it: the tag of its file, the headers of every answer, and
- * the refusals that follow from its credential, its method, its path and its body. What an operation declares itself wins.
- * Who may call it is also said in its description, for pages that know nothing of `x-service-permission`.
+ * Adds what all operations share, so that no source file repeats it: the tag of its file, the headers of every
+ * response, and the errors that follow from its credential, its method, its path and its body. The declarations of an
+ * operation take precedence. Its description also states who may call it, for pages that do not know
+ * `x-service-permission`.
  */
 export function addSharedAnswers(document: OpenApiDocument): void {
   for (const [path, item] of Object.entries(document.paths)) {
@@ -125,7 +132,7 @@ export function addSharedAnswers(document: OpenApiDocument): void {
   }
 }
 
-/** Every role of a team and every error by name, as tables at the end of the introduction. */
+/** Adds tables of every role of a team and every error name to the end of the introduction. */
 export function addTables(document: OpenApiDocument): void {
   const rows = document['x-errors'].map(
     ({ name, status, meaning }) => `| \`${name}\` | ${status} | ${meaning.trim()} |`,
@@ -135,7 +142,7 @@ export function addTables(document: OpenApiDocument): void {
   document.info.description = `${document.info.description?.trim() ?? ''}\n\n${roles}\n\n${scopesTable()}\n\n${errors}\n`;
 }
 
-/** Every scope of an app that acts for a person. */
+/** Renders every scope of an app that acts for a person. */
 const scopesTable = (): string =>
   `## Scopes\n\nAn app that a person let in reaches what its scopes name, and never more than the person's role reaches at that moment.\n\n${describeScopes()}`;
 
@@ -146,7 +153,7 @@ const ANSWER_HEADERS: Record<string, OrRef<Header>> = {
   'x-request-id': { $ref: '#/components/headers/RequestId' },
 };
 
-/** What a step of OAuth may be refused with; a missing User-Agent is refused as everywhere. */
+/** The errors of a step of OAuth; a missing User-Agent is refused as everywhere. */
 const OAUTH_RESPONSES: Operation['responses'] = {
   '400': { $ref: '#/components/responses/OauthRefused' },
   '401': { $ref: '#/components/responses/OauthUnauthorized' },
@@ -180,20 +187,20 @@ function sharedResponses(
   return Object.fromEntries(applying.map(([status, name]) => [status, { $ref: `#/components/responses/${name}` }]));
 }
 
-/** How the contract writes an event that endpoints are sent: the schema of its data, and what the type adds to it. */
+/** The short form of an event in the contract: the schema of its data, and the fields that the type adds. */
 interface EventSource {
   says: string;
   /** The name of a schema. */
   data: string;
   /** Further fields of the data, each with the name of its schema. */
   has?: Record<string, string>;
-  /** The same for fields that are not always there. */
+  /** Same as `has`, for fields that are not always present. */
   may?: Record<string, string>;
 }
 
 /**
- * Writes the `webhooks` of the document from the short form of the family: a schema for each event, in which the type decides
- * about the data, and the request that carries it. `WebhookPayload` becomes any of them.
+ * Writes the `webhooks` of the document from their short form: a schema for each event, in which the type determines
+ * the data, and the request that delivers it. `WebhookPayload` becomes a union of them.
  */
 export function addWebhookEvents(document: OpenApiDocument): void {
   const { schemas } = document.components;
@@ -222,7 +229,7 @@ export function addWebhookEvents(document: OpenApiDocument): void {
   };
 }
 
-/** `email.delivery_delayed` is described by EmailDeliveryDelayedEvent. */
+/** Returns EmailDeliveryDelayedEvent for `email.delivery_delayed`. */
 const nameEvent = (type: string): string =>
   `${type
     .split(/[._]/)
@@ -271,9 +278,10 @@ const describeRequest = (schema: string, summary: string) => ({
 });
 
 /**
- * Shows how the official `resend` client makes each call that it has a method for, as `x-sdk` of the operation says it: `$id` is
- * the example of the path's own parameter, `$body` the example of the body with its names as the client writes them, `$fields`
- * the same without its braces, `$sent` the example as it is. Curl and Python are for the reader of the document to make.
+ * Adds a sample for each call that the official `resend` client has a method for, from `x-sdk` of the operation: `$id`
+ * is the example of the path's own parameter, `$body` the example of the body with its names as the client writes them,
+ * `$fields` the same without its braces, `$sent` the example unchanged. Readers of the document generate samples for
+ * curl and Python themselves.
  */
 export function addSdkSamples(document: OpenApiDocument): void {
   for (const item of Object.values(document.paths)) {
@@ -309,7 +317,10 @@ function filledIn(document: OpenApiDocument, item: PathItem, operation: Operatio
 
 const camelCase = (name: string): string => name.replace(/_(\w)/g, (_pair, letter: string) => letter.toUpperCase());
 
-/** As JavaScript is written: names without quotes, renamed where they are the API's; those in objects of the caller's stay. */
+/**
+ * Formats a value as JavaScript: names are unquoted and the API's names are renamed; names in objects of the caller's
+ * are not.
+ */
 function literal(value: unknown, rename = camelCase): string {
   const depth = Array.isArray(value) ? 4 : 2;
   const text = JSON.stringify(value, null, 2) ?? 'undefined';
@@ -319,29 +330,29 @@ function literal(value: unknown, rename = camelCase): string {
   });
 }
 
-/** How a family writes what all families have alike, in one line. */
+/** Short forms for shapes that many source files share. */
 interface Shape {
-  /** A page of a list: the schema of its items, and what they are called together. */
+  /** A page of a list: the schema of its items, and their name in the plural. */
   'x-page-of'?: string;
   'x-plural'?: string;
-  /** The answer to a change: `{object, id}`, with what stands in `object`. */
+  /** The response to a change: `{object, id}`, with the value of `object`. */
   'x-reference-to'?: string;
-  /** The answer to a deletion: `{object, id, deleted}`. */
+  /** The response to a deletion: `{object, id, deleted}`. */
   'x-deleted'?: string;
-  /** How the id begins in these two, where it is no UUID. */
+  /** Prefix of the id in these two, if it is not a UUID. */
   'x-id-prefix'?: string;
   'x-example'?: unknown;
 }
 
-/** A cursor of a list, AfterTopic or BeforeTopic: what its id is the id of, with the article. */
+/** A cursor of a list, AfterTopic or BeforeTopic: the noun for its id, with the article. */
 interface Cursor {
   'x-cursor'?: string;
-  /** The form of the id, where it is no UUID. */
+  /** The pattern of the id, if it is not a UUID. */
   pattern?: string;
   example?: unknown;
 }
 
-/** Writes out the pages, references, deletions and cursors that a family only names. */
+/** Expands the pages, references, deletions and cursors that a source file only names. */
 export function addUsualShapes({ components: { schemas, parameters } }: OpenApiDocument): void {
   for (const [name, shape] of Object.entries(schemas as Record<string, Shape>)) {
     const properties = propertiesOf(shape);

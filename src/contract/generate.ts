@@ -1,5 +1,6 @@
-// Makes what the YAML files generate, where it is missing or stale: the merged document, and the types, which only the
-// compiler and editors need. Neither is committed. With --document, the document alone: it needs no development package.
+// Generates missing and stale files from the YAML files: the merged document, and the types, which only the compiler
+// and editors need. Neither is committed. With --document it generates only the document, which needs no development
+// package.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadContract, sourcesHash } from './load.ts';

@@ -1,6 +1,6 @@
 // The API as text: YAML files merged into one OpenAPI 3.1 document, the types generated from it, the catalogue of error
-// names, and the validators compiled from it. It promises that what is declared is what is checked; it never decides
-// rules that need data, and it knows no server.
+// names, and the validators compiled from it. What is declared is what is checked. Nothing here decides rules that need
+// data, or knows a server.
 import type { components } from './types.gen.ts';
 
 export { addressContract, formatContractYaml, loadContract } from './load.ts';

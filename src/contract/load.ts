@@ -5,9 +5,11 @@ import { readCarried } from './carried.ts';
 import { methods, type OpenApiDocument, type PathItem } from './document.ts';
 
 const folder = import.meta.dirname;
-/** The merged document and what it was merged from. It is a cache: made when it is missing or stale, never committed. */
+/**
+ * The merged document and the hash of its sources. It is a cache: created when it is missing or stale, never committed.
+ */
 const CACHE = join(folder, 'openapi.gen.json');
-/** What decides how the document looks, beside the YAML files. */
+/** The source files that, in addition to the YAML files, determine the document. */
 const MERGING = [
   'access.ts',
   'describe-commands.ts',
@@ -17,10 +19,10 @@ const MERGING = [
   'render-types.ts',
 ];
 
-/** Names the state of the sources: what was made under another name is stale. */
+/** Returns a hash of the sources: a cache with another hash is stale. */
 export function sourcesHash(): string {
   const yaml = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
-  // No build comes here, and an import of it is a tenth of what a command costs.
+  // Not imported, because no build runs this code and the import is a tenth of a command's time.
   const hash = process.getBuiltinModule('node:crypto').createHash('sha256');
   for (const name of [...yaml, ...MERGING].sort()) hash.update(`${name}\n`).update(readFileSync(join(folder, name)));
   return hash.digest('hex');
@@ -28,7 +30,10 @@ export function sourcesHash(): string {
 
 let loaded: OpenApiDocument | undefined;
 
-/** The whole document. Merging it from the YAML files takes a tenth of a second and 25 MB, so it is done once for each change. */
+/**
+ * Loads the whole document. Merging it from the YAML files takes a tenth of a second and 25 MB, so it is done once for
+ * each change.
+ */
 export function loadContract(): OpenApiDocument {
   return (loaded ??= carried() ?? readCache() ?? mergeSources());
 }
@@ -51,26 +56,26 @@ function readCache(): OpenApiDocument | undefined {
 }
 
 function mergeSources(): OpenApiDocument {
-  // Only here, so that a process that finds the cache fresh loads no YAML parser.
+  // Loaded only here, so that a process with a fresh cache loads no YAML parser.
   const { readContractSources } = createRequire(import.meta.url)(
     './read-sources.ts',
   ) as typeof import('./read-sources.ts');
   const document = readContractSources();
-  // Two processes may do this at once: each writes a file of its own, and the last name wins.
+  // Two processes may do this at once: each writes a file of its own, and the last rename wins.
   const draft = `${CACHE}.${process.pid}`;
   try {
     writeFileSync(draft, JSON.stringify({ sources: sourcesHash(), document }));
     renameSync(draft, CACHE);
   } catch {
-    // The program's folder is read-only where an administrator installed it.
+    // The program's folder is read-only if an administrator installed it.
     rmSync(draft, { force: true });
   }
   return document;
 }
 
 /**
- * Returns the document as a server describes itself: `servers` begin with its address, operations for development are listed
- * by a server in development alone, and `/audiences` stands as the former name of `/segments`.
+ * Returns the document as a server publishes it: `servers` begins with its own address, operations for development are
+ * listed only by a server in development, and `/audiences` is added as the former name of `/segments`.
  */
 export function addressContract(
   document: OpenApiDocument,
@@ -115,7 +120,7 @@ function deprecate(item: PathItem): PathItem {
   return former;
 }
 
-/** The document as YAML in one piece, without anchors, so that any reader understands it. */
+/** Formats the document as one YAML text, without anchors, so that every reader understands it. */
 export async function formatContractYaml(document: OpenApiDocument): Promise<string> {
   const { stringify } = await import('yaml');
   return stringify(document, { aliasDuplicateObjects: false, lineWidth: 120 });

@@ -1,6 +1,6 @@
 /**
- * The candidate most like `given`, or undefined when none is near enough to be what was meant. Two habits count as near
- * besides slips of typing: the right ending in the wrong section, and a name without its unit (`http.shutdown`).
+ * Returns the candidate most similar to `given`, or undefined if none is similar enough. Two habits count as similar
+ * besides typing errors: the right ending in the wrong section, and a name without its unit (`http.shutdown`).
  */
 export function findNearest(given: string, candidates: Iterable<string>, ending = ''): string | undefined {
   let nearest: string | undefined;
@@ -21,7 +21,10 @@ const SHORT_LETTERS = 3;
 const isLike = (edits: number, given: string): boolean =>
   given.length <= SHORT_LETTERS ? edits <= 1 : edits * 2 < given.length;
 
-/** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment), the slips of typing. */
+/**
+ * Counts insertions, deletions, replacements and swaps of neighbours (optimal string alignment), the usual typing
+ * errors.
+ */
 export function editDistance(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, index) => index);

@@ -2,27 +2,27 @@ import type { ErrorObject } from 'ajv';
 import type { Schema } from './document.ts';
 import { findNearest } from './nearest-name.ts';
 
-/** One field of a request that is not as the contract says. */
+/** One field of a request that violates the contract. */
 export interface Problem {
   /** `missing`: required and absent. `unknown`: no such field or parameter. `malformed`: wrong type, length, pattern, value. */
   kind: 'missing' | 'unknown' | 'malformed';
-  /** Where the field stands, without the part of the request: `to`, `tags.0.name`, `limit`; empty for the body itself. */
+  /** Path of the field, without the part of the request: `to`, `tags.0.name`, `limit`; empty for the body itself. */
   path: string;
-  /** What would be right, and what came instead. */
+  /** The valid form, and what was sent instead. */
   message: string;
 }
 
 /**
- * Turns Ajv's errors into one problem per field. Missing fields come first, in the order of the schema.
- * `noun` says what an unknown name is not, such as "a field of this body".
+ * Converts Ajv's errors to one problem per field. Missing fields come first, in the order of the schema. `noun`
+ * completes the message for an unknown name, such as "a field of this body".
  */
 export function describeProblems(errors: readonly ErrorObject[], noun: string): Problem[] {
   const faults = faultsInUnions(errors);
   const byPath = new Map<string, Problem>();
   for (const error of errors) {
-    // Only says that the branch of a condition failed, whose own errors stand beside it.
+    // This error only reports that a branch of a condition failed; the errors of the branch are listed separately.
     if (error.keyword === 'if') continue;
-    // The branches of a union each complain; only the union itself says what would be right.
+    // Every branch of a union reports errors; only the union's own message states what is valid.
     if (error.keyword !== 'anyOf' && unionAround(error.instancePath, faults) !== undefined) continue;
     const problem = describe(error, noun, faults.get(error.instancePath) ?? error);
     if (!byPath.has(problem.path)) byPath.set(problem.path, problem);
@@ -31,7 +31,10 @@ export function describeProblems(errors: readonly ErrorObject[], noun: string): 
   return [...problems.filter(({ kind }) => kind === 'missing'), ...problems.filter(({ kind }) => kind !== 'missing')];
 }
 
-/** Each union that failed, with the first element at fault inside it; with its own error when it was given no list. */
+/**
+ * Returns each union that failed, with the first invalid element inside it, or with its own error if the value is not a
+ * list.
+ */
 function faultsInUnions(errors: readonly ErrorObject[]): Map<string, ErrorObject> {
   const faults = new Map(
     errors.filter(({ keyword }) => keyword === 'anyOf').map((error) => [error.instancePath, error]),
@@ -44,7 +47,7 @@ function faultsInUnions(errors: readonly ErrorObject[]): Map<string, ErrorObject
   return faults;
 }
 
-/** Asks the few ancestors of the path instead of all unions: a hostile body can fail thousands of them. */
+/** Look up the few ancestors of the path instead of all unions: a hostile body can fail thousands of them. */
 function unionAround(path: string, unions: ReadonlyMap<string, ErrorObject>): string | undefined {
   for (let at = path; at !== ''; at = at.slice(0, at.lastIndexOf('/'))) if (unions.has(at)) return at;
   return undefined;
@@ -69,7 +72,7 @@ function describe(error: ErrorObject, noun: string, fault: ErrorObject): Problem
   }
   const stated = (error.parentSchema as Schema | undefined)?.['x-message'];
   const rule = stated ?? (at ? `${at} ${error.message ?? 'is malformed'}` : 'the body must be a JSON object');
-  // What the problem says is stored in the log of requests, where no secret may be, whatever is wrong with it.
+  // The message is stored in the log of requests, which must contain no secret, even an invalid one.
   if (isSecret(error.parentSchema) || isSecret(fault.parentSchema)) {
     return { kind: 'malformed', path: at, message: `${rule}; got ${withoutValue(fault.data)}` };
   }
@@ -92,7 +95,7 @@ function fieldPath(instancePath: string): string {
 function suggestName(given: string, schema: Schema | undefined): string {
   const names = Object.keys(schema?.properties ?? {});
   if (names.length === 0) return '';
-  // Clients of other languages write replyTo or ReplyTo.
+  // Clients in other languages write replyTo or ReplyTo.
   const inSnakeCase = given
     .slice(0, 100)
     .replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, '_')
@@ -102,7 +105,7 @@ function suggestName(given: string, schema: Schema | undefined): string {
   return nearest === undefined ? `; k${known}` : `; did you mean ${nearest}? K${known}`;
 }
 
-/** Says what came without repeating a whole body: long strings are cut, lists and objects only named. */
+/** Describes a value without repeating a whole body: long strings are cut, lists and objects are only named. */
 function briefly(value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (typeof value === 'object' && value !== null) return 'an object';

@@ -12,7 +12,7 @@ import {
   addWebhookEvents,
 } from './expand-sources.ts';
 
-/** One source file of the contract: its name and what its YAML says. */
+/** One source file of the contract: its name and its parsed YAML. */
 export interface ContractPart {
   file: string;
   content: Record<string, unknown>;
@@ -36,7 +36,7 @@ export function readContractSources(directory: string = import.meta.dirname): Op
   return document;
 }
 
-/** Merges the parts into the index; throws when two of them declare the same path or component. */
+/** Merges the parts into the index; throws if two of them declare the same path or component. */
 export function mergeContract(index: ContractPart, parts: ContractPart[]): OpenApiDocument {
   const declaredIn = new Map<string, string>();
   const merged: Record<string, unknown> = { ...index.content, paths: {}, components: {} };

@@ -2,14 +2,14 @@ import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript';
 import { accessOf, callerKindOf, type CallerKind } from './access.ts';
 import { listOperations, type OpenApiDocument } from './document.ts';
 
-/** The TypeScript text of types.gen.ts for this document. */
+/** Renders the TypeScript text of types.gen.ts for this document. */
 export async function renderTypes(document: OpenApiDocument): Promise<string> {
-  // A default does not make a field present: bodies reach the verbs as the caller sent them.
+  // A default does not make a field present: handlers receive bodies as the caller sent them.
   const nodes = await openapiTS(structuredClone(document) as unknown as OpenAPI3, { defaultNonNullable: false });
   return `${astToString(nodes)}${renderCallers(document)}`;
 }
 
-/** Which operations are run for whom, by what the contract marks them with. */
+/** Renders the operations of each kind of caller, as marked in the contract. */
 function renderCallers(document: OpenApiDocument): string {
   const ids: Record<CallerKind, string[]> = { team: [], user: [], operator: [], nobody: [] };
   for (const { operationId, operation } of listOperations(document)) {

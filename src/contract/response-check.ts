@@ -8,10 +8,10 @@ export interface Answer {
   headers: Record<string, string | string[] | number | undefined>;
 }
 
-/** The validator of the schema at a place of the document (`#/components/…`), compiled when it is first asked for. */
+/** Returns the validator of the schema at a path of the document (`#/components/…`), compiled on first use. */
 export type SchemaAt = (place: string) => ValidateFunction;
 
-/** Everything about an answer that the contract does not allow, in words; empty when it keeps the contract. */
+/** Lists every violation of the contract in a response; empty if there is none. */
 export function checkResponse(
   document: OpenApiDocument,
   { operation, path, method }: OperationEntry,
@@ -35,7 +35,10 @@ export function checkResponse(
   return problems.map((problem) => `${operationId} ${answer.status}: ${problem}`);
 }
 
-/** The same of the body alone, for a caller that has no more of an answer; without a status it is of a success. */
+/**
+ * Same as checkResponse for a body alone, for a caller that has no more of the response; without a status it is checked
+ * as a success.
+ */
 export function checkAnswer(
   document: OpenApiDocument,
   { operation, path, method }: OperationEntry,
@@ -50,7 +53,7 @@ export function checkAnswer(
   return checkBody(resolveRef(document, declared), place, schemaAt, { status: Number(code), body, headers: {} });
 }
 
-/** Most answers are shared, and so is what is compiled for them. */
+/** Most responses are shared, so that their compiled schemas are shared as well. */
 const placeOf = (declared: object, path: readonly string[]): string =>
   '$ref' in declared
     ? String(declared.$ref)
@@ -68,7 +71,7 @@ function checkHeaders(
     const value = present.get(name);
     if (value === undefined) return resolveRef(document, header).required ? [`the header ${name} is missing`] : [];
     const validate = schemaAt(`${'$ref' in header ? header.$ref : placed(name)}/schema`);
-    // In an object, where the digits of a header can become the number that the schema speaks of.
+    // Wrapped in an object, so that Ajv can coerce the header's digits to the number that the schema requires.
     return validate({ value })
       ? []
       : (validate.errors ?? []).map((error) => `the header ${name} ${error.message ?? 'is malformed'}`);
@@ -76,7 +79,10 @@ function checkHeaders(
   return [...problems, ...checkRetryAfter(present.get('retry-after'), answer)];
 }
 
-/** retry-after promises that waiting helps: rate_limit_exceeded has it always, service_unavailable where that is known, and nothing else. */
+/**
+ * retry-after promises that waiting helps: rate_limit_exceeded always has it, service_unavailable if the time is known,
+ * and no other error has it.
+ */
 function checkRetryAfter(value: unknown, answer: Answer): string[] {
   const isOfOauth = (answer.body as { error?: unknown } | null)?.error === 'invalid_request';
   const isRateLimit = answer.status === 429 && (nameOf(answer.body) === 'rate_limit_exceeded' || isOfOauth);
@@ -90,7 +96,7 @@ function checkRetryAfter(value: unknown, answer: Answer): string[] {
 function checkMediaType(response: ResponseObject, answer: Answer): string[] {
   const declared = Object.keys(response.content ?? {});
   const sent = String(answer.headers['content-type'] ?? '').split(';')[0] ?? '';
-  // `*/*` says that the file's own type is answered.
+  // `*/*` means that the response has the file's own type.
   if (declared.includes(sent) || declared.includes('*/*')) return [];
   return [`content-type is "${sent}", not ${declared.join(' or ')}`];
 }

@@ -4,7 +4,10 @@ import { loadContract } from './load.ts';
 
 export type Routes = Readonly<Record<OperationId, readonly [method: string, path: string]>>;
 
-/** Where each operation is found. A build holds the answer (bin/build.ts): reading the document costs more than most calls. */
+/**
+ * Returns method and path of each operation. A build contains the result (bin/build.ts): reading the document costs
+ * more than most calls.
+ */
 export function loadRoutes(): Routes {
   const entries = listOperations(loadContract()).map(({ operationId, method, path }) => [
     operationId,

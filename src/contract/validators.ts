@@ -14,37 +14,41 @@ export interface RequestParameters {
 }
 
 export interface OperationValidators extends OperationEntry {
-  /** Accepts the other forms of a request that official clients send; to be applied before the checks. */
+  /** Accepts the other forms of a request that official clients send; must be applied before the checks. */
   variants: ClientVariants;
   /**
-   * Checks path, query and header parameters; undefined when all is well. In the query, numbers and booleans are coerced
-   * in place and defaults are filled in, so pass the object the handler reads. Unknown query parameters are problems.
+   * Checks path, query and header parameters; undefined if they are valid. In the query, numbers and booleans are
+   * coerced in place and defaults are filled in, so pass the object that the handler reads. Unknown query parameters
+   * are problems.
    */
   checkParameters: (parameters: RequestParameters) => Problem[] | undefined;
   /**
-   * Checks a parsed JSON body; undefined when all is well. An absent body counts as an empty object, because clients
-   * send no bytes where they have no fields. The method itself is absent when the operation takes no body.
+   * Checks a parsed JSON body; undefined if it is valid. An absent body counts as an empty object, because clients send
+   * no bytes if they have no fields. The method itself is absent if the operation takes no body.
    */
   checkBody?: (body: unknown) => Problem[] | undefined;
 }
 
 export interface Validators {
   operations: Map<string, OperationValidators>;
-  /** For tests: everything about an answer that the contract does not allow; empty when it keeps the contract. */
+  /** For tests: lists every violation of the contract in a response; empty if there is none. */
   validateResponse: (operationId: string, answer: Answer) => string[];
-  /** The same of a body alone, for clients; without a status it is of a success. */
+  /** Same as validateResponse for a body alone, for clients; without a status it is checked as a success. */
   validateAnswer: (operationId: string, answer: { status?: number | undefined; body: unknown }) => string[];
-  /** Compiles at once what good requests to these need; all else waits for the first request that needs it. */
+  /**
+   * Compiles at once what valid requests to these operations need; everything else is compiled by the first request
+   * that needs it.
+   */
   compile: (operationIds: Iterable<string>) => void;
 }
 
-/** How many values a refused body may hold before only its first error is reported. */
+/** Maximum number of values in an invalid body for which every error is reported; above it, only the first is. */
 const bodyNodesMax = 10_000;
 
 /** Compiles nothing yet: each validator is compiled when it is first used. */
 export function compileValidators(document: OpenApiDocument): Validators {
   const resolved = createDereference(document);
-  // What is refused is rare: the second compiler comes with the first refusal.
+  // Invalid requests are rare, so the second compiler is created with the first of them.
   const quick = new RequestValidators(resolved, false);
   const thorough = once(() => new RequestValidators(resolved, true));
   const answers = { body: schemasOf(document, 'body'), header: schemasOf(document, 'header') };
@@ -99,7 +103,7 @@ function validatorsOf(
   if (!entry.operation.requestBody) return validators;
   validators.checkBody = (value = {}) => {
     if (body()({ requestBody: value })) return undefined;
-    // Ajv makes one error object per wrong value: a large hostile body must not be answered with a million of them.
+    // Ajv creates one error object per wrong value: a large hostile body must not produce a million of them.
     const validate = holdsAtMost(value, bodyNodesMax) ? everyError() : body();
     validate({ requestBody: value });
     return describeProblems(validate.errors ?? [], 'a field of this body');
@@ -113,8 +117,8 @@ interface Compiled {
 }
 
 /**
- * openapi-backend makes the validators of one operation after the other. It is given no document: it would resolve all references
- * of it and read it once more at each operation, which were a fifth of a server's start.
+ * openapi-backend creates the validators of one operation after the other. It is not given the document, because it
+ * would resolve all references and read it again for each operation, which took a fifth of a server's start.
  */
 class RequestValidators extends OpenAPIValidator {
   readonly #resolved: Dereference;
@@ -138,14 +142,14 @@ class RequestValidators extends OpenAPIValidator {
     const { requestBody } = operation;
     const whole = this.#resolved({ operationId, method, path, parameters, ...(requestBody && { requestBody }) });
     const functions = this.buildRequestValidatorsForOperation(whole as unknown as Operation) as ValidateFunction[];
-    // The body's is the first, when there is one, and the parameters' the last.
+    // The body's validator comes first, if there is one, and the parameters' last.
     const body = functions[0];
     const last = functions.at(-1);
     if (!body || !last) throw new Error(`openapi-backend compiled no validators for ${operationId}`);
     return { body, parameters: last };
   }
 
-  /** Its own Ajv speaks draft-07, so every context gets one of the 2020-12 dialect that OpenAPI 3.1 is written in. */
+  /** The library's own Ajv uses draft-07, so every context gets one for 2020-12, the dialect of OpenAPI 3.1. */
   override getAjv(context: ValidationContext): Ajv2020 {
     const known = this.#compilers.get(context);
     const compiler =
@@ -163,7 +167,10 @@ const NO_DOCUMENT: Document = { openapi: '3.1.0', info: { title: '', version: ''
 
 type Dereference = (node: object) => object;
 
-/** Copies, with what each reference leads to in its place. What is met twice is one object of the copies, also where it holds itself. */
+/**
+ * Returns copies with every reference replaced by its target. A target that occurs repeatedly is a single object in the
+ * copies, even if it contains itself.
+ */
 function createDereference(document: OpenApiDocument): Dereference {
   const copies = new Map<object, object>();
   const copy = (node: unknown): unknown => (typeof node === 'object' && node !== null ? dereference(node) : node);
@@ -185,7 +192,7 @@ function createDereference(document: OpenApiDocument): Dereference {
   return dereference;
 }
 
-/** openapi-backend would compile the schemas of answers and their headers anew for each status of each operation. */
+/** openapi-backend would compile the schemas of responses and their headers again for each status of each operation. */
 function schemasOf(document: OpenApiDocument, kind: 'body' | 'header'): SchemaAt {
   const compiling = once(() =>
     createAjv({ allErrors: true, coerceTypes: kind === 'header' }).addSchema(document, 'contract'),
@@ -203,7 +210,7 @@ function schemasOf(document: OpenApiDocument, kind: 'body' | 'header'): SchemaAt
 function createAjv(options: { allErrors: boolean; coerceTypes?: boolean; useDefaults?: boolean }): Ajv2020 {
   const ajv = new Ajv2020({
     strict: false,
-    // The tests hold the whole document against the dialect; here that would cost every start a tenth of a second.
+    // The tests validate the whole document against the dialect; here it would add a tenth of a second to every start.
     validateSchema: false,
     meta: false,
     verbose: true,
@@ -211,13 +218,15 @@ function createAjv(options: { allErrors: boolean; coerceTypes?: boolean; useDefa
     ...options,
   });
   formats.default(ajv);
-  // ajv-formats also takes urn:uuid:… and any offset; the contract knows bare UUIDs and UTC with milliseconds.
+  // ajv-formats also accepts urn:uuid:… and any offset; the contract allows only bare UUIDs and UTC with milliseconds.
   ajv.addFormat('uuid', /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i);
   ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   return ajv;
 }
 
-/** Only plain decimals become numbers: Ajv's own coercion would also take "0x10", "1e1" and " 5 " for integers. */
+/**
+ * Converts only plain decimals to numbers: Ajv's own coercion would also accept "0x10", "1e1" and " 5 " as integers.
+ */
 function queryCoercion(document: OpenApiDocument, entry: OperationEntry): (query: Record<string, unknown>) => void {
   const ofType = (type: string) =>
     entry.parameters

@@ -18,7 +18,7 @@ export type ApiAnswer =
 
 export interface ApiCallOptions {
   resolver: Pick<Resolver, 'addresses'>;
-  /** CIDR ranges that may be reached although they are private. */
+  /** Private CIDR ranges that may be contacted nevertheless. */
   allowPrivate: readonly string[];
   userAgent: string;
   /** Certificates in PEM that are trusted instead of the system's. */
@@ -61,7 +61,8 @@ function exchange({ request, limits, host, addresses, headers, ca }: Exchange): 
       host,
       port: url.port === '' ? 443 : url.port,
       path: url.pathname + url.search,
-      // Of our own: the shared one may be told by the environment to go through a proxy, which no guard would see.
+      // A separate agent: the environment may configure the shared one to use a proxy, which would bypass the address
+      // guard.
       agent: new https.Agent({ keepAlive: false, lookup: answerWith(addresses) }),
       headers: {
         host: url.host,
@@ -98,7 +99,7 @@ function exchange({ request, limits, host, addresses, headers, ca }: Exchange): 
   });
 }
 
-/** The look-up has been made and checked; a second one could answer something else. */
+/** Returns the addresses that were looked up and checked; a second look-up could return others. */
 function answerWith(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_host, options, done) => {
@@ -126,7 +127,7 @@ function readAnswer(
     }
     chunks.push(chunk);
   });
-  // Node says "end" only of a body that came whole.
+  // Node only emits "end" for a complete body.
   response.on('end', () => {
     const body = Buffer.concat(chunks).toString('utf8');
     finish({ kind: 'answered', status: response.statusCode ?? 0, body });

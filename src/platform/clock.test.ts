@@ -5,7 +5,7 @@ it('a timer fires after its delay, and a cancelled one never', async () => {
   const fired: string[] = [];
   const cancel = systemClock.timer(1, () => fired.push('cancelled'));
   cancel();
-  // A timer of ours does not keep the process up; here the test runner does.
+  // Our timers do not keep the process up; here the test runner does.
   await new Promise<void>((done) => void systemClock.timer(5, done));
   expect(fired).toEqual([]);
 });

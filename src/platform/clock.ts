@@ -1,6 +1,6 @@
 /**
- * Time as a parameter. Everything that asks for the time or waits for it is handed a Clock, so that two days of
- * retries run in milliseconds in a test. It promises that a cancelled timer never fires. It never reads a time zone.
+ * Time as a parameter. All code that reads the time or waits takes a Clock, so that two days of retries run in
+ * milliseconds in a test. A cancelled timer never fires. The clock never reads a time zone.
  */
 export interface Clock {
   now(): number;
@@ -25,22 +25,22 @@ export const systemClock: Clock = {
   },
 };
 
-/** A time as the API writes it: ISO 8601 in UTC with milliseconds. */
+/** Formats a time as the API does: ISO 8601 in UTC with milliseconds. */
 export const isoTime = (ms: number): string => new Date(ms).toISOString();
 
-/** Whatever else is waiting comes first. */
+/** Yields to the event loop, so that everything already queued runs first. */
 export const nextTurn = (): Promise<void> => new Promise((next) => setImmediate(next));
 
-/** How long our own work takes, which no test's clock can say; never for deciding what time it is. */
+/** Measures how long our own work takes, which a test's clock cannot do; never use it to determine the time. */
 export function stopwatch(): () => number {
   const began = performance.now();
   return () => performance.now() - began;
 }
 
 /**
- * Does the work every `everyMs` and never twice at a time: ticks that come while it is under way, as after a sleep of the
- * machine or beside a slow database, are made up for by doing it once more. The work never rejects. The returned
- * function ends that.
+ * Does the work every `everyMs`, never twice at a time. Ticks that were missed while the work ran, for example because
+ * the machine slept or the database was slow, are made up for by one more run. The work never rejects. The returned
+ * function stops the repetition.
  */
 export function repeat(clock: Clock, everyMs: number, work: () => Promise<void>): () => void {
   let isDoing = false;
@@ -84,8 +84,8 @@ export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
   });
 }
 
-/** Rests from our own work, in the same real time; never for waiting for the world, which is the clock's. */
+/** Pauses our own work in real time; to wait for anything external, use the clock. */
 export const rest = (ms: number): Promise<void> => new Promise((resume) => void setTimeout(resume, ms).unref());
 
-/** In real time, with the process kept up: a command may have nothing else that does. */
+/** Waits in real time and keeps the process up, because a command may have nothing else that does. */
 export const waitFor = (ms: number): Promise<void> => new Promise((resume) => void setTimeout(resume, ms));

@@ -3,21 +3,21 @@ import os from 'node:os';
 
 export type CommandEnd =
   | { kind: 'done' }
-  /** `said` is what it wrote to its standard error. */
+  /** `said` is its output on standard error. */
   | { kind: 'failed'; why: string; said: string };
 
 const SAID_BYTES_MAX = 2048;
-/** None of ours is handed on: keys and addresses of databases stand there. */
+/** The program does not inherit our environment, which contains keys and addresses of databases. */
 const PATHS = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** Never rejects. A program that ignores its input is as good as one that reads it. */
+/** Runs a program. Never rejects. A program that ignores its input is not an error. */
 export function runCommand(
   [program = '', ...args]: readonly string[],
   { input, timeoutMs }: { input: string; timeoutMs: number },
 ): Promise<CommandEnd> {
   return new Promise((resolve) => {
     const env = { PATH: PATHS, HOME: os.homedir(), LANG: 'C.UTF-8' };
-    // A group of its own: what it has started ends with it.
+    // A process group of its own, so that its children can be ended with it.
     const child = spawn(program, args, { env, stdio: ['pipe', 'ignore', 'pipe'], detached: true });
     let said = '';
     const end = (fault?: string): void => {

@@ -3,7 +3,10 @@ import { refuse } from './refusal.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** The filters `start_date` and `end_date` of a list, both inclusive, in milliseconds. A date alone means the whole day. */
+/**
+ * Reads the filters `start_date` and `end_date` of a list, both inclusive, in milliseconds. A date without a time means
+ * the whole day.
+ */
 export function readCreatedRange(filter: { start_date?: string | undefined; end_date?: string | undefined }): {
   createdFrom: number | undefined;
   createdTo: number | undefined;

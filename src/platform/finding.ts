@@ -6,28 +6,31 @@ type CauseFor<R extends Responsible> = {
   [Cause in ReplyCause]: (typeof CAUSES)[Cause]['responsible'] extends R ? Cause : never;
 }[ReplyCause];
 
-/** Refusals of `relay` mostly mean a wrong MX record of the recipient, and our relays have a finding of their own. */
+/**
+ * Excludes `relay`, which mostly means a wrong MX record of the recipient, and our relays, which have a finding of
+ * their own.
+ */
 export type OperatorCause = Exclude<CauseFor<'operator'>, 'relay' | 'relay_misconfigured'>;
 export type OwnerCause = CauseFor<'domain owner'>;
 
-/** Tells whether refusals for a cause are a finding. */
+/** Reports whether refusals for a cause are reported as a finding. */
 export function isReported(cause: ReplyCause): cause is OperatorCause | OwnerCause {
   if (cause === 'relay' || cause === 'relay_misconfigured') return false;
   const { responsible } = CAUSES[cause];
   return responsible === 'operator' || responsible === 'domain owner';
 }
 
-/** Refusals for one cause by one receiver since it last took mail. */
+/** Refusals for one cause by one receiver since it last accepted mail. */
 export interface Refusals {
   cause: OperatorCause | OwnerCause;
   /** A provider, or the domain of a mail server. */
   receiver: string;
-  /** The sending domain, where its owner has to do something; null where the operator has. */
+  /** The sending domain if its owner has to act; null if the operator has to. */
   domain: { teamId: string; id: string } | null;
   region: string;
-  /** How many attempts were refused. */
+  /** Number of refused attempts. */
   count: number;
-  /** When the first was. */
+  /** Time of the first refusal. */
   since: number;
   /** The last email that was refused, and the reply to it. */
   emailId: string;
@@ -37,20 +40,20 @@ export interface Refusals {
 export type { FindingCode };
 
 export interface Finding extends Omit<Presented, 'since' | 'severity'> {
-  /** In milliseconds. */
+  /** Milliseconds since the epoch. */
   since: number | null;
-  /** Where it is not that of its code. */
+  /** Overrides the severity of the code. */
   severity?: Presented['severity'] | undefined;
-  /** Refused domains, in the report of a node: whoever reads it names them to their teams. */
+  /** Refused domains, in the report of a node: the reader of the report shows them to their teams. */
   refusals?: readonly Refusals[];
 }
 
 interface Known {
   severity: Presented['severity'];
-  /** In words that name nothing of an installation or a team. */
+  /** A text that names nothing of an installation or a team. */
   says: string;
   advice: Presented['advice'];
-  /** What every team is told; the others concern the teams whose things they are. */
+  /** Every team sees the finding; other findings are shown only to the teams concerned. */
   isOfInstallation: boolean;
 }
 
@@ -68,7 +71,7 @@ const team = (severity: Known['severity'], says: string, words: string, command:
   isOfInstallation: false,
 });
 
-/** Every code with what is said of it where no more is known, the gravest first. */
+/** Every code with its default texts, most severe first. */
 export const KNOWN: Readonly<Record<FindingCode, Known>> = {
   database_moved: installation(
     'error',
@@ -398,11 +401,11 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
 
 const ORDER = Object.keys(KNOWN) as FindingCode[];
 
-/** What is told at the most of one finding. */
+/** Maximum number of subjects shown for one finding. */
 const SUBJECTS_MAX = 10;
 export const COUNTED_MAX = 1000;
 
-/** A finding, with what is known beside its code. */
+/** Builds a finding from its code and further details. */
 export function findingOf(
   code: FindingCode,
   {
@@ -437,9 +440,9 @@ export const gravestFirst = (findings: readonly Finding[]): Finding[] =>
 export const severityOf = ({ code, severity }: Pick<Finding, 'code' | 'severity'>): Known['severity'] =>
   severity ?? KNOWN[code].severity;
 
-/** Codes of what receivers of mail say, which is believed only where several say so. */
+/** Codes that are based on receivers' statements, which are only trusted if several agree. */
 const SAID_BY_RECEIVERS: ReadonlySet<FindingCode> = new Set<FindingCode>(['server_refused', 'domain_refused']);
 
-/** Whether a finding shows that something is wrong here; one receiver can say of us what it likes. */
+/** Reports whether a finding proves a fault on our side; a single receiver may claim anything about us. */
 export const isProven = (finding: Finding): boolean =>
   !SAID_BY_RECEIVERS.has(finding.code) || severityOf(finding) === 'error';

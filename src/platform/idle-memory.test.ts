@@ -53,7 +53,7 @@ it('collects once the thread has nothing to do, and not again for what it kept',
 it('collects what nobody holds, in a process that was started without a flag for it, and leaves nothing of it behind', async () => {
   const before = Object.keys(globalThis);
   const gone = new WeakRef({});
-  // What was just made is held until the task ends.
+  // A new object is held until the task ends.
   await new Promise((done) => setImmediate(done));
   thisProcess().collect();
   expect(gone.deref()).toBeUndefined();

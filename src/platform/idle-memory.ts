@@ -1,25 +1,25 @@
 /**
- * V8 collects as objects are made, so that a server that has become idle keeps what its last load left behind: some 50 MB
- * that it does not need. Once there is nothing to do, it is collected.
+ * V8 collects garbage while objects are allocated, so an idle server keeps the garbage of its last load: some 50 MB
+ * that it does not need. This collects it once the server is idle.
  */
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { repeat, type Clock } from './clock.ts';
 
 const LOOK_MS = 2000;
-/** Of the time between two looks that the one thread was busy. */
+/** Maximum share of the time between two checks that the thread was busy. */
 const BUSY_SHARE_MAX = 0.05;
-/** Less than this is not worth the pause, which is a tenth of a second. */
+/** Less than this is not worth the pause of a tenth of a second. */
 const WORTH_BYTES = 24 * 1024 * 1024;
 
 interface Surroundings {
-  /** The share of the time since the last call that the thread was busy, from 0 to 1. */
+  /** Returns the share of the time since the last call that the thread was busy, from 0 to 1. */
   busyShare(): number;
   heapBytes(): number;
   collect(): void;
 }
 
-/** The function returned ends it. */
+/** Returns the function that ends it. */
 export function collectWhenIdle(clock: Clock, around: Surroundings = thisProcess()): () => void {
   const { busyShare, heapBytes, collect } = around;
   let kept = 0;
@@ -42,14 +42,15 @@ export function thisProcess(): Surroundings {
       return utilization;
     },
     heapBytes: () => getHeapStatistics().total_physical_size,
-    // As if memory ran out: a usual collection leaves pages half empty, and gives hardly any of them back.
+    // Collects as if memory were exhausted: an ordinary collection leaves pages half empty, and returns hardly any of
+    // them.
     collect: () => void (gc ??= collector())?.({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
   };
 }
 
 /**
- * As `--expose-gc` gives it. That flag at the start would make V8 refuse the compiled code that Node carries of its own modules, a
- * seventh of what a command costs; the flag is taken back for the same reason.
+ * Returns the function that `--expose-gc` provides. Setting that flag at start would make V8 reject the compiled code
+ * of Node's own modules, which costs a seventh of a command's time; for the same reason the flag is reset here.
  */
 function collector(): typeof globalThis.gc {
   setFlagsFromString('--expose-gc');

@@ -1,16 +1,16 @@
 /**
- * Identifiers. A UUIDv7 carries its millisecond, and ids of one process never run backwards, so "newest first" is
- * an order of ids and a creation date is a range of ids. Ids are never secrets.
+ * Identifiers. A UUIDv7 contains its millisecond, and ids of one process never run backwards, so "newest first" is an
+ * order of ids and a creation date is a range of ids. Ids are never secrets.
  */
 import { randomBytes, randomFillSync } from 'node:crypto';
 import type { Clock } from './clock.ts';
 
 export interface Ids {
-  /** A new UUIDv7 (RFC 9562 §5.7), larger than every earlier one of this process. */
+  /** Returns a new UUIDv7 (RFC 9562 §5.7), larger than every earlier one of this process. */
   uuid(): string;
-  /** A new id with a family's prefix, e.g. `sup_0199…`; it sorts like the UUID behind it. */
+  /** Returns a new id with a prefix for its kind, e.g. `sup_0199…`; it sorts like the UUID that it contains. */
   prefixed(prefix: string): string;
-  /** That many random bytes as hexadecimal text, for names that must not meet. */
+  /** Returns that many random bytes as hexadecimal text, for names that must not collide. */
   hex(bytes: number): string;
 }
 
@@ -24,13 +24,13 @@ export function createIds(clock: Clock): Ids {
   let used = pool.length;
   let lastMs = 0;
   let sequence = 0;
-  /** Of the millisecond `writtenMs`: in a rush many ids share one. */
+  /** The formatted time of `writtenMs`, cached because many ids share a millisecond under load. */
   let writtenMs = -1;
   let writtenTime = '';
 
   function uuid(): string {
     const now = clock.now();
-    // A clock that steps back must not make ids that sort before those already given out.
+    // If the clock steps back, new ids must still sort after those already issued.
     if (now > lastMs) {
       lastMs = now;
       sequence = 0;
@@ -46,7 +46,7 @@ export function createIds(clock: Clock): Ids {
       const time = lastMs.toString(16).padStart(12, '0');
       [writtenMs, writtenTime] = [lastMs, `${time.slice(0, 8)}-${time.slice(8)}-7`];
     }
-    // Of the half of this byte that is not among the digits below.
+    // Uses the half of this byte that is not among the digits below.
     const variant = '89ab'.charAt((pool[used] ?? 0) >> 6);
     const at = used * 2;
     used += 8;
@@ -61,7 +61,10 @@ export function createIds(clock: Clock): Ids {
   };
 }
 
-/** The smallest id that could have been made at `ms`; every id made later or in that millisecond is not below it. */
+/**
+ * Returns the smallest id that could be created at `ms`; every id created in that millisecond or later is at least as
+ * large.
+ */
 export function firstIdAt(ms: number): string {
   const clamped = Math.min(Math.max(0, Math.trunc(ms)), 2 ** 48 - 1);
   const time = clamped.toString(16).padStart(12, '0');

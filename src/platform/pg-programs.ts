@@ -4,16 +4,16 @@ import { existsSync } from 'node:fs';
 import os from 'node:os';
 import { partsOfPgUrl } from './db/index.ts';
 
-/** The authorities that the system trusts, as Debian, Fedora and Alpine keep them. */
+/** The bundles of trusted authorities on Debian, Fedora and Alpine. */
 const BUNDLES = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt', '/etc/ssl/cert.pem'];
 
-/** Where a system keeps programs. */
+/** The usual folders of programs. */
 const PATHS = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** What any program needs; none of our secrets is handed on. A `.pgpass` is found in the home. */
+/** The minimal environment of any program, without our secrets. A `.pgpass` is found in the home folder. */
 const bareEnvironment = (): NodeJS.ProcessEnv => ({ PATH: PATHS, HOME: os.homedir(), LC_ALL: 'C' });
 
-/** The same database that `pg` reaches by this URL, for PostgreSQL's own programs. */
+/** Returns the environment in which PostgreSQL's own programs reach the same database as `pg` does by this URL. */
 export async function pgEnvironment(url: string): Promise<NodeJS.ProcessEnv> {
   const { host, port, user, database, password } = await partsOfPgUrl(url);
   const named = { PGHOST: host, PGPORT: port, PGUSER: user, PGDATABASE: database, PGPASSWORD: password };
@@ -25,7 +25,7 @@ export async function pgEnvironment(url: string): Promise<NodeJS.ProcessEnv> {
   };
 }
 
-/** `pg` verifies the server wherever it is told to speak TLS, unless it is told not to: so do they. */
+/** `pg` verifies the server whenever TLS is configured, unless configured otherwise; make the programs do the same. */
 function tlsOf(url: string): NodeJS.ProcessEnv {
   const query = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : '');
   const files = Object.fromEntries(
@@ -41,7 +41,7 @@ function tlsOf(url: string): NodeJS.ProcessEnv {
   return { ...(bundle === undefined ? {} : { PGSSLROOTCERT: bundle }), ...files, PGSSLMODE: 'verify-full' };
 }
 
-/** It is not there, it is too old, or it ended with a word of its own. */
+/** The program is missing, too old, or has failed with a message. */
 export class PgProgramFault extends Error {
   override readonly name = 'PgProgramFault';
 }
@@ -49,7 +49,7 @@ export class PgProgramFault extends Error {
 type PgProgram = 'pg_dump' | 'pg_restore';
 
 export interface DumpOrder {
-  /** The folder of the programs; empty for those that the system has. */
+  /** The folder of the programs; empty for those that the system finds. */
   programs: string;
   url: string;
   snapshot: string;
@@ -63,11 +63,11 @@ interface RunOptions {
   programs: string;
   env?: NodeJS.ProcessEnv;
   signal?: AbortSignal | undefined;
-  /** Is handed what it writes to its standard output, as it comes. */
+  /** Called with its standard output, in chunks. */
   onOutput?: (chunk: Buffer) => void;
 }
 
-/** The first number of its version, and all of it. */
+/** Returns the first number of its version, and the whole version. */
 export async function dumpVersion(programs: string): Promise<{ major: number; version: string }> {
   let said = '';
   await runProgram('pg_dump', ['--version'], { programs, onOutput: (chunk) => (said += chunk.toString()) });
@@ -76,7 +76,7 @@ export async function dumpVersion(programs: string): Promise<{ major: number; ve
   return { major: Number(major), version };
 }
 
-/** Writes what the snapshot sees, synced. */
+/** Writes a dump of what the snapshot sees, synced. */
 export const dumpDatabase = async ({ programs, url, snapshot, file, signal }: DumpOrder): Promise<void> =>
   runProgram('pg_dump', ['--format=custom', '--no-password', `--snapshot=${snapshot}`, `--file=${file}`], {
     programs,
@@ -84,7 +84,7 @@ export const dumpDatabase = async ({ programs, url, snapshot, file, signal }: Du
     signal,
   });
 
-/** Into an empty database, all of it or nothing. */
+/** Restores into an empty database, completely or not at all. */
 export async function restoreDump(order: { programs: string; url: string; file: string }): Promise<void> {
   const { programs, url, file } = order;
   const env = await pgEnvironment(url);
@@ -92,7 +92,7 @@ export async function restoreDump(order: { programs: string; url: string; file: 
   return runProgram('pg_restore', [...how, `--dbname=${env.PGDATABASE ?? ''}`, file], { programs, env });
 }
 
-/** Ends well, or with a fault that says what the program said. */
+/** Resolves on success; otherwise rejects with a fault that contains the program's message. */
 async function runProgram(program: PgProgram, args: readonly string[], options: RunOptions): Promise<void> {
   const { programs, env = bareEnvironment(), signal, onOutput } = options;
   const child = spawn(programs === '' ? program : path.join(programs, program), args, {
@@ -113,7 +113,7 @@ function endOf(child: ChildProcess, program: PgProgram, programs: string): Promi
   return new Promise((resolve, reject) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
       const fault = notStarted(error, program, programs);
-      // One that was broken off is told to end, and has not yet.
+      // An aborted program was sent a signal, but has not ended yet.
       if (error.code === 'ABORT_ERR') child.once('close', () => reject(fault));
       else reject(fault);
     });
@@ -131,33 +131,36 @@ function notStarted({ code, message }: NodeJS.ErrnoException, program: PgProgram
 }
 
 export interface DumpReader {
-  /** Asked once for each table: which of its columns are wanted of every row; none where only its rows are counted. */
+  /** Called once for each table: returns the columns to read from every row, or none to only count its rows. */
   columnsOf(table: string): readonly string[];
-  /** A row, by the columns that were asked for and are there; a null is left out. */
+  /** Called for each row with the requested columns that exist; nulls are omitted. */
   onRow(table: string, row: Readonly<Record<string, string>>): void;
 }
 
 export interface DumpToRead {
   file: string;
   programs: string;
-  /** The schema that our tables stand in. */
+  /** The schema that contains our tables. */
   namespace: string;
   signal?: AbortSignal | undefined;
 }
 
 interface Block {
   table: string;
-  /** Other schemas are of other programs, or of extensions. */
+  /** Other schemas belong to other programs or to extensions. */
   isOurs: boolean;
   rows: number;
-  /** Where the wanted columns stand in a line. */
+  /** Positions of the wanted columns in a line. */
   wanted: { name: string; at: number }[];
 }
 
 const NEWLINE = 10;
 const END = Buffer.from('\\.');
 
-/** Has pg_restore read all of a dump, and answers how many rows of each table of the schema it holds, and of no other. No server is asked. */
+/**
+ * Reads a whole dump with pg_restore, and returns the number of rows of each table of this schema only. It contacts no
+ * server.
+ */
 export async function readDump(
   { file, programs, namespace, signal }: DumpToRead,
   reader: DumpReader,
@@ -217,7 +220,7 @@ const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r
 const unescaped = (text: string): string =>
   text.replaceAll(/\\(.)/gs, (_, letter: string) => ESCAPES[letter] ?? letter);
 
-/** Lines as PostgreSQL means them: nothing but a newline ends one. */
+/** Splits into lines as PostgreSQL does: only a newline ends one. */
 function createLines(onLine: (line: Buffer) => void): (chunk: Buffer) => void {
   let rest: Buffer[] = [];
   return (chunk) => {

@@ -5,21 +5,21 @@ import { readTime, timeRequest } from '../protocol/sntp.ts';
 
 export type Greeting =
   | { kind: 'greeted'; line: string }
-  /** The connection is there, and nothing is said. */
+  /** Connected, but the server sends nothing. */
   | { kind: 'silent' }
   | { kind: 'failed'; code: string };
 
 interface Place {
   address: string;
   port: number;
-  /** The address to connect from; the system chooses where none is given. */
+  /** The local address to connect from; the system chooses one if it is not set. */
   from?: string | undefined;
 }
 
-/** A greeting is a line or some; what is longer is none. */
+/** A greeting is a few lines; anything longer is not one. */
 const GREETING_BYTES_MAX = 4096;
 
-/** The first line that a mail server says, and no more: a QUIT is left behind, as a client that was called off would. */
+/** Reads the first line that a mail server sends, and sends no more than a QUIT before it disconnects. */
 export function greetingOf({ address, port, from }: Place, signal: AbortSignal): Promise<Greeting> {
   return new Promise((resolve) => {
     let isConnected = false;
@@ -51,7 +51,7 @@ export function greetingOf({ address, port, from }: Place, signal: AbortSignal):
   });
 }
 
-/** Whether a connection can be made at all. */
+/** Reports whether a connection can be made at all. */
 export function mayConnect({ address, port }: Place, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: address, port });
@@ -69,10 +69,13 @@ export function mayConnect({ address, port }: Place, signal: AbortSignal): Promi
   });
 }
 
-/** Addresses that are kept for documentation (RFC 5737, RFC 3849): nothing is sent there, and the way out leads to them. */
+/**
+ * Addresses reserved for documentation (RFC 5737, RFC 3849): nothing is sent to them, but they are routed like the
+ * internet.
+ */
 const OUTSIDE = { 4: '192.0.2.1', 6: '2001:db8::1' };
 
-/** The address that this machine would speak from to the world; undefined where no way leads there. Nothing is sent. */
+/** Returns the local address of connections to the internet; undefined without a route. Nothing is sent. */
 export function localAddress(family: 4 | 6): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = createSocket(family === 4 ? 'udp4' : 'udp6');
@@ -86,7 +89,7 @@ export function localAddress(family: 4 | 6): Promise<string | undefined> {
   });
 }
 
-/** What a time server says, in milliseconds; undefined where it says nothing that can be used until the signal ends. */
+/** Returns a time server's time in milliseconds; undefined if it sends nothing usable before the signal aborts. */
 export function askTime(
   { address, port }: { address: string; port: number },
   signal: AbortSignal,
@@ -109,7 +112,7 @@ export function askTime(
       const time = readTime(reply, mark);
       if (time !== undefined) end(time);
     });
-    // Connected, the system drops what comes from anybody else.
+    // On a connected socket, the system drops packets from anybody else.
     socket.connect(port, address, (error?: Error) => {
       if (error) end(undefined);
       else socket.send(timeRequest(mark));

@@ -1,6 +1,6 @@
 /**
- * The caller's faults. A Refusal carries a name from the error catalogue, the text the caller may read (`say`) and,
- * apart from it, the cause for the log (`because`). It is never used for the world's failures or for our own defects.
+ * Errors of the caller. A Refusal has a name from the error catalogue, the text the caller may read (`say`) and,
+ * separate from it, the cause for the log (`because`). It is never used for external failures or for our own bugs.
  */
 import { errorCatalogue, type ErrorName } from '../contract/index.ts';
 
@@ -11,14 +11,14 @@ export interface FieldFault {
 
 export interface RefusalText {
   say: string;
-  /** Needed only where the catalogue lists several statuses under one name. */
+  /** Required only if the catalogue lists several statuses under one name. */
   status?: number;
   errors?: FieldFault[];
   because?: unknown;
   retryAfterSeconds?: number;
-  /** Of a domain name that another team has verified: it can be claimed. */
+  /** For a domain name that another team has verified: it can be claimed. */
   claimable?: boolean;
-  /** Only where the contract gives a name's status some. */
+  /** Only if the contract declares details for this name and status. */
   details?: Record<string, unknown>;
 }
 
@@ -30,7 +30,7 @@ export class Refusal extends Error {
   readonly retryAfterSeconds: number | undefined;
   readonly claimable: boolean | undefined;
   readonly details: Record<string, unknown> | undefined;
-  /** Only the missing User-Agent carries one (1010). */
+  /** Set only for the missing User-Agent (1010). */
   code: number | undefined;
 
   constructor(name: ErrorName, text: RefusalText) {
@@ -51,14 +51,14 @@ export class Refusal extends Error {
 
 export const refuse = (name: ErrorName, text: RefusalText): Refusal => new Refusal(name, text);
 
-/** Missing and foreign look the same on purpose: anything else would tell the caller that the id exists. */
+/** A missing object and one of another team look the same on purpose: anything else would reveal that the id exists. */
 export const notFound = (what: string): Refusal => new Refusal('not_found', { say: `${what} not found.` });
 
-/** A value that cannot be taken, by the field that it is in. */
+/** Refuses a value, with the path of its field. */
 export const invalidField = (path: string, say: string): Refusal =>
   new Refusal('invalid_parameter', { say, errors: [{ path, message: say }] });
 
-/** A body that has the right fields with wrong values: one entry per field. */
+/** Refuses a body whose fields have wrong values: one entry per field. */
 export function invalidFields(errors: FieldFault[]): Refusal {
   const first = errors[0];
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';

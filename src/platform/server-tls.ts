@@ -31,29 +31,29 @@ interface FileFault {
 }
 
 interface Examined {
-  /** Undefined where a fault was found. */
+  /** Undefined if there is a fault. */
   keys: TlsKeys | undefined;
-  /** When the certificate begins and ends, in milliseconds; undefined where there is none. */
+  /** Validity of the certificate in milliseconds since the epoch; undefined without a certificate. */
   startsAt: number | undefined;
   endsAt: number | undefined;
   faults: readonly FileFault[];
 }
 
-/** Undefined where no certificate is named. */
+/** Returns undefined if no certificate is configured. */
 export function certificateFilesOf({ tls }: Config, dataDir: string): Files | undefined {
   const { certificate_file: cert, key_file: key } = tls;
   if (cert === '') return undefined;
   return { cert: path.resolve(dataDir, cert), key: path.resolve(dataDir, key === '' ? cert : key) };
 }
 
-/** Reads both files, and finds all that is wrong with them. */
+/** Reads both files, and finds all faults. */
 export function examineCertificate(files: Files): Examined {
   const faults: FileFault[] = [];
   const about = (setting: FileFault['setting'], says: string) => ({ setting, says, faults });
   const ofCert = `${files.cert} (tls.certificate_file)`;
   const ofKey = `${files.key} (tls.key_file)`;
   const cert = readText('tls.certificate_file', files.cert, faults);
-  // A key that stands in the file of the certificate is missed once.
+  // If both are one file, report only once that it is missing.
   const key = files.key === files.cert ? cert : readText('tls.key_file', files.key, faults);
   const leaf = attempt(
     () => (cert === undefined ? undefined : new X509Certificate(cert)),
@@ -88,7 +88,7 @@ function readText(setting: FileFault['setting'], file: string, faults: FileFault
   }
 }
 
-/** Why a file that a setting names cannot be read, in one line. */
+/** Explains on one line why a file that a setting names cannot be read. */
 export function unreadable(file: string, setting: string, error: unknown): string {
   const { code = '' } = error as NodeJS.ErrnoException;
   return `${file} (${setting}) cannot be read (${code}); ${ADVICE[code] ?? 'look at the file'}`;
@@ -122,7 +122,7 @@ export interface TlsKeys {
 interface Wanted {
   dataDir: string;
   host: string;
-  /** Addresses that it is valid for, too. */
+  /** Addresses for which it must be valid, too. */
   addresses: readonly string[];
   now: number;
 }
@@ -130,12 +130,15 @@ interface Wanted {
 const FOLDER = 'tls';
 const FILE = 'self-signed.pem';
 const DAY_MS = 86_400_000;
-/** Who pins it must not be surprised; clients that do not pin it do not look at its date. */
+/** Long, so that clients that pin it see no change; other clients ignore its date. */
 const LIFE_MS = 3650 * DAY_MS;
-/** Clocks of clients may be behind. */
+/** Clocks of clients may be slow. */
 const BEFORE_MS = DAY_MS;
 
-/** Made once for a host name: programs that remember a certificate must meet the same after each start. */
+/**
+ * Keeps one self-signed certificate per host name: programs that remember a certificate must see the same one after
+ * each start.
+ */
 function keepSelfSigned(wanted: Wanted): TlsKeys {
   const kept = read(wanted);
   if (kept) return kept;
@@ -146,7 +149,7 @@ function keepSelfSigned(wanted: Wanted): TlsKeys {
 
 const fileOf = (dataDir: string): string => path.join(dataDir, FOLDER, FILE);
 
-/** What is there, if it is whole, for this name and not over. */
+/** Returns the stored certificate if it is complete, for this name and not expired. */
 function read({ dataDir, host, addresses, now }: Wanted): TlsKeys | undefined {
   try {
     const text = readFileSync(fileOf(dataDir), 'utf8');
@@ -156,7 +159,7 @@ function read({ dataDir, host, addresses, now }: Wanted): TlsKeys | undefined {
     const at = text.indexOf('-----BEGIN CERTIFICATE-----');
     return { key: text.slice(0, at), cert: text.slice(at) };
   } catch {
-    // Nothing depends on the old one but habit.
+    // A missing or damaged file is replaced; only clients that remember the old certificate notice.
     return undefined;
   }
 }
@@ -175,7 +178,7 @@ function make({ host, addresses, now }: Wanted): TlsKeys {
   return { key: keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), cert };
 }
 
-/** Whole and synced under its name, or not there. */
+/** Writes the file completely and synced under its name, or not at all. */
 function write(dataDir: string, text: string): void {
   const file = fileOf(dataDir);
   const folder = path.dirname(file);
@@ -201,34 +204,37 @@ function write(dataDir: string, text: string): void {
   }
 }
 
-/** A certificate that cannot be used: one line that says which file, why, and what to do. */
+/** The certificate cannot be used: one line that names the file, the reason and what to do. */
 export class CertificateFault extends Error {
   override name = 'CertificateFault';
 }
 
 export interface ServerTls {
-  /** What new connections are shown. */
+  /** Returns the certificate for new connections. */
   current(): TlsKeys;
-  /** Told whenever there is another one. */
+  /** Registers a listener for every change of the certificate. */
   onChange(listener: (keys: TlsKeys) => void): void;
-  /** Says in the log what is wrong with it; for when nothing can fail any more, as a start that fails says why in one line. */
+  /**
+   * Logs what is wrong with the certificate. Call it once the start can no longer fail, because a failing start reports
+   * the reason on one line.
+   */
   warn(): void;
-  /** How it stands with what is shown. */
+  /** Returns the state of the certificate in use. */
   standing(): CertificateStanding;
-  /** Reads the files again; the answer says what came of it. */
+  /** Reads the files again; `standing` shows the result. */
   reload(): void;
   close(): void;
 }
 
 export interface CertificateStanding {
-  /** As the setting names it; empty where none is named. */
+  /** The path as configured; empty if there is none. */
   file: string;
-  /** Whether an authority issued it to us, and renews it. */
+  /** An authority issued the certificate to us, and renews it. */
   isIssued: boolean;
-  /** In milliseconds; both undefined for a self-signed one, which is replaced by itself. */
+  /** Milliseconds since the epoch; both undefined for a self-signed certificate, which is replaced automatically. */
   startsAt: number | undefined;
   endsAt: number | undefined;
-  /** Why the files as they are now are not in use. */
+  /** The reason why the current files are not in use. */
   fault: string | undefined;
 }
 
@@ -239,14 +245,14 @@ interface ServerTlsOptions {
   log: Log;
 }
 
-/** What an authority issued, where one is asked. Files of the operator's are shown instead of it. */
+/** The certificate issued by an authority, if one is configured. Files of the operator take precedence. */
 export interface IssuedKeys {
-  /** Undefined until there is one. */
+  /** Undefined until a certificate has been issued. */
   current(): (TlsKeys & { startsAt: number; endsAt: number }) | undefined;
   onChange(listener: () => void): void;
 }
 
-/** Renewed certificates are not urgent: they come weeks before the old one ends. */
+/** Renewed certificates are not urgent: they come weeks before the old one expires. */
 const LOOK_MS = 10_000;
 
 export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions, issued?: IssuedKeys): ServerTls {
@@ -324,7 +330,7 @@ export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions,
   };
 }
 
-/** Clients in development name an address, and some look for it in the certificate whatever they are told of trust. */
+/** Clients in development connect to an address, and some look for it in the certificate even if they trust it. */
 const listOwnAddresses = ({ profile }: Config): string[] => (profile === 'development' ? ['127.0.0.1', '::1'] : []);
 
 interface Read {
@@ -348,7 +354,7 @@ function readIssued(issued: IssuedKeys | undefined): Read | undefined {
   return { keys: { cert, key }, startsAt, endsAt, isIssued: true };
 }
 
-/** Follows symbolic links, which is how renewals are put in place. */
+/** Follows symbolic links, because renewals are installed by changing links. */
 function stampOf({ cert, key }: Files): string {
   return [cert, key]
     .map((file) => {
@@ -365,8 +371,8 @@ function readFiles(files: Files): Read {
   throw new CertificateFault(faults[0]?.text, { cause: faults[0]?.cause });
 }
 
-/** What one name is shown. */
+/** The certificate presented for one name. */
 export type ShownContext = SecureContext;
 
-/** Throws where certificate and key are no use. */
+/** Throws if certificate and key cannot be used. */
 export const makeContext = ({ cert, key }: TlsKeys): ShownContext => createSecureContext({ cert, key });

@@ -1,7 +1,7 @@
 /**
- * The Store: everything outside the program that a rule may touch, handed in as one value: database, clock, ids,
- * secrets, files, settings, log. Nothing in it waits for another machine, so what a rule does ends when the database
- * answers. What also needs DNS or HTTP takes a World.
+ * The Store: everything outside the program that a rule may use, passed as one value: database, clock, ids, secrets,
+ * files, settings, log. Nothing in it waits for another machine except the database, so a rule ends when the database
+ * responds. Code that also needs DNS or HTTP takes a World.
  */
 import type { KeyObject } from 'node:crypto';
 import type { Blobs } from './blobs/index.ts';
@@ -23,20 +23,20 @@ export interface Store {
   ids: Ids;
   /** A number from 0 up to 1, for jitter and shuffling. */
   random: () => number;
-  /** A new private key. It takes a quarter of a second of a thread of the pool. */
+  /** Generates a new private key, which occupies a thread of the pool for a quarter of a second. */
   makeRsaKey: (bits: number) => Promise<KeyObject>;
   passwords: Passwords;
   secrets: Secrets;
   blobs: Blobs;
-  /** Reads and renders large texts in a thread of their own. */
+  /** Parses and renders large texts in a separate thread. */
   texts: TextThread;
   log: Log;
   mailLog: MailLog;
-  /** Counts what happens in this process, for a Prometheus. */
+  /** Counts events in this process, for Prometheus. */
   meter: Meter;
-  /** Notes what was done, for an OpenTelemetry collector. */
+  /** Records spans, for an OpenTelemetry collector. */
   tracer: Tracer;
   dataDir: string;
-  /** The address under which links of ours are reached, without a trailing slash. */
+  /** Returns the address under which our links are reached, without a trailing slash. */
   readonly origin: () => string;
 }

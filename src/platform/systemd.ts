@@ -1,6 +1,7 @@
 /**
- * What systemd is told of this process: that it is ready, that its main loop turns, that it stops. Node.js has no datagrams on Unix
- * sockets, so `systemd-notify` says it, which waits until it was heard. Under no service manager nothing is said.
+ * Notifies systemd about this process: that it is ready, that its main loop runs, that it stops. Node.js has no
+ * datagrams on Unix sockets, so this runs `systemd-notify`, which waits until the message was received. Without a
+ * service manager it does nothing.
  */
 import { spawn } from 'node:child_process';
 import { repeat, type Clock } from './clock.ts';
@@ -8,9 +9,9 @@ import type { Log } from './log/index.ts';
 
 export interface ServiceManager {
   ready(): void;
-  /** The manager waits for so long at the least before it kills. */
+  /** The manager waits at least this long before it kills the process. */
   stopping(graceMs: number): void;
-  /** No more signs of life. */
+  /** Sends no more watchdog messages. */
   close(): void;
 }
 
@@ -39,7 +40,8 @@ export function openServiceManager(env: Surroundings, { clock, log }: { clock: C
   return {
     ready() {
       const everyMs = watchdogMs(env) / 2;
-      // By a timer of the main loop: one that hangs says nothing. Each is told by a process of its own, and the first may take its time.
+      // Sent by a timer of the main loop, so that a loop that hangs sends nothing. Each message takes a process of its
+      // own, and the first may be slow.
       void say('READY=1').then(() => {
         if (everyMs > 0 && !isClosed) endSigns = repeat(clock, everyMs, () => say('WATCHDOG=1'));
       });
@@ -52,7 +54,10 @@ export function openServiceManager(env: Surroundings, { clock, log }: { clock: C
   };
 }
 
-/** Within what time a sign of life is expected; 0 for none, and where another process is meant. */
+/**
+ * Returns the interval within which a watchdog message is expected; 0 if there is none, or if it is for another
+ * process.
+ */
 function watchdogMs({ WATCHDOG_USEC: usec, WATCHDOG_PID: pid }: Surroundings): number {
   if (pid !== undefined && pid !== String(process.pid)) return 0;
   const ms = Number(usec ?? 0) / 1000;

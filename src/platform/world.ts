@@ -1,6 +1,6 @@
 /**
- * Everything outside the program that background work may touch: the Store, and the Net, which leads to other machines.
- * Made once by startApp; nothing reaches for the outside past it.
+ * Everything outside the program that background work may use: the Store, and the Net, which reaches other machines.
+ * Created once by startApp; no code accesses the outside in any other way.
  */
 import type { ApiCall } from './api-call.ts';
 import type { GuardedFetch } from './fetch/index.ts';
@@ -10,10 +10,10 @@ import type { Store } from './store.ts';
 
 export type { Store };
 
-/** DNS and HTTP. Rules and stores never see it, because they must not wait for another machine. */
+/** DNS and HTTP. Rules and stores have no access to it, because they must not wait for another machine. */
 export interface Net {
   resolver: Resolver;
-  /** Asks a zone's own name servers, to say what is wrong with it. */
+  /** Queries a zone's own name servers, to diagnose it. */
   inspector: Inspector;
   /** HTTP to an API that the operator chose, with a credential. */
   callApi: ApiCall;
@@ -21,13 +21,13 @@ export interface Net {
   fetch: GuardedFetch;
   /** HTTP to the providers that teams sign in through. */
   providers: Pick<GuardedFetch, 'send'>;
-  /** HTTP to the server of the model that the settings name; loopback where they name that. */
+  /** HTTP to the configured model server, which may be on loopback if the settings say so. */
   modelFetch: Pick<GuardedFetch, 'pool'>;
   /** HTTP to the authority that issues certificates. */
   authority: Pick<GuardedFetch, 'send'>;
-  /** HTTP to the collector of traces that the settings name; loopback where they name that. */
+  /** HTTP to the configured trace collector, which may be on loopback if the settings say so. */
   collector: Pick<GuardedFetch, 'send'>;
-  /** Of deliveries, which may lead to a port of ours. */
+  /** Tracks the connections of deliveries, which may lead to one of our own ports. */
   ownConnections: OwnConnections;
 }
 

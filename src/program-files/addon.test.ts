@@ -7,7 +7,7 @@ import { mustBeOurs } from './addon.ts';
 const OWN = 65_501;
 const STRANGER = 65_502;
 
-// runs only as root, who alone may give folders away
+// runs only as root, because only root may change the owner of a folder
 describe.runIf(process.getuid?.() === 0)('a folder that code is taken from', () => {
   let above: string;
   let folder: string;

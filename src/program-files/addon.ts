@@ -16,7 +16,7 @@ import {
 import path from 'node:path';
 import { isSingleFile, readProgramFile } from './places.ts';
 
-/** Throws unless only this account, or root, decides what is in the folder. Code is taken from nowhere else. */
+/** Throws unless only this account, or root, can change the content of the folder. Code is loaded from nowhere else. */
 export function mustBeOurs(folder: string): void {
   const stat = lstatSync(folder);
   const account = process.getuid?.();
@@ -26,10 +26,10 @@ export function mustBeOurs(folder: string): void {
   mustBeOursAbove(realpathSync(folder), account);
 }
 
-/** What the system shows as the owner of a file whose account a container does not know. */
+/** The owner that the system shows for a file of an account unknown in the container. */
 const UNKNOWN_ACCOUNT = 65_534;
 
-/** An account that may rename a folder above can put another in its place. Root trusts none but itself. */
+/** An account that may rename a parent folder can replace this one. Root trusts only itself. */
 function mustBeOursAbove(folder: string, account: number): void {
   const trusted = account === 0 ? [0] : [0, account, UNKNOWN_ACCOUNT];
   for (let above = path.dirname(folder); ; above = path.dirname(above)) {
@@ -44,33 +44,34 @@ function mustBeOursAbove(folder: string, account: number): void {
 }
 
 const ADDON = 'better_sqlite3.node';
-/** Told to the threads of this process: what was loaded. */
+/** Environment data by which threads of this process learn which file was loaded. */
 const LOADED = 'rasket addon';
 const MODE = 0o500;
 
-/** What the operator has to do about it is in its words. */
+/** The message says what the operator has to do. */
 class AddonFault extends Error {
   override readonly name = 'AddonFault';
 }
 
-/** Loaded with the addon alone: a command over the API would pay a tenth of its start for them. */
+/** Loaded with the addon only: for a command over the API it would be a tenth of its start. */
 const crypto = () => process.getBuiltinModule('node:crypto');
 const threads = () => process.getBuiltinModule('node:worker_threads');
 
 const offered: string[] = [];
 
-/** A folder of ours, such as that of the data, in case there is no cache folder to write to. */
+/** Provides a folder of ours, such as the data folder, in case there is no cache folder to write to. */
 export function offerFolder(folder: string): void {
   if (isSingleFile && !offered.includes(folder)) offered.push(folder);
 }
 
 /**
- * The database's addon. The system loads code from files only, so a single file writes it down once, where only this account
- * can write, named after its content; it is read and compared before each load, and replaced where it is not what it should be.
+ * Loads the database's addon. The system loads code from files only, so the single-file executable writes it once,
+ * named after its content, to a place that only this account can write; it is read and compared before each load, and
+ * replaced if it differs.
  */
 export function loadAddon(): object {
   const told = threads().getEnvironmentData(LOADED);
-  // The system has it under this name already, and opens no file for it.
+  // The system has loaded it under this name already, and opens no file for it.
   if (typeof told === 'string') return load(told);
   const bytes = readProgramFile(ADDON);
   const name = `better_sqlite3-${sha256(bytes).slice(0, 32)}.node`;
@@ -93,8 +94,8 @@ export function loadAddon(): object {
 }
 
 /**
- * Root may act as the owner of the data and become root again: what that owner can write is no code for such a process, because it could
- * be changed between the comparison and the load, and behind it.
+ * Root may act as the owner of the data and become root again. Such a process must not load code that this owner can
+ * write, because it could be changed between the comparison and the load, and after it.
  */
 function asRealAccount<T>(work: () => T): T {
   const real = process.getuid?.();
@@ -117,7 +118,7 @@ function* candidates(): Iterable<string> {
   yield* offered;
 }
 
-/** Undefined for an account that the system does not know. */
+/** Returns undefined for an account that the system does not know. */
 function homeOfAccount(): string | undefined {
   try {
     return process.getBuiltinModule('node:os').userInfo().homedir;
@@ -157,7 +158,7 @@ function isSound(file: string, bytes: Buffer): boolean {
   }
 }
 
-/** It has its name when it is whole and on disk. */
+/** The file gets its final name when it is complete and on disk. */
 function write(folder: string, file: string, bytes: Buffer): void {
   const draft = `${file}.${crypto().randomBytes(8).toString('hex')}`;
   try {
@@ -169,7 +170,7 @@ function write(folder: string, file: string, bytes: Buffer): void {
     } finally {
       closeSync(fd);
     }
-    // A folder may have been planted under the name, which no file can replace.
+    // Somebody may have created a folder with that name, which a file cannot replace.
     if (lstatSync(file, { throwIfNoEntry: false })?.isDirectory()) rmSync(file, { recursive: true });
     renameSync(draft, file);
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * The one place that knows where the program has its own files: beside its sources in a checkout, inside the executable
- * where it is a single file (`packaging/`). Names are relative to the root of the program.
+ * The only code that knows where the program's own files are: next to its sources in a checkout, inside the executable
+ * if it is a single file (`packaging/`). Names are relative to the root of the program.
  */
 export { loadAddon, offerFolder, mustBeOurs } from './addon.ts';
 export {

@@ -4,17 +4,20 @@ import { isSingleFile } from './places.ts';
 
 const sea = process.getBuiltinModule('node:sea');
 
-/** Below a file there can be no folder: whatever the disk holds, nothing of it is found under this address. */
+/** A path below a file cannot exist: whatever is on the disk, none of it is found under this address. */
 const BASE = 'file:///proc/self/exe/';
 const ASSETS = 'app/';
 
 export const moduleUrl = (name: string): string => `${BASE}${ASSETS}${name}`;
 
-/** Which lines of the sources a compiled module was made of. */
+/** Returns the source map of a compiled module. */
 export const readModuleMap = (url: string): string =>
   isSingleFile ? sea.getAsset(`${url.slice(BASE.length)}.map`, 'utf8') : readFileSync(new URL(`${url}.map`), 'utf8');
 
-/** From here on the modules of a single file are read out of it, and no other than these and Node's own are to be had. */
+/**
+ * Installs the hooks of a single-file executable: its modules are read from it, and only these and Node's own can be
+ * imported.
+ */
 export function serveModules(): void {
   registerHooks({
     resolve(specifier, context, next) {

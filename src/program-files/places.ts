@@ -4,27 +4,27 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 const sea = process.getBuiltinModule('node:sea');
 
-/** Whether this is the executable that holds everything, and no checkout. */
+/** Reports whether this is the single-file executable, not a checkout. */
 export const isSingleFile: boolean = sea.isSea();
 
-/** The folder of a checkout or an installation: what stands in `bin/` is the program. */
+/** The folder of a checkout or an installation, whose `bin/` contains the program. */
 export const programRoot: string = isSingleFile
   ? rootOf(process.execPath)
   : fileURLToPath(new URL('../../', import.meta.url));
 
-/** Without its `bin/` only where there is one: a file that was downloaded has a folder of strangers around it. */
+/** Omits `bin/` only if there is one: a downloaded executable is in a folder with unrelated files. */
 function rootOf(file: string): string {
   const folder = path.dirname(file);
   return `${path.basename(folder) === 'bin' ? path.dirname(folder) : folder}${path.sep}`;
 }
 
-/** What is typed to start this program. */
+/** The command that starts this program. */
 export const executable: string = isSingleFile ? process.execPath : path.join(programRoot, 'bin', 'rasket');
 
 /** A file whose presence shows that an account may read the program. */
 export const filesBeside: string = isSingleFile ? process.execPath : path.join(programRoot, 'package.json');
 
-/** Where `rasket dev` keeps what it is given, unless a folder is named. */
+/** The default folder for the data of `rasket dev`. */
 export const tryOutFolder: string = isSingleFile
   ? path.join(
       process.env['XDG_DATA_HOME'] || path.join(process.env['HOME'] || process.cwd(), '.local', 'share'),
@@ -32,14 +32,14 @@ export const tryOutFolder: string = isSingleFile
     )
   : path.join(programRoot, '.rasket');
 
-/** A file that travels with the program, such as `config/default.toml`. */
+/** Reads a file that ships with the program, such as `config/default.toml`. */
 export function readProgramFile(name: string): Buffer {
   return isSingleFile ? Buffer.from(sea.getRawAsset(name)) : readFileSync(path.join(programRoot, name));
 }
 
 export const readProgramText = (name: string): string => readProgramFile(name).toString('utf8');
 
-/** The names in a folder of the program. */
+/** Lists the names in a folder of the program. */
 export function namesIn(folder: string): string[] {
   if (!isSingleFile) return readdirSync(path.join(programRoot, folder));
   const folders = JSON.parse(readProgramText('folders.json')) as Record<string, string[]>;

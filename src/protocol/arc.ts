@@ -9,10 +9,10 @@ import {
 } from './dkim/index.ts';
 import type { HeaderField } from './mime/index.ts';
 
-/** What a seal says of those before it; `unsealed` where nothing may be added. */
+/** The validation result of the existing chain; `unsealed` if no set may be added. */
 export type ArcChain = 'none' | 'pass' | 'fail' | 'unsealed';
 
-/** What was found out about a message as it came in. */
+/** The authentication results of an incoming message. */
 export interface ArcChecks {
   spf: { result: string; domain: string | null };
   dkim: readonly { result: string; domain: string | null; selector: string | null }[];
@@ -22,14 +22,14 @@ export interface ArcChecks {
 
 export interface ArcState {
   chain: ArcChain;
-  /** Of the set that is to be added. */
+  /** The instance number of the set to add. */
   instance: number;
 }
 
 const instancesMax = 50;
 const fieldsOfASet = new Set(['arc-seal', 'arc-message-signature', 'arc-authentication-results']);
 
-/** Where the chain of a message stands (RFC 8617 §5.1). */
+/** Determines the state of a message's chain (RFC 8617 §5.1). */
 export function arcState(headers: readonly HeaderField[], checks: ArcChecks): ArcState {
   let instance = 0;
   let isBroken = false;
@@ -41,7 +41,7 @@ export function arcState(headers: readonly HeaderField[], checks: ArcChecks): Ar
   }
   const next = instance + 1;
   const froms = headers.filter(([name]) => name.toLowerCase() === 'from').length;
-  // What DNS did not say must not be sealed as a failure, and a chain that has failed is not made longer (§5.1.2).
+  // A temporary DNS error must not be sealed as a failure, and a failed chain must not be extended (§5.1.2).
   const isUnknown = checks.spf.result === 'temperror' && checks.dmarc.result === 'temperror';
   if (isBroken || isUnknown || instance >= instancesMax || froms !== 1) return { chain: 'unsealed', instance: next };
   if (instance === 0) return { chain: 'none', instance: next };
@@ -50,7 +50,7 @@ export function arcState(headers: readonly HeaderField[], checks: ArcChecks): Ar
 
 const instanceOf = (value: string): number => Number(/(?:^|;)\s*i\s*=\s*(\d{1,4})\s*(?:;|$)/.exec(value)?.[1] ?? 0);
 
-/** The field ARC-Authentication-Results (RFC 8601) with its CRLF. */
+/** Returns the ARC-Authentication-Results field (RFC 8601) with its CRLF. */
 export function arcResults(host: string, { instance, chain }: ArcState, checks: ArcChecks): string {
   const results = [
     `spf=${word(checks.spf.result)}${property('smtp.mailfrom', checks.spf.domain)}`,
@@ -64,16 +64,16 @@ export function arcResults(host: string, { instance, chain }: ArcState, checks: 
   return `ARC-Authentication-Results: i=${instance}; ${host};\r\n ${results.join(';\r\n ')}\r\n`;
 }
 
-/** The sender of the message wrote much of it. */
+/** The sender of the message may have written these texts. */
 const word = (text: string): string => (/^[a-z]{1,20}$/.test(text) ? text : 'none');
 
 const property = (name: string, value: string | null): string =>
   value !== null && /^[\w.-]{1,253}$/.test(value) ? ` ${name}=${value}` : '';
 
 export interface ArcMessage {
-  /** With the ARC-Authentication-Results of the set that is made. */
+  /** Including the ARC-Authentication-Results of the new set. */
   headers: readonly HeaderField[];
-  /** As DKIM has it, relaxed. */
+  /** The `bh=` value of DKIM in relaxed canonicalization. */
   bodyHash: string;
   key: DkimKey;
   at: Date;
@@ -84,7 +84,7 @@ const sealName = 'ARC-Seal';
 const signatureName = 'ARC-Message-Signature';
 const resultsName = 'ARC-Authentication-Results';
 
-/** ARC-Seal and ARC-Message-Signature with their CRLFs, to stand in front of the message. */
+/** Returns the ARC-Seal and ARC-Message-Signature fields with their CRLFs, to be put in front of the message. */
 export async function sealArc({ headers, bodyHash, key, at, chain }: ArcMessage): Promise<string> {
   const instance = Math.max(...valuesOf(headers, resultsName).map(instanceOf));
   const time = Math.floor(at.getTime() / 1000);
@@ -101,7 +101,7 @@ export async function sealArc({ headers, bodyHash, key, at, chain }: ArcMessage)
   return `${sealName}: ${seal}\r\n${signatureName}: ${signature}\r\n`;
 }
 
-/** Signatures that came with the message as well: they are what the results speak of (RFC 8617 §4.1.2). */
+/** Includes the signatures that the message arrived with, because the results refer to them (RFC 8617 §4.1.2). */
 function covered(headers: readonly HeaderField[]): { names: string[]; canonical: string } {
   const { names, canonical } = selectSignedHeaders(headers);
   const signatures = valuesOf(headers, 'dkim-signature').reverse();
@@ -111,7 +111,7 @@ function covered(headers: readonly HeaderField[]): { names: string[]; canonical:
   };
 }
 
-/** All sets from the first on, but of a chain that has failed the last one alone (RFC 8617 §5.1.1, §5.1.2). */
+/** Returns all sets from the first on, or only the last one if the chain has failed (RFC 8617 §5.1.1, §5.1.2). */
 function chainOf(headers: readonly HeaderField[], { instance, chain }: { instance: number; chain: ArcChain }): string {
   let text = '';
   for (let i = chain === 'fail' ? instance : 1; i <= instance; i++) {

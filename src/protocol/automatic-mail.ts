@@ -4,9 +4,9 @@ import type { MessageReading } from './read-message/index.ts';
 import { readSubject } from './reply-message/index.ts';
 
 /**
- * What speaks against answering a message by a machine. `auto-submitted`, `answer-header`, `null-sender` and `subject`: a
- * machine wrote it; `bulk`, `list`: it went to many; `suppressed`: it asks not to be answered; `no-reply`: nobody reads
- * answers; `loop`: it was here before.
+ * Reasons not to reply to a message automatically. `auto-submitted`, `answer-header`, `null-sender` and `subject`: a
+ * machine wrote it; `bulk`, `list`: it was sent to many; `suppressed`: it asks for no automatic replies; `no-reply`:
+ * nobody reads replies; `loop`: it has passed through here before.
  */
 export type MachineSign =
   | 'auto-submitted'
@@ -26,10 +26,13 @@ const WRITTEN_BY_MACHINE: ReadonlySet<MachineSign> = new Set([
   'subject',
 ]);
 
-/** Of lists (RFC 2369, RFC 2919). Feedback-ID is none: services add it to all mail, also to what a person writes. */
+/**
+ * Headers of mailing lists (RFC 2369, RFC 2919). Feedback-ID is not one: services add it to all mail, including mail
+ * that a person writes.
+ */
 const LIST_HEADERS = ['list-id', 'list-post', 'list-unsubscribe', 'list-help', 'mailing-list'];
 const BULK = /^(?:bulk|junk|list|auto_reply)$/i;
-/** [MS-OXCMAIL] 2.2.3.2.14: `DR`, `NDR`, `RN` and `NRN` are about reports alone. */
+/** [MS-OXCMAIL] 2.2.3.2.14: `DR`, `NDR`, `RN` and `NRN` suppress reports only. */
 const SUPPRESSED = /\b(?:all|oof|autoreply)\b/i;
 const NO_REPLY = [
   String.raw`no[._-]?(?:reply|replies|answer|response|responder|contestar|rispondere)`,
@@ -41,7 +44,10 @@ const NO_REPLY = [
 ].join('|');
 const NO_REPLY_LOCAL = new RegExp(String.raw`(?:^|[._+-])(?:${NO_REPLY})(?:$|[._+=\d-])`, 'iu');
 
-/** `mailFrom` is the envelope sender, empty for what must not be answered; `ownAddresses` are normalised. */
+/**
+ * Lists the reasons not to reply to a message automatically. `mailFrom` is the envelope sender, empty for a
+ * message that must not be replied to; `ownAddresses` are normalized.
+ */
 export function machineSigns(
   reading: MessageReading,
   { mailFrom, ownAddresses }: { mailFrom: string; ownAddresses: ReadonlySet<string> },
@@ -66,17 +72,23 @@ export function machineSigns(
   return (Object.keys(signs) as MachineSign[]).filter((sign) => signs[sign]);
 }
 
-/** What a person sends by a list, or from an address that takes no answers, is none. */
+/**
+ * Reports whether a machine wrote the message. Mail that a person sends through a list, or from a no-reply address,
+ * does not count.
+ */
 export const isWrittenByMachine = (signs: readonly MachineSign[]): boolean =>
   signs.some((sign) => WRITTEN_BY_MACHINE.has(sign));
 
-/** Whether an address says of itself that mail to it is not read, in some of the languages in which they do. */
+/** Reports whether the local part says, in one of several languages, that nobody reads mail to the address. */
 export function isNoReply(written: string): boolean {
   const parsed = parseMailbox(written, { allowSingleLabel: true });
   return parsed.ok && NO_REPLY_LOCAL.test(parsed.mailbox.local);
 }
 
-/** What an automatic answer of ours says of itself (RFC 3834 §3.1.7), so that no machine answers it; `from` is its inbox. */
+/**
+ * Returns the headers that mark an automatic reply of ours (RFC 3834 §3.1.7), so that no machine replies to it; `from`
+ * is its inbox.
+ */
 export const headersOfAutomaticAnswer = (from: string): [name: string, value: string][] => [
   ['Auto-Submitted', 'auto-replied'],
   ['X-Auto-Response-Suppress', 'All'],

@@ -1,15 +1,16 @@
 /**
- * AWS Signature Version 4 for S3, in the headers of a request. Of the packages that do it, those of one piece bring a client of their own,
- * with its retries and its copies of bodies in memory; the signature itself is this page, and the client is `platform/object-store`.
+ * AWS Signature Version 4 for S3, in request headers. The complete packages for it bring a client of their own, with
+ * retries and copies of bodies in memory; the signature itself fits in this file, and the client is
+ * `platform/object-store`.
  */
 import { createHash, createHmac } from 'node:crypto';
 
 export interface Unsigned {
   method: string;
-  /** Without the encoding: `/bucket/a key`. */
+  /** Not percent-encoded: `/bucket/a key`. */
   path: string;
   query?: Readonly<Record<string, string>>;
-  /** Names in lower case; `host` among them. All are signed. */
+  /** Names in lower case, including `host`. All are signed. */
   headers: Readonly<Record<string, string>>;
   /** SHA-256 of the body, in hexadecimal. */
   bodyHash: string;
@@ -23,7 +24,7 @@ export interface SigningKey {
 
 export const EMPTY_BODY_HASH = createHash('sha256').digest('hex');
 
-/** The headers to be sent, `authorization` among them. */
+/** Returns the headers to send, including `authorization`. */
 export function signRequest(request: Unsigned, key: SigningKey, nowMs: number): Record<string, string> {
   const time = amzTime(nowMs);
   const headers = { ...request.headers, 'x-amz-content-sha256': request.bodyHash, 'x-amz-date': time };
@@ -36,7 +37,7 @@ export function signRequest(request: Unsigned, key: SigningKey, nowMs: number): 
   };
 }
 
-/** The signature in hexadecimal over these headers; who checks a request calls it as well. */
+/** Returns the signature in hexadecimal over these headers. A verifier of requests calls it as well. */
 export function signatureOf(
   { method, path, query = {}, headers, bodyHash }: Unsigned,
   { key, time, names }: { key: SigningKey; time: string; names: readonly string[] },
@@ -56,7 +57,7 @@ export function signatureOf(
   return parts.reduce<Buffer>((mac, part) => hmac(mac, part), Buffer.from(`AWS4${key.secretKey}`)).toString('hex');
 }
 
-/** Every octet but the unreserved ones of RFC 3986; the slashes between segments stay. */
+/** Encodes every octet except the unreserved ones of RFC 3986 and the slashes between segments. */
 export const encodedPath = (path: string): string => path.split('/').map(encodedText).join('/');
 
 export const encodedQuery = (query: Readonly<Record<string, string>>): string =>

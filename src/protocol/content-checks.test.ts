@@ -243,7 +243,7 @@ describe('the rest', () => {
   });
 });
 
-// Steps that grow with the square of the length would take minutes, and so more than a test may.
+// Quadratic work would take minutes, which is longer than a test may take.
 describe('hostile text costs no more than its length', () => {
   it.each([
     '<a href="',

@@ -6,24 +6,24 @@ import { decodeAttribute } from './html-references/index.ts';
 const SHOWN_MAX = 20;
 const CHARS_MAX = 200;
 
-/** The first of a list, each once and cut to a length that can be read. */
+/** Returns the first few distinct texts, each cut to a readable length. */
 const shownSome = (texts: readonly string[]): string[] =>
   [...new Set(texts)]
     .slice(0, SHOWN_MAX)
     .map((text) => (text.length > CHARS_MAX ? `${text.slice(0, CHARS_MAX)}…` : text));
 
-/** Where a link leads, as it is written and as a browser reads it. */
+/** The target of a link, as written and as a browser reads it. */
 interface Link {
   written: string;
   address: string;
-  /** It begins with a merge variable, whose value is not known here. */
+  /** The link begins with a merge variable, whose value is not known here. */
   isOpen: boolean;
 }
 
-/** Addresses that open another program than a browser, on purpose. */
+/** Schemes that open a program other than a browser on purpose. */
 const OTHER_PROGRAMS = /^(?:mailto|tel|sms):./i;
 
-/** Each link has to lead somewhere from within a mail program, where no page is. */
+/** Every link must have a target that works in a mail program, where there is no base page. */
 function checkLinks(tags: readonly StartTag[], html = ''): ContentCheck {
   const unquoted = findUnquoted(html);
   if (unquoted.length > 0) {
@@ -46,7 +46,7 @@ function checkLinks(tags: readonly StartTag[], html = ''): ContentCheck {
 
 const leadsSomewhere = (address: string): boolean => isWebAddress(address) || OTHER_PROGRAMS.test(address);
 
-/** Nothing that runs code may be a link; plain http is told of. */
+/** A link that runs code fails; plain http is only reported. */
 function checkLinkTypes(tags: readonly StartTag[]): ContentCheck {
   const running = tags.flatMap(codeIn);
   if (running.length > 0) {
@@ -71,7 +71,7 @@ function linksOf(tags: readonly StartTag[]): Link[] {
 function linkOf(written: string): Link {
   const address = readAddress(withDefaults(written));
   const [first] = parseMerge(written.trim());
-  // With a default it leads there for a contact that has nothing.
+  // A default is the target for a contact that has no value.
   const isOpen = typeof first === 'object' && (first.inlineDefault ?? '') === '';
   return { written, address, isOpen };
 }
@@ -84,7 +84,7 @@ function codeIn({ name, attributes }: StartTag): string[] {
   const found = FOLLOWED.flatMap((attribute) => {
     const written = attributes.get(attribute);
     if (written === undefined) return [];
-    // A picture that stands in the body itself is one; whatever it holds, it runs nothing.
+    // An image embedded in the body is harmless: whatever it contains, it runs nothing.
     if (isPicture && /^data:image\//i.test(readAddress(withDefaults(written)))) return [];
     return runsCode(readAddress(withDefaults(written))) ? [written] : [];
   });
@@ -95,7 +95,7 @@ function codeIn({ name, attributes }: StartTag): string[] {
 
 const runsCode = (address: string): boolean => /^(?:javascript|vbscript|livescript|mocha|data|jar):/i.test(address);
 
-/** URL §4.4: browsers take controls and spaces away at both ends, and tabs and line breaks everywhere. */
+/** URL §4.4: browsers remove controls and spaces at both ends, and tabs and line breaks everywhere. */
 function readAddress(value: string): string {
   const decoded = decodeAttribute(value);
   let start = 0;
@@ -110,17 +110,20 @@ export interface CheckedContent {
   previewText: string | null;
   html: string | null;
   text: string | null;
-  /** The postal address of the sender, which marketing mail has to show; null if it has none yet. */
+  /** The postal address of the sender, which marketing mail must show; null if none is set yet. */
   address?: PostalLines | null;
   /** Merge variables that print the postal address. */
   addressKeys?: readonly string[];
-  /** Whether a merge variable without a default prints something: a field or property of a contact, or a link of ours. */
+  /**
+   * Reports whether a merge variable without a default prints something: a contact field or property, or a link of
+   * ours.
+   */
   isKnown(key: string): boolean;
-  /** What a picture weighs that is served by us; 0 for others, which are never fetched. */
+  /** Returns the size of an image that we serve; 0 for other images, which are never fetched. */
   bytesOf?(source: string): number;
-  /** Whether a picture was served by us and is gone. */
+  /** Reports whether we served an image that no longer exists. */
   isGone?(source: string): boolean;
-  /** Addresses of such pictures that stand elsewhere in the body: in a style, in a list of sources. */
+  /** Sources of such images elsewhere in the body: in a style or in a list of sources. */
   gone?: readonly string[];
 }
 
@@ -130,7 +133,7 @@ interface PostalLines {
   city: string;
 }
 
-/** Each check once, in the order of the contract. */
+/** Runs every check once, in the order of the contract. */
 export function checkContent(content: CheckedContent): ContentCheck[] {
   const tags = startTagsOf(content.html ?? '');
   const images = tags.filter(({ name }) => name === 'img');
@@ -147,7 +150,7 @@ export function checkContent(content: CheckedContent): ContentCheck[] {
   ];
 }
 
-/** In one body. Each is looked up anew for every recipient. */
+/** Limit for one body, because each variable is looked up again for every recipient. */
 export const VARIABLES_MAX = 10_000;
 
 function checkVariables({ subject, previewText, html, text, isKnown }: CheckedContent): ContentCheck {
@@ -212,7 +215,7 @@ function checkAltText(images: readonly StartTag[]): ContentCheck {
 
 const IMAGE_BYTES = 1024 * 1024;
 
-/** Of the pictures that the body brings along, or that are served by us; others are never fetched. */
+/** Counts images that are embedded in the body or served by us; others are never fetched. */
 function checkImageWeight(
   images: readonly StartTag[],
   { bytesOf = () => 0, isGone = () => false, gone: elsewhere = [] }: CheckedContent,
@@ -223,7 +226,7 @@ function checkImageWeight(
     const message = 'A picture was deleted here, or its address is cut short: readers see a gap.';
     return { name: 'image_weight', status: 'fail', message, details: shownSome([...new Set(gone)]) };
   }
-  // The same picture again is loaded once.
+  // A repeated image is loaded once.
   const served = [...new Set(sources)].reduce((sum, source) => sum + bytesOf(source), 0);
   const bytes = sources.reduce((sum, source) => sum + embeddedBytes(source), served);
   const size = `${(bytes / IMAGE_BYTES).toFixed(1)} MB`;
@@ -241,7 +244,7 @@ function embeddedBytes(source: string): number {
   return /;\s*base64\s*$/i.test(source.slice(0, Math.max(0, Math.min(comma, 200)))) ? length * BASE64_PART : length;
 }
 
-/** So many letters and digits to a picture are wanted, and no more than those of `PICTURES_COUNTED` pictures. */
+/** Letters and digits expected for each image, up to `PICTURES_COUNTED` images. */
 const LETTERS_A_PICTURE = 100;
 const PICTURES_COUNTED = 5;
 
@@ -317,11 +320,11 @@ export interface ContentCheck {
   name: CheckName;
   status: 'pass' | 'warn' | 'fail';
   message: string;
-  /** What the message is about, such as links, as they are written. */
+  /** The items that the message refers to, such as links, as they are written. */
   details: string[];
 }
 
-/** The text as it reads for a contact that has nothing: with the defaults that stand in it. */
+/** Returns the text for a contact without any values, with the defaults that it contains. */
 const withDefaults = (text: string): string =>
   parseMerge(text)
     .map((part) => (typeof part === 'string' ? part : (part.inlineDefault ?? '')))

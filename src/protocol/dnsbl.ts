@@ -1,8 +1,8 @@
-/** RFC 5782 §5: every list of IPv4 addresses has the first, and none has the second. */
+/** RFC 5782 §5: every IPv4 list contains the first address, and none contains the second. */
 export const PRESENT_POINT = '127.0.0.2';
 export const ABSENT_POINT = '127.0.0.1';
 
-/** The labels of an address from its end: `10.2.0.192`, or the 32 hexadecimal digits of IPv6. */
+/** Returns the labels of an address in reverse: `10.2.0.192`, or the 32 hexadecimal digits of IPv6. */
 export function reversed(address: string): string {
   if (!address.includes(':')) return address.split('.').toReversed().join('.');
   const [head = '', tail] = address.split('::');
@@ -18,19 +18,19 @@ export const reverseName = (address: string): string =>
 
 export type Listing =
   | { kind: 'listed'; codes: string[] }
-  /** The list answers, and not about the address: that the resolver is a public one, or asks too much. */
+  /** The list refused the query, for example because the resolver is a public one or sends too many queries. */
   | { kind: 'refused'; why: string }
-  /** No list answers so: somebody else did. */
+  /** No list gives such an answer, so something else did. */
   | { kind: 'odd'; said: string };
 
-/** As Spamhaus and others number them; none of 127.255.255.0/24 says that an address is listed. */
+/** Return codes of Spamhaus and others; no code in 127.255.255.0/24 means that an address is listed. */
 const REFUSALS: Record<string, string> = {
   '127.255.255.252': 'the name of the list is mistyped',
   '127.255.255.254': 'it answers no public resolver',
   '127.255.255.255': 'too much is asked of it',
 };
 
-/** What the addresses mean that a list answers with (RFC 5782 §2.1). */
+/** Interprets the addresses that a list returns (RFC 5782 §2.1). */
 export function readListing(records: readonly string[]): Listing {
   const refusal = records.find((record) => record.startsWith('127.255.255.'));
   if (refusal !== undefined)

@@ -7,24 +7,24 @@ export interface NoticeRecipient {
   address: string;
   /** RFC 3463. */
   status: string;
-  /** What the other server said, on one line. */
+  /** The remote server's reply, on one line. */
   diagnostic?: string;
   remote?: string;
 }
 
 export interface Notice {
   action: NoticeAction;
-  /** Who reports. */
+  /** The reporting server. */
   host: string;
   from: string;
   id: string;
   at: Date;
   arrivedAt: Date;
-  /** Until when a delayed message is tried. */
+  /** Time until which delivery of a delayed message is retried. */
   retryUntil?: Date;
   asked: Asked;
   recipients: readonly NoticeRecipient[];
-  /** The message: its headers, each with its line end, and its body where all of it is to come back. */
+  /** The message: its headers, each with its line end, and its body if the whole message is to be returned. */
   original: { head: Buffer; body?: Buffer; subject: string };
 }
 
@@ -32,7 +32,7 @@ interface ComposedNotice {
   subject: string;
   messageId: string;
   text: string;
-  /** Headers with their line ends, in ASCII. */
+  /** ASCII headers with their line ends. */
   head: string;
   body: Buffer;
   isEightBit: boolean;
@@ -53,7 +53,7 @@ const SAYS: Record<NoticeAction, string> = {
   expanded: 'Your message was passed on to the members of a list, for:',
 };
 
-/** RFC 3464: a text for people, fields for programs, and of the message what was asked for. */
+/** Composes an RFC 3464 report: a text for people, fields for programs, and the requested part of the message. */
 export function composeNotice(notice: Notice): ComposedNotice {
   const { action, host, from, id, at, asked, original } = notice;
   const subject = TITLES[action];
@@ -63,7 +63,7 @@ export function composeNotice(notice: Notice): ComposedNotice {
   const returned = returnedPart(original);
   const head = [
     `From: Mail delivery <${from}>`,
-    // An address beyond ASCII stands in the envelope alone, so that the notice is read everywhere.
+    // A non-ASCII address is only in the envelope, so that every program can read the notice.
     `To: ${/^[!-~]+$/.test(asked.sender) ? `<${asked.sender}>` : 'undisclosed-recipients:;'}`,
     `Subject: ${subject}`,
     `Date: ${formatDate(at)}`,
@@ -125,7 +125,7 @@ function fieldsOf({ action, host, at, arrivedAt, retryUntil, asked, recipients }
   return [message, ...groups].map((lines) => `${lines.join('\r\n')}\r\n`).join('\r\n');
 }
 
-/** RFC 6533 §3: beyond ASCII by the numbers of its characters. */
+/** RFC 6533 §3: characters beyond ASCII are written as their code points. */
 function typed(address: string): string {
   if (/^[!-~]*$/.test(address)) return `rfc822; ${address}`;
   const escaped = address.replace(/[^!-~]|[\\+=]/gu, (char) => {
@@ -151,42 +151,45 @@ function returnedPart({ head, body }: Notice['original']): { part: Buffer; isEig
   return { part: part([`Content-Type: ${type}`, ...encoding], whole), isEightBit };
 }
 
-/** RFC 3461 §4: printable ASCII but "+" and "=", and everything else as "+" and two digits. */
+/** RFC 3461 §4: printable ASCII except "+" and "=" is literal, and everything else is "+" and two digits. */
 export const encodeXtext = (text: string): string =>
   text.replace(/[^!-~]|[+=]/g, (char) => `+${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
 
 export type Notify = 'SUCCESS' | 'FAILURE' | 'DELAY';
 
 export interface AskedOfRecipient {
-  /** Of what the sender wants a notice; empty for NEVER, absent where nothing was said. */
+  /** Events of which the sender wants a notice; empty for NEVER, absent if the client did not say. */
   notify?: readonly Notify[];
-  /** Whom the sender meant, with its type, as it is read: `rfc822;someone@example.org`. */
+  /** The sender's original recipient with its type, decoded: `rfc822;someone@example.org`. */
   original?: string;
 }
 
-/** What a client asked for beside whom a message goes to. */
+/** Delivery options that the client set, apart from the recipients. */
 export interface Asked {
-  /** The sender of its envelope, to which notices go; empty where there may be none. */
+  /** The envelope sender, to which notices go; empty if none may be sent. */
   sender: string;
-  /** How much of the message a notice of failure is to bring back. */
+  /** The part of the message that a failure notice returns. */
   ret?: 'FULL' | 'HDRS';
-  /** The sender's own name for this transaction. */
+  /** The sender's own identifier for this transaction. */
   envelopeId?: string;
-  /** Only over connections that are encrypted and verified, to servers that promise the same (RFC 8689). */
+  /** Deliver only over encrypted and verified connections to servers that promise the same (RFC 8689). */
   requiresTls?: true;
-  /** By normalized address. */
+  /** Keyed by normalized address. */
   recipients: Readonly<Record<string, AskedOfRecipient>>;
 }
 
-/** As it is stored. */
+/** Reads the stored form. */
 export const readAsked = (json: string | null): Asked | undefined =>
   json === null ? undefined : (JSON.parse(json) as Asked);
 
-/** Whether a notice of this may be sent about the recipient: only where it was asked for, and never for a notice. */
+/**
+ * Reports whether a notice of this kind may be sent about the recipient: only if it was requested, and never for a
+ * notice.
+ */
 export function wants({ sender, recipients }: Asked, address: string, what: Notify): boolean {
   return sender !== '' && (recipients[normalizeAddress(address)]?.notify?.includes(what) ?? false);
 }
 
-/** Whether any notice was asked for. */
+/** Reports whether any notice was requested. */
 export const hasNotices = ({ sender, recipients }: Asked): boolean =>
   sender !== '' && Object.values(recipients).some(({ notify = [] }) => notify.length > 0);

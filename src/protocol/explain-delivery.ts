@@ -1,6 +1,6 @@
 const RETRIED = 'Nothing to do: it is tried again by itself.';
 
-/** What we found ourselves. */
+/** Explanations of our own reason codes. */
 const REASONS: Readonly<Record<string, Explanation>> = {
   dns_failure: {
     sentence: 'The domain’s name servers could not say where its mail goes.',
@@ -120,9 +120,12 @@ const OUTCOMES: Readonly<Record<Ended['outcome'], Explanation>> = {
 const byReason = ({ outcome, reason }: Ended): Explanation => REASONS[reason ?? ''] ?? OUTCOMES[outcome];
 
 interface ReplyRule extends Explanation {
-  /** What the reply says; the enhanced code stands in its text too. */
+  /** Matched against the text of the reply, which contains the enhanced code too. */
   says: RegExp;
-  /** The first digit of the replies that it holds for; without it, of all that refuse. What is temporary is never an address to remove. */
+  /**
+   * The first digit of the replies that the rule is for; without it, the rule is for every refusal. A temporary failure
+   * is never a reason to remove an address.
+   */
   only?: '4' | '5';
 }
 
@@ -135,7 +138,7 @@ const NO_SUCH_MAILBOX =
 const BY_RULE =
   /only accepts? mail from|restricted|not (?:allowed|authorized|permitted)|access denied|policy|prohibit|\b[45]\.7\.\d+\b/i;
 
-/** The first that holds decides: what is said in words before what is said in codes. */
+/** The first matching rule decides: rules on wording come before rules on codes. */
 const RULES: readonly ReplyRule[] = [
   {
     says: /grey ?list|gray ?list|greylisted|try again (?:in|after) \d/i,
@@ -158,7 +161,7 @@ const RULES: readonly ReplyRule[] = [
     advice: `${RETRIED_AFTER_REPLY} If it lasts, send less at once until the server’s address is better known.`,
   },
   {
-    // Before the blocklists: what bans is the recipient's mail server, and no list.
+    // Must come before the blocklists: here the recipient's mail server itself bans the address, not a list.
     says: /banned send(?:ing ip|er)|\b5\.7\.(?:511|60[6-9]|6[1-4]\d)\b/i,
     sentence: 'The address of this server is banned at the recipient’s mail server.',
     advice: 'Find out what was sent, and ask for delisting at the link in the reply.',
@@ -174,7 +177,7 @@ const RULES: readonly ReplyRule[] = [
     advice: 'Have the provider of the machine set the reverse DNS (PTR) to the value of instance.host.',
   },
   {
-    // Before DMARC, SPF and DKIM: such a reply names all of them, with what came of each.
+    // Must come before DMARC, SPF and DKIM: such a reply names all of them, with the result of each.
     says: /\b5\.7\.515\b|required authentication level/i,
     sentence:
       'The recipient’s mail server demands SPF, DKIM and DMARC of the sending domain, and not all of them held.',
@@ -271,7 +274,7 @@ const RULES: readonly ReplyRule[] = [
   },
   {
     only: '5',
-    // 5.1.10 alone does not tell: others say it of a mailbox.
+    // 5.1.10 alone is ambiguous: other servers use it for a mailbox.
     says: /^556|\bnull ?mx\b|domain (?:does not|doesn[’']t) accept (?:any )?(?:e-?)?mail/i,
     sentence: 'The recipient’s domain says that it takes no mail at all.',
     advice: 'Remove the address; nobody can be reached there.',
@@ -335,7 +338,7 @@ const RULES: readonly ReplyRule[] = [
   },
 ];
 
-/** What a refusing reply means; a rule whose advice is to wait says nothing where nothing is tried again. */
+/** Explains a refusing reply. A rule that advises to wait does not apply if the message is not retried. */
 function byReply(reply: string, isRetried: boolean): Explanation | undefined {
   if (/^2/.test(reply)) return undefined;
   const rule = RULES.find(({ says, only }) => (!only || reply.startsWith(only)) && says.test(reply));
@@ -345,37 +348,40 @@ function byReply(reply: string, isRetried: boolean): Explanation | undefined {
   return { sentence, advice: advice?.replace(NOTHING_TO_DO, GIVEN_UP).replace(RETRIED_AFTER_REPLY, GIVEN_UP) ?? null };
 }
 
-/** How a try ended for one recipient. */
+/** The result of an attempt for one recipient. */
 export interface Ended {
   outcome: 'delivered' | 'deferred' | 'bounced' | 'suppressed' | 'failed' | 'ambiguous';
-  /** In a word of ours; null where the outcome says it all. */
+  /** Our reason code; null if the outcome says it all. */
   reason: string | null;
-  /** What the mail server said, on one line with its codes; null where none was asked. */
+  /** The mail server's reply, on one line with its codes; null if no server was contacted. */
   reply: string | null;
 }
 
-/** The name that the built-in mailbox of a development server has in the place of a mail server's. */
+/** The name that the built-in mailbox of a development server uses instead of a mail server's name. */
 export const PLAYGROUND = 'playground';
 
-/** What the mailbox simulator says, without a connection, to what it counts as delivered. */
+/** The reply that the mailbox simulator records, without a connection, for messages that count as delivered. */
 export const SIMULATED = 'Delivered by the mailbox simulator';
 
-/** Who was spoken with; nulls where no server was reached. */
+/** The server that was contacted; nulls if none was reached. */
 interface Peer {
   mx: string | null;
-  /** null: no connection to it. What a stranger calls his server is never taken for ours. */
+  /** Null if there was no connection, as for the playground: a foreign server with the same name has an address. */
   address: string | null;
-  /** The relay that was to pass it on; the recipient's own mail server was not spoken with then. */
+  /** The relay that was to forward the message; the recipient's own mail server was not contacted then. */
   relay?: string | null;
 }
 
 export interface Explanation {
   sentence: string;
-  /** null: there is nothing to do. */
+  /** Null if there is nothing to do. */
   advice: string | null;
 }
 
-/** A reply says more than our own word for it; where neither is known, that is what is said. */
+/**
+ * Explains the result. The reply takes precedence over our own reason code; if both are unknown, the explanation says
+ * so.
+ */
 export function explainDelivery(ended: Ended, { mx, address, relay }: Peer = { mx: null, address: null }): Explanation {
   if (ended.outcome === 'delivered' && mx !== null && address === null) {
     if (mx === PLAYGROUND) return CAUGHT;
@@ -400,7 +406,7 @@ const ANSWERED: Explanation = {
   advice: null,
 };
 
-/** What the end of a delivery means where a relay stands in the place of the recipient's mail server; undefined where it is the same. */
+/** Explains the result of a delivery through a relay; undefined if the explanation is the same as without one. */
 function explainRelay({ outcome, reason }: Ended, relay: string): Explanation | undefined {
   if (outcome === 'delivered')
     return {

@@ -1,4 +1,4 @@
-/** Pictures that mail programs show. SVG is a document that may run code, and is none of them. */
+/** Image types that mail programs show. SVG is excluded, because it is a document that may run code. */
 export const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
 export type ImageType = (typeof IMAGE_TYPES)[number];
 
@@ -10,7 +10,7 @@ export interface ImageHead {
 
 type Size = Pick<ImageHead, 'width' | 'height'>;
 
-/** `unknown`: it begins as none of them does. `cut`: it begins as this type does, and its size cannot be read. */
+/** `unknown`: no known type begins like this. `cut`: it begins as this type does, but its size cannot be read. */
 type Fault = { fault: 'unknown' } | { fault: 'cut'; type: ImageType };
 
 const ascii = (bytes: Buffer, start: number, end: number): string => bytes.toString('latin1', start, end);
@@ -30,7 +30,7 @@ const KINDS: readonly {
   },
 ];
 
-/** What a file is, by its own bytes alone: neither its name nor what its sender calls it says so. */
+/** Determines the type and size of an image from its own bytes; its name and declared type are ignored. */
 export function readImageHead(content: Uint8Array): ImageHead | Fault {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
   const kind = KINDS.find(({ begins }) => begins(bytes));
@@ -48,13 +48,15 @@ function sizeOfPng(bytes: Buffer): Size | undefined {
 
 /** ITU-T T.81 §B.1.1.3: markers without a length. */
 const isBare = (marker: number): boolean => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8);
-/** §B.2.2: the frame header has the size; DHT, JPG and DAC stand among its codes and are none. */
+/**
+ * §B.2.2: a frame header contains the size; DHT, JPG and DAC are in the same range of codes but are not frame headers.
+ */
 const isFrame = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 const END_OF_IMAGE = 0xd9;
 const START_OF_SCAN = 0xda;
 
-/** From segment to segment up to the frame header, which comes before any data of the picture. */
+/** Walks the segments up to the frame header, which comes before any image data. */
 function sizeOfJpeg(bytes: Buffer): Size | undefined {
   let at = 2;
   while (at + 4 <= bytes.length) {

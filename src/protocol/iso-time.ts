@@ -4,16 +4,19 @@ export interface IsoTime {
   ms: number;
   isDateAlone: boolean;
   hasOffset: boolean;
-  /** What its clock shows, as if it were UTC. */
+  /** The local time, as if it were UTC. */
   local: number;
 }
 
-/** An ISO 8601 date or time; what has no offset is UTC, as every time of the API. Undefined when it is none. */
+/**
+ * Parses an ISO 8601 date or time. A time without an offset is UTC, as every time of the API. Returns undefined if the
+ * text is neither.
+ */
 export function parseIsoTime(text: string): IsoTime | undefined {
   const match = ISO_8601.exec(text);
   if (!match) return undefined;
   const [, year, month, day, offset] = match;
-  // Date.parse moves 30 February into March without a word.
+  // Date.parse silently moves 30 February into March.
   const date = new Date(`${year}-${month}-01T00:00:00Z`);
   date.setUTCDate(Number(day));
   if (date.getUTCMonth() !== Number(month) - 1) return undefined;
@@ -48,8 +51,8 @@ const DAY_AND_CLOCK = new RegExp(
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
 
 /**
- * A moment in words, in UTC: `in 2 hours`, `tomorrow at 9:30`, `monday at 9am`. A weekday is the next one, never today.
- * Undefined where it is no such phrase.
+ * Parses a time phrase, in UTC: `in 2 hours`, `tomorrow at 9:30`, `monday at 9am`. A weekday is the next one, never
+ * today. Returns undefined if the text is no such phrase.
  */
 export function parseTimePhrase(text: string, now: number): number | undefined {
   const phrase = text.trim().toLowerCase().replaceAll(/\s+/g, ' ');
@@ -75,7 +78,7 @@ function daysAhead(day: string, now: number): number {
   return ((wanted - new Date(now).getUTCDay() + 6) % 7) + 1;
 }
 
-/** Undefined for a time that no clock shows. */
+/** Returns undefined for an invalid time of day. */
 function minutesOf(hours: string, minutes = '0', half?: string): number | undefined {
   const hour = Number(hours);
   const minute = Number(minutes);

@@ -1,7 +1,7 @@
 const CR = 0x0d;
 const LF = 0x0a;
 
-/** Watches a stream of bytes, however it is cut: `see` each piece, then ask what there was. */
+/** Finds bare CR or LF in a stream of bytes, however it is cut: call `see` with each piece, then `found`. */
 export function createBareLineEnds(): { see(piece: Uint8Array): void; found(): 'CR' | 'LF' | undefined } {
   let bare: 'CR' | 'LF' | undefined;
   let isAfterCr = false;

@@ -116,7 +116,7 @@ interface Row {
   countsAs: string;
 }
 
-/** The table of docs/audience.md: a row for each name that it gives as an instance. */
+/** The table of docs/audience.md: a row for each example name in it. */
 const ROWS: Row[] = readFileSync(new URL('../../docs/audience.md', import.meta.url), 'utf8')
   .split('\n')
   .map((line) => /^\| ([^|]+) \| (`[^|]*`) \| (machine|person) \| [^|]+ \|$/.exec(line))

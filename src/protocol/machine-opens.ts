@@ -1,12 +1,15 @@
 interface Agent {
-  /** As the table of docs/audience.md calls it. */
+  /** The name used in the table of docs/audience.md. */
   name: string;
   pattern: RegExp;
 }
 
-/** Programs that fetch pictures and links without anybody reading the mail. The table of docs/audience.md has an example of each. */
+/**
+ * Programs that fetch images and links without anybody reading the mail. The table of docs/audience.md has an example
+ * of each.
+ */
 export const MACHINE_AGENTS: readonly Agent[] = [
-  // Nothing else: browsers go on after it.
+  // Must match the whole string: browsers continue after it.
   { name: 'Apple Mail Privacy Protection', pattern: /^mozilla\/5\.0$/i },
   { name: 'Gmail, ahead of a reader', pattern: /edge\/12\.246 mozilla\/5\.0$/i },
   { name: 'Microsoft Defender, Safe Links', pattern: /safe ?links|microsoft-?atp|windows-?defender/i },
@@ -26,7 +29,7 @@ export const MACHINE_AGENTS: readonly Agent[] = [
   { name: 'previews of social networks', pattern: /facebookexternalhit|facebookcatalog|meta-externalagent/i },
   { name: 'previews of chats', pattern: /slack-imgproxy|whatsapp|viber|line-poker|snap url preview/i },
   { name: 'Google’s robots', pattern: /google-read-aloud|google-inspectiontool|mediapartners-google|feedfetcher/i },
-  // "Cubot" is a make of telephones.
+  // "Cubot" is a brand of phones.
   { name: 'bots', pattern: /(?<!cu)bot\b/i },
   { name: 'self-declared robots', pattern: /crawler|spider|scanner|archiver|monitor(ing)?\b/i },
   { name: 'programs of a shell', pattern: /\bcurl\/|\bwget\/|httpie\/|\bwinhttp/i },
@@ -41,11 +44,14 @@ export const MACHINE_AGENTS: readonly Agent[] = [
 
 const ANY = new RegExp(MACHINE_AGENTS.map(({ pattern }) => `(?:${pattern.source})`).join('|'), 'i');
 
-/** Few programs fetch nearly everything, and the long pattern costs as much as the rest of an answer. */
+/**
+ * Cached, because few programs make nearly all requests, and matching the long pattern costs as much as everything else
+ * in a response.
+ */
 const known = new Map<string, boolean>();
 const KNOWN_MAX = 1000;
 
-/** Whether a program of this name, or without one, reads for no person. */
+/** Reports whether the user agent is a known program that no person reads with, or is missing. */
 function isMachineAgent(name: string): boolean {
   const agent = name.trim();
   let verdict = known.get(agent);
@@ -62,7 +68,10 @@ interface Fetch {
   headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** Whether a request says itself that a program made it: by its program, by asking for headers alone, or by fetching ahead. */
+/**
+ * Reports whether a request shows that a program made it: by its user agent, by asking for headers only, or by
+ * prefetching.
+ */
 export const isMachineFetch = ({ method, headers }: Fetch): boolean =>
   method === 'HEAD' ||
   isMachineAgent(String(headers['user-agent'] ?? '')) ||
@@ -79,10 +88,12 @@ export interface TimedClick {
   link: string;
 }
 
-/** So many different links of one email within the time of a burst are more than a person follows. */
+/** Clicks on this many different links of one email within the time of a burst are more than a person makes. */
 export const BURST_LINKS = 3;
 
-/** Of the clicks in one email, the ids of those that belong to a burst: within `windowMs` of each other, on that many links. */
+/**
+ * Returns the ids of the clicks in one email that belong to a burst: on at least BURST_LINKS links within `windowMs`.
+ */
 export function burstsAmong(clicks: readonly TimedClick[], windowMs: number): Set<string> {
   const inOrder = [...clicks].sort((a, b) => a.at - b.at);
   const found = new Set<string>();
@@ -97,22 +108,23 @@ export function burstsAmong(clicks: readonly TimedClick[], windowMs: number): Se
       else links.set(left.link, count);
     }
     if (links.size < BURST_LINKS) continue;
-    // Those before `next` are in it already.
+    // Clicks before `next` are included already.
     for (next = Math.max(next, first); next <= last; next++) found.add(inOrder[next]?.id ?? '');
   }
   return found;
 }
 
 export interface Arrival {
-  /** When it was first handed off; undefined while it was not. */
+  /** Time of the first hand-off; undefined before it. */
   sentAt: number | undefined;
-  /** When the first recipient's server had it; undefined where no server has said so. */
+  /** Time at which the first recipient's server accepted the mail; undefined if no server has reported it. */
   deliveredAt: number | undefined;
 }
 
 /**
- * Whether somebody is there sooner than a person could be. Gateways also look before they say that they have a mail. Where
- * no server ever says so, a person may have it nevertheless, and the first try counts.
+ * Reports whether an open or click came sooner after arrival than a person could cause it. Gateways also check links
+ * before they accept a mail. If no server ever reports acceptance, a person may have the mail nevertheless, so the
+ * first attempt counts.
  */
 export function isSoonAfterArrival(at: number, { sentAt, deliveredAt }: Arrival, withinMs: number): boolean {
   const arrivedAt = deliveredAt ?? sentAt;

@@ -5,7 +5,7 @@ import { readReport, type MailReport } from './mail-report.ts';
 const TO = 'x@example.org';
 const lines = (...all: string[]): string => all.join('\r\n');
 
-/** RFC 3464, as nearly everybody writes it. */
+/** RFC 3464, in the form that almost every server writes. */
 function dsn(
   recipient: string[],
   {
@@ -88,7 +88,7 @@ const failed = (status: string, code: string, address = TO): string[] => [
   `Diagnostic-Code: smtp; ${code}`,
 ];
 
-/** What is looked at, and what it says: `failed 5.1.1 x@example.org`, `complaint`, or nothing. */
+/** Message and expected reading: `failed 5.1.1 x@example.org`, `complaint`, or nothing. */
 const TABLE: [name: string, raw: string, says: string, from?: string][] = [
   ['Postfix: no such user', dsn(failed('5.1.1', '550 5.1.1 User unknown')), 'failed 5.1.1 x@example.org'],
   [

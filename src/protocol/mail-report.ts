@@ -1,12 +1,15 @@
 import type { MessagePart, MessageReading } from './read-message/index.ts';
 import type { Reply } from './smtp-reply/index.ts';
 
-/** Fields of one group, by name in lower case; the first of a name counts. */
+/** Fields of one group, by name in lower case; the first field of a name counts. */
 type Fields = ReadonlyMap<string, string>;
 
 const GROUPS_MAX = 200;
 
-/** The groups of fields in a report part (RFC 3464 §2.1, RFC 5965 §3.1): fields as in a header, groups apart by blank lines. */
+/**
+ * Reads the groups of fields in a report part (RFC 3464 §2.1, RFC 5965 §3.1): fields as in a header, groups separated
+ * by blank lines.
+ */
 function fieldGroups(content: Uint8Array): Fields[] {
   const text = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
     .toString('utf8')
@@ -29,7 +32,10 @@ function fieldsIn(group: string): Fields {
   return fields;
 }
 
-/** In one run over the value, however long it is and however many at signs stand in it. `rfc822; someone@example.org`, or as some write it `<someone@example.org>`; undefined where no address stands there. */
+/**
+ * Reads the address in `rfc822; someone@example.org`, or in the variant `<someone@example.org>`; undefined if there is
+ * none. It takes linear time, however long the value is and however many at signs it has.
+ */
 function addressIn(value: string | undefined): string | undefined {
   if (value === undefined) return undefined;
   const bare = value.replace(/^[a-z0-9-]+\s*;/i, '').trim();
@@ -45,7 +51,7 @@ const SUBJECTS =
 const WORDS =
   /did not reach the following recipient|could not be delivered to (?:one or more|the following)|unable to deliver (?:your|this) message|addresses had permanent (?:fatal )?(?:delivery )?errors/i;
 
-/** Whether an address, of the envelope or of the header, is one that mail servers write from. */
+/** Reports whether an address, of the envelope or of the header, is one that mail servers send from. */
 const isOfServer = (address: string): boolean => FROM_A_SERVER.test((addressIn(address) ?? '').split('@', 1)[0] ?? '');
 
 const failedRecipients = ({ headers }: ReadMail): string[] =>
@@ -54,7 +60,7 @@ const failedRecipients = ({ headers }: ReadMail): string[] =>
     .map(addressIn)
     .filter((one) => one !== undefined);
 
-/** By its header; Exchange of before took the subject of the message that it gave back. */
+/** Recognizes a notice by its header. Old versions of Exchange used the subject of the returned message. */
 const isNotice = (reading: ReadMail): boolean =>
   failedRecipients(reading).length > 0 ||
   SUBJECTS.test(reading.subject) ||
@@ -65,11 +71,11 @@ const isServersNotice = (reading: ReadMail): boolean => isOfServer(reading.from)
 const ANSWER_SUBJECTS =
   /^\s*(?:auto(?:matic(?:ally)?)?[ -:]*(?:re(?:ply|sponse|plied)|generated reply|réponse)|autoreply|out of (?:the )?office|on vacation|vacation|away from|abwesen|absence|réponse automatique|respuesta automática|risposta automatica|automatische antwort|i am (?:away|out)|please (?:confirm|verify)|confirm your (?:message|email|e-mail)|challenge|sender verification|your (?:message|email) (?:requires|needs) (?:confirmation|verification)|thank you for (?:your|contacting)|\[?ticket\b|we(?:'ve| have) received your|read:|gelesen:|lu ?:|not read:|recall:|re:|aw:|fwd?:|wg:)/i;
 
-/** Answers that a person or a person's machine gives (RFC 3834 §2), whatever stands in them. */
+/** Recognizes an automatic reply of a person or a person's program (RFC 3834 §2), whatever it contains. */
 function isAutomaticAnswer(reading: Extract<MessageReading, { isRead: true }>): boolean {
   const { headers, subject } = reading;
   const submitted = (headers['auto-submitted'] ?? '').trim().toLowerCase();
-  // Exim, Postfix and Gmail call their notices auto-replied as well.
+  // Exim, Postfix and Gmail call their delivery notices auto-replied as well.
   const isAnswer = submitted.startsWith('auto-replied') || submitted.startsWith('auto-notified');
   if (isAnswer && !isServersNotice(reading)) return true;
   if (ANSWER_HEADERS.some((name) => headers[name] !== undefined)) return true;
@@ -77,7 +83,7 @@ function isAutomaticAnswer(reading: Extract<MessageReading, { isRead: true }>): 
   return ANSWER_SUBJECTS.test(subject);
 }
 
-/** A message with one of them was written by a program, or came by a mailing list. */
+/** A message with one of these headers was written by a program, or came through a mailing list. */
 export const ANSWER_HEADERS = [
   'x-autoreply',
   'x-autorespond',
@@ -91,7 +97,7 @@ export const ANSWER_HEADERS = [
 
 interface Told {
   address: string | undefined;
-  /** What is said of it. */
+  /** The text about the recipient. */
   about: string;
 }
 
@@ -101,11 +107,11 @@ const STILL_TRYING =
 const ARRIVED =
   /\bsuccess(?:ful|fully)?\b|return receipt|(?<!not )(?<!not be )delivered to the (?:following )?recipient/i;
 
-/** MDaemon calls that a warning too. A server that only announces it gives no code yet. */
+/** MDaemon calls that a warning too. A server that only announces a permanent failure sends no code yet. */
 const GIVEN_UP = /(?<!not a |before reporting a )permanent(?:ly)? (?:fatal )?(?:delivery )?(?:error|failure|failed)/i;
 const REFUSED = /(?:^|[\s#(])5\.\d{1,3}\.\d{1,3}(?=$|[\s):,;-])|\b5\d\d[ -]/m;
 
-/** The notice of a server that does not write RFC 3464: qmail, Exim and others before it or beside it. */
+/** Reads a notice of a server that does not write RFC 3464: qmail, Exim, older servers and others. */
 function readNotice(reading: ReadMail, mailFrom: string): MailReport {
   const { subject } = reading;
   const isServer = mailFrom === '' || isOfServer(mailFrom) || isOfServer(reading.from);
@@ -118,7 +124,7 @@ function readNotice(reading: ReadMail, mailFrom: string): MailReport {
     return { action, addresses: address === undefined ? [] : [address], ...reasonOf(about, text) };
   });
   if (action === 'delayed') return { kind: 'delivery', recipients };
-  // A failure has to say something of itself: a reason, or at least who did not get the message.
+  // A failure must state something: a reason, or at least which recipient did not get the message.
   const told = recipients.filter(({ status, diagnostic }) => status !== undefined || diagnostic !== '');
   if (told.length > 0) return { kind: 'delivery', recipients: told };
   const named = ARRIVED.test(`${subject}\n${text}`) ? [] : recipients.filter(({ addresses }) => addresses.length > 0);
@@ -127,7 +133,7 @@ function readNotice(reading: ReadMail, mailFrom: string): MailReport {
     : { kind: 'none', because: 'it says neither whom it failed nor why' };
 }
 
-/** What the text of a report says of a recipient, where its fields give no reason. */
+/** Finds the reason for a recipient in the text of a report whose fields give none. */
 function reasonInText(reading: ReadMail, addresses: readonly string[], isAlone: boolean): string {
   const text = noticeText(reading);
   const own = recipientsIn(text, []).find(({ address }) => address !== undefined && addresses.includes(address));
@@ -140,9 +146,9 @@ const noticeText = (reading: ReadMail): string =>
 
 const ADDRESS = String.raw`<?([^\s<>@:;"']{1,64}@[^\s<>@:"',]{1,253})>?`;
 const LINE_FORMS = [
-  // qmail, Exim, and with a mark before it MailEnable and others.
+  // qmail, Exim, and, with a mark before the address, MailEnable and others.
   new RegExp(String.raw`^[ \t]*(?:[*-][ \t]+)?${ADDRESS}:?[ \t]*$`, 'gm'),
-  // Postfix before RFC 3464, and others that go on behind the address.
+  // Postfix before RFC 3464, and others whose line continues after the address.
   new RegExp(String.raw`^[ \t]*${ADDRESS}(?::[ \t]+| on (?=[a-z]{3}, ))(?=\S)`, 'gim'),
   // IMail, MDaemon, Domino: "Failed address: x@example.org", "User mailbox exceeds allowed size: x@example.org".
   new RegExp(
@@ -151,7 +157,7 @@ const LINE_FORMS = [
   ),
 ];
 
-/** Each address with the lines behind it, up to the next one. */
+/** Returns each address with the lines after it, up to the next one. */
 function recipientsIn(text: string, failed: readonly string[]): Told[] {
   for (const form of LINE_FORMS) {
     const named = [...text.matchAll(form)].slice(0, 100);
@@ -167,7 +173,7 @@ function recipientsIn(text: string, failed: readonly string[]): Told[] {
 
 const inText = (text: string): string | undefined => /<([^\s<>@]{1,64}@[^\s<>@]{1,253})>/.exec(text)?.[1];
 
-/** Some give the reason before the address. What is none that we know stands behind it. */
+/** Some servers give the reason before the address. If no known reason follows the address, look in the whole text. */
 function reasonOf(about: string, text: string): { status: string | undefined; diagnostic: string } {
   for (const place of [about, text]) {
     const reason = reasonIn(place);
@@ -188,12 +194,12 @@ const linesOf = (text: string): string[] =>
   text
     .split('\n')
     .map((line) => line.trim())
-    // Headers of the message that comes back, where nothing sets it apart.
+    // Headers of the returned message, if nothing separates it from the notice.
     .filter(
       (line) => !/^(?:received|message-id|date|subject|from|to|x-[a-z-]+|mime-version|content-type): /i.test(line),
     );
 
-/** Servers break their lines, and give a reason in some of them. */
+/** Servers wrap their lines, and a reason may span several of them. */
 function paragraphFrom(lines: readonly string[], at: number): string {
   const first = lines.findIndex((line, i) => i >= at && line !== '');
   if (first < 0) return '';
@@ -207,7 +213,7 @@ function paragraphFrom(lines: readonly string[], at: number): string {
 const REASONS =
   /unknown|no such|not exist|doesn't (?:exist|have)|does not (?:exist|have)|not found|not listed|not recogni[sz]ed|invalid|no valid|disabled|inactive|locked|suspended|discontinued|full|quota|exceeds|too (?:large|big)|rejected|refused|denied|unrouteable|unroutable|could ?n[o']t (?:find|be (?:found|connect))|unavailable|not available|timed? ?out|retry time(?:out)? exceeded|failing for a long time|not respond|did not accept|unable to|n'existe pas|inconnu|unbekannt|desconocido|sconosciuto/i;
 
-/** What the server sends back of the message is the sender's own words, and may hold anything. */
+/** The returned part of the message was written by the sender and may contain anything. */
 function withoutOriginal(text: string): string {
   const end = text.search(
     /^[ \t]{0,40}\|?(?:-{2,}|={2,}|_{2,})?[ \t]{0,40}(?:(?:begin|below this line is|a) (?:a |the )?(?:copy|original)|(?:this is a copy|original|returned|undelivered) (?:of )?(?:the |your )?(?:message|mail|headers)|unsent message|message (?:headers?|text) follow|(?:included is a copy|old message|the header of the original|the header and top)\b)/im,
@@ -224,8 +230,9 @@ const textOf = (html: string): string =>
     .replaceAll('&gt;', '>');
 
 /**
- * Whether a message without a sender is what comes back for mail: a notice, a report, or the answer of a machine
- * (RFC 3834), which all go to the sender of the envelope. Its words can be anybody's; its form keeps out what is none.
+ * Reports whether a message with an empty sender is one that is legitimately returned for mail: a notice, a report, or
+ * an automatic reply (RFC 3834), which all go to the envelope sender. Its content can be forged; checking its form
+ * keeps other mail out.
  */
 export function isReturn(reading: MessageReading): boolean {
   if (!reading.isRead) return false;
@@ -237,7 +244,9 @@ export function isReturn(reading: MessageReading): boolean {
   return readReport(reading, '').kind !== 'none';
 }
 
-/** Reads the reply that a report quotes, as if it had come over the connection; without a reply code, by the status. */
+/**
+ * Parses the reply quoted in a report, as if it had come over the connection; without a reply code, it uses the status.
+ */
 export function readReportedReply({ status, diagnostic }: Pick<ReportedRecipient, 'status' | 'diagnostic'>): Reply {
   const said = /\b([45]\d\d)[ -](?:#?([45]\.\d{1,3}\.\d{1,3})\b)?/.exec(diagnostic);
   const enhanced = status !== undefined && !/^[45]\.0\.0$/.test(status) ? status : said?.[2];
@@ -252,20 +261,20 @@ export function readReportedReply({ status, diagnostic }: Pick<ReportedRecipient
 
 export interface ReportedRecipient {
   /**
-   * `delivered`, `relayed` (to a server that will send no notice) and `expanded` (to the members of a list, each of whom may
-   * be told of) are said on request alone; the others end a delivery, or tell that it takes longer.
+   * `delivered`, `relayed` (to a server that will send no notice) and `expanded` (to the members of a list, who may
+   * each be reported on) are sent on request only; `failed` ends a delivery, and `delayed` says that it takes longer.
    */
   action: 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded';
-  /** The addresses that the notice gives, the original one first and the final one last. None where it gives none. */
+  /** The recipient's addresses in the notice, the original one first and the final one last. Empty if it gives none. */
   addresses: readonly string[];
-  /** `5.1.1` or the like, where it is said. */
+  /** `5.1.1` or similar, if given. */
   status: string | undefined;
   diagnostic: string;
 }
 
 export type MailReport =
   | { kind: 'delivery'; recipients: ReportedRecipient[] }
-  /** `envelopeSenders` are those that the report gives for the message complained about. */
+  /** `envelopeSenders` are the senders that the report gives for the message complained about. */
   | { kind: 'complaint'; addresses: string[]; envelopeSenders: string[] }
   | { kind: 'none'; because: string };
 
@@ -276,7 +285,7 @@ export function readReport(reading: MessageReading, mailFrom: string): MailRepor
   const status = partOf(reading, 'message/delivery-status') ?? partOf(reading, 'message/global-delivery-status');
   const report = status && readStatus(reading, status);
   if (report) return report;
-  // A machine that answers for a person names reasons and codes as well, so that it is looked for first.
+  // An automatic reply of a person's program may name reasons and codes as well, so check for it first.
   if (isAutomaticAnswer(reading)) return { kind: 'none', because: 'it answers by itself' };
   return readNotice(reading, mailFrom);
 }
@@ -284,7 +293,9 @@ export function readReport(reading: MessageReading, mailFrom: string): MailRepor
 const partOf = ({ parts }: ReadMail, type: string): MessagePart | undefined =>
   parts.find(({ contentType }) => contentType === type);
 
-/** RFC 3464: one group about the message, then one for each recipient. Undefined where no group says what happened. */
+/**
+ * RFC 3464: one group about the message, then one for each recipient. Returns undefined if no group has a known action.
+ */
 function readStatus(reading: ReadMail, { content }: MessagePart): MailReport | undefined {
   const groups = fieldGroups(content).filter((group) => group.has('action') || group.has('final-recipient'));
   const recipients = groups.map(recipientOf).filter((one) => one !== undefined);
@@ -302,16 +313,19 @@ function recipientOf(group: Fields): ReportedRecipient | undefined {
     action,
     addresses: addresses.filter((address) => address !== undefined),
     status,
-    // Messaging Server says it behind the status: `5.4.4 (Illegal host/domain name found)`.
+    // Messaging Server puts it after the status: `5.4.4 (Illegal host/domain name found)`.
     diagnostic: (group.get('diagnostic-code') ?? inParentheses(group.get('status') ?? '')).slice(0, 1000),
   };
 }
 
-/** From the first to the last; a pattern would begin anew at each. */
+/**
+ * Takes the text from the first to the last parenthesis. A pattern would be quadratic, because it starts again at each
+ * parenthesis.
+ */
 const inParentheses = (text: string): string =>
   text.includes('(') ? text.slice(text.indexOf('(') + 1, Math.max(0, text.lastIndexOf(')'))) : '';
 
-/** OpenSMTPD, Domino and others give a general status and no diagnosis; the reason stands in the text for people. */
+/** OpenSMTPD, Domino and others give a general status and no diagnosis; the reason is in the text for people. */
 const withReason =
   (reading: ReadMail, all: readonly ReportedRecipient[]) =>
   (one: ReportedRecipient): ReportedRecipient => {
@@ -321,7 +335,7 @@ const withReason =
     return { ...one, diagnostic: reasonInText(reading, one.addresses, all.length === 1) || one.diagnostic };
   };
 
-/** Where the status contradicts the action, nothing is said. */
+/** Returns undefined if the status contradicts the action. */
 function actionOf(text: string | undefined, status: string | undefined): ReportedRecipient['action'] | undefined {
   const action = /^[a-z]+/.exec((text ?? '').trim().toLowerCase())?.[0];
   const level = status?.[0];
@@ -331,7 +345,7 @@ function actionOf(text: string | undefined, status: string | undefined): Reporte
   return isSuccess && (level === undefined || level === '2') ? action : undefined;
 }
 
-/** RFC 5965, and RFC 6650: only abuse is a complaint; the others tell of forgeries, mistakes and viruses. */
+/** RFC 5965 and RFC 6650: only abuse is a complaint; other types report forgeries, mistakes and viruses. */
 function readComplaint(reading: ReadMail, { content }: MessagePart): MailReport {
   const [fields = new Map<string, string>()] = fieldGroups(content);
   const type = (fields.get('feedback-type') ?? '').toLowerCase();

@@ -148,7 +148,7 @@ describe('for every text and value', () => {
   });
 });
 
-// Steps that grow with the square of the length would take minutes, and so more than a test may.
+// Quadratic work would take minutes, which is longer than a test may take.
 describe('hostile text costs no more than its length', () => {
   const n = 100_000;
   it.each([

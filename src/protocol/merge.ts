@@ -6,18 +6,21 @@ const KEY_CHARS_MAX = 50;
 
 interface MergeVariable {
   key: string;
-  /** What stands behind the bar; undefined without a bar, and empty text is a default too. */
+  /** The text after the bar; undefined without a bar, and an empty text is a default too. */
   inlineDefault: string | undefined;
 }
 
-/** Text and variables in the order in which they stand. */
+/** Text and variables in their order. */
 export type MergeText = readonly (string | MergeVariable)[];
 
-// A default holds no brace. So an attempt that fails never reads past the next brace, where the next one may begin, and
-// hostile text costs no more than its length.
+// A default contains no brace. So a failed match never reads past the next brace, where the next one may begin, and
+// hostile text costs only linear time.
 const variable = new RegExp(`\\{\\{\\{ *([A-Za-z0-9_]{1,${KEY_CHARS_MAX}}) *(?:\\|([^{}]*))?\\}\\}\\}`, 'g');
 
-/** Spaces around the key are passed over: left standing, the whole variable would go out as it is written. */
+/**
+ * Splits a text into literal text and variables. Spaces around a key are ignored: otherwise the variable would be sent
+ * out literally.
+ */
 export function parseMerge(text: string): MergeText {
   const parts: (string | MergeVariable)[] = [];
   let from = 0;
@@ -36,22 +39,22 @@ export function keysOf(text: MergeText): Set<string> {
   return keys;
 }
 
-/** What a value is to a browser where it stands. */
+/** The HTML context of a value. */
 export interface Place {
   /**
-   * `nowhere` is where no escape keeps a value from being code or a name: in a script, in an event handler, in a page within
-   * the page, among the names of tags and attributes.
+   * `nowhere`: a context in which no escaping keeps a value from becoming code or a name, such as a script, an event
+   * handler, a `srcdoc`, or the names of tags and attributes.
    */
   is: 'text' | 'comment' | 'link' | 'css' | 'nowhere';
-  /** Of an attribute without quotes, which a space would end. */
+  /** The value is in an unquoted attribute, which a space would end. */
   isBare: boolean;
-  /** Of a link: what stands in the attribute between the variable before, or the beginning, and this one. */
+  /** For a link: the text of the attribute between the previous variable, or its beginning, and this one. */
   before: string;
-  /** Of a link: the first variable of its attribute. */
+  /** For a link: this is the first variable of its attribute. */
   isFirst: boolean;
-  /** It is where an `<a>` leads to. */
+  /** The value is in the target of an `<a>`. */
   isAnchor: boolean;
-  /** Of such a place: whether the link has a text or a picture. A link around nothing is followed by no reader. */
+  /** For such a target: the link has a text or an image. No reader can follow a link without content. */
   isShown: boolean;
   /**
    * The part of a URL, in `href` and similar attributes, that contains the value; undefined if the value begins the
@@ -62,7 +65,7 @@ export interface Place {
 
 const places = new WeakMap<object, readonly Place[]>();
 
-/** The places of the variables of an HTML text, in their order; found once for a text that is rendered often. */
+/** Returns the places of the variables of an HTML text, in order; cached for a text that is rendered often. */
 export function placesOf(text: MergeText): readonly Place[] {
   let found = places.get(text);
   if (!found) {
@@ -75,7 +78,10 @@ export function placesOf(text: MergeText): readonly Place[] {
 /** Stores places that were found elsewhere, for this very text. */
 export const notePlaces = (text: MergeText, found: readonly Place[]): void => void places.set(text, found);
 
-/** Whether one of these variables stands in an HTML text where its value is read or followed, in whatever letter case. */
+/**
+ * Reports whether one of these variables is in an HTML text where a reader sees or follows its value; the letter case
+ * of keys is ignored.
+ */
 export function showsAny(text: MergeText, keys: readonly string[]): boolean {
   const found = placesOf(text);
   let i = 0;
@@ -88,13 +94,13 @@ export function showsAny(text: MergeText, keys: readonly string[]): boolean {
 }
 
 const UNQUOTED_MAX = 1000;
-/** What is shown of a tag, and of what follows its variable. */
+/** Limits for the excerpt that is shown of a tag, and of the text after its variable. */
 const TAG_CHARS_MAX = 2000;
 const AFTER_CHARS = 40;
 
 /**
- * Finds merge variables in attributes without quotes: a value with a blank would end the attribute, and begin another one.
- * Returns each with what stands before it in its tag, values in quotes left out.
+ * Finds merge variables in unquoted attributes, where a value with a blank would end the attribute and begin another
+ * one. Returns each with the text before it in its tag, omitting quoted values.
  */
 export function findUnquoted(html: string): string[] {
   const reader = new PlaceReader(parseMerge(html));
@@ -104,7 +110,7 @@ export function findUnquoted(html: string): string[] {
   const { variables } = reader;
   return bare.slice(0, UNQUOTED_MAX).map((index) => {
     const { tagStart } = variables[index]!;
-    // To the reader each variable before it in the tag is one character; up to the first of them the text is the same.
+    // PlaceReader counts each earlier variable in the tag as one character; up to the first of them the offsets agree.
     let first = index;
     while (first > 0 && variables[first - 1]!.at >= tagStart) first--;
     const start = offsets[first]! - (variables[first]!.at - tagStart);
@@ -114,13 +120,13 @@ export function findUnquoted(html: string): string[] {
   });
 }
 
-/** So much of a link's content is looked at: what is longer shows something. */
+/** Only this much of a link's content is examined; anything longer counts as visible. */
 const LINK_CHARS = 4000;
 const PICTURES = new Set(['img', 'picture', 'svg', 'video', 'object', 'input', 'button']);
-/** White space, and characters without width, as they are and as HTML writes them. */
+/** White space and zero-width characters, literal and as character references. */
 const BLANK = /[\s\p{Cf}\u034F]|&(?:nbsp|zwnj|zwj|shy|ensp|emsp|thinsp|#0*160|#x0*a0|#x0*200[b-f]|#0*820[3-7]);?/giu;
 
-/** What is read, and leads nowhere. */
+/** Attributes that are read by people or programs, but lead nowhere. */
 const PLAIN = /^(?:(?:title|alt|value|placeholder|label|summary)$|aria-|data-)/;
 const CODE = /^(?:on|srcdoc$)/;
 /** Attributes whose value is one address. */
@@ -137,20 +143,24 @@ const BEGINNING_CHARS = 4000;
 const SCHEME_CHARS = 40;
 
 /**
- * Reads a text with one placeholder for each variable. Where a value would be code or a name it is left out when the text is
- * rendered, so the tokenizer passes over the placeholder there; elsewhere a value is at least one character, and ends nothing.
+ * Reads a text with one placeholder for each variable. Where a value would be code or a name it is omitted when the
+ * text is rendered, so the tokenizer skips the placeholder there; elsewhere a value is at least one character and ends
+ * nothing.
  */
 class PlaceReader {
-  /** Where the variables and their tags begin, counted with one character for each variable. */
+  /** Offsets of the variables and their tags, counting each variable as one character. */
   readonly variables: { at: number; tagStart: number }[] = [];
   readonly #text: MergeText;
   readonly #tokens: HtmlTokenizer;
   readonly #places: Place[] = [];
-  /** Where the value begins that held the last variable, where it goes on behind that, and whether a `?` or `#` came. */
+  /**
+   * Start of the value that contained the last variable, the offset after that variable, and whether a `?` or `#` was
+   * seen.
+   */
   #valueStart = -1;
   #valueAt = 0;
   #hasQuery = false;
-  /** The targets of the tag that is being read, and those of the link that is open, until it shows something. */
+  /** Targets in the tag that is being read, and those of the open link until it shows something. */
   #targets: Place[] = [];
   #openTargets: Place[] = [];
   #linkStart = 0;
@@ -168,7 +178,7 @@ class PlaceReader {
       if (typeof part !== 'string') this.#readVariable(at);
       at += typeof part === 'string' ? part.length : VALUE.length;
     }
-    // Behind the last variable, only the content of its link is of interest.
+    // After the last variable, only the content of its link matters.
     while (this.#hasTargets() && this.#readToken(length));
     this.#endLink(length);
     return this.#places;
@@ -188,7 +198,7 @@ class PlaceReader {
     return this.#targets.length > 0 || this.#openTargets.length > 0;
   }
 
-  /** Reads a token before the limit; returns false when there is none. */
+  /** Reads a token before the limit; returns false if there is none. */
   #readToken(limit: number): boolean {
     const tokens = this.#tokens;
     const kind = tokens.next(limit);
@@ -210,7 +220,7 @@ class PlaceReader {
     return end - start > LINK_CHARS || this.#tokens.html.slice(start, end).replaceAll(BLANK, '') !== '';
   }
 
-  /** Notes that the open link has something to see. */
+  /** Notes that the open link has visible content. */
   #showLink(): void {
     for (const place of this.#openTargets) place.isShown = true;
     this.#openTargets = [];
@@ -282,11 +292,11 @@ function findValueKind(attribute: string): Place['is'] {
 /** Maps rather than objects: `constructor` is a possible key. */
 export interface MergeValues {
   given: ReadonlyMap<string, string>;
-  /** Declared beside the text, and behind a default that stands in it. */
+  /** Declared outside the text; an inline default takes precedence. */
   fallbacks?: ReadonlyMap<string, string>;
 }
 
-/** `html` makes a value mean itself as text and inside a quoted attribute; `none` is for plain text and subjects. */
+/** `html` escapes a value for text and quoted attributes; `none` is for plain text and subjects. */
 type Escaping = 'html' | 'none';
 
 interface RenderOptions {
@@ -298,7 +308,7 @@ interface RenderOptions {
   areForeign?: boolean;
 }
 
-/** The text with every variable replaced: by the given value, its inline default, its fallback, or nothing. */
+/** Replaces every variable: by the given value, its inline default, its fallback, or nothing. */
 export function renderMerge(
   text: string | MergeText,
   values: MergeValues,
@@ -312,7 +322,10 @@ export function renderMerge(
   return out;
 }
 
-/** As HTML, with values that strangers may have written: each means itself, and stays where it was put. */
+/**
+ * Renders HTML with values that untrusted senders may have written: each is shown literally and cannot leave its
+ * context.
+ */
 function renderForeign(parts: MergeText, values: MergeValues): string {
   const places = placesOf(parts);
   const valueOf = reader(values, 'none');
@@ -345,7 +358,7 @@ function renderForeign(parts: MergeText, values: MergeValues): string {
       }
       if (place.urlPart) value = percentEncode(value, place.urlPart);
     }
-    // An attribute without quotes begins with the first value in it that is not empty.
+    // An unquoted attribute begins with the first non-empty value in it.
     const isFirst: boolean = place.isFirst || isUnbegun;
     const text = writtenAt(place, value, isFirst, parts[n + 1]);
     isUnbegun = place.isBare && isFirst && text === '';
@@ -363,18 +376,22 @@ function percentEncode(value: string, part: 'path' | 'query'): string {
 
 function writtenAt(place: Place, value: string, isFirst: boolean, next: string | MergeVariable | undefined): string {
   const text = escapeHtml(place.is === 'css' ? escapeCss(value) : value);
-  // Nothing at all would join what stands around it to the end of the comment.
+  // An empty value would join the surrounding text, which could then end the comment.
   if (place.is === 'comment') return text === '' ? ' ' : text.replaceAll('-', '&#45;');
   if (!place.isBare) return text;
   if (text !== '')
     return text.replaceAll(/\r\n?/g, '\n').replaceAll(/[\t\n\f =`]/g, (char) => `&#${char.charCodeAt(0)};`);
   if (!isFirst || typeof next === 'object') return '';
-  // The next word would be the value of an attribute that has none, and a quote would begin one that goes on behind it.
+  // An empty value would turn the next word into the attribute's value, and a quote would begin a value that continues
+  // after it.
   if (next === undefined || /^[\s>]/.test(next)) return '""';
   return /^["']/.test(next) ? '&#32;' : '';
 }
 
-/** Words, numbers and colours stand as they are; whatever could end a value, or begin a function, means itself (CSS Syntax §4.3.7). */
+/**
+ * Words, numbers and colours stay as they are; characters that could end a value or begin a function are escaped (CSS
+ * Syntax §4.3.7).
+ */
 const escapeCss = (value: string): string =>
   value.replaceAll(/[^\w\-#%., \u0080-\u{10ffff}]/gu, (char) => `\\${char.charCodeAt(0).toString(16)} `);
 
@@ -465,10 +482,10 @@ const ENCODED_CHARS = 9;
 /** A character becomes `\3c ` in CSS, `&#45;` in a comment and `&#32;` in an attribute without quotes. */
 const CSS_CHARS = 4;
 const REFERENCE_CHARS = 5;
-/** What is written in such places for an empty value. */
+/** Written for an empty value in such places. */
 const EMPTY_CHARS = '&#32;'.length;
 
-/** Returns how many characters one character of a value is at most where it stands. */
+/** Returns the maximum number of characters to which one character of a value expands in a place. */
 function weigh(place: Place): number {
   if (place.urlPart !== undefined) return ENCODED_CHARS;
   const css = place.is === 'css' ? CSS_CHARS : 1;
@@ -478,7 +495,7 @@ function weigh(place: Place): number {
 const parsed = (text: string | MergeText): MergeText => (typeof text === 'string' ? parseMerge(text) : text);
 
 function reader({ given, fallbacks }: MergeValues, escape: Escaping): (variable: MergeVariable) => string {
-  // A key that stands in many places is escaped once.
+  // A key that occurs in many places is escaped once.
   const escaped = new Map<string, string>();
   const put = escape === 'html' ? escapeHtml : (text: string): string => text;
   return ({ key, inlineDefault }) => {

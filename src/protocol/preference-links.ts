@@ -1,21 +1,21 @@
 import { timingSafeEqual } from 'node:crypto';
 
-/** `choice` is a link to leave and to choose, `confirmation` one that opts in to its topic. */
+/** `choice` is a link to unsubscribe and to choose topics, `confirmation` one that opts in to its topic. */
 export type LinkKind = 'choice' | 'confirmation';
 
 export interface PreferenceLink {
   kind: LinkKind;
   teamId: string;
   contactId: string;
-  /** The address that the mail went to, as contacts are found by it. */
+  /** The recipient's address, in the form by which contacts are found. */
   emailKey: string;
-  /** What the mail was about; null for a mail without a topic. */
+  /** The topic of the mail; null for a mail without a topic. */
   topicId: string | null;
-  /** The mail that the link stands in, where it is known. */
+  /** The mail that contains the link, if known. */
   emailId: string | null;
 }
 
-/** Two keyed hashes with keys of their own: one is the token's tag, the other covers what stands behind it. */
+/** Two keyed hashes with separate keys: one computes the token's tag, the other encrypts the content after it. */
 export interface LinkKeys {
   tag: (bytes: Buffer) => Buffer;
   cover: (bytes: Buffer) => Buffer;
@@ -29,7 +29,10 @@ const HAS_EMAIL = 0x20;
 const KIND_BITS = 0x0f;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** A tag of the content, and the content covered by a stream that follows from the tag: the same link gives the same token. */
+/**
+ * Returns a tag of the content, followed by the content encrypted with a stream derived from the tag: the same link
+ * gives the same token.
+ */
 export function preferenceToken(link: PreferenceLink, keys: LinkKeys): string {
   const { kind, teamId, contactId, topicId, emailId, emailKey } = link;
   const flags = KINDS.indexOf(kind) | (topicId === null ? 0 : HAS_TOPIC) | (emailId === null ? 0 : HAS_EMAIL);
@@ -39,7 +42,7 @@ export function preferenceToken(link: PreferenceLink, keys: LinkKeys): string {
   return Buffer.concat([tag, covered(content, tag, keys)]).toString('base64url');
 }
 
-/** Only what `preferenceToken` made with the same keys, letter for letter. */
+/** Accepts only what `preferenceToken` produced with the same keys, letter for letter. */
 export function readPreferenceToken(token: string, keys: LinkKeys): PreferenceLink | undefined {
   const bytes = Buffer.from(token, 'base64url');
   if (bytes.length < TAG_BYTES + 1 + 2 * ID_BYTES || bytes.toString('base64url') !== token) return undefined;
@@ -59,7 +62,7 @@ export function readPreferenceToken(token: string, keys: LinkKeys): PreferenceLi
   };
 }
 
-/** Covers and uncovers alike: an address must not stand readable in logs of proxies and histories of browsers. */
+/** Encrypts and decrypts: an address must not be readable in logs of proxies and histories of browsers. */
 function covered(content: Buffer, tag: Buffer, { cover }: LinkKeys): Buffer {
   const out = Buffer.from(content);
   let stream: Buffer = Buffer.alloc(0);

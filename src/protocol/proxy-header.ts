@@ -1,19 +1,19 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
 export type ProxyHeader =
-  /** The header goes on in bytes that have not come yet. */
+  /** The header continues in bytes that have not arrived yet. */
   | { kind: 'more' }
   | { kind: 'bad'; fault: string }
-  /** `source` is absent where the proxy speaks for itself, as in its health checks, or does not know. */
+  /** `source` is absent if the proxy connects for itself, as in its health checks, or does not know it. */
   | { kind: 'header'; length: number; source: { address: string; port: number } | undefined };
 
 const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
 const LINE_MAX = 107;
 const FIXED_BYTES = 16;
-/** Addresses take 36 at the most; a proxy may add what it knows of TLS. */
+/** Addresses take at most 36 bytes; a proxy may add information about TLS. */
 const BLOCK_MAX = 4096;
 
-/** Reads a header at the start of what a connection has sent so far. */
+/** Reads a header at the start of the bytes received so far. */
 export function readProxyHeader(bytes: Buffer): ProxyHeader {
   const known = Math.min(bytes.length, SIGNATURE.length);
   if (known > 0 && bytes.subarray(0, known).equals(SIGNATURE.subarray(0, known))) return readBinary(bytes);
@@ -37,7 +37,9 @@ function readLine(bytes: Buffer): ProxyHeader {
   return { kind: 'header', length, source: { address: address.toLowerCase(), port: Number(port) } };
 }
 
-/** Version 2: a signature, version and command, family and protocol, the length of the rest, addresses, and more. */
+/**
+ * Version 2: a signature, version and command, family and protocol, the length of what follows, addresses, and more.
+ */
 function readBinary(bytes: Buffer): ProxyHeader {
   if (bytes.length < FIXED_BYTES) return { kind: 'more' };
   const [what = 0, family = 0] = bytes.subarray(SIGNATURE.length);
@@ -49,7 +51,7 @@ function readBinary(bytes: Buffer): ProxyHeader {
   const command = what & 0x0f;
   if (command > 1) return bad('its command is neither LOCAL nor PROXY');
   const block = bytes.subarray(FIXED_BYTES, length);
-  // LOCAL: the proxy itself asks. Families other than TCP over IPv4 and IPv6 have no address that we could use.
+  // LOCAL: the proxy itself connects. Families other than TCP over IPv4 and IPv6 have no address that we could use.
   if (command === 0 || (family !== 0x11 && family !== 0x21)) return { kind: 'header', length, source: undefined };
   const addressBytes = family === 0x11 ? 4 : 16;
   if (block.length < addressBytes * 2 + 4) return bad('its addresses are cut off');

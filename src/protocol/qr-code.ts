@@ -1,13 +1,16 @@
 import { encode } from 'uqr';
 
-/** Longer ones have squares too small for a telephone, and take milliseconds to find the best mask for. */
+/** Longer texts have squares too small for a phone, and choosing the best mask for them takes milliseconds. */
 const CHARS_MAX = 500;
-/** §5.3.8: what is around it is light, four squares wide. */
+/** §5.3.8: a light margin, four squares wide. */
 const QUIET_ZONE = 4;
-/** At most so many pixels a square. */
+/** Maximum number of pixels a square. */
 const PIXELS = 5;
 
-/** Dark on light, whatever the colours of the page are; undefined where the text is too long to be read by a camera. */
+/**
+ * Renders a QR code, dark on light whatever the colours of the page are; undefined if the text is too long for a camera
+ * to read.
+ */
 export function qrSvg(text: string, label: string): string | undefined {
   if (text.length > CHARS_MAX) return undefined;
   const { data, size } = encode(text, { ecc: 'M', border: QUIET_ZONE });
@@ -19,7 +22,7 @@ export function qrSvg(text: string, label: string): string | undefined {
   );
 }
 
-/** Where dark squares begin, and how many stand side by side. */
+/** Returns where runs of dark squares begin, and their lengths. */
 function runsOf(row: readonly boolean[]): [x: number, length: number][] {
   const runs: [number, number][] = [];
   for (const [x, isDark] of row.entries()) {

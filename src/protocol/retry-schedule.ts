@@ -1,24 +1,24 @@
 export type RetryInput = {
-  /** How many attempts were made, the one that just failed included. */
+  /** Number of attempts so far, including the one that just failed. */
   attempt: number;
   /** Milliseconds since the epoch, as all times here. */
   firstAttemptAt: number;
   now: number;
-  /** The wait after the first attempt, after the second, …; the last one repeats. */
+  /** The wait after the first attempt, after the second, and so on; the last one repeats. */
   scheduleMs: readonly number[];
   giveUpAfterMs: number;
-  /** From 0 to 1. */
+  /** A random number from 0 to 1. */
   random: () => number;
 };
 
 export type NextAttempt = { at: number } | { giveUp: true };
 
-// Mail that failed together, in an outage or before a restart, must not come back together.
+// Mail that failed together, in an outage or before a restart, must not be retried all at once.
 const jitterShare = 0.15;
 
 /**
- * The next attempt, or the end. Where the schedule would pass the give-up time, one last attempt is made at that time;
- * it is left out when it would follow this one sooner than the schedule's shortest wait.
+ * Returns the time of the next attempt, or gives up. If the schedule would pass the give-up time, one last attempt is
+ * made at that time; it is omitted if it would follow this one sooner than the schedule's shortest wait.
  */
 export function nextAttempt(input: RetryInput): NextAttempt {
   const { attempt, firstAttemptAt, now, scheduleMs, giveUpAfterMs, random } = input;

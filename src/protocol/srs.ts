@@ -1,19 +1,20 @@
 import { timingSafeEqual } from 'node:crypto';
 import { splitAddress, type Mac } from './address/index.ts';
 
-/** Servers give mail up after five days; some hold what came back for longer. */
+/** Servers give up on mail after five days; some hold bounces for longer. */
 export const SRS_DAYS = 21;
 
 export interface SrsOptions {
-  /** In milliseconds. */
+  /** Milliseconds since the epoch. */
   now: number;
   mac: Mac;
 }
 
-/** What an address of ours held: the envelope sender to which a bounce goes. */
+/** The content of a rewritten address: for a valid one, the envelope sender to which a bounce goes. */
 export type SrsPath = { kind: 'sender'; sender: string } | { kind: 'expired' } | { kind: 'forged' };
 
-// Base32 without look-alikes of the format itself: no equals sign, one letter case, because servers fold local parts.
+// Base32 that avoids the characters of the format: no equals sign, and one letter case, because servers fold local
+// parts.
 const alphabet = '0123456789abcdefghijklmnopqrstuv';
 const macChars = 6;
 const localBytesMax = 64;
@@ -22,9 +23,9 @@ const dayMs = 86_400_000;
 const daysRound = 1024;
 
 /**
- * `SRS0=mac=day=domain=local` of an ordinary sender; of one that was rewritten by somebody before us,
- * `SRS1=mac=their-domain==…` with what they wrote, so that it grows no longer with each server. Undefined where the local
- * part would be longer than RFC 5321 allows.
+ * Rewrites an ordinary sender as `SRS0=mac=day=domain=local`, and one that an earlier server rewrote as
+ * `SRS1=mac=their-domain==…` followed by what they wrote, so that it does not grow with each server. Undefined if the
+ * local part would be longer than RFC 5321 allows.
  */
 export function rewriteSender(sender: string, ourDomain: string, { now, mac }: SrsOptions): string | undefined {
   const parts = splitAddress(sender);
@@ -40,7 +41,7 @@ function srsLocal(
 ): string {
   const again = /^SRS([01])[=+-](.*)$/is.exec(local);
   if (again?.[1] === '0') return signed('SRS1', [domain, `=${again[2] ?? ''}`].join('='), ourDomain, mac);
-  // SRS1=their-mac=first-domain==rest: only the server before us is left out, the first one is asked to reverse it.
+  // SRS1=their-mac=first-domain==rest: skip the server before us, and have the first one reverse the address.
   const first = again?.[1] === '1' ? /^[^=]*=([^=]+=[=+-].*)$/s.exec(again[2] ?? '')?.[1] : undefined;
   if (first !== undefined) return signed('SRS1', first, ourDomain, mac);
   return signed('SRS0', `${dayText(now)}=${domain}=${local}`, ourDomain, mac);
@@ -49,7 +50,7 @@ function srsLocal(
 const signed = (kind: 'SRS0' | 'SRS1', rest: string, ourDomain: string, mac: Mac): string =>
   `${kind}=${macOf(kind, rest, ourDomain, mac)}=${rest}`;
 
-/** What the local part of an address of `ourDomain` holds; undefined where it has not the form of SRS. */
+/** Reads the local part of an address at `ourDomain`; undefined if it is not in SRS form. */
 export function reverseSrs(
   local: string,
   ourDomain: string,
@@ -71,7 +72,7 @@ export function reverseSrs(
   return age > SRS_DAYS ? { kind: 'expired' } : { kind: 'sender', sender: `${sender}@${domain}` };
 }
 
-/** Over everything in one letter case: a server that changes the letter case of a local part does not make it another address. */
+/** Signs everything in one letter case, because some servers change the case of a local part. */
 function macOf(kind: string, rest: string, ourDomain: string, mac: Mac): string {
   const digest = mac(Buffer.from(`${kind}=${rest}@${ourDomain}`.toLowerCase()));
   let text = '';

@@ -1,14 +1,20 @@
-/** The clocks of one IANA time zone. `local` is a wall clock's reading, as if it were UTC. */
+/** The clocks of one IANA time zone. `local` is the reading of a wall clock, as if it were UTC. */
 export interface TimeZone {
   name: string;
   offsetMs(at: number): number;
-  /** The moment at which the clocks show `local`: the first such moment, or that of the jump which leaves it out. */
+  /**
+   * Returns the first moment at which the clocks show `local`, or, if they never do, the moment of the jump that skips
+   * it.
+   */
   momentOf(local: number): number;
 }
 
 const DAY_MS = 86_400_000;
 
-/** Undefined when there is no such zone. Fixed offsets (+02:00) are none: they know nothing of the clocks of a place. */
+/**
+ * Returns undefined if there is no such zone. Fixed offsets (+02:00) are not accepted, because they do not follow the
+ * clocks of a place.
+ */
 export function findTimeZone(name: string): TimeZone | undefined {
   const format = /^[+-]/.test(name) ? undefined : formatFor(name);
   if (!format) return undefined;
@@ -30,7 +36,7 @@ export function findTimeZone(name: string): TimeZone | undefined {
   };
 }
 
-/** The first moment at which the offset is the one that it has at the end. */
+/** Returns the first moment at which the offset is the one at the end of the range. */
 function jumpIn(offsetMs: (at: number) => number, [from = 0, until = 0]: number[]): number {
   const after = offsetMs(until);
   let low = from;

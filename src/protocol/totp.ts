@@ -15,7 +15,7 @@ export function base32(bytes: Uint8Array): string {
   return bits > 0 ? text + (LETTERS[(value << (5 - bits)) & 31] ?? '') : text;
 }
 
-/** Undefined where a letter is none of Base32. */
+/** Returns undefined if a letter is not in the Base32 alphabet. */
 export function fromBase32(text: string): Buffer | undefined {
   const bytes: number[] = [];
   let value = 0;
@@ -48,7 +48,10 @@ export function codeOf(secret: Uint8Array, step: number): string {
   return `${number % 10 ** DIGITS}`.padStart(DIGITS, '0');
 }
 
-/** The step that a code is of: that of `now`, or its neighbours, whose clock is a little off. None that is at most `after`. */
+/**
+ * Returns the step that a code belongs to: the current one, or a neighbour for a clock that is a little off. Steps up
+ * to `after` are not accepted.
+ */
 export function matchingStep(
   secret: Uint8Array,
   code: string,
@@ -62,7 +65,7 @@ export function matchingStep(
   );
 }
 
-/** What apps read from a QR code: the form that Google Authenticator has made the usual one. */
+/** Returns the URL that apps read from a QR code, in the common format of Google Authenticator. */
 export function otpauthUrl({
   issuer,
   account,

@@ -27,7 +27,7 @@ test('the signature is the HMAC-SHA256 of id, second and body, joined by dots', 
   expect(() => signWebhook(secret, 'msg_1', 1_700_000_000.5, '')).toThrow('whole second');
 });
 
-// Computed by the libraries themselves, so that both sides cannot be wrong together.
+// The libraries compute these values, so that both sides cannot share a mistake.
 test('the libraries sign to the same bytes', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 24, maxLength: 24 }), fc.string({ unit: 'grapheme' }), (bytes, body) => {
@@ -51,7 +51,7 @@ test.each(verifiers)('$name takes one signature, or either of two, and refuses w
   const message = { id: 'msg_0123456789abcdef', timestampSeconds: nowSeconds(), body };
   const one = webhookHeaders([secret], message);
   const two = webhookHeaders([other, webhookKey(secret)], message);
-  // Svix's library answers nothing where the other one answers the parsed body: what counts is that neither throws.
+  // Svix's library returns nothing where the other one returns the parsed body: what matters is that neither throws.
   const verify = async (key: string, text: string, headers: Record<string, string>) => {
     open(key).verify(text, headers);
     return 'verified';

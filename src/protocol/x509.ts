@@ -2,7 +2,7 @@ import { sign, createPublicKey, type KeyObject, type X509Certificate } from 'nod
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Encodes one element of DER (X.690), as much of it as certificates and their requests are made of. */
+/** Encodes one element of DER (X.690), to the extent that certificates and their requests need it. */
 function tlv(tag: number, content: Buffer): Buffer {
   const length = content.length;
   if (length < 128) return Buffer.concat([Buffer.from([tag, length]), content]);
@@ -17,7 +17,7 @@ const set = (...parts: Buffer[]): Buffer => tlv(0x31, Buffer.concat(parts));
 
 const octets = (content: Buffer): Buffer => tlv(0x04, content);
 
-/** Of whole bytes. */
+/** Length must be a multiple of 8 bits. */
 const bits = (content: Buffer): Buffer => tlv(0x03, Buffer.concat([Buffer.from([0]), content]));
 
 const TRUE = tlv(0x01, Buffer.from([0xff]));
@@ -48,11 +48,11 @@ function pem(label: string, der: Buffer): string {
 interface Element {
   tag: number;
   content: Buffer;
-  /** Where the next element begins. */
+  /** Offset of the next element. */
   end: number;
 }
 
-/** The element that begins at `at`; undefined where there is none that is whole. */
+/** Reads the element that begins at `at`; undefined if there is no complete one. */
 function elementAt(bytes: Buffer, at: number): Element | undefined {
   const tag = bytes[at];
   const first = bytes[at + 1];
@@ -66,7 +66,7 @@ function elementAt(bytes: Buffer, at: number): Element | undefined {
   return end > bytes.length ? undefined : { tag, content: bytes.subarray(from, end), end };
 }
 
-/** What stands one after the other in a sequence or a set. */
+/** Lists the elements of a sequence or a set. */
 function elementsOf(content: Buffer): Element[] {
   const all: Element[] = [];
   for (let at = 0; at < content.length;) {
@@ -81,10 +81,10 @@ function elementsOf(content: Buffer): Element[] {
 const COMMON_NAME = '2.5.4.3';
 const SUBJECT_ALT_NAME = '2.5.29.17';
 
-/** A subject or an issuer that is one common name. */
+/** A subject or an issuer that consists of one common name. */
 const commonName = (name: string): Buffer => sequence(set(sequence(oid(COMMON_NAME), tlv(0x0c, Buffer.from(name)))));
 
-/** The extension that says for which host names and addresses a certificate is (RFC 5280 §4.2.1.6). */
+/** The extension with the host names and addresses of a certificate (RFC 5280 §4.2.1.6). */
 const alternativeNames = (names: readonly string[]): Buffer =>
   sequence(
     oid(SUBJECT_ALT_NAME),
@@ -98,11 +98,11 @@ const alternativeNames = (names: readonly string[]): Buffer =>
 const packAddress = (address: string): Buffer => Buffer.from(ipaddr.parse(address).toByteArray());
 
 export interface CertificateWishes {
-  /** Host names and addresses, the first of them also as the subject. */
+  /** Host names and addresses; the first is also the subject. */
   names: readonly string[];
   notBefore: Date;
   notAfter: Date;
-  /** Up to 19 random bytes; no two certificates of one name have the same (§4.1.2.2). */
+  /** Up to 19 random bytes, unique among the certificates of one issuer name (§4.1.2.2). */
   serial: Buffer;
   /** P-256. */
   privateKey: KeyObject;
@@ -114,10 +114,10 @@ export interface CertificateWishes {
 const ECDSA_WITH_SHA256 = '1.2.840.10045.4.3.2';
 const BASIC_CONSTRAINTS = '2.5.29.19';
 const ACME_IDENTIFIER = '1.3.6.1.5.5.7.1.31';
-/** RFC 5280 §A.1: longer names stand among the alternative ones only. */
+/** RFC 5280 §A.1: longer names are only among the alternative names. */
 const COMMON_NAME_MAX = 64;
 
-/** The certificate in PEM. A client that trusts it trusts it as its own authority. */
+/** Creates a self-signed certificate in PEM. A client can trust it as its own authority. */
 export function selfSignedCertificate(wishes: CertificateWishes): string {
   const { names, notBefore, notAfter, serial, acmeIdentifier, ...keys } = wishes;
   const algorithm = sequence(oid(ECDSA_WITH_SHA256));
@@ -129,7 +129,7 @@ export function selfSignedCertificate(wishes: CertificateWishes): string {
   );
   const toBeSigned = sequence(
     tlv(0xa0, tlv(0x02, Buffer.from([2]))),
-    // With a first byte that makes it positive.
+    // The first byte keeps the number positive.
     tlv(0x02, Buffer.concat([Buffer.from([1]), serial])),
     algorithm,
     subject,
@@ -145,13 +145,13 @@ export function selfSignedCertificate(wishes: CertificateWishes): string {
 const EXTENSION_REQUEST = '1.2.840.113549.1.9.14';
 
 export interface RequestWishes {
-  /** Host names; none of them is made the subject, which certificates of today do without. */
+  /** Host names; none of them becomes the subject, which certificates do not need today. */
   names: readonly string[];
   /** P-256. */
   privateKey: KeyObject;
 }
 
-/** A request for a certificate (PKCS #10, RFC 2986) in DER. */
+/** Creates a certificate request (PKCS #10, RFC 2986) in DER. */
 export function certificateRequest({ names, privateKey }: RequestWishes): Buffer {
   const info = sequence(
     tlv(0x02, Buffer.from([0])),
@@ -166,12 +166,12 @@ export function certificateRequest({ names, privateKey }: RequestWishes): Buffer
 const AUTHORITY_KEY_IDENTIFIER = oid('2.5.29.35').subarray(2);
 
 export interface CertificateMarks {
-  /** The serial number as it is written, a zero in front of a first byte above 127 included. */
+  /** The encoded serial number, including the zero in front of a first byte above 127. */
   serial: Buffer;
   authorityKeyIdentifier: Buffer | undefined;
 }
 
-/** What Node does not tell of a certificate. */
+/** Reads fields of a certificate that Node does not expose. */
 export function readMarks(certificate: X509Certificate): CertificateMarks | undefined {
   const whole = elementAt(certificate.raw, 0);
   const toBeSigned = whole && elementAt(whole.content, 0);

@@ -3,10 +3,12 @@ import { mkdir, open, rm, copyFile, readdir, type FileHandle } from 'node:fs/pro
 import path from 'node:path';
 import { constants } from 'node:fs';
 
-/** How the name of a file ends while it is written. */
+/** Suffix of a file that is being written. */
 export const PART = '.part';
 
-/** Copies a folder of blobs, each of them synced, while others are written and removed; answers how many there were. */
+/**
+ * Copies a folder of blobs, each of them synced, while others are written and removed; returns how many were copied.
+ */
 export async function copyBlobs(from: string, to: string): Promise<number> {
   await mkdir(to, { recursive: true, mode: 0o700 });
   let copied = 0;
@@ -37,7 +39,7 @@ async function sync(file: string): Promise<void> {
   }
 }
 
-/** What is removed meanwhile has no row any more that anybody reads. */
+/** A file that disappears meanwhile has no row any more that anybody reads. */
 const unlessGone =
   <T>(value: T) =>
   (error: NodeJS.ErrnoException): T => {
@@ -45,19 +47,22 @@ const unlessGone =
     throw error;
   };
 
-/** No dot in an owner and none at the start of a name: neither can step out of its folder. */
+/** An owner has no dot and a name does not begin with one, so neither can leave its folder. */
 const OWNER_FORM = /^[a-z0-9_-]{2,}$/i;
 const NAME_FORM = /^[a-z0-9_-][a-z0-9_.-]*$/i;
 
 export const isOwner = (text: string): boolean => OWNER_FORM.test(text);
 
-/** Throws for what is no owner. The last characters of a UUIDv7 are random; its first ones would put a whole day into one folder. */
+/**
+ * Throws if the owner is invalid. The last characters of a UUIDv7 are random; its first ones would put a whole day into
+ * one folder.
+ */
 export function shardOf(owner: string): string {
   if (!isOwner(owner)) throw new Error(`the owner of a blob is an id: ${JSON.stringify(owner)}`);
   return owner.slice(-2);
 }
 
-/** Throws for what is no key. */
+/** Throws if the key is invalid. */
 export function partsOfKey(key: string): { owner: string; name: string } {
   const [owner = '', name = '', ...rest] = key.split('/');
   const isKey = NAME_FORM.test(name) && !name.endsWith(PART) && rest.length === 0;
@@ -65,13 +70,13 @@ export function partsOfKey(key: string): { owner: string; name: string } {
   return { owner, name };
 }
 
-/** A file without a name, which the system removes with the process, however that ends. */
+/** An unnamed file, which the system removes with the process, however that ends. */
 export interface ScratchFile {
-  /** Valid in every thread of the process, until `close`. */
+  /** Valid in every thread of the process until `close`. */
   readonly fd: number;
   /** Appends; each write is awaited before the next. */
   write(piece: Uint8Array): Promise<void>;
-  /** The first bytes, of as many as were written. */
+  /** Returns the first bytes of those written. */
   read(bytes: number): Promise<Buffer>;
   close(): Promise<void>;
 }
@@ -96,7 +101,7 @@ export async function openScratchFile(root: string): Promise<ScratchFile> {
   };
 }
 
-/** Throws where the file has less. */
+/** Throws if the file is shorter. */
 export async function readRange(handle: FileHandle, start: number, end: number): Promise<Buffer> {
   const range = Buffer.allocUnsafeSlow(Math.max(0, end - start));
   for (let at = 0; at < range.length;) {

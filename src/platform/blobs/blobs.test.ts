@@ -131,7 +131,7 @@ describe('putAll', () => {
     all.unshift(...all.splice(-1));
     await expect(blobs.putAll(all)).rejects.toMatchObject({ code: 'ENOSPC' });
     const left = readdirSync(folder()).filter((name) => !name.startsWith('full.'));
-    // What had begun beside it is there whole; the rest was not begun.
+    // Writes that had begun in parallel are complete; the others were not begun.
     expect(left.length).toBeLessThan(30);
     for (const name of left) expect((await blobs.get(`${OWNER}/${name}`)).toString()).toBe(`${OWNER}/${name}`);
   });

@@ -14,17 +14,20 @@ export interface BlobLink {
   to: string;
 }
 
-/** Content that comes piece by piece before it is known whose it is. */
+/** Content that is received piece by piece before its owner is known. */
 export interface BlobSpool {
   write(piece: Uint8Array): Promise<void>;
   read(range: ByteRange): Promise<Buffer>;
-  /** Stands under the key, whole and durable, when it resolves; nothing more is written. It can still be read here. */
+  /**
+   * Stores the content under the key, complete and durable when the promise resolves; nothing can be written after
+   * that. The content can still be read here.
+   */
   keep(key: string): Promise<BlobDigest>;
-  /** Lets go of it; what was kept stays. */
+  /** Releases the spool; content that was kept stays. */
   close(): Promise<void>;
 }
 
-/** From `start` up to `end`, which is not included. */
+/** From `start` up to but not including `end`. */
 export interface ByteRange {
   start: number;
   end: number;
@@ -37,9 +40,9 @@ export interface BlobDigest {
 }
 
 export interface Blobs {
-  /** Where they are, as an operator is told: a folder, or a bucket. */
+  /** The location, as shown to an operator: a folder or a bucket. */
   readonly place: string;
-  /** Keys are `<owner id>/<name>`; writing the same key again replaces it. */
+  /** Keys are `<owner id>/<name>`; writing the same key again replaces its content. */
   put(key: string, content: Uint8Array): Promise<void>;
   /** Stores a stream; if `content` fails, nothing is stored under the key. Returns the digest of what was written. */
   putStream(key: string, content: AsyncIterable<Uint8Array>): Promise<BlobDigest>;
@@ -52,41 +55,49 @@ export interface Blobs {
   size(key: string): Promise<number>;
   /** Returns the name of the file or object under a key, as an operator finds it. */
   locate(key: string): string;
-  /** Drops this machine's copy of a content, so that the next read asks the store; does nothing where there are no copies. */
+  /**
+   * Drops this machine's copy of a content, so that the next read asks the store; does nothing if there are no copies.
+   */
   dropCopy(key: string): Promise<void>;
-  /** What stands under a key, by reading all of it or by what the store knows; undefined where nothing does. */
+  /**
+   * Returns the digest of the content under a key, by reading it or from what the store recorded; undefined if there is
+   * none.
+   */
   digest(key: string): Promise<BlobDigest | undefined>;
-  /** `owner` is an id that no row has: what a crash leaves is found under it by the sweep. */
+  /** `owner` is an id without a row, so that the sweep finds what a crash leaves under it. */
   spool(owner: string): Promise<BlobSpool>;
-  /** For what is too large for memory and may never be kept. */
+  /** For content that is too large for memory and may never be kept. */
   scratch(): Promise<ScratchFile>;
   /**
-   * Has other keys name the content of these as well, without it coming by here: it goes with the last key that names it. As
-   * durable as what is put; rejects where a content is missing.
+   * Lets other keys name the content of these as well, without copying it through this process: the content is removed
+   * with the last key that names it. As durable as a put; rejects if a content is missing.
    */
   linkAll(links: readonly BlobLink[]): Promise<void>;
-  /** To be read piece by piece, and destroyed where it is not; undefined where there is no such blob. */
+  /**
+   * Opens a blob to read it piece by piece; destroy the stream if it is not read to the end. Undefined if there is no
+   * such blob.
+   */
   open(key: string, range?: ByteRange): Promise<{ size: number; content: Readable } | undefined>;
-  /** Removes everything an owner has; removing what is not there is no fault. */
+  /** Removes all blobs of an owner; it is not an error if there are none. */
   remove(owner: string): Promise<void>;
-  /** Removes these alone; their owners keep what else they have. */
+  /** Removes only these keys; their owners keep their other blobs. */
   removeKeys(keys: readonly string[]): Promise<void>;
-  /** The owners whose blobs were last changed before `beforeMs`, for the sweep of what a crash left behind. */
+  /** Lists the owners whose blobs were last changed before `beforeMs`, for the sweep of what remains after a crash. */
   owners(beforeMs: number): AsyncIterable<string>;
-  /** Every key there is, for who copies all. */
+  /** Lists every key, for copying all blobs. */
   keys(): AsyncIterable<string>;
   isEmpty(): Promise<boolean>;
-  /** The id of the installation that they are marked with. */
+  /** Returns the id of the installation in the mark. */
   readMark(): Promise<string | undefined>;
-  /** Marks them where they have no mark, and answers the mark they have then. */
+  /** Writes the mark unless there is one, and returns the mark that is there afterwards. */
   writeMark(id: string): Promise<string | undefined>;
   removeMark(): Promise<void>;
-  /** Rejects when nothing can be written. */
+  /** Rejects if nothing can be written. */
   check(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Thrown for a blob that is not there, or no longer: a removal may have overtaken the caller that names it. */
+/** Thrown for a blob that does not exist (any more): a removal may have overtaken the caller that names it. */
 export class NoSuchBlob extends Error {
   readonly code = 'ENOENT';
 
@@ -98,7 +109,7 @@ export class NoSuchBlob extends Error {
 /** Hashes content that arrives in pieces. */
 interface Digester {
   update(piece: Uint8Array): void;
-  /** Passes `content` on unchanged, and hashes it. */
+  /** Passes `content` on unchanged while hashing it. */
   watch(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array>;
   /** Returns the digest of what has arrived so far. */
   end(): BlobDigest;
@@ -138,10 +149,10 @@ export async function digestOfBytes(content: Uint8Array): Promise<BlobDigest> {
 
 export interface CopiedAll {
   copied: number;
-  /** There already, by an earlier call. */
+  /** Copied already by an earlier call. */
   found: number;
   bytes: number;
-  /** Named, and in neither place. */
+  /** Named by a row, but in neither store. */
   missing: number;
 }
 
@@ -149,8 +160,9 @@ const BATCH = 256;
 const AT_ONCE_MAX = 8;
 
 /**
- * Copies what is not there yet, and compares each content with its original afterwards. Needs all servers stopped: no process writes to
- * either meanwhile. `named`: the keys that rows name, for a store's list may lag behind what it holds.
+ * Copies missing blobs, and compares each content with its original afterwards. All servers must be stopped, so that no
+ * process writes to either store meanwhile. `named` has the keys that rows name, because a store's listing may not
+ * include its newest objects yet.
  */
 export async function copyAllBlobs(
   from: Blobs,

@@ -15,10 +15,13 @@ import {
 } from './blobs.ts';
 import { PART, isOwner, partsOfKey, shardOf, openScratchFile, readRange } from './blob-files.ts';
 
-/** A disk syncs several files in nearly the time of one; more would only wait for each other. */
+/** A disk syncs several files in almost the time of one; more would only wait for each other. */
 const AT_ONCE_MAX = 16;
 
-/** Blobs as files: whole and synced when `put` resolves. A crash in the middle leaves only a temporary name that no reader asks for. */
+/**
+ * Stores blobs as files, complete and synced when `put` resolves. A crash leaves at most a temporary file that no
+ * reader asks for.
+ */
 export function openFileBlobs(root: string): Blobs {
   const folderOf = (owner: string): string => path.join(root, shardOf(owner), owner);
 
@@ -59,7 +62,7 @@ export function openFileBlobs(root: string): Blobs {
       await writeSynced(temporary, content);
       await rename(temporary, file);
     } catch (error) {
-      // On a full disk the half that was written must not stay in the way of the next try.
+      // On a full disk, a partly written file must not be in the way of the next attempt.
       await rm(temporary, { force: true }).catch(() => undefined);
       throw error;
     }
@@ -105,7 +108,7 @@ const namingBlob =
     throw error.code === 'ENOENT' ? new NoSuchBlob(key, { cause: error }) : error;
   };
 
-/** Where a file system knows no links, or this file has as many as it may have. */
+/** Errors of a file system without hard links, or of a file that has the maximum number of links. */
 const NO_LINKS: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'ENOSYS']);
 
 async function linkFiles(
@@ -123,7 +126,7 @@ async function linkFiles(
   await eachLimit(folders, AT_ONCE_MAX, syncFolder);
 }
 
-/** By a name of its own first: a link never replaces what has the name. */
+/** Link to a temporary name first, because link never replaces an existing file. */
 async function linkFile(from: string, temporary: string, file: string): Promise<void> {
   try {
     await link(from, temporary).catch(async (error: NodeJS.ErrnoException) => {
@@ -132,7 +135,7 @@ async function linkFile(from: string, temporary: string, file: string): Promise<
     });
     await rename(temporary, file);
   } finally {
-    // Renaming onto another name of the same file leaves both.
+    // Renaming onto another name of the same file leaves both names.
     await rm(temporary, { force: true }).catch(() => undefined);
   }
 }
@@ -170,7 +173,7 @@ async function openFile(file: string, range?: ByteRange): ReturnType<Blobs['open
   if (!handle) return undefined;
   try {
     const { size } = await handle.stat();
-    // Node counts the last byte in.
+    // Node's `end` is inclusive.
     const part = range && { start: range.start, end: range.end - 1 };
     return { size, content: handle.createReadStream(part) };
   } catch (error) {
@@ -246,7 +249,7 @@ async function writeSynced(file: string, content: Uint8Array | AsyncIterable<Uin
   }
 }
 
-/** A new folder is durable only when the folder that names it is synced. */
+/** A new folder is durable only once its parent folder is synced. */
 async function makeFolder(root: string, folder: string): Promise<void> {
   const made = await mkdir(folder, { recursive: true, mode: 0o700 });
   if (made === undefined) return;

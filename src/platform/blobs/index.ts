@@ -1,6 +1,7 @@
 /**
- * The blob store: what is too large for a row, as files or as objects of an S3-compatible store. A blob is whole and durable when `put`
- * resolves. Names are ours (ids), never a caller's; a key is written once, so that no node holds an old content of it.
+ * The blob store: content that is too large for a row, as files or as objects of an S3-compatible store. A blob is
+ * complete and durable when `put` resolves. Names are our own ids, never a caller's; a key is written once, so that no
+ * node caches an old content of it.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -35,7 +36,7 @@ export interface BlobsOptions {
 
 export const blobsFolder = (dataDir: string): string => path.join(dataDir, 'blobs');
 
-/** Those of the settings. */
+/** Opens the blob store that the settings describe. */
 export function openBlobs(settings: Config['blobs'], options: BlobsOptions): Blobs {
   const { dataDir, ...rest } = options;
   if (settings.store === 'files') return openFileBlobs(blobsFolder(dataDir));

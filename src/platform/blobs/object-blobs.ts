@@ -22,34 +22,35 @@ import { isOwner, partsOfKey, shardOf, openScratchFile, readRange, PART } from '
 import path from 'node:path';
 
 /**
- * Copies of what was stored or read lately, so that an email to many destinations is read from the store once. Nothing in it is
- * synced, and nothing needs it: it is of one boot of the machine, behind which a file may be without its content.
+ * Copies of recently stored or read content, so that an email to many destinations is read from the store once. They
+ * are not synced and nothing depends on them: the cache is only valid for one boot of the machine, because a file may
+ * have lost its content in a crash.
  */
 interface BlobCache {
   readonly folder: string;
-  /** For what is written before its name is known. */
+  /** Returns a name for a file that is written before its key is known. */
   temporary(): Promise<string>;
-  /** Undefined where it is not here. To be closed. */
+  /** Returns undefined if the content is not cached. The caller closes the handle. */
   open(key: string): Promise<FileHandle | undefined>;
-  /** Takes a temporary file as the content of this key; what it cannot take is removed. */
+  /** Moves a temporary file into the cache as the content of this key; removes the file if that fails. */
   adopt(temporary: string, key: string): Promise<void>;
   link(from: string, to: string): Promise<void>;
   remove(owner: string): Promise<void>;
   removeKey(key: string): Promise<void>;
-  /** Removes what is old, and what was not read for longest while there is more than there may be. */
+  /** Removes old copies, and the least recently read ones while the cache is too large. */
   trim(): Promise<void>;
 }
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
-/** What is removed on another node goes from here by its age. */
+/** Bounds how long content that another node removed stays here. */
 const AGE_MS_MAX = 24 * 3_600_000;
-/** What was just read or written is about to be read. */
+/** Content just read or written is likely to be read again. */
 const AGE_MS_MIN = 30_000;
 const GROWN_SHARE = 16;
 
 interface CacheOptions {
   bytesMax: number;
-  /** Files have the times of the machine. */
+  /** Files have the times of the machine's clock. */
   now: () => number;
 }
 
@@ -75,14 +76,14 @@ function openBlobCache(root: string, { bytesMax, now }: CacheOptions): BlobCache
     trim,
     async temporary() {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      // By chance: in containers the processes on one data folder may all have the same number.
+      // Random, because in containers all processes on one data folder may have the same process id.
       return path.join(folder, `${randomUUID()}${PART}`);
     },
     async open(key) {
       const file = fileOf(key);
       const handle = await open(file, 'r').catch(unlessGone);
       if (!handle) return undefined;
-      // The time of its writing stays: by that it ends.
+      // Keep the modification time, because it decides when the copy expires.
       const written = (await handle.stat()).mtime;
       await utimes(file, new Date(now()), written).catch(unlessGone);
       return handle;
@@ -94,7 +95,7 @@ function openBlobCache(root: string, { bytesMax, now }: CacheOptions): BlobCache
         await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
         await rename(temporary, file);
       } catch {
-        // As on a full disk: the store has it.
+        // For example on a full disk; the store has the content.
         await rm(temporary, { force: true }).catch(() => undefined);
       }
       if (grown > bytesMax / GROWN_SHARE) void trim();
@@ -117,7 +118,9 @@ interface Trimmed {
   now: number;
 }
 
-/** Never rejects: the content is in the store already. Other processes of this machine may trim the same. */
+/**
+ * Never rejects, because the content is in the store already. Other processes of this machine may trim the same folder.
+ */
 async function trimFolder({ root, folder, boot, bytesMax, now }: Trimmed): Promise<void> {
   for (const other of await readdir(root).catch(() => [])) {
     if (other !== boot) await rm(path.join(root, other), { recursive: true, force: true }).catch(() => undefined);
@@ -146,7 +149,7 @@ async function removeEmpty(folder: string): Promise<void> {
   for (const shard of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
     if (!shard.isDirectory()) continue;
     for (const owner of await readdir(path.join(folder, shard.name)).catch(() => [])) {
-      // One that has something in it is not removed.
+      // A folder that is not empty is not removed.
       await rmdir(path.join(folder, shard.name, owner)).catch(() => undefined);
     }
   }
@@ -158,23 +161,26 @@ const unlessGone = (error: NodeJS.ErrnoException): undefined => {
 };
 
 interface ObjectBlobsOptions extends ObjectStoreOptions {
-  /** Of all keys; empty, or with a slash at its end. */
+  /** Prefix of all keys; empty, or ending in a slash. */
   prefix: string;
   cacheFolder: string;
   cacheBytes: number;
 }
 
-/** Of one call. The store itself bounds what all calls have under way. */
+/** Per call. The object store itself bounds the requests of all calls. */
 const AT_ONCE_MAX = 16;
 const PROBE_MS = 3000;
-/** What was stored so lately shows that something can be. */
+/** A recent successful write proves that writing works. */
 const SHOWN_MS = 20_000;
 
-/** Blobs as objects under `<prefix>blobs/<two characters>/<owner>/<name>`, with a cache on this machine's disk. Only sweeps and removals list. */
+/**
+ * Stores blobs as objects under `<prefix>blobs/<two characters>/<owner>/<name>`, with a cache on this machine's disk.
+ * Only sweeps and removals list objects.
+ */
 export function openObjectBlobs(options: ObjectBlobsOptions): Blobs {
   const { prefix, cacheFolder, cacheBytes } = options;
   const store = openObjectStore(options);
-  // A caller that asks whether the store works waits for an answer.
+  // Short time limits, because the caller of a check waits for the result.
   const probe = openObjectStore({ ...options, requestsMax: 2, timeoutMs: PROBE_MS, giveUpMs: PROBE_MS });
   const cache = openBlobCache(cacheFolder, { bytesMax: cacheBytes, now: systemClock.now });
   const names = namesUnder(prefix);
@@ -216,7 +222,7 @@ function createWriter(parts: Parts): Pick<Blobs, 'put' | 'putAll' | 'putStream' 
   const { store, cache, names, sinceStored } = parts;
 
   async function upload(key: string, body: ObjectBody): Promise<void> {
-    // After a failure the check says so, however lately something was stored.
+    // After a failure the next check must probe, however recently something was stored.
     sinceStored.forget();
     await store.put(names.object(key), body);
     sinceStored.now();
@@ -227,7 +233,7 @@ function createWriter(parts: Parts): Pick<Blobs, 'put' | 'putAll' | 'putStream' 
     const body = bodyOf(bytes);
     await upload(key, body);
     const temporary = await cache.temporary();
-    // Without it the content is read from the store.
+    // If caching fails, the content is read from the store.
     await writeFile(temporary, bytes, { mode: 0o600 }).then(
       () => cache.adopt(temporary, key),
       () => rm(temporary, { force: true }),
@@ -278,7 +284,7 @@ const createRemover = ({ store, cache, names }: Parts): Pick<Blobs, 'remove' | '
     }),
 });
 
-/** Callers that come together share one look. */
+/** Concurrent callers share one probe. */
 function createCheck({ probe, cache, sinceStored }: Parts, object: string): () => Promise<void> {
   let checking: Promise<void> | undefined;
 
@@ -310,7 +316,7 @@ function namesUnder(prefix: string) {
       const { owner: id, name } = partsOfKey(key);
       return `${owner(id)}${name}`;
     },
-    /** Undefined for what another program put there. */
+    /** Returns undefined for objects of other programs. */
     read(object: string): { owner: string; name: string } | undefined {
       const [, id = '', name, ...rest] = object.slice(all.length).split('/');
       return name !== undefined && rest.length === 0 && isOwner(id) ? { owner: id, name } : undefined;
@@ -332,7 +338,9 @@ function createOpener(store: ObjectStore, cache: BlobCache, names: Names): BlobC
     }
   }
 
-  /** Where the cache takes nothing, as on a full disk: a file without a name for this reader alone. */
+  /**
+   * Used if the cache accepts nothing, for example on a full disk: reads into an unnamed file for this reader alone.
+   */
   async function fetchAside(key: string): ReturnType<BlobCache['open']> {
     const temporary = await cache.temporary();
     try {
@@ -343,7 +351,7 @@ function createOpener(store: ObjectStore, cache: BlobCache, names: Names): BlobC
     }
   }
 
-  /** Readers of one content that come together share one request. Undefined where there is no such blob. */
+  /** Concurrent readers of one content share one request. Returns undefined if there is no such blob. */
   return async (key) => {
     partsOfKey(key);
     const handle = await cache.open(key);
@@ -375,7 +383,7 @@ function createReader(
       const handle = await opened(key);
       if (!handle) return undefined;
       const { size } = await handle.stat();
-      // Node counts the last byte in.
+      // Node's `end` is inclusive.
       return { size, content: handle.createReadStream(range && { start: range.start, end: range.end - 1 }) };
     },
     async size(key) {
@@ -438,7 +446,7 @@ function createHashes() {
   };
 }
 
-/** Keys come in order, so that those of one owner come together; it is as young as its youngest. */
+/** Keys are listed in order, so those of one owner are adjacent; an owner is as young as its youngest blob. */
 async function* ownersIn(store: ObjectStore, names: Names, beforeMs: number): AsyncIterable<string> {
   let last: { owner: string; changedAt: number } | undefined;
   for await (const { key, modifiedAt } of store.list(names.all)) {

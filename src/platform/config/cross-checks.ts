@@ -1,7 +1,7 @@
 import { findNearest } from '../../contract/index.ts';
 import { variableName, type Config, type Source } from './settings.ts';
 
-/** A rule over several settings that does not hold; `keys` are the settings it looked at. */
+/** A violated rule over several settings; `keys` are the settings it checked. */
 interface Conflict {
   readonly keys: readonly string[];
   readonly text: string;
@@ -32,7 +32,8 @@ export function findConflicts(config: Config): Conflict[] {
   ];
 }
 
-// A url beside an embedded driver is refused, not ignored: the operator who set it believes that the mail is in PostgreSQL.
+// A url next to an embedded driver is an error, not ignored: the operator who set it believes that the mail is in
+// PostgreSQL.
 function checkDatabase({ database: { driver, url, listen_url: listenUrl } }: Config): Conflict[] {
   const keys = ['database.driver', 'database.url'];
   if (driver === 'pg' && url === '') {
@@ -83,7 +84,7 @@ function checkConnections({ delivery }: Config): Conflict[] {
   return [{ keys, text }];
 }
 
-/** What is told unsigned could be told by anybody. */
+/** Anybody could forge an unsigned notification. */
 function checkDoctor({ doctor }: Config): Conflict[] {
   if (doctor.notify_url === '' || doctor.notify_secret !== '') return [];
   const keys = ['doctor.notify_url', 'doctor.notify_secret'];
@@ -110,7 +111,7 @@ function checkHttpsPorts({ http, https }: Config): Conflict[] {
   return [{ keys: [first, second.key], text }];
 }
 
-// The terms are agreed to by the operator, never by the program.
+// The operator agrees to the terms, never the program.
 function checkAcme({ acme, dns_providers: providers, https, tls }: Config): Conflict[] {
   if (acme.directory === '' || tls.certificate_file !== '') return [];
   const conflicts: Conflict[] = [];
@@ -142,7 +143,7 @@ function checkAcme({ acme, dns_providers: providers, https, tls }: Config): Conf
   return conflicts;
 }
 
-// A port speaks TLS from the first byte or it does not.
+// A port speaks TLS from the first byte or not at all.
 function checkSmtpPorts({ submission, receiving }: Config): Conflict[] {
   const { ports, tls_ports: tlsPorts } = submission;
   const plain = [...new Set([...ports, ...receiving.ports])];
@@ -153,10 +154,10 @@ function checkSmtpPorts({ submission, receiving }: Config): Conflict[] {
   return [{ keys: ['submission.tls_ports', other], text }];
 }
 
-// A reader of the line would have the key.
+// Anyone who can read the traffic would learn the key.
 function checkInsecureLogin({ submission, smtp, profile }: Config): Conflict[] {
   if (!submission.insecure_login || LOOPBACK.test(smtp.host)) return [];
-  // `rasket dev` decides by itself who may reach it, and its keys are those of tests.
+  // `rasket dev` controls by itself who may reach it, and its keys are for tests.
   if (profile === 'development') return [];
   const keys = ['submission.insecure_login', 'smtp.host'];
   const text = `submission.insecure_login is true but smtp.host is "${smtp.host}"; API keys may cross loopback in clear, and nothing else: set smtp.host to "127.0.0.1"`;
@@ -165,7 +166,7 @@ function checkInsecureLogin({ submission, smtp, profile }: Config): Conflict[] {
 
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
 
-// What makes trying things out easy would be a hole in a server with real mail.
+// Settings that make experiments easy would be a security hole in a server with real mail.
 function checkDevelopment({ profile, development }: Config): Conflict[] {
   if (profile === 'development') return [];
   return (['any_sender', 'any_host'] as const)
@@ -176,7 +177,7 @@ function checkDevelopment({ profile, development }: Config): Conflict[] {
     }));
 }
 
-// Work whose lease ends while it is still under way would be offered to a second worker.
+// Work whose lease expires while it is in progress would be offered to a second worker.
 function checkLease({ delivery }: Config): Conflict[] {
   const steps = ['connect_timeout_seconds', 'reply_timeout_seconds', 'data_timeout_seconds'] as const;
   const slowest = steps.reduce((sum, step) => sum + delivery[step], 0);
@@ -221,7 +222,7 @@ function checkChoice(
   return [{ keys: [key], text: `${key} is "${chosen}", but there is no [${section}.${chosen}]; ${hint}` }];
 }
 
-// A plan that is not in use may stay half written, as the one that comes with the program does.
+// A provider that is not in use may be incomplete, as the one that ships with the program is.
 function checkDnsProviders({ dns_providers: providers }: Config): Conflict[] {
   return Object.entries(providers).flatMap(([name, settings]) => {
     if (settings.teams.length === 0) return [];
@@ -242,7 +243,7 @@ function checkDnsProviders({ dns_providers: providers }: Config): Conflict[] {
   });
 }
 
-/** Says "direct" in a region, where the installation has a relay. */
+/** The value in a region that means direct delivery although the installation has a relay. */
 const DIRECT = 'direct';
 
 function checkRelayNames({ delivery, regions, relays }: Config): Conflict[] {
@@ -264,7 +265,7 @@ function checkRelayNames({ delivery, regions, relays }: Config): Conflict[] {
   return conflicts;
 }
 
-// A relay that no mail goes through may stay half written, as the one that comes with the program does.
+// A relay that is not in use may be incomplete, as the one that ships with the program is.
 function checkRelays(config: Config): Conflict[] {
   const used = usedRelays(config);
   const ownerOf = new Map<string, string>();
@@ -330,7 +331,7 @@ function checkPlanNames({ plans }: Config): Conflict[] {
   return conflicts;
 }
 
-// Either alone would be a price that is never asked, or emails beyond the included ones that cost nothing.
+// Either setting alone would be a price that is never charged, or emails beyond the included ones that are free.
 function checkOverage({ plans }: Config): Conflict[] {
   return Object.entries(plans).flatMap(([plan, { overage_emails: emails, overage_per_1000_cents: price }]) => {
     if (emails > 0 === (price !== null)) return [];
@@ -349,7 +350,7 @@ const EXAMPLE = 'mail.example.com';
 
 /** Names that do not exist on the public internet and never will (RFC 6761 §6, RFC 2606 §2). */
 const NOWHERE = /(^|\.)(localhost|invalid|example)$/i;
-/** Names that a closed network may give; without a dot there is no domain (RFC 6762 §3, RFC 8375 §3). */
+/** Names that a closed network may assign; a name without a dot is not a domain (RFC 6762 §3, RFC 8375 §3). */
 const INSIDE = /^[^.]+$|\.(local|internal|home\.arpa)$/i;
 
 interface Standing {
@@ -358,8 +359,8 @@ interface Standing {
 }
 
 /**
- * Why a server cannot send mail under the name it is given, with the line to change. Mail that is kept on this machine needs
- * no name, and where mail may go to private addresses, a name of that network may be right.
+ * Explains why a server cannot send mail under its configured name, with the line to change. Mail that stays on this
+ * machine needs no name, and if mail may go to private addresses, a name of that network may be right.
  */
 export function findNameFault(config: Config, { source, file }: Standing): string | undefined {
   const { host } = config.instance;

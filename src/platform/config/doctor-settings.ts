@@ -3,7 +3,7 @@ import { integer, list, oneOf, secret, text, textOrEmpty } from './kind.ts';
 import * as network from './network-kinds.ts';
 import { webhookKey } from '../../protocol/webhook-signature.ts';
 
-/** What an examination looks at, in the order in which it is shown. */
+/** The checks of an examination, in the order in which they are shown. */
 export const CHECKS = [
   'port25',
   'relays',
@@ -26,7 +26,7 @@ const secretOrEmpty = secret(
 );
 const argument = text('a word of 1 to 4096 characters on one line', (value) => /^[^\p{Cc}]{1,4096}$/u.test(value));
 
-/** What is examined from outside, when, and who is told. */
+/** The external checks, their schedule, and the recipients of notifications. */
 export const doctorSection = {
   checks: list(oneOf(CHECKS), { min: 0, max: CHECKS.length }),
   hours: list(integer({ min: 0, max: 23, unit: 'hour of the day in UTC' }), { min: 0, max: 24 }),

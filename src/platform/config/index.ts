@@ -1,6 +1,6 @@
-// The one configuration of an installation: config/default.toml, the profile, a file, the environment, overrides.
-// Promises: every value is checked before the program starts, and a ConfigFault lists all faults at once.
-// Never: reads process.env or a file that a setting names, keeps state, or shows a secret, neither in a fault nor in showConfig.
+// The one configuration of an installation: config/default.toml, the profile, a file, the environment, overrides. Every
+// value is checked before the program starts, and a ConfigFault lists all faults at once. It never reads process.env or
+// a file that a setting names, keeps no state, and never shows a secret, neither in a fault nor in showConfig.
 export { ConfigFault, loadConfig, type ConfigInput } from './load-config.ts';
 export { usedRelays } from './cross-checks.ts';
 export { tsigSecretIn, readPostgresUrl } from './network-kinds.ts';

@@ -1,17 +1,20 @@
-/** How one setting is read, checked and shown. `expects` ends the sentence "http.port must be …". */
+/** Defines how one setting is read, checked and shown. `expects` ends the sentence "http.port must be …". */
 export interface Kind<T> {
   readonly expects: string;
-  /** Turns the text of an environment variable into what TOML would have held; text it cannot turn is left for `read` to refuse. */
+  /**
+   * Converts the text of an environment variable into the value that TOML would have; `read` rejects text that cannot
+   * be converted.
+   */
   fromText(text: string): unknown;
   read(raw: unknown): Parsed<T>;
   toToml(value: T): unknown;
-  /** Present on secrets only: their values are never quoted in a fault and are shown through this. */
+  /** Only on secrets, whose values are never quoted in a fault and are only shown masked. */
   mask?(value: T): T;
 }
 
 export type Parsed<T> = { readonly value: T } | { readonly unfit: readonly Unfit[] };
 
-/** One thing wrong inside a value; `at` is its place, such as `[2]` in a list. */
+/** One fault inside a value; `at` is its position, such as `[2]` in a list. */
 export interface Unfit {
   readonly at: string;
   readonly expects: string;

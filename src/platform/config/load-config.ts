@@ -19,7 +19,7 @@ import type { Kind } from './kind.ts';
 import { findNearest } from '../../contract/index.ts';
 import { parse, TomlError } from 'smol-toml';
 
-/** Thrown before anything was started; `faults` has one line for each thing to correct. */
+/** Thrown before anything is started; `faults` has one line for each thing to correct. */
 export class ConfigFault extends Error {
   override readonly name = 'ConfigFault';
   readonly faults: readonly string[];
@@ -31,7 +31,7 @@ export class ConfigFault extends Error {
   }
 }
 
-/** One value of a file at its place; an empty table is a leaf too, because `[regions.home]` alone makes a region. */
+/** One value of a file with its path; an empty table is a leaf too, because `[regions.home]` alone creates a region. */
 interface Leaf {
   readonly path: readonly string[];
   readonly raw: unknown;
@@ -45,7 +45,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   EACCES: 'this account may not; look at owner and mode of the file and of the folders above it',
 };
 
-/** Reads a file whole; what is wrong with it is told as one line that begins with its name. */
+/** Reads a whole file; any fault is reported on one line that begins with the file's name. */
 function readTomlFile(read: () => Uint8Array, shownAs: string): TomlFile {
   let bytes: Uint8Array;
   try {
@@ -76,25 +76,25 @@ function listLeaves(tree: object, path: readonly string[] = []): Leaf[] {
   return leaves;
 }
 
-/** Tables of the parser have no prototype, those of a program that passes settings have one. */
+/** The parser's tables have no prototype; those of a program that passes settings have one. */
 function isTable(raw: unknown): raw is object {
   if (typeof raw !== 'object' || raw === null) return false;
   const prototype: unknown = Object.getPrototypeOf(raw);
   return prototype === null || prototype === Object.prototype;
 }
 
-/** The key as TOML writes it: `"http.port"` in quotes is one name and no setting. */
+/** Spells a key as TOML does: `"http.port"` in quotes is a single name and not a setting. */
 function spellKey(path: readonly string[]): string {
   return path.map((name) => (/^[\w-]+$/.test(name) ? name : JSON.stringify(name))).join('.');
 }
 
-/** Only the parser's first line: the lines below it quote the file, which may hold a password. */
+/** Uses only the first line of the parser's message: the other lines quote the file, which may contain a password. */
 function describeSyntaxFault(error: TomlError, shownAs: string): string {
   const [first = ''] = error.message.split('\n');
   return `${shownAs}:${error.line}:${error.column}: ${first.replace('Invalid TOML document: ', 'not valid TOML: ')}`;
 }
 
-/** Read by the launcher, the command line and the tests; no settings of the server. */
+/** Variables for the launcher, the command line and the tests, which are not settings of the server. */
 const otherNames = [
   'RASKET_API_KEY',
   'RASKET_URL',
@@ -106,7 +106,10 @@ const otherNames = [
 ];
 const otherPrefixes = ['RASKET_TEST_', 'RASKET_BENCH_', 'RASKET_CI_'];
 
-/** Variables set the entries that exist already; they make none, since a name's hyphens cannot be told from its end. */
+/**
+ * Variables set values of existing entries only; they cannot create one, because hyphens within a name and the end of
+ * the name look the same.
+ */
 function applyEnvironment(draft: Draft, env: Readonly<Record<string, string | undefined>>): void {
   const keys = new Map(listKeys(draft.entries).map((key) => [variableName(key), key]));
   for (const [name, text] of Object.entries(env).toSorted(([one], [other]) => (one < other ? -1 : 1))) {
@@ -123,7 +126,10 @@ function isOurs(name: string): boolean {
   return !otherPrefixes.some((prefix) => name.startsWith(prefix));
 }
 
-/** What looks like a slip of typing stops the start; a name like no setting is another program's, and is only told of. */
+/**
+ * A name that looks like a typo stops the start; any other unknown name belongs to another program and only causes a
+ * warning.
+ */
 function noteUnknownName(draft: Draft, name: string, keys: ReadonlyMap<string, string>): void {
   const nearest = findNearest(name.toUpperCase(), [...keys.keys(), ...otherNames], name.slice('RASKET'.length));
   const key = keys.get(nearest ?? '');
@@ -142,7 +148,7 @@ function noteUnknownName(draft: Draft, name: string, keys: ReadonlyMap<string, s
   }
 }
 
-/** The section whose field the name ends in, when what stands between them is the name of no entry. */
+/** Returns the section if the name ends in one of its fields, but the part between is not the name of an entry. */
 function findSectionOfMissingEntry(name: string): string | undefined {
   for (const [section, { fields }] of Object.entries(entrySections)) {
     const prefix = `RASKET_${section.toUpperCase()}_`;
@@ -154,17 +160,17 @@ function findSectionOfMissingEntry(name: string): string | undefined {
 }
 
 export interface ConfigInput {
-  /** A TOML file with what differs from the defaults. */
+  /** A TOML file with the values that differ from the defaults. */
   readonly file?: string | undefined;
   readonly profile?: 'production' | 'development' | undefined;
-  /** Also asks for what real mail cannot do without. */
+  /** Also requires the settings that real mail needs. */
   readonly isServing?: boolean | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Wins over everything: for flags and tests. */
+  /** Takes precedence over everything; for flags and tests. */
   readonly overrides?: DeepPartial<Config> | undefined;
 }
 
-/** Lays the layers over each other, later over earlier; throws a ConfigFault with every fault of every layer. */
+/** Merges the layers, later ones over earlier ones; throws a ConfigFault with every fault of every layer. */
 export function loadConfig(input: ConfigInput): { config: Config; sources: Sources; warnings: string[] } {
   const draft = copyOf((shippedDefaults ??= readDefaults()));
   const defaults = new Map(draft.values);
@@ -179,13 +185,13 @@ export function loadConfig(input: ConfigInput): { config: Config; sources: Sourc
   if (draft.faults.size > 0 && isIncomplete(draft)) throw new ConfigFault([...draft.faults]);
   const config = assemble(draft.values, input.profile ?? 'production');
   addConflicts(draft, config);
-  // What a file that cannot be read says of the name, nobody knows.
+  // If the file cannot be read, its value of the name is unknown.
   if (input.isServing && isRead) addNameFault(draft, config, input.file);
   if (draft.faults.size > 0) throw new ConfigFault([...draft.faults]);
   return { config, sources: draft.sources, warnings: [...draft.warnings] };
 }
 
-/** The largest layer is the same for every call of a process. */
+/** Cached, because this largest layer is the same for every call of a process. */
 let shippedDefaults: Draft | undefined;
 
 function readDefaults(): Draft {
@@ -255,20 +261,20 @@ function freeze<T>(value: T): T {
   return Object.freeze(value);
 }
 
-/** The configuration while layers are laid over each other: it goes on after a fault, so that all are found. */
+/** The configuration while layers are merged: it continues after a fault, so that all faults are found. */
 interface Draft {
   readonly values: Map<string, unknown>;
   readonly sources: Map<string, Source>;
   /** The named entries that exist, such as `regions.eu-west-1`. */
   readonly entries: Set<string>;
   readonly faults: Set<string>;
-  /** What is odd and does no harm. */
+  /** Problems that do no harm. */
   readonly warnings: Set<string>;
-  /** Keys that a fault was about: a rule over several keys says nothing sensible while one of them is wrong. */
+  /** Keys with a fault: a rule over several keys is not checked while one of them is wrong. */
   readonly unsound: Set<string>;
 }
 
-/** Where a value stands: `shownAs` begins its faults. */
+/** The origin of a value; `shownAs` is the prefix of its faults. */
 interface Origin {
   readonly source: Source;
   readonly shownAs: string;
@@ -307,7 +313,7 @@ function applyLeaf(draft: Draft, leaf: Leaf, origin: Origin): void {
   draft.faults.add(`${origin.shownAs}: ${refuseStructure(leaf) ?? refuseUnknownKey(draft, key)}`);
 }
 
-/** Gives entries of one's own the defaults of their section's template, for what they leave out. */
+/** Fills the fields that added entries omit from their section's template. */
 function fillEntries(draft: Draft, defaults: ReadonlyMap<string, unknown>): void {
   for (const entry of draft.entries) {
     const section = entry.slice(0, entry.indexOf('.')) as keyof typeof entrySections;
@@ -336,7 +342,7 @@ function assign(draft: Draft, given: { key: string; kind: Kind<unknown>; raw: un
   }
 }
 
-/** `[http]` alone changes nothing, `[regions.home]` alone makes a region. */
+/** `[http]` alone changes nothing, but `[regions.home]` alone creates a region. */
 function acceptsEmptyTable(draft: Draft, leaf: Leaf): boolean {
   if (!isTable(leaf.raw) || !isPlaceOfTable(leaf.path)) return false;
   if (leaf.path.length === 2) draft.entries.add(leaf.path.join('.'));
@@ -370,7 +376,9 @@ function refuseUnknownKey(draft: Draft, key: string): string {
   return `${key} is not a setting; did you mean ${nearest}?`;
 }
 
-/** Long enough to recognise the value, short enough for one line; what could be a password in a URL is left out of any value. */
+/**
+ * Long enough to recognize the value, short enough for one line. Anything that could be a password in a URL is masked.
+ */
 function quote(raw: unknown): string {
   if (isTable(raw)) return 'a table';
   if (raw instanceof Date) return 'a date';

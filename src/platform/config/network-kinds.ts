@@ -2,21 +2,21 @@ import { isIP, isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { secret, text, textOrEmpty, type Kind } from './kind.ts';
 
-/** Where a database URL leads, and how it may be shown. */
+/** The target of a database URL, and the URL in a form that may be shown. */
 interface PostgresUrl {
-  /** A name, an address, or the folder of a unix socket. */
+  /** A name, an address, or the folder of a Unix socket. */
   host: string;
-  /** Empty for the usual one. */
+  /** Empty for the default port. */
   port: string;
   database: string;
   masked: string;
 }
 
-/** `postgres://user@/rasket?host=/run/postgresql`: PostgreSQL's own programs and pg take it, and URL refuses it. */
+/** `postgres://user@/rasket?host=/run/postgresql`: PostgreSQL's own programs and pg accept it, but URL does not. */
 const WITHOUT_HOST = /^(postgres(?:ql)?:\/\/[^/?#]*@)(?=\/)/;
 const STAND_IN = 'stand-in.invalid';
 
-/** Undefined for what leads to no PostgreSQL. */
+/** Returns undefined if the text is not the URL of a PostgreSQL database. */
 export function readPostgresUrl(text: string): PostgresUrl | undefined {
   const isWithoutHost = WITHOUT_HOST.test(text);
   const whole = text.replace(WITHOUT_HOST, `$1${STAND_IN}`);
@@ -33,7 +33,7 @@ export function readPostgresUrl(text: string): PostgresUrl | undefined {
   };
 }
 
-/** pg also takes a password from the query (`?password=`), so that one is hidden too. */
+/** pg also takes a password from the query (`?password=`), so mask that one too. */
 function masked(url: URL): string {
   if (url.password !== '') url.password = '***';
   for (const name of new Set(url.searchParams.keys())) {
@@ -94,7 +94,7 @@ export const serverOrEmpty = textOrEmpty(
   (value) => isAddress(value) || isHostName(value),
 );
 
-/** A shorter key than 16 bytes can be guessed, a longer one than the hash's block is no better (RFC 2104 §3). */
+/** A key shorter than 16 bytes can be guessed, one longer than the hash's block is no better (RFC 2104 §3). */
 export const tsigSecretOrEmpty = secret(
   textOrEmpty('a TSIG secret in base64, 16 to 128 bytes long', isTsigSecret),
   (value) => (value === '' ? '' : '***'),
@@ -103,7 +103,10 @@ export const tsigSecretOrEmpty = secret(
 /** One key as tsig-keygen prints it. */
 const TSIG_KEY = /^key\s+\S+\s*\{\s*algorithm\s+[\w-]+\s*;\s*secret\s+"?([^\s";]+)"?\s*;\s*\}\s*;$/;
 
-/** The secret in the text of a key file, which holds it alone or within its key; undefined where it holds neither. */
+/**
+ * Returns the secret in a key file, which contains either the secret alone or a whole key; undefined if it contains
+ * neither.
+ */
 export function tsigSecretIn(file: string): string | undefined {
   const alone = file.trim();
   const found = TSIG_KEY.exec(alone)?.[1] ?? alone;
@@ -153,7 +156,7 @@ function isTsigSecret(value: string): boolean {
   return /^[A-Za-z0-9+/]+={0,2}$/.test(value) && bytes.length >= 16 && bytes.length <= 128;
 }
 
-// RFC 1123 §2.1: letters, digits and hyphens, 63 octets a label, 253 in all. A last label of digits only is refused,
+// RFC 1123 §2.1: letters, digits and hyphens, 63 octets a label, 253 in all. A last label of only digits is rejected,
 // because a mistyped IPv4 address would otherwise pass as a name.
 function isHostName(value: string): boolean {
   const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
@@ -161,12 +164,12 @@ function isHostName(value: string): boolean {
   return value.length <= 253 && labels.every((one) => label.test(one)) && !/^\d+$/.test(labels.at(-1) ?? '');
 }
 
-/** A zone such as `%eth0` is refused: it names an interface of one boot of one machine. */
+/** A zone such as `%eth0` is rejected: it names an interface of one boot of one machine. */
 function isAddress(value: string): boolean {
   return isIP(value) !== 0 && !value.includes('%');
 }
 
-// ipaddr.js also takes "10/8" and "0x0a.0.0.0/8"; only the spelling everyone reads alike is accepted.
+// ipaddr.js also accepts "10/8" and "0x0a.0.0.0/8"; accept only the spelling that every program reads the same way.
 function isCidr(value: string): boolean {
   const [address = '', prefix = ''] = value.split('/', 2);
   return isAddress(address) && /^\d{1,3}$/.test(prefix) && ipaddr.isValidCIDR(value);
@@ -186,7 +189,7 @@ function splitPort(value: string): { host: string } | undefined {
 export const bareAddressOrEmpty = (example: string): Kind<string> =>
   textOrEmpty(`a bare address, such as ${example}`, isBareAddress);
 
-/** One that an email may be from. */
+/** Reports whether the value is a bare address that an email may be from. */
 function isBareAddress(value: string): boolean {
   return /^[a-z0-9._+-]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(value) && value.length <= 254;
 }

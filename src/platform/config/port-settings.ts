@@ -7,7 +7,7 @@ const bytes = { unit: 'bytes' };
 const seconds = { unit: 'seconds' };
 const smtpPorts = list(integer({ min: 0, max: 65_535, unit: 'TCP port; 0 takes any free one' }), { min: 0, max: 20 });
 
-/** What SMTP takes: of clients that submit mail, and of other mail servers. */
+/** The SMTP listeners: for clients that submit mail, and for other mail servers. */
 export const smtpSections = {
   smtp: {
     host: network.listenAddressOrEmpty,
@@ -67,7 +67,7 @@ const directory = textOrEmpty(
   (value) => typeof readHttpsUrl(value) !== 'string',
 );
 
-/** Which ports speak TLS for the API, and where the certificate of all ports comes from. */
+/** The TLS ports of the API, and the source of the certificate for all ports. */
 export const tlsSections = {
   https: { host: network.listenAddressOrEmpty, ports, redirect_ports: ports },
   tls: { certificate_file: filePathOrEmpty, key_file: filePathOrEmpty },
@@ -100,7 +100,7 @@ function isAddressTemplate(value: string): boolean {
   );
 }
 
-/** SPF macros such as %{i} are no placeholders of ours (RFC 7208 §7.2). */
+/** SPF macros such as %{i} are not our placeholders (RFC 7208 §7.2). */
 export function hasOnlyHostPlaceholder(value: string): boolean {
   return !/[{}]/.test(value.replaceAll(/%\{[^{}]*\}/g, '').replaceAll('{host}', ''));
 }

@@ -6,7 +6,7 @@ const folder = new URL('../../../config/', import.meta.url);
 const defaultFile = readFileSync(new URL('default.toml', folder), 'utf8');
 const developmentFile = readFileSync(new URL('development.toml', folder), 'utf8');
 
-/** The shipped files write one key a line, so that each can have its reason above it; more of TOML is not read here. */
+/** The shipped files have one key a line, each with its reason above it; this parser supports no other TOML. */
 function readKeys(toml: string): { keys: string[]; entries: string[]; withoutReason: string[] } {
   const found = { keys: [] as string[], entries: [] as string[], withoutReason: [] as string[] };
   let section = '';

@@ -6,7 +6,7 @@ import * as network from './network-kinds.ts';
 import { hasOnlyHostPlaceholder, isHostTemplate, smtpSections, tlsSections } from './port-settings.ts';
 import { findTimeZone } from '../../protocol/time-zone.ts';
 
-/** Copies of the installation, and what is asked before a newer program changes it. */
+/** Backups of the installation, and the confirmation before a newer program changes it. */
 const backupSections = {
   backup: {
     schedule: textOrEmpty('a time of day in UTC, such as 03:30', (value) => /^([01]\d|2[0-3]):[0-5]\d$/.test(value)),
@@ -28,7 +28,7 @@ const backupSections = {
 
 const MASKED = (value: string): string => (value === '' ? '' : '***');
 
-/** Where content stands that is too large for a row. */
+/** The store for content that is too large for a row. */
 const blobsSection = {
   store: oneOf(['files', 's3']),
   endpoint: network.originOrEmpty,
@@ -60,7 +60,7 @@ const seconds = { unit: 'seconds' };
 const bytes = { unit: 'bytes' };
 const filePathOrEmpty = textOrEmpty('the path of a file', (value) => !value.includes('\0'));
 
-/** Sections whose settings are fixed. Defaults and reasons stand in config/default.toml, only kinds stand here. */
+/** Sections whose settings are fixed. Only kinds are here; defaults and reasons are in config/default.toml. */
 const sections = {
   instance: {
     host: network.hostName,
@@ -276,7 +276,7 @@ const sections = {
   },
 } satisfies Record<string, Record<string, Kind<unknown>>>;
 
-/** Sections of named entries. An entry of one's own takes what it leaves out from the defaults of the entry named here. */
+/** Sections of named entries. An added entry takes the values it omits from the entry named here. */
 export const entrySections = {
   plans: {
     template: 'standard',
@@ -351,7 +351,7 @@ export const entrySections = {
   },
 } satisfies Record<string, { template: string; fields: Record<string, Kind<unknown>> }>;
 
-/** Underscores are left out of entry names: `eu_west_1` and `eu-west-1` would be one name in the environment. */
+/** Underscores are not allowed in entry names: `eu_west_1` and `eu-west-1` would have the same environment variable. */
 export const entryName = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
 type Values<Kinds> = { readonly [Key in keyof Kinds]: Kinds[Key] extends Kind<infer Value> ? Value : never };
@@ -362,14 +362,15 @@ export type Region = Values<(typeof entrySections)['regions']['fields']>;
 export type RelaySettings = Values<(typeof entrySections)['relays']['fields']>;
 export type DnsProviderSettings = Values<(typeof entrySections)['dns_providers']['fields']>;
 
-/** Keys are spelled as in the file, so that one search finds a setting and every reader of it. Deeply frozen. */
+/** Keys are spelled as in the file, so that one search finds a setting and all code that reads it. Deeply frozen. */
 export interface Config extends Fixed {
-  /**
-   * Set by the command that runs, never by a setting. In development all mail belongs to the one person who runs it.
-   */
+  /** Set by the command, never by a setting. In development all mail belongs to the one person who runs it. */
   readonly profile: 'production' | 'development';
   readonly plans: Readonly<Record<string, Plan>>;
-  /** Plans that are in no file any more and that teams still have, as they were; the start of the program adds them. */
+  /**
+   * Plans that were removed from the files while teams still have them, unchanged; the program adds them when it
+   * starts.
+   */
   readonly retired_plans?: Readonly<Record<string, Plan>>;
   readonly regions: Readonly<Record<string, Region>>;
   readonly relays: Readonly<Record<string, RelaySettings>>;
@@ -377,7 +378,7 @@ export interface Config extends Fixed {
 }
 
 export type Source = 'default' | 'profile' | 'file' | 'env' | 'override';
-/** Where each value came from, by dotted key such as `regions.eu-west-1.helo_name`. */
+/** The source of each value, by dotted key such as `regions.eu-west-1.helo_name`. */
 export type Sources = ReadonlyMap<string, Source>;
 
 export type DeepPartial<T> = T extends readonly unknown[]
@@ -394,7 +395,7 @@ function isKeyName(value: string): boolean {
   return value.length <= 253 && /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?$/i.test(value);
 }
 
-/** What a browser itself does something with is no app's scheme. */
+/** A scheme that browsers handle themselves cannot be an app's scheme. */
 function isPrivateScheme(value: string): boolean {
   const ofBrowsers =
     /^(?:about|blob|data|file|filesystem|ftp|https?|javascript|mailto|tel|vbscript|view-source|wss?):/i;
@@ -419,7 +420,7 @@ function isDmarc(value: string): boolean {
   return /^v=DMARC1; ?p=(none|quarantine|reject)(;[\x20-\x7e]*)?$/.test(value) && value.length <= 255;
 }
 
-/** node-cron would take a sixth field for seconds, which reads like five fields shifted by one. */
+/** node-cron would accept a sixth field for seconds, which reads like five fields shifted by one. */
 function isFiveFieldCron(value: string): boolean {
   return value.trim().split(/\s+/).length === 5 && isCronText(value);
 }
@@ -439,7 +440,7 @@ const entryFields = new Map<string, Map<string, Kind<unknown>>>(
   ]),
 );
 
-/** The kind of a key, or undefined when no setting has that name. */
+/** Returns the kind of a key, or undefined if no setting has that name. */
 export function findKind(key: string): Kind<unknown> | undefined {
   const entry = splitEntryKey(key);
   return fixedKinds.get(key) ?? (entry && entryFields.get(entry.section)?.get(entry.field));
@@ -451,7 +452,7 @@ export function splitEntryKey(key: string): { section: string; name: string; fie
   return { section, name, field };
 }
 
-/** All keys there are, given the entries that exist, such as `regions.eu-west-1`. */
+/** Lists all keys for the given entries, such as `regions.eu-west-1`. */
 export function listKeys(entries: Iterable<string>): string[] {
   const keys = [...fixedKinds.keys()];
   for (const entry of entries) {
@@ -465,15 +466,18 @@ export function isEntrySection(section: string): boolean {
   return entryFields.has(section);
 }
 
-/** `http.port` is RASKET_HTTP_PORT, `regions.eu-west-1.sandbox` is RASKET_REGIONS_EU_WEST_1_SANDBOX. */
+/**
+ * Returns the variable of a key: RASKET_HTTP_PORT for `http.port`, RASKET_REGIONS_EU_WEST_1_SANDBOX for
+ * `regions.eu-west-1.sandbox`.
+ */
 export function variableName(key: string): string {
   return `RASKET_${key.toUpperCase().replaceAll(/[.-]/g, '_')}`;
 }
 
-/** Whose test addresses applications that come from Resend send to. In production it is a domain like all others. */
+/** The domain of the test addresses in applications written for Resend. In production it is an ordinary domain. */
 const RESEND_TEST_DOMAIN = 'resend.dev';
 
-/** The domains whose addresses the mailbox simulator answers for. */
+/** Lists the domains whose addresses the mailbox simulator accepts mail for. */
 export const listSimulatorDomains = ({ instance, profile }: Pick<Config, 'instance' | 'profile'>): string[] => [
   `simulator.${instance.host}`.toLowerCase(),
   ...(profile === 'development' ? [RESEND_TEST_DOMAIN] : []),
@@ -483,8 +487,8 @@ export const isSimulatorDomain = (config: Pick<Config, 'instance' | 'profile'>, 
   listSimulatorDomains(config).includes(name);
 
 /**
- * The plan that a team's `plan_code` means. One that was taken out of the config goes on serving the teams that have it; one
- * that never was in it counts as the default one. What cannot be undone goes by `isPlan` instead.
+ * Returns the plan for a team's `plan_code`. A plan that was removed from the config still serves the teams that have
+ * it; a code that was never in it means the default plan. Use `isPlan` instead before anything that cannot be undone.
  */
 export function planNamed(config: Config, code: string | undefined): { code: string; plan: Plan } {
   const { default_plan: fallback } = config.team;
@@ -499,8 +503,11 @@ export function planNamed(config: Config, code: string | undefined): { code: str
   return { code: known, plan };
 }
 
-/** A plan may be called `constructor`, and `constructor` need not be a plan. */
+/** Own properties only, because `constructor` may or may not be the name of a plan. */
 export const isPlan = (config: Config, code: string): boolean => Object.hasOwn(config.plans, code);
 
-/** Emails that a team may send a month: those that its plan includes, and those beyond them that are charged. */
+/**
+ * Returns the number of emails that a team may send a month: those included in its plan, and those beyond them that are
+ * charged.
+ */
 export const monthlyLimitOf = (plan: Plan): number => plan.included_emails + plan.overage_emails;

@@ -1,7 +1,10 @@
 import { stringify, parse } from 'smol-toml';
 import { findKind, listKeys, variableName, entrySections, type Config, type Source, type Sources } from './settings.ts';
 
-/** The whole configuration as TOML, with the origin of what is no default beside it. Secrets are masked: do not load it again. */
+/**
+ * Renders the whole configuration as TOML, with a comment on the origin of each value that is not a default. Secrets
+ * are masked: do not load it again.
+ */
 export function showConfig(config: Config, sources: Sources): string {
   const lines: string[] = [];
   let section = '';
@@ -50,7 +53,7 @@ function describeOrigin(source: Source, key: string): string {
   }
 }
 
-/** Tells whether the settings file itself holds a secret, such as the password of a relay. */
+/** Reports whether the settings file itself contains a secret, such as the password of a relay. */
 export const holdsSecret = (config: Config, sources: Sources): boolean =>
   listKeys(listEntries(config)).some((key) => {
     if (sources.get(key) !== 'file') return false;
@@ -62,11 +65,14 @@ export const holdsSecret = (config: Config, sources: Sources): boolean =>
 interface Read {
   sources: Sources;
   file: string | undefined;
-  /** What the file holds. */
+  /** The content of the file. */
   text: string;
 }
 
-/** Where a setting has its value from, to begin a fault with: `rasket.toml:12`, or the name of a variable. */
+/**
+ * Returns the place where a setting gets its value, as the prefix of a fault: `rasket.toml:12`, or the name of a
+ * variable.
+ */
 export function placeOf(key: string, { sources, file, text }: Read): string {
   const source = sources.get(key);
   if (source === 'env') return variableName(key);
@@ -75,7 +81,7 @@ export function placeOf(key: string, { sources, file, text }: Read): string {
   return line === undefined ? file : `${file}:${line}`;
 }
 
-/** The line with which a TOML text begins to have a key whose value stands on one line. */
+/** Finds the line of a TOML text that sets a key whose value is on one line. */
 function lineOf(text: string, key: string): number | undefined {
   const lines = text.split('\n');
   const path = key.split('.');
@@ -92,7 +98,7 @@ function holds(text: string, path: readonly string[]): boolean {
     for (const name of path) table = (table as Record<string, unknown> | undefined)?.[name];
     return table !== undefined;
   } catch {
-    // It ends within a value of several lines.
+    // The text ends within a value of several lines.
     return false;
   }
 }

@@ -21,15 +21,15 @@ import {
 } from './sqlite-file.ts';
 
 /**
- * The embedded default. Statements run in this thread on prepared, cached statements: a knex round trip costs more
- * than the statement itself. Reads use the connection that writes, because another one forgets all the pages it has
- * cached whenever this one commits; only while a transaction is open are they done aside, on what is committed.
- * `onFault` gets what fails after its callers were answered.
+ * Opens SQLite with the default embedded driver. Statements run in this thread on cached prepared statements: a knex
+ * round trip costs more than the statement itself. Reads use the connection that writes, because any other one drops
+ * its page cache whenever this one commits; only while a transaction is open do they use the second connection, which
+ * sees what is committed. `onFault` gets errors that occur after the callers have their results.
  */
 export function openBetterSqlite(file: string, onFault: (error: unknown) => void): DriverDb {
   const writer = connect(file);
   const reader = connect(file);
-  // A wait inside SQLite blocks the whole process: `untilUnlocked` waits for the rest without blocking it.
+  // A wait inside SQLite blocks the whole process, so it is short: `untilUnlocked` continues to wait without blocking.
   for (const connection of [writer, reader]) connection.pragma(`busy_timeout = ${BUSY_MS_MAX}`);
   const files = holdFiles(file);
   const untilUnlocked = createLockWait();
@@ -83,7 +83,7 @@ export function openBetterSqlite(file: string, onFault: (error: unknown) => void
     files.mustNotBeAbandoned();
     touched.clear();
     await untilUnlocked(() => {
-      // Reads go on while it waits, and end before each try.
+      // Reads go on while this waits, and end before each attempt.
       reads.end();
       begin.run();
     });
@@ -95,8 +95,8 @@ export function openBetterSqlite(file: string, onFault: (error: unknown) => void
       listeners.tell(touched);
       return value;
     } catch (error) {
-      // A full disk rolls back by itself. A second rollback would hide the first error, and so would a rollback that
-      // fails.
+      // SQLite rolls back by itself on a full disk. A second rollback would hide the first error, and so would a
+      // rollback that fails.
       try {
         if (writer.inTransaction) rollback.run();
       } catch (second) {
@@ -106,7 +106,7 @@ export function openBetterSqlite(file: string, onFault: (error: unknown) => void
     }
   }
 
-  /** With a write-ahead log, NORMAL gives up nothing but the sync; the next synced commit covers this one too. */
+  /** With a write-ahead log, NORMAL only omits the sync; the next synced commit covers this one too. */
   async function transactUnsynced<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
     reads.end();
     writer.pragma('synchronous = NORMAL');
@@ -122,7 +122,7 @@ export function openBetterSqlite(file: string, onFault: (error: unknown) => void
 
 function cutPagesOf(writer: Sqlite.Database, reads: ReadSpan, pagesMax: number): Promise<number> {
   reads.end();
-  // All rows are asked for: incremental_vacuum frees one page for each step, and a single row is a single step.
+  // Fetch all rows: incremental_vacuum frees one page for each step, and fetching a single row is a single step.
   return cutUnusedPages((text) => firstNumber(writer.pragma(text) as Row[]), pagesMax);
 }
 
@@ -151,7 +151,7 @@ async function withKnexOn<T>(file: string, work: (knex: Knex) => Promise<T>): Pr
 
 function ignore(): void {}
 
-/** As long as another process takes for a small write. */
+/** Enough for another process to finish a small write. */
 const BUSY_MS_MAX = 10;
 
 function connect(file: string): Sqlite.Database {
@@ -167,7 +167,7 @@ function setPragmas(connection: Sqlite.Database, done: () => void): void {
 }
 
 const STATEMENTS_CACHED_MAX = 500;
-/** One statement for so many rows costs two thirds of as many statements; with more in one it gets no cheaper. */
+/** One statement for this many rows costs two thirds of as many statements; more rows are not cheaper. */
 const ROWS_AN_INSERT = 16;
 
 interface ReadSpan {
@@ -177,8 +177,8 @@ interface ReadSpan {
 }
 
 /**
- * One read transaction for everything that is read in one turn of the event loop: taking and releasing SQLite's locks
- * costs more than a look-up. It ends with the turn, and before anything is written.
+ * Uses one read transaction for everything that is read in one turn of the event loop: acquiring and releasing SQLite's
+ * locks costs more than a look-up. It ends with the turn, and before anything is written.
  */
 function createReadSpan(
   connection: Sqlite.Database,
@@ -187,7 +187,7 @@ function createReadSpan(
   const begin = connection.prepare('begin');
   const commit = connection.prepare('commit');
   const rollback = connection.prepare('rollback');
-  // Changes when another connection has committed, such as a command of the operator.
+  // Changes when another connection commits, for example one of an operator's command.
   const dataVersion = connection.prepare('pragma data_version').pluck();
   let seenVersion = dataVersion.get();
   let isOpen = false;
@@ -216,7 +216,7 @@ function createReadSpan(
     end,
     extend() {
       if (isOpen) return;
-      // Memos are asked while a write is under way, too.
+      // Memos are used while a write is in progress, too.
       if (connection.inTransaction) return look();
       begin.run();
       isOpen = true;

@@ -15,12 +15,10 @@ export interface DatabaseCheck {
 export interface CheckOptions {
   /** The SQLite file; unused with PostgreSQL. */
   file: string;
-  /** Compares every index with its table as well, which takes several times as long. */
+  /** Also compares every index with its table, which takes several times as long. */
   isFull: boolean;
   budgetMs: number;
-  /**
-   * A number from 0 up to 1: where among the tables the check starts, so that short checks reach every table in time.
-   */
+  /** A number from 0 up to 1 that selects the table to start with, so that short checks reach every table in time. */
   from: number;
   signal: AbortSignal;
 }
@@ -32,7 +30,7 @@ export type CheckStep =
   | { kind: 'checked'; faults: string[] }
   | { kind: 'done' };
 
-/** Reads all that is stored and reports what is not as it was written. Blocks neither this thread nor a writer. */
+/** Reads all stored data and reports damage. Blocks neither this thread nor a writer. */
 export const checkDatabase = (db: Db, options: CheckOptions): Promise<DatabaseCheck> =>
   db.dialect === 'pg' ? checkPg(db, options) : checkSqlite(options);
 
@@ -71,7 +69,7 @@ async function checkSqlite({ file, isFull, from, budgetMs, signal }: CheckOption
 const PG_TABLE_MS_MAX = 50_000;
 const PG_CANCELED = '57014';
 
-/** Reads every table, for which PostgreSQL verifies the checksums where the cluster has them. Indexes are not read. */
+/** Reads every table, so that PostgreSQL verifies the checksums if the cluster has them. Indexes are not read. */
 async function checkPg(db: Db, { budgetMs, from, signal }: CheckOptions): Promise<DatabaseCheck> {
   const rows = await db.all<{ name: string }>(
     `select relname as name from pg_class where relkind = 'r' and relnamespace = current_schema()::regnamespace order by relname`,

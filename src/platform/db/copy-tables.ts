@@ -1,17 +1,20 @@
 import { createHash } from 'node:crypto';
 import type { Db, Executor, Row, Value, Dialect } from './db.ts';
 
-/** PostgreSQL stores no NUL in a text; what stands for it there. */
+/** PostgreSQL cannot store NUL in a text; STAND_IN replaces it there. */
 const NUL = '\0';
 const STAND_IN = '\uFFFD';
 
 interface FittedRow {
   row: Row;
-  /** Whether a character was replaced that the target cannot store. */
+  /** A character that the target cannot store was replaced. */
   isChanged: boolean;
 }
 
-/** A row as both databases store it: what one alone can store is replaced, and JSON is written in one way. */
+/**
+ * Converts a row so that both databases can store it: it replaces characters that only one of them accepts, and
+ * normalizes JSON.
+ */
 function fitRow(row: Row, table: CopiedTable, into: Dialect): FittedRow {
   const fitted: Row = {};
   let isChanged = false;
@@ -29,7 +32,10 @@ function fitRow(row: Row, table: CopiedTable, into: Dialect): FittedRow {
 const textFor = (text: string, into: Dialect): string =>
   into === 'pg' && text.includes(NUL) ? text.replaceAll(NUL, STAND_IN) : text;
 
-/** Its fields in the order of their names: `jsonb` has an order of its own, and asks for no half of a surrogate pair. */
+/**
+ * Sorts fields by name, because `jsonb` has an order of its own. For PostgreSQL it also replaces NUL and lone
+ * surrogates, which `jsonb` rejects.
+ */
 function jsonFor(text: string, into: Dialect): { text: string; isChanged: boolean } {
   let isChanged = false;
   const clean = (part: string): string => {
@@ -49,20 +55,20 @@ function ordered(value: unknown, clean: (text: string) => string): unknown {
   return Object.fromEntries(fields.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
 }
 
-/** One text for all values of a row; two rows have the same where every value is the same. */
+/** Serializes the values of a row; two rows have the same text if and only if every value is equal. */
 const rowText = (row: Row, table: CopiedTable): string =>
   JSON.stringify(table.columns.map(({ name }) => comparable(row[name] ?? null)));
 
 const comparable = (value: Value): unknown =>
   Buffer.isBuffer(value) ? { bytes: value.length, sha256: createHash('sha256').update(value).digest('hex') } : value;
 
-/** Which values of two rows differ. */
+/** Lists the columns in which two rows differ. */
 const differing = (a: Row, b: Row, table: CopiedTable): string[] =>
   table.columns
     .map(({ name }) => name)
     .filter((name) => JSON.stringify(comparable(a[name] ?? null)) !== JSON.stringify(comparable(b[name] ?? null)));
 
-/** About what it takes in memory. */
+/** Estimates the memory that a row takes. */
 function rowBytes(row: Row): number {
   let bytes = 0;
   for (const value of Object.values(row))
@@ -70,36 +76,36 @@ function rowBytes(row: Row): number {
   return bytes;
 }
 
-/** A row by the values of its key, as people are told. */
+/** Identifies a row by its key in a message to people. */
 const keyText = (row: Row, table: CopiedTable): string =>
   table.key.map((name) => `${name} ${String(row[name])}`).join(', ');
 
-/** A row that the target does not take, or does not have as the source has it. */
+/** The target rejects a row, or has it with other values than the source. */
 export class RowFault extends Error {
   override readonly name = 'RowFault';
 }
 
 export interface CopyWatch {
-  /** Called with how many rows more were done, and what they took. */
+  /** Called with the number of further rows done, and their size. */
   done(table: string, rows: number, bytes: number): void;
-  /** A row of which a character was replaced that the target cannot store. */
+  /** Called for a row in which a character was replaced that the target cannot store. */
   replaced(table: string, key: string): void;
 }
 
-/** So much is in memory at a time, about: the last page says how many rows the next may have. */
+/** Approximate memory for one page: the size of the last page determines the number of rows in the next. */
 const PAGE_BYTES = 2 * 1024 * 1024;
 const ROWS_FIRST = 20;
 const ROWS_MAX = 250;
 
 const quoted = (name: string): string => `"${name}"`;
 
-/** `jsonb` comes as it was written: an object would be made of it otherwise. */
+/** Select `jsonb` as text, because pg would parse it into an object. */
 const selected = ({ columns }: CopiedTable, { dialect }: Executor): string =>
   columns
     .map(({ name, kind }) => (kind === 'json' && dialect === 'pg' ? `"${name}"::text as "${name}"` : quoted(name)))
     .join(', ');
 
-/** The rows of a table in the order of its key. */
+/** Yields the rows of a table in the order of its key. */
 async function* pagesOf(from: Executor, table: CopiedTable): AsyncGenerator<Row[]> {
   const key = table.key.map(quoted).join(', ');
   const sql = `select ${selected(table, from)} from ${quoted(table.name)}`;
@@ -122,7 +128,7 @@ async function* pagesOf(from: Executor, table: CopiedTable): AsyncGenerator<Row[
 export const countRows = async (db: Executor, table: string): Promise<number> =>
   (await db.get<{ n: number }>(`select count(*) as n from ${quoted(table)}`))?.n ?? 0;
 
-/** All rows of a table into one that has none. A page is one transaction, for which no disk is waited. */
+/** Copies all rows of a table into an empty one. A page is one transaction, which does not wait for the disk. */
 export async function copyTable(from: Executor, into: Db, table: CopiedTable, watch: CopyWatch): Promise<void> {
   for await (const page of pagesOf(from, table)) {
     const rows = page.map((row) => {
@@ -161,13 +167,16 @@ async function insert(into: Db, table: CopiedTable, rows: readonly Row[]): Promi
     await write(rows);
   } catch (error) {
     if (isOfTheWorld(error)) throw error;
-    // One of them is at fault: it is named.
+    // Insert the rows one by one to find the one that fails.
     for (const row of rows) await write([row]).catch((cause: unknown) => Promise.reject(faultOf(row, table, cause)));
     throw error;
   }
 }
 
-/** A value or a constraint: classes 22 and 23 of PostgreSQL, constraints and types of SQLite. Anything else is no row's fault. */
+/**
+ * Only errors about a value or a constraint are a row's fault: classes 22 and 23 of PostgreSQL, constraints and types
+ * of SQLite.
+ */
 const isOfTheWorld = (error: unknown): boolean =>
   !/^(22|23|SQLITE_CONSTRAINT|SQLITE_MISMATCH)/.test(String((error as { code?: unknown }).code ?? ''));
 
@@ -178,11 +187,14 @@ function faultOf(row: Row, table: CopiedTable, cause: unknown): Error {
 
 export interface TableCheck {
   rows: number;
-  /** Of the texts of its rows in the order of the source's key, the same on both sides where every row is. */
+  /** Hash of the rows' texts in the order of the source's key; equal on both sides if every row is. */
   hash: string;
 }
 
-/** Every row of the source, beside the one of the target that has its key; and that the target has no more. */
+/**
+ * Compares every row of the source with the row of the target that has its key, and checks that the target has no
+ * others.
+ */
 export async function verifyTable(
   from: Executor,
   into: Executor,
@@ -231,7 +243,7 @@ function rowsByKeys(db: Executor, table: CopiedTable, rows: readonly Row[]): Pro
   return db.all(`select ${selected(table, db)} from ${quoted(table.name)} where ${among}`, values);
 }
 
-/** Takes every row out of these tables, in whatever order they refer to each other. */
+/** Deletes all rows of these tables, in whatever order they refer to each other. */
 export async function emptyTables(db: Db, tables: readonly string[]): Promise<void> {
   if (db.dialect === 'pg') {
     await db.run(`truncate ${tables.map(quoted).join(', ')}`);
@@ -243,24 +255,24 @@ export async function emptyTables(db: Db, tables: readonly string[]): Promise<vo
   });
 }
 
-/** What the values of a column are, whichever database says it in its own words. */
+/** The type of a column's values, independent of the database. */
 type ColumnKind = 'text' | 'integer' | 'real' | 'bytes' | 'json' | 'unknown';
 
 interface ColumnShape {
   name: string;
   kind: ColumnKind;
-  /** In the words of its database. */
+  /** The name of the type in its database. */
   type: string;
-  /** The database itself gives it its value: counted up, or computed of other columns. */
+  /** The database itself sets the value: a counter, or computed from other columns. */
   isFilled: boolean;
 }
 
 export interface TableShape {
   name: string;
   columns: ColumnShape[];
-  /** The columns of the primary key, in its order. */
+  /** The columns of the primary key, in order. */
   key: string[];
-  /** The tables that its foreign keys lead to. */
+  /** The tables that its foreign keys refer to. */
   parents: string[];
 }
 
@@ -282,7 +294,7 @@ interface ColumnRow {
   filled: number;
 }
 
-/** SQLite keeps a full-text index in tables beside it (`shadow`), which the index alone writes. */
+/** SQLite keeps a full-text index in additional tables (`shadow`), which only the index itself writes. */
 const SQLITE = {
   columns: `select t.name as "table", c.name as name, lower(c.type) as type, c.pk as key,
         case when c.hidden <> 0 or (m.sql like '%autoincrement%' and c.pk = 1) then 1 else 0 end as filled
@@ -305,7 +317,7 @@ const PG = {
       where k.contype = 'f' and c.relnamespace = current_schema()::regnamespace`,
 };
 
-/** Every table that somebody made, in the order of their names. */
+/** Lists every table except those of the database itself, ordered by name. */
 export async function tableShapes(db: Executor): Promise<TableShape[]> {
   const sql = db.dialect === 'pg' ? PG : SQLITE;
   const rows = await db.all<ColumnRow>(sql.columns);
@@ -333,14 +345,14 @@ export interface CopiedTable {
   key: string[];
 }
 
-/** The two schemas are not ones between which every row can be copied; a defect of ours, or a database that somebody changed. */
+/** The two schemas do not match, so that rows cannot all be copied: a bug, or a database that somebody changed. */
 export class UnknownTable extends Error {
   override readonly name = 'UnknownTable';
 }
 
 /**
- * What to copy, parents first: every table of both. One that is not in both, or that the database itself fills in part, has to be
- * `apart`, or nothing is copied at all.
+ * Plans what to copy, parents first: every table of both schemas. A table that is in only one of them, or that the
+ * database fills in part, must be listed in `apart`; otherwise nothing is copied at all.
  */
 export function planCopy(
   source: readonly TableShape[],
@@ -373,7 +385,7 @@ function faultsOf(name: string, from: TableShape | undefined, into: TableShape |
   return faults;
 }
 
-/** What both call it; JSON is text where there is no type for it. */
+/** Returns the common kind of two columns; JSON is text in a database without a type for it. */
 function pairedKind(a: ColumnKind, b: ColumnKind): Exclude<ColumnKind, 'unknown'> | undefined {
   if (a === b) return a === 'unknown' ? undefined : a;
   return [a, b].sort().join() === 'json,text' ? 'json' : undefined;

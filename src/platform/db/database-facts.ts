@@ -1,6 +1,6 @@
 import type { Executor } from './db.ts';
 
-/** What has to hold of a PostgreSQL database before everything is written into it. */
+/** Facts about a PostgreSQL database that are checked before everything is written into it. */
 export interface ServerFacts {
   version: string;
   encoding: string;
@@ -26,16 +26,16 @@ export async function serverFacts(db: Executor): Promise<ServerFacts> {
   };
 }
 
-/** A session that a process of ours has at this PostgreSQL database. */
+/** A session of one of our processes at this PostgreSQL database. */
 export interface DatabaseSession {
   pid: number;
   application: string;
-  /** The address of its machine; null for one that came by a Unix socket of the server's own. */
+  /** The address of its machine; null for a session through a Unix socket of the server. */
   host: string | null;
   openMs: number;
 }
 
-/** Those of other processes, the oldest first. `own` is the name of the caller's. */
+/** Lists the sessions of other processes, the oldest first. `own` is the name of the caller's. */
 export async function otherSessions(db: Pick<Executor, 'all'>, own: string): Promise<DatabaseSession[]> {
   const rows = await db.all<DatabaseSession>(
     `select pid, application_name as application, host(client_addr) as host,
@@ -47,10 +47,10 @@ export async function otherSessions(db: Pick<Executor, 'all'>, own: string): Pro
   return rows.map((row) => ({ ...row, openMs: Number(row.openMs) }));
 }
 
-/** How the name of a move's own sessions begins, by which nodes know that it is still under way. */
+/** Prefix of the names of a move's own sessions, by which nodes know that it is still in progress. */
 export const MOVE_SESSION = 'rasket-move-';
 
-/** Whether a move is under way on this PostgreSQL database. */
+/** Reports whether a move is in progress on this PostgreSQL database. */
 export async function hasMoveSession(db: Pick<Executor, 'get'>): Promise<boolean> {
   const row = await db.get<{ n: number }>(
     `select count(*) as n from pg_stat_activity where datname = current_database() and starts_with(application_name, ?)`,
@@ -59,7 +59,7 @@ export async function hasMoveSession(db: Pick<Executor, 'get'>): Promise<boolean
   return (row?.n ?? 0) > 0;
 }
 
-/** What the database takes on its disk, in bytes. */
+/** Returns the size of the database on disk, in bytes. */
 export async function databaseBytes(db: Pick<Executor, 'dialect' | 'get'>): Promise<number> {
   const sql =
     db.dialect === 'pg'
@@ -68,13 +68,13 @@ export async function databaseBytes(db: Pick<Executor, 'dialect' | 'get'>): Prom
   return Number((await db.get<{ bytes: number }>(sql))?.bytes ?? 0);
 }
 
-/** What all tables of this PostgreSQL database take without their indexes, in bytes. */
+/** Returns the size of all tables of this PostgreSQL database without their indexes, in bytes. */
 export async function tableBytes(db: Pick<Executor, 'get'>): Promise<number> {
   const sql = `select coalesce(sum(pg_table_size(oid)), 0)::text as bytes from pg_class where relkind in ('r', 'm')`;
   return Number((await db.get<{ bytes: string }>(sql))?.bytes ?? 0);
 }
 
-/** So that PostgreSQL plans by what the tables hold, which it has not seen yet. */
+/** Updates PostgreSQL's statistics, so that it plans for the new content of the tables. */
 export async function gatherStatistics(db: Executor, tables: readonly string[]): Promise<void> {
   if (db.dialect === 'pg') for (const table of tables) await db.run(`analyze "${table}"`);
 }

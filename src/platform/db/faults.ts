@@ -2,28 +2,31 @@ import { isFenced } from './write-fence.ts';
 import { writesRows } from './memo.ts';
 import type { DatabaseFault, Db } from './db.ts';
 
-/** Both databases name a broken unique constraint in their own way. */
+/** Reports a violated unique constraint, which each database names in its own way. */
 export function isUniqueViolation(error: unknown): boolean {
   const code = codeOf(error);
   if (code === '23505' || code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY') return true;
   return error instanceof Error && error.message.includes('UNIQUE constraint failed');
 }
 
-/** A full disk, a lost connection, a blob store that refuses, a lock held too long: the world's fault, worth another try later. */
+/**
+ * Reports faults of the environment that are worth another attempt later: a full disk, a lost connection, a blob store
+ * that refuses, a lock held too long.
+ */
 export function isDatabaseSetback(error: unknown): boolean {
   return isDatabaseGone(error) || isDatabaseDamage(error) || hasCode(error, SETBACK_CODES) || isPlanOfOldSchema(error);
 }
 
 /**
- * Returns whether stored data cannot be read: a page or an index differs from what was written, the disk does not
+ * Reports whether stored data cannot be read: a page or an index differs from what was written, the disk does not
  * return it, or a table is missing.
  */
 export const isDatabaseDamage = (error: unknown): boolean =>
   hasCode(error, DAMAGE_CODES) || BARE_DAMAGE_CODES.includes(codeOf(error)) || isUndefinedTable(error);
 
 /**
- * Returns whether no commit can succeed now, whoever calls. Conflicts and damaged pages concern single transactions; a
- * fence and a lost file have watches of their own.
+ * Reports whether commits of all callers fail now. Conflicts and damaged pages concern single transactions; a fence and
+ * a lost file are detected separately.
  */
 export const isCommitFault = (error: unknown): boolean =>
   isDatabaseSetback(error) &&
@@ -32,11 +35,17 @@ export const isCommitFault = (error: unknown): boolean =>
   !isUndefinedTable(error) &&
   !hasCode(error, NO_COMMIT_FAULT_CODES);
 
-/** PostgreSQL's answer to a prepared `select *` whose columns a migration has changed since: the next try prepares it anew. */
+/**
+ * PostgreSQL's error for a prepared `select *` whose columns a migration has changed since: the next attempt prepares
+ * it again.
+ */
 export const isPlanOfOldSchema = (error: unknown): boolean =>
   error instanceof Error && error.message === 'cached plan must not change result type';
 
-/** Returns whether a statement names a table that the database lacks. Migrations have made all of them before a node starts. */
+/**
+ * Reports whether a statement names a table that the database lacks. Migrations have created all of them before a node
+ * starts.
+ */
 export const isUndefinedTable = (error: unknown): boolean =>
   codeOf(error) === '42P01' || (codeOf(error).startsWith('SQLITE_ERROR') && NO_SUCH_TABLE.test(messageOf(error)));
 
@@ -56,15 +65,21 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 /** Another connection of this SQLite file is writing. */
 export const isLocked = (error: unknown): boolean => hasCode(error, ['SQLITE_BUSY']);
 
-/** Another transaction of PostgreSQL holds what was asked for, for longer than was to be waited, or each waits for the other. */
+/**
+ * Reports whether another PostgreSQL transaction held a lock for longer than the statement waits, or each waits for the
+ * other.
+ */
 export const isLockTimeout = (error: unknown): boolean => hasCode(error, ['55P03', '40P01']);
 
-/** The server does not answer, another process holds the file, or the database was moved away: whatever else is tried now fails the same way. */
+/**
+ * Reports whether any further attempt would fail the same way now: the server does not respond, another process holds
+ * the file, or the database was moved away.
+ */
 export function isDatabaseGone(error: unknown): boolean {
   if (hasCode(error, GONE_CODES) || isFenced(error)) return true;
-  // The socket of a server that is not running is no file; other files that are missing are our own fault.
+  // ENOENT of a connect means that the server is not running; other missing files are our own fault.
   if (hasCode(error, ['ENOENT', 'EACCES']) && (error as { syscall?: unknown }).syscall === 'connect') return true;
-  // knex and pg name these by their text alone.
+  // knex and pg identify these by their text only.
   const { name, message } = error instanceof Error ? error : { name: '', message: '' };
   return name === 'KnexTimeoutError' || GONE_MESSAGES.some((start) => message.startsWith(start));
 }
@@ -84,7 +99,7 @@ const DAMAGE_CODES = [
   'SQLITE_IOERR_SHORT_READ',
   'SQLITE_IOERR_CORRUPTFS',
   'SQLITE_IOERR_DATA',
-  // PostgreSQL: data_corrupted, index_corrupted, io_error, and a file of a table that is missing.
+  // PostgreSQL: data_corrupted, index_corrupted, io_error, and a missing file of a table.
   'XX001',
   'XX002',
   '58030',
@@ -108,14 +123,15 @@ const SETBACK_CODES = [
   'ENOSPC',
   'EDQUOT',
   'EROFS',
-  // A disk that reads or writes no more, a file system that is gone, more files than the system opens, or larger ones than it takes.
+  // A disk that no longer reads or writes, a lost file system, too many open files, or a file too large for the file
+  // system.
   'EIO',
   'ESTALE',
   'ENOTCONN',
   'EMFILE',
   'ENFILE',
   'EFBIG',
-  // The blob store does not answer, or refuses.
+  // The blob store does not respond, or refuses.
   'OBJECT_STORE',
   // PostgreSQL: out of resources, read-only after a fail-over, serialisation and deadlock.
   '53',
@@ -135,9 +151,9 @@ const GONE_CODES = [
   'EPIPE',
   'ETIMEDOUT',
   'DATABASE_FILE_LOST',
-  // Another program holds the file, and has for as long as we wait for that.
+  // Another program holds the file for longer than we wait.
   'SQLITE_BUSY',
-  // PostgreSQL: connection lost, shutting down, a transaction that was left alone for too long.
+  // PostgreSQL: connection lost, shutting down, an idle transaction that timed out.
   '08',
   '57P',
   '25P03',
@@ -153,7 +169,7 @@ const codeOf = (error: unknown): string => String((error as { code?: unknown } |
 /** The methods that a driver provides; `around` adds the notices of faults. */
 export type DriverDb = Omit<Db, 'onFenced' | 'onFault'>;
 
-/** Notifies the listeners of every statement and commit that fails because of the database, whoever calls it. */
+/** Notifies the listeners of every statement and commit that fails because of the database, for all callers. */
 interface FaultNotices {
   /** Reports a fault for which no caller waits. */
   note(error: unknown): void;

@@ -4,21 +4,21 @@ import { isDatabaseGone, isDatabaseSetback } from './faults.ts';
 import type { Db, Executor } from './db.ts';
 
 /**
- * Group commit: whatever is handed in while a commit is under way shares the next one. A synced commit costs the same
- * for one row and for five hundred, so the rate rises with the load instead of queueing behind the disk.
+ * Group commit: items that are submitted while a commit is in progress share the next one. A synced commit costs the
+ * same for one row and for five hundred, so throughput rises with the load instead of queueing for the disk.
  */
 export interface GroupCommit {
   /**
-   * A kind of write. `apply` takes all items that came together and answers one result each, in order; an Error as a
-   * result refuses that item alone. `placeOf` says how many rows' worth an item is, where one item may be many, and whose,
-   * where one party must not wait for all that another has handed in before.
+   * Adds a kind of write. `apply` takes all items of a group and returns one result each, in order; an Error as a
+   * result refuses only that item. `placeOf` gives the weight of an item in rows, for items that write many, and its
+   * owner, so that one tenant need not wait for everything that another has submitted before.
    *
-   * Lanes are applied in the order in which they were made; for the server that is the order of construction in app.ts
-   * (accept, settle, claim, hand-off, then what the ports make). It is fixed so that commits are alike, and no lane may
-   * rely on it: an item may as well be committed alone, before or after its neighbours in other lanes.
+   * Lanes are applied in the order of their creation; for the server that is the order of construction in app.ts
+   * (accept, settle, claim, hand-off, then the lanes of the ports). It is fixed so that commits are alike, but no lane
+   * may rely on it: an item may be committed alone, before or after its neighbours in other lanes.
    */
   lane<Item, Result>(apply: Lane<Item, Result>, placeOf?: (item: Item) => Place): (item: Item) => Promise<Result>;
-  /** Resolves when everything handed in so far is durable or refused. */
+  /** Resolves when every item submitted so far is durable or refused. */
   settled(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ interface Waiting<Item, Result> {
   reject(error: unknown): void;
 }
 
-/** A group that is still growing is held back this long: less than a synced commit costs on most disks. */
+/** Maximum wait for a group that is still growing: less than a synced commit costs on most disks. */
 const GATHER_MS_MAX = 3;
 /** Keeps one commit short enough that reads and the next group do not notice it. */
 const WEIGHT_PER_LANE_MAX = 256;
@@ -75,8 +75,8 @@ export function createGroupCommit(db: Pick<Db, 'tx'>): GroupCommit {
   }
 
   /**
-   * One bad item must not refuse its neighbours: after a failed group each item gets a transaction of its own. A
-   * database that does not answer is no item's fault, and hundreds of tries would each wait for it.
+   * One bad item must not refuse its neighbours: after a failed group each item gets a transaction of its own. If the
+   * database does not respond, no item is at fault, and hundreds of attempts would each wait for it.
    */
   async function alone(
     groups: { apply: Lane<never, unknown>; taken: Waiting<never, never>[] }[],
@@ -108,8 +108,8 @@ export function createGroupCommit(db: Pick<Db, 'tx'>): GroupCommit {
 }
 
 /**
- * Waits while every turn of the event loop brings more: a lone item goes at once, a crowd goes together. A lane that has
- * more than one commit takes is not waited for.
+ * Waits while every turn of the event loop adds items: a lone item is committed at once, a crowd together. It does not
+ * wait for a lane that already has more than one commit takes.
  */
 async function gather(lanes: readonly OpenLane[]): Promise<void> {
   const count = (): number => lanes.reduce((sum, lane) => sum + lane.waiting.size, 0);
@@ -127,12 +127,13 @@ function answer(waiting: Waiting<never, never>, result: unknown): void {
   else waiting.resolve(result as never);
 }
 
-/** One that does not answer holds back the others no longer than this. */
+/** Upper bound for one item that does not respond, so that it cannot delay the others. */
 const ALONE_MS_MAX = 1000;
 
 /**
- * Does for many callers at once what costs the same for one: those that come together go together, and those that come while
- * others are under way go with the next. `work` begins behind the call of each that it is done for, and answers one result each.
+ * Batches calls that cost the same for many as for one: concurrent calls share one batch, and calls that arrive while a
+ * batch is in progress share the next. `work` starts after the call of each item in the batch, and returns one result
+ * each.
  */
 export function inCompany<Item, Result>(
   work: (items: Item[]) => Promise<readonly Result[]>,
@@ -172,8 +173,8 @@ export function inCompany<Item, Result>(
 }
 
 /**
- * Does several works in one transaction of SQLite, each behind a savepoint: one that fails is undone alone, and its error is its
- * answer. A database that fails fails them all.
+ * Does several works in one transaction of SQLite, each within a savepoint: if one fails, only that one is undone and
+ * its result is the error. A fault of the database fails them all.
  */
 export async function eachAlone(
   tx: Executor,

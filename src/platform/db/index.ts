@@ -1,6 +1,6 @@
 /**
- * The database behind one small seam: SQL text with `?` in, rows out, the same on SQLite and PostgreSQL.
- * It promises that a transaction is durable when its promise resolves. It knows no table.
+ * A small interface to the database: SQL text with `?` in, rows out, the same on SQLite and PostgreSQL. A transaction
+ * is durable when its promise resolves. This package knows no tables.
  */
 export { openDb, openReadOnly, type ReadOnlyDb } from './open-db.ts';
 export { hasTable, migrate, mustNotBeApplied, schemaState, SchemaTooNew } from './migrate.ts';

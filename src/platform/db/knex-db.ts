@@ -4,10 +4,10 @@ import { holdFiles, NEW_FILE_PRAGMA, SQLITE_PRAGMAS, cutUnusedPages, firstNumber
 import type { DriverDb } from './faults.ts';
 import type { Executor, Row, Value } from './db.ts';
 
-/** SQLite through the asynchronous `sqlite3` driver. */
+/** Opens SQLite through the asynchronous `sqlite3` driver. */
 export function openKnexDb(file: string): DriverDb {
   const writer = openSqlite3(file);
-  // SQLite has one writer; reads on a connection of their own never wait for it.
+  // SQLite has one writer; reads on a separate connection never wait for it.
   const reader = openSqlite3(file);
   const reading = executorOn(reader);
   const listeners = createCommitListeners();
@@ -25,7 +25,7 @@ export function openKnexDb(file: string): DriverDb {
     ...WITHOUT_OTHERS,
     all: (sql, values) => (writesRows(sql) ? transact((tx) => tx.all(sql, values)) : reading.all(sql, values)),
     get: (sql, values) => (writesRows(sql) ? transact((tx) => tx.get(sql, values)) : reading.get(sql, values)),
-    // `changes()` speaks of the connection's latest statement: nothing else may run between it and ours.
+    // `changes()` refers to the connection's latest statement: nothing else may run between it and ours.
     run: (...statement) => transact((tx) => tx.run(...statement)),
     runEach: (...statement) => transact((tx) => tx.runEach(...statement)),
     insertMany: (...insert) => transact((tx) => tx.insertMany(...insert)),
@@ -51,7 +51,9 @@ export function openKnexDb(file: string): DriverDb {
   }
 }
 
-/** knex writes to standard output, which belongs to answers; every error it reports it also throws. */
+/**
+ * knex writes to standard output, which is reserved for results of commands; it also throws every error that it logs.
+ */
 const SILENT: Knex.Logger = { warn: ignore, error: ignore, deprecate: ignore, debug: ignore };
 
 function ignore(): void {}
@@ -82,7 +84,9 @@ function openSqlite3(filename: string): Knex {
   });
 }
 
-/** SQLite refuses a compound select of more than 500 terms, which is what knex makes of a larger multi-row insert. */
+/**
+ * SQLite rejects a compound select of more than 500 terms, which is what knex generates for a larger multi-row insert.
+ */
 const ROWS_PER_INSERT_MAX = 400;
 const PARAMETERS_MAX = 32_000;
 

@@ -9,8 +9,8 @@ interface Fragment {
 }
 
 /**
- * `column in (any number of uuids)` as one parameter, so that the statement stays the same and stays prepared. A text
- * that is no uuid is no row's id: PostgreSQL would refuse the whole statement for it.
+ * Renders `column in (any number of uuids)` with one parameter, so that the statement stays the same and stays
+ * prepared. A text that is not a uuid is no row's id: PostgreSQL would reject the whole statement for it.
  */
 export function uuidsIn(dialect: Dialect, column: string, texts: readonly string[]): Fragment {
   const uuids = texts.filter(isUuid);
@@ -19,7 +19,9 @@ export function uuidsIn(dialect: Dialect, column: string, texts: readonly string
     : { sql: `${column} in (select value from json_each(?))`, value: JSON.stringify(uuids) };
 }
 
-/** The same for any texts. As an array, PostgreSQL looks each of them up in an index that ends in the column. */
+/**
+ * Same as uuidsIn for any texts. Given an array, PostgreSQL looks each of them up in an index that ends in the column.
+ */
 export function textsIn(dialect: Dialect, column: string, texts: readonly string[]): Fragment {
   return dialect === 'pg'
     ? { sql: `${column} = any(array(select jsonb_array_elements_text(?::jsonb)))`, value: JSON.stringify(texts) }
@@ -27,8 +29,8 @@ export function textsIn(dialect: Dialect, column: string, texts: readonly string
 }
 
 /**
- * `column` begins with `prefix`, as a range of an index: no sign of it stands for another one. PostgreSQL is told to compare
- * code points, as its index does; SQLite does so by itself.
+ * Renders "`column` begins with `prefix`" as a range of an index, without wildcard characters. PostgreSQL needs a
+ * collation that compares code points, as its index does; SQLite does so by default.
  */
 export function beginsWith(dialect: Dialect, column: string, prefix: string): { sql: string; values: Value[] } {
   const compared = dialect === 'pg' ? `${column} collate "C"` : column;
@@ -40,20 +42,20 @@ export function beginsWith(dialect: Dialect, column: string, prefix: string): { 
 
 const LAST_POINT = 0x10ffff;
 
-/** The first text behind all that begin with the prefix. */
+/** Returns the first text after all texts that begin with the prefix. */
 function behindPrefix(prefix: string): string | undefined {
   const points = Array.from(prefix, (char) => char.codePointAt(0) ?? 0);
   while (points.at(-1) === LAST_POINT) points.pop();
   const last = points.pop();
   if (last === undefined) return undefined;
-  // Half of a surrogate pair is no text.
+  // Skip the surrogates, which are not characters.
   return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
 }
 
-/** Up to so many rows that an index finds are read by their ids; beyond, a page is found sooner by going through all. */
+/** Up to this many rows found by an index are read by their ids; beyond that, scanning the list finds a page sooner. */
 const FOUND_MAX = 5000;
 
-/** Whether a select finds few enough rows to read them by their ids. */
+/** Reports whether a select finds few enough rows to read them by their ids. */
 export async function findsFew(
   db: Executor,
   { sql, values }: { sql: string; values: readonly Value[] },
@@ -70,8 +72,8 @@ export interface Page {
 }
 
 /**
- * One page by keyset, newest first: `where` narrows, `after`/`before` are ids of the same list. One row more than asked
- * is read, to know whether there is another page; `pageOf` takes it off again.
+ * Renders one page by keyset, newest first: `where` narrows, `after`/`before` are ids of the same list. It reads one
+ * row more than requested, to know whether there is another page; `pageOf` removes it again.
  */
 export function pageSql(table: string, where: string, page: Page, columns = '*'): string {
   const edge = page.after !== undefined ? 'and id < ?' : page.before !== undefined ? 'and id > ?' : '';
@@ -98,16 +100,16 @@ interface Condition {
 interface BatchedList {
   table: string;
   columns?: string | undefined;
-  /** What narrows the list and has an index in the order of ids. */
+  /** Conditions that have an index in the order of ids. */
   where: Condition;
-  /** What no index helps with: each row of the list is held against it. */
+  /** Conditions without an index, which are checked for each row of the list. */
   match: Condition;
 }
 
-/** A statement on SQLite holds up the process, so that it looks at so many rows at most. */
+/** A statement on SQLite blocks the process, so it examines at most this many rows. */
 const BATCH = 5000;
 
-/** A page of the rows of a list that match. PostgreSQL looks for them in one statement. */
+/** Returns a page of the matching rows of a list. PostgreSQL searches for them in one statement. */
 export async function pageInBatches<T>(
   db: Executor,
   { table, columns, where, match }: BatchedList,
@@ -129,7 +131,7 @@ export async function pageInBatches<T>(
   }
 }
 
-/** The last id of a batch that is not the last one. */
+/** Returns the last id of a batch unless it is the final batch. */
 async function batchEnd(
   db: Executor,
   { table, where }: Pick<BatchedList, 'table' | 'where'>,
@@ -145,18 +147,18 @@ const LOOKED_AT_MAX = 100_000;
 interface EndingList {
   table: string;
   columns: string;
-  /** With what narrows the list it has an index. */
+  /** Together with `where` it has an index. */
   id: string;
   where: { sql: string; values: readonly Value[] };
-  /** An id of its own form is a text without the hyphens of a UUID. */
+  /** `text`: an id in a format of its own, without the hyphens of a UUID. */
   form: 'uuid' | 'text';
-  /** What one of them is, in the plural. */
+  /** The plural noun for the items of the list. */
   noun: string;
-  /** Fewer, where to look at an id is to read its row. */
+  /** A lower limit for lists in which examining an id means reading its row. */
   lookedAtMax?: number;
 }
 
-/** The parameter beside the page: beside the end of an id no other filter is taken. */
+/** Rejects parameters other than those of the page: the end of an id cannot be combined with other filters. */
 export function mustBeAlone(query: object): void {
   const others = Object.entries(query).filter(
     ([name, value]) => value !== undefined && !['id_end', 'limit', 'after', 'before'].includes(name),
@@ -166,8 +168,8 @@ export function mustBeAlone(query: object): void {
 }
 
 /**
- * A page of the rows whose id ends so. No index has the ends, which are random: one would cost each insert more than all of its
- * other indexes do. The ids of the newest are looked through instead, which an index has in their order.
+ * Returns a page of the rows whose id ends like this. There is no index of the ends, which are random: it would cost
+ * each insert more than all other indexes. Instead this scans the newest ids, which are indexed in order.
  */
 export async function rowsEnding<T>(
   db: Executor,
@@ -201,7 +203,7 @@ export async function rowsEnding<T>(
   return { rows: await db.all<T>(sql, [...list.where.values, among.value]), hasMore: found.length > page.limit };
 }
 
-/** Those of the next batch, in the order of the page. */
+/** Returns the matching ids of the next batch, in the order of the page. */
 async function idsEndingIn(
   db: Executor,
   { table, id, where, form }: EndingList,
@@ -218,12 +220,12 @@ async function idsEndingIn(
   const values = [pattern, ...where.values, ...(edge === undefined ? [] : [edge]), limit];
   const row = await db.get<{ n: number; edge: string | null; found: string | null }>(sql, values);
   const ids = (row?.found ?? '').split(',').filter((one) => one !== '');
-  // Neither database promises the order in which they are joined.
+  // Neither database guarantees the order of the joined rows.
   ids.sort((a, b) => (a < b === isBack ? -1 : 1));
   return { ids, count: Number(row?.n ?? 0), edge: row?.edge ?? undefined };
 }
 
-/** Hexadecimal digits as they stand at the end of a UUID: 8-4-4-4-12. */
+/** Inserts hyphens into hexadecimal digits as at the end of a UUID: 8-4-4-4-12. */
 export function endOfUuid(end: string): string {
   const whole = end.toLowerCase().padStart(32, '_');
   const parts = [whole.slice(0, 8), whole.slice(8, 12), whole.slice(12, 16), whole.slice(16, 20), whole.slice(20)];
@@ -234,14 +236,17 @@ interface PrefixList {
   table: string;
   columns?: string;
   teamId: string;
-  /** What else narrows the list; with the team it has an index in the order of ids. */
+  /** Further conditions of the list; together with the team they have an index in the order of ids. */
   where: { sql: string; values: readonly Value[] };
-  /** With the team it has an index, which PostgreSQL keeps in the order of code points. */
+  /** Together with the team it has an index, which PostgreSQL keeps in the order of code points. */
   column: string;
   prefix: string;
 }
 
-/** A page of the rows whose column begins with a prefix: few are read by their ids, many on the way of the list. */
+/**
+ * Returns a page of the rows whose column begins with a prefix: few matches are read by their ids, many by scanning the
+ * list.
+ */
 export async function prefixPage<T>(
   db: Executor,
   list: PrefixList,
@@ -257,13 +262,13 @@ export async function prefixPage<T>(
     return pageOf(await db.all<T>(sql, [...values, ...found.values, ...pageValues(page)]), page);
   };
   if (await findsFew(db, ids)) {
-    // Of an array, PostgreSQL looks each id up; a subquery it rather joins with all rows of the team.
+    // PostgreSQL looks up each id of an array; a subquery it tends to join with all rows of the team.
     return read({
       sql: db.dialect === 'pg' ? `id = any(array(${ids.sql}))` : `id in (${ids.sql})`,
       values: ids.values,
     });
   }
-  // The `+` keeps SQLite on the way of the list; along the column's index it would sort all that it finds.
+  // The `+` makes SQLite scan the list; with the column's index it would sort all matches.
   const match = beginsWith(db.dialect, db.dialect === 'pg' ? column : `+${column}`, prefix);
   return pageInBatches<T>(db, { table, columns, where: { sql: where, values }, match }, page);
 }

@@ -1,12 +1,12 @@
 import type { Db } from './db.ts';
 import { BoundedMap } from '../limits/index.ts';
 
-/** Counts the writes to each table, so that what was read can be remembered until the next write there. */
+/** Counts the writes to each table, so that results can be cached until the next write to it. */
 interface TableVersions {
-  /** A number that changes with every committed write to any of the tables. */
+  /** Returns a number that changes with every committed write to any of the tables. */
   of(tables: readonly string[]): number;
   committed(tables: Iterable<string>): void;
-  /** Another process has written to the database; to which tables is not known. */
+  /** Another process has written to the database, to unknown tables. */
   changedOutside(): void;
 }
 
@@ -27,8 +27,8 @@ export function createTableVersions(): TableVersions {
 const ENTRIES_MAX = 10_000;
 
 /**
- * Remembers what was found, never that nothing was: unknown names are endless. While there is no version, nothing is
- * remembered.
+ * Caches results, but never the absence of one, because there is no end of unknown names. While there is no version,
+ * nothing is cached.
  */
 export function memoOver<T>(
   version: () => number | undefined | Promise<number | undefined>,
@@ -48,32 +48,32 @@ export function memoOver<T>(
 }
 
 /**
- * For a write to columns that no memo holds and no `onCommit` listener waits for, such as leases and progress: its commit calls
- * no listener and invalidates no memo. `tableWrittenBy` finds the table at the beginning of a statement alone, and here a comment
- * stands in front of it.
+ * Marks a write to columns that no memo holds and no `onCommit` listener waits for, such as leases and progress: its
+ * commit calls no listener and invalidates no memo. `tableWrittenBy` only finds the table at the beginning of a
+ * statement, and this puts a comment in front of it.
  */
 export const withoutCommitNotice = (sql: string): string => `/* without commit notice */ ${sql}`;
 
 const WRITES_TO = /^\s*(?:insert\s+into|update|delete\s+from)\s+(\w+)/i;
 
-/** Whether a statement writes, also where it answers the rows that it has written (`returning`). */
+/** Reports whether a statement writes, including one that returns the written rows (`returning`). */
 export const writesRows = (sql: string): boolean => WRITES.test(sql);
 
 const WRITES = /^\s*(?:\/\*[^*]*\*\/\s*)?(?:insert|update|delete)\b/i;
 
-/** The table a statement writes to; undefined for one that is `withoutCommitNotice`. */
+/** Returns the table that a statement writes to; undefined for one that is `withoutCommitNotice`. */
 export const tableWrittenBy = (sql: string): string | undefined => WRITES_TO.exec(sql)?.[1];
 
 interface CommitListeners {
   add(table: string, fire: () => void): () => void;
   tell(tables: Iterable<string>): void;
-  /** Anything may have been written. */
+  /** Notifies all listeners, because any table may have been written. */
   tellAll(): void;
-  /** The tables that somebody listens to. */
+  /** The tables that have listeners. */
   tables(): Iterable<string>;
 }
 
-/** Who wants to know that a table was written to. A listener only takes note: what it does waits for a later turn. */
+/** Keeps the listeners of each table. A listener only takes note: its work waits for a later turn of the event loop. */
 export function createCommitListeners(onMore: () => void = ignore): CommitListeners {
   const byTable = new Map<string, Set<() => void>>();
   return {
@@ -99,7 +99,7 @@ export function createCommitListeners(onMore: () => void = ignore): CommitListen
 
 function ignore(): void {}
 
-/** SQLite bears one process that serves. */
+/** SQLite supports only one serving process. */
 export const WITHOUT_OTHERS: Pick<Db, 'announce' | 'onAnnounced' | 'hear'> = {
   announce: ignore,
   onAnnounced: () => ignore,

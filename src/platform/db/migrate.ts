@@ -8,7 +8,7 @@ export class SchemaTooNew extends Error {
   override readonly name = 'SchemaTooNew';
 }
 
-/** Thrown if migrations were applied and are not recorded. */
+/** Thrown if migrations were applied but are not recorded. */
 export class SchemaIncomplete extends Error {
   override readonly name = 'SchemaIncomplete';
 }
@@ -20,7 +20,7 @@ export interface SchemaState {
 
 let known: readonly string[] | undefined;
 
-/** Those of this program, in their order. */
+/** Lists the migrations of this program, in order. */
 const knownMigrations = (): readonly string[] =>
   (known ??= namesIn('migrations')
     .filter((name) => /^\d{4}_.*\.ts$/.test(name))
@@ -40,12 +40,15 @@ class MigrationFolder implements Knex.MigrationSource<string> {
   }
 }
 
-/** knex wants it of every migration. An older version continues on the backup that an upgrade begins with. */
+/**
+ * knex requires a `down` for every migration. To return to an older version, restore the backup that an upgrade begins
+ * with.
+ */
 async function refuseToGoBack(): Promise<never> {
   throw new Error('the schema cannot be taken back to an older version');
 }
 
-/** For what has to be read before it is known how far a database was migrated. */
+/** For code that runs before it is known how far a database is migrated. */
 export async function hasTable(db: Pick<Db, 'dialect' | 'get'>, table: string): Promise<boolean> {
   const sql =
     db.dialect === 'pg'
@@ -82,12 +85,12 @@ function compareWithKnown(rows: readonly { name: string }[]): SchemaState {
   return { done, pending: all.filter((name) => !applied.has(name)) };
 }
 
-/** Any number that no other program takes: the name of our lock among the advisory locks of a PostgreSQL server. */
+/** Key of our advisory lock on a PostgreSQL server; any number that no other program uses. */
 const LOCK = 7_236_501;
 
 /**
- * Brings the schema up to this program's, all of it or nothing; refuses a database of a newer one. Answers what it did.
- * Nodes that start together on PostgreSQL take turns; on SQLite the data folder's lock keeps a second one away.
+ * Applies all pending migrations or none; refuses a database with a newer schema. Returns the applied migrations. Nodes
+ * that start together on PostgreSQL take turns; on SQLite the data folder's lock keeps a second one away.
  */
 export async function migrate(db: Db): Promise<string[]> {
   if ((await schemaState(db)).pending.length === 0) return [];

@@ -4,11 +4,11 @@ import type { Db, OpenDbOptions, Executor, Value } from './db.ts';
 import { createFaultNotices, type DriverDb } from './faults.ts';
 import Sqlite from 'better-sqlite3';
 
-/** A database that nothing is written to, not even the log beside an SQLite file. */
+/** A database that is never written to; not even a log is created next to an SQLite file. */
 export interface ReadOnlyDb extends Executor {
-  /** What `work` reads is all of one moment. */
+  /** All reads of `work` see one point in time. */
   snapshot<T>(work: (at: Executor) => Promise<T>): Promise<T>;
-  /** Another number once somebody has committed to an SQLite file; PostgreSQL does not tell. */
+  /** Returns a number that changes when somebody commits to an SQLite file; not available on PostgreSQL. */
   version(): Promise<number>;
   close(): Promise<void>;
 }
@@ -61,13 +61,13 @@ async function openPg(options: OpenDbOptions): Promise<ReadOnlyDb> {
   };
 }
 
-/** Each driver is loaded only where it is used. */
+/** Opens the database. Each driver is loaded only if it is used. */
 export async function openDb(options: OpenDbOptions): Promise<Db> {
   const { note, around } = createFaultNotices();
   return around(await openDriver(options, note).catch((fault: unknown) => namingFile(fault, options)));
 }
 
-/** SQLite does not say which file it means. */
+/** SQLite's errors do not name the file. */
 function namingFile(fault: unknown, { driver, file }: OpenDbOptions): never {
   if (driver !== 'pg' && fault instanceof Error && !('path' in fault)) Object.assign(fault, { path: file });
   throw fault;

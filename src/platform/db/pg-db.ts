@@ -8,19 +8,19 @@ import { createPgHearing } from './pg-listener.ts';
 import { createPgInsert, createPgStatements, type PgInsert, type PgStatements } from './pg-statements.ts';
 import type { Executor, OpenDbOptions, Value } from './db.ts';
 
-/** PostgreSQL sends bigint as text; every bigint of ours is a millisecond or a count, which a number holds exactly. */
+/** PostgreSQL sends bigint as text; all our bigints are milliseconds or counts, which a number holds exactly. */
 const INT8 = 20;
 pg.types.setTypeParser(INT8, Number);
 
-/** A connection that is not one of the pool's, or not yet one. */
+/** A connection outside the pool, or not in it yet. */
 export const pgClient = (config: pg.ClientConfig): pg.Client => new pg.Client(config);
 
-/** A server that vanished without a word must not hold every commit of this node for ever. */
+/** A server that vanished silently must not block every commit of this node forever. */
 const QUERY_MS_MAX = 60_000;
 const CONNECT_MS_MAX = 10_000;
 const IDLE_MS_MAX = 30_000;
 
-/** What runs statements: the pool for one on its own, a connection inside a transaction. */
+/** Runs statements: the pool for single ones, a connection inside a transaction. */
 type Runner = Pick<pg.Pool, 'query'>;
 
 interface Shared {
@@ -29,8 +29,9 @@ interface Shared {
 }
 
 /**
- * PostgreSQL over `pg`. Statements that come again are prepared, rows are inserted as one parameter, and what a transaction
- * asks at once is written at once: a connection answers in order, and nothing waits for a round trip that it need not.
+ * Opens PostgreSQL over `pg`. Repeated statements are prepared, rows are inserted as one parameter, and the statements
+ * of a transaction are pipelined: a connection returns results in order, so nothing waits for an unnecessary round
+ * trip.
  */
 export function openPgDb(options: OpenDbOptions): DriverDb {
   const pool = openPool(options);
@@ -76,10 +77,10 @@ export function openPgDb(options: OpenDbOptions): DriverDb {
     const client = await pool.connect();
     let value: T;
     try {
-      // Not waited for: where it fails, so does everything behind it.
+      // Not awaited: if it fails, so do all statements after it.
       client.query('begin').catch(ignore);
       value = await work(executorOn(client, shared, (table) => void touched.add(table)));
-      // After a failed statement whose error `work` has swallowed, PostgreSQL rolls back and says so.
+      // After a failed statement whose error `work` has swallowed, PostgreSQL rolls back and reports that.
       if ((await client.query('commit')).command !== 'COMMIT') throw new Error('the transaction was rolled back');
     } catch (error) {
       await client.query('rollback').then(
@@ -103,12 +104,12 @@ function openPool({ url, poolMax }: OpenDbOptions): pg.Pool {
     max: poolMax,
     connectionTimeoutMillis: CONNECT_MS_MAX,
     idleTimeoutMillis: IDLE_MS_MAX,
-    // Statements are written without waiting for the answers to those before them.
+    // Statements are sent without waiting for the results of those before them.
     pipeline: true,
-    // The pool waits for what it answers, whatever its type says.
+    // The pool awaits the returned promise, although its type does not say so.
     onConnect: prepareSession as (client: pg.ClientBase) => void,
   });
-  // A connection that is lost fails the statements on it, which reject; no other caller is concerned.
+  // A lost connection fails the statements on it, which reject; no other caller is affected.
   pool.on('error', ignore);
   pool.on('connect', (client) => client.on('error', ignore));
   return pool;
@@ -123,7 +124,7 @@ export function executorOn(on: Runner, { statements, insert }: Shared, onWrite: 
     } catch (error) {
       if (!isPlanOfOldSchema(error)) throw error;
       statements.forget();
-      // A transaction is over by it, and is made again as after any other setback.
+      // This ends a transaction, which is retried as after any other setback.
       if (on instanceof pg.Pool) return on.query(statements.of(sql, values));
       throw error;
     }
@@ -141,13 +142,13 @@ export function executorOn(on: Runner, { statements, insert }: Shared, onWrite: 
   return executor;
 }
 
-/** A migration of a large table takes as long as it takes. */
+/** A migration of a large table needs unlimited time. */
 async function withKnex<T>({ url }: OpenDbOptions, work: (knex: Knex) => Promise<T>): Promise<T> {
   const { default: knexModule } = await import('knex');
   const knex = knexModule({
     client: 'pg',
     connection: { connectionString: pgAddress(url), application_name: 'rasket', keepAlive: true },
-    // knex would write the values of a failed statement into its error, and so into the log.
+    // knex would put the values of a failed statement into its error, and so into the log.
     compileSqlOnError: false,
     pool: {
       min: 0,
@@ -159,7 +160,8 @@ async function withKnex<T>({ url }: OpenDbOptions, work: (knex: Knex) => Promise
         ),
     },
     acquireConnectionTimeout: CONNECT_MS_MAX,
-    // knex writes to standard output, which belongs to answers; every error it reports it also throws.
+    // knex writes to standard output, which is reserved for results of commands; it also throws every error that it
+    // logs.
     log: { warn: ignore, error: ignore, deprecate: ignore, debug: ignore },
   });
   try {

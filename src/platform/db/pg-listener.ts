@@ -6,55 +6,64 @@ import { createCommitListeners } from './memo.ts';
 import type { Db } from './db.ts';
 
 interface ListenerOptions {
-  /** Reaches PostgreSQL itself: a pooler that lends its connections for a transaction passes nothing on. */
+  /**
+   * Must lead to PostgreSQL itself: a pooler that lends its connections for a transaction does not forward
+   * notifications.
+   */
   url: string;
-  /** What this process waits for; asked before each time that others are told. */
+  /** The names this process listens for; called before each message about them to other processes. */
   wanted(): Iterable<string>;
-  /** Another process has committed it. */
+  /** Called when another process has committed these. */
   heard(names: readonly string[]): void;
-  /** It hears anew, and may have missed anything. */
+  /** Called when notifications work again; any may have been missed meanwhile. */
   heardAnew(): void;
   onFault(error: unknown): void;
   random(): number;
 }
 
 interface PgListener {
-  /** Tells those who wait for it, together with all else of the next few milliseconds. While not connected, no process is told. */
+  /**
+   * Notifies the processes that listen for these names, together with everything else of the next few milliseconds.
+   * While not connected, no process is notified.
+   */
   tell(names: Iterable<string>): void;
-  /** What is wanted has changed. */
+  /** The result of `wanted` has changed. */
   wantsElse(): void;
-  /** Since when it hears nothing; undefined while it does. */
+  /** Returns the time since when nothing is received; undefined while it works. */
   deafSince(): number | undefined;
   close(): Promise<void>;
 }
 
-/** A message that processes send each other. */
+/** A message between processes. */
 interface Message {
   from: string;
-  /** What has been committed. */
+  /** The names that were committed. */
   of?: string[];
-  /** What the sender waits for, told every now and then. */
+  /** The names the sender listens for, sent periodically. */
   wants?: string[];
-  /** The sender does not know yet what others wait for. */
+  /** The sender does not know yet what others listen for. */
   isNew?: true;
 }
 
 const CHANNEL = 'rasket';
-/** Every notification takes a lock of the whole database for its commit, and so many wait for one. */
+/** Every notification takes a lock of the whole database for its commit, so several are sent together. */
 const GATHER_MS = 5;
-/** Each process says so often what it waits for. It hears that too, and knows by it that its connection works. */
+/**
+ * Interval at which each process sends what it listens for. It receives that itself, too, and knows by it that its
+ * connection works.
+ */
 const SAY_MS = 20_000;
-/** Who was not heard for so long is gone. */
+/** A process that was not heard from for this long counts as gone. */
 const GONE_MS = 3 * SAY_MS + 5000;
 const CONNECT_MS_MAX = 10_000;
 const ANSWER_MS_MAX = 10_000;
 const RETRY_MS = { min: 200, max: 30_000 };
-/** PostgreSQL takes less than 8000 bytes. */
+/** PostgreSQL limits a payload to less than 8000 bytes. */
 const PAYLOAD_CHARS_MAX = 7000;
 
 /**
- * Processes on one PostgreSQL tell each other what they have committed, by NOTIFY on a connection of their own, outside every
- * transaction. It makes them quick and is never relied on: a loop that waits also polls.
+ * Lets processes on one PostgreSQL notify each other of commits, by NOTIFY on a separate connection, outside every
+ * transaction. It reduces latency but nothing relies on it: a loop that waits also polls.
  */
 function openPgListener(options: ListenerOptions): PgListener {
   return new Listener(options);
@@ -63,7 +72,7 @@ function openPgListener(options: ListenerOptions): PgListener {
 class Listener implements PgListener {
   readonly #options: ListenerOptions;
   readonly #self = randomUUID();
-  /** The other processes, and what each waits for. */
+  /** The other processes, and the names each listens for. */
   readonly #others = new Map<string, { wants: ReadonlySet<string>; heardAt: number }>();
   readonly #toTell = new Set<string>();
   #client: pg.Client | undefined;
@@ -115,7 +124,7 @@ class Listener implements PgListener {
       connectionString: pgAddress(this.#options.url),
       application_name: 'rasket listener',
       keepAlive: true,
-      // What is said twice is not waited for in between.
+      // Do not wait for a result between two statements.
       pipeline: true,
       connectionTimeoutMillis: CONNECT_MS_MAX,
       query_timeout: ANSWER_MS_MAX,
@@ -128,7 +137,7 @@ class Listener implements PgListener {
     });
     try {
       await client.connect();
-      // A notification is nothing that a power cut could take away.
+      // A notification needs no durability.
       await client.query('set synchronous_commit = off');
       await endWhenGone(client);
       await client.query(`listen ${CHANNEL}`);
@@ -160,7 +169,7 @@ class Listener implements PgListener {
     if (message.of && this.#deafSince === undefined) this.#options.heard(message.of);
   }
 
-  /** What was committed before it was known that somebody waits for it was not told. */
+  /** Commits from before it was known that somebody listens for them were not sent. */
   #learn(from: string, wants: readonly string[]): void {
     const before = this.#others.get(from)?.wants;
     this.#others.set(from, { wants: new Set(wants), heardAt: systemClock.now() });
@@ -168,7 +177,7 @@ class Listener implements PgListener {
     if (missed.length > 0) this.#send({ from: this.#self, of: missed });
   }
 
-  /** Says what is wanted here, now and every so often. */
+  /** Sends what this process listens for, now and periodically. */
   #say({ isNew }: Pick<Message, 'isNew'>): void {
     this.#cancelSay();
     const now = systemClock.now();
@@ -178,7 +187,7 @@ class Listener implements PgListener {
       return;
     }
     this.#send({ from: this.#self, wants: [...this.#options.wanted()], ...(isNew && { isNew }) });
-    // One that was never heard is asked again soon: a pooler may stand between.
+    // If nothing was received yet, ask again soon: there may be a pooler in between.
     this.#cancelSay = systemClock.timer(SAY_MS, () => this.#say(this.#deafSince === undefined ? {} : { isNew: true }));
   }
 
@@ -202,7 +211,7 @@ class Listener implements PgListener {
     this.#stopTimers();
     client.end().catch(ignore);
     if (this.#isClosed) return;
-    // Once for as long as it lasts.
+    // Report a fault once for as long as it lasts.
     if (!this.#isFaultSaid) this.#options.onFault(error);
     this.#isFaultSaid = true;
     const delay = Math.min(RETRY_MS.max, RETRY_MS.min * 2 ** this.#tries++) * (0.5 + this.#options.random() / 2);
@@ -217,7 +226,7 @@ class Listener implements PgListener {
   }
 }
 
-/** Any client that may connect to the database may notify. */
+/** Do not trust the payload: any client that may connect to the database may notify. */
 function messageOf(payload: string): Message | undefined {
   try {
     const { from, of, wants, isNew } = JSON.parse(payload) as Partial<Message>;
@@ -239,12 +248,12 @@ const isTexts = (value: unknown): value is string[] =>
 function ignore(): void {}
 
 interface PgHearing extends Pick<Db, 'onCommit' | 'announce' | 'onAnnounced' | 'hear'> {
-  /** Tells those who listen here, and the other processes. */
+  /** Notifies the listeners of this process, and the other processes. */
   committed(tables: Iterable<string>): void;
   close(): Promise<void>;
 }
 
-/** Who listens to commits: those of this process, and once it hears them, of others. */
+/** Keeps the listeners for commits of this process and, once connected, of others. */
 export function createPgHearing(databaseUrl: string): PgHearing {
   let listener: PgListener | undefined;
   const listeners = createCommitListeners(() => listener?.wantsElse());

@@ -4,9 +4,10 @@ import { memoOver } from './memo.ts';
 import type { Db, Executor } from './db.ts';
 
 /**
- * What is remembered on PostgreSQL, where other nodes write too. Each transaction that changes a table changes its number in `table_changes`
- * in the same transaction (by triggers of migrations/0001_schema.ts); the numbers are read before anything remembered is used, in one
- * statement for all who ask at that moment. So a change that is committed is seen by every look-up that begins behind it.
+ * A memo for PostgreSQL, where other nodes write too. Each transaction that changes a table changes its number in
+ * `table_changes` in the same transaction (by triggers of migrations/0001_schema.ts). The numbers are read before any
+ * cached result is used, in one statement for all concurrent callers, so every look-up that begins after a commit sees
+ * its changes.
  */
 export function createPgMemo(db: Pick<Executor, 'all'>): Db['memo'] {
   const versions = inCompany<void, ReadonlyMap<string, number>>(async (askers) => {
@@ -16,7 +17,7 @@ export function createPgMemo(db: Pick<Executor, 'all'>): Db['memo'] {
   return (tables, load) =>
     memoOver(async () => {
       const known = await versions();
-      // Of a table without a number nothing is remembered.
+      // Results that depend on a table without a number are not cached.
       return tables.reduce<number | undefined>((sum, table) => plus(sum, known.get(table)), 0);
     }, load);
 }
@@ -31,7 +32,7 @@ async function readVersions(db: Pick<Executor, 'all'>): Promise<ReadonlyMap<stri
     );
     return new Map(rows.map(({ table_name: name, version }) => [name, version]));
   } catch (error) {
-    // A database that is yet to be migrated.
+    // The database is not migrated yet.
     if (isUndefinedTable(error)) return new Map();
     throw error;
   }

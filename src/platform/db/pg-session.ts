@@ -2,29 +2,34 @@ import pg from 'pg';
 
 const TIMEOUTS = ['idle_in_transaction_session_timeout', 'lock_timeout', 'statement_timeout', 'transaction_timeout'];
 
-/** For work that takes as long as it takes, whatever server, database or role have set. PostgreSQL before 17 has not all of them. */
+/**
+ * Removes all time limits that the server, database or role have set, for work of unlimited duration. PostgreSQL before
+ * 17 does not have all of these settings.
+ */
 export const withoutTimeouts = ({ inTransaction }: { inTransaction: boolean }): string =>
   `select set_config(name, '0', ${inTransaction}) from pg_settings where name in (${TIMEOUTS.map((name) => `'${name}'`).join(', ')})`;
 
-/** A node that vanished in a transaction holds rows which every other node writes, and a server learns of it after hours. */
+/**
+ * A node that vanished in a transaction holds rows that every other node writes, and a server only notices after hours.
+ */
 const VANISHED_MS = 10_000;
 
 /**
- * `off` would answer before a commit is on disk, and a crash of the server would take back accepted mail. Any other value
- * has at least this server's disk waited for, and is the operator's choice.
+ * `off` would report a commit before it is on disk, and a crash of the server would lose accepted mail. Any other value
+ * waits at least for this server's disk, and is the operator's choice.
  */
 const SYNCED = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
 
-/** What the operator has set stays. */
+/** Sets the limit only if the operator has set none. */
 const LET_GO = `select set_config('idle_in_transaction_session_timeout', '${VANISHED_MS}', false)
   where current_setting('idle_in_transaction_session_timeout') = '0'`;
 
-/** Of a migration, which is one transaction with pauses of its own. */
+/** For a migration, which is one transaction with pauses of its own. */
 const UNHURRIED = withoutTimeouts({ inTransaction: false });
 
 /**
- * Within these a server ends the session of a client that is gone without a word: one that waits for it, one that sends to it, and one
- * that works for it. By the defaults of the system it takes two hours, and the session is in the way of a move so long.
+ * Time within which a server ends the session of a vanished client, whether it waits for the client, sends to it, or
+ * works for it. With the defaults of the system it takes two hours, during which the session blocks a move.
  */
 const GONE = {
   tcp_keepalives_idle: '20',
@@ -34,7 +39,7 @@ const GONE = {
   client_connection_check_interval: '10000',
 };
 
-/** Of those that this server knows; what the operator has set stays. */
+/** Sets those that this server supports and the operator has not set. */
 const END_WHEN_GONE = `select set_config(name, wanted, false) from pg_settings
   join (values ${Object.entries(GONE)
     .map(([name, value]) => `('${name}', '${value}')`)
@@ -43,7 +48,7 @@ const END_WHEN_GONE = `select set_config(name, wanted, false) from pg_settings
 
 type Client = Pick<pg.ClientBase, 'query'>;
 
-/** On every connection, before its use. */
+/** Prepares a new connection, before its first use. */
 export async function prepareSession(client: Client): Promise<void> {
   await Promise.all([client.query(SYNCED), client.query(LET_GO), endWhenGone(client)]);
 }
@@ -54,18 +59,18 @@ export async function prepareMigration(client: Client): Promise<void> {
   await endWhenGone(client);
 }
 
-/** A server whose system knows no such setting refuses it, and is used without. */
+/** A server whose system lacks such a setting rejects it, and is used without. */
 export async function endWhenGone(client: Client): Promise<void> {
   await client.query(END_WHEN_GONE).catch(() => undefined);
 }
 
-/** Any number that no other program takes: the name of our lock among the advisory locks of a database. */
+/** Key of our advisory lock on a database; any number that no other program uses. */
 const LOCK = 7_264_015_552;
 const CONNECT_MS_MAX = 10_000;
 
 /**
- * Waits until no other process has the turn, and answers how it ends. On a connection of its own, in a transaction that reads nothing,
- * so that no other transaction waits for it. A process that dies lets go of it.
+ * Waits until no other process has the turn, and returns the function that ends it. It uses a separate connection, in a
+ * transaction that reads nothing, so that no other transaction waits for it. The turn of a process that dies ends.
  */
 export async function openPgTurn(url: string, onWait: () => void): Promise<() => Promise<void>> {
   const client = new pg.Client({
@@ -74,12 +79,12 @@ export async function openPgTurn(url: string, onWait: () => void): Promise<() =>
     keepAlive: true,
     connectionTimeoutMillis: CONNECT_MS_MAX,
   });
-  // A turn that is lost with its connection costs a second backup; migrations lock one another out themselves.
+  // If the turn is lost with its connection, the cost is a second backup; migrations exclude each other by themselves.
   client.on('error', ignoreEnd);
   await client.connect();
   try {
     await endWhenGone(client);
-    // In one message: the time of a transaction is limited from its beginning on.
+    // Sent as one message, because the time limit of a transaction starts at its beginning.
     await client.query(`begin; ${withoutTimeouts({ inTransaction: true })}`);
     const { rows } = await client.query<{ taken: boolean }>('select pg_try_advisory_xact_lock($1) as taken', [LOCK]);
     if (rows[0]?.taken !== true) {
@@ -96,8 +101,9 @@ export async function openPgTurn(url: string, onWait: () => void): Promise<() =>
 function ignoreEnd(): void {}
 
 /**
- * Keeps a session of this name open, whatever else the process does; answers what ends it. In a transaction that reads nothing, because a
- * pooler in transaction mode lends the session to others between two of them.
+ * Keeps a session of this name open, independent of all other work of the process; returns the function that ends it.
+ * It is in a transaction that reads nothing, because a pooler in transaction mode lends the session to others between
+ * two transactions.
  */
 export async function openPgPresence(url: string, name: string): Promise<() => Promise<void>> {
   const client = new pg.Client({
@@ -106,12 +112,12 @@ export async function openPgPresence(url: string, name: string): Promise<() => P
     keepAlive: true,
     connectionTimeoutMillis: CONNECT_MS_MAX,
   });
-  // One that is lost is lost: whoever looks for it takes the process for gone.
+  // A lost session is not reopened: others then consider the process gone.
   client.on('error', ignoreEnd);
   try {
     await client.connect();
     await endWhenGone(client);
-    // In one message: the time of a transaction is limited from its beginning on.
+    // Sent as one message, because the time limit of a transaction starts at its beginning.
     await client.query(`begin; ${withoutTimeouts({ inTransaction: true })}`);
   } catch (error) {
     await client.end().catch(ignoreEnd);
@@ -121,8 +127,8 @@ export async function openPgPresence(url: string, name: string): Promise<() => P
 }
 
 /**
- * A URL of a database with the `sslmode` said that is in force: `pg` takes these three for verify-full, and has a later version of it be more
- * lenient. It would say so, at length, at every start.
+ * Returns a database URL with the `sslmode` that is in effect made explicit: `pg` takes these three for verify-full,
+ * and a later version of it will be more lenient. Otherwise it would log a long warning at every start.
  */
 export function pgAddress(url: string): string {
   if (/[?&]uselibpqcompat=true(&|$)/.test(url)) return url;

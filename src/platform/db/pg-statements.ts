@@ -3,24 +3,24 @@ import type { Value, Executor } from './db.ts';
 import { BoundedMap } from '../limits/index.ts';
 
 export interface PgStatements {
-  /** A statement with `?` for its values, as `pg` runs it. */
+  /** Converts a statement with `?` for its values into the form that `pg` runs. */
   of(sql: string, values: readonly Value[]): QueryConfig;
-  /** After another process has changed the schema: what was prepared is prepared anew, under other names. */
+  /** After another process has changed the schema: prepares statements again, under other names. */
   forget(): void;
 }
 
-/** Each connection keeps a plan for each name. The program has fewer statements than this that it runs all day. */
+/** Each connection keeps a plan for each name. The program has fewer frequent statements than this. */
 const NAMES_MAX = 300;
-/** Statements that were met once; most of what is built of a caller's filters never comes again. */
+/** Statements that were seen once; most statements built from a caller's filters never occur again. */
 const MET_MAX = 2000;
 
 /**
- * A page depends on how many rows its values have: it is planned for them each time. A claim takes from the beginning of an
- * index, whatever its values are.
+ * The best plan of a page depends on how many rows its values match, so it is planned each time. A claim reads from the
+ * beginning of an index, whatever its values are.
  */
 const isPlannedEachTime = (sql: string): boolean => /\blimit\b/i.test(sql) && !/\bskip locked\b/i.test(sql);
 
-/** Prepares what comes a second time, under a name of its own. */
+/** Prepares a statement when it occurs for the second time, under a name of its own. */
 export function createPgStatements(): PgStatements {
   const known = new Map<string, { text: string; name?: string }>();
   const met = new BoundedMap<string, string>(MET_MAX);
@@ -51,7 +51,7 @@ export function createPgStatements(): PgStatements {
   };
 }
 
-/** `?` becomes `$1`, `$2` and so on. No text in a statement of ours holds a question mark. */
+/** Replaces `?` by `$1`, `$2` and so on. No literal in our statements contains a question mark. */
 function numbered(sql: string): string {
   let n = 0;
   return sql.replaceAll('?', () => `$${++n}`);
@@ -72,8 +72,8 @@ const ROWS_MAX = 500;
 const PARAMETERS_MAX = 60_000;
 
 /**
- * Inserts rows as one parameter of JSON, so that the statement is the same for any number of them and stays prepared. What JSON
- * cannot carry, bytes and texts that are none, goes as a parameter for each value.
+ * Inserts rows as one parameter of JSON, so that the statement is the same for any number of them and stays prepared.
+ * Values that JSON cannot represent, bytes and invalid texts, are sent as a parameter each.
  */
 export function createPgInsert(): PgInsert {
   const texts = new Map<string, Promise<string>>();
@@ -110,10 +110,10 @@ export function createPgInsert(): PgInsert {
 
 const nameOf = (column: number): string => `c${column}`;
 
-/** NUL and half a surrogate pair, which PostgreSQL refuses in JSON in words of its own. */
+/** NUL and lone surrogates, which PostgreSQL rejects in JSON with a different error. */
 const NOT_IN_TEXT = /\\u(?:0000|d[89a-f])/;
 
-/** undefined where a value cannot stand in it. */
+/** Returns undefined if a value cannot be represented. */
 function jsonOf(rows: readonly (readonly Value[])[]): string | undefined {
   const records: Record<string, Value>[] = [];
   for (const row of rows) {
@@ -128,7 +128,7 @@ function jsonOf(rows: readonly (readonly Value[])[]): string | undefined {
   return NOT_IN_TEXT.test(json) ? undefined : json;
 }
 
-/** Every value is a text to JSON, and gets the type of its column behind it. */
+/** Reads every value from JSON as text, and then casts it to the type of its column. */
 async function insertOfJson(
   on: Executor,
   { table, columns, conflict }: Pick<Insert, 'table' | 'columns' | 'conflict'>,
@@ -141,7 +141,7 @@ async function insertOfJson(
   const types = new Map(found.map(({ name, type }) => [name, type]));
   const casts = columns.map((column, i) => {
     const type = types.get(column) ?? 'text';
-    // A cast to varchar(n) would cut a text that is too long, which the insert refuses.
+    // A cast to varchar(n) would cut a text that is too long, which the insert rejects.
     return /^(?:text|character)/.test(type) ? nameOf(i) : `${nameOf(i)}::${type}`;
   });
   const fields = columns.map((_, i) => `${nameOf(i)} text`).join(',');

@@ -4,7 +4,7 @@ import type { Db, Executor } from './db.ts';
 import { pgAddress, withoutTimeouts } from './pg-session.ts';
 import { createPgInsert, createPgStatements } from './pg-statements.ts';
 
-/** Writes what is committed now into a new SQLite file, synced, while others go on writing to this one. */
+/** Writes what is committed now into a new SQLite file, synced, while others go on writing to this database. */
 export async function writeSnapshot(db: Db, file: string): Promise<void> {
   await db.withKnex((knex) => knex.raw('vacuum into ?', [file]));
   await syncFile(file);
@@ -15,13 +15,16 @@ interface SealedText {
   sealed: string;
 }
 
-/** A file that `writeSnapshot` made, read without a change to it: no log is begun beside it, and nothing is migrated. */
+/**
+ * A file that `writeSnapshot` created, opened without changing it: no log is created next to it, and nothing is
+ * migrated.
+ */
 export interface Snapshot {
-  /** What SQLite says is wrong with the pages and indexes; nothing where all is well. */
+  /** Returns the faults that SQLite finds in pages and indexes; empty if there are none. */
   integrityFaults(): string[];
   rowCounts(): Record<string, number>;
   lastMigration(): string | undefined;
-  /** Nothing where its schema has no such column yet. */
+  /** Returns nothing if its schema does not have the column yet. */
   sealedTexts(place: { table: string; column: string }): Iterable<SealedText>;
   setting(name: string): string | undefined;
   /** Returns the rows of a table with these columns; nothing if its schema does not have all of them yet. */
@@ -77,32 +80,32 @@ export function openSnapshot(file: string): Snapshot {
   };
 }
 
-/** What is committed now, for as long as it is open: `pg_dump --snapshot` copies the same. */
+/** The state committed now, for as long as it is open: `pg_dump --snapshot` copies the same state. */
 export interface PgSnapshot extends Executor {
   id: string;
-  /** Such as `17.2 (Debian 17.2-1)`, and its first number. */
+  /** For example `17.2 (Debian 17.2-1)`, and its first number. */
   version: string;
   major: number;
-  /** The schema that our tables stand in. */
+  /** The schema that contains our tables. */
   namespace: string;
   close(): Promise<void>;
 }
 
-/** Another process holds the lock that only one may hold. */
+/** Another process holds the exclusive lock. */
 export class SnapshotInUse extends Error {
   override readonly name = 'SnapshotInUse';
 }
 
-/** Any number that no other program takes: the name of our lock among the advisory locks of a database. */
+/** Key of our advisory lock on a database; any number that no other program uses. */
 const LOCK = 7_264_015_551;
-/** Only here, so that a start on SQLite does not load it. */
+/** Imported on demand, so that a start on SQLite does not load it. */
 const library = () => import('./pg-db.ts');
 
 const CONNECT_MS_MAX = 10_000;
 
 /**
- * On a connection of its own, because counting large tables takes longer than a statement of the server may. With `isAlone` one process of all
- * has it at a time; a process that dies lets go of it.
+ * Opens a snapshot on a separate connection, because counting large tables takes longer than a statement of the server
+ * may. With `isAlone` only one process at a time has one; the lock of a process that dies is released.
  */
 export async function openPgSnapshot(url: string, { isAlone }: { isAlone: boolean }): Promise<PgSnapshot> {
   const { executorOn, pgClient } = await library();
@@ -116,7 +119,8 @@ export async function openPgSnapshot(url: string, { isAlone }: { isAlone: boolea
   client.on('error', ignore);
   await client.connect();
   try {
-    // It waits for a dump, and for files that are copied. In one message: the time of a transaction is limited from its beginning on.
+    // The transaction waits for a dump and for copying files, so it has no time limits. In one message, because the
+    // time limit of a transaction starts at its beginning.
     await client.query(`begin isolation level repeatable read read only; ${withoutTimeouts({ inTransaction: true })}`);
     const executor = executorOn(client, { statements: createPgStatements(), insert: createPgInsert() }, ignore);
     if (isAlone) await mustBeAlone(executor);
@@ -144,7 +148,7 @@ async function mustBeAlone(executor: Executor): Promise<void> {
 
 type PartOfUrl = 'host' | 'port' | 'user' | 'database' | 'password';
 
-/** How PostgreSQL's own programs reach what a database URL leads to, but for TLS. */
+/** Returns the parts of a database URL in the form that PostgreSQL's own programs need, except for TLS. */
 export async function partsOfPgUrl(url: string): Promise<Record<PartOfUrl, string>> {
   const { pgClient } = await library();
   const { host, port, user = '', database = '', password } = pgClient({ connectionString: pgAddress(url) });

@@ -7,27 +7,35 @@ import { offerFolder } from '../../program-files/index.ts';
 import { isLocked } from './faults.ts';
 import type { Db, Row } from './db.ts';
 
-/** What is written would be gone with the process. */
+/** Anything written now would be lost when the process ends. */
 export class DatabaseFileLost extends Error {
   override readonly name = 'DatabaseFileLost';
   readonly code = 'DATABASE_FILE_LOST';
 }
 
-/** The files of an SQLite database that are open. When somebody deletes, renames or replaces one, the connections go on with the old one. */
+/**
+ * The open files of an SQLite database. If somebody deletes, renames or replaces one, the connections continue to use
+ * the old one.
+ */
 interface HeldFiles {
-  /** Says which file is not in its place any more; undefined while all are, and in the first call, which learns which they are. */
+  /**
+   * Returns a file that is not in its place any more; undefined while all are. The first call records which files they
+   * are.
+   */
   lost(): Promise<string | undefined>;
   /** Throws once `abandonInto` was called. */
   mustNotBeAbandoned(): void;
-  /** Refuses every write from now on; `copy` is to write what is committed into a new file, which is synced. */
+  /** Refuses every write from now on; `copy` must write what is committed into a new file, which is synced. */
   abandonInto(file: string, copy: (part: string) => unknown): Promise<void>;
-  /** Behind the close of all connections: a log that stays would be taken for that of the file that comes into its place. */
+  /**
+   * Call after all connections are closed: a remaining log would be taken for that of the file that replaces this one.
+   */
   closed(): Promise<void>;
 }
 
 export function holdFiles(file: string): HeldFiles {
   const log = `${file}-wal`;
-  /** By name, as each was first seen: the log begins with the first read. */
+  /** Identity by name, as first seen: the log is created by the first read. */
   const held = new Map<string, string>();
   let refusal: DatabaseFileLost | undefined;
   let isCopied = false;
@@ -48,7 +56,7 @@ export function holdFiles(file: string): HeldFiles {
     },
     async abandonInto(into, copy) {
       refusal ??= new DatabaseFileLost(`${file} was deleted, renamed or replaced beside this server`);
-      // It has its name once it is whole.
+      // The file gets its final name when it is complete.
       const part = `${into}.part`;
       try {
         await rm(part, { force: true });
@@ -80,11 +88,11 @@ async function idOf(name: string): Promise<string | undefined> {
   }
 }
 
-/** Where what a lost file held is written to. */
+/** Returns the name of the file into which the content of a lost file is rescued. */
 export const rescueName = (file: string, at: number): string =>
   `${file}.rescued-${isoTime(at).replaceAll(/[-:]|\.\d+/g, '')}`;
 
-/** The newest copy of a file that was lost. */
+/** Returns the newest rescued copy of a lost file. */
 export function rescuedCopy(file: string): string | undefined {
   const folder = path.dirname(file);
   if (!existsSync(folder)) return undefined;
@@ -96,10 +104,12 @@ export function rescuedCopy(file: string): string | undefined {
   return newest === undefined ? undefined : path.join(folder, newest);
 }
 
-/** A log that is left there would be taken for that of the copy. */
+/**
+ * Returns the command that restores the copy. It also removes the old log, which would be taken for that of the copy.
+ */
 export const putBack = (file: string, copy: string): string => `rm -f ${file}-wal ${file}-shm; mv ${copy} ${file}`;
 
-/** Together with its entry in the folder. */
+/** Syncs a file and its entry in the folder. */
 export async function syncFile(file: string): Promise<void> {
   for (const name of [file, path.dirname(file)]) {
     const handle = await open(name, 'r');
@@ -112,8 +122,8 @@ export class DataFolderInUse extends Error {
 }
 
 /**
- * Holds the data folder for this process. The lock is SQLite's own file lock, held by an open transaction, so the
- * system gives it back when the process dies, however it dies. Answers the function that gives it back.
+ * Locks the data folder for this process. The lock is SQLite's own file lock, held by an open transaction, so the
+ * system releases it when the process dies, however it dies. Returns the function that releases it.
  */
 export function lockDataFolder(dataDir: string): () => void {
   offerFolder(path.join(dataDir, 'run'));
@@ -124,10 +134,12 @@ export function lockDataFolder(dataDir: string): () => void {
   );
 }
 
-/** Referenced until they are let go: a lock that is collected as garbage is closed, and another process could take the file. */
+/**
+ * Referenced until they are released: garbage collection would close a lock, and another process could take the file.
+ */
 const held = new Set<Sqlite.Database>();
 
-/** The same for any file of ours, which is created where it does not exist; undefined where another process holds it. */
+/** Locks any file of ours, which is created if it does not exist. Returns undefined if another process holds it. */
 export function holdFile(file: string): (() => void) | undefined {
   const lock = new Sqlite(file, { timeout: 0 });
   try {
@@ -144,14 +156,14 @@ export function holdFile(file: string): (() => void) | undefined {
   };
 }
 
-/** As long as an operator's command or a backup takes with the file, and no longer than a caller should wait. */
+/** Enough for an operator's command or a backup to finish with the file, and no longer than a caller should wait. */
 const WAIT_MS_MAX = 5000;
 const FIRST_PAUSE_MS = 2;
 const PAUSE_MS_MAX = 100;
 
 /**
- * Tries until another process has let go of the file, without holding up this one between the tries. The time counts from
- * when the lock was first met: when it has run out, the next caller in line tries once and is refused too, until the file
+ * Retries until another process has unlocked the file, without blocking this one between the attempts. The time counts
+ * from when the lock was first met: once it is over, each further caller tries only once and fails too, until the file
  * is free again.
  */
 export function createLockWait(): <T>(attempt: () => T | Promise<T>) => Promise<T> {
@@ -165,7 +177,7 @@ export function createLockWait(): <T>(attempt: () => T | Promise<T>) => Promise<
       } catch (error) {
         if (!isLocked(error)) throw error;
         lockedForMs ??= stopwatch();
-        // Those in line would otherwise follow one another without a turn for anybody else.
+        // The waiting callers would otherwise follow one another without a turn of the event loop for anything else.
         if (lockedForMs() >= WAIT_MS_MAX) {
           await nextTurn();
           throw error;
@@ -176,18 +188,18 @@ export function createLockWait(): <T>(attempt: () => T | Promise<T>) => Promise<
   };
 }
 
-/** Keeps the process up, for a command of the operator waits for nothing else. */
+/** Keeps the process up, because an operator's command has nothing else to wait for. */
 const pause = (ms: number): Promise<void> => new Promise((resume) => void setTimeout(resume, ms));
 
 /**
- * Said before anything is written to a new file, it makes it possible to give space back later; on an older file it waits
- * for a VACUUM. To say it to a file that has pages is a write, and opening a file must not be one.
+ * Set before anything is written to a new file, this allows returning space later; on an older file it takes effect
+ * with a VACUUM. Setting it on a file that has pages is a write, and opening a file must not write.
  */
 export const NEW_FILE_PRAGMA = 'auto_vacuum = INCREMENTAL';
 
 /**
- * FULL syncs the log at every commit: an answer may not promise what a power cut would take back. The log is kept short
- * enough that a checkpoint stays a few milliseconds.
+ * FULL syncs the log at every commit: a response must not promise what a power failure would undo. The log is kept
+ * short enough for a checkpoint to take a few milliseconds.
  */
 export const SQLITE_PRAGMAS = [
   'journal_mode = WAL',
@@ -200,10 +212,10 @@ export const SQLITE_PRAGMAS = [
   'journal_size_limit = 67108864',
 ] as const;
 
-/** Of all pages, those that stay free: what is written next would only have to ask for them again. */
+/** Share of all pages that stay free, because the next writes would have to allocate them again. */
 const KEPT_SHARE = 0.05;
 
-/** `pragma` runs one to its end and answers the number in its first row. */
+/** Truncates unused pages. `pragma` runs a statement to its end and returns the number in its first row. */
 export async function cutUnusedPages(
   pragma: (text: string) => Promise<number> | number,
   pagesMax: number,
@@ -219,8 +231,8 @@ export async function cutUnusedPages(
 export const firstNumber = (rows: readonly Row[]): number => Number(Object.values(rows[0] ?? {})[0] ?? 0);
 
 /**
- * Writes the whole SQLite file anew, without unused pages and so that it can be cut from then on. Needs as much free room
- * as the file has, and no other process may be using it.
+ * Rewrites the whole SQLite file without unused pages, and so that it can be truncated from then on. Needs as much free
+ * space as the file has, and no other process may be using it.
  */
 export async function rewriteFile(db: Db): Promise<void> {
   await db.withKnex(async (knex) => {

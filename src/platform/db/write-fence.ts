@@ -1,9 +1,9 @@
 import type { Executor } from './db.ts';
 
 /**
- * A fence has every table refuse what would be written to it, by every client: a process with open connections, one that starts, another
- * program. It is made of triggers, because a setting of the database binds new sessions alone and may be set back by any of them. They are
- * there only while the fence is, so that nothing costs anything before.
+ * A fence makes every table reject writes by every client: a process with open connections, one that starts, another
+ * program. It consists of triggers, because a setting of the database only applies to new sessions and any of them may
+ * reset it. The triggers exist only while the fence does, so there is no cost before.
  */
 const NAME = 'refuses_writes';
 /** A code that PostgreSQL itself does not use. */
@@ -13,11 +13,13 @@ const SAYS = 'this database was moved to another one and is not written to any m
 const LOCK_WAIT_MS = 10_000;
 
 export interface FenceOptions {
-  /** Tables that stay open: what is known of the fence itself. */
+  /** Tables that stay writable: the records about the fence itself. */
   except: readonly string[];
 }
 
-/** Within a transaction; on PostgreSQL it waits for those that have written, and shuts out all others from then on. */
+/**
+ * Raises the fence within a transaction; on PostgreSQL it waits for open writers, and blocks all others from then on.
+ */
 export async function raiseFence(tx: Executor, options: FenceOptions): Promise<void> {
   await lowerFence(tx);
   await (tx.dialect === 'pg' ? raiseOnPg(tx, options) : raiseOnSqlite(tx, options));
@@ -25,7 +27,7 @@ export async function raiseFence(tx: Executor, options: FenceOptions): Promise<v
 
 export async function lowerFence(tx: Executor): Promise<void> {
   if (tx.dialect === 'pg') {
-    // Its triggers go with it.
+    // The triggers are dropped with the function.
     await tx.run(`drop function if exists ${NAME}() cascade`);
     return;
   }
@@ -44,14 +46,15 @@ async function raiseOnPg(tx: Executor, { except }: FenceOptions): Promise<void> 
   );
   for (const { name } of tables) {
     if (except.includes(name)) continue;
-    // For each statement: one that finds no row is refused, too, and a node that looks for work learns of it at once.
+    // For each statement, so that one that matches no row is rejected, too, and a node that looks for work notices at
+    // once.
     await tx.run(`create trigger ${NAME} before insert or update or delete or truncate on "${name}"
       for each statement execute function ${NAME}()`);
   }
 }
 
 async function raiseOnSqlite(tx: Executor, { except }: FenceOptions): Promise<void> {
-  // A table of a module takes no trigger; the tables that it is made of are written by their module alone.
+  // A virtual table cannot have triggers; only its module writes the tables that store its data.
   const tables = await tx.all<{ name: string }>(
     `select name from pragma_table_list where schema = 'main' and type = 'table' and name not like 'sqlite_%' order by name`,
   );
@@ -63,7 +66,7 @@ async function raiseOnSqlite(tx: Executor, { except }: FenceOptions): Promise<vo
   }
 }
 
-/** What a fence answers to a write. */
+/** Reports whether a write was rejected by a fence. */
 export function isFenced(error: unknown): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   if (code === PG_CODE) return true;

@@ -6,7 +6,7 @@ const mayReach = (address: string): boolean => address === '192.0.2.1';
 it.each([
   ['192.0.2.1', undefined],
   ['10.0.0.1', { kind: 'blocked' }],
-  // What Node says of a connection that was reset before anybody looked.
+  // Node's address for a connection that was reset before anybody read it.
   [undefined, { kind: 'unreachable' }],
   ['', { kind: 'unreachable' }],
 ])('a connection to %s has the fault %o', (remoteAddress, fault) => {

@@ -4,13 +4,13 @@ import type { buildConnector } from 'undici';
 import type { AddressGuard } from '../network/index.ts';
 import { undici } from './undici.ts';
 
-/** Why what stands on the wire is no answer that we take. */
+/** Reasons to reject the bytes of a response. */
 type InterimWrong = 'upgrade' | 'interim' | 'endless';
 
 const INTERIM_MAX = 16;
-/** Headers, a body as far as anybody reads it, and the framing around very small chunks. */
+/** Headers, a body of the maximum size that is read, and the framing of very small chunks. */
 const WIRE_BYTES_MAX = 131_072;
-/** An interim answer says a few words; this is far more. */
+/** An interim response is short; this is far more. */
 const INTERIM_BYTES_MAX = 8192;
 
 const CR = 13;
@@ -18,19 +18,19 @@ const LF = 10;
 const NONE = Buffer.alloc(0);
 
 /**
- * RFC 9110 §15.2: any number of interim answers may come before the final one, asked for or not. undici takes 100 for
- * the end of the connection and spends a call on each of the others, so they are taken out before it reads, and
- * counted; so is every byte, because framing such as chunk extensions or blank lines never reaches the code that reads the
- * body. Node's own `https` hands interim answers over one by one, and costs a fifth to four fifths more processor time
- * for each post; the bytes that it skips it does not show either. Requests are not pipelined: what comes after a request
- * was written answers that request.
+ * RFC 9110 §15.2: any number of interim responses may precede the final one, requested or not. undici treats status 100
+ * as the end of the connection and spends a call on each of the others, so they are removed before it reads, and
+ * counted; so is every byte, because framing such as chunk extensions or blank lines never reaches the code that reads
+ * the body. Node's own `https` hands over interim responses one by one, and costs 20 to 80 percent more processor time
+ * for each post; it does not report the bytes that it skips, either. Requests are not pipelined: the bytes after a
+ * request belong to its response.
  */
 function skipInterimAnswers(socket: Socket, fail: (wrong: InterimWrong) => void): void {
   const readOn = socket.read.bind(socket) as (size?: number) => Buffer | null;
   let written = -1;
   let seenBytes = 0;
   let interim = 0;
-  /** What has been read of the beginning of an answer, until it is known what it is; then undefined. */
+  /** The beginning of a response until its kind is known; then undefined. */
   let begun: Buffer | undefined;
   const failAs = (wrong: InterimWrong): null => {
     begun = undefined;
@@ -70,7 +70,7 @@ function skipInterimAnswers(socket: Socket, fail: (wrong: InterimWrong) => void)
 
 const FORM = 'HTTP/1.d 1dd';
 
-/** Whether it is the beginning of an interim answer as far as it goes; nothing at all may become one. */
+/** Reports whether the bytes so far may be the beginning of an interim response; no bytes at all may become one. */
 function mayBeInterim(begun: Buffer): boolean {
   const length = Math.min(begun.length, FORM.length);
   for (let i = 0; i < length; i++) {
@@ -80,7 +80,7 @@ function mayBeInterim(begun: Buffer): boolean {
   return true;
 }
 
-/** RFC 9112 §2.2: a robust reader passes over empty lines in front of a message. */
+/** RFC 9112 §2.2: a robust recipient ignores empty lines in front of a message. */
 function withoutBlankLines(begun: Buffer): Buffer {
   let from = 0;
   while (begun[from] === CR || begun[from] === LF) from++;
@@ -89,16 +89,16 @@ function withoutBlankLines(begun: Buffer): Buffer {
 
 export interface ConnectorOptions {
   mayReach: AddressGuard;
-  /** The addresses of a host that may be connected to, looked up anew for each connection. */
+  /** Returns the permitted addresses of a host, looked up again for each connection. */
   addresses: (host: { hostname: string }) => Promise<{ found: string[] } | (FetchAnswer & { kind: 'failed' })>;
   ca: readonly string[] | undefined;
 }
 
 const NEXT_ADDRESS_MS = 1500;
-/** A connection that is not there by then will not be; the requests that wait for it have limits of their own. */
+/** A connection that takes longer will not succeed; the requests that wait for it have limits of their own. */
 const CONNECT_MS = 10_000;
 
-/** Marks an error with what it means, because it comes back through the pool. */
+/** Attaches the fault to an error, because it passes through the pool. */
 export class Faulted extends Error {
   readonly fault: PostFault;
   constructor(fault: PostFault, because: unknown) {
@@ -107,17 +107,17 @@ export class Faulted extends Error {
   }
 }
 
-/** Connections over TLS to addresses that have passed the guard, and pass it again when the connection stands. */
+/** Creates TLS connections to addresses that pass the guard, and checks the actual peer again once connected. */
 export function guardedConnector({ mayReach, addresses, ca }: ConnectorOptions) {
   let connectTls: buildConnector.connector | undefined;
-  // Made with the first connection, and once: to read the certificates that are trusted takes longer than a handshake.
+  // Created once, with the first connection: reading the trusted certificates takes longer than a handshake.
   const connect: buildConnector.connector = (...call) => (connectTls ??= tlsConnector(addresses, ca))(...call);
   return (options: buildConnector.Options, done: buildConnector.Callback): void => {
     const host = options.hostname.replace(/^\[|\]$/g, '');
-    // An address is not looked up, so the resolver would not have been asked.
+    // An IP address needs no look-up, so the resolver would not check it.
     if (isIP(host) !== 0 && !mayReach(host)) return done(new Faulted({ kind: 'blocked' }, host), null);
     let hasConnected = false;
-    // Its declaration does not say so, but it answers the socket.
+    // The declared type omits it, but it returns the socket.
     const socket = connect({ ...options, hostname: host }, (error, made) => {
       if (error) return done(asFaulted(error, hasConnected), null);
       skipInterimAnswers(made, (wrong) => made.destroy(new Faulted({ kind: 'unreadable', wrong }, 'read')));
@@ -125,14 +125,14 @@ export function guardedConnector({ mayReach, addresses, ca }: ConnectorOptions) 
     }) as unknown as Socket;
     socket.once('connect', () => {
       hasConnected = true;
-      // The second lock on the same door: whatever led the connection here, it goes no further.
+      // Second check, of the actual peer: whatever led the connection here, it goes no further.
       const fault = faultOfPeer(socket, mayReach);
       if (fault) socket.destroy(new Faulted(fault, `connected to ${socket.remoteAddress}`));
     });
   };
 }
 
-/** What is wrong with the other end of a connection that has just been made. Without an address it is gone already. */
+/** Checks the peer of a new connection. Without an address it is gone already. */
 export function faultOfPeer(
   { remoteAddress }: Pick<Socket, 'remoteAddress'>,
   mayReach: AddressGuard,
@@ -162,7 +162,10 @@ function asFaulted(error: Error, hasConnected: boolean): Error {
   return new Faulted({ kind: 'unreachable' }, error);
 }
 
-/** Asked for every new connection: a name that answered a public address once may answer another one now. */
+/**
+ * Called for every new connection, because a name that resolved to a public address once may resolve to another one
+ * now.
+ */
 function lookUp(addresses: ConnectorOptions['addresses']): LookupFunction {
   return (hostname, options, done) => {
     const fail = (error: Error): void => done(error, []);
@@ -181,64 +184,64 @@ export function codeOf(error: unknown): string {
 }
 
 export interface Post {
-  /** Path and query, as they stand in the URL. */
+  /** Path and query, as written in the URL. */
   path: string;
-  /** All that are sent but those of the connection and the body itself. */
+  /** All headers except those of the connection and the body itself. */
   headers: Record<string, string>;
   body: string;
 }
 
 export type PostFault =
   | Extract<FetchFault, { kind: 'blocked' | 'unreachable' | 'tls' | 'interrupted' | 'timeout' }>
-  /** Something came, and it was no answer; `reason` is what the parser, in its own words, found wrong. */
+  /** The bytes received are not a valid response; `reason` is the parser's message. */
   | { kind: 'unreadable'; wrong: InterimWrong | 'headers' | 'length' }
   | { kind: 'unreadable'; wrong: 'syntax'; reason: string };
 
 export type PostAnswer =
   /**
-   * Any status at all; redirects are never followed. `isCut`: its body did not end in time, and its connection went with it.
-   * `retryAfter`: that header, as it was sent.
+   * Any status; redirects are never followed. `isCut`: the body did not end in time, and the connection was closed.
+   * `retryAfter`: the header as sent.
    */
   | { kind: 'answered'; status: number; body: string; isCut?: true; retryAfter?: string }
-  /** `because` is for the log alone. */
+  /** `because` is for the log only. */
   | { kind: 'failed'; fault: PostFault; because?: unknown };
 
-/** A request under way. */
+/** A request in progress. */
 export interface Posted {
   /** Never rejects. */
   answer: Promise<PostAnswer>;
-  /** Ends it, whatever it is at, with the fault `timeout`; when it is over, nothing happens. */
+  /** Ends the request in any state, with the fault `timeout`; does nothing once it is over. */
   giveUp(): void;
 }
 
 /** Connections to one host, kept open between requests. */
 export interface PostPool {
   /**
-   * Of the answer's body, `answerBytesMax` bytes are kept, as text in UTF-8; what comes after them is read for a moment,
-   * so that the connection can be used again, and then cut. A request has no time limit but its caller's patience.
+   * Keeps up to `answerBytesMax` bytes of the response's body, as UTF-8 text; it reads further bytes for a moment, so
+   * that the connection can be reused, and then closes it. A request has no time limit except its caller's.
    */
   post(request: Post, answerBytesMax: number): Posted;
-  /** Takes nothing more, lets what is under way end for a while, and closes; what has not ended by then is cut. */
+  /** Accepts no more requests, waits a while for those in progress, and closes; the remaining ones are cut. */
   close(): Promise<void>;
-  /** Cuts every connection. */
+  /** Closes every connection at once. */
   cut(): Promise<void>;
 }
 
 export interface FetchLimits {
-  /** Ends the fetch when it fires. There is no time limit but this one. */
+  /** Aborts the fetch. There is no other time limit. */
   signal: AbortSignal;
-  /** Asked before bytes are kept, or once with the length the other side announces; false ends the fetch. */
+  /** Called before bytes are kept, or once with the announced length; false ends the fetch. */
   mayTake: (bytes: number) => boolean;
 }
 
 /**
- * What a caller may be told. `blocked` says no more than that: an address that is refused, a name that does not exist and
- * a redirect to either read alike, or our network could be mapped by asking.
+ * The fault that a caller may see. `blocked` gives no details: a forbidden address, a name that does not exist and a
+ * redirect to either look the same, so that nobody can map our network.
  */
 export type FetchFault =
   | { kind: 'blocked' }
   | { kind: 'unreachable' }
-  /** `code` is OpenSSL's or Node's name for what is wrong with the certificate or the handshake. */
+  /** `code` is OpenSSL's or Node's code for the fault of the certificate or the handshake. */
   | { kind: 'tls'; code: string }
   | { kind: 'status'; status: number }
   | { kind: 'too_many_redirects'; max: number }
@@ -249,7 +252,7 @@ export type FetchFault =
 
 export type FetchAnswer =
   | { kind: 'fetched'; content: Buffer }
-  /** `because` is for the log alone. */
+  /** `because` is for the log only. */
   | {
       kind: 'failed';
       fault: FetchFault;

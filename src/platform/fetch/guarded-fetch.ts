@@ -18,7 +18,7 @@ import { connect, type ConnectionOptions } from 'node:tls';
 
 interface Hop {
   url: URL;
-  /** Where the host is; every one of them has passed the guard. */
+  /** The addresses of the host; each of them has passed the guard. */
   addresses: readonly string[];
   mayReach: AddressGuard;
   userAgent: string;
@@ -28,10 +28,10 @@ interface Hop {
 type HopAnswer = FetchAnswer | { kind: 'redirected'; location: string };
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** Node's own 250 ms between two addresses are less than some round trips. */
+/** Node's default of 250 ms between two addresses is less than some round trips. */
 const NEXT_ADDRESS_MS = 1500;
 
-/** One request over a connection of its own, to one of the addresses given and to no other. Never rejects. */
+/** Makes one request over a new connection, to one of the given addresses and to no other. Never rejects. */
 function getOnce(hop: Hop, limits: FetchLimits): Promise<HopAnswer> {
   return new Promise((resolve) => {
     let stage: 'unreachable' | 'tls' | 'interrupted' = 'unreachable';
@@ -44,7 +44,7 @@ function getOnce(hop: Hop, limits: FetchLimits): Promise<HopAnswer> {
     request.once('socket', (socket: Socket) => {
       socket.once('connect', () => {
         stage = 'tls';
-        // The second lock on the same door: whatever led the connection here, it goes no further.
+        // Second check, of the actual peer: whatever led the connection here, it goes no further.
         const fault = faultOfPeer(socket, hop.mayReach);
         if (fault) fail(fault, `connected to ${socket.remoteAddress}`);
       });
@@ -55,7 +55,7 @@ function getOnce(hop: Hop, limits: FetchLimits): Promise<HopAnswer> {
       else fail(stage === 'tls' ? { kind: 'tls', code: readErrorCode(error) } : { kind: stage }, error);
     });
     request.once('response', (response) => readResponse(response, limits, finish));
-    // An answer that is none, such as a change of protocol, ends without an error.
+    // An invalid response, such as a change of protocol, ends without an error.
     request.once('close', () => fail({ kind: 'interrupted' }));
     request.end();
   });
@@ -66,7 +66,8 @@ function open({ url, addresses, userAgent, ca }: Hop, signal: AbortSignal): Clie
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port === '' ? 443 : url.port,
     path: url.pathname + url.search,
-    // Of our own: the shared one may be told by the environment to go through a proxy, which no guard would see.
+    // A separate agent: the environment may configure the shared one to use a proxy, which would bypass the address
+    // guard.
     agent: new https.Agent({
       keepAlive: false,
       lookup: answerWith(addresses),
@@ -78,7 +79,7 @@ function open({ url, addresses, userAgent, ca }: Hop, signal: AbortSignal): Clie
   });
 }
 
-/** The look-up has been made and checked; a second one could answer something else. */
+/** Returns the addresses that were looked up and checked; a second look-up could return others. */
 function answerWith(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_host, options, done) => {
@@ -101,7 +102,7 @@ function readResponse(
   if (status !== 200) return fail({ kind: 'status', status });
   const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
   if (encoding !== 'identity') return fail({ kind: 'encoded', encoding: encoding.slice(0, 40) });
-  // Node's parser holds the body to the announced length, so that what was granted once need not be asked again.
+  // Node's parser limits the body to the announced length, so one check is enough.
   const announced = headers['content-length'];
   if (announced !== undefined && !mayTake(Number(announced))) return fail({ kind: 'too_large' });
   const chunks: Buffer[] = [];
@@ -109,11 +110,11 @@ function readResponse(
     if (announced === undefined && !mayTake(chunk.length)) return fail({ kind: 'too_large' });
     chunks.push(chunk);
   });
-  // Node says "end" only of a body that came whole.
+  // Node only emits "end" for a complete body.
   response.on('end', () => finish({ kind: 'fetched', content: Buffer.concat(chunks) }));
 }
 
-/** Node reads header bytes as Latin-1; a server that writes a letter beyond ASCII into a URL means UTF-8. */
+/** Node reads header bytes as Latin-1; a server that puts a non-ASCII letter into a URL means UTF-8. */
 const utf8Of = (text: string): string => Buffer.from(text, 'latin1').toString('utf8');
 
 function readErrorCode(error: unknown): string {
@@ -123,15 +124,15 @@ function readErrorCode(error: unknown): string {
 
 export interface FetchFailure {
   fault: FetchFault;
-  /** For the log alone. */
+  /** For the log only. */
   because?: unknown;
   /** The name has no address. Only in development may a caller learn of it. */
   hasNoAddress?: boolean;
 }
 
 /**
- * Connects to one of the addresses given and to no other, finishes the TLS handshake of an https URL as a request would, and
- * sends not a byte more. Answers what is in the way of a request, if anything is. Never rejects.
+ * Connects to one of the given addresses and to no other, does the TLS handshake of an https URL as a request would,
+ * and sends nothing more. Returns what would make a request fail, if anything. Never rejects.
  */
 function probeOnce(hop: Omit<Hop, 'userAgent'>, signal: AbortSignal): Promise<FetchFailure | undefined> {
   return new Promise((resolve) => {
@@ -149,7 +150,7 @@ function probeOnce(hop: Omit<Hop, 'userAgent'>, signal: AbortSignal): Promise<Fe
     signal.addEventListener('abort', late, { once: true });
     socket.once('connect', () => {
       stage = 'tls';
-      // The second lock on the same door: whatever led the connection here, it goes no further.
+      // Second check, of the actual peer: whatever led the connection here, it goes no further.
       const fault = faultOfPeer(socket, hop.mayReach);
       if (fault) finish({ fault, because: `connected to ${socket.remoteAddress}` });
       else if (!isTls) finish();
@@ -176,7 +177,7 @@ function optionsOf({ url, addresses, ca }: Omit<Hop, 'userAgent'>, defaultPort: 
     ...(ca ? { ca: [...ca] } : {}),
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
-    // The look-up has been made and checked; a second one could answer something else.
+    // Returns the addresses that were looked up and checked; a second look-up could return others.
     lookup(_host: string, wish: { all?: boolean }, done: (...answer: unknown[]) => void): void {
       if (wish.all) done(null, all);
       else done(null, all[0]?.address ?? '', all[0]?.family);
@@ -187,7 +188,7 @@ function optionsOf({ url, addresses, ca }: Omit<Hop, 'userAgent'>, defaultPort: 
 
 export interface GuardedFetchOptions {
   resolver: Pick<Resolver, 'addresses'>;
-  /** CIDR ranges that may be reached although they are private. */
+  /** Private CIDR ranges that may be contacted nevertheless. */
   allowPrivate: readonly string[];
   userAgent: string;
   /** Certificates in PEM that are trusted instead of the system's. */
@@ -196,13 +197,18 @@ export interface GuardedFetchOptions {
 
 export interface GuardedFetch {
   get(url: URL, limits: FetchLimits): Promise<FetchAnswer>;
-  /** A request with a credential or a body, whose answer is read whatever its status; no redirect is followed. */
+  /**
+   * Sends a request with a credential or a body, and reads the response whatever its status; no redirect is followed.
+   */
   send(request: Send, limits: FetchLimits): Promise<SendAnswer>;
-  /** Whether a request could be made: a connection and its TLS, and nothing more. Answers what is in the way. */
+  /**
+   * Checks whether a request could be made, by a connection and its TLS handshake only. Returns what would make it
+   * fail.
+   */
   probe(url: URL, signal: AbortSignal): Promise<FetchFailure | undefined>;
-  /** Whether the host has an address that may be connected to, without connecting. Answers what is in the way. */
+  /** Checks whether the host has a permitted address, without connecting. Returns what would make a request fail. */
   checkAddress(url: URL, signal: AbortSignal): Promise<FetchFailure | undefined>;
-  /** Connections for many requests to one host, which stay open, each of them guarded; no redirect is followed. */
+  /** Opens a pool of guarded connections for many requests to one host, which stay open; no redirect is followed. */
   pool(url: URL, wishes: PoolWishes): PostPool;
 }
 
@@ -252,7 +258,7 @@ export function createGuardedFetch({ resolver, allowPrivate, userAgent, ca }: Gu
   };
 }
 
-/** A look-up cannot be called off, so its caller is let go instead. */
+/** A look-up cannot be cancelled, so stop waiting for it instead. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | (FetchAnswer & { kind: 'failed' })> {
   return new Promise((resolve, reject) => {
     const late = (): void => resolve({ kind: 'failed', fault: { kind: 'timeout' } });
@@ -269,7 +275,7 @@ const blocked = (because: string): FetchAnswer & { kind: 'failed' } => ({
 });
 
 /**
- * The addresses of a host that may be connected to. The URL parser has already turned every spelling of an IPv4 address,
+ * Returns the permitted addresses of a host. The URL parser has already turned every spelling of an IPv4 address,
  * decimal, octal or hexadecimal, into four decimal numbers.
  */
 async function publicAddresses(
@@ -286,7 +292,7 @@ async function publicAddresses(
   const all = [...answer.records.v4, ...answer.records.v6];
   const found = all.filter(mayReach);
   if (found.length === 0) return blocked(`${host} has the address ${all.join(', ')}`);
-  // IPv4 first: a host without IPv6 of its own would lose time on addresses it cannot reach.
+  // IPv4 first: a host without IPv6 connectivity would lose time on addresses that it cannot reach.
   return { found: found.sort((a, b) => Number(isIPv6(a)) - Number(isIPv6(b))) };
 }
 
@@ -298,12 +304,12 @@ export interface Send {
 }
 
 export type SendAnswer =
-  /** Any status at all; redirects are never followed, so that a credential goes nowhere else. */
+  /** Any status; redirects are never followed, so that a credential is sent nowhere else. */
   { kind: 'answered'; status: number; headers: IncomingHttpHeaders; body: Buffer } | (FetchAnswer & { kind: 'failed' });
 
 /**
- * One request over a connection of its own, to one of the addresses given and to no other. http is spoken where the URL says
- * so: the caller has made sure that it may be. Never rejects.
+ * Makes one request over a new connection, to one of the given addresses and to no other. It uses plain http if the URL
+ * does: the caller has made sure that it may. Never rejects.
  */
 function sendOnce(hop: Omit<Hop, 'url'>, send: Send, limits: FetchLimits): Promise<SendAnswer> {
   return new Promise((resolve) => {
@@ -318,7 +324,7 @@ function sendOnce(hop: Omit<Hop, 'url'>, send: Send, limits: FetchLimits): Promi
     request.once('socket', (socket: Socket) => {
       socket.once('connect', () => {
         stage = isTls ? 'tls' : 'interrupted';
-        // The second lock on the same door: whatever led the connection here, it goes no further.
+        // Second check, of the actual peer: whatever led the connection here, it goes no further.
         const fault = faultOfPeer(socket, hop.mayReach);
         if (fault) fail(fault, `connected to ${socket.remoteAddress}`);
       });
@@ -329,7 +335,7 @@ function sendOnce(hop: Omit<Hop, 'url'>, send: Send, limits: FetchLimits): Promi
       fail(stage === 'tls' ? { kind: 'tls', code: String(error.code ?? 'handshake failed') } : { kind: stage }, error);
     });
     request.once('response', (response) => read(response, limits, finish));
-    // An answer that is none, such as a change of protocol, ends without an error.
+    // An invalid response, such as a change of protocol, ends without an error.
     request.once('close', () => fail({ kind: 'interrupted' }));
     request.end(send.body);
   });
@@ -349,7 +355,8 @@ function openSend(
     headers: { 'user-agent': userAgent, ...headers, host: url.host, 'accept-encoding': 'identity', ...length },
     signal,
   };
-  // Of our own: the shared one may be told by the environment to go through a proxy, which no guard would see.
+  // A separate agent: the environment may configure the shared one to use a proxy, which would bypass the address
+  // guard.
   if (url.protocol !== 'https:') return http.request({ ...options, port: url.port || 80, agent: new http.Agent(own) });
   const trusted = ca ? { ca: [...ca] } : {};
   return https.request({ ...options, ...trusted, port: url.port || 443, agent: new https.Agent(own) });
@@ -366,6 +373,6 @@ function read(response: IncomingMessage, { signal, mayTake }: FetchLimits, finis
     if (!mayTake(chunk.length)) return fail({ kind: 'too_large' });
     chunks.push(chunk);
   });
-  // Node says "end" only of a body that came whole.
+  // Node only emits "end" for a complete body.
   response.on('end', () => finish({ kind: 'answered', status, headers, body: Buffer.concat(chunks) }));
 }

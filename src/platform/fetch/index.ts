@@ -1,7 +1,8 @@
 /**
- * HTTP to addresses that somebody else chose: https (http where the caller of `send` allows it), to public addresses and what the operator allows, checked again
- * at each redirect, over a connection to the very address that was checked. Nothing is remembered from one fetch to the
- * next but the open connections of a pool, no credential is sent but by `send`, and it never throws for what the other side does.
+ * HTTP to addresses that somebody else chose: https (http if the caller of `send` allows it), to public addresses and
+ * those that the operator allows, checked again at each redirect, over a connection to the very address that was
+ * checked. Fetches share no state except the open connections of a pool, only `send` sends a credential, and nothing
+ * throws because of what the other side does.
  */
 export {
   createGuardedFetch,

@@ -14,22 +14,22 @@ import { undici } from './undici.ts';
 
 export interface PoolWishes {
   connectionsMax: number;
-  /** What a closed pool gives its requests to end. */
+  /** Time for requests to end after the pool is closed. */
   closeMs: number;
 }
 
-/** Node's servers close after five seconds, and a request that crosses the close is lost. */
+/** Node's servers close after five seconds, and a request sent while they close is lost. */
 const IDLE_MS = 4000;
-/** An answer that is a little longer than what is kept costs less to read than a new connection. */
+/** Reading a response slightly longer than what is kept costs less than a new connection. */
 const SWALLOWED_BYTES_MAX = 65_536;
-/** The rest of it comes at once or not at all: a server that lets it drip would hold the connection for ever. */
+/** The remainder must arrive quickly: a server that sends it very slowly would block the connection forever. */
 const SWALLOWED_MS_MAX = 250;
 const CHARACTER_BYTES_MAX = 4;
 const NOTHING = Buffer.alloc(0);
-/** Headers of one answer, all together. */
+/** Maximum size of all headers of one response. */
 const HEADER_BYTES_MAX = 16_384;
 
-/** Pools of connections, each to an address that has passed the guard, and checked again when it stands. */
+/** Creates pools of connections, each to an address that has passed the guard and is checked again once connected. */
 export function createPostPools(options: ConnectorOptions): (url: URL, wishes: PoolWishes) => PostPool {
   const connect = guardedConnector(options);
   return (url, { connectionsMax, closeMs }) => {
@@ -40,7 +40,7 @@ export function createPostPools(options: ConnectorOptions): (url: URL, wishes: P
       allowH2: false,
       keepAliveTimeout: IDLE_MS,
       maxHeaderSize: HEADER_BYTES_MAX,
-      // The caller's patience is the only limit of an answer.
+      // The caller alone limits the time of a response.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -59,12 +59,12 @@ export function createPostPools(options: ConnectorOptions): (url: URL, wishes: P
 async function closeWithin(pool: Pool, ms: number): Promise<void> {
   const { promise: isCut, resolve } = Promise.withResolvers<void>();
   const patience = setTimeout(() => void pool.destroy().then(resolve), ms).unref();
-  // What is cut does not end closing.
+  // Do not wait for the pool to close once it was cut.
   await Promise.race([pool.close(), isCut]);
   clearTimeout(patience);
 }
 
-/** A request and its answer. */
+/** A request and its response. */
 class Exchange implements Dispatcher.DispatchHandler, Posted {
   readonly answer: Promise<PostAnswer>;
   readonly #bytesMax: number;
@@ -92,7 +92,7 @@ class Exchange implements Dispatcher.DispatchHandler, Posted {
 
   onRequestStart(started: Dispatcher.DispatchController): void {
     this.#controller = started;
-    // It waited for a connection longer than it may take: nothing of it is sent any more.
+    // It waited for a connection longer than it may take, so nothing of it is sent any more.
     if (this.#isOver) started.abort(new Error('the time for this request is over'));
   }
 
@@ -117,7 +117,7 @@ class Exchange implements Dispatcher.DispatchHandler, Posted {
     clearTimeout(this.#stopSwallowing);
     if (this.#isOver) return;
     this.#isOver = true;
-    // The connection is free again after one more turn; a post before that would open another one.
+    // The connection is only free after one more turn; a post before that would open another one.
     queueMicrotask(() => setImmediate(() => this.#resolve(this.#answered())));
   }
 
@@ -127,7 +127,7 @@ class Exchange implements Dispatcher.DispatchHandler, Posted {
     this.#finish(this.#isLong ? this.#answeredAndCut() : { kind: 'failed', fault: faultOf(error), because: error });
   }
 
-  /** More than what is kept of it has come. */
+  /** More than the kept part of the body was received. */
   get #isLong(): boolean {
     return this.#seenBytes > this.#bytesMax;
   }
@@ -158,17 +158,17 @@ function faultOf(error: unknown): PostFault {
   if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return { kind: 'unreadable', wrong: 'length' };
   if (!(error instanceof undici().errors.HTTPParserError)) return { kind: 'interrupted' };
   const reason = /\(([\w ,./'`-]{1,80})\)$/.exec(error.message)?.[1] ?? 'it could not be read';
-  // The parser's word for an end in the middle.
+  // The parser's code for a response that ends in the middle.
   return reason === 'Invalid EOF state' ? { kind: 'interrupted' } : { kind: 'unreadable', wrong: 'syntax', reason };
 }
 
 /**
- * At most that many bytes of UTF-8, cut between characters. What is no text becomes the sign for unreadable, and so does
- * NUL, which PostgreSQL cannot store.
+ * Returns at most that many bytes of UTF-8, cut between characters. Invalid bytes become U+FFFD, and so does NUL, which
+ * PostgreSQL cannot store.
  */
 function textOf(parts: readonly Buffer[], bytesMax: number): string {
   const [bytes = NOTHING] = parts.length > 1 ? [Buffer.concat(parts)] : parts;
-  // A character that is cut here stands behind what is kept.
+  // A character cut by this limit lies beyond the part that is kept.
   const text = bytes.toString('utf8', 0, bytesMax + CHARACTER_BYTES_MAX).replaceAll('\0', '\ufffd');
   if (text.length <= bytesMax / CHARACTER_BYTES_MAX) return text;
   const written = Buffer.from(text);

@@ -4,5 +4,5 @@ type Undici = typeof import('undici');
 
 let loaded: Undici | undefined;
 
-/** Loaded by the first webhook: it would take a twentieth of a start, and many an installation sends none. */
+/** Loaded by the first webhook, because it would take a twentieth of a start, and many installations send none. */
 export const undici = (): Undici => (loaded ??= createRequire(import.meta.url)('undici') as Undici);

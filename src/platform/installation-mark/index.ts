@@ -1,6 +1,7 @@
 /**
- * The mark of an installation: a file that says whose a folder is. The data folder has one, and the folder of the blobs,
- * which nodes may share. Beside it stands the mark of a copy. Its owner alone can read it, and it is never overwritten by another installation's.
+ * The mark of an installation: a file with the id of the installation that a folder belongs to. The data folder has
+ * one, and so has the folder of the blobs, which nodes may share. The mark of a copy is kept next to it. Only the owner
+ * can read a mark, and it is never overwritten with another installation's.
  */
 export {
   COPY_FILES,
@@ -18,15 +19,15 @@ import { syncFolder, writeFile } from './mark-files.ts';
 
 export const MARK_FILE = 'installation.id';
 
-/** The id that a folder is marked with; undefined where it has no mark, or one that a crash left without content. */
+/** Returns the id that a folder is marked with; undefined if it has no mark, or an empty one left by a crash. */
 export function readMark(folder: string): string | undefined {
   const id = readIfThere(path.join(folder, MARK_FILE))?.trim();
   return id === '' ? undefined : id;
 }
 
 /**
- * Marks a folder that has no mark, and answers the mark it has then: another process may have been quicker. A mark that others
- * could read is closed to them.
+ * Marks a folder unless it has a mark, and returns the mark that is there afterwards: another process may have been
+ * quicker. A mark that others could read is made private.
  */
 export function writeMark(folder: string, id: string): string | undefined {
   const file = path.join(folder, MARK_FILE);
@@ -42,7 +43,10 @@ export function writeMark(folder: string, id: string): string | undefined {
   return readMark(folder);
 }
 
-/** Written anew, as root may own it. By the folder's owner alone: another's file would be closed to the service. */
+/**
+ * Rewrites the file, because root may own it. Only as the folder's owner: otherwise the service could not read the
+ * file.
+ */
 function closeToOthers(file: string, folder: string): void {
   const id = readMark(folder);
   const isOwn = statSync(folder).uid === process.getuid?.();

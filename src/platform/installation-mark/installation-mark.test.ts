@@ -33,7 +33,7 @@ it('one that others can read is closed to them, and keeps its id', () => {
   expect([seen().mode, readdirSync(folder)]).toEqual(['600', [MARK_FILE]]);
 });
 
-// skipped where the tests are not root's
+// skipped unless the tests run as root
 it.skipIf(!isRoot)('a command of root’s leaves no mark that the service cannot read', () => {
   const fresh = path.join(folder, 'fresh');
   const older = path.join(folder, 'older');
@@ -45,6 +45,6 @@ it.skipIf(!isRoot)('a command of root’s leaves no mark that the service cannot
   expect(seen(fresh)).toMatchObject({ mode: '600', uid: 4711 });
   writeFileSync(path.join(older, MARK_FILE), 'one\n', { mode: 0o644 });
   writeMark(older, 'one');
-  // The service itself closes it when it starts.
+  // The service itself makes it private when it starts.
   expect(seen(older)).toMatchObject({ mode: '644', uid: 0 });
 });

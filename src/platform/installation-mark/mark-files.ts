@@ -15,12 +15,12 @@ import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 
 const PREFIX = 'shared-';
-/** As old as a backup may be whose database names one of them. */
+/** The maximum age of a backup whose database names a witness. */
 const KEPT_MS = 90 * 86_400_000;
 
 /**
- * A file with a name that nobody can know, by which a node sees that a folder is the one another node has written to, and no other with
- * the same mark.
+ * Writes a file with an unguessable name, by which a node recognizes the very folder that another node has written to,
+ * and not a different one with the same mark.
  */
 export function writeWitness(folder: string): string {
   const name = `${PREFIX}${randomBytes(16).toString('hex')}`;
@@ -31,7 +31,7 @@ export function writeWitness(folder: string): string {
 
 export const hasWitness = (folder: string, name: string): boolean => existsSync(path.join(folder, name));
 
-/** Those that no database in use names any more. */
+/** Removes witnesses that no database in use names any more. */
 export function removeOldWitnesses(folder: string, current: string, now: number): void {
   for (const name of readdirSync(folder)) {
     if (!name.startsWith(PREFIX) || name === current) continue;
@@ -41,18 +41,18 @@ export function removeOldWitnesses(folder: string, current: string, now: number)
   }
 }
 
-/** Stands in a folder that `rasket backup` made, until a process has taken note of it. */
+/** Present in a folder that `rasket backup` created, until a process has taken note of it. */
 const COPY_MARK = 'copy-made-at';
 
-/** What describes a copy as it was made: of a folder that a server runs on it would say what is not so any more. */
+/** Files that describe a copy at its creation: in a folder that a server runs on they would be outdated. */
 export const COPY_FILES = {
   facts: 'backup.json',
-  /** As `sha256sum --check` reads it. */
+  /** Uses the format of `sha256sum --check`. */
   checksums: 'SHA256SUMS',
   verification: 'verification.json',
 } as const;
 
-/** When the copy was made that this folder is, in ISO 8601; undefined where it is none. */
+/** Returns when the copy in this folder was made, in ISO 8601; undefined if the folder is not a copy. */
 export function readCopyMark(dataDir: string): string | undefined {
   try {
     return readFileSync(path.join(dataDir, COPY_MARK), 'utf8').trim();
@@ -72,21 +72,24 @@ export function writeCopyMark(dataDir: string, madeAt: string): void {
   }
 }
 
-/** The mark goes last: until then it is a copy. */
+/** Remove the mark last: until then the folder is a copy. */
 export function removeCopyMark(dataDir: string): void {
   for (const file of [...Object.values(COPY_FILES), COPY_MARK]) rmSync(path.join(dataDir, file), { force: true });
 }
 
-/** The instance key until a restore has everything else in its place: what it stands in is no installation yet. */
+/**
+ * The instance key during a restore, until everything else is in place: a folder with this file is not an installation
+ * yet.
+ */
 export const RESTORING_KEY = 'instance.key.restoring';
 
-/** Durable, but for the folder that names it; for the owner of the folder alone. */
+/** Writes a synced file (its folder is not synced), readable only by the owner of the folder. */
 export function writeFile(file: string, flags: 'w' | 'wx', { text, folder }: { text: string; folder: string }): void {
   const handle = openSync(file, flags, 0o600);
   try {
     writeSync(handle, text);
     fchmodSync(handle, 0o600);
-    // A command of root's must not leave a file that the service cannot read.
+    // A command run as root must not leave a file that the service cannot read.
     const { uid, gid } = statSync(folder);
     if (process.getuid?.() === 0) fchownSync(handle, uid, gid);
     fsyncSync(handle);

@@ -5,9 +5,12 @@ export type Log = pino.Logger;
 export interface LogOptions {
   level: string;
   format: 'json' | 'pretty';
-  /** Where lines go; standard error by default, because standard output belongs to answers and panels. */
+  /**
+   * Receives the lines; by default they go to standard error, because standard output is for results of commands and
+   * for panels.
+   */
   write?: (line: string) => void;
-  /** Whether standard error is the journal of systemd, which takes a line's priority from its beginning. */
+  /** Standard error is the journal of systemd, which takes a line's priority from its prefix. */
   isForJournal?: boolean;
 }
 
@@ -17,7 +20,7 @@ export function createLog(options: LogOptions): Log {
   const sink = { write: options.format === 'pretty' ? (line: string) => write(readable(line)) : write };
   const { stdTimeFunctions } = pino;
   const serializers = { err: errorFields };
-  // By name: a number says nothing to a reader, nor to what collects logs.
+  // Levels by name, which readers and log collectors understand better than numbers.
   const formatters = { level: (level: string) => ({ level }) };
   return pino(
     {
@@ -32,11 +35,14 @@ export function createLog(options: LogOptions): Log {
   );
 }
 
-/** A disk, a network or a database server in trouble: where in the program it was noticed helps nobody to mend it. */
+/**
+ * A disk, a network or a database server in trouble: the place in the program where it was noticed does not help to
+ * repair it.
+ */
 const OF_THE_WORLD =
   /^(?:E[A-Z0-9]+|SQLITE_(?:FULL|IOERR|READONLY|CANTOPEN|BUSY|LOCKED|CORRUPT|NOTADB)\w*|(?:08|53|57P)\w*)$/;
 
-/** Not every field of an error: PostgreSQL puts the whole failing row into `detail`. */
+/** Not every field of an error is logged: PostgreSQL puts the whole failing row into `detail`. */
 function errorFields(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { code } = error as NodeJS.ErrnoException;
@@ -50,7 +56,7 @@ function errorFields(error: unknown): unknown {
   };
 }
 
-/** The lines of one turn of the event loop leave together; a process that ends writes what it still holds. */
+/** Writes the lines of one turn of the event loop together; a process that ends writes the buffered ones. */
 function oncePerTurn(write: (text: string) => void): (line: string) => void {
   let held = '';
   const flush = (): void => {
@@ -65,7 +71,7 @@ function oncePerTurn(write: (text: string) => void): (line: string) => void {
   };
 }
 
-/** RFC 5424 §6.2.1; systemd takes a line's priority from `<N>` before it. */
+/** RFC 5424 §6.2.1; systemd takes a line's priority from the prefix `<N>`. */
 const PRIORITIES: Record<string, number> = { trace: 7, debug: 7, info: 6, warn: 4, error: 3, fatal: 2 };
 const LEVEL = /^(?:\{"level":"|\S+ )(\w+)/;
 
@@ -75,7 +81,7 @@ const prioritised =
   (line: string): void =>
     write(`<${PRIORITIES[LEVEL.exec(line)?.[1] ?? ''] ?? 6}>${line}`);
 
-/** Removing an entry here is the dangerous change. */
+/** Removing an entry here would log a secret. */
 const REDACTED = ['*.authorization', '*.token', '*.password', '*.private_key', 'authorization', 'token', 'password'];
 
 function readable(line: string): string {

@@ -2,36 +2,36 @@ import type { Meter } from '../meter/index.ts';
 import type { Tracer } from '../trace/index.ts';
 import type { Log } from './log.ts';
 
-/** What every line about an email names. `requestId` is left out of mail that was accepted before it was stored. */
+/** Fields of every line about an email. `requestId` is omitted for mail accepted before request ids were stored. */
 export interface OfEmail {
   emailId: string;
   requestId?: string;
 }
 
-/** The same, from the row of an email or of a delivery. */
+/** Returns these fields for the row of an email or of a delivery. */
 export const ofEmail = (emailId: string, requestId: string | null): OfEmail =>
   requestId === null ? { emailId } : { emailId, requestId };
 
-/** Every line about mail that an operator can meet. */
+/** All lines about mail that an operator may see. */
 export interface MailLog {
-  /** Of the request, with the id that its answer bears as `x-request-id`; of a session of SMTP, its id. */
+  /** `requestId` is the id that the response has as `x-request-id`, or the id of the SMTP session. */
   accepted(mail: { emailId: string; teamId: string; recipients: number; requestId: string }): void;
   delivered(mail: OfEmail & { to: string[]; mx: string; reply: string; tls: string | null }): void;
   deferred(mail: OfEmail & { to: string[]; reason: string; detail: string; nextAttemptAt: string }): void;
   bounced(mail: OfEmail & { to: string[]; reason: string; detail: string }): void;
-  /** Its server passed it on to the members of a list, and tells of each of them if of anybody. */
+  /** The server passed the mail on to the members of a list; it may report on each of them, or on nobody. */
   expanded(mail: OfEmail & { to: string[] }): void;
   gaveUp(mail: OfEmail & { to: string[]; detail: string; attempts: number }): void;
   suppressed(mail: OfEmail & { to: string[] }): void;
   ambiguous(mail: OfEmail & { to: string[]; detail: string }): void;
   failed(mail: OfEmail & { to: string[]; reason: string }): void;
-  /** It came in and a rule would have passed it on. */
+  /** The mail was received, and a rule would have forwarded it. */
   notForwarded(mail: { teamId: string; address: string; because: string }): void;
   loginRefused(login: { address: string; reason: string }): void;
   submissionRefused(mail: { address: string; teamId: string; reason: string }): void;
 }
 
-/** Each line is counted as well, and what was accepted is traced. */
+/** Creates the mail log, which also counts each line, and traces accepted mail. */
 export function createMailLog(log: Log, meter: Meter, tracer: Tracer): MailLog {
   const ended =
     (outcome: string, level: 'info' | 'warn', phrase: string) =>

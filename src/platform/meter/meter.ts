@@ -12,7 +12,7 @@ import { BoundedMap } from '../limits/index.ts';
 
 const SHARED_MS = 1000;
 
-/** Looks within a second share one, so that a hundred scrapes a second cost what one does. */
+/** Calls within a second share one result, so that a hundred scrapes a second cost as much as one. */
 export function createShared<T>(now: () => number, look: () => Promise<T>): () => Promise<T> {
   let last: { at: number; value: Promise<T> } | undefined;
   return () => {
@@ -26,9 +26,9 @@ export function createShared<T>(now: () => number, look: () => Promise<T>): () =
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Names that get a label of their own. A label is a time series that a Prometheus keeps for weeks, and names come from outside:
- * a name gets one once it was met so often, while there are slots; every other is "other". A slot is never taken away again,
- * because a counter that disappears and comes back reads as a restart.
+ * Selects the names that get a label of their own. A label is a time series that Prometheus keeps for weeks, and names
+ * come from outside: a name gets one after enough occurrences, while there are slots; every other is "other". A slot is
+ * never taken away again, because a counter that disappears and comes back looks like a restart.
  */
 export function createLabelSlots(options: {
   slots: number;
@@ -60,11 +60,14 @@ export interface Reading<Name extends GaugeName> {
 export interface Meter {
   count<Name extends CounterName>(name: Name, labels?: LabelsOf<(typeof COUNTERS)[Name]>, by?: number): void;
   observe<Name extends HistogramName>(name: Name, seconds: number, labels: LabelsOf<(typeof HISTOGRAMS)[Name]>): void;
-  /** Asked at every look. The latest to watch a name is the one that is asked; one that fails leaves its gauge out. */
+  /**
+   * Registers the reader of a gauge, called for each scrape. The latest one for a name counts; if it fails, the gauge
+   * is omitted.
+   */
   watch<Name extends GaugeName>(name: Name, read: () => Reading<Name>[] | Promise<Reading<Name>[]>): void;
-  /** The domain where it has a label of its own, else "other"; `recipients` were just met there. */
+  /** Returns the domain if it has a label of its own, else "other"; `recipients` were just counted for it. */
   domainLabel(domain: string, recipients: number): string;
-  /** Everything in the text format of Prometheus. Looks within a second share one. */
+  /** Renders all metrics in the text format of Prometheus. Calls within a second share one result. */
   text(): Promise<string>;
 }
 
@@ -72,10 +75,10 @@ type Watch = () => Promise<{ value: number; labels?: Record<string, string> }[]>
 
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
-/** A domain that a team writes to now and then needs no time series. */
+/** A domain with few recipients needs no time series. */
 const RECIPIENTS_FOR_A_LABEL = 50;
 
-/** Of one process. */
+/** Creates the metrics of one process. */
 export function createMeter(options: {
   domains: number;
   now(): number;
@@ -106,7 +109,7 @@ export function createMeter(options: {
   async function read(name: GaugeName): Promise<void> {
     const gauge = gauges.get(name);
     if (!gauge) return;
-    // One without labels is 0 once it is reset, which would be a reading.
+    // After a reset, a gauge without labels would be reported as 0.
     if (GAUGES[name].labels.length === 0) gauge.remove();
     else gauge.reset();
     try {
@@ -117,7 +120,8 @@ export function createMeter(options: {
   }
 
   async function look(): Promise<string> {
-    // Node's own are measured from the first look on: a process without a Prometheus does not pay for them.
+    // Node's own metrics are collected from the first scrape on, so that a process without Prometheus does not pay for
+    // them.
     if (!isOfProcess) collectDefaultMetrics({ register: registry });
     isOfProcess = true;
     await Promise.all([...gauges.keys()].map((name) => read(name as GaugeName)));

@@ -1,4 +1,4 @@
-/** What is counted, with the labels of each. A name is for good: dashboards and alerts of operators hang on it. */
+/** The counters and their labels. Names must never change: dashboards and alerts of operators depend on them. */
 export const COUNTERS = {
   rasket_emails_accepted_total: { help: 'Emails accepted for sending, by API, SMTP and our own accord.', labels: [] },
   rasket_recipients_accepted_total: { help: 'Recipients of accepted emails.', labels: [] },
@@ -27,7 +27,7 @@ export const HISTOGRAMS = {
   },
 } as const;
 
-/** What is read at each look instead of counted. */
+/** Values that are read for each scrape instead of counted. */
 export const GAUGES = {
   rasket_build_info: { help: 'Always 1; the version that runs.', labels: ['version'] },
   rasket_sending_on: { help: '0 while sending is switched off.', labels: [] },

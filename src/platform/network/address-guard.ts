@@ -1,13 +1,13 @@
 import ipaddr from 'ipaddr.js';
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
-/** Answers whether we may connect to an address. */
+/** Reports whether we may connect to an address. */
 export type AddressGuard = (address: string) => boolean;
 
 /**
- * An MX record, an address record or a URL is chosen by somebody else: without this guard, one that points to 127.0.0.1
- * or into our network would let a stranger speak to our internal hosts. Only global unicast addresses pass, and what
- * the operator allows by name.
+ * Creates the guard for addresses that somebody else chooses, in an MX record, an address record or a URL: without it,
+ * one that points to 127.0.0.1 or into our network would give an attacker access to our internal hosts. Only global
+ * unicast addresses pass, and those that the operator allows explicitly.
  */
 export function createAddressGuard(allowedCidrs: string[]): AddressGuard {
   const allowed = allowedCidrs.map((cidr) => ipaddr.parseCIDR(cidr.includes('/') ? cidr : wholeAddress(cidr)));
@@ -19,11 +19,11 @@ export function createAddressGuard(allowedCidrs: string[]): AddressGuard {
   };
 }
 
-// RFC 4291 §2.4, IANA: so far, all global unicast addresses of IPv6 begin with 001. The rest of what is not special, such
-// as the old IPv4-compatible ::/96, leads nowhere good.
+// RFC 4291 §2.4, IANA: so far, all global unicast addresses of IPv6 begin with 001. The remaining unassigned ranges,
+// such as the old IPv4-compatible ::/96, must not be reached.
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 
-// The address at which Azure answers every machine in its network about that machine; it is public in form alone.
+// At this address Azure serves information about the requesting machine; it only looks public.
 const CLOUD_PLATFORM = '168.63.129.16';
 
 function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
@@ -35,12 +35,12 @@ function wholeAddress(address: string): string {
   return `${address}/${address.includes(':') ? 128 : 32}`;
 }
 
-/** Suffixes that no public name has: RFC 6761, RFC 6762 and the one that ICANN reserved for private use. */
+/** Suffixes of non-public names: RFC 6761, RFC 6762 and the one that ICANN reserved for private use. */
 const PRIVATE_SUFFIX = /\.(localhost|local|internal)$/;
 
 /**
- * Whether the host of a URL is on this machine or a network of one's own as far as its text can say: a private address, a
- * name of one word, or one that no public DNS has. Where it leads is for an address guard to check.
+ * Reports whether the text of a URL's host is local: a private address, a name of one word, or a name that is not in
+ * public DNS. It does not resolve the name; an address guard must check the address.
  */
 export function isLocalHost(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
@@ -48,7 +48,10 @@ export function isLocalHost(hostname: string): boolean {
   return !host.includes('.') || PRIVATE_SUFFIX.test(host);
 }
 
-/** One customer's addresses: IPv6 is handed out by networks of 64 bits, so that a limit of single addresses would limit no client. */
+/**
+ * Returns the key by which a client is limited: IPv6 is assigned in networks of 64 bits, so a limit on single addresses
+ * would limit no client.
+ */
 export function clientKey(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
@@ -56,7 +59,7 @@ export function clientKey(address: string): string {
   return (parsed as ipaddr.IPv6).parts.slice(0, 4).join(':');
 }
 
-/** Whether an address stands in one of the CIDR ranges. */
+/** Returns a function that reports whether an address is in one of the CIDR ranges. */
 export function createRangeCheck(cidrs: readonly string[]): (address: string) => boolean {
   const ranges = new BlockList();
   for (const cidr of cidrs) {
@@ -69,6 +72,6 @@ export function createRangeCheck(cidrs: readonly string[]): (address: string) =>
   };
 }
 
-/** A listener on IPv6 sees IPv4 in its clothes. */
+/** A listener on IPv6 sees IPv4 addresses in their mapped form. */
 export const plainAddress = (address: string): string =>
   address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;

@@ -1,6 +1,6 @@
 /**
- * Which addresses we may connect to when somebody else chose them: the one table of ranges, for mail and for HTTP. It
- * looks nothing up and connects to nothing.
+ * Decides to which addresses we may connect if somebody else chose them: the one table of ranges, for mail and for
+ * HTTP. It looks nothing up and connects to nothing.
  */
 export {
   createAddressGuard,

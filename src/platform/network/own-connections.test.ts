@@ -10,7 +10,7 @@ async function gone(socket: Socket): Promise<void> {
   await closed;
 }
 
-/** A connection that we opened, as its other side sees it. */
+/** Opens a connection of ours, and returns it as its other side sees it. */
 async function openOwn(
   own: OwnConnections,
   to = { isHome: false },

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { plainAddress } from './address-guard.ts';
 
-/** A connection as the side that accepted it sees it. */
+/** A connection as seen by the side that accepted it. */
 export interface AcceptedConnection {
   remoteAddress: string;
   remotePort: number;
@@ -10,19 +10,19 @@ export interface AcceptedConnection {
 }
 
 /**
- * The connections that this process opens, by the end that the other side sees. A port of ours knows by it what we bring
- * to ourselves: no other machine can have that end at the same time. A program of this machine can, towards
- * another place: so both sides have to name the same one. Where a translated address stands between them they cannot, and
- * the near end decides alone, of those connections that were opened to one of our own names.
+ * The connections that this process opens, keyed by the end that the other side sees. Our own listeners recognize by it
+ * connections from ourselves: no other machine can have that end at the same time. A program of this machine can,
+ * towards another destination, so both sides must name the same destination. If addresses are translated in between
+ * they cannot, and the near end decides alone, but only for connections that were opened to one of our own names.
  */
 export interface OwnConnections {
-  /** From when it stands until it is gone. `isHome`: it was opened to one of our own names. */
+  /** Tracks a socket from its connect to its close. `isHome`: it was opened to one of our own names. */
   add(socket: Socket, to: { isHome: boolean }): void;
   has(connection: AcceptedConnection): boolean;
 }
 
 export function createOwnConnections(): OwnConnections {
-  /** By the near end of each, what is at the far one; several connections may share a near end. */
+  /** The far ends by near end; several connections may share a near end. */
   const open = new Map<string, Set<Far>>();
   return {
     add(socket, { isHome }) {

@@ -1,7 +1,8 @@
 /**
- * Objects in an S3-compatible store, by our own client on undici and `protocol/aws-signature`: bodies stream, every try and every wait is
- * bounded, and nothing counts as stored before the store was asked for it again. An object is never changed: a caller that writes a key again
- * writes the same. It throws ObjectStoreFault alone for what the other side does.
+ * Objects in an S3-compatible store, by our own client on undici and `protocol/aws-signature`: bodies are streamed,
+ * every attempt and every wait is bounded, and a write only counts once the store has confirmed it on a second request.
+ * An object is never changed: a caller that writes a key again writes the same content. ObjectStoreFault is the only
+ * error for what the store does.
  */
 export { openObjectStore } from './object-store.ts';
 export type { ObjectBody, ObjectHead, ObjectStore, Stored } from './object-store.ts';

@@ -16,13 +16,13 @@ export interface ObjectBody {
   /** In hexadecimal. */
   sha256: string;
   md5: string;
-  /** From its first byte, for each try. */
+  /** Opens the content from its first byte, for each attempt. */
   open: () => Buffer | Readable;
 }
 
 export interface ObjectHead {
   size: number;
-  /** As it was when it was written; undefined for what another program put there. */
+  /** Hash recorded when it was written; undefined for objects of other programs. */
   sha256: string | undefined;
 }
 
@@ -35,16 +35,19 @@ export interface Stored {
 export interface ObjectStore {
   /** `s3://bucket at https://…`. */
   readonly name: string;
-  /** Resolves when the store has answered, and has said when asked again that it holds just this. */
+  /** Resolves when the store has confirmed the write and, on a second request, that it holds exactly this content. */
   put(key: string, body: ObjectBody): Promise<void>;
-  /** Hands over the content, once for each try: whatever was written of the try before is to be thrown away. False where there is none. */
+  /**
+   * Passes the content to `take`, once for each attempt: `take` must discard what it wrote in the previous attempt.
+   * Returns false if there is no object.
+   */
   get(key: string, take: (content: AsyncIterable<Buffer>, head: ObjectHead) => Promise<void>): Promise<boolean>;
   head(key: string): Promise<ObjectHead | undefined>;
-  /** Within the store; false where there is no `from`. */
+  /** Copies within the store; returns false if there is no `from`. */
   copy(from: string, to: string): Promise<boolean>;
-  /** No fault where it is not there. */
+  /** Not an error if there is no object. */
   remove(key: string): Promise<void>;
-  /** In the order of their keys, page by page. */
+  /** Lists objects in the order of their keys, page by page. */
   list(prefix: string, options?: { pageMax?: number }): AsyncIterable<Stored>;
   close(): Promise<void>;
 }
@@ -125,7 +128,7 @@ async function copyOnce(requests: Requests, from: string, to: string): Promise<b
     return undefined;
   });
   if (text === undefined) return false;
-  // A copy that fails midway has had its 200 already.
+  // A copy that fails midway has already sent its status 200.
   if (text.includes('<Error>')) throw wrong(requests, `could not copy ${from}: ${elementOf(text, 'Code')}`);
   const source = await headOnce(requests, from);
   const found = await headOnce(requests, to);
@@ -158,20 +161,23 @@ async function* listAll(requests: Requests, prefix: string, pageMax: number): As
 
 const NOTHING = { size: 0, sha256: createHash('sha256').digest('hex'), open: () => Buffer.alloc(0) };
 
-/** Every object has an ETag or the hash of ours: without both it is a page of a proxy, or an error under a 200. */
+/** Every object has an ETag or our hash: a response without both is a page of a proxy, or an error with status 200. */
 function headOf(requests: Requests, headers: Answer['headers']): ObjectHead {
   if (headers[HASH_HEADER] === undefined && headers['etag'] === undefined)
     throw wrong(requests, 'answers with something else than an object');
   return { size: Number(headers['content-length'] ?? Number.NaN), sha256: headers[HASH_HEADER] };
 }
 
-/** Where it is the MD5 of the content: not of one that the store encrypts by a key of its own service. */
+/**
+ * Returns the ETag if it is the MD5 of the content, which it is not if the store encrypts with a key of its key
+ * service.
+ */
 function plainEtag(headers: Answer['headers']): string | undefined {
   if (/kms/i.test(headers['x-amz-server-side-encryption'] ?? '')) return undefined;
   return /^"?([0-9a-f]{32})"?$/i.exec(headers['etag'] ?? '')?.[1]?.toLowerCase();
 }
 
-/** Throws at its end where it was cut short or is another. */
+/** Throws at its end if the content was cut short or differs. */
 async function* checked(
   body: AsyncIterable<Buffer>,
   head: ObjectHead & { md5: string | undefined },

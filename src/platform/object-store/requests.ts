@@ -10,11 +10,11 @@ import {
 import { stopwatch, systemClock, waitFor } from '../clock.ts';
 import { createSemaphore } from '../limits/index.ts';
 
-/** The store does not answer, or not as it must. What waited for it is tried again later: no message is at fault. */
+/** The object store does not respond, or not correctly. Work that needs it is retried later: no message is at fault. */
 export class ObjectStoreFault extends Error {
   override readonly name = 'ObjectStoreFault';
   readonly code = 'OBJECT_STORE';
-  /** Whether the same request may fare better in a moment. */
+  /** The same request may succeed in a moment. */
   readonly isTransient: boolean;
 
   constructor(message: string, { isTransient, cause }: { isTransient: boolean; cause?: unknown }) {
@@ -23,7 +23,7 @@ export class ObjectStoreFault extends Error {
   }
 }
 
-/** Of 4xx answers, those that another try may change. */
+/** Codes of 4xx responses that a retry may change. */
 const TRANSIENT_CODES: ReadonlySet<string> = new Set([
   'RequestTimeout',
   'SlowDown',
@@ -38,12 +38,12 @@ interface Refused {
   method: string;
   status: number;
   body: string;
-  /** The `date` of the answer. */
+  /** The `date` header of the response. */
   date: string | undefined;
   region: string | undefined;
 }
 
-/** An answer that is no success, in one line for the log, the findings and the operator. */
+/** Describes an error response on one line for the log, the findings and the operator. */
 function refusedBy(store: string, refused: Refused, nowMs: number): ObjectStoreFault {
   const { method, status, body } = refused;
   const code = elementOf(body, 'Code') ?? '';
@@ -71,7 +71,10 @@ function hintFor(code: string, { status, date, region }: Refused, nowMs: number)
   return undefined;
 }
 
-/** The text of the first element of this name. Answers of S3 have neither attributes nor sections in what is read here. */
+/**
+ * Returns the text of the first element of this name. The parts of S3 responses that are read here have neither
+ * attributes nor CDATA sections.
+ */
 export function elementOf(xml: string, name: string): string | undefined {
   const found = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
   return found?.replaceAll(
@@ -90,18 +93,18 @@ export interface ObjectStoreOptions extends SigningKey {
   /** An origin, such as `https://s3.eu-central-1.amazonaws.com`. */
   endpoint: string;
   bucket: string;
-  /** The bucket as the first segment of the path, rather than of the host's name. */
+  /** Put the bucket into the path as its first segment, rather than into the host name. */
   pathStyle: boolean;
-  /** Without a sign of life from the store for so long a try has failed. */
+  /** An attempt fails if the store sends nothing for this long. */
   timeoutMs: number;
-  /** No further try begins after so long. */
+  /** No further attempt begins after this time. */
   giveUpMs: number;
-  /** At once, by this process. */
+  /** Maximum number of concurrent requests of this process. */
   requestsMax: number;
-  /** What requests are dated by. Waits are on the machine's own clock. */
+  /** The time with which requests are dated. Waits use the machine's own clock. */
   now: () => number;
   random: () => number;
-  /** Told of every try. */
+  /** Called for every attempt. */
   observe?: (asked: Asked) => void;
 }
 
@@ -115,7 +118,7 @@ export interface Asked {
 interface Ask {
   operation: 'put' | 'get' | 'head' | 'list' | 'copy' | 'delete';
   method: 'PUT' | 'GET' | 'HEAD' | 'DELETE';
-  /** Undefined asks of the bucket. */
+  /** Undefined for a request about the bucket. */
   key?: string;
   query?: Record<string, string>;
   headers?: Record<string, string>;
@@ -129,14 +132,14 @@ export interface Answer {
 }
 
 export interface Requests {
-  /** `s3://bucket at https://…`, as an operator is told. */
+  /** `s3://bucket at https://…`, for messages to operators. */
   name: string;
   bucket: string;
-  /** Does it again, with waits that double, while the faults of `attempt` are transient and there is time. */
+  /** Retries with doubling waits, while the faults of `attempt` are transient and there is time. */
   carry<T>(attempt: () => Promise<T>): Promise<T>;
   /**
-   * One try. What is no success is thrown as a fault, but 404, which is for the caller to read. `read` has to take the whole body: the
-   * connection is another's afterwards.
+   * Makes one attempt. An error response is thrown as a fault, except 404, which the caller reads. `read` must read the
+   * whole body, because the connection is reused afterwards.
    */
   ask<T>(ask: Ask, read: (answer: Answer) => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -145,7 +148,7 @@ export interface Requests {
 const TRIES_MAX = 5;
 const PAUSE_MS_MIN = 100;
 const PAUSE_MS_MAX = 3000;
-/** A body slower than this is as good as stalled. */
+/** A body slower than this counts as stalled. */
 const BYTES_PER_MS_MIN = 32;
 
 export function openRequests(options: ObjectStoreOptions): Requests {
@@ -219,14 +222,14 @@ async function ask<T>(peer: Peer, wanted: Ask, read: (answer: Answer) => Promise
     const { statusCode: status } = answer;
     const headers = plain(answer.headers);
     if (method === 'GET') receivedBytes = Number(headers['content-length'] ?? 0);
-    // A large body may take long: from here on only its pauses are bounded, by `bodyTimeout`.
+    // A large body may take long: from here on only its pauses are limited, by `bodyTimeout`.
     if (method === 'GET' && status < 300) cancel();
     if (status >= 300 && status !== 404) throw await refusal(peer, method, { status, headers, body: content });
     const done = await read({ status, headers, body: content });
     result = status === 404 ? 'missing' : 'ok';
     return done;
   } catch (error) {
-    // What `read` does with the content may fail by itself, such as on a full disk.
+    // `read` may fail by itself while it processes the content, for example on a full disk.
     const isOwn = error instanceof ObjectStoreFault || (content && !content.errored);
     throw isOwn ? error : unanswered(peer, method, error);
   } finally {
@@ -266,7 +269,7 @@ const SILENT_CODES = ['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UND_ER
 
 function unanswered({ name, options }: Peer, method: string, cause: unknown): ObjectStoreFault {
   const { code = '', message } = cause as NodeJS.ErrnoException;
-  // A store that is slow, and not away, is told from others by this.
+  // Distinguishes a slow store from an unreachable one.
   const why = SILENT_CODES.includes(code)
     ? `no sign of life for ${options.timeoutMs / 1000} s (blobs.timeout_seconds)`
     : [code, message].filter(Boolean).join(' ');
@@ -288,12 +291,12 @@ function plain(headers: Record<string, string | string[] | undefined>): Record<s
 
 const TEXT_BYTES_MAX = 64 * 1024;
 
-/** No further than an answer in words goes. */
+/** Limited to the length of an error text. */
 async function shortText(body: Readable): Promise<string> {
   return readText(body, TEXT_BYTES_MAX).catch(() => '');
 }
 
-/** Throws where there is more of it. */
+/** Throws if the body is longer. */
 export async function readText(body: Readable, bytesMax: number): Promise<string> {
   const pieces: Buffer[] = [];
   let bytes = 0;

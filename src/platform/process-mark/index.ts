@@ -1,7 +1,7 @@
 /**
- * Who wrote a file of the data folder: a mark that says, after a crash, whether its writer can still be alive. On Linux
- * it never takes a living process for a dead one; a process of another node counts as alive. Where the system does
- * not tell (no /proc), every other process of this node counts as gone.
+ * Identifies the process that wrote a file of the data folder. After a crash, the mark shows whether its writer may
+ * still be alive. On Linux it never takes a living process for a dead one; a process of another node counts as alive.
+ * On systems without /proc, every other process of this node counts as gone.
  */
 import { existsSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import os from 'node:os';
@@ -20,7 +20,7 @@ export interface ProcessMark {
 
 const PART_CHARS_MAX = 36;
 
-/** The marks of one data folder, and how it is told from them who is alive. */
+/** The marks of one data folder, and the decision which of their processes may be alive. */
 export interface ProcessMarks {
   own: ProcessMark;
   mayBeAlive(mark: ProcessMark): boolean;
@@ -28,8 +28,8 @@ export interface ProcessMarks {
 }
 
 /**
- * Marks bear the node's id. Containers that share a folder see no process of each other's, so each process also holds a
- * file for as long as it lives.
+ * Marks contain the node's id. Containers that share a folder cannot see each other's processes, so each process also
+ * locks a file while it lives.
  */
 export function openProcessMarks(dataDir: string): ProcessMarks {
   const nodeId = nodeIdOf(dataDir);
@@ -45,7 +45,7 @@ export function openProcessMarks(dataDir: string): ProcessMarks {
       return isHeld(lockOf(dataDir, mark));
     },
     close() {
-      // Of several in one process, the one that holds the file; the others know each other by their number.
+      // If one process opens several, the one that holds the file; the others recognize each other by process number.
       if (!letGo) return;
       letGo();
       removeLock(file);
@@ -53,7 +53,7 @@ export function openProcessMarks(dataDir: string): ProcessMarks {
   };
 }
 
-/** By its host's name alone: for files that were written before nodes had ids, and without a data folder. */
+/** Marks by host name alone: for files from before nodes had ids, and for use without a data folder. */
 export const hostMarks = (): ProcessMarks => ({ own: ownMark(), mayBeAlive, close: () => undefined });
 
 export const ownMark = (): ProcessMark => ({
@@ -62,19 +62,19 @@ export const ownMark = (): ProcessMark => ({
   host: hostName(),
 });
 
-/** Whether the machine has been up ever since. */
+/** Reports whether the machine has not been restarted since. */
 export const isOfThisBoot = (mark: ProcessMark): boolean => mark.boot !== '' && mark.boot === bootId();
 
 export const mayBeAlive = (mark: ProcessMark): boolean => {
   if (mark.host !== hostName()) return true;
   const started = startedProcess(Number.parseInt(mark.process));
-  // Marks of before have no namespace.
+  // Older marks have no namespace.
   return isOfThisBoot(mark) && started !== undefined && `${started} `.startsWith(`${mark.process} `);
 };
 
 const hostName = (): string => os.hostname().slice(0, PART_CHARS_MAX).trim();
 
-/** Changes with every start of the machine; absent where the system has no such thing. */
+/** Changes with every boot of the machine; undefined if the system has no boot id. */
 const bootId = (): string | undefined => readSystem('/proc/sys/kernel/random/boot_id')?.trim();
 
 const namespaceIn = (mark: ProcessMark): string | undefined => mark.process.split(' ')[2];
@@ -96,12 +96,12 @@ function removeLock(file: string): void {
 }
 
 /**
- * A process by its number, its start and the namespace in which it has that number, for numbers are given again; nothing
- * when it has ended.
+ * Identifies a process by its number, its start and the namespace of its number, because numbers are reused; undefined
+ * if it has ended.
  */
 function startedProcess(pid: number): string | undefined {
   const stat = readSystem(`/proc/${pid}/stat`);
-  // The name in parentheses may hold spaces; the start is the twentieth field behind it.
+  // The name in parentheses may contain spaces; the start is the twentieth field after it.
   const startedAt = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
   return startedAt === undefined ? undefined : [pid, startedAt, pidNamespace()].join(' ').trim();
 }

@@ -5,8 +5,9 @@ import path from 'node:path';
 const FILE = 'node.id';
 
 /**
- * The node's own id, kept in its data folder: a host name changes with every start of a container. It holds for the file
- * it was written to alone (by its inode), so that the copy of a folder is another node, however it was copied.
+ * Returns the node's id from its data folder, because a host name changes with every start of a container. The id is
+ * only valid for the file it was written to (by its inode), so that the copy of a folder is another node, however it
+ * was copied.
  */
 export function nodeIdOf(dataDir: string): string {
   const file = path.join(dataDir, FILE);
@@ -18,7 +19,7 @@ export function nodeIdOf(dataDir: string): string {
   }
 }
 
-/** Whole at once, and never over one that another process has made meanwhile. */
+/** Creates the complete file at once, and never replaces one that another process has created meanwhile. */
 function make(file: string): void {
   const temporary = `${file}.${process.pid}.part`;
   writeFileSync(temporary, '', { mode: 0o600 });
@@ -27,7 +28,7 @@ function make(file: string): void {
     linkSync(temporary, file);
     rmSync(temporary, { force: true });
   } catch (error) {
-    // Some file systems know no links.
+    // Some file systems do not support links.
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') rmSync(temporary, { force: true });
     else renameSync(temporary, file);
   }

@@ -80,7 +80,7 @@ describe('the marks of a data folder', () => {
       globalThis.gc();
       console.log('held');
       process.stdin.resume();`;
-    // As its own container sees it: a number that means nothing here.
+    // The mark that another container would write: its process number means nothing here.
     const mark = { ...marks.own, process: '1 1 1' };
     const file = path.join(dataDir, 'run/alive-1-1-1.lock');
     const child = spawn(process.execPath, ['--expose-gc', '--input-type=module', '-e', source, file], {

@@ -1,4 +1,4 @@
-/** The rules of config/replies.toml: what the replies of mail servers mean. */
+/** The rules of config/replies.toml, which interpret the replies of mail servers. */
 import { parse } from 'smol-toml';
 import { readProgramText } from '../../program-files/index.ts';
 import {
@@ -14,13 +14,13 @@ import {
 
 let known: ReplyRules | undefined;
 
-/** Reads the rules once. A fault in the file is one of the program's, so it is thrown with the rule's number. */
+/** Reads the rules once. A fault in the file is a bug of the program, so it is thrown with the rule's number. */
 export function replyRules(): ReplyRules {
   known ??= readRules(readProgramText('config/replies.toml'));
   return known;
 }
 
-/** Finds out why a mail server refused a message. */
+/** Determines why a mail server refused a message. */
 export const classifyReply = (received: ReceivedReply): Classification => classify(replyRules(), received);
 
 interface RuleEntry {
@@ -47,7 +47,7 @@ export function readRules(toml: string): ReplyRules {
   }));
   const names = new Set(providers.map(({ name }) => name));
   const rules = file.rules.map((entry, index) => readRule(entry, index + 1, names));
-  // The rules for relays, then those of a provider, are more precise than general ones, wherever they stand in the file.
+  // The rules for relays, then those of a provider, are more precise than general ones, wherever they are in the file.
   rules.sort((a, b) => rank(a) - rank(b));
   return { providers, rules };
 }

@@ -43,7 +43,7 @@ describe('the rules for replies', () => {
   });
 });
 
-/** The causes that a word of the table of real replies stands for. */
+/** The causes for each word in the table of real replies. */
 const WANTED: Readonly<Record<string, readonly ReplyCause[]>> = {
   unknown: ['recipient_unknown'],
   inactive: ['recipient_inactive'],
@@ -84,7 +84,7 @@ describe('a reply of a real mail server', () => {
     expect(WANTED[wanted]).toContain(classifyReply({ reply: parse(said), ...mailServerOf(provider) }).cause);
   });
 
-  // Yandex alone knows that its "currently unavailable" means the reputation of the sender.
+  // Only Yandex means the sender's reputation by its "currently unavailable".
   const byMail = REAL.filter(({ said }) => !said.includes('Sorry, the service is currently unavailable'));
   it.each(byMail)('means $wanted in a report by mail: $said', ({ wanted, said }) => {
     expect(WANTED[wanted]).toContain(classifyReply({ reply: parse(said) }).cause);

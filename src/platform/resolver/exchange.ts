@@ -26,7 +26,7 @@ export interface NameServer {
 interface ExchangeQuestion {
   name: string;
   type: RecordTypeName;
-  /** true asks a resolver, false asks a name server of the zone. */
+  /** true to ask a resolver, false to ask a name server of the zone. */
   recursionDesired: boolean;
 }
 
@@ -35,31 +35,31 @@ export type Exchanged =
   | { kind: 'failed'; reason: 'timeout' | 'unreachable' | 'malformed' | 'stopped' };
 
 interface ExchangeOptions {
-  /** For each try over UDP, and for TCP from connecting to the last byte. */
+  /** Per attempt over UDP, and over TCP from connecting to the last byte. */
   timeoutMs: number;
   tries: number;
   signal: AbortSignal;
   budget: ReadBudget;
 }
 
-/** What the caller wants to read of all that is answered. */
+/** Limits what the caller reads of all responses. */
 export interface ReadBudget {
-  /** Counts the bytes of one message; false says that this one is not to be read any more. */
+  /** Counts the bytes of one message; returns false if this message must not be read any more. */
   allows(bytes: number): boolean;
-  /** Resolves when a large message may be read: one at a time, with a turn of the event loop between. */
+  /** Resolves when a large message may be read: one at a time, with a turn of the event loop in between. */
   yieldBetween(): Promise<void>;
 }
 
-/** What passes every path in one piece: 1280 bytes (RFC 8200 §5) without the headers of IPv6 and UDP. */
+/** A size that passes every path unfragmented: 1280 bytes (RFC 8200 §5) without the headers of IPv6 and UDP. */
 const UDP_BYTES_MAX = 1232;
-/** To one question over UDP, its own among them. */
+/** Maximum number of replies to one question over UDP, including the right one. */
 const REPLIES_MAX = 16;
 
 const garbled: Exchanged = { kind: 'failed', reason: 'malformed' };
 
 /**
- * One question to one server: over UDP, over TCP if the answer does not fit, and without EDNS if the server does not know
- * it. Each try has its own port and number, so that a host off the path cannot answer in the server's place.
+ * Sends one question to one server: over UDP, over TCP if the answer does not fit, and without EDNS if the server does
+ * not support it. Each attempt has its own port and number, so that a host off the path cannot forge the answer.
  */
 export async function exchange(
   server: NameServer,
@@ -92,7 +92,7 @@ function questionBytes(question: ExchangeQuestion, isPlain: boolean): { id: numb
   return { id, bytes: encodeMessage(message) };
 }
 
-/** undefined: no answer to this question. */
+/** Returns undefined if the bytes are not an answer to this question. */
 function readReply(bytes: Buffer, id: number, question: ExchangeQuestion, budget: ReadBudget): Exchanged | undefined {
   if (bytes.length < 2 || bytes.readUInt16BE(0) !== id) return undefined;
   if (!budget.allows(bytes.length)) return { kind: 'failed', reason: 'stopped' };
@@ -100,7 +100,7 @@ function readReply(bytes: Buffer, id: number, question: ExchangeQuestion, budget
     const message = decodeMessage(bytes);
     const [asked] = message.questions;
     if (!message.isAnswer) return undefined;
-    // RFC 1035 §4.1.1: a server that cannot read the question repeats none.
+    // RFC 1035 §4.1.1: a server that cannot read the question does not repeat it.
     if (!asked && message.rcode === RCODES.FORMERR) return { kind: 'answered', message };
     if (!asked || asked.type !== typeNumber(question.type)) return undefined;
     if (canonicalName(asked.name) !== canonicalName(question.name)) return undefined;
@@ -123,7 +123,7 @@ function askUdp(
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);
       socket.removeAllListeners('message');
-      // A late error of a socket that is done with is ignored.
+      // Ignore late errors of a socket that is no longer used.
       socket.removeAllListeners('error').on('error', () => undefined);
       if (!isClosed) socket.close();
       isClosed = true;
@@ -136,12 +136,13 @@ function askUdp(
     socket.on('error', () => end({ kind: 'failed', reason: 'unreachable' }));
     let replies = 0;
     socket.on('message', (reply) => {
-      // One question was asked: a server that goes on sending other answers has not understood it.
+      // Only one question was asked: a server that keeps sending other answers has not understood it.
       const isReadable = reply.length <= UDP_BYTES_MAX && ++replies <= REPLIES_MAX;
       const answer = isReadable ? readReply(reply, id, question, budget) : garbled;
       if (answer) end(answer);
     });
-    // Connected, the system drops what comes from anybody else. Without a route, the callback is what is told.
+    // On a connected socket, the system drops packets from anybody else. Without a route, only the callback gets the
+    // error.
     socket.connect(server.port, server.address, (error?: Error) => {
       if (error) end({ kind: 'failed', reason: 'unreachable' });
       else if (!isClosed) socket.send(bytes);
@@ -171,7 +172,7 @@ function askTcp(
     const length = Buffer.alloc(2);
     length.writeUInt16BE(bytes.length);
     socket.on('connect', () => socket.write(Buffer.concat([length, bytes])));
-    // The length is two bytes: more than 64 KiB cannot be promised, and what comes behind it is not read.
+    // The length has two bytes: at most 64 KiB can be announced, and bytes after that are not read.
     const chunks: Buffer[] = [];
     let received = 0;
     let wanted = 2;
@@ -182,7 +183,7 @@ function askTcp(
       const got = Buffer.concat(chunks.splice(0));
       wanted = 2 + got.readUInt16BE(0);
       if (received < wanted) return void chunks.push(got);
-      // It is complete: what becomes of the connection says nothing more.
+      // The answer is complete, so whatever happens to the connection no longer matters.
       socket
         .removeAllListeners('close')
         .removeAllListeners('error')
@@ -197,10 +198,10 @@ function askTcp(
 }
 
 const ALIASES_MAX = 8;
-/** Of a record whose type is not read here. */
+/** Maximum size of a record whose type is not parsed. */
 const OPAQUE_BYTES_MAX = 1024;
 
-/** What a message says about one name and type, following its own aliases. */
+/** Extracts a message's records for one name and type, following aliases within the message. */
 export function readAnswer(message: DnsMessage, name: string, type: string): Answer {
   if (message.rcode !== RCODES.NOERROR && message.rcode !== RCODES.NXDOMAIN) {
     return { kind: 'failed', reason: rcodeName(message.rcode).toLowerCase() };
@@ -217,7 +218,7 @@ export function readAnswer(message: DnsMessage, name: string, type: string): Ans
     }
     const alias = own.find(({ data }) => data.type === 'CNAME')?.data;
     const target = alias?.type === 'CNAME' ? canonicalOfRead(alias.target) : undefined;
-    // An alias of an alias of itself ends here as well.
+    // This also ends a loop of aliases.
     if (target === undefined || aliases.includes(target) || aliases.length >= ALIASES_MAX) break;
     aliases.push(target);
     owner = target;
@@ -226,7 +227,7 @@ export function readAnswer(message: DnsMessage, name: string, type: string): Ans
   return { kind: 'none', why, aliases, ttlSeconds: absenceSeconds(message) };
 }
 
-/** Each name is looked at once, however many aliases are followed. */
+/** Index by owner, so that each name is visited once, however many aliases are followed. */
 function groupedByOwner(records: readonly DnsRecord[]): Map<string, DnsRecord[]> {
   const groups = new Map<string, DnsRecord[]>();
   const asRead = new Map<string, DnsRecord[]>();

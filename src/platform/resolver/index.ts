@@ -1,7 +1,7 @@
-// The only door to DNS. Every look-up answers with a tagged union: found, none (the name or the record does not exist)
-// or failed (no server could say); it never throws for what a name server does. Answers are kept for a short while in
-// bounded memory and identical look-ups under way are shared. It never connects to what it finds, except that an inspection
-// asks the name servers of a zone themselves, as far as the address guard lets it.
+// The only access to DNS. Every look-up returns a tagged union: found, none (the name or the record does not exist) or
+// failed (no server could say); it never throws because of what a name server does. Answers are cached for a short
+// while in bounded memory, and identical concurrent look-ups are shared. It never connects to what it finds, except
+// that an inspection queries the name servers of a zone directly, as far as the address guard permits it.
 export {
   createResolver,
   type LookupOptions,

@@ -26,12 +26,12 @@ interface ZoneFinderOptions {
   mayReach(address: string): boolean;
 }
 
-/** Two are customary and thirteen possible; more than four would answer no differently. */
+/** Two are customary and thirteen possible; querying more than four would not change the result. */
 const SERVERS_MAX = 4;
 const CLIMBS_MAX = 8;
 const BEHIND_MS = 300;
 
-/** Finds the zone that a name is in, and its name servers. Each zone is looked for once. */
+/** Finds the zone of a name and its name servers. Each zone is looked up once. */
 function createZoneFinder(options: ZoneFinderOptions): (name: string) => Promise<Zone | undefined> {
   const known = new Map<string, Promise<Zone | undefined>>();
   return (name) => {
@@ -49,15 +49,15 @@ async function findZone(options: ZoneFinderOptions, name: string): Promise<Zone 
   if (apex === undefined) return undefined;
   const zone = await serversOf(options, apex.zone);
   if (!apex.isBroken) return zone;
-  // The resolver could not go further down: the parent's servers say to whom they delegated.
+  // The resolver could not go further down: ask the parent's servers for the delegation.
   return (zone && (await delegationFrom(options, zone, name))) ?? zone;
 }
 
 type Apex = { zone: string } | 'elsewhere' | 'broken' | 'stopped';
 
 /**
- * Asks at every name upwards at once: at a zone whose servers are silent our resolver hangs, and it tells of the zone above
- * all the same.
+ * Asks at the name and all its parents at once: for a zone whose servers are silent our resolver hangs, but it still
+ * answers for the zone above.
  */
 async function apexOf(
   { resolve }: ZoneFinderOptions,
@@ -76,7 +76,7 @@ async function apexOf(
   return undefined;
 }
 
-/** RFC 2308 §3: who denies a record names the zone in the SOA record beside the denial. */
+/** RFC 2308 §3: a negative answer names the zone in its SOA record. */
 function apexIn(said: Exchanged, at: string): Apex {
   if (said.kind === 'failed') return said.reason === 'stopped' ? 'stopped' : 'broken';
   const answer = readAnswer(said.message, at, 'SOA');
@@ -88,7 +88,7 @@ function apexIn(said: Exchanged, at: string): Apex {
   return zone !== '.' && isWithinCanonical(canonicalName(at), zone) ? { zone } : 'elsewhere';
 }
 
-/** Broken is what says nothing for so long although the zone above has been told of. */
+/** A zone counts as broken if there is no answer for this long after the zone above has answered. */
 function tooLateFor(above: readonly Promise<Apex>[]): Promise<Apex> {
   return new Promise((resolve) => {
     for (const answer of above) {
@@ -153,24 +153,27 @@ async function located(
 }
 
 export interface InspectorOptions {
-  /** The configured resolver's; 'ip' or 'ip:port', none means the system's. */
+  /** The configured resolver's servers, 'ip' or 'ip:port'; empty for the system's. */
   servers: readonly string[];
-  /** 53, except in tests: DNS has no way to name another port. */
+  /** 53, except in tests: DNS cannot specify another port. */
   authorityPort: number;
-  /** CIDR ranges in which a zone's name servers may be asked although private. */
+  /** Private CIDR ranges in which a zone's name servers may be contacted nevertheless. */
   allowPrivate: readonly string[];
-  /** Of each try over UDP: an answer that is not there by then is hardly on its way. */
+  /** Per attempt over UDP: an answer that takes longer is unlikely to come. */
   timeoutMs?: number;
   tries?: number;
 }
 
-/** Asks, for one check of one domain, and remembers what was answered meanwhile. Every question ends with the signal, which must end. */
+/**
+ * Makes the queries for one check of one domain, and caches their answers. Every query ends when the signal aborts,
+ * which must happen at some time.
+ */
 export interface Inspection {
-  /** What the configured resolver answers now. */
+  /** Asks the configured resolver now. */
   resolve(name: string, type: RecordTypeName): Promise<Answer>;
-  /** What each of the zone's name servers says; undefined if no server knows the zone. */
+  /** Asks each of the zone's name servers; undefined if no server knows the zone. */
   observe(name: string, type: RecordTypeName): Promise<ZoneObservation | undefined>;
-  /** What the zone says of another name in it; where none of its servers answers, the configured resolver. */
+  /** Asks the zone's servers for another name in it or, if none of them answers, the configured resolver. */
   ask(zone: ZoneObservation, name: string, type: RecordTypeName): Promise<Answer>;
 }
 
@@ -179,11 +182,11 @@ export interface Inspector {
   close(): void;
 }
 
-/** Questions of one inspection: some ten records of at most four servers, and what is asked further about each. */
+/** Queries of one inspection: some ten records of at most four servers, and further queries about each. */
 const QUESTIONS_MAX = 250;
-/** All that one inspection reads: every question answered over UDP, and some large answers over TCP. */
+/** Total size that one inspection reads: the answer to every query over UDP, and some large answers over TCP. */
 const BYTES_MAX = 512 * 1024;
-/** Of all inspections together, so that readers of broken domains do not tie up all sockets. */
+/** Limit for all inspections together, so that checks of broken domains do not use up all sockets. */
 const AT_A_TIME = 64;
 
 export function createInspector(options: InspectorOptions): Inspector {
@@ -270,16 +273,17 @@ function createInspection(options: Limited, signal: AbortSignal): Inspection {
     name: string,
     type: RecordTypeName,
   ): Promise<ServerObservation | undefined> => {
-    // Of a name server whose address was not found in time, nothing is known.
+    // Nothing is known about a name server whose address was not found in time.
     if (server.isUnknown) return undefined;
     if (server.address === undefined) return { host: server.host, state: server.isPrivate ? 'private' : 'nameless' };
     const said = await ask({ address: server.address, port: authorityPort }, name, type, false);
-    // A name server that was not given the time to answer is not silent.
+    // A name server that did not get enough time to answer is not silent.
     if (said.kind === 'failed' && said.reason === 'stopped') return undefined;
     if (said.kind === 'failed') return { host: server.host, state: said.reason === 'malformed' ? 'garbled' : 'silent' };
     if (said.message.rcode === RCODES.SERVFAIL) return { host: server.host, state: 'failing' };
     const answer = readAnswer(said.message, name, type);
-    // RFC 1034 §4.2.1: a server that holds the zone says so; a refusal, a referral or a cached answer means that it does not.
+    // RFC 1034 §4.2.1: a server that holds the zone answers authoritatively; a refusal, a referral or a cached answer
+    // means that it does not.
     if (answer.kind === 'failed' || !said.message.authoritative) return { host: server.host, state: 'lame' };
     return { host: server.host, state: 'answers', answer };
   };
@@ -327,7 +331,7 @@ function readServer(text: string): NameServer {
   return { address: bracketed ?? v4 ?? text, port: port === undefined ? 53 : Number(port) };
 }
 
-/** The returned function resolves its calls one after the other, each in a turn of the event loop of its own. */
+/** Returns a function that resolves its calls one after the other, each in its own turn of the event loop. */
 export function createYieldBetween(): () => Promise<void> {
   let last: Promise<void> = Promise.resolve();
   return () => (last = last.then(() => new Promise((resolve) => setImmediate(resolve))));

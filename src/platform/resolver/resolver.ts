@@ -6,12 +6,12 @@ import type { RecordTypeName } from '../../protocol/dns/index.ts';
 import { getServers } from 'node:dns';
 import { BoundedMap } from '../limits/index.ts';
 
-/** A list, an object or a string in memory, beside its characters. */
+/** Approximate overhead in memory of a list, an object or a string. */
 const HEADER_BYTES = 40;
 
 /**
- * About how many bytes a value of plain data takes. It stops counting above `max`, so that what is far too large costs no
- * more than what is just too large.
+ * Estimates the size in memory of plain data. It stops counting above `max`, so that far too large values cost no more
+ * than slightly too large ones.
  */
 function weigh(value: unknown, max = Infinity): number {
   if (typeof value === 'string') return HEADER_BYTES + value.length;
@@ -26,16 +26,16 @@ function weigh(value: unknown, max = Infinity): number {
 
 interface LookUpCacheOptions {
   now: () => number;
-  /** Of all keys and answers together. */
+  /** Limit for all keys and answers together. */
   bytesMax: number;
 }
 
 const POSITIVE_MS = 60_000;
 const NEGATIVE_MS = 30_000;
 const POSITIVE_MS_MAX = 300_000;
-/** Answers that people publish have some hundred bytes; what is larger than this is cheaper asked again than kept. */
+/** Typical answers have some hundred bytes; larger ones are cheaper to query again than to keep. */
 const ENTRY_BYTES_MAX = 16 * 1024;
-/** How often everything that has expired is dropped. */
+/** Interval at which expired entries are dropped. */
 const TIDY_MS = 30_000;
 
 interface Entry {
@@ -51,7 +51,7 @@ interface LookUpCache {
   clear(): void;
 }
 
-/** Failures are not kept: a caller that asks again wants to know whether the name server has recovered. */
+/** Failures are not cached: a caller that asks again wants to know whether the name server has recovered. */
 export function createLookUpCache({ now, bytesMax }: LookUpCacheOptions): LookUpCache {
   const entries = new BoundedMap<string, Entry>(bytesMax, (entry) => entry.bytes);
   let tidyAt = 0;
@@ -72,7 +72,7 @@ export function createLookUpCache({ now, bytesMax }: LookUpCacheOptions): LookUp
       return undefined;
     },
     put(key, answer) {
-      // What was kept before is older than this answer, even if that is not kept itself.
+      // The cached answer is older than this one, so drop it even if this one is not cached.
       if (answer.kind !== 'failed') entries.delete(key);
       tidy();
       const weight = weigh([key, answer], ENTRY_BYTES_MAX);
@@ -96,9 +96,9 @@ interface PatientChannelOptions {
 }
 
 /**
- * Asks the name servers, and waits for them as long as it was told to. The library measures how fast each server is and
- * soon waits but five times that, a quarter of a second for a fast one: an answer that its server has to fetch from far away
- * would be given up. What is given up before its time is asked once more by a channel that has not measured anything.
+ * Queries the name servers, and waits for the configured time. The c-ares library measures how fast each server is and
+ * soon waits only five times that, a quarter of a second for a fast one, which is too short if the server must fetch
+ * the answer from far away. A query that it gives up early is repeated on a channel that has not measured anything.
  */
 function createPatientChannel({ servers, timeoutMs, tries }: PatientChannelOptions) {
   const open = (times: number): NodeResolver => {
@@ -107,9 +107,12 @@ function createPatientChannel({ servers, timeoutMs, tries }: PatientChannelOptio
     return dns;
   };
   const first = open(tries);
-  /** Each with the questions under way in it. */
+  /** Each with the number of its queries in progress. */
   const patient = new Map<NodeResolver, number>();
-  /** One that has had no answer yet, and so has measured nothing: thousands of questions to silent servers share it. */
+  /**
+   * A channel without any answer so far, which therefore has measured nothing: thousands of queries to silent servers
+   * share it.
+   */
   let unmeasured: NodeResolver | undefined;
   let isClosed = false;
   const patientAsk = async <T>(query: (dns: NodeResolver) => Promise<T>): Promise<T> => {
@@ -139,7 +142,7 @@ function createPatientChannel({ servers, timeoutMs, tries }: PatientChannelOptio
       }
       return patientAsk(query);
     },
-    /** Whatever is under way ends as cancelled. */
+    /** Queries in progress end as cancelled. */
     close(): void {
       isClosed = true;
       first.cancel();
@@ -154,7 +157,7 @@ const isTimeout = (error: unknown): boolean => (error as NodeJS.ErrnoException).
 const TIMER_MS = 20;
 
 export interface LookupOptions {
-  /** false asks the name servers again, and keeps the new answer. */
+  /** false queries the name servers again, and caches the new answer. */
   cache?: boolean;
 }
 
@@ -164,26 +167,30 @@ export interface Resolver {
   /** One string per record: the parts of a record are joined without a space (RFC 7208 §3.3). */
   txt(name: string, options?: LookupOptions): Promise<Lookup<string[]>>;
   cname(name: string, options?: LookupOptions): Promise<Lookup<string[]>>;
-  /** RFC 8659: of this name only; who may issue for it is said by the nearest name upwards that has any. */
+  /**
+   * RFC 8659: records of this name only; the closest ancestor that has any decides which authority may issue for it.
+   */
   caa(name: string, options?: LookupOptions): Promise<Lookup<CaaRecord[]>>;
   ns(zone: string, options?: LookupOptions): Promise<Lookup<string[]>>;
   soa(zone: string, options?: LookupOptions): Promise<Lookup<SoaRecord>>;
-  /** Look-ups under way end as failed. */
+  /** Look-ups in progress end as failed. */
   close(): void;
 }
 
 export interface ResolverOptions {
-  /** 'ip' or 'ip:port'; none means the system's name servers. */
+  /** 'ip' or 'ip:port'; empty for the system's name servers. */
   servers: string[];
   timeoutMs: number;
   tries: number;
   now?: () => number;
-  /** Of the memory for answers. */
+  /** Memory for cached answers. */
   cacheBytesMax?: number;
 }
 
 const CACHE_BYTES_MAX = 16 * 1024 * 1024;
-/** Of one answer: a name with more than that is made to cost a resolver work, and is not that of a mail server. */
+/**
+ * Maximum size of one answer: a name with more is made to cause work for a resolver, and is not that of a mail server.
+ */
 const ANSWER_BYTES_MAX = 32 * 1024;
 
 export function createResolver(options: ResolverOptions): Resolver {
@@ -197,7 +204,7 @@ export function createResolver(options: ResolverOptions): Resolver {
   const ask = <T>(type: string, name: string, wish: LookupOptions | undefined, query: Query<T>): Promise<Lookup<T>> => {
     const key = `${type} ${name}`;
     const kept = wish?.cache === false ? undefined : cache.get(key);
-    // The key carries the type of record, so an entry under it always holds that type's records.
+    // The key contains the type of record, so its entry always holds records of that type.
     if (kept) return Promise.resolve(kept as Lookup<T>);
     const shared = underWay.get(key);
     if (shared) return shared as Promise<Lookup<T>>;
@@ -277,7 +284,7 @@ function addressesFound(records: { address: string; ttl: number }[]): Lookup<str
   );
 }
 
-/** Node gives each record as an object whose one odd key is the tag. */
+/** Node returns each record as an object whose one additional key is the tag. */
 function caaRecords(records: object[]): CaaRecord[] {
   return records.flatMap((record) => {
     const [tag, value] = Object.entries(record).find(([key]) => key !== 'critical' && key !== 'type') ?? [];
@@ -293,7 +300,7 @@ function found<T>(records: T, ttlSeconds?: number): Lookup<T> {
   return ttlSeconds === undefined ? { kind: 'found', records } : { kind: 'found', records, ttlSeconds };
 }
 
-/** One family that answers is enough; "none" needs both to say so, since a failed half may hide the only address. */
+/** One family with an answer is enough; "none" requires both, because a failed half may hide the only address. */
 function bothFamilies(a: Lookup<string[]>, aaaa: Lookup<string[]>): Lookup<Addresses> {
   if (a.kind === 'found' || aaaa.kind === 'found') {
     return found({ v4: a.kind === 'found' ? a.records : [], v6: aaaa.kind === 'found' ? aaaa.records : [] });
@@ -306,7 +313,7 @@ function bothFamilies(a: Lookup<string[]>, aaaa: Lookup<string[]>): Lookup<Addre
 function explain(cause: unknown): Lookup<never> {
   switch ((cause as NodeJS.ErrnoException).code) {
     case 'ENOTFOUND':
-    // A name no name server could hold, for instance one with a label of 64 bytes, does not exist.
+    // A name that no name server can hold, for example one with a label of 64 bytes, does not exist.
     case 'EBADNAME':
       return { kind: 'none', why: 'nxdomain' };
     case 'ENODATA':
@@ -334,14 +341,14 @@ function explain(cause: unknown): Lookup<never> {
 
 const NAMES_MAX = 10;
 
-/** What reverse DNS says of an address, and whether one of its names leads back to it. */
+/** The result of reverse DNS for an address: `confirmed` if one of its names leads back to it. */
 export type ReverseDns =
   | { kind: 'confirmed'; name: string }
   | { kind: 'none' }
   | { kind: 'elsewhere'; names: string[] }
   | { kind: 'unknown'; names: string[]; reason: string };
 
-/** Asks for the names of an address and for the addresses of these names. */
+/** Looks up the names of an address and the addresses of these names. */
 export async function findReverseDns(
   ask: (name: string, type: RecordTypeName) => Promise<Answer>,
   address: string,
@@ -360,15 +367,15 @@ export async function findReverseDns(
   return { kind: 'elsewhere', names };
 }
 
-/** Compares addresses; one address of IPv6 has many spellings. */
+/** Compares addresses, because one IPv6 address has many spellings. */
 export const isSameAddress = (a: string, b: string): boolean => reverseName(a) === reverseName(b);
 
-/** The name servers that the system asks, as 'ip' or 'ip:port'. */
+/** Lists the name servers of the system, as 'ip' or 'ip:port'. */
 export const systemServers = (): string[] => getServers();
 
 export type Lookup<T> =
   | { kind: 'found'; records: T; ttlSeconds?: number }
-  /** nxdomain: nothing of that name exists. nodata: the name exists without such a record. */
+  /** nxdomain: the name does not exist. nodata: the name exists without such a record. */
   | { kind: 'none'; why: 'nxdomain' | 'nodata' }
   | { kind: 'failed'; reason: 'servfail' | 'refused' | 'timeout' | 'unreachable' | 'malformed' | 'stopped' };
 
@@ -384,7 +391,7 @@ export interface Addresses {
 }
 
 export interface CaaRecord {
-  /** 128: an authority that does not know the tag must not issue (RFC 8659 §4.1). */
+  /** 128 (critical): an authority that does not know the tag must not issue (RFC 8659 §4.1). */
   flags: number;
   tag: string;
   value: string;
@@ -393,6 +400,6 @@ export interface CaaRecord {
 export interface SoaRecord {
   primary: string;
   serial: number;
-  /** How long the absence of a name is remembered at most (RFC 2308 §4). */
+  /** Maximum time for which the absence of a name is cached (RFC 2308 §4). */
   minimumSeconds: number;
 }

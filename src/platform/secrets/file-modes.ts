@@ -1,6 +1,8 @@
 import { statSync } from 'node:fs';
 
-/** Permissions that no file with a secret may have: any for others, and write for the group. A group may read the file. */
+/**
+ * Permissions that no file with a secret may have: any for others, and write for the group. A group may read the file.
+ */
 export const TOO_OPEN = 0o037;
 
 /** Permission of every account to change a file. */
@@ -9,8 +11,8 @@ export const OTHERS_WRITE = 0o002;
 export const formatMode = (mode: number): string => `0${(mode & 0o777).toString(8)}`;
 
 /**
- * Says that other accounts can use a file, with the command that ends this and leaves this account able to read it.
- * Returns undefined where none of `forbidden` is permitted. Throws when the file is not there.
+ * Describes how other accounts can use a file, with the command that ends this while this account can still read it.
+ * Returns undefined if none of `forbidden` is permitted. Throws if the file does not exist.
  */
 export function describeExposure(file: string, forbidden = TOO_OPEN): string | undefined {
   const { mode, uid, gid } = statSync(file);

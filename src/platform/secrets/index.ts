@@ -1,6 +1,6 @@
 /**
- * Keys and tokens. The instance key seals what must be read again (DKIM private keys); what must only be recognised
- * (API keys) is kept as a hash. Nothing here is ever logged.
+ * Keys and tokens. The instance key seals what must be read again (DKIM private keys); what must only be recognized
+ * (API keys) is stored as a hash. Nothing here is ever logged.
  */
 export {
   closeInstanceKey,

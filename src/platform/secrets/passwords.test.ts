@@ -13,13 +13,13 @@ it('a password is found again, in whatever form of Unicode it is typed, and no o
 });
 
 it('of ten thousand at once a bounded number is worked on, and the rest refused at once', async () => {
-  // At a sixteenth of the memory and half of the passes, all of them together would still take 12 GB.
+  // Even with a sixteenth of the memory and half of the passes, all of them together would take 12 GB.
   const { hash, matches } = createPasswords({ memory: 1216, passes: 1 });
   const long = 'x'.repeat(4096);
   const before = process.memoryUsage().rss;
   const tries = await Promise.allSettled(Array.from({ length: 10_000 }, () => matches(long, null)));
   const refused = tries.filter((one) => one.status === 'rejected');
-  // Whether the first one starts at once depends on what was hashed before.
+  // The first one may or may not start at once, depending on what was hashed before.
   expect([40, 41]).toContain(tries.length - refused.length);
   for (const { reason } of refused) expect(reason).toBeInstanceOf(Refusal);
   expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);

@@ -58,11 +58,11 @@ const tagOf = (purpose: Purpose, password: string, parameters: Parameters): Prom
 export interface Passwords {
   /** argon2id in the usual text form, with its parameters. */
   hash(password: string): Promise<string>;
-  /** Without a hash it works as hard and answers no, so that the time says nothing about whether there is one. */
+  /** Takes as long without a hash, and returns false, so that the time does not reveal whether there is one. */
   matches(password: string, hash: string | null): Promise<boolean>;
 }
 
-/** What a new hash costs; no setting leads here. Those that are stored are checked at the cost that they name. */
+/** The cost applies to new hashes; no setting changes it. Stored hashes are checked at the cost that they name. */
 export function createPasswords({ memory, passes }: PasswordCost = COST): Passwords {
   const makeHash = async (purpose: Purpose, password: string): Promise<string> => {
     const nonce = randomBytes(SALT_BYTES);

@@ -27,8 +27,8 @@ import { promisify } from 'node:util';
 import { formatMode, TOO_OPEN } from './file-modes.ts';
 
 /**
- * What `instance.key` holds, one key a line: the one in force first, then `next <key>` while nodes are being given the
- * one to come, and `former <key>` for each that only reads what it sealed and signed.
+ * Content of `instance.key`, one key a line: the current one first, then `next <key>` while nodes receive the new one,
+ * and `former <key>` for each key that is only used to read what it sealed and signed.
  */
 export interface InstanceKeys {
   current: Buffer;
@@ -47,7 +47,7 @@ export const instanceKeyPath = (dataDir: string): string => path.join(dataDir, '
 
 export const newInstanceKey = (): Buffer => randomBytes(KEY_BYTES);
 
-/** Says which key sealed something, and nothing about the key. */
+/** Returns an id for a key that reveals nothing about it. */
 export const keyIdOf = (key: Buffer): string =>
   createHash('sha256').update('rasket key id').update(key).digest('hex').slice(0, 12);
 
@@ -56,7 +56,7 @@ export function createInstanceKey(dataDir: string): void {
   syncFolder(dataDir);
 }
 
-/** Replaces the file as a whole: a crash leaves the keys of before or those of after. */
+/** Replaces the file as a whole: after a crash it contains either the old keys or the new ones. */
 export function writeInstanceKeys(dataDir: string, keys: InstanceKeys): void {
   const file = instanceKeyPath(dataDir);
   try {
@@ -154,7 +154,7 @@ function writeKeyFile(file: string, flags: 'w' | 'wx', { current, next, former }
   }
 }
 
-/** Without the folder's own sync a power cut could take the key and leave what it sealed. */
+/** The folder must be synced, or a power failure could lose the key but keep what it sealed. */
 function syncFolder(dataDir: string): void {
   const folder = openSync(dataDir, 'r');
   fsyncSync(folder);
@@ -162,15 +162,19 @@ function syncFolder(dataDir: string): void {
 }
 
 export interface Secrets {
-  /** Encrypts for storage; purpose and row are bound to the text, so a sealed value cannot be moved to another place. */
+  /**
+   * Encrypts for storage; the text is bound to its purpose and row, so a sealed value cannot be moved to another place.
+   */
   seal(plain: string, purpose: string, row: string): string;
   open(sealed: string, purpose: string, row: string): string;
-  /** The id of the key that seals from now on. */
+  /** Returns the id of the key that seals from now on. */
   currentKeyId(): string;
   mac(purpose: string, data: Uint8Array): Buffer;
-  /** The same by each other key of the file: for reading what was signed before the key was replaced, never for signing. */
+  /**
+   * Same with each other key of the file: for reading what was signed before the key was replaced, never for signing.
+   */
   otherMacs(purpose: string): readonly ((data: Uint8Array) => Buffer)[];
-  /** By the key in force and the next one, as the file has them now: never by one that was replaced. */
+  /** Signs with the current key and the next one, as they are in the file now: never with a key that was replaced. */
   standingMacs(purpose: string): readonly ((data: Uint8Array) => Buffer)[];
 }
 
@@ -182,11 +186,11 @@ export interface SealedColumn {
 }
 
 const DERIVED_BYTES = 32;
-/** `v1` was bound to its purpose alone and does not say which key sealed it. */
+/** `v1` was bound to its purpose only and does not name the key that sealed it. */
 const OLD_FORMAT = 'v1';
 const FORMAT = 'v2';
 const CIPHER = 'aes-256-gcm';
-/** Said outright, or a shortened tag would be taken for a whole one and could be guessed. */
+/** Set explicitly, because otherwise a truncated tag would be accepted and could be guessed. */
 const TAG = { authTagLength: 16 };
 
 export const openSecrets = (dataDir: string): Secrets => createSecrets(() => readInstanceKeys(dataDir));
@@ -194,7 +198,7 @@ export const openSecrets = (dataDir: string): Secrets => createSecrets(() => rea
 export const secretsFrom = (instanceKey: Buffer): Secrets =>
   createSecrets(() => ({ current: instanceKey, former: [] }));
 
-/** The id of the key that a sealed text was sealed with; undefined for the format of before. */
+/** Returns the id of the key that sealed a text; undefined for the old format. */
 export function keyIdIn(sealed: string): string | undefined {
   const [format, keyId] = sealed.split('.');
   return format === FORMAT ? keyId : undefined;
@@ -207,11 +211,11 @@ interface Key {
 }
 
 function createSecrets(load: () => InstanceKeys): Secrets {
-  /** The one in force first. */
+  /** The current one first. */
   let keys: Key[] = [];
   let formerIds = new Set<string>();
   let nextId: string | undefined;
-  /** The next key that something was met of: it is in force, whatever this node's file says. */
+  /** A value sealed by the next key was seen: that key is current, whatever this node's file says. */
   let promotedId: string | undefined;
   const known = new Map<string, Key>();
   const keyFrom = (key: Buffer): Key => {
@@ -237,7 +241,7 @@ function createSecrets(load: () => InstanceKeys): Secrets {
   const current = (): Key => inForce(keys);
   const find = (id: string): Key | undefined => keys.find((key) => key.id === id);
 
-  /** A process that meets a value sealed by the next key knows from it that this key is in force. */
+  /** A process that sees a value sealed by the next key knows that this key is now current. */
   function openingKey(id: string, purpose: string): Key {
     // The file may have been replaced since it was read: by `rasket rekey`, or by a copy from another node.
     if (!find(id)) reload();
@@ -249,7 +253,7 @@ function createSecrets(load: () => InstanceKeys): Secrets {
 
   return {
     seal(plain, purpose, row) {
-      // Seldom done, and never with a key that was replaced meanwhile.
+      // Rarely called, and must never use a key that was replaced meanwhile.
       reload();
       return sealWith(current(), plain, { purpose, row });
     },
@@ -300,7 +304,7 @@ function sealWith({ id, sealing }: Key, plain: string, { purpose, row }: { purpo
   return [FORMAT, id, nonce.toString('base64'), body.toString('base64')].join('.');
 }
 
-/** Written as JSON, so that no two places are bound as one text. */
+/** Encoded as JSON, so that no two places result in the same text. */
 const boundTo = (keyId: string, purpose: string, row: string): Buffer =>
   Buffer.from(JSON.stringify([FORMAT, keyId, purpose, row]));
 
@@ -328,7 +332,7 @@ const unknownFormat = (purpose: string): Error => new Error(`a sealed ${purpose}
 
 const generate = promisify(generateKeyPair);
 
-/** A new private key, made off the event loop. */
+/** Generates a new private key off the event loop. */
 export async function makeRsaKey(bits: number): Promise<KeyObject> {
   return (await generate('rsa', { modulusLength: bits })).privateKey;
 }

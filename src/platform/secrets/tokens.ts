@@ -3,7 +3,7 @@ import type { Secrets } from './secrets.ts';
 
 const TOKEN_BYTES = 24;
 
-/** A fresh bearer token: 192 random bits behind the kind's prefix. */
+/** Returns a new bearer token: the prefix of its kind and 192 random bits. */
 export const newToken = (prefix: string): string => prefix + randomBytes(TOKEN_BYTES).toString('base64url');
 
 /** For secrets that are not written as tokens. */
@@ -17,16 +17,16 @@ export const randomLetters = (letters: string, count: number): string =>
   Array.from({ length: count }, () => letters[randomInt(letters.length)]).join('');
 
 /**
- * Tokens that are made anew from the id of their row when a mail is written, so that each is kept nowhere but in that mail;
- * the row keeps a hash, which tells it.
+ * Tokens that are derived again from the id of their row whenever a mail is written, so that a token exists only in the
+ * mail; the row stores a hash for checking it.
  */
 export interface MailedTokens {
   make(secrets: Secrets, id: string): string;
-  /** Also of a row that was made before the instance key was replaced; undefined where that key is gone. */
+  /** Also works for a row from before the instance key was replaced; undefined if that key is gone. */
   of(secrets: Secrets, row: { id: string; token_hash: string }): string | undefined;
 }
 
-/** A prefix of its own lets scanners of logs and repositories recognise what they found. */
+/** A distinctive prefix lets scanners of logs and repositories recognize the token. */
 export function mailedTokens(prefix: string, purpose: string): MailedTokens {
   const tokenFrom = (mac: Buffer): string => prefix + mac.toString('base64url');
   const make: MailedTokens['make'] = (secrets, id) => tokenFrom(secrets.mac(purpose, Buffer.from(id)));

@@ -130,7 +130,7 @@ export function createTextThread({
     async run({ teamId, chars, task, isPatient = false }, input) {
       if (chars <= INLINE_CHARS) return task.work(input);
       if (isClosed) throw new Error('the program ends');
-      // A team that waits for nothing is never turned away because of others.
+      // A team without waiting tasks is never refused because of others.
       const ofTeam = queue.sizeOf(teamId);
       const isFull = ofTeam >= WAITING_OF_TEAM_MAX || (ofTeam > 0 && queue.size >= WAITING_MAX);
       if (isFull && !isPatient) throw tooMany();
@@ -186,8 +186,8 @@ interface TextOrder {
 }
 
 /**
- * The result of a task. A refusal is sent as its fields, because a copy between threads keeps only the message of a
- * class of ours.
+ * The result of a task. A refusal is sent as its fields, because of an instance of our classes a copy between threads
+ * keeps only the message.
  */
 type TextAnswer =
   | { id: number; output: unknown }

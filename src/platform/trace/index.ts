@@ -1,7 +1,7 @@
 /**
- * Spans of what this process did, for an OpenTelemetry collector: answered requests, accepted emails, attempts at deliveries and
- * webhook events, received mail. It promises that nothing waits for it: what finds no room in its buffer is dropped and counted.
- * A span holds no address of a person; of recipients there is the domain.
+ * Spans of what this process did, for an OpenTelemetry collector: API requests, accepted emails, attempts at deliveries
+ * and webhook events, received mail. Nothing ever waits for tracing: spans that find no room in the buffer are dropped
+ * and counted. A span contains no address of a person; of recipients it has the domain.
  */
 export { createTracer, SPANS_MAX, type Tracer } from './tracer.ts';
 export { traceRequestOf, type Span } from './spans.ts';

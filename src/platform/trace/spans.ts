@@ -8,15 +8,15 @@ export interface Span {
   kind: 'server' | 'client' | 'producer' | 'consumer';
   startMs: number;
   endMs: number;
-  /** undefined leaves an attribute out. */
+  /** An undefined attribute is omitted. */
   attributes: Record<string, string | number | undefined>;
   isFault: boolean;
 }
 
-/** A UUID has as many bits as a trace needs, so that the id of an email, which everybody has at hand, finds its trace. */
+/** A UUID has as many bits as a trace id, so an email's id, which is easy to find, also identifies its trace. */
 const traceIdOf = (uuid: string): string => uuid.replaceAll('-', '');
 
-/** The first span of such a trace, which its others name as their parent without having seen it. */
+/** Returns the id of the first span of such a trace, which other spans name as their parent without having seen it. */
 const rootSpanIdOf = (uuid: string): string => traceIdOf(uuid).slice(16);
 
 interface Parent {
@@ -25,7 +25,7 @@ interface Parent {
   isSampled: boolean;
 }
 
-/** What the caller of a request was doing, as its `traceparent` header says (W3C Trace Context); undefined without a valid one. */
+/** Parses the `traceparent` header of a request (W3C Trace Context); undefined if it is missing or invalid. */
 export function parentOf(header: string | undefined): Parent | undefined {
   const [, version, traceId = '', spanId = '', flags = ''] = FORM.exec(header ?? '') ?? [];
   if (version === undefined || version === 'ff' || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined;
@@ -34,7 +34,7 @@ export function parentOf(header: string | undefined): Parent | undefined {
 
 const FORM = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
 
-/** A request of the API that was answered. */
+/** A completed API request. */
 export interface Answered {
   id: string;
   traceparent: string | undefined;
@@ -51,7 +51,7 @@ export interface Accepted {
   recipients: number;
 }
 
-/** An attempt at the recipients of one destination. */
+/** An attempt at delivery to the recipients of one destination. */
 export interface Delivered {
   id: string;
   emailId: string;
@@ -60,7 +60,7 @@ export interface Delivered {
   attempt: number;
   destination: string;
   mx: string | undefined;
-  /** How it ended for its recipients, each outcome once. */
+  /** The distinct outcomes for its recipients. */
   outcomes: readonly string[];
 }
 
@@ -82,7 +82,7 @@ export interface Received {
   durationMs: number;
 }
 
-/** It belongs to its caller's trace where it names one. */
+/** Joins the trace of the caller if it names one. */
 export const spanOfAnswer = (request: Answered, parent: Parent | undefined, endMs: number): Span => ({
   traceId: parent?.traceId ?? traceIdOf(request.id),
   spanId: rootSpanIdOf(request.id),
@@ -101,7 +101,7 @@ export const spanOfAnswer = (request: Answered, parent: Parent | undefined, endM
   isFault: request.status >= 500,
 });
 
-/** The first of an email's trace. */
+/** The first span of an email's trace. */
 export const spanOfAccept = ({ id, teamId, recipients }: Accepted, at: number): Span => ({
   traceId: traceIdOf(id),
   spanId: rootSpanIdOf(id),

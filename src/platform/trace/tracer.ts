@@ -9,18 +9,21 @@ export interface Tracer {
   received(mail: spans.Received): void;
   /** Takes up to `count` spans out of the buffer, the oldest first. */
   take(count: number): Span[];
-  /** Puts spans back that could not be exported, where there still is room. */
+  /** Puts spans that could not be exported back into the buffer, if there is room. */
   giveBack(spans: readonly Span[]): void;
 }
 
-/** A collector that is away for a minute on a busy machine loses some; the memory is a few megabytes at most. */
+/**
+ * If a collector is unavailable for a minute on a busy machine, some spans are lost; the buffer takes a few megabytes
+ * at most.
+ */
 export const SPANS_MAX = 8192;
 
 export interface TracerOptions {
-  /** Of a hundred traces, how many are kept; 0 records nothing. */
+  /** Percentage of traces that are kept; 0 records nothing. */
   percent: number;
   now(): number;
-  /** Spans found no room. */
+  /** Counts spans that found no room. */
   drop(count: number): void;
 }
 
@@ -33,7 +36,10 @@ export function createTracer({ percent, now, drop }: TracerOptions): Tracer {
     if (more.length > room) drop(more.length - room);
   }
 
-  /** By the random end of the id: all processes decide alike, and a trace is kept whole or not at all. */
+  /**
+   * Decides by the random end of the id, so that all processes decide alike and a trace is kept completely or not at
+   * all.
+   */
   const isKept = (uuid: string): boolean =>
     percent > 0 && Number.parseInt(uuid.slice(-8), 16) < (percent / 100) * 2 ** 32;
 

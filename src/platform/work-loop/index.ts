@@ -1,8 +1,9 @@
 /**
- * Background work: wake, look, claim, carry, renew, stop within a grace period, idle for tests. A caller says
- * what it claims and how one item is carried; when that happens is decided here and nowhere else. It promises one look at a
- * time, a look after every wake, and that nothing begins once it is being stopped. It knows no table and no lease: what is
- * woken by a table's commits and claims its rows is `createLeasedLoop`, or `createUnleasedLoop` where twice does no harm.
+ * Background work: wake, look, claim, process, renew, stop within a grace period, idle for tests. A caller defines what
+ * it claims and how one item is processed; this package alone decides when. It guarantees one look at a time, a look
+ * after every wake, and that nothing begins once it is being stopped. It knows no table and no lease: use
+ * `createLeasedLoop` for work that is woken by a table's commits and claims its rows, or `createUnleasedLoop` if
+ * processing an item twice does no harm.
  */
 export {
   createWorkLoop,

@@ -7,7 +7,7 @@ interface Row {
   id: string;
 }
 
-/** A loop over a table in memory; what it does to leases is written down. */
+/** Creates a loop over a table in memory, and records what it does to leases. */
 function stage(wishes: Partial<LeasedLoopOptions<Row>> = {}, dialect: Db['dialect'] = 'sqlite') {
   const clock = handClock();
   const due: string[] = [];

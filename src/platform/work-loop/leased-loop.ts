@@ -8,7 +8,7 @@ interface Item {
   id: string;
 }
 
-/** What a claim writes into the rows that it takes. */
+/** The values that a claim writes into its rows. */
 export interface Lease {
   owner: string;
   now: number;
@@ -20,21 +20,27 @@ export interface LeasedLoopOptions<T extends Item> extends Pick<
   'name' | 'carry' | 'pollMs' | 'rest' | 'endedPerLook'
 > {
   describe(item: T): object;
-  /** Tables whose commits wake the loop, those of other processes while they are heard: it polls, too. */
+  /**
+   * Tables whose commits wake the loop, including those of other processes while notifications work; the loop polls as
+   * well.
+   */
   wakeOn: readonly string[];
-  /** So many are carried at the most; without it there is no limit. */
+  /** Maximum number of items in progress; unlimited if absent. */
   atOnceMax?: number;
   lease: { owner: string; ms: number; leases: Leases };
   claim(request: Claim<T>, lease: Lease): Promise<Claimed<T>>;
-  /** Runs after each renewal, also while nothing is carried; `kept` are the items whose leases last until `until`. */
+  /**
+   * Called after each renewal, also while nothing is in progress; `kept` are the items whose leases last until `until`.
+   */
   renewed?(items: readonly T[], kept: ReadonlySet<string>, until: number): Promise<void>;
 }
 
 export type LeasedLoop<T = unknown> = Omit<WorkLoop<T>, 'start'> & { start(): Promise<void> };
 
 /**
- * A work loop over rows of a table: the commit of a row wakes it, each row is claimed with a lease, the leases are renewed
- * while their rows are carried, and released behind that and when the loop is stopped. A lease that cannot be released runs out.
+ * Creates a work loop over rows of a table: the commit of a row wakes it, each row is claimed with a lease, and the
+ * leases are renewed while their rows are processed, and released after that and when the loop is stopped. A lease that
+ * cannot be released expires.
  */
 export function createLeasedLoop<T extends Item>(
   { db, clock, log }: { db: Db; clock: Clock; log: Pick<Log, 'error' | 'warn'> },
@@ -43,7 +49,7 @@ export function createLeasedLoop<T extends Item>(
   const { name, describe, pollMs, wakeOn, rest, endedPerLook, atOnceMax = Infinity } = options;
   const { owner, ms, leases } = options.lease;
   const leaseNow = (): Lease => ({ owner, now: clock.now(), until: clock.now() + ms });
-  /** Until then what is carried is leased, as far as this process knows. */
+  /** The time until which the items in progress are leased, as far as this process knows. */
   let leasedUntil = Infinity;
   const loop: WorkLoop<T> = createWorkLoop<T>({
     name,
@@ -55,7 +61,8 @@ export function createLeasedLoop<T extends Item>(
     ...(endedPerLook && { endedPerLook }),
     capacity: () => atOnceMax - loop.inFlight(),
     async claim(request) {
-      // A clock that jumps, and a process that was suspended, come here before they renew: it would take what it carries once more.
+      // If the clock jumped, or the process was suspended, this runs before the renewal: without renewing here, the
+      // claim would take the items in progress a second time.
       if (request.inFlight.length > 0 && leasedUntil <= clock.now()) await renew(request.inFlight);
       const lease = leaseNow();
       const claimed = await options.claim(request, lease);
@@ -111,11 +118,11 @@ export interface UnleasedLoopOptions<T extends Item> extends Pick<
   clock: Clock;
   log: Pick<Log, 'error'>;
   atOnceMax: number;
-  /** At least so many rows that are due, where there are so many. */
+  /** Returns at least this many due rows, if there are as many. */
   due(limit: number): Promise<readonly T[]>;
 }
 
-/** The same over rows that no lease protects, because to carry one twice does no harm. */
+/** Same as createLeasedLoop over rows without a lease, because processing one twice does no harm. */
 export function createUnleasedLoop<T extends Item>(options: UnleasedLoopOptions<T>): WorkLoop<T> {
   const { db, wakeOn, atOnceMax, due, ...rest } = options;
   const loop: WorkLoop<T> = createWorkLoop<T>({

@@ -1,15 +1,15 @@
 import { uuidsIn, withoutCommitNotice, type Db } from '../db/index.ts';
 
-/** The leases of one kind of work: who has an item, and until when. */
+/** The leases of one kind of work: the owner of each item, and the time until which it has it. */
 export interface Leases {
-  /** Answers which of them this owner still has. */
+  /** Returns the ids that this owner still has. */
   renew(ids: readonly string[], lease: { owner: string; now: number; until: number }): Promise<ReadonlySet<string>>;
   release(id: string, owner: string): Promise<unknown>;
-  /** For a database that one process bears: the process that held a lease is gone. */
+  /** For a database with a single process: the process that held a lease is gone. */
   releaseAll(): Promise<unknown>;
 }
 
-/** Tables with the columns `id` (a UUID), `lease_owner` and `lease_until`, whose stores take the leases. */
+/** Tables with the columns `id` (a UUID), `lease_owner` and `lease_until`, whose stores use leases. */
 type LeasedTable = 'automation_runs' | 'broadcasts' | 'contact_imports';
 
 export const leasesOf = (db: Db, table: LeasedTable): Leases => ({

@@ -4,7 +4,7 @@ import { createWorkLoop, type Claim, type Claimed, type WorkLoop, type WorkLoopO
 export const POLL_MS = 1000;
 export const NOTHING: Claimed<string> = { items: [], left: 'nothing' };
 
-/** Time and timers by hand; `set` moves the time alone, in either direction. */
+/** Creates a clock and timers that the test moves; `set` changes only the time, in either direction. */
 export function handClock() {
   let now = 1_000_000;
   let timers: { at: number; fire: () => void }[] = [];
@@ -33,12 +33,12 @@ export function handClock() {
   };
 }
 
-/** Lets everything that can go on go on. */
+/** Lets all pending promises settle. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await nextTurn();
 }
 
-/** A loop over what `due` holds, each item carried until it is ended by hand. */
+/** Creates a loop over the items in `due`, each in progress until the test ends it. */
 export function stage(wishes: Partial<WorkLoopOptions<string>> = {}) {
   const clock = handClock();
   const due: string[] = [];
@@ -73,7 +73,7 @@ export function stage(wishes: Partial<WorkLoopOptions<string>> = {}) {
   return { loop, clock, due, claims, carried, logged, ends, end };
 }
 
-/** A claim that waits to be answered. */
+/** Creates a claim that waits until the test resolves it. */
 export function heldClaim() {
   const asked: PromiseWithResolvers<Claimed<string>>[] = [];
   const claim = (): Promise<Claimed<string>> => {

@@ -135,7 +135,7 @@ test('what a blocked claim left is looked for when some of what is in flight has
   isBlocked = false;
   await end('a');
   expect(claims).toHaveLength(2);
-  // Nothing was left behind any more, but the last one that ends may have made something due.
+  // Nothing was left due, but the last item that ends may have made something due.
   await end('b');
   expect(claims).toHaveLength(3);
 });

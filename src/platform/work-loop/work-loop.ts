@@ -7,58 +7,64 @@ import { BoundedMap } from '../limits/index.ts';
  *   looking  ── wake(), while it looks or rests ──────────> woken
  *   looking  ── its claims have ended ────────────────────> resting
  *   woken    ── its claims and its rest have ended ───────> looking
- *   resting  ── over, and something has fallen due ───────> looking
+ *   resting  ── over, and something has become due ───────> looking
  *   resting  ── over, or a claim has failed ──────────────> waiting
- *   waiting  ── wake(), the poll, something falls due,
- *               or enough of what was carried has ended ──> looking
+ *   waiting  ── wake(), the poll, something becomes due,
+ *               or enough items in progress have ended ───> looking
  *   any      ── stop() ───────────────────────────────────> stopping
- *   stopping ── nothing is under way any more ────────────> stopped
+ *   stopping ── nothing is in progress any more ──────────> stopped
  *
- * What is carried goes on in every state; `resting` takes no time unless looks are told to rest.
+ * Items in progress continue in every state; `resting` takes no time unless `rest` is set.
  */
 export type LoopState = 'new' | 'looking' | 'woken' | 'resting' | 'waiting' | 'stopping' | 'stopped';
 
 export interface Claim<T> {
-  /** How many may be taken at the most. */
+  /** Maximum number of items to take. */
   limit: number;
-  /** What is being carried: it is not to be claimed again. */
+  /** Items in progress, which must not be claimed again. */
   inFlight: readonly T[];
-  /** Aborts what is being carried. */
+  /** Aborts the items in progress. */
   signal: AbortSignal;
 }
 
 export interface Claimed<T> {
   items: readonly T[];
   /**
-   * What is due and was not claimed. `more`: as much as was asked for was due, so the loop claims again at once; `blocked`: the
-   * rest has to wait until some of what is in flight has ended.
+   * Due items that were not claimed. `more`: there were at least as many as requested, so the loop claims again at
+   * once; `blocked`: the others must wait until some of the items in flight have ended.
    */
   left: 'nothing' | 'more' | 'blocked';
-  /** When the next item falls due that this claim has not seen; asked of the last claim of a look, once its items have begun. */
+  /**
+   * Returns when the next item becomes due that this claim has not seen. It is called for the last claim of a look,
+   * once its items have begun.
+   */
   nextAt?(): Promise<number | undefined>;
 }
 
 export interface WorkLoopOptions<T> {
-  /** For the log, and so is what names an item. */
+  /** For the log, as is the text that describes an item. */
   name: string;
   describe?(item: T): object;
   clock: Clock;
   log: Pick<Log, 'error'>;
-  /** The longest time between two looks: what another process has recorded waits no longer. */
+  /** Maximum time between two looks: what another process has stored waits no longer. */
   pollMs: number;
-  /** Takes what is due, under a lease where others could take it too. */
+  /** Takes due items, under a lease if others could take them too. */
   claim(request: Claim<T>): Promise<Claimed<T>>;
-  /** Carries one item to its end; `signal` ends its patience. What it throws is logged, and looked at with the next poll. */
+  /**
+   * Processes one item to its end; `signal` asks it to stop. An error is logged, and the item is looked at again with
+   * the next poll.
+   */
   carry(item: T, signal: AbortSignal): Promise<void>;
-  /** What was claimed while the loop was being stopped. */
+  /** Called with items that were claimed while the loop was being stopped. */
   giveBack?(items: readonly T[], signal: AbortSignal): Promise<void>;
-  /** Keeps leases from running out, every `everyMs`. Called also while nothing is under way, and while it is stopped. */
+  /** Renews leases every `everyMs`, before they expire. Also called while nothing is in progress, and while stopping. */
   renew?: { everyMs: number; work(inFlight: readonly T[]): Promise<void> };
-  /** How many more may be taken at this moment. Without it there is no limit. */
+  /** Returns how many more items may be taken now. Unlimited if absent. */
   capacity?(): number;
-  /** After a look that left something behind, so many have to end before it is looked for again. */
+  /** After a look that left items blocked, this many items must end before the next look. */
   endedPerLook?: number;
-  /** Where a look is expensive: it is followed by a rest of so many times its own length. */
+  /** For expensive looks: each is followed by a rest of this many times its own duration. */
   rest?: { perLook: number; msMax: number };
 }
 
@@ -66,12 +72,12 @@ export interface WorkLoop<T = unknown> {
   start(): void;
   /** There may be something to do. */
   wake(): void;
-  /** Claims nothing more, gives what is under way `graceMs` to end, interrupts the rest, and waits for it. */
+  /** Claims nothing more, gives items in progress `graceMs` to end, aborts the remaining ones, and waits for them. */
   stop(graceMs: number): Promise<void>;
   inFlight(): number;
-  /** What is under way. */
+  /** The items in progress. */
   items(): readonly T[];
-  /** Resolves when nothing that can be taken is due and nothing is under way. */
+  /** Resolves when no due item can be taken and nothing is in progress. */
   idle(): Promise<void>;
   state(): LoopState;
 }
@@ -89,10 +95,10 @@ class Loop<T> implements WorkLoop<T> {
   readonly #carried = new Set<Carried<T>>();
   #state: LoopState = 'new';
   #look: Promise<void> = Promise.resolve();
-  /** The last look left something behind; how many have ended since it began. */
+  /** The last look left items blocked; the number of items that have ended since it began. */
   #isBlocked = false;
   #endedSinceLook = 0;
-  /** Of looks, one after the other. */
+  /** Consecutive failed looks. */
   #failures: { since: number; count: number; toldAt: number } | undefined;
   #renewal: Promise<void> | undefined;
   #cancelTimer = (): void => undefined;
@@ -138,7 +144,10 @@ class Loop<T> implements WorkLoop<T> {
     this.#tellIdle();
   }
 
-  /** A database that is away fails every poll of every loop, for as long as it takes: that fills no disk. */
+  /**
+   * An unavailable database fails every poll of every loop for as long as it lasts, so log only some of the failures:
+   * they must not fill the disk.
+   */
   #tellOfFailure(error: unknown): void {
     const { clock, log, name } = this.#options;
     const now = clock.now();
@@ -150,7 +159,7 @@ class Loop<T> implements WorkLoop<T> {
     log.error({ err: error, ...before }, `${name}: work could not be claimed`);
   }
 
-  /** Answers when the next look has to be made: an item falls due, or as long has passed since this one began as the poll says. */
+  /** Returns when the next look is due: when an item becomes due, or at the poll interval after this look began. */
   async #lookOnce(): Promise<number> {
     const pollAt = this.#options.clock.now() + this.#options.pollMs;
     this.#state = 'looking';
@@ -197,7 +206,7 @@ class Loop<T> implements WorkLoop<T> {
     }
     this.#carried.delete(carried);
     this.#endedSinceLook++;
-    // What failed would most likely fail again at once.
+    // Retrying at once after a failure would most likely fail again.
     if (!hasFailed && this.#carried.size === 0) this.wake();
     else if (!hasFailed) this.#wakeIfRoomWasMade();
     this.#tellIdle();
@@ -260,17 +269,19 @@ class Loop<T> implements WorkLoop<T> {
 
 export const createWorkLoop = <T>(options: WorkLoopOptions<T>): WorkLoop<T> => new Loop(options);
 
-/** Of more than these, those whose turn is longest ago count as new. */
+/** Above this number, entries with the oldest turns are dropped and count as new. */
 const KEPT_MAX = 10_000;
 
 export interface Turns {
-  /** Whose last turn is longest ago comes first. */
+  /** Sorts items so that those whose owner's last turn is longest ago come first. */
   inTurn<Item>(items: readonly Item[], whoOf: (item: Item) => string): Item[];
-  /** These had their turn. */
+  /** Records that these had their turn. */
   took(who: Iterable<string>): void;
 }
 
-/** Remembers when each was last served, so that a long backlog of one does not delay the others. In memory only. */
+/**
+ * Remembers when each owner was last served, so that a long backlog of one does not delay the others. In memory only.
+ */
 export function createTurns(): Turns {
   const turns = new BoundedMap<string, number>(KEPT_MAX);
   let turn = 0;

@@ -3,12 +3,15 @@ import { readMarks } from '../x509.ts';
 import { base64url } from './jws.ts';
 import { readHttpsUrl } from '../https-url.ts';
 
-/** What went wrong with an authority, in one line that may be shown to an operator. */
+/**
+ * An error reported by or about a certificate authority. The message is a single line that is safe to show to an
+ * operator.
+ */
 export class AcmeFault extends Error {
   override name = 'AcmeFault';
-  /** The last word of the type of a problem document, such as `rateLimited`; empty where there was none. */
+  /** The last part of the problem document's type, such as `rateLimited`; empty if there was no problem document. */
   readonly problem: string;
-  /** How long the authority asks to be left alone; undefined where it does not. */
+  /** The wait that the authority demands in milliseconds; undefined if it demands none. */
   readonly waitMs: number | undefined;
 
   constructor(message: string, { problem = '', waitMs }: { problem?: string; waitMs?: number | undefined } = {}) {
@@ -20,7 +23,7 @@ export class AcmeFault extends Error {
 
 const TEXT_CHARS_MAX = 500;
 
-/** Text of others, without what would break a line or a terminal. */
+/** Makes foreign text safe for a log line or a terminal, and cuts it to `charsMax`. */
 function inOneLine(text: string, charsMax: number): string {
   const clean = text
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
@@ -31,7 +34,10 @@ function inOneLine(text: string, charsMax: number): string {
 
 const DAY_MS = 86_400_000;
 
-/** How long to wait (RFC 9110 §10.2.3), a day at the most: seconds or a date. Undefined where it says neither. */
+/**
+ * Reads a Retry-After header (RFC 9110 §10.2.3), in seconds or as a date, and caps it at one day. Returns undefined if
+ * the value is neither.
+ */
 export function readRetryAfter(value: string | undefined, now: number): number | undefined {
   if (value === undefined) return undefined;
   const text = value.trim();
@@ -40,7 +46,7 @@ export function readRetryAfter(value: string | undefined, now: number): number |
   return Number.isNaN(at) ? undefined : Math.min(DAY_MS, Math.max(0, at - now));
 }
 
-/** What came over the line, read whole; its reader has held it to a size. */
+/** An HTTP response of the authority, fully read; the caller has limited its size. */
 export interface RawAnswer {
   status: number;
   contentType: string;
@@ -50,7 +56,7 @@ export interface RawAnswer {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The fields of an answer in JSON. `what` names it in the fault. */
+/** Parses a JSON response. `what` names the resource in the AcmeFault that it throws. */
 export function readFields(what: string, { status, contentType, body }: RawAnswer): Fields {
   const type = mediaType(contentType);
   if (type !== 'application/json' && type !== 'application/problem+json')
@@ -69,7 +75,7 @@ export function readFields(what: string, { status, contentType, body }: RawAnswe
 export const mediaType = (contentType: string): string =>
   inOneLine((contentType.split(';')[0] ?? '').toLowerCase(), 100);
 
-/** The fault that a refusing answer is: its problem document (RFC 7807) as far as there is one. */
+/** Builds the fault for an error response, from its problem document (RFC 7807) if it has one. */
 export function readRefusal(what: string, answer: RawAnswer, now: number): AcmeFault {
   const waitMs = readRetryAfter(answer.retryAfter, now);
   if (mediaType(answer.contentType) !== 'application/problem+json')
@@ -84,7 +90,7 @@ export function readRefusal(what: string, answer: RawAnswer, now: number): AcmeF
 const PROBLEM = 'urn:ietf:params:acme:error:';
 const SUBPROBLEMS_SHOWN = 3;
 
-/** `before` stands in front of what the problem says. */
+/** Puts `before` in front of the text of the problem. */
 function problemFault(before: string, fields: Fields, waitMs?: number): AcmeFault {
   const { type, detail, subproblems } = fields;
   const problem = typeof type === 'string' && type.startsWith(PROBLEM) ? type.slice(PROBLEM.length) : '';
@@ -102,20 +108,20 @@ const isFields = (value: unknown): value is Fields => typeof value === 'object' 
 
 const fieldsIn = (value: unknown): Fields => (isFields(value) ? value : {});
 
-/** An address to ask next: https, so that a host on the way neither reads nor changes what is said. */
+/** Reads a URL of the authority. Only https is accepted, so that nobody on the path can read or change the exchange. */
 export function readUrl(what: string, value: unknown): string {
   const url = typeof value === 'string' ? readHttpsUrl(value) : 'is missing.';
   if (typeof url === 'string') throw new AcmeFault(`${what} ${url}`);
   return url.href;
 }
 
-/** What is to be done next with an order (RFC 8555 §7.1.6). */
+/** The next step of an order (RFC 8555 §7.1.6). */
 export type OrderStep =
   | { kind: 'prove'; authorizations: string[] }
   | { kind: 'finalize'; url: string }
   | { kind: 'wait' }
   | { kind: 'download'; url: string }
-  /** It leads nowhere any more. */
+  /** The order cannot succeed any more. */
   | { kind: 'over'; fault: AcmeFault };
 
 const AUTHORIZATIONS_MAX = 100;
@@ -161,7 +167,7 @@ export type ChallengeType = 'http-01' | 'tls-alpn-01' | 'dns-01';
 interface Challenge {
   url: string;
   token: string;
-  /** It waits for our word that it may be looked at. */
+  /** The authority waits for us to say that the challenge is ready. */
   isPending: boolean;
 }
 
@@ -170,14 +176,16 @@ export type Authorization =
   | { kind: 'pending'; name: string; challenge: Challenge }
   | { kind: 'failed'; fault: AcmeFault };
 
-/** RFC 8555 §8.3: the alphabet of base64url and at least 128 bits; no more than a path of ours should hold. */
+/**
+ * RFC 8555 §8.3: base64url and at least 128 bits. The upper bound keeps the paths under which we serve tokens short.
+ */
 export const isToken = (text: string): boolean => /^[A-Za-z0-9_-]{22,256}$/.test(text);
 
-/** How a name is proven, by the kind of challenge that is chosen. */
+/** Reads an authorization and selects the challenge of the wanted type. */
 export function readAuthorization(answer: RawAnswer, wanted: ChallengeType): Authorization {
   const fields = readFields('an authorization', answer);
   const { value } = fieldsIn(fields.identifier);
-  // RFC 8555 §7.1.4: of a wildcard, the asterisk is left out.
+  // RFC 8555 §7.1.4: the identifier of a wildcard authorization omits the asterisk.
   const asterisk = fields.wildcard === true ? '*.' : '';
   const name = typeof value === 'string' ? asterisk + value.toLowerCase() : '';
   const { challenges, status } = fields;
@@ -197,7 +205,7 @@ export function readAuthorization(answer: RawAnswer, wanted: ChallengeType): Aut
 }
 
 export interface Chain {
-  /** PEM, ours first, in the form we write it ourselves. */
+  /** The chain in PEM, our certificate first, re-encoded by us. */
   pem: string;
   leaf: X509Certificate;
   startsAt: number;
@@ -212,12 +220,13 @@ interface ChainWishes {
 
 const CERTIFICATES_MAX = 10;
 const BLOCK = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\r\n]+-----END CERTIFICATE-----/g;
-/** Clocks of authorities may be ahead of ours. */
+/** The clock of an authority may be ahead of ours. */
 const AHEAD_MS = 3_600_000;
 
-/** What was downloaded, if it is what was asked for: a chain for these names, with our key, and in force. */
+/** Checks a downloaded chain: it must cover these names, use our key and be valid now. Throws otherwise. */
 export function readChain(text: string, { names, privateKey, now }: ChainWishes): Chain {
-  // RFC 8555 §9.1 leaves nothing else in the file: text between would be taken for comments by one reader, not by another.
+  // RFC 8555 §9.1 allows only certificates in the file. One parser would skip other text as a comment and another would
+  // not.
   if (text.replaceAll(BLOCK, '').trim() !== '') throw wrong('holds more than certificates in PEM');
   const all = (text.match(BLOCK) ?? []).map(parse);
   const [leaf] = all;
@@ -248,21 +257,27 @@ function parse(block: string): X509Certificate {
 
 const wrong = (says: string): AcmeFault => new AcmeFault(`the certificate that was issued ${says}; it is not used`);
 
-/** When a certificate is renewed without the authority's word: at two thirds of its life, whatever that is. */
+/** Returns when to renew a certificate if the authority suggests nothing: after two thirds of its lifetime. */
 export function renewalTime({ startsAt, endsAt }: { startsAt: number; endsAt: number }, random: number): number {
   const life = endsAt - startsAt;
-  // Up to a twentieth earlier, so that those that were issued together do not come together.
+  // Up to a twentieth of the lifetime earlier, so that certificates issued together are not renewed together.
   return Math.round(startsAt + life * (2 / 3 - random / 20));
 }
 
-/** What a certificate is called where its authority says when to renew it (RFC 9773 §4.1). */
+/**
+ * Returns the identifier of a certificate for the authority's renewal information (RFC 9773 §4.1), or undefined if the
+ * certificate has no authority key identifier.
+ */
 export function renewalId(leaf: X509Certificate): string | undefined {
   const marks = readMarks(leaf);
   if (!marks?.authorityKeyIdentifier) return undefined;
   return `${base64url(marks.authorityKeyIdentifier)}.${base64url(marks.serial)}`;
 }
 
-/** A time in the window that the authority suggests (RFC 9773 §4.2); undefined where it suggests none that makes sense. */
+/**
+ * Picks a time in the renewal window that the authority suggests (RFC 9773 §4.2); undefined if it suggests no usable
+ * one.
+ */
 export function readRenewalWindow(answer: RawAnswer, random: number): number | undefined {
   const { start, end } = fieldsIn(readFields('the renewal information', answer).suggestedWindow);
   const from = typeof start === 'string' ? Date.parse(start) : NaN;
@@ -270,18 +285,18 @@ export function readRenewalWindow(answer: RawAnswer, random: number): number | u
   return to > from ? Math.round(from + (to - from) * random) : undefined;
 }
 
-/** Where an authority is asked what (RFC 8555 §7.1.1). */
+/** The endpoints of an authority (RFC 8555 §7.1.1). */
 export interface Directory {
   newNonce: string;
   newAccount: string;
   newOrder: string;
-  /** Where it says when a certificate should be renewed (RFC 9773); undefined where it does not. */
+  /** The endpoint for renewal information (RFC 9773); undefined if the authority has none. */
   renewalInfo: string | undefined;
-  /** It takes only accounts that are bound to one that it gave out before. */
+  /** The authority accepts only accounts that are bound to an existing customer account. */
   needsExternalAccount: boolean;
 }
 
-/** The names by which the authority is known in CAA records (RFC 8555 §9.7.6); none where it says none. */
+/** The names that identify the authority in CAA records (RFC 8555 §9.7.6); empty if it publishes none. */
 export function caaIdentities(body: Buffer): string[] {
   try {
     const names = fieldsIn(fieldsIn(JSON.parse(body.toString('utf8'))).meta).caaIdentities;

@@ -1,8 +1,8 @@
 /**
- * ACME (RFC 8555) without its network: what is sent, signed; what comes back, read and distrusted; how names are proven
- * (HTTP-01, and TLS-ALPN-01 of RFC 8737); whether a certificate is the one that was asked for; when it is renewed (RFC 9773).
- * Written here because the client there is brings 51 packages, an HTTP client and a second implementation of all the
- * cryptography among them, into the path of private keys; Node has what it needs of both.
+ * ACME (RFC 8555) without its network: signs requests; reads responses without trusting them; proves names (HTTP-01,
+ * and TLS-ALPN-01 of RFC 8737); checks that a certificate is the one that was requested; decides when it is renewed
+ * (RFC 9773). Written here because the existing client brings 51 packages, including an HTTP client and a second
+ * implementation of all the cryptography, into the path of private keys; Node has what is needed of both.
  */
 export {
   readChain,

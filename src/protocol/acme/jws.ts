@@ -2,7 +2,7 @@ import { createHash, createHmac, createPublicKey, sign, type KeyObject } from 'n
 
 export const base64url = (bytes: Buffer | string): string => Buffer.from(bytes).toString('base64url');
 
-/** A public key on P-256, its members in the order that RFC 7638 hashes them in. */
+/** A public key on P-256, its members in the order in which RFC 7638 hashes them. */
 export interface PublicJwk {
   crv: string;
   kty: string;
@@ -16,7 +16,7 @@ export function publicJwk(privateKey: KeyObject): PublicJwk {
   return { crv, kty, x, y };
 }
 
-/** RFC 7638: what the account's key is called in a key authorization. */
+/** RFC 7638: the thumbprint of the account's key, as used in key authorizations. */
 export const thumbprint = (privateKey: KeyObject): string =>
   createHash('sha256')
     .update(JSON.stringify(publicJwk(privateKey)))
@@ -24,11 +24,11 @@ export const thumbprint = (privateKey: KeyObject): string =>
 
 export interface RequestToSign {
   privateKey: KeyObject;
-  /** The account's URL; undefined before there is one, and the key itself is sent. */
+  /** The account's URL; undefined before the account exists, when the request contains the public key instead. */
   account: string | undefined;
   nonce: string;
   url: string;
-  /** Undefined asks for what is at the URL (POST-as-GET, RFC 8555 §6.3). */
+  /** Undefined for a POST-as-GET request (RFC 8555 §6.3). */
   payload: unknown;
 }
 
@@ -41,13 +41,13 @@ export function signRequest({ privateKey, account, nonce, url, payload }: Reques
   return JSON.stringify({ protected: head, payload: content, signature: base64url(signature) });
 }
 
-/** What an authority gives a customer who has an account there by other means. */
+/** Credentials for binding a new ACME account to an existing account at the authority. */
 export interface ExternalAccount {
   keyId: string;
   hmacKey: Buffer;
 }
 
-/** The new account's key, signed by the key of the account that is there already (RFC 8555 §7.3.4). */
+/** Signs the new account's key with the key of the existing account (RFC 8555 §7.3.4). */
 export function bindExternalAccount(privateKey: KeyObject, url: string, { keyId, hmacKey }: ExternalAccount): object {
   const head = base64url(JSON.stringify({ alg: 'HS256', kid: keyId, url }));
   const payload = base64url(JSON.stringify(publicJwk(privateKey)));
@@ -55,6 +55,6 @@ export function bindExternalAccount(privateKey: KeyObject, url: string, { keyId,
   return { protected: head, payload, signature: base64url(signature) };
 }
 
-/** RFC 8555 §6.5.1; anything else is no nonce, and would be refused in a header. */
+/** RFC 8555 §6.5.1. Anything else would be an invalid header in the next request. */
 export const isNonce = (text: string | undefined): text is string =>
   text !== undefined && /^[A-Za-z0-9_-]{1,512}$/.test(text);

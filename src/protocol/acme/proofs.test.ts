@@ -3,7 +3,7 @@ import tls from 'node:tls';
 import { expect, test } from 'vitest';
 import { readClientHello } from './index.ts';
 
-/** What Node's own client says first. */
+/** Captures the ClientHello that Node's own TLS client sends. */
 function helloOf(options: tls.ConnectionOptions): Promise<Buffer> {
   return new Promise((resolve) => {
     const wire = new Duplex({

@@ -2,10 +2,10 @@ import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { selfSignedCertificate } from '../x509.ts';
 import { thumbprint } from './jws.ts';
 
-/** RFC 8555 §8.1: what shows that the server of a name belongs to the account. */
+/** RFC 8555 §8.1: proves that the server for a name belongs to the account. */
 export const keyAuthorization = (token: string, accountKey: KeyObject): string => `${token}.${thumbprint(accountKey)}`;
 
-/** RFC 8737: what the validator of `tls-alpn-01` says that it speaks. */
+/** RFC 8737: the ALPN protocol that the validator of `tls-alpn-01` offers. */
 export const ACME_TLS = 'acme-tls/1';
 
 const DAY_MS = 86_400_000;
@@ -15,11 +15,11 @@ interface ProofWishes {
   /** The key authorization. */
   authorization: string;
   now: number;
-  /** Up to 19 bytes that no other certificate has. */
+  /** Up to 19 bytes, unique to this certificate. */
   serial: Buffer;
 }
 
-/** The certificate that answers `tls-alpn-01` for a name (RFC 8737 §3); in PEM, with its key. */
+/** Creates the certificate that `tls-alpn-01` validation of a name expects (RFC 8737 §3), and its key, both in PEM. */
 export function alpnCertificate({ name, authorization, now, serial }: ProofWishes): { cert: string; key: string } {
   const keys = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const cert = selfSignedCertificate({
@@ -33,7 +33,7 @@ export function alpnCertificate({ name, authorization, now, serial }: ProofWishe
   return { cert, key: keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
 }
 
-/** What a TLS client says first, as far as it decides which certificate it is shown. */
+/** The fields of a TLS ClientHello that decide which certificate to present. */
 export interface ClientHello {
   serverName: string | undefined;
   protocols: string[];
@@ -44,7 +44,7 @@ const CLIENT_HELLO = 1;
 const SERVER_NAME = 0;
 const ALPN = 16;
 
-/** `undefined` while more bytes are needed; null where they are no ClientHello that is in one record. */
+/** Returns undefined while more bytes are needed, and null if the bytes are not a ClientHello within one record. */
 export function readClientHello(bytes: Buffer): ClientHello | null | undefined {
   if (bytes.length > 0 && bytes[0] !== HANDSHAKE) return null;
   if (bytes.length < 5) return undefined;
@@ -60,7 +60,7 @@ export function readClientHello(bytes: Buffer): ClientHello | null | undefined {
 
 function readBody(body: Buffer): ClientHello | null {
   if (body[0] !== CLIENT_HELLO) return null;
-  // Version and random are 34 bytes behind the type and three of length.
+  // Skip the type and three bytes of length, then 34 bytes of version and random.
   let at = 4 + 34;
   at += 1 + body.readUInt8(at);
   at += 2 + body.readUInt16BE(at);
@@ -82,7 +82,7 @@ function readBody(body: Buffer): ClientHello | null {
   return hello;
 }
 
-/** RFC 6066 §3: one host name, behind its type and two lengths. */
+/** RFC 6066 §3: one host name, after its type and two lengths. */
 const nameIn = (content: Buffer): string | undefined =>
   content.readUInt8(2) === 0 ? content.toString('latin1', 5, 5 + content.readUInt16BE(3)).toLowerCase() : undefined;
 

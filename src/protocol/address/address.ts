@@ -12,7 +12,10 @@ export function quoteValue(text: string): string {
 export type DomainOptions = {
   /** Accepts names without a dot, such as `localhost`. */
   allowSingleLabel?: boolean;
-  /** Refuses a name that mapping (UTS #46) changes beyond letter case: who does not map it reads another one. */
+  /**
+   * Rejects a name that mapping (UTS #46) changes beyond letter case, because software that does not map would read
+   * another name.
+   */
   mustStandAsWritten?: boolean;
 };
 
@@ -54,7 +57,8 @@ function spellingFault(text: string): string | undefined {
   if (text.startsWith('.')) return `The domain ${shown} starts with a dot; remove it.`;
   if (text.endsWith('.')) return `The domain ${shown} ends with a dot; remove it.`;
   if (text.includes('..')) return `The domain ${shown} has two dots in a row; write one.`;
-  // Checked before IDNA: the URL parser behind it would decode `%41` and drop everything after `?` or `#`.
+  // Check this before IDNA: domainToASCII uses the URL parser, which would decode `%41` and drop everything after `?`
+  // or `#`.
   const foreign = foreignAscii.exec(text);
   if (foreign) {
     return `The domain ${shown} contains ${quoteValue(foreign[0])}; only letters, digits, hyphens and dots may stand in it.`;
@@ -68,9 +72,9 @@ function toAscii(text: string): string | undefined {
   return domainToASCII(lower.normalize('NFC')) || undefined;
 }
 
-/** Label for label one of its two forms (RFC 5890 §2.3.2), in any letter case. */
+/** Reports whether each label is in one of its two forms (RFC 5890 §2.3.2), in any letter case. */
 function isAsWritten(text: string, domain: string): boolean {
-  // Each character by itself: what a capital sigma becomes depends on where it stands.
+  // Lower each character by itself, because the lower case of a capital sigma depends on its position.
   const lower = Array.from(text, (char) => char.toLowerCase()).join('');
   const labels = lower.split('.');
   const isForm = (label: string, at: number): boolean => label === labels[at] || domainToUnicode(label) === labels[at];
@@ -95,7 +99,7 @@ function asciiDomainFault(domain: string, options: DomainOptions): string | unde
       return `The label ${quoteValue(label)} may hold only letters, digits and hyphens.`;
     }
   }
-  // No top-level domain is a number, and `0x7f.1` is 127.0.0.1 to many resolvers.
+  // No top-level domain is numeric, and many resolvers read `0x7f.1` as 127.0.0.1.
   const top = labels.at(-1) ?? '';
   if (/^(?:\d+|0x[0-9a-f]*)$/.test(top)) {
     return `${shown} is an IP address or ends in a number; write a domain name such as example.com.`;
@@ -107,15 +111,15 @@ function asciiDomainFault(domain: string, options: DomainOptions): string | unde
 }
 
 export type Mailbox = {
-  /** The display name as a person reads it: unquoted, unencoded, empty when there is none. */
+  /** The display name as shown to a person: unquoted, decoded, empty if there is none. */
   name: string;
   /** The local part without quotes or escapes. */
   local: string;
   /** The lower-case A-label form. */
   domain: string;
-  /** `local@domain` as SMTP wants it, the local part quoted only where it must be. */
+  /** `local@domain` in SMTP syntax, with the local part quoted only if it must be. */
   address: string;
-  /** The local part is not ASCII: only peers that offer SMTPUTF8 can take it (RFC 6531). */
+  /** The local part is not ASCII, so only servers that offer SMTPUTF8 accept it (RFC 6531). */
   needsSmtpUtf8: boolean;
 };
 
@@ -148,7 +152,7 @@ export function parseAddress(text: string, options: DomainOptions = {}): Address
   };
 }
 
-/** The form in which two addresses are compared: one letter case, one Unicode form, one spelling of the domain. */
+/** Returns the form in which addresses are compared: one letter case, one Unicode form, one spelling of the domain. */
 export function normalizeAddress(address: string): string {
   const parts = splitAddress(address);
   if (!parts) return address.normalize('NFC').toLowerCase();
@@ -157,7 +161,9 @@ export function normalizeAddress(address: string): string {
   return `${local}@${domain.ok ? domain.domain : parts.domain.toLowerCase()}`;
 }
 
-/** What an address begins with, in the form in which addresses are compared; only a whole label beyond ASCII has that form. */
+/**
+ * Normalizes the beginning of an address for prefix searches; a non-ASCII domain is only normalized if it is complete.
+ */
 export function normalizeAddressStart(text: string): string {
   const start = text.normalize('NFC').toLowerCase();
   return nonAscii.test(splitAddress(start)?.domain ?? '') ? normalizeAddress(start) : start;

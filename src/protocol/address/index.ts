@@ -1,7 +1,7 @@
 /**
  * Mail addresses, display names, domain names and bounce return paths.
  * Parsing returns either a value that every later stage may trust or one sentence for the caller.
- * It never looks a name up, and never guesses at what a malformed address may have meant.
+ * It never looks a name up, and never guesses what a malformed address may have meant.
  */
 export {
   base32hex,

@@ -40,13 +40,16 @@ export function parseMailbox(text: string, options: DomainOptions = {}): Mailbox
   return open < 0 ? parseBare(trimmed, options) : parseNamed(trimmed, open, options);
 }
 
-/** The header form in plain Unicode; encoding for the wire is the MIME writer's. `parseMailbox` reads it back. */
+/**
+ * Formats a mailbox for a header, in plain Unicode; the MIME writer encodes it for the wire. `parseMailbox` reads it
+ * back.
+ */
 export function formatMailbox(mailbox: Pick<Mailbox, 'name' | 'address'>): string {
   if (mailbox.name === '') return mailbox.address;
   return `${formatPhrase(mailbox.name)} <${mailbox.address}>`;
 }
 
-/** A display name as it stands in a header, quoted where it would be read as something else. */
+/** Formats a display name for a header, quoted if it would otherwise be read as something else. */
 export const formatPhrase = (name: string): string => (plainPhrase.test(name) ? name : quoteString(name));
 
 function parseBare(text: string, options: DomainOptions): MailboxResult {
@@ -104,7 +107,7 @@ function hasOpenQuote(text: string): boolean {
   return (text.replace(/\\./gsu, '').split('"').length - 1) % 2 === 1;
 }
 
-/** Where `mark` first stands outside quoted strings; an unclosed quote hides the rest. */
+/** Returns the position of the first `mark` outside quoted strings; an unclosed quote hides everything after it. */
 function indexOutsideQuotes(text: string, mark: string, from: number): number {
   let quoted = false;
   for (let at = from; at < text.length; at += 1) {
@@ -120,7 +123,7 @@ function refuse(fault: string): MailboxResult {
   return { ok: false, fault };
 }
 
-/** Wider than RFC 2047 §2 has it: some decode it with spaces, quotes and question marks in it. */
+/** Wider than RFC 2047 §2 allows, because some programs decode words that contain spaces, quotes and question marks. */
 const ANY_ENCODED_WORD = /=\?([^?]{1,80})\?([bq])\?(.{0,998}?)\?=(?:\s+(?==\?))?/gi;
 const QUOTED_STRING = /"(?:[^"\\]|\\.)*"/gs;
 const QUOTED_BRACKETS = /<[^<>]*@[^<>]*>/;
@@ -128,8 +131,8 @@ const BRACKETED = /<([^<>]*@[^<>]*)>/g;
 const BARE = /[^\s,;:<>()"]+@[^\s,;:<>()"]+/g;
 
 /**
- * Quoted strings and brackets come before encoded words (RFC 2047 §6.2). Whether a reader that has it the other way round,
- * and takes a word for what is in it or for a word, would come to the same address; `line` is without comments.
+ * RFC 2047 §6.2 parses quoted strings and brackets before encoded words. Reports whether a reader that decodes first,
+ * and takes a word either for its content or for plain text, finds the same address. `line` has no comments.
  */
 function isSameDecodedFirst(line: string): boolean {
   if (!line.includes('=?')) return true;
@@ -139,7 +142,7 @@ function isSameDecodedFirst(line: string): boolean {
   return isOwn(line.replace(ANY_ENCODED_WORD, 'word')) && isOwn(line.replace(ANY_ENCODED_WORD, decoded));
 }
 
-/** As a reader finds them that forgives everything. */
+/** Finds addresses as the most lenient reader would. */
 function addressesIn(line: string): string[] {
   const pieces = line.replace(QUOTED_STRING, 'word').split(/[,;]/);
   return pieces.flatMap((piece) => {
@@ -163,15 +166,15 @@ function quotedBytes(text: string): Buffer {
   return Buffer.from(plain.replace(/=([\dA-F]{2})/gi, byte), 'latin1');
 }
 
-/** What RFC 2047 §5 has encoded in a phrase and some programs leave as it is; it delimits nothing there. */
+/** A Q-encoded word in a phrase (RFC 2047 §5). Some programs leave it encoded; it delimits nothing there. */
 const ENCODED_WORD = /=\?[^?\s]{1,80}\?q\?[^?\s"<>@\\]*\?=/gi;
 const escaped = (mark: string): string => `=${mark.charCodeAt(0).toString(16).toUpperCase()}`;
 
 /**
- * Reads a header field such as From, folded as it came, that is to name one mailbox: what RFC 5322 §3.4 makes of it and
- * nothing else, because where readers differ each of them shows another sender. Comments may stand in it; one that holds
- * an address, or brackets around one, is taken for the sender by some. The name is left encoded (RFC 2047). The header
- * itself may go on as it is: also its domain is the one that stands there.
+ * Parses a header field such as From, folded as received, that must name exactly one mailbox. It accepts only what RFC
+ * 5322 §3.4 defines, because where readers differ each of them shows another sender. Comments are allowed, except those
+ * that contain an address or surround one with brackets, which some readers take for the sender. The name stays encoded
+ * (RFC 2047). The header may be forwarded unchanged: the domain returned is the one it contains.
  */
 export function parseHeaderMailbox(value: string): MailboxResult {
   const line = value
@@ -192,21 +195,23 @@ export function parseHeaderMailbox(value: string): MailboxResult {
   return { ok: false, fault };
 }
 
-/** Many programs write the address where its name would be; whichever of the two a reader takes, it is the same sender. */
+/**
+ * Many programs repeat the address as the display name; whichever of the two a reader takes, the sender is the same.
+ */
 function withoutEcho(text: string): string {
   const [, name, address] = /^\s*([^\s"<>]+)\s*<([^\s<>]+)>\s*$/.exec(text) ?? [];
   return address !== undefined && name !== undefined && lowered(name) === lowered(address) ? `<${address}>` : text;
 }
 
-/** Letters beyond ASCII may become others by it. */
+/** Lower-casing other letters could turn them into different ones. */
 const lowered = (address: string): string => address.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
-/** Before there were names, they stood in a comment behind the address. */
+/** Old mail has the name in a comment after the address. */
 function named(mailbox: Mailbox, comments: readonly string[]): Mailbox {
   return mailbox.name === '' ? { ...mailbox, name: comments.at(-1)?.trim() ?? '' } : mailbox;
 }
 
-/** RFC 5322 §3.2.2; one that is never closed stays where it is. */
+/** RFC 5322 §3.2.2. An unclosed comment is left in place. */
 function withoutComments(line: string): { text: string; comments: string[] } {
   const comments: string[] = [];
   let text = '';

@@ -3,7 +3,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 // RFC 4648 §7, in one letter case: some receivers fold the local part of an address.
 const alphabet = '0123456789abcdefghijklmnopqrstuv';
 
-/** The first so many characters. */
+/** Encodes the beginning of `bytes` as `chars` characters. */
 export function base32hex(bytes: Buffer, chars: number): string {
   let text = '';
   for (let index = 0; index < chars; index += 1) {
@@ -47,8 +47,8 @@ const prefixShape = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 const localShape = new RegExp(`^(.{1,${prefixCharsMax}})-([0-9a-v]{${idChars}})-([0-9a-v]{${macChars}})$`);
 
 /**
- * The envelope sender of one email: what comes back to it is attributed by this address alone, because everything
- * inside a bounce can be forged. The MAC covers the prefix too, so that a token serves one purpose only.
+ * Formats the envelope sender of one email. A bounce is attributed by this address alone, because everything inside a
+ * bounce can be forged. The MAC covers the prefix too, so that a token serves one purpose only.
  */
 export function formatReturnPath(input: ReturnPathInput): string {
   const { prefix, emailId, domain, mac } = input;
@@ -62,13 +62,13 @@ export function formatReturnPath(input: ReturnPathInput): string {
   return `${prefix}-${base32hex(id, idChars)}-${macOf(prefix, id, mac)}@${domain}`;
 }
 
-/** Reads the local part of a return path in any letter case; whether it is ours is `isGenuineReturnPath`'s to say. */
+/** Parses the local part of a return path in any letter case. It does not check the MAC; `isGenuineReturnPath` does. */
 export function parseReturnPath(local: string): ReturnPath | undefined {
   const match = localShape.exec(local.toLowerCase());
   const [, prefix, idText, mac] = match ?? [];
   if (prefix === undefined || idText === undefined || mac === undefined || !prefixShape.test(prefix)) return undefined;
   const id = fromBase32hex(idText);
-  // 26 characters carry 130 bits; a second spelling of the same id must not pass.
+  // 26 characters hold 130 bits; reject a second spelling of the same id.
   if (base32hex(id, idChars) !== idText) return undefined;
   return { prefix, emailId: uuidOfBytes(id), mac };
 }
@@ -76,7 +76,7 @@ export function parseReturnPath(local: string): ReturnPath | undefined {
 const destinationChars = 8;
 
 /**
- * Each destination of an email gets a return path of its own, so that the servers of one can say nothing about the
+ * Returns a separate prefix for each destination of an email, so that the servers of one destination cannot report on
  * recipients of another.
  */
 export function returnPathPrefix(purpose: string, destination: string): string {

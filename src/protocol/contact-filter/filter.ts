@@ -1,20 +1,20 @@
-/** What a contact may have under a key that its team declared. */
+/** The types a team can declare for a contact property. */
 export type PropertyType = 'string' | 'number' | 'boolean';
 export type PropertyValue = string | number | boolean;
 
 const TEXT_CHARS_MAX = 500;
-/** What an index of PostgreSQL takes as one value is a little more. */
+/** A little below the largest value that PostgreSQL accepts in an index. */
 const TEXT_BYTES_MAX = 2000;
-/** Up to here every whole number and every 15 digits are kept as they are by both databases. */
+/** Both databases keep whole numbers up to here, and any 15 digits, exactly. */
 const NUMBER_MAX = 1e15;
 const DIGITS = 15;
 
-/** Texts are compared without letter case and in one Unicode form; accents count. */
+/** Folds a text for comparison: no letter case and one Unicode form; accents count. */
 export const foldText = (text: string): string => text.toLowerCase().normalize('NFC');
 
 export type ValueResult<Value = PropertyValue> = { ok: true; value: Value } | { ok: false; fault: string };
 
-/** A value as it is kept, or what would be right, to be read behind the name of the field. */
+/** The value to store, or a fault phrased to follow the name of the field. */
 export function readValue(type: PropertyType, value: unknown): ValueResult {
   if (type === 'string') return readText(value);
   if (type === 'number') return readNumber(value);
@@ -35,7 +35,7 @@ export function readNumber(value: unknown): ValueResult<number> {
   return { ok: true, value: Math.abs(kept) < 1 / NUMBER_MAX ? 0 : kept };
 }
 
-/** Whether a contact meets a filter. The answer is that of the SQL which `renderFilter` makes of it. */
+/** Reports whether a contact matches a filter. It always agrees with the SQL that `renderFilter` produces. */
 export function meetsFilter(filter: Filter, contact: FilteredContact): boolean {
   switch (filter.kind) {
     case 'all':
@@ -106,15 +106,15 @@ function compares(op: 'gt' | 'gte' | 'lt' | 'lte', value: number, limit: number)
 export type Subscription = 'opt_in' | 'opt_out';
 export type Comparison = 'eq' | 'neq' | 'gt' | 'gte' | 'lt' | 'lte' | 'in';
 
-/** Where a contact's value stands: a column of its own, or a declared property by its slot. */
+/** The location of a contact's value: a column of its own, or the slot of a declared property. */
 export type Place =
   | { of: 'email' | 'first_name' | 'last_name' }
-  /** `propertyId` names it in the index, `slot` in the contact's row. */
+  /** `propertyId` identifies it in the index, `slot` in the contact's row. */
   | { of: 'property'; propertyId: string; slot: number };
 
 /**
- * One condition that was checked. It is true or false of every contact: without a value nothing but `exists: false` is met,
- * not even `neq`, and `not` turns each answer around.
+ * One validated condition. It is true or false for every contact: a missing value matches only `exists: false`, not
+ * even `neq`, and `not` inverts every result.
  */
 export type Condition =
   | { kind: 'text'; place: Place; op: 'eq' | 'neq' | 'contains' | 'in'; values: readonly string[] }
@@ -123,14 +123,14 @@ export type Condition =
   | { kind: 'exists'; place: Place; type: PropertyType; wanted: boolean }
   | { kind: 'created'; op: 'gt' | 'gte' | 'lt' | 'lte'; ms: number }
   | { kind: 'topic'; topicId: string; isDefault: boolean; subscription: Subscription }
-  /** Was added to the segment, whatever its filter says. */
+  /** The contact was added to the segment, whatever the segment's filter says. */
   | { kind: 'member'; segmentId: string };
 
-/** A checked filter, over conditions that exist. */
+/** A validated filter whose conditions all refer to something that exists. */
 export type Filter =
   | Condition
   | { kind: 'all' | 'any' | 'none'; of: readonly Filter[] }
-  /** Matches no contact, because what it depends on was deleted or has another type now. */
+  /** Matches no contact, because something it depends on was deleted or has another type now. */
   | { kind: 'never' };
 
 export interface DeclaredProperty {
@@ -145,23 +145,23 @@ export interface DeclaredTopic {
   default_subscription: Subscription;
 }
 
-/** What a filter may name. */
+/** The properties and topics that a filter may name. */
 export interface Declared {
   properties: readonly DeclaredProperty[];
   topics: readonly DeclaredTopic[];
 }
 
-/** One contact as a filter sees it. Texts are folded as they are stored for comparing. */
+/** One contact as a filter sees it. Texts are folded as they are stored for comparison. */
 export interface FilteredContact {
   emailKey: string;
   firstNameKey: string | null;
   lastNameKey: string | null;
   unsubscribed: boolean;
   createdAt: number;
-  /** By slot. */
+  /** Property values by slot. */
   values: Readonly<Record<string, PropertyValue | undefined>>;
-  /** What was decided for it, by topic. */
+  /** The subscription decision by topic. */
   topics: Readonly<Record<string, Subscription | undefined>>;
-  /** It was added to these. */
+  /** The segments the contact was added to. */
   memberOf: ReadonlySet<string>;
 }

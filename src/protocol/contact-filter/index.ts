@@ -1,7 +1,7 @@
 /**
- * Filters over contacts: read and checked against what a team declares, evaluated for one contact, and rendered to SQL for
- * both databases. Evaluator and SQL give the same answer for every filter and contact. Texts are compared without letter
- * case and with their accents, numbers by value, times as instants.
+ * Filters over contacts: parsed and checked against what a team declares, evaluated for one contact, and rendered to
+ * SQL for both databases. The evaluator and the SQL agree for every filter and contact. Texts are compared without
+ * letter case and with their accents, numbers by value, times as instants.
  */
 export { chooseIndex, type IndexUse, renderFilter, type FilterDialect, type Rendered } from './render-filter.ts';
 export {

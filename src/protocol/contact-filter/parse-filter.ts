@@ -30,7 +30,7 @@ function isKnown(filter: ReadFilter): filter is Filter {
 }
 
 /**
- * Returns the filter that matches where this one has the wanted value; contacts for whom it is unknown match neither.
+ * Returns the filter that matches where `filter` has the wanted value; contacts with an unknown value match neither.
  */
 function rewrite(filter: ReadFilter, wanted: boolean): Filter {
   switch (filter.kind) {
@@ -90,8 +90,8 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const UNKNOWN: ReadFilter = { kind: 'unknown' };
 
 /**
- * Reads a filter as a caller wrote it and checks each of its conditions: `{all|any|not: […]}` over `{field, op, value}` and
- * `{topic, subscription}`. `root` is where it stands in the body.
+ * Parses a filter as a caller wrote it and checks each of its conditions: `{all|any|not: […]}` over `{field, op,
+ * value}` and `{topic, subscription}`. `root` is its path in the request body.
  */
 export function parseFilter(input: unknown, declared: Declared, root = 'filter'): ParsedFilter {
   const faults: FilterFault[] = [];

@@ -10,8 +10,8 @@ export interface Rendered {
 const rendered = (sql: string, ...values: (string | number)[]): Rendered => ({ sql, values });
 
 /**
- * A filter as a condition on a row of contacts called `c`. Every part of it is true or false and never null, so that it can
- * be turned around.
+ * Renders a filter as a condition on a row of contacts called `c`. Every part of it is true or false and never null, so
+ * that it can be negated.
  */
 export function renderFilter(filter: Filter, dialect: FilterDialect): Rendered {
   switch (filter.kind) {
@@ -62,7 +62,10 @@ function joined(parts: readonly Filter[], word: 'and' | 'or', dialect: FilterDia
 
 const COLUMNS = { email: 'c.email_key', first_name: 'c.first_name_key', last_name: 'c.last_name_key' } as const;
 
-/** Where a value stands in the row. The folded values stand apart only where folding changes one of them. */
+/**
+ * Returns the expression for a value of the row. Folded values are stored separately only if folding changes one of
+ * them.
+ */
 function column(place: Place, type: 'string' | 'number' | 'boolean', dialect: FilterDialect): string {
   if (place.of !== 'property') return COLUMNS[place.of];
   const json = type === 'string' ? 'coalesce(c.folded, c.properties)' : 'c.properties';
@@ -85,7 +88,7 @@ function text({ place, op, values }: Extract<Filter, { kind: 'text' }>, dialect:
 function number({ place, op, values }: Extract<Filter, { kind: 'number' }>, dialect: FilterDialect): Rendered {
   const at = column(place, 'number', dialect);
   const no = dialect === 'pg' ? 'false' : '0';
-  // Both sides are read from decimal digits by the database, so that they are rounded alike.
+  // The database reads both sides from decimal digits, so that they are rounded alike.
   const value = dialect === 'pg' ? '?::numeric' : 'cast(? as real)';
   const digits = values.map(String);
   if (op === 'in') return rendered(`coalesce(${at} in (${values.map(() => value).join(', ')}), ${no})`, ...digits);
@@ -100,14 +103,19 @@ function topic({ topicId, isDefault, subscription }: Extract<Filter, { kind: 'to
   return rendered(`not ${chosen}`, topicId, other);
 }
 
-/** A way to the contacts that a filter can match, through the index of property values or of members. */
+/** An access path to the contacts that a filter can match, through the index of property values or of members. */
 export type IndexUse =
-  /** One range of an index, whose contacts stand in the order of their ids. `rest` is what is left to be met. */
+  /**
+   * One range of an index, whose contacts are ordered by id. `rest` is the part of the filter that remains to be
+   * checked.
+   */
   | { kind: 'in order'; table: string; where: Rendered; rest: Filter }
-  /** Ids, in no order, each of them once or more often. */
+  /** Unordered ids, possibly with duplicates. */
   | { kind: 'ids'; select: Rendered };
 
-/** The way that promises to read least; undefined where no condition of the filter has an index. */
+/**
+ * Chooses the access path that is likely to read least; returns undefined if no condition of the filter has an index.
+ */
 export function chooseIndex(filter: Filter, dialect: FilterDialect): IndexUse | undefined {
   return inOrder(filter) ?? idsOf(filter, dialect);
 }
@@ -148,7 +156,7 @@ function rangeOf(part: Filter): { table: string; where: Rendered } | undefined {
 const propertyOf = (place: Place | { of: 'unsubscribed' }): string | undefined =>
   place.of === 'property' ? place.propertyId : undefined;
 
-/** Of several that must all be met, one is enough; of several of which one must be met, all are needed. */
+/** For `all`, one indexed part is enough; for `any`, every part needs an index. */
 function idsOf(filter: Filter, dialect: FilterDialect): IndexUse | undefined {
   const select = selectOf(filter, dialect);
   return select && { kind: 'ids', select };

@@ -1,6 +1,6 @@
 /**
- * Tables of contacts as text: what a file is and how it is encoded, which column is which, what a row says, and values that
- * no spreadsheet takes for formulas. It never guesses at what a value may have meant.
+ * Tables of contacts as text: detects the format and encoding of a file, finds its columns, reads its rows, and writes
+ * values that no spreadsheet takes for formulas. It never guesses what a value may have meant.
  */
 export {
   columnsOf,

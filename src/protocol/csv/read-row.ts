@@ -2,20 +2,23 @@ import { normalizeAddress, parseMailbox } from '../address/index.ts';
 import { readValue, type PropertyType, type PropertyValue } from '../contact-filter/index.ts';
 
 /**
- * Where a program may begin a cell, whatever it splits a file by. A quote opens a cell at its start alone, so it guards no
- * semicolon, tab or line end from a program that splits by those.
+ * Positions at which a program may start a cell, whatever separator it uses. A quote only opens a cell at its start, so
+ * it does not protect a semicolon, tab or line end from a program that splits by those.
  */
 const CELLS = /(?<=^|[;\t\r\n])[^;\t\r\n]*/g;
-/** How a formula begins in one spreadsheet or another. */
+/** The beginnings of formulas in various spreadsheets. */
 const FORMULA = /^'*[" ]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]/;
-/** May begin with a sign where it is all of a text: behind a separator the rest of the row may belong to it. */
+/**
+ * A number may begin with a sign only if it is the whole text: after a separator, the remainder of the row may belong
+ * to it.
+ */
 const NUMBER = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
-/** Of a whole text: it begins with what a spreadsheet may skip, or has no character that could be told from an empty cell. */
+/** Matches a whole text that begins with characters a spreadsheet may skip, or that would look like an empty cell. */
 const BARE = /^'*(?:[\t\r\n]|$)/;
 
 /**
- * A text that no spreadsheet runs: an apostrophe goes before what would be a formula, and `undefused` takes it off again. It
- * also stands for a text without any character, which an empty cell could not be told from.
+ * Returns a text that no spreadsheet executes: it puts an apostrophe before what would be a formula, and `undefused`
+ * removes it. An apostrophe also marks a text without any characters, which would otherwise look like an empty cell.
  */
 export function defused(text: string): string {
   if (NUMBER.test(text)) return text;
@@ -28,20 +31,20 @@ export function undefused(text: string): string {
   return own.replaceAll(CELLS, (cell) => (cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell));
 }
 
-/** A cell of a CSV row (RFC 4180). */
+/** Quotes a cell of a CSV row (RFC 4180). */
 export const quoted = (text: string): string =>
   /[",;\t\r\n]/.test(text) || text !== text.trim() ? `"${text.replaceAll('"', '""')}"` : text;
 
-/** What a row says; an empty cell says nothing. */
+/** The values of a row; an empty cell has no value. */
 export interface ReadRow {
   email: string;
   emailKey: string;
   first_name: string | undefined;
   last_name: string | undefined;
   unsubscribed: boolean | undefined;
-  /** By key. */
+  /** Property values by key. */
   values: Record<string, PropertyValue>;
-  /** Segments and topics by their ids; absent where the row says nothing of them. */
+  /** Ids of segments and topics; absent if the row has no value for them. */
   lists?: Partial<Record<IdList, string[]>>;
 }
 
@@ -54,7 +57,7 @@ const NAME_CHARS_MAX = 200;
 const SHOWN_CHARS = 200;
 const YES = new Set(['true', 'yes', '1', 'y', 'unsubscribed']);
 const NO = new Set(['false', 'no', '0', 'n', 'subscribed']);
-/** An address as most are: in this form it needs no parser to be known for one, and is its own key in lower case. */
+/** The common form of an address. It needs no parser to be recognized, and its key is itself in lower case. */
 const ORDINARY =
   /^[a-z0-9](?:[a-z0-9_+-]|\.(?!\.)){0,62}(?<!\.)@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,24}$/;
 const ORDINARY_CHARS_MAX = 120;
@@ -71,11 +74,11 @@ class Fault extends Error {
 interface Table {
   columns: Columns;
   types: ReadonlyMap<string, PropertyType>;
-  /** Of a file that is damaged, U+FFFD stands for bytes that could not be read. */
+  /** The file is damaged; U+FFFD replaces bytes that could not be decoded. */
   isDamaged?: boolean | undefined;
 }
 
-/** Reads one row by its columns; a row at fault says why, with the value that stands there. */
+/** Reads one row by its columns. An invalid row returns a fault with the reason and the offending value. */
 export function readRow(cells: readonly string[], table: Table): ReadRow | RowFault {
   try {
     return read(cells, table);
@@ -107,7 +110,7 @@ function read(cells: readonly string[], { columns, types, isDamaged }: Table): R
   const values: Record<string, PropertyValue> = {};
   for (const key in columns.properties) {
     const text = cell(columns.properties[key]);
-    // A key without a type was deleted after the file was handed in: `import-rows.ts` drops its value.
+    // A key without a type was deleted after the file was uploaded: `import-rows.ts` drops its value.
     if (text !== '') values[key] = propertyOf(key, types.get(key) ?? 'string', undefused(text));
   }
   const lists = listsOf(columns, cell);
@@ -154,7 +157,7 @@ function readEmail(text: string): { email: string; emailKey: string } {
 
 function nameOf(what: string, text: string, { isExport }: Columns): string | undefined {
   const name = undefused(isExport ? text : text.trim());
-  // Characters as the API counts them: an emoji is one.
+  // Count characters as the API does: an emoji is one.
   if (name.length > NAME_CHARS_MAX && [...name].length > NAME_CHARS_MAX) {
     throw new Fault(`the ${what} has ${[...name].length} characters; at most ${NAME_CHARS_MAX} are possible`, name);
   }
@@ -169,7 +172,7 @@ function booleanOf(what: string, text: string): boolean | undefined {
   throw new Fault(`${what} must be true or false`, text);
 }
 
-/** Not as a program writes numbers in other bases. No digit can belong to two parts, or a long cell would take time by the square of it. */
+/** Excludes other bases. No digit can match two parts, or a long cell would take quadratic time. */
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 function propertyOf(key: string, type: PropertyType, text: string): PropertyValue {
@@ -181,7 +184,7 @@ function propertyOf(key: string, type: PropertyType, text: string): PropertyValu
   return result.value;
 }
 
-/** Which column is which, as a caller says it. */
+/** The caller's assignment of columns. */
 export interface ColumnMap {
   email?: string | undefined;
   first_name?: string | undefined;
@@ -193,7 +196,7 @@ export interface ColumnMap {
   properties?: Readonly<Record<string, { column: string; type?: PropertyType | undefined }>> | undefined;
 }
 
-/** By the places of cells in a row. */
+/** The positions of the columns in a row. */
 export interface Columns {
   email: number;
   first_name?: number;
@@ -201,23 +204,23 @@ export interface Columns {
   unsubscribed?: number;
   properties: Readonly<Record<string, number>>;
   lists?: Readonly<Partial<Record<IdList, number>>>;
-  /** How many cells a row may have. */
+  /** Maximum number of cells in a row. */
   width: number;
-  /** Of an export of ours: white space around a name belongs to it. */
+  /** The file is an export of ours, where white space around a column name belongs to the name. */
   isExport?: boolean;
 }
 
-/** Columns of an export of ours: ids in one cell, separated by spaces. */
+/** Columns of our exports that hold ids in one cell, separated by spaces. */
 export type IdList = (typeof ID_LISTS)[number];
 export const ID_LISTS = ['segment_ids', 'opted_in_topic_ids', 'opted_out_topic_ids'] as const;
 
-/** How an export of ours begins, before `ID_LISTS`. */
+/** The first columns of our exports, before `ID_LISTS`. */
 export const OWN_COLUMNS: readonly string[] = ['email', 'first_name', 'last_name', 'unsubscribed'];
 
-/** A column of the header that nothing is taken from; counted from 1. */
+/** A header column that is not imported; numbered from 1. */
 export interface IgnoredColumn {
   column: number;
-  /** Null where the header has no name for it. */
+  /** Null if the header has no name for it. */
   name: string | null;
 }
 
@@ -225,7 +228,7 @@ export type ColumnsResult = { ok: true; columns: Columns; ignored: IgnoredColumn
 
 type OwnField = 'email' | 'first_name' | 'last_name' | 'unsubscribed';
 
-/** Names that say by themselves what a column is; compared without letter case, spaces, hyphens and underscores. */
+/** Recognized column names, compared without letter case, spaces, hyphens and underscores. */
 const OBVIOUS: Record<OwnField, readonly string[]> = {
   email: ['email', 'emailaddress', 'mail', 'address', 'emails'],
   first_name: ['firstname', 'givenname', 'forename', 'fname'],
@@ -240,7 +243,9 @@ const NAME_KEPT = 200;
 
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[\s_-]+/g, '');
 
-/** Finds the columns in a header; without a map by obvious names and by the keys of declared properties. */
+/**
+ * Finds the columns in a header: by the map, or without one by recognized names and the keys of declared properties.
+ */
 export function columnsOf(
   header: readonly string[],
   map: ColumnMap | undefined,
@@ -276,7 +281,10 @@ function ignoredOf(names: readonly string[], columns: Columns): IgnoredColumn[] 
   );
 }
 
-/** The id lists whose names no property has: a property of that name, from before exports had the lists, keeps the column. */
+/**
+ * Returns the id lists whose names no property uses. A property of that name, created before exports had the lists,
+ * keeps the column.
+ */
 export const unclaimedIdLists = (keys: readonly string[]): readonly IdList[] =>
   ID_LISTS.filter((list) => !keys.some((key) => key.toLowerCase() === list));
 
@@ -336,7 +344,7 @@ class ColumnFinder {
     return this.#names.flatMap((name, at) => (matches(name) ? [at] : []));
   }
 
-  /** Two columns of one name: which is meant cannot be known. */
+  /** Two columns with the same name are ambiguous. */
   #only([first = -1, ...more]: readonly number[], name: string): number {
     if (more.length > 0) this.fault ??= `the header has two columns called ${shown(name)}; rename one of them`;
     return first;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { allEnds, endsOutside } from './sniff.ts';
 
-/** However the text is cut in two or comes letter by letter. */
+/** Cuts the text at every position, and into single characters. */
 function everyCut(make: () => (piece: string) => string, text: string): Set<string> {
   const read = (pieces: string[]): string => pieces.map(make()).join('');
   const cuts = Array.from({ length: text.length + 1 }, (_, at) => read([text.slice(0, at), text.slice(at)]));

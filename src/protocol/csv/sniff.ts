@@ -1,8 +1,8 @@
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 
 /**
- * `isDamaged`: UTF-8 with bytes in it that are none, as where a tool has cut a text in the middle of a character. `sample` is
- * the beginning of the file; it is `isCut` where the file goes on behind it.
+ * `isDamaged`: the text is UTF-8 except for some invalid bytes, such as a character that a tool cut in half. `sample`
+ * is the beginning of the file; `isCut` is set if the file continues after it.
  */
 export type Sniffed =
   | { ok: true; encoding: Encoding; isDamaged: boolean; sample: string; isCut: boolean }
@@ -15,7 +15,7 @@ export interface Sniffer {
 
 const SAMPLE_BYTES = 64 * 1024;
 
-/** How files that are often sent instead begin. */
+/** Magic bytes of other formats that are often uploaded by mistake. */
 const SIGNATURES: readonly (readonly [bytes: string, what: string])[] = [
   ['504b0304', 'an XLSX or another ZIP file; save it as CSV first'],
   ['d0cf11e0', 'an old Excel file (XLS); save it as CSV first'],
@@ -29,7 +29,9 @@ const SIGNATURES: readonly (readonly [bytes: string, what: string])[] = [
   ['377abcaf', 'a 7-Zip file; unpack it first'],
 ];
 
-/** Looks at a file as it passes by and says what it is; it keeps no more than its beginning. */
+/**
+ * Creates a sniffer that determines the format of a file as it is streamed; it only keeps the beginning of the file.
+ */
 export const createSniffer = (): Sniffer => new FileSniffer();
 
 class FileSniffer implements Sniffer {
@@ -64,7 +66,10 @@ class FileSniffer implements Sniffer {
   }
 }
 
-/** Counts what is UTF-8 beyond ASCII and what is none: in a file of another encoding hardly anything is by chance. */
+/**
+ * Counts valid and invalid UTF-8 sequences beyond ASCII: a file in another encoding hardly contains valid ones by
+ * chance.
+ */
 class Utf8Look {
   #decoder = new TextDecoder('utf-8', { fatal: true });
   #whole = 0;
@@ -94,12 +99,12 @@ class Utf8Look {
       if (char === '\uFFFD') this.#broken++;
       else this.#whole++;
     }
-    // What was not UTF-8 may have stood at the end of the chunk before.
+    // The invalid bytes may have been at the end of the previous chunk.
     if (this.#broken === 0) this.#broken = 1;
   }
 }
 
-/** By its mark, or by every second byte being NUL, as it is in what most tables hold. */
+/** Detects UTF-16 by its byte order mark, or by every second byte being NUL, as in most tables. */
 function utf16Of(head: Buffer): Encoding | undefined {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be';
@@ -118,16 +123,21 @@ function textFault(sample: string, encoding: Encoding): string | undefined {
   if (/^(?:<!doctype html|<html|<head|<body|<table)/i.test(start)) return 'the file is an HTML page, not a CSV file';
   if (/^(?:<\?xml|<)/.test(start)) return 'the file is XML, not a CSV file';
   if (/^[[{]/.test(start)) return 'the file is JSON, not a CSV file';
-  // Tables have no control characters but tabs and line ends; a few are single broken rows.
+  // Tables have no control characters except tabs and line ends; tolerate a few broken rows.
   const strange = start.match(/[\0-\x08\x0e-\x1f]/g)?.length ?? 0;
   const isBinary = strange > start.length * (encoding === 'windows-1252' ? 0.002 : 0.05);
   return isBinary ? 'the file is binary, not a CSV file' : undefined;
 }
 
-/** Makes the line ends of a text that comes in pieces into line feeds; what may be half of one waits for the next piece. */
+/**
+ * Normalizes the line ends of a text that comes in pieces to line feeds; a CR at the end of a piece waits for the next
+ * one.
+ */
 type RowEnds = (piece: string) => string;
 
-/** Of files of unknown origin: every line end, those in quoted values too, however the quotes stand. */
+/**
+ * For files of unknown origin: normalizes every line end, including those in quoted values, wherever the quotes are.
+ */
 export function allEnds(): RowEnds {
   let endedInReturn = false;
   return (piece) => {
@@ -137,7 +147,10 @@ export function allEnds(): RowEnds {
   };
 }
 
-/** Of an export of ours, whose quotes are in order: those between rows alone, so that values come back as they were. */
+/**
+ * For our exports, whose quotes are well-formed: normalizes only the line ends between rows, so that values are
+ * unchanged.
+ */
 export function endsOutside(quote: string): RowEnds {
   let isInside = false;
   let held = '';

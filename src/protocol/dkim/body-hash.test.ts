@@ -5,7 +5,7 @@ import { BodyHasher, bodyHash } from './index.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text, 'latin1').digest('base64');
 
-/** RFC 6376 §3.4.4 in the words of the RFC, slow and plain. */
+/** Applies RFC 6376 §3.4.4 literally, slow and simple. */
 const relaxed = (body: string): string => {
   const reduced = body
     .replace(/[ \t]+(?=\r\n|$(?![\s\S]))/g, '')

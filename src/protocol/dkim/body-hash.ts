@@ -6,12 +6,12 @@ const cr = 13;
 const space = 32;
 const crlf = Buffer.from('\r\n');
 
-// After so many bytes without white space the next one is looked for natively: base64 has none for pages.
+// After this many bytes without white space, search for the next one natively: base64 has none for pages.
 const strideBytes = 64;
 
 /**
- * The `bh=` value: base64 of the SHA-256 of the body in relaxed canonical form (RFC 6376 §3.4.4). Only CRLF ends a
- * line; a CR or LF alone is content. A body without anything but line ends hashes as the empty string.
+ * Returns the `bh=` value: base64 of the SHA-256 of the body in relaxed canonical form (RFC 6376 §3.4.4). Only CRLF
+ * ends a line; a CR or LF alone is content. A body of only line ends hashes as the empty string.
  */
 export function bodyHash(body: Buffer): string {
   const reduced = reduceWhitespace(body);
@@ -28,7 +28,7 @@ export function reduceWhitespace(body: Buffer): Buffer {
   const end = body.length;
   let out: Buffer | undefined;
   let written = 0;
-  // Start of the bytes that are not copied yet because they stay as they are.
+  // Start of the bytes that are not copied yet because they are unchanged.
   let kept = 0;
   let spaceAt = -1;
   let tabAt = -1;
@@ -79,7 +79,7 @@ function skipWhitespace(body: Buffer, from: number, end: number): number {
   return at;
 }
 
-/** Where `byte` next stands at or behind `from`, or the end; `known` is the last answer. */
+/** Returns the next position of `byte` at or after `from`, or the end of the body; `known` is the previous result. */
 function indexFrom(body: Buffer, byte: number, from: number, known: number): number {
   if (known >= from) return known;
   const found = body.indexOf(byte, from);

@@ -8,8 +8,8 @@ const crlf = Buffer.from('\r\n');
 const manyLineEnds = Buffer.alloc(8192, crlf);
 
 /**
- * `bodyHash` of a body that comes piece by piece, cut anywhere. Held back is only what the next piece can still change:
- * white space and a CR at the very end, and how many line ends stand behind the content.
+ * Computes `bodyHash` of a body that comes in pieces, cut anywhere. It buffers only what the next piece can still
+ * change: white space and a CR at the very end, and the number of line ends after the content.
  */
 export class BodyHasher {
   #hash = createHash('sha256');
@@ -20,7 +20,7 @@ export class BodyHasher {
   update(piece: Buffer): void {
     const bytes = this.#heldBack.length === 0 ? piece : Buffer.concat([this.#heldBack, piece]);
     const end = decidedEnd(bytes);
-    // One space stands for any run of white space, so that a body of nothing else is not held whole.
+    // One space stands for any run of white space, so that a body of nothing but white space is not buffered whole.
     const hasCr = bytes[bytes.length - 1] === cr;
     const hasSpace = end < bytes.length - (hasCr ? 1 : 0);
     this.#heldBack = Buffer.from(`${hasSpace ? ' ' : ''}${hasCr ? '\r' : ''}`);
@@ -54,7 +54,7 @@ export class BodyHasher {
   }
 }
 
-/** Up to where no later byte can change what these bytes are reduced to. */
+/** Returns the position up to which no later byte can change the result. */
 function decidedEnd(bytes: Buffer): number {
   let end = bytes.length;
   if (bytes[end - 1] === cr) end -= 1;

@@ -9,7 +9,7 @@ interface SigningKey {
 
 const columnsMax = 78;
 
-/** `h=` in pieces, so that the line can be folded after each colon. */
+/** Returns the pieces of `h=`, so that the line can be folded after each colon. */
 export function listTag(names: readonly string[]): string[] {
   const pieces: string[] = [];
   let piece = 'h=';
@@ -25,7 +25,7 @@ export function listTag(names: readonly string[]): string[] {
   return pieces;
 }
 
-/** The value of a field without its signature: tags folded, and an empty `b=` on a line of its own. */
+/** Returns the value of a field without its signature: tags folded, and an empty `b=` on a line of its own. */
 export function foldTags(fieldName: string, pieces: readonly string[]): string {
   const last = 'b=';
   let text = '';
@@ -57,7 +57,7 @@ export function signBytes(covered: Buffer, key: SigningKey): Promise<Buffer> {
   });
 }
 
-// Listed once more than they occur, so that none can be added behind the signature (RFC 6376 §8.15).
+// Listed once more than they occur, so that none can be added without breaking the signature (RFC 6376 §8.15).
 const oversigned = [
   'from',
   'to',
@@ -71,7 +71,7 @@ const oversigned = [
   'content-transfer-encoding',
 ];
 
-// Signed where they stand; lists and forwarders may rightly add them to mail that has none.
+// Signed if present; lists and forwarders may legitimately add them to mail that has none.
 const signedIfPresent = new Set([
   'sender',
   'in-reply-to',
@@ -85,8 +85,8 @@ const signedIfPresent = new Set([
   'feedback-id',
   'auto-submitted',
 ]);
-// Where they stand, no other one can be added that leads readers who want to leave to somebody else. RFC 8058 §4: both must be
-// covered for one-click unsubscription.
+// Oversigned if present, so that nobody can add a second one that leads readers who want to unsubscribe elsewhere. RFC
+// 8058 §4: both must be covered for one-click unsubscription.
 const oversignedIfPresent = new Set(['list-unsubscribe', 'list-unsubscribe-post']);
 const oversignedSet = new Set(oversigned);
 
@@ -129,8 +129,8 @@ export function selectSignedHeaders(headers: readonly HeaderField[]): SignedHead
 }
 
 /**
- * One field in relaxed form (RFC 6376 §3.4.2), without its CRLF. White space is space and tab only: a no-break space
- * that `trim` or `\s` would take away is content.
+ * Canonicalizes one field in relaxed form (RFC 6376 §3.4.2), without its CRLF. White space is space and tab only: a
+ * no-break space that `trim` or `\s` would remove is content.
  */
 export function canonicalField(lowerName: string, value: string): string {
   if (!/[\t\r\n]| {2}|^ | $/.test(value)) return `${lowerName}:${value}`;
@@ -146,13 +146,16 @@ export type DkimMessage = {
   headers: readonly HeaderField[];
   keys: readonly DkimKey[];
   at: Date;
-  /** `bodyHash` is that of a body that does not stand in memory, or that is signed under several header blocks. */
+  /** Pass `bodyHash` for a body that is not in memory, or that is signed under several header blocks. */
 } & ({ body: Buffer; bodyHash?: string } | { bodyHash: string });
 
 const rsaBitsMin = 1024;
 const fieldName = 'DKIM-Signature';
 
-/** One `DKIM-Signature: …` field with its CRLF for each key, in the order of the keys, to stand in front of the message. */
+/**
+ * Returns one `DKIM-Signature: …` field with its CRLF for each key, in the order of the keys, to be put in front of the
+ * message.
+ */
 export async function signDkim(message: DkimMessage): Promise<string> {
   if (message.keys.length === 0) return '';
   const signed = selectSignedHeaders(message.headers);
@@ -194,13 +197,13 @@ function mustFit(key: DkimKey): void {
   }
 }
 
-/** The text of the TXT record at `<selector>._domainkey.<domain>` (RFC 6376 §3.6.1, RFC 8463 §4). */
+/** Returns the text of the TXT record at `<selector>._domainkey.<domain>` (RFC 6376 §3.6.1, RFC 8463 §4). */
 export function dkimPublicRecord(publicKey: KeyObject): string {
   const type = publicKey.asymmetricKeyType;
   if (type === 'rsa')
     return `v=DKIM1; k=rsa; p=${publicKey.export({ type: 'spki', format: 'der' }).toString('base64')}`;
   if (type === 'ed25519') {
-    // The bare 32 bytes, where RSA publishes the whole SubjectPublicKeyInfo.
+    // The bare 32 bytes; RSA publishes the whole SubjectPublicKeyInfo.
     const { x } = publicKey.export({ format: 'jwk' });
     return `v=DKIM1; k=ed25519; p=${Buffer.from(x ?? '', 'base64url').toString('base64')}`;
   }

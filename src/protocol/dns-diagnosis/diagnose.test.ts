@@ -40,7 +40,7 @@ const wantedFor = (record: Wanted['record'], type?: Wanted['type']): Wanted => {
   return wanted;
 };
 
-/** Close to what is right, so that generated texts reach the rules behind the first one. */
+/** Almost valid fragments, so that generated texts get past the first rule. */
 const fragments = fc.constantFrom(
   'v=spf1',
   'v=DKIM1;',

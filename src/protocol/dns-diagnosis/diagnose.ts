@@ -17,13 +17,13 @@ import {
 
 interface Misplacement {
   name: string;
-  /** The end of a sentence: how the record came to stand there, and what to do. */
+  /** The end of a sentence: how the record got there, and what to do. */
   how: string;
 }
 
 const DNS_NAME_CHARS_MAX = 253;
 
-/** Where a record ends up when the panel or the person took its name for something else. */
+/** Lists the names under which a record ends up if the panel or the person misunderstood its name. */
 function misplacements(wanted: Wanted, zone: string): Misplacement[] {
   const { name, domain } = wanted;
   const isOwnName = name === domain;
@@ -55,7 +55,7 @@ function misplacements(wanted: Wanted, zone: string): Misplacement[] {
   });
 }
 
-/** A DMARC record further up stands there in its own right. */
+/** A DMARC record at a parent domain is legitimate there. */
 const isPolicyAbove = (wanted: Wanted, name: string): boolean =>
   wanted.record === 'DMARC' && parents(wanted.domain).some((parent) => name === `_dmarc.${parent}`);
 
@@ -70,12 +70,12 @@ function dkimPlaces(wanted: Wanted, label: string, relative: string): Misplaceme
   ];
 }
 
-/** A name that does not exist, so that only a wildcard answers for it. */
+/** Returns a name that does not exist, so that only a wildcard record can match it. */
 const probeName = (wanted: Wanted, word: string): string => `${word}.${wanted.name.split('.').slice(1).join('.')}`;
 
 /**
- * What to ask beside the record itself once it is known not to be right. Bounded: at most a dozen questions, whatever the
- * first answer was.
+ * Returns the queries to make in addition to the record itself once it is known to be wrong. Bounded: at most a dozen
+ * questions, whatever the first answer was.
  */
 export function furtherQuestions(wanted: Wanted, zone: string, answer: Answer, word: string): FurtherQuestion[] {
   const { type, name, domain } = wanted;
@@ -99,7 +99,7 @@ export function furtherQuestions(wanted: Wanted, zone: string, answer: Answer, w
     .slice(0, 14);
 }
 
-/** The names above a domain that have a dot in them, at most three. */
+/** Returns the parents of a domain that contain a dot, at most three. */
 export function parents(domain: string): string[] {
   const labels = domain.split('.');
   return labels
@@ -108,7 +108,7 @@ export function parents(domain: string): string[] {
     .slice(0, 3);
 }
 
-/** Why a record that its zone's name servers have is not seen, or not by everybody. */
+/** Explains why a record that its zone's name servers have is not visible, or not to everybody. */
 function explainUnseen(
   wanted: Wanted,
   seen: Observations,
@@ -148,7 +148,7 @@ function unresolvable(wanted: Wanted, seen: Observations, reason: string): strin
   return `The ${wanted.type} record at ${wanted.name} is published as asked for, but our resolver gave no answer (${reason}); it is asked again with the next check.`;
 }
 
-/** Why no server answers for a zone. */
+/** Explains why no name server of a zone responds. */
 function explainSilence(wanted: Wanted, seen: Observations): string {
   const { zone, resolver = seen.checked } = seen;
   if (!zone || zone.servers.length === 0) {
@@ -170,7 +170,10 @@ function explainSilence(wanted: Wanted, seen: Observations): string {
 
 const isFailing = (answer: Answer): boolean => answer.kind === 'failed' && answer.reason === 'servfail';
 
-/** Who had no answer ready while we waited is dead only if our resolver, which waits longer, cannot reach anybody either. */
+/**
+ * A server that did not respond while we waited counts as dead only if our resolver, which waits longer, cannot reach
+ * any server either.
+ */
 function explainLateness(wanted: Wanted, { checked, resolver = checked }: Observations, zone: ZoneObservation): string {
   const known = resolver.kind === 'failed' && resolver.reason === 'timeout' ? checked : resolver;
   const servers = explainServers(zone.servers, zone.name, LATE);
@@ -213,8 +216,8 @@ function explainServers(
 const SENTENCE_CHARS_MAX = 600;
 
 /**
- * One sentence about one record: the verdict is that of the check, the sentence says what everything that was observed
- * explains best. `word` is the label that the probe for wildcards was asked with.
+ * Describes the state of one record: the verdict is that of the check, and the sentence is the best explanation of all
+ * observations. `word` is the label that the wildcard probe was sent with.
  */
 export function diagnose(wanted: Wanted, seen: Observations, word = ''): Judgement {
   const checked = judgeAnswer(wanted, seen.checked, seen);
@@ -229,7 +232,7 @@ function explain(wanted: Wanted, seen: Observations, word: string): string {
       : [],
   );
   if (judged.some(({ judgement }) => judgement.verdict === 'right')) return explainUnseen(wanted, seen, judged);
-  // What a name server says is worse than what it does not say.
+  // A wrong answer of a name server matters more than a missing one.
   const said = judged.find(({ judgement }) => judgement.verdict === 'wrong') ?? judged[0];
   if (!said) return withoutAuthority(wanted, seen);
   if (wanted.type === 'CAA' && said.judgement.verdict === 'absent') return forbidsNothing(wanted);
@@ -242,7 +245,7 @@ function explain(wanted: Wanted, seen: Observations, word: string): string {
 }
 
 /**
- * A resolver inside a network may know names that nobody outside does: what it says is only passed on when the zone has a
+ * A resolver inside a network may know names that nobody outside does: its answer is only reported if the zone has a
  * name server that everybody can reach.
  */
 function withoutAuthority(wanted: Wanted, seen: Observations): string {
@@ -257,7 +260,10 @@ function withoutAuthority(wanted: Wanted, seen: Observations): string {
 
 const hasAlias = (answer: Answer): boolean => answer.kind !== 'failed' && answer.aliases.length > 0;
 
-/** RFC 1034 §3.6.2: where a CNAME stands no other record can. What stands at its end is not quoted: it is somebody else's. */
+/**
+ * RFC 1034 §3.6.2: no other record can exist next to a CNAME. The records at its target are not quoted, because they
+ * belong to somebody else.
+ */
 function aliased(wanted: Wanted, seen: Observations, answer: Answer, word: string): string | undefined {
   const further = seen.further?.get(questionKey({ name: wanted.name, type: 'CNAME' }));
   const own = answer.kind === 'failed' ? [] : answer.aliases;
@@ -287,7 +293,7 @@ const wildcardOf = (wanted: Wanted): string => `*.${wanted.name.split('.').slice
 const probed = (wanted: Wanted, seen: Observations, word: string): Answer | undefined =>
   word === '' ? undefined : seen.further?.get(questionKey({ name: probeName(wanted, word), type: wanted.type }));
 
-/** Where a record is that is not where it should be. */
+/** Explains where the missing record is instead. */
 function explainAbsence(wanted: Wanted, seen: Observations, answer: Answer): string {
   return (
     misplaced(wanted, seen) ??
@@ -306,14 +312,14 @@ function misplaced(wanted: Wanted, seen: Observations): string | undefined {
   if (zone === undefined) return undefined;
   const place = misplacements(wanted, zone).find(({ name }) => {
     const answer = answerTo(seen, name, wanted.type);
-    // Somebody else's record of the same sort stands where it belongs.
+    // Another record of ours of the same type belongs at that name.
     const isOwn = seen.siblings?.some((sibling) => sibling.wanted.name === name && sibling.wanted.type === wanted.type);
     return answer !== undefined && !isOwn && judgeAnswer(wanted, answer).verdict === 'right';
   });
   return place && `The ${wanted.type} record stands at ${place.name} instead of ${wanted.name}: ${place.how}.`;
 }
 
-/** A CNAME that a proxy or the DNS host answers itself, or that was entered as an address. */
+/** Detects a CNAME that a proxy or the DNS host resolves itself, or that was entered as an address. */
 function replaced(wanted: Wanted, seen: Observations): string | undefined {
   if (wanted.type !== 'CNAME') return undefined;
   const answer = answerTo(seen, wanted.name, 'A');
@@ -324,7 +330,7 @@ function replaced(wanted: Wanted, seen: Observations): string | undefined {
   return `${wanted.name} has an A record (${listed(answer.records, 2)}) where a CNAME record to ${wanted.value} is asked for; replace it.`;
 }
 
-/** Cloudflare's addresses, as it publishes them: the one large DNS host that proxies records by default. */
+/** Cloudflare's published addresses. It is the one large DNS host that proxies records by default. */
 const isProxied = (address: string): boolean => {
   const [a = 0, b = 0, c = 0] = address.split('.').map(Number);
   return (
@@ -336,7 +342,7 @@ const isProxied = (address: string): boolean => {
   );
 };
 
-/** RFC 7489 §6.6.3: without a record of its own, a domain has the policy of the one above. */
+/** RFC 7489 §6.6.3: a domain without a record of its own inherits the policy of its parent. */
 function inherited(wanted: Wanted, seen: Observations): string | undefined {
   if (wanted.record !== 'DMARC') return undefined;
   for (const parent of parents(wanted.domain)) {

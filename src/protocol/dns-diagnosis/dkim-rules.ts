@@ -27,13 +27,13 @@ function tagsOf(text: string): Tags {
   for (const part of text.split(';')) {
     const at = part.indexOf('=');
     const name = part.slice(0, Math.max(0, at)).trim();
-    // The first of a name stands: reading must not depend on what follows.
+    // The first tag of a name counts, so that reading does not depend on what follows.
     if (at >= 0 && !(name in tags)) tags[name] = part.slice(at + 1).replaceAll(/\s+/g, '');
   }
   return tags;
 }
 
-/** `v` is the first tag or absent. */
+/** `v` must be the first tag or absent. */
 function isOdd(text: string): boolean {
   const names = text.split(';').map((part) => (part.split('=', 1)[0] ?? '').trim());
   const at = names.indexOf('v');
@@ -47,13 +47,13 @@ const holdsKey = (text: string, value: string): boolean =>
 const publishes = (text: string, value: string): boolean =>
   holdsKey(text, value) && allowsOurHash(text) && isForEmail(text);
 
-/** A list of values between colons; undefined if there is no such tag. */
+/** Returns the values of a colon-separated list; undefined if there is no such tag. */
 const listOf = (text: string, tag: string): string[] | undefined => tagsOf(text)[tag]?.toLowerCase().split(':');
 const allowsOurHash = (text: string): boolean => listOf(text, 'h')?.includes('sha256') ?? true;
 const isForEmail = (text: string): boolean =>
   listOf(text, 's')?.some((service) => service === '*' || service === 'email') ?? true;
 
-/** Panels that cannot hold more than 255 characters in a string make several records of one. */
+/** Panels that cannot store a string of more than 255 characters create several records from one. */
 function spread(wanted: Wanted, texts: readonly string[]): string | undefined {
   if (texts.length < 2 || texts.length > 6) return undefined;
   const first = texts.find((text) => 'p' in tagsOf(text));
@@ -92,7 +92,7 @@ function wrongTag(wanted: Wanted, text: string): string | undefined {
   return `The key at ${wanted.name} is of another kind: k=${quoted(kindOf(text)).slice(1, -1)} where k=${kindOf(wanted.value)} is asked for.`;
 }
 
-/** RFC 6376 §3.6.1: for a receiver, such a key is none, and whatever is signed with it is not signed. */
+/** RFC 6376 §3.6.1: a receiver ignores such a key, and treats mail signed with it as unsigned. */
 function unusable(wanted: Wanted, text: string): string | undefined {
   if (!holdsKey(text, wanted.value)) return undefined;
   const h = tagsOf(text)['h'] ?? '';
@@ -111,7 +111,7 @@ function testMode(wanted: Wanted, texts: readonly string[]): string | null {
   return `The DKIM key at ${wanted.name} is in test mode (t=y), in which receivers may treat our mail as unsigned (RFC 6376 §3.6.1); take y out of its t= tag.`;
 }
 
-/** 255 is where a single string ends (RFC 1035 §3.3.14); anywhere else the end got lost while it was copied. */
+/** A single string ends at 255 characters (RFC 1035 §3.3.14); at any other length the end was lost while copying. */
 const cutAdvice = (text: string): string =>
   text.length >= 250 && text.length <= 256
     ? 'this panel ends a text at 255, so split the value into several strings of one record'

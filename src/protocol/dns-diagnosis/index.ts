@@ -1,7 +1,7 @@
 /**
- * What is wrong with a record that a domain's owner was asked to publish: observations in, a verdict and one sentence out,
- * and which further questions would tell one mistake from another. Whatever was found in DNS, it ends soon, never throws,
- * and what it quotes is short and harmless. It asks no server itself.
+ * Explains what is wrong with a record that a domain's owner was asked to publish: it takes observations and returns a
+ * verdict, one sentence, and the further queries that would distinguish one mistake from another. Whatever was found in
+ * DNS, it ends soon, never throws, and quotes only short and harmless text. It sends no queries itself.
  */
 export { diagnose, furtherQuestions, parents } from './diagnose.ts';
 export { judgeAnswer, permitsIssuer } from './judge.ts';

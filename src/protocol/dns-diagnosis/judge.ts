@@ -19,16 +19,19 @@ interface Caa {
   isCritical: boolean;
 }
 
-/** `0 issue "ca.example; account=1"`, with or without the quotation marks. */
+/** Parses `0 issue "ca.example; account=1"`, with or without the quotation marks. */
 export function caaOf(record: string): Caa {
   const [, flags = '0', tag = '', value = ''] = /^(\d{1,3})\s+(\S+)\s+(.*)$/s.exec(record) ?? [];
   return { tag: tag.toLowerCase(), value: value.replaceAll('"', '').trim(), isCritical: Number(flags) >= 128 };
 }
 
-/** RFC 8659 §4.2: the issuer's domain is what stands before the first semicolon; an empty one allows no authority. */
+/** RFC 8659 §4.2: the issuer's domain is the part before the first semicolon; an empty one allows no authority. */
 const issuerOf = (value: string): string => (value.split(';', 1)[0] ?? '').trim().toLowerCase().replace(/\.$/, '');
 
-/** Whether a set of CAA records lets an issuer make a certificate for one name, or for all below it (RFC 8659 §4.3). */
+/**
+ * Reports whether a set of CAA records lets an issuer create a certificate for one name, or for all names below it (RFC
+ * 8659 §4.3).
+ */
 export function permitsIssuer(
   records: readonly string[],
   issuer: string,
@@ -57,7 +60,7 @@ function judgeCaa(wanted: Wanted, records: readonly string[]): Judgement {
   if (issue.length === 0) return { verdict: 'absent', sentence: null };
   const others = issue.map(({ value }) => issuerOf(value)).filter(Boolean);
   const who = others.length === 0 ? 'let nobody issue certificates' : `let only ${listed(others)} issue certificates`;
-  // RFC 8659 §3: the nearest set decides alone.
+  // RFC 8659 §3: only the nearest record set counts.
   const isAbove = wanted.domain.endsWith(`.${wanted.name}`) && others.length > 0;
   const notAlone = isAbove ? `, not alone at ${wanted.domain}, which would shut ${listed(others)} out there` : '';
   return wrong(
@@ -65,18 +68,18 @@ function judgeCaa(wanted: Wanted, records: readonly string[]): Judgement {
   );
 }
 
-/** Where no CAA record is, every authority may issue: what our resolver still remembers ends by itself. */
+/** Every authority may issue if there is no CAA record; a stale record in our resolver's cache expires by itself. */
 export const forbidsNothing = ({ name, value }: Wanted): string =>
   `Nothing at ${name} forbids ${issuerOf(caaOf(value).value)} to issue certificates; nothing is left to do but wait until our resolver notices.`;
 
 const wrong = (sentence: string): Judgement => ({ verdict: 'wrong', sentence });
 
-/** More than this is no record set of a person's, and its author is to read it all. */
+/** Nobody maintains more records than this by hand, and the author should be able to read the whole message. */
 const RECORDS_MAX = 20;
-/** A key of 4096 bits takes 750 of them. */
+/** A 4096-bit key takes 750 of them. */
 const CHARS_MAX = 2048;
 
-/** Holds one answer against what was asked for. */
+/** Compares one DNS answer with the record that was asked for. */
 export function judgeAnswer(wanted: Wanted, answer: Answer, seen: Partial<Observations> = {}): Judgement {
   switch (answer.kind) {
     case 'failed':
@@ -88,7 +91,7 @@ export function judgeAnswer(wanted: Wanted, answer: Answer, seen: Partial<Observ
   }
 }
 
-/** What is of the sort asked for goes first: a name may hold any number of texts for others. */
+/** Puts records of the wanted kind first: a name may hold any number of unrelated texts. */
 function readable(wanted: Wanted, records: readonly string[]): string[] {
   const texts = records.map((record) => upTo(wanted, record));
   const alike = wanted.type === 'TXT' ? texts.filter((text) => isAlike(wanted, text)) : texts;
@@ -96,7 +99,7 @@ function readable(wanted: Wanted, records: readonly string[]): string[] {
   return [...alike, ...others].slice(0, RECORDS_MAX).map(textOf);
 }
 
-/** Reading an SPF record ends between two of its terms: half of one would be a mistake that it does not have. */
+/** Cuts an SPF record between two terms: half a term would be reported as a mistake that the record does not have. */
 function upTo({ record }: Wanted, text: string): string {
   if (text.length <= CHARS_MAX) return text;
   const end = record === 'SPF' ? text.lastIndexOf(' ', CHARS_MAX) : -1;
@@ -136,7 +139,7 @@ function judgeText(wanted: Wanted, texts: readonly string[], seen: Partial<Obser
   return judgeProof(wanted, texts);
 }
 
-/** A text that proves something stands as it is, beside whatever else the name has. */
+/** A verification text must match exactly; the name may have other texts as well. */
 function judgeProof(wanted: Wanted, texts: readonly string[]): Judgement {
   if (texts.includes(wanted.value)) return { verdict: 'right', sentence: null };
   for (const text of texts) {
@@ -211,7 +214,7 @@ function beside(wanted: Wanted, found: readonly Mx[], ours: Mx): Judgement {
   return { verdict: wanted.record === 'Receiving' ? 'wrong' : 'right', sentence };
 }
 
-/** A name without its final dot is taken as relative by many panels. */
+/** Many panels treat a name without its final dot as relative. */
 function longer(
   wanted: Wanted,
   hosts: readonly string[],
@@ -239,7 +242,7 @@ function alias(wanted: Wanted, hosts: readonly string[], seen: Partial<Observati
   return `The MX record at ${wanted.name} names ${shown(host)}, which is an alias (CNAME) of ${wanted.value}; an MX record must name the host itself (RFC 2181 §10.3).`;
 }
 
-/** RFC 7489 §6.3: a record begins with its version, and says what to do with mail that fails. */
+/** RFC 7489 §6.3: a record begins with its version, and states the policy for mail that fails. */
 function judgeDmarc(wanted: Wanted, texts: readonly string[], siblings: Observations['siblings']): Judgement {
   const [policy, ...others] = texts.filter(isDmarc);
   if (policy === undefined) return withoutDmarc(wanted, texts);
@@ -277,8 +280,8 @@ function withoutDmarc(wanted: Wanted, texts: readonly string[]): Judgement {
 }
 
 /**
- * Our mail is signed for the domain itself, which is aligned in every mode; its return path is a subdomain, which is aligned
- * in the relaxed mode only. One of the two must hold.
+ * Our mail is signed for the domain itself, which is aligned in every mode; its return path is a subdomain, which is
+ * aligned only in relaxed mode. One of the two must be aligned.
  */
 function misaligned(
   wanted: Wanted,

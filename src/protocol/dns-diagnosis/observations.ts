@@ -1,22 +1,24 @@
 const CHARS_MAX = 70;
 
-// Control characters, line separators, bidirectional overrides and other invisible format characters: what a stranger
-// wrote must not steer a terminal, a log or a page.
+// Control characters, line separators, bidirectional overrides and other invisible format characters: untrusted text
+// must not affect a terminal, a log or a page.
 const STEERING = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]/gu;
 
-/** What was found in DNS, made harmless and short. */
+/** Returns text from DNS in a harmless and short form. */
 export function shown(text: string, charsMax = CHARS_MAX): string {
   const whole = detached(text.slice(0, charsMax * 4).toWellFormed()).replaceAll(STEERING, '\uFFFD');
   const chars = Array.from(whole);
   return chars.length <= charsMax ? whole : `${chars.slice(0, charsMax - 1).join('')}…`;
 }
 
-/** A copy: a part of a string keeps all of it in memory, and what is shown is kept longer than what was found. */
+/**
+ * Copies the string: a substring keeps the whole original in memory, and the shown part lives longer than the original.
+ */
 const detached = (text: string): string => Buffer.from(text, 'utf8').toString('utf8');
 
 export const quoted = (text: string): string => `"${shown(text)}"`;
 
-/** `a`, `a and b`, or `a, b and 3 more`. */
+/** Formats a list as `a`, `a and b`, or `a, b and 3 more`. */
 export function listed(items: readonly string[], max = 3): string {
   const seen = items.slice(0, max).map((item) => shown(item));
   const left = items.length - seen.length;
@@ -24,13 +26,13 @@ export function listed(items: readonly string[], max = 3): string {
   return seen.length < 2 ? (seen[0] ?? 'none') : `${seen.slice(0, -1).join(', ')} and ${seen.at(-1)}`;
 }
 
-/** To the second: name servers know nothing finer. */
+/** Formats a time to the second: name servers know nothing finer. */
 export function shownTime(ms: number): string {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? 'an unknown time' : date.toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-/** TXT records are bytes, which come one a character; people write them in UTF-8. */
+/** Decodes a TXT record, which is read as one character a byte, as UTF-8 if it is valid. */
 export function textOf(bytes: string): string {
   if (!/[\x80-\xff]/.test(bytes) || /[^\0-\xff]/.test(bytes)) return bytes;
   const text = Buffer.from(bytes, 'latin1').toString('utf8');
@@ -41,8 +43,8 @@ const SMART_QUOTES = /[\u2018-\u201f\u00ab\u00bb\u2033]/;
 const ODD_BLANKS = /[\u00a0\u2000-\u200d\u202f\u2060\u3000\ufeff]/g;
 
 /**
- * What a panel or a word processor did to a text that would be right without it, as the middle of a sentence; undefined
- * if the text is wrong for another reason.
+ * Describes, as the middle of a sentence, how a panel or a word processor changed a text that would be right otherwise.
+ * Returns undefined if the text is wrong for another reason.
  */
 export function shapeFault(text: string, isRight: (text: string) => boolean): string | undefined {
   for (const { said, repair } of REPAIRS) {
@@ -60,7 +62,7 @@ interface Repair {
 const straight = (text: string): string => text.replaceAll(new RegExp(SMART_QUOTES, 'g'), '"').replaceAll(/["'`]/g, '');
 const unescaped = (text: string): string => text.replaceAll(/\\([;"\s=])/g, '$1').replaceAll('\\', '');
 
-/** From the lightest to all at once: the first that helps names the mistake. */
+/** Ordered from the smallest repair to all of them at once: the first that helps names the mistake. */
 const REPAIRS: readonly Repair[] = [
   {
     said: (text) =>
@@ -118,13 +120,13 @@ export interface Wanted {
 
 export type AskedType = 'TXT' | 'MX' | 'CNAME' | 'CAA' | 'A';
 
-/** What was answered to one question. Nothing in it can be trusted: the owner of the zone wrote it. */
+/** The answer to one DNS query. The owner of the zone wrote it, so none of it can be trusted. */
 export type Answer =
   | {
       kind: 'found';
       /** TXT: the strings joined; MX: `10 mx.example.com`; CAA: `0 issue "ca.example"`; else the target or address. */
       records: readonly string[];
-      /** The targets of the CNAMEs on the way, the last one being where the records stand. */
+      /** The targets of the CNAMEs that were followed; the records are at the last one. */
       aliases: readonly string[];
       ttlSeconds?: number | undefined;
     }
@@ -132,12 +134,12 @@ export type Answer =
       kind: 'none';
       why: 'nxdomain' | 'nodata';
       aliases: readonly string[];
-      /** How long a resolver may keep it (RFC 2308 §5). */
+      /** Time for which a resolver may cache it (RFC 2308 §5). */
       ttlSeconds?: number | undefined;
     }
   | { kind: 'failed'; reason: string };
 
-/** How one of a zone's name servers took the question. */
+/** The reaction of one of a zone's name servers to the query. */
 export interface ServerObservation {
   host: string;
   state: 'answers' | 'silent' | 'garbled' | 'failing' | 'lame' | 'nameless' | 'private';
@@ -150,7 +152,7 @@ export interface ZoneObservation {
   servers: readonly ServerObservation[];
 }
 
-/** A further question whose answer tells one mistake from another. */
+/** An additional query whose answer distinguishes one mistake from another. */
 export interface FurtherQuestion {
   name: string;
   type: AskedType;
@@ -158,34 +160,34 @@ export interface FurtherQuestion {
 
 export interface Observations {
   nowMs: number;
-  /** What the check went by: the configured resolver through our own short memory. */
+  /** The answer that the check used: from the configured resolver through our own short-lived cache. */
   checked: Answer;
-  /** What the configured resolver answers at this moment. */
+  /** The current answer of the configured resolver. */
   resolver?: Answer | undefined;
   zone?: ZoneObservation | undefined;
-  /** Answers to further questions, by questionKey. */
+  /** The further queries' answers, keyed by questionKey. */
   further?: ReadonlyMap<string, Answer> | undefined;
-  /** The look-ups that the SPF record found by the resolver needs. */
+  /** The look-ups that the SPF record found by the resolver causes. */
   spf?: SpfCost | undefined;
-  /** The domain's other records, and whether each was found as it should be. */
+  /** The domain's other records, and whether each is correct. */
   siblings?: readonly { wanted: Wanted; isRight: boolean }[] | undefined;
 }
 
 export interface SpfCost {
-  /** At least so many (RFC 7208 §4.6.4). */
+  /** A lower bound (RFC 7208 §4.6.4). */
   lookups: number;
-  /** Names whose TXT records have to be known to count on. */
+  /** Names whose TXT records are needed to continue counting. */
   missing: readonly string[];
   /** Included names without exactly one SPF record, which is a permanent error (RFC 7208 §5.2). */
   broken: readonly { name: string; why: 'absent' | 'several' }[];
 }
 
-/** right: as asked for. wrong: something else stands there. absent: nothing does. unknown: no server could say. */
+/** right: as asked for. wrong: there is another record. absent: there is no record. unknown: no server could say. */
 export type Verdict = 'right' | 'wrong' | 'absent' | 'unknown';
 
 export interface Judgement {
   verdict: Verdict;
-  /** What is wrong and what would be right, in one sentence; null when nothing is. */
+  /** One sentence with what is wrong and what would be right; null if nothing is wrong. */
   sentence: string | null;
 }
 

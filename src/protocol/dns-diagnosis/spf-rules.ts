@@ -13,12 +13,12 @@ import { isIPv4, isIPv6 } from 'node:net';
 /** RFC 7208 §4.6.4. */
 const SPF_LOOKUPS_MAX = 10;
 
-/** Where counting ends: more than this says nothing new, and a record may include itself. */
+/** Counting stops here: a higher count is no more useful, and a record may include itself. */
 const COUNTED_MAX = 3 * SPF_LOOKUPS_MAX;
 
 export const isSpf = (text: string): boolean => /^v=spf1(?: |$)/i.test(text);
 
-/** The terms of an SPF record in lower case, without its version. Only blanks of ASCII are between terms. */
+/** Splits an SPF record into its terms in lower case, without the version. Terms are separated by ASCII blanks only. */
 const termsOf = (text: string): string[] =>
   text
     .toLowerCase()
@@ -27,8 +27,8 @@ const termsOf = (text: string): string[] =>
     .filter(Boolean);
 
 /**
- * Counts the look-ups that evaluating a record takes at most. `texts` holds the TXT answers known so far; a caller that asks for
- * the `missing` ones and counts again comes to an end, because counting does.
+ * Counts the look-ups that evaluating a record takes at most. `texts` holds the TXT answers known so far. A caller may
+ * look up the `missing` ones and count again until none is missing; counting is bounded, so that this ends.
  */
 export function countSpfLookups(record: string, texts: ReadonlyMap<string, Answer>): SpfCost {
   const missing = new Set<string>();
@@ -58,19 +58,22 @@ function readTerm(term: string): { isAsking: boolean; next?: string } {
     /^[-+~?]?(include|a|mx|ptr|exists|redirect)(?:[:=]([^/]*))?(?:\/|$)/.exec(term) ?? [];
   if (mechanism === '') return { isAsking: false };
   const isFollowed = mechanism === 'include' || mechanism === 'redirect';
-  // A macro is known only when mail arrives (RFC 7208 §7).
+  // The value of a macro is only known when mail arrives (RFC 7208 §7).
   if (!isFollowed || argument.includes('%') || argument === '') return { isAsking: true };
   return { isAsking: true, next: argument.replace(/\.$/, '') };
 }
 
-/** Middles of sentences: the term goes before, and what becomes of the record behind. */
+/** Middles of sentences: the term precedes them, and the consequence for the record follows. */
 const UNKNOWN = 'which does not exist and';
 const BAD_CHARACTER = 'which has a character that is not allowed there and';
 const BAD_ADDRESS = 'whose address or prefix length is not possible, which';
 const BAD_NAME = 'whose name cannot be read, which';
 const BAD_MACRO = 'in which a % begins no macro, which';
 
-/** What makes one term of an SPF record unreadable; undefined if nothing does (RFC 7208 §12). Terms come in lower case. */
+/**
+ * Describes what makes one term of an SPF record invalid; undefined if nothing does (RFC 7208 §12). Terms are in lower
+ * case.
+ */
 function termFault(term: string): string | undefined {
   if (/[^\x21-\x7e]/.test(term)) return BAD_CHARACTER;
   const [, name = '', value = ''] = /^([a-z][a-z0-9_.-]*)=(.*)$/.exec(term) ?? [];
@@ -80,7 +83,7 @@ function termFault(term: string): string | undefined {
   return MECHANISMS.get(mechanism)?.(rest) ?? (MECHANISMS.has(mechanism) ? undefined : UNKNOWN);
 }
 
-/** Each takes what stands behind the name of the mechanism. */
+/** Each function checks the text after the name of the mechanism. */
 const MECHANISMS = new Map<string, (rest: string) => string | undefined>([
   ['all', (rest) => (rest === '' ? undefined : UNKNOWN)],
   ['include', namedFault],
@@ -89,7 +92,7 @@ const MECHANISMS = new Map<string, (rest: string) => string | undefined>([
   ['a', hostFault],
   ['mx', hostFault],
   ['ip4', (rest) => addressFault(rest, isIPv4, IP4_BITS)],
-  // A zone index is no part of an address of anybody else's.
+  // A zone index is only meaningful on the host itself.
   ['ip6', (rest) => addressFault(rest, (address) => isIPv6(address) && !address.includes('%'), IP6_BITS)],
 ]);
 
@@ -100,7 +103,7 @@ function namedFault(rest: string): string | undefined {
   return rest.startsWith(':') ? nameFault(rest.slice(1)) : rest === '' ? BAD_NAME : UNKNOWN;
 }
 
-/** `:host/24//64`, each part of which may be absent. */
+/** `:host/24//64`, where each part is optional. */
 function hostFault(rest: string): string | undefined {
   const [whole, colon, host = '', , v4, , v6] = /^(?:(:)(.*?))?(\/(\d*))?(\/\/(\d*))?$/.exec(rest) ?? [];
   if (whole === undefined) return rest.startsWith('/') ? BAD_ADDRESS : UNKNOWN;
@@ -117,7 +120,7 @@ function addressFault(rest: string, isAddress: (text: string) => boolean, bitsMa
 const isPrefix = (bits: string | undefined, max: number): boolean =>
   bits === undefined || (/^(0|[1-9]\d{0,2})$/.test(bits) && Number(bits) <= max);
 
-/** A slash may stand in the middle of a name or in a macro; at the end of one it is a prefix length that went wrong. */
+/** A slash may occur within a name or in a macro; at the end of a name it is a malformed prefix length. */
 const nameFault = (name: string): string | undefined =>
   name === '' || /\/[^./{}]*$/.test(name) ? BAD_NAME : macroFault(name);
 
@@ -129,7 +132,7 @@ const macroFault = (text: string): string | undefined =>
 export function judgeSpf(wanted: Wanted, texts: readonly string[], cost: SpfCost | undefined): Judgement {
   const [spf, ...others] = texts.filter(isSpf);
   if (spf === undefined) return withoutSpf(wanted, texts);
-  // RFC 7208 §4.5: with two SPF records nothing is permitted, whatever each of them says.
+  // RFC 7208 §4.5: two SPF records are a permanent error, so that nothing is permitted, whatever each of them says.
   if (others.length > 0) {
     return wrong(
       `There are ${others.length + 1} SPF records at ${wanted.name}, which makes every check fail (RFC 7208 §4.5); join them into one.`,
@@ -153,7 +156,7 @@ function withoutSpf(wanted: Wanted, texts: readonly string[]): Judgement {
   );
 }
 
-/** RFC 7208 §4.6: one term that cannot be read makes the whole record a permanent error. */
+/** RFC 7208 §4.6: one invalid term makes the whole record a permanent error. */
 function unreadable(wanted: Wanted, spf: string): string | undefined {
   const terms = termsOf(spf);
   const odd = terms.find((term) => termFault(term) !== undefined);
@@ -172,8 +175,8 @@ function unreadable(wanted: Wanted, spf: string): string | undefined {
 }
 
 /**
- * A team may add senders of its own to the record; ours must be among them. The final `all` is its choice, and what stands
- * behind it counts for nothing (RFC 7208 §5.1).
+ * Lists our terms that the record lacks. A team may add senders of its own and choose the final `all`; terms after
+ * `all` have no effect (RFC 7208 §5.1).
  */
 function missingTerms(wanted: Wanted, spf: string): string[] {
   const present = beforeAll(termsOf(spf));
@@ -203,7 +206,7 @@ function tooDear(wanted: Wanted, cost: SpfCost | undefined): string | undefined 
   return `The SPF record at ${wanted.name} needs ${cost.lookups} DNS look-ups or more, and beyond ${SPF_LOOKUPS_MAX} every check fails (RFC 7208 §4.6.4); take includes out or replace them by addresses.`;
 }
 
-/** What is allowed and yet unwise. */
+/** Returns advice on a record that is valid but unwise. */
 function advice(wanted: Wanted, spf: string, cost: SpfCost | undefined): string | null {
   const [broken] = cost?.broken ?? [];
   if (broken) {

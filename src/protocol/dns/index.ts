@@ -1,7 +1,7 @@
 /**
- * DNS messages as bytes (RFC 1035): questions, answers, updates (RFC 2136) and their signatures (RFC 8945), and records as
- * the text of a zone file. Whatever bytes come in, reading them ends soon and either gives a message or throws a
- * DnsFormatError. It never sends or asks anything, and never knows the time unless it is told.
+ * DNS messages as bytes (RFC 1035): questions, answers, updates (RFC 2136) and their signatures (RFC 8945), and records
+ * in zone file syntax. Reading any bytes ends soon and either returns a message or throws a DnsFormatError. This
+ * package does no network I/O and reads no clock; callers pass the time.
  */
 export {
   DnsFormatError,

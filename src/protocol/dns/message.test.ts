@@ -156,7 +156,7 @@ describe('the work of reading a message', () => {
   const pointer = (at: number): number[] => [0xc0 | (at >> 8), at & 0xff];
   const record = (name: number[], type: number, data: number[]): Buffer =>
     Buffer.from([...name, type >> 8, type & 0xff, 0, 1, 0, 0, 0, 0, data.length >> 8, data.length & 0xff, ...data]);
-  /** One question whose name is the longest there is, and records. */
+  /** Builds one question with the longest possible name, and records. */
   const holding = (records: readonly Buffer[]): Buffer => {
     const head = header(1, 0);
     head.writeUInt16BE(records.length, 6);

@@ -12,7 +12,7 @@ import {
 
 export interface Question {
   name: string;
-  /** The number; typeNumber('MX') gives it. */
+  /** The type's number, see typeNumber. */
   type: number;
   class: number;
 }
@@ -60,7 +60,7 @@ export const RCODES = {
 export const rcodeName = (rcode: number): string =>
   Object.entries(RCODES).find(([, number]) => number === rcode)?.[0] ?? `RCODE${rcode}`;
 
-/** One question, as a stub asks it of a recursive server, or without recursion of an authoritative one. */
+/** Builds one question, with recursion as a stub asks a recursive server, or without for an authoritative server. */
 export function questionMessage(
   id: number,
   name: string,
@@ -92,7 +92,7 @@ const emptyMessage = (id: number, opcode: number): DnsMessage => ({
   additionals: [],
 });
 
-/** RFC 6891 §6.1.2: how large an answer may be over UDP; without it, 512 bytes. */
+/** RFC 6891 §6.1.2: the largest answer we accept over UDP; 512 bytes without this record. */
 const ednsRecord = (udpBytesMax: number): DnsRecord => ({
   name: '.',
   class: udpBytesMax,
@@ -117,10 +117,12 @@ export function encodeMessage(message: DnsMessage, options: { compress: boolean 
 
 export const decodeMessage = (bytes: Buffer): DnsMessage => decodeWithPlaces(bytes).message;
 
-/** More than any name has of one type, and than fit into one answer that is meant to be read. */
+/** More than any name has of one type, and more than a legitimate answer contains. */
 const RECORDS_MAX = 500;
 
-/** Also where the last record starts, which is where a signature stands, and how much work reading was. */
+/**
+ * Also returns the offset of the last record, which is where a signature is, and the number of steps that reading took.
+ */
 export function decodeWithPlaces(bytes: Buffer): { message: DnsMessage; lastRecordAt: number; steps: number } {
   const reader = new WireReader(bytes);
   const id = reader.uint16();
@@ -184,10 +186,10 @@ function flagsFrom(flags: number) {
   };
 }
 
-/** What must hold in the zone, or the server changes nothing (RFC 2136 §2.4). */
+/** Conditions on the zone; if one does not hold, the server changes nothing (RFC 2136 §2.4). */
 export type Prerequisite = DnsRecord[];
 
-/** RFC 2136 §2: all changes are made at once or none is. */
+/** RFC 2136 §2: the server makes all changes at once or none. */
 export function updateMessage(
   id: number,
   zone: string,
@@ -224,7 +226,7 @@ export const addRecord = (name: string, ttl: number, data: RecordData): DnsRecor
   data,
 });
 
-/** §2.5.4: this record alone; others of its set stay. */
+/** §2.5.4: deletes this record only; others of its set stay. */
 export const deleteRecord = (name: string, data: RecordData): DnsRecord => ({
   name,
   class: CLASSES.NONE,

@@ -17,7 +17,7 @@ const through = (record: PlainRecord): PlainRecord =>
 test('any text survives as the strings of a record, and as they stand in a zone file', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 400 }), (given) => {
-      // Half a surrogate pair has no bytes.
+      // A lone surrogate has no bytes.
       const value = given.toWellFormed().replaceAll('\ufffd', '?');
       const record = { name: 'a.example', type: 'TXT', value, priority: null };
       expect(through(record)).toEqual(record);

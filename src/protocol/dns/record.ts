@@ -9,7 +9,10 @@ import {
   type WireWriter,
 } from './wire.ts';
 
-/** The numbers of RFC 1035 §3.2.2, RFC 3596, RFC 8659, RFC 6891, RFC 8945 and RFC 4034; what is missing here is opaque. */
+/**
+ * The numbers of RFC 1035 §3.2.2, RFC 3596, RFC 8659, RFC 6891, RFC 8945 and RFC 4034; types not listed here are
+ * opaque.
+ */
 export const RECORD_TYPES = {
   A: 1,
   NS: 2,
@@ -42,7 +45,10 @@ export const typeName = (number: number): string => NAMES.get(number) ?? `TYPE${
 
 const STRING_BYTES_MAX = 255;
 
-/** A text as the strings of a TXT record, 255 bytes each (RFC 1035 §3.3); readers put them together again without anything between them. */
+/**
+ * Splits a text into the strings of a TXT record, 255 bytes each (RFC 1035 §3.3); readers join them without a
+ * separator.
+ */
 export function byteStrings(text: string): string[] {
   const bytes = Buffer.from(text, 'utf8').toString('latin1');
   if (bytes === '') return [''];
@@ -50,8 +56,8 @@ export function byteStrings(text: string): string[] {
 }
 
 /**
- * A record as it stands in a zone file (RFC 1035 §5.1), every name with its final dot, so that no $ORIGIN is needed. A text of
- * several strings has parentheses around them and a line for each.
+ * Formats a record for a zone file (RFC 1035 §5.1), with absolute names, so that no $ORIGIN is needed. A text of
+ * several strings is in parentheses, one string to a line.
  */
 export function zoneEntry({ name, ttl, data }: DnsRecord): string {
   const head = `${absolute(name)} ${ttl} IN ${typeName(typeOf(data))}`;
@@ -59,7 +65,7 @@ export function zoneEntry({ name, ttl, data }: DnsRecord): string {
   return `${head} (\n${data.strings.map((string) => `  ${quoted(string)}`).join('\n')} )`;
 }
 
-/** A record's data as it stands in a zone file; equal data has equal text but for the case of names. */
+/** Formats a record's data for a zone file; equal data has equal text except for the case of names. */
 export function recordValue(data: RecordData): string {
   switch (data.type) {
     case 'A':
@@ -91,7 +97,10 @@ export function recordValue(data: RecordData): string {
   }
 }
 
-/** A line break inside quotes would end the record in some readers, so that everything unprintable is a number. */
+/**
+ * Everything unprintable is escaped as a number, because a line break inside quotes would end the record in some
+ * readers.
+ */
 const quoted = (bytes: string): string =>
   `"${bytes.replace(/[^\x20-\x7e]|["\\]/g, (char) =>
     /["\\]/.test(char) ? `\\${char}` : `\\${String(char.charCodeAt(0)).padStart(3, '0')}`,
@@ -102,7 +111,7 @@ function absolute(name: string): string {
   return labels.length === 0 ? '.' : `${nameFromBytes(labels)}.`;
 }
 
-/** The text of a TXT record that may stand in quoted strings, as in a zone file, or bare, as people type it. */
+/** Reads the text of a TXT record, either in quoted strings, as in a zone file, or bare, as people type it. */
 export function textOfStrings(content: string): string {
   if (!/^\s*"/.test(content)) return content;
   const strings = [...content.matchAll(/"((?:[^"\\]|\\.)*)("|\\?$)/gs)].map(([, string = '', end]) =>
@@ -113,7 +122,7 @@ export function textOfStrings(content: string): string {
     .replaceAll(/\\(\d{3}|.)/gs, (_all, escaped: string) =>
       /^\d{3}$/.test(escaped) ? String.fromCharCode(Number(escaped)) : escaped,
     );
-  // What is beyond ASCII came as numbers of bytes, or as itself.
+  // Non-ASCII characters came either as escaped bytes or as themselves.
   const isBytes = [...bytes].every((char) => char.charCodeAt(0) <= 0xff);
   const text = isBytes ? Buffer.from(bytes, 'latin1').toString('utf8') : bytes;
   return text.includes('\ufffd') ? bytes : text;
@@ -128,16 +137,16 @@ export interface PlainRecord {
   priority: number | null;
 }
 
-/** Whether two records say the same, however their names are written. */
+/** Reports whether two records are equal, however their names are written. */
 export const isSamePlain = (a: PlainRecord, b: PlainRecord): boolean =>
   a.type === b.type && a.priority === b.priority && comparable(a) === comparable(b) && sameNames(a.name, b.name);
 
-/** Names and the property of a CAA record have no letter case; texts have. */
+/** Names and the property of a CAA record are case-insensitive; texts are not. */
 function comparable({ type, value }: PlainRecord): string {
   return type === 'TXT' ? value : value.toLowerCase().replace(/\.$/, '');
 }
 
-/** What is no name at all is the same as nothing else. */
+/** Compares two names. An invalid name equals no other. */
 export function sameNames(a: string, b: string): boolean {
   try {
     return canonicalName(a) === canonicalName(b);
@@ -147,7 +156,7 @@ export function sameNames(a: string, b: string): boolean {
   }
 }
 
-/** What can be published; anything else is a defect of ours. */
+/** Converts a record for publication. Callers only pass valid records; anything else is a bug and throws. */
 export function recordDataOf({ type, value, priority }: PlainRecord): RecordData {
   switch (type) {
     case 'TXT':
@@ -183,13 +192,13 @@ export function plainRecord({ name, data }: DnsRecord): PlainRecord {
   }
 }
 
-/** Bytes that are no UTF-8 stay as they are, one character each. */
+/** Decodes bytes as UTF-8; invalid UTF-8 stays as it is, one character a byte. */
 function utf8Of(bytes: string): string {
   const text = Buffer.from(bytes, 'latin1').toString('utf8');
   return text.includes('\ufffd') ? bytes : text;
 }
 
-/** Strings are bytes: one character each. Names are written without their final dot. */
+/** Strings are bytes, one character each. Names have no final dot. */
 export type RecordData =
   | { type: 'A' | 'AAAA'; address: string }
   | { type: 'NS' | 'CNAME' | 'PTR'; target: string }
@@ -350,5 +359,8 @@ function ipv6Bytes(address: string): Buffer {
 const ipv6Text = (bytes: Buffer): string =>
   canonicalIpv6(Array.from({ length: 8 }, (_, i) => bytes.readUInt16BE(i * 2).toString(16)).join(':'));
 
-/** RFC 5952 as URLs have it: lower case, no leading zeros, the first of the longest runs of zeros as `::`, no dotted end. */
+/**
+ * RFC 5952 as URLs apply it: lower case, no leading zeros, the first of the longest runs of zeros as `::`, no dotted
+ * end.
+ */
 const canonicalIpv6 = (address: string): string => new URL(`http://[${address}]/`).hostname.slice(1, -1);

@@ -3,7 +3,7 @@ import { DnsFormatError, canonicalName, WireReader, WireWriter } from './wire.ts
 import { decodeWithPlaces, encodeMessage, rcodeName, RCODES, type DnsMessage } from './message.ts';
 import { CLASSES, RECORD_TYPES, type DnsRecord } from './record.ts';
 
-/** RFC 8945 §6, without those that are not to be used any more (MD5, SHA-1) and without truncated ones. */
+/** RFC 8945 §6, without the deprecated algorithms (MD5, SHA-1) and without truncated ones. */
 export const TSIG_ALGORITHMS = ['hmac-sha256', 'hmac-sha384', 'hmac-sha512'] as const;
 export type TsigAlgorithm = (typeof TSIG_ALGORITHMS)[number];
 
@@ -15,7 +15,7 @@ export interface TsigKey {
 
 export interface SignedMessage {
   bytes: Buffer;
-  /** The answer's signature covers it, so that an answer to another request is worth nothing. */
+  /** The answer's signature covers it, so that an answer to another request is rejected. */
   mac: Buffer;
 }
 
@@ -24,7 +24,7 @@ export type TsigVerdict = { ok: true; message: DnsMessage } | { ok: false; fault
 /** RFC 8945 §10: the recommended five minutes. */
 const FUDGE_SECONDS = 300;
 
-/** What the signature says beside the message itself. */
+/** The fields of a signature record. */
 interface TsigFields {
   algorithm: string;
   timeSeconds: number;
@@ -35,7 +35,7 @@ interface TsigFields {
   other: Buffer;
 }
 
-/** Adds a signature as the last record (RFC 8945 §5.1). `requestMac` only for an answer. */
+/** Adds a signature as the last record (RFC 8945 §5.1). Pass `requestMac` only for an answer. */
 export function signMessage(
   message: DnsMessage,
   key: TsigKey,
@@ -62,8 +62,9 @@ export function signMessage(
 }
 
 /**
- * Whether a message was signed with this key, just now, and as the answer to the request with `requestMac` (RFC 8945
- * §5.3). The message comes back without its signature; bytes that are no message are a fault, too.
+ * Verifies that a message was signed with this key, within the allowed time, and as the answer to the request with
+ * `requestMac` (RFC 8945 §5.3). Returns the message without its signature. Bytes that are not a message are reported as
+ * a fault, too.
  */
 export function verifyMessage(bytes: Buffer, key: TsigKey, timeSeconds: number, requestMac?: Buffer): TsigVerdict {
   try {
@@ -74,7 +75,7 @@ export function verifyMessage(bytes: Buffer, key: TsigKey, timeSeconds: number, 
   }
 }
 
-/** The error that a message's signature carries; undefined where there is none. */
+/** Returns the error code in a message's signature; undefined if the message is not signed. */
 export function signatureError(message: DnsMessage): number | undefined {
   const signature = message.additionals.at(-1);
   return signature && isSignature(signature) ? readTsig(signature).error : undefined;
@@ -95,14 +96,14 @@ function judge(bytes: Buffer, key: TsigKey, timeSeconds: number, requestMac: Buf
   if (fields.algorithm !== key.algorithm) {
     return { ok: false, fault: `It is signed with ${fields.algorithm}, not with ${key.algorithm}.` };
   }
-  // §5.3.2: such answers cannot be signed, so that what they say is only a hint.
+  // §5.3.2: these error answers cannot be signed, so their content is only a hint.
   if (fields.mac.length === 0)
     return { ok: false, fault: `It is not signed; it says ${rcodeName(fields.error || message.rcode)}.` };
   const unsigned = Buffer.from(bytes.subarray(0, lastRecordAt));
   unsigned.writeUInt16BE(fields.originalId, 0);
   unsigned.writeUInt16BE(message.additionals.length - 1, 10);
   const mac = macOf(unsigned, key, fields, requestMac);
-  // §5.2.2.1 would take half of it; no server sends less than all unless it is told to.
+  // §5.2.2.1 would accept a truncated MAC of half the length; servers send the whole MAC unless configured otherwise.
   if (mac.length !== fields.mac.length || !timingSafeEqual(mac, fields.mac)) {
     return { ok: false, fault: 'Its signature is wrong.' };
   }
@@ -121,7 +122,7 @@ const isSignature = ({ data }: DnsRecord): boolean => data.type === 'opaque' && 
 function macOf(unsigned: Buffer, key: TsigKey, fields: TsigFields, requestMac: Buffer | undefined): Buffer {
   const hmac = createHmac(key.algorithm.slice('hmac-'.length), key.secret);
   if (requestMac) {
-    // §5.3.1: the request's MAC with its length.
+    // §5.3.1: the request's MAC, preceded by its length.
     const length = Buffer.alloc(2);
     length.writeUInt16BE(requestMac.length);
     hmac.update(length).update(requestMac);

@@ -1,4 +1,4 @@
-/** Bytes that are no DNS message, or a value that does not fit into one. */
+/** The bytes are not a DNS message, or a value does not fit into one. */
 export class DnsFormatError extends Error {
   override readonly name = 'DnsFormatError';
 }
@@ -7,8 +7,8 @@ const NAME_BYTES_MAX = 255;
 const LABEL_BYTES_MAX = 63;
 
 /**
- * The labels of a name as it is written: without its final dot (which may be there), `\.` and `\DDD` for odd bytes
- * (RFC 1035 §5.1), `.` for the root. One character of a label is one byte.
+ * Splits a name into its labels. The final dot is optional, odd bytes are written `\.` and `\DDD` (RFC 1035 §5.1), and
+ * `.` is the root. One character of a label is one byte.
  */
 export function nameLabels(name: string): string[] {
   if (name === '.' || name === '') return [];
@@ -32,38 +32,41 @@ export function nameLabels(name: string): string[] {
   return labels;
 }
 
-/** The other way round; nameLabels gives the same labels back. */
+/** Formats labels as a name; nameLabels returns the same labels again. */
 export function nameFromBytes(labels: readonly string[]): string {
   return labels.length === 0 ? '.' : labels.map(escapedLabel).join('.');
 }
 
 const escapedLabel = (label: string): string => label.replace(ODD_CHARS, escapeChar);
 
-/** The one spelling of a name that names are compared by (RFC 4343: only ASCII letters have two cases). */
+/** Returns the spelling by which names are compared (RFC 4343: only ASCII letters have two cases). */
 export const canonicalName = (name: string): string =>
   nameFromBytes(nameLabels(name)).replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
-/** Whether a name is the zone's own or stands below it; by labels, so that `notexample.com` is not in `example.com`. */
+/**
+ * Reports whether a name is the zone's own or below it. It compares labels, so that `notexample.com` is not in
+ * `example.com`.
+ */
 export function isWithin(name: string, zone: string): boolean {
   return isWithinCanonical(canonicalName(name), canonicalName(zone));
 }
 
-/** The same of two canonical names, at next to no cost. */
+/** Same as isWithin for two canonical names, at next to no cost. */
 export function isWithinCanonical(name: string, zone: string): boolean {
   if (zone === '.' || name === zone) return true;
   if (!name.endsWith(`.${zone}`)) return false;
-  // A dot behind an odd number of backslashes is a character of a label.
+  // A dot after an odd number of backslashes is part of a label.
   const backslashes = /\\*$/.exec(name.slice(0, -zone.length - 1).slice(-NAME_BYTES_MAX))?.[0] ?? '';
   return backslashes.length % 2 === 0;
 }
 
 /**
- * The canonical form of a name as a message was read to have it, which is spelled as nameFromBytes does. Without this,
- * comparing the names of a large message would cost more than reading it.
+ * Returns the canonical form of a name read from a message, which nameFromBytes has already spelled uniformly.
+ * Canonicalizing such names in full would make comparing the names of a large message slower than reading it.
  */
 export const canonicalOfRead = (name: string): string => name.toLowerCase();
 
-// Everything that is neither printable nor plain in a zone file: blanks, quotes, comments, parentheses, @ and $.
+// All bytes that need escaping in a zone file: unprintable ones, blanks, quotes, comments, parentheses, @ and $.
 const ODD_CHARS = /[^\x21-\x7e]|[."\\;()@$]/g;
 
 function escapeChar(char: string): string {
@@ -105,30 +108,30 @@ const shown = (name: string): string => JSON.stringify(name.length > 80 ? `${nam
 /** A name has at most 127 labels; more pointers than that are an attack on the reader's time. */
 const POINTERS_MAX = 127;
 /**
- * What reading one message may take in all: labels, pointers, strings and records. Five hundred records with names of their own
- * stay below it; what takes more is made to keep its reader busy.
+ * Upper bound for the work of reading one message: labels, pointers, strings and records. Five hundred records with
+ * distinct names stay below it; a message that takes more is made to keep its reader busy.
  */
 const STEPS_MAX = 8192;
 
-/** The name that starts at a place, with what stands behind it. */
+/** The name that starts at an offset, including the labels that follow. */
 interface NameHere {
   text: string;
-  /** Whether its characters stand in one place: a text that was joined of many parts is slow to join again. */
+  /** The text is a flat string; joining a string that was itself joined from many parts is slow. */
   isFlat: boolean;
-  /** Without the byte of the root. */
+  /** Length in bytes, excluding the byte of the root. */
   bytes: number;
   pointers: number;
 }
 
 const ROOT: NameHere = { text: '.', isFlat: true, bytes: 0, pointers: 0 };
 
-/** What all readers of one message share: each label is decoded once, however many names lead to it. */
+/** State shared by all readers of one message: each label is decoded once, however many names lead to it. */
 interface Shared {
   steps: number;
   names: Map<number, NameHere>;
 }
 
-/** Reads a message from front to back and never past its end. */
+/** Reads a message from start to end and never past its end. */
 export class WireReader {
   at: number;
   readonly bytes: Buffer;
@@ -140,19 +143,19 @@ export class WireReader {
     this.#shared = shared;
   }
 
-  /** How much work the message has made so far. */
+  /** Amount of work the message has caused so far. */
   get steps(): number {
     return this.#shared.steps;
   }
 
-  /** A loop whose length the message decides takes a step each time around. */
+  /** A loop whose length the message decides calls this in each iteration. */
   step(): void {
     if (++this.#shared.steps > STEPS_MAX) {
       throw new DnsFormatError(`The message has more than ${STEPS_MAX} labels, pointers, strings and records to read.`);
     }
   }
 
-  /** A reader of the bytes before `end` that starts where this one stands; both count as one. */
+  /** Returns a reader of the bytes from `from` to `end`; both readers share one count of steps. */
   within(from: number, end: number): WireReader {
     return new WireReader(this.bytes.subarray(0, end), from, this.#shared);
   }
@@ -182,7 +185,9 @@ export class WireReader {
     return taken;
   }
 
-  /** RFC 1035 §4.1.4: each pointer leads to an earlier place than the one before it, so that no chain can close. */
+  /**
+   * RFC 1035 §4.1.4: each pointer must point to an earlier offset than the one before it, so that no chain can loop.
+   */
   name(): string {
     const { names } = this.#shared;
     const passed: { at: number; label: string | undefined; length: number }[] = [];
@@ -198,7 +203,7 @@ export class WireReader {
         here = ROOT;
         break;
       }
-      // Once a pointer was followed, where this name ends is known.
+      // Once a pointer was followed, the end of this name is known.
       here = end === undefined ? undefined : names.get(at);
       if (here) {
         flatten(here);
@@ -241,7 +246,7 @@ export class WireReader {
   }
 }
 
-/** A label, or a pointer where there is none, and the name behind it. */
+/** Joins a label (or a pointer, if there is no label) with the name that follows. */
 function joined(label: string | undefined, length: number, rest: NameHere): NameHere {
   if (label === undefined) {
     mustBeFew(rest.pointers + 1);
@@ -310,7 +315,7 @@ export class WireWriter {
     }
   }
 
-  /** A string with its length in front, at most 255 bytes. */
+  /** Writes a string of at most 255 bytes, preceded by its length. */
   shortString(text: string): void {
     const chunk = latin1(text);
     if (chunk.length > 255) throw new DnsFormatError(`A string has ${chunk.length} bytes; at most 255 are possible.`);
@@ -318,7 +323,7 @@ export class WireWriter {
     this.bytes(chunk);
   }
 
-  /** Letter case is kept, so that only names of the same case share their bytes. */
+  /** Letter case is preserved, so that only names of the same case share their bytes. */
   name(name: string): void {
     const labels = nameLabels(name);
     for (let from = 0; from < labels.length; from++) {
@@ -331,7 +336,7 @@ export class WireWriter {
     this.uint8(0);
   }
 
-  /** Whatever `write` adds, with its length in two bytes before it. */
+  /** Writes what `write` adds, preceded by its length in two bytes. */
   measured(write: () => void): void {
     const length = Buffer.alloc(2);
     this.bytes(length);

@@ -5,8 +5,9 @@ const LF = 10;
 const CR = 13;
 
 /**
- * What a message may not contain, looked for piece by piece. A CR or LF alone ends no line, but some receivers think so
- * and would read what follows as commands or as another message (SMTP smuggling; RFC 5321 §2.3.8).
+ * Checks a message, piece by piece, for content that must not be sent. A CR or LF alone ends no line, but some
+ * receivers treat it as a line end and would read what follows as commands or as another message (SMTP smuggling; RFC
+ * 5321 §2.3.8).
  */
 export class ContentCheck {
   #isAscii = true;
@@ -14,7 +15,7 @@ export class ContentCheck {
   #endsInCr = false;
   #fault: string | undefined;
   #longLine: string | undefined;
-  /** Of the line under way. */
+  /** Length of the current line so far. */
   #lineBytes = 0;
 
   update(piece: Buffer): void {
@@ -31,12 +32,15 @@ export class ContentCheck {
     return !this.#isAscii;
   }
 
-  /** What is wrong, and in which line. */
+  /** The fault and the line it is in. */
   get fault(): string | undefined {
     return this.#fault;
   }
 
-  /** Which line is longer than SMTP carries: some servers break such lines, and the signatures with them, others refuse them. */
+  /**
+   * The first line that is longer than SMTP allows: some servers break such lines, which breaks signatures, and others
+   * reject them.
+   */
   get longLine(): string | undefined {
     return this.#longLine;
   }
@@ -71,7 +75,7 @@ export class ContentCheck {
     }
     this.#lineBytes += piece.length - start;
     this.#endsInCr = piece[piece.length - 1] === CR;
-    // Between line ends, only the very last byte may be a CR that waits for its LF.
+    // Only the very last byte of a piece may be a CR that waits for its LF.
     if (cr >= 0 && cr < piece.length - 1) this.#fault = bare('CR', this.#line);
   }
 }

@@ -4,18 +4,18 @@ const LF = 10;
 const SPACE = 32;
 const TAB = 9;
 
-/** The text of a part, whatever it was encoded in; bytes that fit no character become U+FFFD. */
+/** Decodes the text of a part; bytes that fit no character become U+FFFD. */
 export function decodeText(bytes: Buffer, { encoding, charset }: { encoding: string; charset: string }): string {
   return decoderFor(charset, bytes)(decodeTransfer(bytes, encoding));
 }
 
 function decodeTransfer(bytes: Buffer, encoding: string): Buffer {
-  // Node's decoder passes over line ends and whatever else is no base64.
+  // Node's decoder skips line ends and everything else that is not base64.
   if (encoding === 'base64') return Buffer.from(bytes.toString('latin1'), 'base64');
   return encoding === 'quoted-printable' ? decodeQuotedPrintable(bytes) : bytes;
 }
 
-/** RFC 2045 §6.7; what is no escape stays as it is. */
+/** RFC 2045 §6.7; an invalid escape stays as it is. */
 function decodeQuotedPrintable(bytes: Buffer): Buffer {
   const out = Buffer.allocUnsafe(bytes.length);
   let to = 0;
@@ -39,13 +39,15 @@ function decodeQuotedPrintable(bytes: Buffer): Buffer {
   return out.subarray(0, to);
 }
 
-/** Only what stood there as it is: an escaped space is content, but nobody escapes one before a line end by accident. */
+/**
+ * Removes literal spaces only: an escaped space is content, because nobody escapes one before a line end by accident.
+ */
 function withoutTrailingSpace(out: Buffer, end: number): number {
   while (end > 0 && (out[end - 1] === SPACE || out[end - 1] === TAB)) end--;
   return end;
 }
 
-/** The place of the LF that ends a soft break; 0 where there is none. */
+/** Returns the position of the LF that ends a soft break; 0 if there is none. */
 function softBreakAfter(bytes: Buffer, from: number): number {
   let at = from;
   while (bytes[at] === SPACE || bytes[at] === TAB) at++;
@@ -59,7 +61,7 @@ function decoderFor(charset: string, bytes: Buffer): (bytes: Buffer) => string {
     const decoder = new TextDecoder(label, { ignoreBOM: true });
     return (text) => decoder.decode(text);
   } catch {
-    // An unknown charset is most often one of the first two.
+    // An unknown charset is most often UTF-8 or Latin-1.
     const isUtf8 = Buffer.from(bytes.toString('utf8')).equals(bytes);
     return (text) => text.toString(isUtf8 ? 'utf8' : 'latin1');
   }
@@ -73,7 +75,7 @@ export interface TransferDecoder {
 
 const NOTHING = Buffer.alloc(0);
 
-/** Content-Transfer-Encoding (RFC 2045 §6); what is not known, or no encoding, goes through as it is. */
+/** Decodes a Content-Transfer-Encoding (RFC 2045 §6); content with an unknown encoding, or none, is unchanged. */
 export function transferDecoder(encoding: string): TransferDecoder {
   switch (encoding) {
     case 'base64':
@@ -85,7 +87,7 @@ export function transferDecoder(encoding: string): TransferDecoder {
   }
 }
 
-/** Whatever is no base64 is passed over. */
+/** Skips everything that is not base64. */
 function base64Decoder(): TransferDecoder {
   let held = '';
   return {
@@ -99,7 +101,7 @@ function base64Decoder(): TransferDecoder {
   };
 }
 
-/** Its escapes never stand over the end of a line, but a soft break is one. */
+/** For encodings whose escapes never cross the end of a line; a soft break is one. */
 function linesDecoder(decode: (bytes: Buffer) => Buffer): TransferDecoder {
   let held = NOTHING;
   return {

@@ -1,18 +1,21 @@
 import { decodeText } from './decode-text.ts';
 
-/** A header field as it stands in the message. */
+/** A header field as it is in the message. */
 export interface RawField {
   name: string;
   lower: string;
-  /** Everything behind the colon, folded as it was, without the last line end. */
+  /** Everything after the colon, still folded, without the last line end. */
   value: string;
-  /** The whole field, its last line end included. */
+  /** The whole field, including its last line end. */
   raw: string;
 }
 
 const FIELD_NAME = /^[!-9;-~]+$/;
 
-/** The fields of a head that ends before the empty line; a sentence where a line is none. Only CRLF ends a line. */
+/**
+ * Splits a head, which ends before the empty line, into fields. Returns a fault if a line is not a field. Only CRLF
+ * ends a line.
+ */
 export function readFields(head: Buffer): RawField[] | { fault: string } {
   const text = head.toString('utf8');
   if (!Buffer.from(text).equals(head)) return { fault: 'a header has bytes that are not UTF-8; encode it (RFC 2047)' };
@@ -35,10 +38,10 @@ export function readFields(head: Buffer): RawField[] | { fault: string } {
   return fields;
 }
 
-/** Tab is the one control character that may stand in a value. */
+/** Tab is the only control character allowed in a value. */
 const CONTROL = /[\0-\x08\n-\x1f\x7f]/;
 
-/** A line that begins with white space goes on with the field before it (RFC 5322 §2.2.3). */
+/** A line that begins with white space continues the previous field (RFC 5322 §2.2.3). */
 function endOfField(text: string, from: number): number {
   for (let at = from; ;) {
     const end = text.indexOf('\r\n', at);
@@ -72,7 +75,10 @@ export function readStructured(text: string): Structured {
 
 const BYTES_MAX = 255;
 
-/** What a part calls its file: by RFC 2231, by an encoded word as many programs write it, or plainly; null for nothing. */
+/**
+ * Returns the file name of a part, encoded by RFC 2231, as an encoded word (as many programs do) or plain; null if it
+ * has none.
+ */
 export function fileName(disposition: string, type: string, decodeWords: (text: string) => string): string | null {
   const name = parameter(disposition, 'filename', decodeWords) ?? parameter(type, 'name', decodeWords);
   const line = shortLine(fileNameLine(name ?? ''), BYTES_MAX);
@@ -110,10 +116,13 @@ function decodeExtended(text: string): string {
   return decodeText(bytes, { encoding: '', charset: charset.toLowerCase() });
 }
 
-/** What is shown, stored and written into other messages as one line: without what ends one or steers a terminal. */
+/**
+ * Returns a text on one line that is safe to show, store and put into other messages: without line ends and characters
+ * that affect a terminal.
+ */
 export const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]+/gu, ' ').trim();
 
-/** One line of at most so many bytes, cut between characters. */
+/** Returns one line of at most `bytesMax` bytes, cut between characters. */
 export function shortLine(text: string, bytesMax: number): string {
   const line = oneLine(text);
   if (Buffer.byteLength(line) <= bytesMax) return line;
@@ -123,5 +132,7 @@ export function shortLine(text: string, bytesMax: number): string {
     .replace(/\ufffd+$/u, '');
 }
 
-/** A file's name as it reads: nothing in it shows its characters in another order (`fdp.exe` as `exe.pdf`). */
+/**
+ * Returns a file name without characters that change the reading direction (which would show `fdp.exe` as `exe.pdf`).
+ */
 export const fileNameLine = (name: string): string => oneLine(name.replace(/\p{Bidi_Control}+/gu, ' '));

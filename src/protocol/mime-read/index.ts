@@ -1,6 +1,6 @@
 /**
- * Reads messages that others have composed (RFC 5322, MIME), as bytes that come piece by piece: the fields of the head
- * as they stand, and where the texts of the body begin and end. It decodes nothing, holds no body, and changes nothing.
+ * Reads messages that others have composed (RFC 5322, MIME), as bytes that arrive in pieces: the unchanged fields of
+ * the head, and the positions of the texts of the body. It decodes nothing, holds no body, and changes nothing.
  */
 export { decodeText, transferDecoder, type TransferDecoder } from './decode-text.ts';
 export { ContentCheck } from './content-check.ts';

@@ -1,22 +1,22 @@
 import { readFields, readStructured } from './header-fields.ts';
 
-/** A text of the body that a reader sees: no attachment, and in no message within the message. */
+/** A text of the body that a reader sees: not an attachment, and not in an enclosed message. */
 export interface TextPart {
   type: 'text/plain' | 'text/html';
-  /** Where its own head begins; the same as `start` where the head is the message's. */
+  /** Start of the part's own head; equal to `start` if its head is the message's. */
   headStart: number;
-  /** Its content as it is encoded, from here up to `end`, counted from the first byte of the message. */
+  /** Range of the encoded content, counted from the first byte of the message. */
   start: number;
   end: number;
   encoding: string;
   charset: string;
-  /** It is signed or encrypted: another byte in it and its signature is broken. */
+  /** The part is signed or encrypted, so changing any byte breaks its signature. */
   isSealed: boolean;
 }
 
-/** A file of the body: an attachment, and whatever else is shown as no text. */
+/** A file of the body: an attachment or anything else that is not shown as text. */
 export interface FilePart {
-  /** Its fields as they stand there; empty where it has none. */
+  /** The header values as written; empty if the part has none. */
   contentType: string;
   disposition: string;
   contentId: string;
@@ -36,14 +36,14 @@ const HEAD_BYTES_MAX = 256 * 1024;
 const PART_HEAD_BYTES_MAX = 64 * 1024;
 const PARTS_MAX = 1000;
 const DEPTH_MAX = 50;
-/** RFC 2046 §5.1.1: a boundary has at most 70 characters; beyond the start of a line nothing is looked at. */
+/** RFC 2046 §5.1.1: a boundary has at most 70 characters, so only the start of a line is examined. */
 const LINE_START_MAX = 256;
 const LF = 10;
 const DASH = 45;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Finds the head and the texts of a message that comes piece by piece, cut anywhere. Held are heads and the start of a
+ * Finds the head and the texts of a message that comes in pieces, cut anywhere. It buffers heads and the start of a
  * line, never a body.
  */
 export class MimeScanner {
@@ -65,12 +65,12 @@ export class MimeScanner {
   #bodyStart: number | undefined;
   #fault: string | undefined;
 
-  /** The head of the message without its empty line, as soon as it is there. */
+  /** The head of the message without its empty line, as soon as it is complete. */
   get head(): Buffer | undefined {
     return this.#top;
   }
 
-  /** Where the body begins. */
+  /** Offset of the body. */
   get bodyStart(): number | undefined {
     return this.#bodyStart;
   }
@@ -115,14 +115,14 @@ export class MimeScanner {
   }
 
   #keep(bytes: Buffer): void {
-    // Of a body only a line that may be a boundary is looked at.
+    // In a body, only a line that may be a boundary is examined.
     const isBodyText = !this.#isInHead && (this.#lineBytes === 0 ? bytes[0] !== DASH : this.#line.length === 0);
     if (isBodyText) {
       this.#lineBytes += bytes.length;
       return;
     }
     const max = this.#isInHead ? HEAD_BYTES_MAX : LINE_START_MAX;
-    // Copied: the piece they stand in is much larger.
+    // Copy the bytes, so that they do not keep the much larger piece in memory.
     if (this.#lineBytes < max) this.#line.push(Buffer.from(bytes.subarray(0, max - this.#lineBytes)));
     this.#lineBytes += bytes.length;
   }
@@ -157,7 +157,7 @@ export class MimeScanner {
     const isTop = this.#top === undefined;
     if (isTop) [this.#top, this.#bodyStart] = [head, bodyStart];
     const fields = readFields(head);
-    // What is wrong with the message's own head is for its reader to say.
+    // The reader of the message reports faults in its head.
     const found = 'fault' in fields ? [] : fields;
     const field = (name: string): string => found.find(({ lower }) => lower === name)?.value ?? '';
     const { value: type, parameters } = readStructured(field('content-type') || 'text/plain');

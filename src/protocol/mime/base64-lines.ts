@@ -3,7 +3,8 @@ const lineChars = 76;
 const alphabet = Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/');
 const pad = 61;
 
-// Twelve bits become two characters in one store; the bytes are laid down through a byte view, so byte order is no matter.
+// Twelve bits become two characters in one store; the bytes are laid out through a byte view, so byte order does not
+// matter.
 const pairs = new Uint16Array(4096);
 const pairBytes = new Uint8Array(pairs.buffer);
 for (let bits = 0; bits < 4096; bits += 1) {
@@ -17,7 +18,10 @@ export function base64LinesLength(contentLength: number): number {
   return chars + Math.ceil(chars / lineChars) * 2;
 }
 
-/** What `base64Lines` makes of the whole, however it is cut into pieces; it holds one piece at a time. */
+/**
+ * Produces the same output as `base64Lines` of the whole content, however it is cut into pieces; holds one piece at a
+ * time.
+ */
 export async function* base64Stream(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const piece of content) {

@@ -7,7 +7,7 @@ import { bodyOf, header, input, mailbox, raw, trimmed } from './sample-message.t
 
 const parse = (message: MessageInput) => PostalMime.parse(raw(message));
 
-/** What every message on the wire owes RFC 5321 and 5322. */
+/** Checks the rules of RFC 5321 and 5322 for every message on the wire. */
 const expectTransportable = (message: Buffer): void => {
   const text = message.toString('latin1');
   expect(text.replaceAll('\r\n', '')).not.toMatch(/[\r\n\0\x80-\xff]/);

@@ -69,7 +69,7 @@ const contentTypeShape =
   /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:[ \t]*;[ \t]*[\w!#$&^.+*'%-]+=(?:[\w!#$&^.+*'%/:=?@-]+|"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"))*[ \t]*;?$/;
 const contentIdShape = /^<?[!-;=?-~]+>?$/;
 
-/** The media type a file name suggests; `application/octet-stream` when it suggests none. */
+/** Guesses the media type from a file name; `application/octet-stream` if it is unknown. */
 export function guessContentType(filename: string): string {
   const extension = filename.slice(filename.lastIndexOf('.') + 1).toLowerCase();
   return Object.hasOwn(types, extension) ? (types[extension] ?? '') : 'application/octet-stream';
@@ -89,7 +89,7 @@ export type MessageInput = {
   from: Mailbox;
   to: readonly Mailbox[];
   cc?: readonly Mailbox[] | undefined;
-  /** Never written; known here only so that a mail without visible recipients gets a To header. */
+  /** Never written; used only so that a mail without visible recipients gets a To header. */
   bcc?: readonly Mailbox[] | undefined;
   replyTo?: readonly Mailbox[] | undefined;
   subject: string;
@@ -100,22 +100,22 @@ export type MessageInput = {
   text?: string | undefined;
   headers?: readonly HeaderField[] | undefined;
   attachments?: readonly Attachment[] | undefined;
-  /** Boundaries derive from it: the same input gives the same bytes. */
+  /** Boundaries derive from it, so that the same input gives the same bytes. */
   boundarySeed: string;
 };
 
-/** A message whose attachments may still stand elsewhere. */
+/** A message whose attachments may not be in memory. */
 export type MessageLayout = {
   headers: HeaderField[];
-  /** The body, piece after piece. */
+  /** The body, in pieces. */
   pieces: Piece[];
-  /** A visible mailbox has a local part beyond ASCII, which no header encoding can express (RFC 6532). */
+  /** A visible mailbox has a non-ASCII local part, which no header encoding can express (RFC 6532). */
   needsSmtpUtf8: boolean;
 };
 
 export type ComposedMessage = Omit<MessageLayout, 'pieces'> & { body: Buffer };
 
-/** For attachments that stand in memory, all of them. */
+/** Composes a message whose attachments are all in memory. */
 export function composeMessage(input: MessageInput): ComposedMessage {
   const { pieces, ...layout } = layOutMessage(input);
   const chunks = pieces.map((piece) => {
@@ -150,7 +150,7 @@ function originatorFields(input: MessageInput): HeaderField[] {
   return fields;
 }
 
-// A second one of these would leave it to each reader which to believe (RFC 5322 §3.6).
+// If one of these occurred twice, each reader would choose which to believe (RFC 5322 §3.6).
 const ownFields = new Set(['from', 'to', 'cc', 'bcc', 'subject', 'date', 'message-id', 'mime-version']);
 
 function callerFields(input: MessageInput): HeaderField[] {
@@ -178,7 +178,7 @@ function anySmtpUtf8(input: MessageInput): boolean {
   return visible.some((mailbox) => mailbox.needsSmtpUtf8);
 }
 
-/** Text and HTML as alternatives, inline parts around the HTML only, everything else beside the whole. */
+/** Builds text and HTML as alternatives, inline parts around the HTML only, and everything else next to the whole. */
 function rootPart(input: MessageInput): BodyPart {
   const { html, text, attachments = [] } = input;
   const textual = text !== undefined || html === undefined ? textPart('text/plain', text ?? '') : undefined;
@@ -196,8 +196,8 @@ function rootPart(input: MessageInput): BodyPart {
 }
 
 /**
- * "=_" occurs neither in quoted-printable nor in base64, so only 7bit parts can hold the boundary by accident or intent.
- * Stored content is not searched for it: the seed is made after the content was given.
+ * "=_" occurs neither in quoted-printable nor in base64, so only 7bit parts can contain the boundary by accident or
+ * intent. Stored content is not searched for it: the seed is created after the content was submitted.
  */
 function boundaryFor(seed: string, leaves: readonly BodyPart[]): string {
   for (let round = 0; ; round += 1) {
@@ -209,7 +209,7 @@ function boundaryFor(seed: string, leaves: readonly BodyPart[]): string {
   }
 }
 
-/** DATA ends with CRLF "." CRLF, so the last line of a message is always ended. */
+/** DATA ends with CRLF "." CRLF, so the last line of a message always has a line end. */
 function withFinalBreak(part: BodyPart): BodyPart {
   const last = part.chunks.at(-1);
   if (
@@ -234,7 +234,7 @@ export type Attachment = {
 type BodyPart = {
   fields: HeaderField[];
   chunks: Piece[];
-  /** The content stands there as it was given. */
+  /** The content is included unencoded. */
   isSevenBit: boolean;
   endsWithBreak: boolean;
 };
@@ -267,7 +267,8 @@ function multipart(subtype: string, boundary: string, parts: readonly BodyPart[]
     let head = `${lead}--${boundary}\r\n`;
     for (const [name, value] of part.fields) head += `${name}: ${value}\r\n`;
     chunks.push(Buffer.from(`${head}\r\n`, 'latin1'), ...part.chunks);
-    // The break before a boundary belongs to the boundary (RFC 2046 §5.1.1): text needs one of its own, base64 brings it.
+    // The break before a boundary belongs to the boundary (RFC 2046 §5.1.1): text needs an extra one, base64 ends with
+    // one.
     lead = part.endsWithBreak ? '' : '\r\n';
   }
   chunks.push(Buffer.from(`${lead}--${boundary}--\r\n`, 'latin1'));
@@ -300,10 +301,10 @@ function encoded(content: Attachment['content'], asIs: boolean): Piece {
   return asIs ? content : base64Lines(content);
 }
 
-/** Whether it matters for content of this type that it is seven-bit. */
+/** Reports whether content of this type must not be encoded, so that it matters whether it is seven-bit. */
 export const isComposite = (contentType: string): boolean => /^(?:message|multipart)\//i.test(contentType);
 
-/** Composite types may not be base64 (RFC 2045 §6.4): they travel as they are, or as bytes without a type. */
+/** Composite types must not be base64 (RFC 2045 §6.4): they are sent unencoded, or as bytes with a generic type. */
 function transferType(attachment: Attachment): { type: string; isSevenBit: boolean } {
   const fault = contentTypeFault(attachment.contentType);
   if (fault !== undefined) throw new Error(`callers refuse a bad content type: ${fault}`);
@@ -316,10 +317,10 @@ function transferType(attachment: Attachment): { type: string; isSevenBit: boole
   return { type: 'application/octet-stream', isSevenBit: false };
 }
 
-/** Content that does not stand in memory; every reading gives the same bytes. */
+/** Content that is not in memory; every read returns the same bytes. */
 export interface StoredContent {
   size: number;
-  /** What `surveySevenBit` says of it; asked for where the content may not be encoded. */
+  /** The result of `surveySevenBit`; only used if the content must not be encoded. */
   isSevenBit: boolean;
   read(): AsyncIterable<Buffer>;
 }
@@ -330,7 +331,7 @@ interface StoredPiece {
   read(): AsyncIterable<Buffer>;
 }
 
-/** What bodies are put together of. */
+/** The building blocks of bodies. */
 export type Piece = Buffer | StoredPiece;
 
 function storedPiece(content: StoredContent, encoding: '7bit' | 'base64'): StoredPiece {

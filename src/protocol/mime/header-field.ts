@@ -6,7 +6,7 @@ const frameChars = 12;
 const frameQ = '=?UTF-8?Q?';
 const frameB = '=?UTF-8?B?';
 
-// RFC 2047 §5 (3): what may stand unencoded in a phrase, the strictest place.
+// RFC 2047 §5 (3): characters that may be unencoded in a phrase, the strictest context.
 const bareInQ = /[A-Za-z0-9!*+/-]/;
 
 /**
@@ -81,18 +81,21 @@ class FieldLine {
     this.column = name.length + 2;
   }
 
-  /** Whether a piece of that length can stay in one line, here or after a break. */
+  /** Reports whether a piece of that length fits in one line, here or after a break. */
   takesWhole(chars: number): boolean {
     return chars + (this.text === '' ? this.column : 1) <= columnsMax;
   }
 
-  /** How long an encoded-word may be to stand on the current line; a full line's worth when that is too little to be useful. */
+  /**
+   * Returns the maximum length of an encoded-word on the current line, or that of a full line if the remaining room is
+   * too small to be useful.
+   */
   roomForWord(): number {
     const room = columnsWithWordMax - this.column - (this.text === '' ? 0 : 1);
     return room < 24 ? encodedWordCharsMax : Math.min(room, encodedWordCharsMax);
   }
 
-  /** Adds a piece that brings its own white space, or is set apart by one space. */
+  /** Adds a piece that begins with its own white space, or is separated by one space. */
   add(piece: string, columns = columnsMax): void {
     const spaced = this.text === '' || piece.startsWith(' ') || piece.startsWith('\t') ? piece : ` ${piece}`;
     if (this.text !== '' && this.column + spaced.length > columns) {
@@ -104,7 +107,7 @@ class FieldLine {
   }
 
   addWord(word: string): void {
-    // A field name so long that no word fits beside it is left alone on its line.
+    // A field name so long that no word fits on its line gets a line of its own.
     if (this.text === '' && this.column + word.length > columnsWithWordMax) {
       this.text = `\r\n ${word}`;
       this.column = word.length + 1;
@@ -112,19 +115,19 @@ class FieldLine {
   }
 }
 
-/** Cuts before each run of white space; a run stays with what follows it, so no folded line is ever blank. */
+/** Cuts before each run of white space; a run stays with the text after it, so no folded line is ever blank. */
 function pieces(text: string): string[] {
   return text.split(/(?<=[^ \t])(?=[ \t]+[^ \t])/);
 }
 
-/** A field name and its value as it stands after `name: `, folded. */
+/** A field name and its folded value, as written after `name: `. */
 export type HeaderField = [name: string, value: string];
 
 const addressHeaders: ReadonlySet<string> = new Set(['sender', 'reply-to']);
 
 const plain = /^[\t\x20-\x7e]*$/;
 const lineCharsMax = 998;
-// Beyond this a word can only be kept within 78 columns by encoding it.
+// A longer word can only be kept within 78 columns by encoding it.
 const plainWordCharsMax = 76;
 const longWord = new RegExp(`[^ \\t]{${plainWordCharsMax + 1}}`);
 const breaking = /[\r\n\0]/;
@@ -135,14 +138,14 @@ export function serializeHeaders(headers: readonly HeaderField[]): Buffer {
   return Buffer.from(text, 'utf8');
 }
 
-/** Subject: text that a person wrote, so anything that could be misread on the way is encoded. */
+/** Formats Subject. A person wrote the text, so anything that could be misread in transit is encoded. */
 export function subjectField(text: string): HeaderField {
   mustBeOneLine('Subject', text);
   const mustEncode = !plain.test(text) || text.includes('=?') || /^[ \t]|[ \t]$/.test(text) || longWord.test(text);
   return ['Subject', mustEncode ? encodeWhole('Subject', text) : fold('Subject', text)];
 }
 
-/** A caller's header: ASCII stays as it was written, because a program may read it back. */
+/** Formats a caller's header. ASCII is not changed, because a program may read it back. */
 export function extraField(name: string, value: string): HeaderField {
   mustBeOneLine(name, value);
   if (!/^[!-9;-~]+$/.test(name))
@@ -157,7 +160,7 @@ export function extraField(name: string, value: string): HeaderField {
   return mailbox?.ok === true ? addressField(name, [mailbox.mailbox]) : [name, encodeWhole(name, trimmed)];
 }
 
-/** From, To, Cc, Reply-To: an address list folded between mailboxes first. */
+/** Formats From, To, Cc or Reply-To: an address list, folded between mailboxes first. */
 export function addressField(name: string, mailboxes: readonly Mailbox[]): HeaderField {
   const line = new FieldLine(name);
   const last = mailboxes.length - 1;
@@ -179,7 +182,7 @@ export function mustBeOneLine(what: string, text: string): void {
   if (breaking.test(text)) throw new Error(`a line break or NUL never reaches the header ${what}: callers refuse it`);
 }
 
-/** Folds ASCII text before its white space (RFC 5322 §2.2.3), so that unfolding gives back exactly the same text. */
+/** Folds ASCII text before its white space (RFC 5322 §2.2.3), so that unfolding returns exactly the same text. */
 function fold(name: string, text: string): string {
   if (name.length + 2 + text.length <= 78) return text;
   const line = new FieldLine(name);
@@ -193,7 +196,7 @@ function encodeWhole(name: string, text: string): string {
   return line.text;
 }
 
-/** The mailbox as ASCII, undefined where only encoded-words can carry its name. */
+/** Returns the mailbox as ASCII; undefined if its name needs encoded-words. */
 function plainMailbox(mailbox: Mailbox): string | undefined {
   const { name } = mailbox;
   if (name === '') return mailbox.address;
@@ -210,7 +213,7 @@ const valueBytesMax = 998;
 
 // RFC 5322 §2.2: printable ASCII without the colon.
 const fieldName = /^[!-9;-~]+$/;
-// Tab is the one control character that may stand in a value.
+// Tab is the only control character allowed in a value.
 const forbiddenInValue = /[\0-\x08\n-\x1f\x7f-\x9f\u2028\u2029]|\p{Cs}/u;
 
 const reserved = new Set([
@@ -218,7 +221,7 @@ const reserved = new Set([
   'to',
   'cc',
   'bcc',
-  // Those whom it names got it unseen by the others.
+  // Recipients named here received the mail hidden from the others.
   'resent-bcc',
   'subject',
   'date',
@@ -235,7 +238,10 @@ const reserved = new Set([
 ]);
 const reservedFamilies = ['content-', 'arc-', 'list-unsubscribe'];
 
-/** Headers that the composer, the signer or a receiving server writes; a caller may not. Reply-To and Sender are free. */
+/**
+ * Reports whether the composer, the signer or a receiving server writes this header, so that a caller must not.
+ * Reply-To and Sender are free.
+ */
 export function isReservedHeader(name: string): boolean {
   const lower = name.toLowerCase();
   return reserved.has(lower) || reservedFamilies.some((family) => lower.startsWith(family));
@@ -244,7 +250,7 @@ export function isReservedHeader(name: string): boolean {
 const INSTEAD_OF_LIST_UNSUBSCRIBE =
   ' The service writes it in broadcasts and in automation emails with a topic_id; for a link of your own send the message by SMTP, which keeps the header.';
 
-/** What is wrong with a header that a caller wants to add; undefined when it may be written. */
+/** Describes what is wrong with a header that a caller wants to add; undefined if it is allowed. */
 export function headerFault(name: string, value: string): string | undefined {
   const shown = JSON.stringify(name.slice(0, 80));
   if (name === '') return 'A header has an empty name; write one such as X-Entity-Ref-ID.';
@@ -269,14 +275,15 @@ export function headerFault(name: string, value: string): string | undefined {
   return undefined;
 }
 
-// Many readers decode an encoded word (RFC 2047) wherever it stands, and would show another name than was written.
+// Many readers decode an encoded word (RFC 2047) anywhere, and would show a name other than the one written.
 const plainFilename = /^(?!.*=\?)[\x20-\x7e]{1,60}$/;
 const unreserved = /[A-Za-z0-9._~-]/;
 const segmentCharsMax = 60;
 
 /**
- * The `filename` parameters of a Content-Disposition, each to stand on its own line. A name that is not short ASCII
- * is written twice: whole by RFC 2231, and as an ASCII likeness for readers that know only the plain parameter.
+ * Returns the `filename` parameters of a Content-Disposition, each for a line of its own. A name that is not short
+ * ASCII is written twice: in full by RFC 2231, and as an ASCII approximation for readers that know only the plain
+ * parameter.
  */
 export function filenameParameters(filename: string): string[] {
   mustBeOneLine('Content-Disposition', filename);
@@ -326,7 +333,7 @@ function quote(text: string): string {
 const days = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** An RFC 5322 §3.3 date-time, always in UTC: the sender's zone is private. */
+/** Formats an RFC 5322 §3.3 date-time, always in UTC, because the sender's zone is private. */
 export function formatDate(date: Date): string {
   if (Number.isNaN(date.getTime())) throw new Error('a message has a valid date');
   const time = `${pad(date.getUTCHours())}:${pad(date.getUTCMinutes())}:${pad(date.getUTCSeconds())}`;
@@ -350,20 +357,20 @@ export function formatListId(id: string, domain: string): string | undefined {
   return value.length > LIST_ID_CHARS_MAX ? undefined : `<${value}>`;
 }
 
-/** One hop, as the field Received tells it (RFC 5321 §4.4). */
+/** One hop of a message, as the Received field records it (RFC 5321 §4.4). */
 export interface Hop {
-  /** What the client called itself; left out where it is private. */
+  /** The client's EHLO name and address; omitted if they are private. */
   from?: { helo: string; address: string };
   by: string;
   /** A protocol of RFC 3848: ESMTP, ESMTPS, ESMTPSA … */
   protocol: string;
   id: string;
-  /** The only recipient; left out where there are more, who would learn of each other. */
+  /** The only recipient; omitted if there are several, who would learn of each other. */
   recipient?: string | undefined;
   at: Date;
 }
 
-/** The field with its CRLF. */
+/** Returns the field with its CRLF. */
 export function receivedField({ from, by, protocol, id, recipient, at }: Hop): string {
   const parts = [
     ...(from ? [`from ${nameIn(from.helo)} (${literal(from.address)})`] : []),
@@ -373,7 +380,7 @@ export function receivedField({ from, by, protocol, id, recipient, at }: Hop): s
   return `Received: ${parts.join('\r\n ')};\r\n ${formatDate(at)}\r\n`;
 }
 
-/** A client may call itself anything. */
+/** A client may send any name. */
 const nameIn = (helo: string): string => (/^\[?[\w.:-]{1,253}\]?$/.test(helo) ? helo : 'unknown');
 
 const literal = (address: string): string => (address.includes(':') ? `[IPv6:${address}]` : `[${address}]`);

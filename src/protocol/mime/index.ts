@@ -1,7 +1,7 @@
 /**
- * Writes messages (RFC 5322, MIME) and says which headers a caller may add to them.
+ * Writes messages (RFC 5322, MIME) and decides which headers a caller may add to them.
  * The same input always gives the same bytes; lines end in CRLF, stay below 998 octets and are never 8-bit in a body.
- * It never reads messages, and a line break that reaches a header here is our defect: callers refuse it first.
+ * It never reads messages, and a line break that reaches a header here is our bug: callers refuse it first.
  */
 export {
   composeMessage,

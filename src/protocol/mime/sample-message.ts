@@ -1,4 +1,4 @@
-// What the tests of this folder share; nothing else imports it.
+// Helpers shared by the tests of this folder; nothing else imports them.
 import { parseMailbox } from '../address/index.ts';
 import type { Mailbox } from '../address/index.ts';
 import { composeMessage, serializeHeaders } from './index.ts';
@@ -28,5 +28,5 @@ export const bodyOf = (message: MessageInput): string => composeMessage(message)
 export const header = (message: MessageInput, name: string): string | undefined =>
   composeMessage(message).headers.find(([known]) => known.toLowerCase() === name.toLowerCase())?.[1];
 const lines = (text: string | undefined): string => (text ?? '').replace(/\r\n|\r|\n/g, '\n');
-// A parser shows the break that ends the last line; a single part always has one.
+// A parser returns the break that ends the last line; a single part always has one.
 export const trimmed = (text: string | undefined): string => lines(text).replace(/\n+$/, '');

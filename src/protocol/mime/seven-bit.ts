@@ -6,21 +6,21 @@ const lf = 10;
 const cr = 13;
 const space = 32;
 const del = 127;
-/** At the start of a line it is changed to ">From " on its way into an mbox, which breaks signatures. */
+/** "From " at the start of a line becomes ">From " when the message is written to an mbox, which breaks signatures. */
 const from = Buffer.from('From ');
 
 /**
- * Whether content may travel as it is, told piece by piece: ASCII, CRLF line ends, no overlong line, no line that
+ * Checks, piece by piece, whether content can be sent unencoded: ASCII, CRLF line ends, no overlong line, no line that
  * begins with "From ".
  */
 export class SevenBitSurvey {
   #holds = true;
   #column = 0;
-  /** The line is "From " as far as it was seen. */
+  /** The line matches "From " so far. */
   #isFrom = true;
   #afterCr = false;
 
-  /** False as soon as nothing that follows can change the answer. */
+  /** Returns false as soon as no further bytes can change the result. */
   push(bytes: Uint8Array): boolean {
     for (let at = 0; at < bytes.length && this.#holds; at += 1) this.#take(bytes[at]!);
     return this.#holds;
@@ -51,13 +51,13 @@ export class SevenBitSurvey {
   }
 }
 
-/** Whether the bytes may travel as they are. */
+/** Reports whether the bytes can be sent unencoded. */
 export function isSevenBit(bytes: Uint8Array): boolean {
   const survey = new SevenBitSurvey();
   return survey.push(bytes) && survey.end();
 }
 
-/** The same of content that is read piece by piece. */
+/** Same as isSevenBit for content that is read in pieces. */
 export async function surveySevenBit(content: AsyncIterable<Buffer>): Promise<boolean> {
   const survey = new SevenBitSurvey();
   for await (const bytes of content) if (!survey.push(bytes)) return false;

@@ -30,7 +30,7 @@ test('base64 of content that comes in pieces is that of the whole, wherever it i
   );
 });
 
-/** In the words of the RFCs, slow and plain. */
+/** Applies the wording of the RFCs directly, slow and simple. */
 const maySevenBit = (text: string): boolean => {
   const lines = text.split('\r\n');
   return lines.every((line) => /^[\t\x20-\x7e]{0,998}$/.test(line) && !line.startsWith('From '));

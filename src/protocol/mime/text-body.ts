@@ -4,7 +4,7 @@ import { lineBytesMax } from './seven-bit.ts';
 export type TransferEncoding = '7bit' | 'quoted-printable' | 'base64';
 export type EncodedBody = { encoding: TransferEncoding; content: Buffer };
 
-// RFC 2045 §6.7 (5): the soft break's "=" included.
+// RFC 2045 §6.7 (5): includes the "=" of a soft break.
 const quotedLineCharsMax = 76;
 
 const tab = 9;
@@ -15,14 +15,14 @@ const dot = 46;
 const equals = 61;
 const hex = Buffer.from('0123456789ABCDEF');
 
-/** Encodes text for a 7-bit transport and ends every line, however it was ended, with CRLF. */
+/** Encodes text for a 7-bit transport and ends every line with CRLF, whatever its line end was. */
 export function encodeText(text: string): EncodedBody {
   const bytes = Buffer.from(text, 'utf8');
   const found = survey(bytes);
   if (!found.needsEncoding) {
     return { encoding: '7bit', content: found.strayBreaks === 0 ? bytes : normalizeBreaks(bytes, found.strayBreaks) };
   }
-  // Quoted-printable triples each special byte, base64 adds about three eighths to all of them.
+  // Quoted-printable triples each special byte, base64 adds about three eighths to the whole text.
   if (found.specials * 16 > bytes.length * 3)
     return { encoding: 'base64', content: base64Lines(withCrlf(bytes, found)) };
   return { encoding: 'quoted-printable', content: quotedPrintable(bytes) };
@@ -30,7 +30,7 @@ export function encodeText(text: string): EncodedBody {
 
 type Survey = { needsEncoding: boolean; specials: number; strayBreaks: number };
 
-/** One pass over the text: what forbids 7bit, how many bytes quoted-printable would have to encode, and stray CR or LF. */
+/** Finds in one pass what forbids 7bit, how many bytes quoted-printable would have to encode, and stray CR or LF. */
 function survey(bytes: Buffer): Survey {
   let specials = 0;
   let strayBreaks = 0;
@@ -42,7 +42,8 @@ function survey(bytes: Buffer): Survey {
     if (byte >= space && byte < 127) continue;
     if (byte === lf || byte === cr) {
       if (at - lineStart > lineBytesMax || isFromLine(bytes, lineStart)) needsEncoding = true;
-      // A CR or LF alone ends no line, but some peers think so and read the rest as commands (RFC 5321 §2.3.8).
+      // A CR or LF alone ends no line, but some peers treat it as a line end and read what follows as commands (RFC
+      // 5321 §2.3.8).
       if (byte === cr && at + 1 < end && bytes[at + 1] === lf) at += 1;
       else strayBreaks += 1;
       lineStart = at + 1;
@@ -52,7 +53,7 @@ function survey(bytes: Buffer): Survey {
   return { needsEncoding: needsEncoding || specials > 0, specials, strayBreaks };
 }
 
-/** "From " at the start of a line is changed to ">From " on its way into an mbox, which breaks signatures. */
+/** "From " at the start of a line becomes ">From " when the message is written to an mbox, which breaks signatures. */
 function isFromLine(bytes: Buffer, at: number): boolean {
   return (
     bytes[at] === 70 &&
@@ -83,7 +84,10 @@ function normalizeBreaks(bytes: Buffer, strayBreaks: number): Buffer {
   return out;
 }
 
-/** Quoted-printable (RFC 2045 §6.7). Also hides a leading dot and a leading "From " from relays that would change them. */
+/**
+ * Encodes as quoted-printable (RFC 2045 §6.7). Also hides a leading dot and a leading "From " from relays that would
+ * change them.
+ */
 function quotedPrintable(bytes: Buffer): Buffer {
   const end = bytes.length;
   // Worst case: every byte as "=XX", a soft break after each 25 of them, or every byte a line break of its own.

@@ -1,6 +1,7 @@
 /**
- * Reads a message as it came (RFC 5322, MIME): who wrote it to whom, its texts, its parts. It promises to end, with a
- * reading or with the reason why there is none, and that every text of a reading can be stored: no NUL, no half of a pair.
+ * Parses a message as received (RFC 5322, MIME): its sender and recipients, its texts, its parts. It always ends, with
+ * a reading or with the reason why there is none, and every text of a reading can be stored: it has no NUL and no lone
+ * surrogate.
  */
 export { signersOf, textOfHtml, type Signer } from './message-text.ts';
 export {

@@ -1,20 +1,23 @@
 import { MimeScanner, transferDecoder, type FilePart } from '../mime-read/index.ts';
 
-/** From here on a file is decoded from where it stands: the parser holds what it decodes three times over. */
+/** Files of at least this size are decoded in place, because the parser holds what it decodes three times over. */
 const LARGE_BYTES = 1024 * 1024;
 const WINDOW_BYTES = 1024 * 1024;
 const CR = 13;
 const LF = 10;
 const EQUALS = 61;
 
-/** A message with a word in the place of each large file. */
+/** A message in which a word replaces each large file. */
 export interface Lightened {
   raw: Buffer;
-  /** Puts the files back where the words are; false where they are not there as they were left, each once. */
+  /** Puts the files back in the place of the words; returns false unless each word is there unchanged exactly once. */
   restore(parts: { content: Uint8Array }[]): boolean;
 }
 
-/** Undefined where no file of a message is large and as plain as programs write them, so that it is never read otherwise. */
+/**
+ * Returns undefined unless the message has a large file in the plain form that programs write, so that the result never
+ * differs from the parser's.
+ */
 export function withoutLargeFiles(raw: Buffer): Lightened | undefined {
   if (raw.length < LARGE_BYTES) return undefined;
   const scanner = new MimeScanner();
@@ -54,7 +57,7 @@ function isLarge(raw: Buffer, { contentType, encoding, start, end }: FilePart): 
 const BASE64 = new Uint8Array(256);
 for (const mark of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/') BASE64[mark.charCodeAt(0)] = 1;
 
-/** Lines of it, in groups of four, padded at the end alone. */
+/** Reports whether the lines are base64 in groups of four, padded only at the end. */
 function isPlainBase64(raw: Buffer, start: number, end: number): boolean {
   let chars = 0;
   let padding = 0;
@@ -68,7 +71,7 @@ function isPlainBase64(raw: Buffer, start: number, end: number): boolean {
   return padding <= 2 && chars % 4 === 0;
 }
 
-/** Into memory of its own, so that it can be handed to another thread. */
+/** Decodes into a separate buffer, so that it can be transferred to another thread. */
 function decoded(raw: Buffer, { encoding, start, end }: FilePart): Buffer {
   const decoder = transferDecoder(encoding);
   const whole = Buffer.allocUnsafeSlow(Math.ceil((end - start) / 4) * 3);

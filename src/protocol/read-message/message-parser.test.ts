@@ -53,7 +53,7 @@ test('a body that is read and decoded in runs of lines equals one that is read l
       const options = { forceRfc822Attachments: true };
       const theirs = await PostalMime.parse(raw, options);
       const ours = await new MessageParser(options).parse(raw);
-      // A multipart without parts is a text or a file of ours.
+      // We read a multipart without parts as a text or a file.
       if (!body.includes('multipart')) expect(ours).toEqual(theirs);
       for (const { content } of theirs.attachments) {
         expect(

@@ -6,16 +6,19 @@ const LF = 10;
 const CR = 13;
 const SPACE = 32;
 const DASH = 45;
-/** Of lines together. */
+/** Maximum size of lines that are processed together. */
 const RUN_BYTES = 64 * 1024;
 
-/** The end of the line that begins at `from`, behind its LF. */
+/** Returns the end of the line that begins at `from`, after its LF. */
 function endOfLine(raw: Buffer, from: number): number {
   const lf = raw.indexOf(LF, from);
   return lf < 0 ? raw.length : lf + 1;
 }
 
-/** The end of the lines that begin at `from` and among which none delimits a part; of one that does, its own. */
+/**
+ * Returns the end of a run of lines from `from` on that contains no delimiter; if the first line is a delimiter, its
+ * own end.
+ */
 function endOfLines(raw: Buffer, from: number, boundaries: readonly Uint8Array[]): number {
   const isDelimiter = (at: number): boolean => boundaries.some((boundary) => delimits(raw, at, boundary));
   if (isDelimiter(from)) return endOfLine(raw, from);
@@ -29,7 +32,10 @@ function endOfLines(raw: Buffer, from: number, boundaries: readonly Uint8Array[]
   return end;
 }
 
-/** Two hyphens, the boundary, at the last of them two hyphens, and nothing else but spaces (RFC 2046 §5.1.1). */
+/**
+ * A delimiter is two hyphens, the boundary, two more hyphens for the last one, and nothing but spaces after that (RFC
+ * 2046 §5.1.1).
+ */
 function delimits(raw: Buffer, start: number, boundary: Uint8Array): boolean {
   if (raw[start] !== DASH || raw[start + 1] !== DASH) return false;
   let at = start + 2;
@@ -40,7 +46,7 @@ function delimits(raw: Buffer, start: number, boundary: Uint8Array): boolean {
   return at >= raw.length || raw[at] === LF;
 }
 
-/** Lines that end with LF alone, the last of them without it. */
+/** Returns lines that end with LF alone, the last one without it. */
 export function plainLines(raw: Buffer, from: number, end: number): Uint8Array<ArrayBuffer> {
   const lines = new Uint8Array(end - from);
   let to = 0;
@@ -54,7 +60,7 @@ export function plainLines(raw: Buffer, from: number, end: number): Uint8Array<A
   return lines.subarray(0, to);
 }
 
-/** What postal-mime has of a part, and is not in its types. */
+/** Members of postal-mime's parts that its types do not declare. */
 interface Part {
   parentNode?: Part;
   childNodes: Part[];
@@ -74,9 +80,9 @@ interface Structured {
 }
 
 /**
- * Changes postal-mime in three ways: a part with a file name is a file, a body is read in runs of lines (each call costs it some
- * 15 µs) by decoders of ours, and format=flowed is decoded by RFC 3676. Its version is pinned: what is changed here is not what it
- * promises to keep.
+ * Changes postal-mime in three ways: a part with a file name is a file, a body is read in runs of lines (each call
+ * costs it some 15 µs) by our decoders, and format=flowed is decoded by RFC 3676. The version of postal-mime is pinned,
+ * because the members overridden here are not part of its stable API.
  */
 export class MessageParser extends PostalMime {
   declare root: Part;
@@ -86,7 +92,7 @@ export class MessageParser extends PostalMime {
   declare readPos: number;
   readonly #ourDecoders = new WeakSet<BodyDecoder>();
 
-  /** Called when the last line was read, before the parts are sorted into texts and files. */
+  /** Called after the last line was read, before the parts are sorted into texts and files. */
   async finalize(): Promise<void> {
     await this.root.finalize();
     for (const part of this.root.childNodes) asLeaf(part);
@@ -109,7 +115,7 @@ export class MessageParser extends PostalMime {
     if ((part.content?.byteLength ?? 0) > FLOWED_BYTES_MAX) part.contentType.parsed.params['format'] = '';
     part.decodeFlowedText = decodeFlowedText;
     await COLLECT.call(this, part, alternative, related);
-    // A text is a string by now.
+    // The text has been converted to a string by now.
     if (part.contentType.multipart === false && this.isInlineTextNode(part)) part.content?.transfer(0);
   }
 
@@ -123,7 +129,7 @@ export class MessageParser extends PostalMime {
 const FLOWED_BYTES_MAX = 4 * 1024 * 1024;
 const COLLECT = (PostalMime.prototype as unknown as Pick<MessageParser, 'collectNode'>).collectNode;
 
-/** A multipart in which no part was found has a body all the same. */
+/** A multipart without any part still has a body. */
 function asLeaf(part: Part): void {
   for (const child of part.childNodes) asLeaf(child);
   if (part.contentType.multipart === false || part.childNodes.length > 0) return;
@@ -132,12 +138,12 @@ function asLeaf(part: Part): void {
   part.contentType.parsed.value = isFile ? 'application/octet-stream' : 'text/plain';
 }
 
-/** Not the message itself, nor one of several forms of a text, nor what the parts beside it belong to. */
+/** Excludes the message itself, alternatives of a text, and the root to which related parts belong. */
 function isNamedFile(part: Part): boolean {
   const { parentNode: parent } = part;
   if (!parent || parent.contentType.multipart === 'alternative') return false;
   if (parent.childNodes[0] !== part) return typeNameOf(part) || fileNameOf(part);
-  // Some programs name the type of the text that they begin with.
+  // Some programs give a name to the text at the beginning.
   return parent.contentType.multipart === 'mixed' && fileNameOf(part);
 }
 

@@ -77,7 +77,7 @@ it.each([
   expect(text.length).toBeLessThanOrEqual(200_000);
 });
 
-// Where a link is looked for by one pattern, 20 KB take a second, and twice as much four.
+// With a single pattern that searches for links, 20 KB took a second, and twice as much four.
 it.each(['<a ', '<a href="', '<a href=x', '<a href=x>'])('a tag of 200,000 characters takes no minute: %j', (begin) => {
   for (const piece of ['href = ', 'href=x ', ' href="', " href='"]) {
     expect(textOfHtml(begin + piece.repeat(200_000 / piece.length)).length).toBeLessThanOrEqual(200_010);

@@ -16,7 +16,7 @@ export function textOfHtml(html: string, { hasImages = true } = {}): string {
 /** Elements whose content no reader shows; without an end tag they go to the end. */
 const HIDDEN = 'head script style title template iframe noembed noframes'.split(' ');
 const BLOCKS = 'p div tr table h1 h2 h3 h4 h5 h6 ul ol blockquote section header footer article'.split(' ');
-/** What an element does to the text; the others do nothing. */
+/** The effect of an element on the text; elements not listed have none. */
 const EFFECTS = new Map<string, 'hidden' | 'block' | 'line' | 'cell' | 'item' | 'link' | 'pre' | 'image'>([
   ...HIDDEN.map((name) => [name, 'hidden'] as const),
   ...BLOCKS.map((name) => [name, 'block'] as const),
@@ -29,25 +29,25 @@ const EFFECTS = new Map<string, 'hidden' | 'block' | 'line' | 'cell' | 'item' | 
   ['pre', 'pre'],
   ['img', 'image'],
 ]);
-/** Longer text is not the caption of a link, but follows a link that was never closed. */
+/** A longer text is not the caption of a link, but follows a link that was never closed. */
 const LINK_CHARS_MAX = 500;
 
-/** A row of characters without width, with which mail keeps its body out of the preview next to the subject. */
+/** A row of zero-width characters, with which senders keep the body out of the preview next to the subject. */
 const FILLER = /(?:(?:\u034F|[\u00AD\u200B-\u200F\uFEFF])[ \u00A0\u2007]*){3,}/g;
 
 class TextWriter {
   readonly #tokens: HtmlTokenizer;
   readonly #hasImages: boolean;
-  /** The element that is being left out. */
+  /** The element that is being omitted. */
   #hidden: string | undefined;
   readonly #lines: string[] = [];
   /** The text of the current line. */
   #line: string[] = [];
   #link: { address: string; words: string } | undefined;
   #isPreformatted = false;
-  /** Where the content of a `<pre>` begins. */
+  /** Start of the content of a `<pre>`. */
   #preStart = -1;
-  /** The alt texts of images that are no links. */
+  /** The alt texts of images that are not links. */
   readonly #pictures: string[] = [];
 
   constructor(html: string, hasImages: boolean) {
@@ -80,7 +80,7 @@ class TextWriter {
   }
 
   #readText(html: string): void {
-    // HTML §13.2.6.4.7: a line break directly after the start tag is no part of the content.
+    // HTML §13.2.6.4.7: a line break directly after the start tag is not content.
     this.#say(this.#preStart === this.#tokens.start ? html.replace(/^\r?\n/, '') : html);
   }
 
@@ -157,7 +157,8 @@ class TextWriter {
 
   #say(html: string): void {
     if (this.#isPreformatted) return this.#sayLines(decodeText(html).split(/\r\n|\r|\n/));
-    // The no-break space is kept apart from other white space, which browsers show as one space however much there is.
+    // The no-break space is treated separately from other white space, of which browsers collapse any amount into one
+    // space.
     let text = decodeText(html)
       .replaceAll(/[^\S\u00A0]+/g, ' ')
       .replaceAll('\u00A0', ' ');
@@ -198,7 +199,7 @@ export interface Signer {
   algorithm: string;
 }
 
-/** Who says to have signed a message, by the DKIM-Signature fields at its head. */
+/** Returns the claimed signers of a message, from the DKIM-Signature fields in its head. It verifies nothing. */
 export function signersOf(message: Buffer): Signer[] {
   const end = message.indexOf('\r\n\r\n');
   const head = message

@@ -7,14 +7,14 @@ import { formatMailbox, formatPhrase, parseAddress, quoteString, splitAddress } 
 const BOUNDARY = /boundary\s*=\s*(?:"((?:[^"\\]|\\.){1,256})"|([^\s;"]{1,256}))/gi;
 const LF = 10;
 const LINE_CHARS_MAX = 300;
-/** As a text the whole of a large message would take as much memory again. */
+/** Searched in windows, because a large message as one string would take as much memory again. */
 const WINDOW_BYTES = 1024 * 1024;
-/** Windows overlap by more than a parameter has. */
+/** Windows overlap by more than the length of a parameter. */
 const OVERLAP_BYTES = 4096;
 
 /**
- * How many delimiters of parts there are, up to `max`: a parser has built the parts by the time it can count them. A text
- * with lines of hyphens has none.
+ * Counts the delimiters of parts, up to `max`: a parser has built the parts before it can count them. A text with lines
+ * of hyphens has no delimiters.
  */
 function countParts(raw: Uint8Array, max: number): number {
   const all = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
@@ -44,7 +44,10 @@ function boundariesIn(all: Buffer): Set<string> {
 const HEAD_BYTES_MAX = 64 * 1024;
 const FIELDS = new Set(['from', 'to', 'cc', 'bcc', 'reply-to', 'subject', 'message-id']);
 
-/** The first field of each kind that says who wrote what to whom, and nothing that says how to read the rest. */
+/**
+ * Keeps the first field of each kind that names the sender, the recipients, the subject or the message id, and no
+ * field that says how to parse the body.
+ */
 function headOf(raw: Uint8Array): string {
   const top = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, HEAD_BYTES_MAX)).toString('utf8');
   const kept: string[] = [];
@@ -65,12 +68,17 @@ function headOf(raw: Uint8Array): string {
   return `${kept.join('\r\n')}\r\n\r\n`;
 }
 
-/** Of one header field; who writes to more has them in the source. */
+/** Maximum for one header field; the source has all of them. */
 const ADDRESSES_MAX = 1000;
-/** With every character escaped and an address behind it, one line of a header (RFC 5322 §2.1.1). */
+/**
+ * With every character escaped and an address after it, the name still fits in one line of a header (RFC 5322 §2.1.1).
+ */
 const NAME_BYTES_MAX = 350;
 
-/** Each as RFC 5322 writes it, so that everybody reads one mailbox, and the same. Groups (§3.4) are their members. */
+/**
+ * Formats each mailbox as RFC 5322 does, so that every program reads exactly one and the same mailbox. Groups (§3.4)
+ * are replaced by their members.
+ */
 function mailboxesOf(addresses: readonly Address[] = []): string[] {
   const mailboxes = addresses.flatMap((entry) => (entry.group === undefined ? [entry] : entry.group));
   return mailboxes
@@ -85,33 +93,33 @@ function written(mailbox: Mailbox): string {
   const line = oneLine(mailbox.address);
   const address = addressOf(line);
   if (address !== undefined) return formatMailbox({ name, address });
-  // What is no address is shown as no part of one.
+  // An invalid address is shown as part of the display name.
   const words = shortLine([name, line].filter((text) => text !== '').join(' '), NAME_BYTES_MAX);
   return words === '' ? '' : formatPhrase(words);
 }
 
-/** The parser takes the quotes off a local part. */
+/** The parser removes the quotes around a local part. */
 function addressOf(text: string): string | undefined {
   if (parseAddress(text, { allowSingleLabel: true }).ok) return text;
   const split = splitAddress(text);
   if (!split) return undefined;
   const quoted = `${quoteString(split.local)}@${split.domain}`;
   if (parseAddress(quoted, { allowSingleLabel: true }).ok) return quoted;
-  // Not what we could send to, as an address literal is, but nothing in it ends it either.
+  // We may not be able to send to it, for example to an address literal, but nothing in it breaks the list.
   return PLAIN_ADDRESS.test(text) ? text : undefined;
 }
 
 const PLAIN_ADDRESS = /^[^\s"(),:;<>@[\\\]]+@(?:[^\s"(),:;<>@[\\\]]+|\[[\w.:-]+\])$/;
 
 export interface ReadLimits {
-  /** Parts within parts. */
+  /** Maximum nesting of parts. */
   depthMax: number;
-  /** Headers of all parts together. */
+  /** Maximum size of the headers of all parts together. */
   headerBytesMax: number;
   partsMax: number;
 }
 
-/** What stands at the top of a message; of one that cannot be read, as much of it as can. */
+/** The fields at the top of a message; for a message that cannot be parsed, those that can be read. */
 export interface MessageHead {
   from: string;
   to: string[];
@@ -126,7 +134,7 @@ export interface MessagePart {
   filename: string | null;
   contentType: string;
   disposition: string | null;
-  /** Without angle brackets, as a `cid:` URL names it. */
+  /** Without angle brackets, as in a `cid:` URL. */
   contentId?: string;
   content: Uint8Array;
 }
@@ -148,13 +156,13 @@ export async function readMessage(raw: Uint8Array, limits: ReadLimits): Promise<
 }
 
 async function readWhole(raw: Uint8Array, limits: ReadLimits): Promise<MessageReading> {
-  // Parts within parts are delimited as well, so that some more are no abuse yet.
+  // Nested multiparts have delimiters as well, so allow for some more.
   if (countParts(raw, limits.partsMax * 2) > limits.partsMax * 2) {
     return unread(raw, `it has more than ${limits.partsMax} parts`);
   }
   try {
     const email = await new MessageParser({
-      // A message inside a message is a file of it: its text is not what the sender of the outer one says.
+      // An enclosed message is a file: its text is not a statement of the outer message's sender.
       forceRfc822Attachments: true,
       maxNestingDepth: limits.depthMax,
       maxHeadersSize: limits.headerBytesMax,
@@ -176,17 +184,20 @@ async function readWhole(raw: Uint8Array, limits: ReadLimits): Promise<MessageRe
   }
 }
 
-/** Of a part of a buffer the parser makes a copy. */
+/** The parser copies a view of a buffer, but not a whole buffer. */
 const isWhole = (raw: Uint8Array): raw is Uint8Array<ArrayBuffer> =>
   raw.buffer instanceof ArrayBuffer && raw.length === raw.buffer.byteLength;
 
-/** As it stands: where no part is found, as behind a boundary that never comes, somebody has still written something. */
+/**
+ * Returns the raw body. If no part is found, for example because the boundary never occurs, there may still be text
+ * that somebody wrote.
+ */
 function bodyOf(raw: Uint8Array): string | null {
   const all = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength);
   const starts = ['\r\n\r\n', '\n\n'].map((blank) => ({ blank, at: all.indexOf(blank) })).filter(({ at }) => at >= 0);
   const first = starts.sort((a, b) => a.at - b.at)[0];
   if (!first) return null;
-  // Line ends are changed in bytes: in a string, each of millions would be an object.
+  // Convert line ends in bytes: in a string, each of millions would be an object.
   const lines = plainLines(all, first.at + first.blank.length, all.length);
   const body = Buffer.from(lines.buffer, lines.byteOffset, lines.length).toString('utf8');
   return body.trim() === '' ? null : body;
@@ -211,7 +222,7 @@ const headFrom = (email: Email): MessageHead => ({
   messageId: oneLine(email.messageId ?? ''),
 });
 
-/** Null-prototype, or a header called `__proto__` would be none. */
+/** Returns an object without a prototype, so that a header called `__proto__` is kept. */
 function headersOf(email: Email): Record<string, string> {
   const values = new Map<string, string[]>();
   for (const { key, value } of email.headers) {
@@ -245,5 +256,5 @@ const bytesOf = (content: Attachment['content']): Uint8Array =>
 
 const bounded = (text: string): string => text.slice(0, NAME_CHARS_MAX).toWellFormed();
 
-/** PostgreSQL takes no NUL in a text, and UTF-8 no half of a surrogate pair. */
+/** PostgreSQL accepts no NUL in a text, and UTF-8 has no lone surrogates. */
 const storable = (text: string): string => text.replaceAll('\0', '\uFFFD').toWellFormed();

@@ -1,7 +1,7 @@
-/** Longer subjects are compared by their front. */
+/** Longer subjects are compared by their beginning. */
 const SUBJECT_CHARS_MAX = 1000;
 
-/** What programs write before the subject of an answer. `VS:` is Finnish here; in Danish and Norwegian it passes a mail on. */
+/** Prefixes of replies. `VS:` is Finnish here; in Danish and Norwegian it marks a forwarded mail. */
 const REPLY = [
   're',
   'reply',
@@ -92,7 +92,7 @@ const FORWARD = [
   '전달',
 ];
 
-/** What machines write before the subject that they answer. */
+/** Prefixes of automatic replies. */
 const AUTOMATIC = [
   'automatic reply',
   'auto reply',
@@ -132,14 +132,17 @@ const AUTOMATIC = [
 const anyOf = (words: readonly string[]): string =>
   [...new Set(words.map((word) => word.normalize('NFC').toLowerCase()))].sort((a, b) => b.length - a.length).join('|');
 
-/** `Re:`, `RE[2]:`, `Re(3):`, `Re^2:`, `Re*2:`, with a colon of any width and a blank before it, as French has it. */
+/**
+ * `Re:`, `RE[2]:`, `Re(3):`, `Re^2:`, `Re*2:`, with a colon of any width and optional white space before it, as in
+ * French.
+ */
 const behind = String.raw`\s{0,4}(?:\[\d{1,4}\]|\(\d{1,4}\)|[\^*]\d{1,4})?\s{0,4}[:：﹕︰]`;
 const REPLY_PREFIX = new RegExp(`^(?:${anyOf(REPLY)})${behind}`, 'u');
 const FORWARD_PREFIX = new RegExp(`^(?:${anyOf(FORWARD)})${behind}`, 'u');
 const AUTOMATIC_PREFIX = new RegExp(String.raw`^(?:${anyOf(AUTOMATIC)})\s{0,4}[:：﹕︰]`, 'u');
-/** As the whole subject, or the beginning of a sentence of its own. */
+/** Matches only the whole subject, or the beginning of a sentence of its own. */
 const AUTOMATIC_ALONE = new RegExp(String.raw`^(?:${anyOf(AUTOMATIC)})(?:$|\s?[-–(])`, 'u');
-/** What a list or a filter writes before a subject: `[list]`, `{Spam?}`, `***SPAM***`. */
+/** Tags that a list or a filter puts before a subject: `[list]`, `{Spam?}`, `***SPAM***`. */
 const TAG = /^(?:\[[^[\]]{1,80}\]|【[^【】]{1,80}】|\{[^{}]{1,80}\}|\*{2,5}[^*]{1,40}\*{2,5})/u;
 const PREFIXES = [
   ['automatic', AUTOMATIC_PREFIX],
@@ -150,10 +153,10 @@ const PREFIXES = [
 const TAG_WITH_NUMBER = /\d/;
 /** RFC 5256 §2.1. */
 const TRAILER = /\s*\((?:fwd|fw)\)$/u;
-/** Characters that are not seen, and by which two subjects that look alike would differ. */
+/** Invisible characters, by which two subjects that look alike would differ. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu;
 
-/** The same for a subject as it stands, in any letter case. */
+/** The same prefixes for an original subject, in any letter case. */
 export const SUBJECT_PREFIXES = {
   automatic: new RegExp(AUTOMATIC_PREFIX.source, 'iu'),
   reply: new RegExp(REPLY_PREFIX.source, 'iu'),
@@ -161,17 +164,17 @@ export const SUBJECT_PREFIXES = {
 };
 
 export interface SubjectRead {
-  /** What is left without everything that programs write before it, in the form in which subjects are compared. */
+  /** The subject without any prefixes, in the form in which subjects are compared. */
   base: string;
-  /** The same, but with the numbers in brackets that tell one matter of a shop from the next. */
+  /** Same as `base`, but with the numbers in brackets, which distinguish one ticket or order from another. */
   baseWithNumbers: string;
   isReply: boolean;
   isForward: boolean;
-  /** It says that a machine answers. */
+  /** The prefix of an automatic reply was present. */
   isAutomatic: boolean;
 }
 
-/** What a subject is about, and whether its prefixes say that it answers or passes something on. */
+/** Splits a subject into its base and the kinds of prefixes that it had. */
 export function readSubject(subject: string): SubjectRead {
   let rest = comparable(subject);
   const numbers = new Set<string>();
@@ -198,7 +201,7 @@ function prefixOf(rest: string): { text: string; kind: 'automatic' | 'reply' | '
   return { text: '', kind: 'none' };
 }
 
-/** One letter case, one width, one kind of blank. */
+/** Folds letter case, character width and blanks. */
 const comparable = (subject: string): string =>
   subject
     .slice(0, SUBJECT_CHARS_MAX)

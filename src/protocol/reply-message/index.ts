@@ -1,6 +1,6 @@
 /**
- * Answers to messages that others wrote: which messages theirs names, what it is about, and how one of ours is written.
- * It promises bounded work on fields of any length, and decides nothing: what an id or an address means is the caller's.
+ * Replies to received messages: which messages a reply refers to, what its subject is, and how one of ours is written.
+ * Work is bounded for fields of any length. Nothing here decides what an id or an address means; the caller does.
  */
 export { readSubject, type SubjectRead } from './base-subject.ts';
 export {

@@ -244,7 +244,7 @@ describe('what is new in an answer', () => {
     '<blockquote type=',
     ' ',
   ])('a megabyte of %j is read to its end', (piece) => {
-    // Minutes, and so past every limit of a test, if it grew with the square.
+    // Quadratic work would take minutes, which is longer than a test may take.
     const long = piece.repeat(1_000_000 / piece.length);
     for (const one of [newTextOf({ text: long, html: null }), newTextOf({ text: null, html: long })]) {
       expect((one ?? '').length).toBeLessThanOrEqual(long.length);

@@ -3,8 +3,8 @@ import { textOfHtml } from '../read-message/index.ts';
 
 const MARKED = new Set(['div', 'blockquote', 'hr', 'p', 'table', 'span']);
 /**
- * How programs mark in HTML what they quote: Gmail, Thunderbird, Apple Mail, Outlook of three kinds, Yahoo, Proton, Zoho,
- * GMX, mail.ru, Yandex.
+ * Marks of quotes in HTML, as written by Gmail, Thunderbird, Apple Mail, three kinds of Outlook, Yahoo, Proton, Zoho,
+ * GMX, mail.ru and Yandex.
  */
 const MARKS: Readonly<Record<string, RegExp>> = {
   class: /\b(?:gmail_quote|gmail_attr|moz-cite-prefix|yahoo_quoted|protonmail_quote|zmail_extra|tutanota_quote)\b/i,
@@ -13,7 +13,7 @@ const MARKS: Readonly<Record<string, RegExp>> = {
   type: /^cite\b/i,
 };
 
-/** HTML up to the first quote that is marked; where something is written behind it, its text goes with it. */
+/** Returns the HTML up to the first marked quote; any text after that quote is lost. */
 function dropsQuoteOfHtml(html: string): string {
   const tokens = new HtmlTokenizer(html);
   for (let kind = tokens.next(); kind !== 'end'; kind = tokens.next()) {
@@ -26,8 +26,8 @@ const isMarked = (tokens: HtmlTokenizer): boolean =>
   Object.entries(MARKS).some(([attribute, mark]) => mark.test(tokens.readAttribute(attribute)));
 
 /**
- * Who wrote when, before a quote: in the languages in which Gmail, Apple Mail, Thunderbird and Outlook write it. Each needs a
- * number, as of a date, or an address, so that no sentence of a letter is one.
+ * The line before a quote with its author and date, in the languages in which Gmail, Apple Mail, Thunderbird and
+ * Outlook write it. Each must contain a number, as in a date, or an address, so that no ordinary sentence matches.
  */
 const SOMETHING = String.raw`(?=.*(?:\d|@)).{1,250}`;
 const before = (words: string, end: string): RegExp =>
@@ -48,12 +48,12 @@ const ATTRIBUTIONS: readonly RegExp[] = [
   behind(
     String.raw`\s(?:kirjoitti|yazdı|şunu yazdı|пишет|написал(?:\(а\)|а)?|пише|έγραψε|írta|ezt írta|כתב|كتب|đã viết|menulis)`,
   ),
-  // Gmail in Japanese has the date and the mailbox alone.
+  // Gmail in Japanese writes the date and the mailbox alone.
   /^\d{4}[年/.-].{1,250}<[^<>\s]{1,250}>\s?[:：]$/u,
   behind(String.raw`(?:写道|寫道|のメール|は書きました|書きました|님이 작성|작성)`),
 ];
 
-/** The line above a mail that is quoted as a whole, or passed on. */
+/** The line above a mail that is quoted as a whole or forwarded. */
 const SEPARATORS = new RegExp(
   String.raw`^\s*[-_=>]{2,}\s?(?:${[
     'original message',
@@ -97,7 +97,7 @@ const SEPARATORS = new RegExp(
   'iu',
 );
 
-/** Names of the head that Outlook writes above what it quotes, in lower case. */
+/** Field names in the head that Outlook writes above a quoted mail, in lower case. */
 const HEADER_NAMES = {
   from: new Set([
     'from',
@@ -198,7 +198,7 @@ const HEADER_NAMES = {
   ]),
 };
 
-/** What telephones and programs write below a mail. */
+/** Footers that phones and mail programs add. */
 const FOOTERS = new RegExp(
   `^(?:${[
     String.raw`sent (?:from|via|with) (?:my |the )?.{1,60}`,
@@ -214,16 +214,16 @@ const FOOTERS = new RegExp(
   'iu',
 );
 
-/** Longer mails are looked at in their beginning: what somebody writes anew stands there. */
+/** Only the beginning of a longer mail is examined, because new text is there. */
 const CHARS_MAX = 256 * 1024;
-/** A line of who wrote when is folded into so many. */
+/** Maximum number of lines into which an attribution line is folded. */
 const ATTRIBUTION_LINES_MAX = 4;
 const ATTRIBUTION_CHARS_MAX = 300;
 const SIGNATURE_LINES_MAX = 20;
 
 /**
- * What somebody has written in an answer: without the mail that is quoted in it, whichever program quoted it, and without a
- * signature. Answers between the lines of a quote are all of it. What would be nothing then is the whole text.
+ * Returns the new text of a reply: without the quoted mail, whichever program quoted it, and without a signature.
+ * Replies between the lines of a quote are all kept. If nothing would be left, it returns the whole text.
  */
 export function newTextOf({ text, html }: { text: string | null; html: string | null }): string {
   const whole = text ?? (html === null ? '' : textOfHtml(dropsQuoteOfHtml(html.slice(0, CHARS_MAX))));
@@ -255,7 +255,7 @@ function withoutQuotes(lines: readonly string[]): string[] {
       continue;
     }
     const next = nextFilled(lines, at + length);
-    // A quote with marks may have answers between it; without them, everything behind is quoted.
+    // A quote with marks may have replies between its lines; without marks, everything after it is quoted.
     if (next === undefined || !isQuoted(lines[next]!)) break;
     at += length - 1;
   }
@@ -267,7 +267,7 @@ const nextFilled = (lines: readonly string[], from: number): number | undefined 
   return undefined;
 };
 
-/** `-----Original Message-----`, or the head of the mail below, as Outlook writes it in its own language. */
+/** `-----Original Message-----`, or the head of the mail below, in any language of Outlook. */
 function isSeparator(lines: readonly string[], at: number): boolean {
   const line = lines[at]!;
   if (line.length <= ATTRIBUTION_CHARS_MAX && SEPARATORS.test(line)) return true;
@@ -275,7 +275,7 @@ function isSeparator(lines: readonly string[], at: number): boolean {
   return from !== undefined && isHead(lines.slice(from, from + 4));
 }
 
-/** Two lines of a head or more, one of which says from whom. */
+/** Reports whether two or more lines are header lines, one of which is From. */
 function isHead(lines: readonly string[]): boolean {
   const [first, ...next] = lines.map(fieldName);
   if (first === undefined || next.length === 0) return false;
@@ -286,9 +286,9 @@ function isHead(lines: readonly string[]): boolean {
 const fieldName = (line: string): string | undefined =>
   /^\s{0,3}\*{0,2}([^:：*]{1,20}?)\s?\*{0,2}[:：]/u.exec(line)?.[1]?.trim().toLowerCase();
 
-/** How many lines say who wrote when what follows; 0 where none does. */
+/** Returns how many lines form an attribution of the text that follows; 0 if there is none. */
 function attributionLength(lines: readonly string[], at: number): number {
-  // A greeting right above it is none of it.
+  // Do not take a greeting right above it for part of it.
   if (!/\d|@|^\s*(?:on|am|um|le|el|il|em|op|w|den|pe|dne)\b/iu.test(lines[at]!)) return 0;
   let joined = '';
   for (let count = 1; count <= ATTRIBUTION_LINES_MAX && at + count <= lines.length; count++) {
@@ -301,7 +301,7 @@ function attributionLength(lines: readonly string[], at: number): number {
   return 0;
 }
 
-/** Behind `-- ` (RFC 3676 §4.3), whose blank some programs take, and what a telephone writes at the end. */
+/** Removes everything after `-- ` (RFC 3676 §4.3), whose blank some programs strip, and footers of phones. */
 function withoutSignature(lines: readonly string[]): string[] {
   const sign = lines.findLastIndex((line) => /^--\s?$/.test(line));
   const isSigned = sign >= 0 && lines.slice(sign).filter((line) => !isBlank(line)).length <= SIGNATURE_LINES_MAX;

@@ -4,19 +4,19 @@ import { oneLine, shortLine } from '../mime-read/index.ts';
 import { textOfHtml } from '../read-message/index.ts';
 import { escapeHtml, plainHtml } from '../safe-html/index.ts';
 
-/** A message that is quoted or passed on, as it was read. */
+/** A parsed message that is quoted or forwarded. */
 export interface QuotedMessage {
   from: string;
   to: readonly string[];
   cc: readonly string[];
   subject: string;
-  /** When it came. */
+  /** Time of receipt. */
   at: Date;
   text: string | null;
   html: string | null;
 }
 
-/** What somebody writes above it: at least one of the two. */
+/** The author's text above the quote; at least one of the two forms is set. */
 export interface Written {
   text: string | null;
   html: string | null;
@@ -27,7 +27,10 @@ const NAME_BYTES_MAX = 300;
 const NAMES_MAX = 50;
 const CUT = '[…]';
 
-/** The answer, the signature of its inbox, who wrote what is answered, and that, quoted: in the forms in which the answer is. */
+/**
+ * Returns the reply, the signature of its inbox, an attribution line and the quoted message, in the forms that the
+ * reply has.
+ */
 export function quoteBelow(written: Written, quoted: QuotedMessage, signature: string | null): Written {
   const line = `On ${formatDate(quoted.at)}, ${shown(quoted.from)} wrote:`;
   return below(written, signature, {
@@ -37,13 +40,13 @@ export function quoteBelow(written: Written, quoted: QuotedMessage, signature: s
   });
 }
 
-/** New mail with the signature of the inbox below it. */
+/** Returns new mail with the signature of the inbox below it. */
 export const signBelow = (written: Written, signature: string | null): Written =>
   (signature?.trim() ?? '') === ''
     ? { text: written.text, html: written.html }
     : below(written, signature, { text: () => '', html: () => '' });
 
-/** The words above, and the message that is passed on, with who wrote it to whom. */
+/** Returns the author's text above the forwarded message with its head. */
 export function forwardBelow(written: Written, quoted: QuotedMessage, signature: string | null): Written {
   const lines = [
     '---------- Forwarded message ---------',
@@ -71,7 +74,7 @@ function below(written: Written, signature: string | null, quote: { text: () => 
   };
 }
 
-/** Before the end of the body, if the HTML is a whole document. */
+/** Inserts before the end of the body, if the HTML is a whole document. */
 function atEndOf(html: string, addition: string): string {
   const end = endOfBody(html);
   return `${html.slice(0, end)}${addition}${html.slice(end)}`;
@@ -85,11 +88,11 @@ function textOf({ text, html }: QuotedMessage): string {
     .toWellFormed()
     .replaceAll(/\r\n?/g, '\n')
     .replaceAll(/[^\P{Cc}\n\t]/gu, '');
-  // Cut between lines, where there are any.
+  // Cut between lines, if there are any.
   return isCut ? `${plain.slice(0, plain.lastIndexOf('\n') + 1 || plain.length).trimEnd()}\n${CUT}` : plain.trimEnd();
 }
 
-/** A line that is quoted already gets no blank, as RFC 3676 §4.5 has it. */
+/** A line that is quoted already gets no extra blank (RFC 3676 §4.5). */
 const quotedLines = (text: string): string =>
   text
     .split('\n')

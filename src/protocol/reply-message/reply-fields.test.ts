@@ -201,7 +201,7 @@ it('blanks around an id, and brackets around it, are no part of it', () => {
 });
 
 it.each(['<', `<${' '.repeat(5000)}`, '(', '"', '<a', '(\\', '&lt;', '=?', '<a@x>\0', ' '])(
-  // Minutes, and so past every limit of a test, if it grew with the square.
+  // Quadratic work would take minutes, which is longer than a test may take.
   'a field of a megabyte of %j is read to its end',
   (piece) => {
     const field = piece.repeat(1_000_000 / piece.length);

@@ -15,41 +15,41 @@ import {
 import { timingSafeEqual } from 'node:crypto';
 import { decodeWords } from 'postal-mime';
 
-/** What is read of a field from its front: a sender who writes more ids than fit in it wants to cost us work. */
+/** Characters read from the start of a field. A sender who writes more ids than fit is trying to cause work. */
 const FRONT_CHARS = 4 * 1024;
-/** What is read from its end, where RFC 5322 §3.6.4 puts the messages that are closest to the answer. */
+/** Characters read from its end, where RFC 5322 §3.6.4 puts the messages that are closest to the reply. */
 const END_CHARS = 32 * 1024;
 const ID_CHARS_MAX = 500;
 
 /**
- * A quoted string, a comment without another inside, or an id, of several brackets in the innermost. White space goes later: told
- * apart here, a thousand blanks could be shared out in a million ways.
+ * A quoted string, a comment without a nested one, or an id, in the innermost of several brackets. White space is
+ * stripped later: matching it here could split a thousand blanks in a million ways.
  */
 const PIECE = /<([^<>]{1,1000})>|"(?:[^"\\]|\\[^]){0,1000}"|\((?:[^()\\]|\\[^]){0,1000}\)/g;
 const BARE_ID = /^[^\s<>(),;:"@]+@[^\s<>(),;:"@]+$/;
 const ID = /^[!-~\u{80}-\u{10ffff}]+$/u;
 
-/** How many ids of a field are taken, of its front and of its end. */
+/** Number of ids to take from the start and from the end of a field. */
 export interface IdsTaken {
   first: number;
   last: number;
 }
 
 /**
- * The ids that stand in Message-ID, In-Reply-To or References (RFC 5322 §3.6.4), without brackets, each once, in their
- * order. It reads what programs make of them: ids without brackets or in two pairs of them, folded in the middle, between
- * comments and phrases, as encoded words, as HTML. Of a field of a megabyte it reads the front and the end.
+ * Returns the distinct ids in Message-ID, In-Reply-To or References (RFC 5322 §3.6.4), without brackets, in order. It
+ * accepts what programs write: ids without brackets or in two pairs of them, folded in the middle, between comments and
+ * phrases, as encoded words, as HTML. Of a very long field it reads the start and the end.
  */
 export function messageIdsIn(field: string, { first, last }: IdsTaken): string[] {
   const isWhole = field.length <= FRONT_CHARS + END_CHARS;
   if (isWhole) return ends(idsOf(field), first, last);
-  // An id that the cut goes through is left out on both sides.
+  // Omit an id that the cut goes through, on both sides.
   const front = idsOf(field.slice(0, FRONT_CHARS).replace(/\S+$/, ''));
   const end = idsOf(field.slice(-END_CHARS).replace(/^\S+/, ''));
   return [...new Set([...front.slice(0, first), ...(last === 0 ? [] : end.slice(-last))])];
 }
 
-/** The last of the ids is asked for more often than the first, so where they meet nothing is taken twice. */
+/** The last ids are needed more often than the first, so if the two ranges overlap, none is taken twice. */
 const ends = (ids: readonly string[], first: number, last: number): string[] =>
   ids.length <= first + last ? [...ids] : [...ids.slice(0, first), ...ids.slice(ids.length - last)];
 
@@ -62,32 +62,34 @@ function idsOf(text: string): string[] {
   return [...new Set(found.map(trimmed).filter((id) => id !== undefined))];
 }
 
-/** An id has no white space: what stands inside of one came from folding. */
+/** An id has no white space; any inside one came from folding. */
 function trimmed(inside: string): string | undefined {
   const id = inside.replaceAll(/\s+/g, '');
   return id.length <= ID_CHARS_MAX && ID.test(id) && /[^.@]/.test(id) ? id : undefined;
 }
 
-/** Without brackets only what looks like an id is one: a word alone names nothing. */
+/** Finds ids without brackets; only a word that looks like an id counts. */
 const bareIds = (text: string): string[] =>
   text
     .replaceAll(/\((?:[^()\\]|\\[^]){0,1000}\)/g, ' ')
     .split(/[\s,;<>]+/)
     .filter((word) => BARE_ID.test(word));
 
-/** [MS-OXOMSG] 2.2.1.3: one reserved byte, five of the time, sixteen of the conversation; then five for each answer. */
+/**
+ * [MS-OXOMSG] 2.2.1.3: one reserved byte, five bytes of time, sixteen of the conversation, then five for each reply.
+ */
 const ROOT_BYTES = 22;
 const GUID_AT = 6;
 const CHILD_BYTES = 5;
-/** An answer of an answer, two hundred times; Outlook itself stops where the field gets too long. */
+/** Maximum depth of replies to replies; Outlook itself stops when the field gets too long. */
 const CHILDREN_MAX = 200;
 const FIELD_CHARS_MAX = 2000;
 const BASE64 = /^[A-Za-z0-9+/]{28,}={0,2}$/;
 
-/** Ticks of 100 ns between 1601, where Windows begins to count, and 1970. */
+/** Ticks of 100 ns from 1601, the epoch of Windows, to 1970. */
 const EPOCH_TICKS = 116_444_736_000_000_000n;
 const TICKS_PER_MS = 10_000n;
-/** The difference of two answers is written without its lowest bits: 18 of them below 1.7 years, 23 above. */
+/** The time difference between two replies is stored without its lowest bits: 18 of them below 1.7 years, 23 above. */
 const SHORT_SHIFT = 18n;
 const LONG_SHIFT = 23n;
 const DELTA_BITS = 31n;
@@ -95,11 +97,11 @@ const LONG_FLAG = 0x8000_0000n;
 
 export interface ThreadIndex {
   bytes: Buffer;
-  /** What all messages of a conversation have in common, in hexadecimal. */
+  /** The part that all messages of a conversation share, in hexadecimal. */
   conversation: string;
 }
 
-/** Outlook's Thread-Index; undefined where the field holds none. */
+/** Parses Outlook's Thread-Index; undefined if the field is not valid. */
 export function readThreadIndex(field: string): ThreadIndex | undefined {
   const text = field.slice(0, FIELD_CHARS_MAX).replaceAll(/\s+/g, '');
   if (!BASE64.test(text)) return undefined;
@@ -110,7 +112,7 @@ export function readThreadIndex(field: string): ThreadIndex | undefined {
   return guid.every((byte) => byte === 0) ? undefined : { bytes, conversation: guid.toString('hex') };
 }
 
-/** The Thread-Index of an answer: that of the message it answers, and a block that says how much later it was written. */
+/** Returns the Thread-Index of a reply: that of the parent message, and a block with the time elapsed since. */
 export function childThreadIndex({ bytes }: ThreadIndex, { now, random }: { now: number; random: number }): string {
   if (bytes.length >= ROOT_BYTES + CHILDREN_MAX * CHILD_BYTES) return bytes.toString('base64');
   const root = bytes.readUIntBE(0, GUID_AT);
@@ -125,9 +127,9 @@ export function childThreadIndex({ bytes }: ThreadIndex, { now, random }: { now:
   return Buffer.concat([bytes, child]).toString('base64');
 }
 
-/** Of a received message; the headers by name in lower case. */
+/** A received message; headers are keyed by name in lower case. */
 export interface AnsweredMessage {
-  /** With or without its brackets; null where it has none. */
+  /** With or without its brackets; null if it has none. */
   messageId: string | null;
   headers: Readonly<Record<string, string>>;
   subject: string;
@@ -139,12 +141,12 @@ const IN_REPLY_TO_BYTES_MAX = 700;
 const SUBJECT_BYTES_MAX = 800;
 const TOPIC_BYTES_MAX = 300;
 const PARENT_REFERENCES = { first: 5, last: 30 };
-/** An id beyond ASCII would be encoded, and then is none. */
+/** A non-ASCII id would be encoded, and then it is not an id any more. */
 const WRITABLE = /^[!-;=?-~]+$/;
 
 /**
- * What ties an answer to the message that it answers: In-Reply-To and References (RFC 5322 §3.6.4), and for Outlook its
- * Thread-Index and Thread-Topic, where the message has them.
+ * Returns the fields that link a reply to its parent: In-Reply-To and References (RFC 5322 §3.6.4), and for Outlook
+ * Thread-Index and Thread-Topic, if the parent has them.
  */
 export function replyFields(
   answered: AnsweredMessage,
@@ -165,11 +167,11 @@ export function replyFields(
 
 const isWritable = (id: string): boolean => WRITABLE.test(id) && id.length <= IN_REPLY_TO_BYTES_MAX;
 
-/** The first id, where the conversation began, and as many of the last as one line takes. */
+/** Keeps the first id, where the conversation began, and as many of the last ones as fit in one line. */
 function referencesOf({ headers }: AnsweredMessage, messageId: string): string {
   const named = messageIdsIn(headers['references'] ?? '', PARENT_REFERENCES);
   const answered = messageIdsIn(headers['in-reply-to'] ?? '', { first: 2, last: 0 });
-  // RFC 5322 §3.6.4: without References, In-Reply-To stands in for it, if it names one message.
+  // RFC 5322 §3.6.4: without References, use In-Reply-To if it names exactly one message.
   const before = (named.length > 0 ? named : answered.length === 1 ? answered : []).filter(
     (id) => isWritable(id) && id !== messageId,
   );
@@ -186,11 +188,14 @@ function referencesOf({ headers }: AnsweredMessage, messageId: string): string {
   return [...(hasFirst ? [`<${first}>`] : []), ...written].join(' ');
 }
 
-/** `Re:` once, in whatever language it was answered before; `Fwd:` behind it stays, for it says what is answered. */
+/**
+ * Prefixes a subject with one `Re:`, in place of reply prefixes in any language; a `Fwd:` after them stays, because it
+ * describes the parent.
+ */
 export const replySubject = (subject: string): string =>
   shortLine(`Re: ${withoutPrefixes(subject, [SUBJECT_PREFIXES.automatic, SUBJECT_PREFIXES.reply])}`, SUBJECT_BYTES_MAX);
 
-/** `Fwd:` once, and no `Re:`: to whom it goes it answers nothing. */
+/** Prefixes a subject with one `Fwd:` and no `Re:`, because for its recipient it is not a reply. */
 export const forwardSubject = (subject: string): string =>
   shortLine(`Fwd: ${withoutPrefixes(subject, Object.values(SUBJECT_PREFIXES))}`, SUBJECT_BYTES_MAX);
 
@@ -203,10 +208,10 @@ function withoutPrefixes(subject: string, prefixes: readonly RegExp[]): string {
   return rest;
 }
 
-/** An answer that comes later than that begins a new thread. */
+/** A reply that arrives later begins a new thread. */
 export const REPLY_ADDRESS_DAYS = 400;
 
-/** Whose answers an address of ours takes. Both ids are UUIDs. */
+/** The thread that replies to an address belong to. Both ids are UUIDs. */
 export interface ReplyTarget {
   inboxId: string;
   threadId: string;
@@ -214,7 +219,7 @@ export interface ReplyTarget {
 
 const ID_CHARS = 26;
 const DAY_CHARS = 2;
-/** 70 bits, tried one mail at a time. */
+/** 70 bits; an attacker needs one mail for each guess. */
 const MAC_CHARS = 14;
 const LOCAL_CHARS_MAX = 64;
 const DAY_MS = 86_400_000;
@@ -223,8 +228,8 @@ const TOKEN = new RegExp(`^r([0-9a-v]{${ID_CHARS}})([0-9a-v]{${DAY_CHARS}})([0-9
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * `support+r….@example.com`: the address of the inbox with a signed thread in it, to which answers come back when a program
- * leaves In-Reply-To and References out. Undefined where the local part would be longer than RFC 5321 allows.
+ * Returns `support+r….@example.com`: the inbox's address with a signed thread id, by which replies are matched if a
+ * program omits In-Reply-To and References. Undefined if the local part would be longer than RFC 5321 allows.
  */
 export function replyAddress(
   address: string,
@@ -240,7 +245,10 @@ export function replyAddress(
   return isFit ? `${local}@${parts.domain}` : undefined;
 }
 
-/** The thread that an address names, if we made it for this inbox and it has not run out. The domain is the router's to check. */
+/**
+ * Returns the thread that an address names, if we signed it for this inbox and it has not expired. The caller checks
+ * the domain.
+ */
 export function threadOfReplyAddress(
   address: string,
   inboxId: string,
@@ -255,7 +263,7 @@ export function threadOfReplyAddress(
   return age > REPLY_ADDRESS_DAYS ? undefined : uuidOfBytes(fromBase32hex(thread));
 }
 
-/** The address of the inbox that a reply address stands for; any other address as it is. */
+/** Returns the inbox's address for a reply address, and any other address unchanged. */
 export function withoutReplyToken(address: string): string {
   const parts = splitAddress(address);
   const plus = parts?.local.lastIndexOf('+') ?? -1;
@@ -271,12 +279,12 @@ const dayOf = (now: number): number => Math.floor(now / DAY_MS) % DAYS_ROUND;
 /** Ten bits: two characters. */
 const dayText = (day: number): string => base32hex(Buffer.of(day >> 2, (day & 3) << 6), DAY_CHARS);
 const dayNumber = (text: string): number => {
-  // Padded to whole bytes.
+  // Pad to whole bytes.
   const [high = 0, low = 0] = fromBase32hex(`${text}00`);
   return (high << 2) | (low >> 6);
 };
 
-/** Mailboxes as they are shown, of a message that is answered. */
+/** The mailboxes of a message that is being replied to, as they are shown. */
 export interface Correspondents {
   from: string;
   replyTo: readonly string[];
@@ -285,10 +293,10 @@ export interface Correspondents {
 }
 
 /**
- * Whom an answer goes to: Reply-To, or else From; of a message of our own, those it went to. To all, the others get a copy.
- * The addresses of the inbox (normalised) are left out, also with a reply token in them, so that it does not write to itself,
- * as it would where a stranger names it in Reply-To. Mail-Followup-To is not looked at: it is no standard, nobody sees it, and
- * with it a stranger chooses to whom a company writes.
+ * Returns the recipients of a reply: Reply-To, or else From; for a message of our own, its recipients. With `all`, the
+ * others get a copy. The addresses of the inbox (normalized) are omitted, also with a reply token, so that it does not
+ * write to itself, not even if an untrusted sender names it in Reply-To. Mail-Followup-To is ignored: it is not a
+ * standard, nobody sees it, and it would let an untrusted sender choose to whom a company writes.
  */
 export function replyRecipients(
   answered: Correspondents,
@@ -311,7 +319,10 @@ function taken(written: string, own: ReadonlySet<string>, seen: Set<string>): st
   return [formatMailbox(plainName(parsed.mailbox))];
 }
 
-/** A name that is an address would show another recipient than the one who gets it; marks of direction turn names around. */
+/**
+ * A name that is an address would suggest another recipient than the actual one; bidirectional marks would reorder a
+ * name.
+ */
 function plainName(mailbox: Mailbox): Mailbox {
   const name = mailbox.name.replaceAll(/\p{Bidi_Control}+/gu, '').trim();
   return { ...mailbox, name: name.includes('@') ? '' : name };

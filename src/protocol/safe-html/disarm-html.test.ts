@@ -14,7 +14,7 @@ const VOID = 'base basefont bgsound command embed frame input isindex keygen lin
 const NAME_END = '(?=[\\t\\n\\f\\r />]|$)';
 const OTHER_NAME = `(?=[a-z])(?!(?:${KEPT.join('|')})${NAME_END})`;
 
-/** What disarming means, said by regular expressions: easy to read, and many times slower. */
+/** Reference implementation of disarming in regular expressions: easy to read, and many times slower. */
 const disarmedByPatterns = (html: string): string =>
   html
     .replace(new RegExp(`<(?:${VOID.join('|')})${NAME_END}`, 'gi'), '<head')

@@ -7,11 +7,12 @@ const LOWER_CASE_BIT = 0x20;
 type NameTree = (bytes: Buffer, from: number) => number;
 
 /**
- * Finds the longest of a few lower-case names at a place of a text, in any letter case, with one look at each letter:
- * answers where it ends, or -1. A set of names would need a string for each place, and there may be a million of them.
+ * Returns a function that finds the longest of a few lower-case names at a position of a text, in any letter case,
+ * reading each letter once: it returns the end of the name, or -1. A set of names would need a string for each
+ * position, and there may be a million of them.
  */
 function createNameTree(names: readonly string[]): NameTree {
-  // Node 0 is the root; 0 as the next node says that there is none.
+  // Node 0 is the root; 0 as the next node means that there is none.
   const next: number[] = Array<number>(ASCII).fill(0);
   const isWhole: boolean[] = [false];
   for (const name of names) {
@@ -42,7 +43,7 @@ function createNameTree(names: readonly string[]): NameTree {
   };
 }
 
-/** What email is made of. Nothing here fetches anything but images, and nothing here navigates without `href`. */
+/** Elements used in email. None of them fetches anything but images, and none navigates without `href`. */
 const KEPT = [
   'html head body title style article section nav aside header footer main address hgroup h1 h2 h3 h4 h5 h6',
   'p pre blockquote ol ul li dl dt dd menu dir figure figcaption div center hr br wbr',
@@ -51,7 +52,7 @@ const KEPT = [
   'table caption colgroup col tbody thead tfoot tr th td details summary map area',
 ].flatMap((line) => line.split(' '));
 
-/** Elements without content: under another name they would swallow what follows, so they become a tag parsers ignore. */
+/** Elements without content: renamed, they would swallow what follows, so they become a tag that parsers ignore. */
 const VOID_ELEMENTS = 'base basefont bgsound command embed frame input isindex keygen link meta param track'.split(' ');
 
 const keptEnd = createNameTree(KEPT);
@@ -69,14 +70,14 @@ const isLetter = (byte: number): boolean => (byte | LOWER_CASE_BIT) >= LETTER_A 
 /** The characters are those of the HTML standard (13.2.5.8), not those of JavaScript's \s. */
 const isSpace = (byte: number): boolean =>
   byte === 0x20 || byte === 0x0a || byte === 0x09 || byte === 0x0d || byte === 0x0c;
-/** What ends the name of a tag; the end of the text does too. */
+/** Reports whether the name of a tag ends here; the end of the text counts too. */
 function isNameEnd(bytes: Buffer, at: number): boolean {
   if (at >= bytes.length) return true;
   const byte = bytes[at]!;
   return byte === TAG_END || byte === SLASH || isSpace(byte);
 }
 
-// Clicks, pings and SVG lead outside through these.
+// Clicks, pings and SVG follow these attributes.
 const HREF = Buffer.from('href');
 const ATTRIBUTION_SRC = Buffer.from('attributionsrc');
 
@@ -85,18 +86,18 @@ const ATTRIBUTE_PREFIX = Buffer.from('data-');
 const IGNORED_TAG = Buffer.from('<head');
 
 /**
- * Neither a sandbox nor a content policy keeps a browser from `<link rel=preconnect>`, which tells its target that
- * somebody reads: that element has to go, and whatever could hold it. This works on the text and not on a parse of it:
- * a parser can name an element only what stands behind a `<`, and an attribute only what stands before a `=`. Where
- * every such place says something harmless, no trick of quoting, nesting or unfinished markup makes it say something
- * else. Prose that looks like a tag is renamed with the rest.
+ * Neither a sandbox nor a content policy keeps a browser from `<link rel=preconnect>`, which shows its target that
+ * somebody reads the mail: that element must be removed, and whatever could contain it. This works on the text and not
+ * on a parse of it: a parser can only take an element's name from the text after a `<`, and an attribute's name from
+ * the text before a `=`. If every such place is harmless, no trick of quoting, nesting or unfinished markup can make it
+ * harmful. Prose that looks like a tag is renamed as well.
  *
  * One pass over bytes: a text of two megabytes that is nothing but tags takes some ten milliseconds, where regular
- * expressions take hundreds. Each byte is looked at a fixed number of times, however broken the text is.
+ * expressions take hundreds. Each byte is read a fixed number of times, however broken the text is.
  */
 export function disarmHtml(html: string): string {
   const bytes = Buffer.from(html);
-  // Nothing grows more than "<href" does, to 12 bytes of 5.
+  // "<href" grows most, from 5 to 12 bytes.
   const out = Buffer.allocUnsafe(bytes.length * 3);
   let written = 0;
   for (let at = 0; at < bytes.length; at++) {
@@ -104,7 +105,7 @@ export function disarmHtml(html: string): string {
     if (byte === TAG_START) {
       const afterVoid = wholeNameEnd(voidEnd, bytes, at + 1);
       if (afterVoid > 0) {
-        // A second head is dropped by the parser wherever it stands (13.2.6.4).
+        // The parser drops a second head wherever it is (13.2.6.4).
         written = append(out, written, IGNORED_TAG);
         at = afterVoid - 1;
         continue;
@@ -123,19 +124,19 @@ export function disarmHtml(html: string): string {
   return out.toString('utf8', 0, written);
 }
 
-/** Where the name that begins here ends, if the tree has all of it; otherwise -1. */
+/** Returns the end of the name that begins here, if the tree contains the whole name; otherwise -1. */
 function wholeNameEnd(find: NameTree, bytes: Buffer, from: number): number {
   const end = find(bytes, from);
   return end > 0 && isNameEnd(bytes, end) ? end : -1;
 }
 
-/** Without a closure around it, or a million calls would take ten times as long. */
+/** Not a closure, because a million calls would take ten times as long. */
 function append(out: Buffer, at: number, text: Buffer): number {
   for (let i = 0; i < text.length; i++) out[at + i] = text[i]!;
   return at + text.length;
 }
 
-/** Whether an attribute that leads outside begins here. */
+/** Reports whether an attribute that leads outside begins here. */
 function leads(bytes: Buffer, at: number): boolean {
   const name = (bytes[at]! | LOWER_CASE_BIT) === LETTER_H ? HREF : ATTRIBUTION_SRC;
   if (at + name.length >= bytes.length) return false;
@@ -144,7 +145,7 @@ function leads(bytes: Buffer, at: number): boolean {
 }
 
 /**
- * Whether what stands behind an attribute's name may be taken for its value, here or behind one more name: an empty
+ * Reports whether the text after an attribute's name may be parsed as its value, here or after one more name: an empty
  * address leads to the page itself and has no `=`.
  */
 function hasValue(bytes: Buffer, from: number): boolean {
@@ -161,7 +162,7 @@ function hasValue(bytes: Buffer, from: number): boolean {
   return at < length && bytes[at] === EQUALS;
 }
 
-/** Elements that say how a text is set, and bring nothing from elsewhere. */
+/** Elements that only format a text, and load nothing. */
 const PLAIN_KEPT = new Set(
   [
     'p div blockquote pre code b strong i em u s sub sup h1 h2 h3 h4 h5 h6',
@@ -169,7 +170,7 @@ const PLAIN_KEPT = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 const VOID = new Set(['br', 'hr']);
-/** What stands in them is no text of the message, or is text to a browser whatever it looks like. */
+/** Elements whose content is not text of the message, or is text to a browser whatever it looks like. */
 const LEFT_OUT = new Set(
   'script style title textarea xmp iframe noembed noframes template object svg math select noscript'.split(' '),
 );
@@ -179,9 +180,9 @@ const ALT_CHARS_MAX = 200;
 const LINKED = /^(?:https?:\/\/|mailto:)[^\s"'<>]+$/i;
 
 /**
- * HTML of a stranger as it may stand inside of ours: elements without any attribute, each of them closed, so that nothing in
- * it is fetched, runs, covers what stands around it, or ends the element that it is put into. Links are their text with the
- * address behind it, pictures what is said in their place. Of a text that is longer than `charsMax` its beginning.
+ * Converts untrusted HTML so that it can be embedded in ours: elements without any attribute, each of them closed, so
+ * that nothing in it is fetched, runs, covers the surrounding page, or closes the enclosing element. Links become their
+ * text followed by the address, images their alt text. Of a text longer than `charsMax` only the beginning is used.
  */
 export function plainHtml(html: string, charsMax: number): string {
   const writer = new PlainWriter(html.slice(0, charsMax).toWellFormed().replaceAll('\0', ''));
@@ -189,12 +190,12 @@ export function plainHtml(html: string, charsMax: number): string {
   return writer.finish();
 }
 
-/** Entities stay as they are: in a text none of them makes an element. */
+/** Entities stay as they are: in a text none of them creates an element. */
 const asText = (text: string): string => text.replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 class PlainWriter {
   readonly #tokens: HtmlTokenizer;
-  /** The element that is being left out, up to its end tag if there is one. */
+  /** The element that is being omitted, up to its end tag if there is one. */
   #leftOut: string | undefined;
   readonly #out: string[] = [];
   readonly #open: string[] = [];

@@ -3,7 +3,10 @@ import { decodeAttribute } from '../html-references/index.ts';
 
 const QUOTE = String.raw`(?:["']|&(?:amp;)?(?:quot|#39);)`;
 const SPACE = String.raw`\s{0,20}`;
-/** Where HTML names a picture, as it is or escaped; in a `srcset`, others stand behind a width or a density. */
+/**
+ * The contexts in which HTML names an image, literal or escaped; in a `srcset`, further images follow a width or a
+ * density.
+ */
 const BEFORE = [
   `(?<![\\w-])(?:src|srcset|background|href|poster)${SPACE}=${SPACE}${QUOTE}?${SPACE}`,
   `\\s\\d[\\d.]{0,8}[wx],${SPACE}`,
@@ -12,10 +15,10 @@ const BEFORE = [
 // RFC 2392: the id is percent-encoded in the URL.
 const CONTENT_ID_URL = new RegExp(String.raw`(?<=${BEFORE})cid:([^\s"'<>()&]+)`, 'gi');
 
-/** An email shows a few dozen pictures; one that names a hundred thousand shows the first of them. */
+/** An email shows a few dozen images; of one that names a hundred thousand, only the first are shown. */
 const ADDRESSES_MAX = 1000;
 
-/** Pixels only: an SVG is a document. */
+/** Bitmaps only: an SVG is a document. */
 const RASTER_TYPES: Record<string, string> = {
   'image/png': 'image/png',
   'image/jpeg': 'image/jpeg',
@@ -26,20 +29,20 @@ const RASTER_TYPES: Record<string, string> = {
   'image/bmp': 'image/bmp',
 };
 
-/** The ids of the attachments that the text shows in place, without angle brackets. */
+/** Returns the ids of the attachments that the text shows inline, without angle brackets. */
 export function contentIdsIn(html: string): Set<string> {
   return new Set(Array.from(addressesIn(html), ([, id = '']) => decoded(id)));
 }
 
-/** Undefined where the type is no picture that can be shown. */
+/** Returns undefined if the type is not an image type that can be shown. */
 export function imageDataUrl(contentType: string, content: Buffer): string | undefined {
   const type = RASTER_TYPES[contentType.split(';', 1)[0]?.trim().toLowerCase() ?? ''];
   return type && `data:${type};base64,${content.toString('base64')}`;
 }
 
 /**
- * Puts pictures in the place of their `cid:` addresses. What they add is at most `charsMax`: an email may name one
- * large picture a hundred thousand times.
+ * Replaces `cid:` addresses by images. They add at most `charsMax` characters: an email may name one large image a
+ * hundred thousand times.
  */
 export function embedImages(html: string, images: ReadonlyMap<string, string>, charsMax: number): string {
   if (images.size === 0) return html;
@@ -56,7 +59,7 @@ export function embedImages(html: string, images: ReadonlyMap<string, string>, c
   return [...parts, html.slice(end)].join('');
 }
 
-/** The first places where a picture is named. */
+/** Yields the first places where an image is named. */
 function* addressesIn(html: string): Generator<RegExpExecArray> {
   let count = 0;
   for (const match of html.matchAll(CONTENT_ID_URL)) {
@@ -78,19 +81,19 @@ const ATTRIBUTE = /(?:background|srcset)[\t\n\f\r ]*=/i;
 const STYLE = /(?:url|image-set)\(/i;
 const ADDRESS = /https?:|\/\//i;
 
-/** Whether it is worth offering to load remote images: a guess that would rather offer once too often. */
+/** Guesses whether to offer to load remote images; it errs on the side of offering. */
 export const mayLoadImages = (html: string): boolean =>
   ADDRESS.test(html) && (ELEMENT.test(html) || ATTRIBUTE.test(html) || STYLE.test(html));
 
 const SHOWN = /^(?:https?:\/\/|mailto:|tel:)/i;
 const CHARS_MAX = 2048;
-/** Most links of a hostile text are none, or the same one again. */
+/** Most links of a hostile text are invalid or duplicates. */
 const LOOKED_AT_MAX = 5000;
 
-/** The addresses that a text links to, each once and in order, to be read and not to be followed. */
+/** Returns the distinct addresses that a text links to, in order, for display and not to be followed. */
 export function linksIn(html: string, countMax: number): string[] {
   const links = new Set<string>();
-  // Many texts have no link, and then nothing has to be read.
+  // Many texts have no link, and need no parsing.
   if (!/href/i.test(html)) return [];
   const tokens = new HtmlTokenizer(html);
   let lookedAt = 0;

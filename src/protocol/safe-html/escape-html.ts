@@ -2,7 +2,10 @@ const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '
 const SPECIAL = /[&<>"']/;
 
 const ENTITY_CHARS_MAX = 6;
-/** For each byte: how many bytes its entity has, 0 where it stands for itself, and at six times its number, which. */
+/**
+ * The entity of each byte: its length, 0 for a byte that is not escaped, and, in `entities` at six times the byte's
+ * value, its bytes.
+ */
 const lengths = new Uint8Array(256);
 const entities = new Uint8Array(256 * ENTITY_CHARS_MAX);
 for (const [character, entity] of Object.entries(ENTITIES)) {
@@ -11,7 +14,10 @@ for (const [character, entity] of Object.entries(ENTITIES)) {
   entities.set(Buffer.from(entity), byte * ENTITY_CHARS_MAX);
 }
 
-/** For text and for attributes in either kind of quotes. In bytes, because two megabytes of quotes take a fraction of the time. */
+/**
+ * Escapes for text and for attributes in either kind of quotes. It works on bytes, because two megabytes of quotes take
+ * a fraction of the time.
+ */
 export function escapeHtml(text: string): string {
   if (!SPECIAL.test(text)) return text;
   const bytes = Buffer.from(text);

@@ -1,9 +1,8 @@
 /**
- * HTML that strangers wrote, made fit to be shown. It promises that what `disarmHtml` answers has no element beyond a
- * short list of plain ones and no link that leads anywhere, however the text is parsed. It is one wall of three: it
- * does not take out event handlers, inline styles or image addresses, so the result still belongs into a sandboxed
- * frame without scripts, under a policy that loads nothing. What `plainHtml` answers needs no other wall: it may stand in
- * HTML of ours.
+ * Makes untrusted HTML safe to show. The result of `disarmHtml` has no element beyond a short list of plain ones and no
+ * link that leads anywhere, however the text is parsed. It is one of three defenses: it does not remove event handlers,
+ * inline styles or image addresses, so the result must be shown in a sandboxed frame without scripts, under a policy
+ * that loads nothing. The result of `plainHtml` needs no other defense: it can be embedded in our HTML.
  */
 export { disarmHtml, plainHtml } from './disarm-html.ts';
 export { contentIdsIn, embedImages, imageDataUrl, linksIn, mayLoadImages } from './embed-images.ts';

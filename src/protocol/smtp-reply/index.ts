@@ -1,5 +1,5 @@
 /**
- * The client's side of SMTP text: reading replies, saying what they mean for a message, and stuffing dots.
+ * The client's side of SMTP text: parses replies, classifies what they mean for a message, and stuffs dots.
  * A malformed reply is a typed error of the peer's, never a guess; texts are safe to log and to show.
  * It opens no connection and decides nothing about retries.
  */

@@ -16,19 +16,19 @@ export interface Bounce {
   subType: BounceSubType;
 }
 
-/** Who can do something about a refusal. */
+/** The person who can resolve a refusal. */
 export type Responsible = 'sender' | 'domain owner' | 'operator' | 'nobody';
 
 interface Consequences extends Bounce {
-  /** Whether mail that was refused for good (5yz) is tried again all the same, because the refusal passes. */
+  /** Mail is retried even after a permanent refusal (5yz), because the cause passes. */
   retriesRefusal: boolean;
   responsible: Responsible;
 }
 
 /**
- * Names what each cause leads to. `Permanent` suppresses the recipient, so it belongs to the causes that condemn the
- * address and to no other: a fault of this server, of the message or of the sending domain leaves the address alone.
- * `judgeStage` replaces such a cause where the reply does not speak about the recipient.
+ * Consequences of each cause. `Permanent` suppresses the recipient, so only causes that prove the address invalid have
+ * it: a fault of this server, of the message or of the sending domain must not suppress the address. `judgeStage`
+ * replaces such a cause if the reply is not about the recipient.
  */
 export const CAUSES = {
   recipient_unknown: { type: 'Permanent', subType: 'NoEmail', retriesRefusal: false, responsible: 'sender' },
@@ -70,12 +70,15 @@ export const CAUSES = {
 
 export type ReplyCause = keyof typeof CAUSES;
 
-/** Where in the dialogue a reply came; the greeting includes what follows until MAIL FROM. A report by mail does not say. */
+/**
+ * The stage of the dialogue at which a reply was received; the greeting includes everything up to MAIL FROM. A report
+ * by mail has none.
+ */
 export type ReplyStage = 'the greeting' | 'MAIL FROM' | 'RCPT TO' | 'DATA' | 'the message';
 
 export interface ReplyRule {
   provider: string | undefined;
-  /** The rule holds for what a relay of the settings says, and for no other server. */
+  /** The rule applies only to replies of a configured relay. */
   throughRelay: boolean;
   text: RegExp | undefined;
   enhanced: RegExp | undefined;
@@ -100,30 +103,30 @@ export interface ReplyRules {
 export interface ReceivedReply {
   reply: Reply;
   stage?: ReplyStage;
-  /** The name of the mail server that gave it. */
+  /** The name of the mail server that sent the reply. */
   mx?: string | undefined;
   /** The address that the mail was for. */
   recipient?: string;
-  /** The server is a relay of the settings, which speaks about its own customer as well as about the recipient. */
+  /** The server is a configured relay, which refuses its own customer as well as recipients. */
   throughRelay?: boolean;
 }
 
 export interface Classification {
-  /** Undefined where no rule knows the reply. */
+  /** Undefined if no rule matches the reply. */
   cause: ReplyCause | undefined;
-  /** What its words or its code mean where they speak about the recipient. */
+  /** The cause that its text or code would have if it is about the recipient. */
   found: ReplyCause | undefined;
   provider: string | undefined;
-  /** How long the receiver wants mail to wait, as the reply states it or as its provider is known to want. */
+  /** The wait that the receiver demands, as stated in the reply or as known for its provider. */
   waitMs: number | undefined;
 }
 
-// The verdict stands at the beginning; 256 lines of text are not worth searching.
+// The relevant text is at the beginning; 256 lines are not worth searching.
 const TEXT_CHARS_MAX = 2000;
 
 /**
- * Finds out why a reply refused a message: rules for relays come first where a relay gave it, then rules of the provider
- * that gave it, then general rules.
+ * Determines why a reply refused a message: rules for relays apply first if a relay sent it, then rules of the provider
+ * that sent it, then general rules.
  */
 export function classifyReply({ providers, rules }: ReplyRules, received: ReceivedReply): Classification {
   const { reply, mx } = received;
@@ -146,7 +149,7 @@ export function classifyReply({ providers, rules }: ReplyRules, received: Receiv
   return { cause, found: rule?.cause, provider, waitMs };
 }
 
-/** Says whether mail is tried again after the reply, though its code may refuse it for good. */
+/** Reports whether mail is retried after the reply, although its code may be permanent. */
 export function isRetried(reply: Reply, cause: ReplyCause | undefined): boolean {
   if (reply.code < 500) return true;
   if (cause === undefined) return false;
@@ -156,14 +159,14 @@ export function isRetried(reply: Reply, cause: ReplyCause | undefined): boolean 
 
 const SAYS_LATER = /\b(?:try|come) (?:again )?(?:back )?later\b|essayer plus tard|temporarily|deferred/i;
 
-/** Names the bounce that a reply of this cause is. A 4yz reply is one that retries did not outlast. */
+/** Returns the bounce for a reply of this cause. A 4yz reply bounces if it lasted until the retries ended. */
 export function bounceOfReply(reply: Reply, cause: ReplyCause | undefined): Bounce {
   if (reply.code < 400 || (cause === undefined && reply.code >= 500)) {
     return { type: 'Undetermined', subType: 'Undetermined' };
   }
   const known: Bounce = cause === undefined ? { type: 'Undetermined', subType: 'Undetermined' } : CAUSES[cause];
   if (reply.code >= 500) return { type: known.type, subType: known.subType };
-  // A 4yz never condemns an address: greylisting servers answer "user unknown" as well.
+  // A 4yz never suppresses an address: greylisting servers send "user unknown" as well.
   return { type: 'Transient', subType: known.subType === 'Undetermined' ? 'General' : known.subType };
 }
 
@@ -176,7 +179,7 @@ export function findProvider(providers: readonly ReplyProvider[], mx: string): s
 const recogniseProvider = (providers: readonly ReplyProvider[], text: string): string | undefined =>
   providers.find((provider) => provider.text.test(text))?.name;
 
-/** Reads an enhanced code that stands in the text, as qmail and Cisco write it: `(#5.7.1)`. */
+/** Finds an enhanced code within the text, as qmail and Cisco write it: `(#5.7.1)`. */
 function findEnhanced(code: number, text: string): string | undefined {
   const found = /#([245]\.\d{1,3}\.\d{1,3})\b/.exec(text)?.[1];
   return found?.startsWith(String(code).charAt(0)) === true ? found : undefined;
@@ -185,13 +188,14 @@ function findEnhanced(code: number, text: string): string | undefined {
 interface JudgedReply extends ReceivedReply {
   text: string;
   enhanced: string | undefined;
-  /** A relay speaks for itself; what it quotes of another server is judged as that server's reply. */
+  /** The reply is the relay's own; a reply that it quotes is judged as the quoted server's. */
   isOfRelay: boolean;
 }
 
 /**
- * Corrects what a rule found by where the reply came and about whom it speaks. A cause condemns the recipient only in a
- * reply to RCPT TO or a report by mail, or after DATA in a text that names the recipient; and never by a code without words.
+ * Corrects the cause that a rule found, by the stage of the reply and by what it is about. A cause suppresses the
+ * recipient only in a reply to RCPT TO or a report by mail, or after DATA if the text names the recipient; never
+ * because of a code without text.
  */
 function judgeStage(rule: ReplyRule, reply: JudgedReply): ReplyCause {
   const { stage, text, recipient } = reply;
@@ -210,21 +214,26 @@ function judgeStage(rule: ReplyRule, reply: JudgedReply): ReplyCause {
   return reply.isOfRelay && !isClearOfRelay(cause, reply) ? 'receiver_policy' : cause;
 }
 
-/** Says whether a rule found the recipient at fault by a code that does not speak of the address (x.1.x) or mailbox (x.2.x). */
+/**
+ * Reports whether a rule blames the recipient only by a code that is not about the address (x.1.x) or mailbox (x.2.x).
+ */
 const isWordless = ({ provider, text }: ReplyRule, enhanced = ''): boolean =>
   provider === undefined && text === undefined && !/^[45]\.[12]\./.test(enhanced);
 
-/** Causes that say of an address or a domain that it is wrong; after MAIL FROM that is the sender's. */
+/** Causes that an address or a domain is invalid; after MAIL FROM the sender's address is meant. */
 const OF_A_NAME: ReadonlySet<ReplyCause> = new Set(['recipient_unknown', 'recipient_inactive', 'domain_unknown']);
 
-/** Says whether a relay refuses the recipient and not its customer: by a code for it, by words for a mailbox, or by its name. */
+/**
+ * Reports whether a relay refuses the recipient and not its customer: by a code for recipients, by words about a
+ * mailbox, or by naming the recipient.
+ */
 function isClearOfRelay(cause: ReplyCause, { text, enhanced = '', recipient }: JudgedReply): boolean {
   if (/^5\.(?:1\.(?:[1236]|10)|2\.1)$/.test(enhanced) || namesAddress(text, recipient)) return true;
   if (cause === 'recipient_unknown' || cause === 'recipient_inactive') return true;
   return cause === 'domain_unknown' && findNamedDomain(text) !== undefined;
 }
 
-/** Says whether a text names the address, and not one that merely contains it. */
+/** Reports whether a text contains exactly this address, not a longer one that contains it. */
 function namesAddress(text: string, address: string | undefined): boolean {
   if (address === undefined || address === '') return false;
   const searched = text.toLowerCase();
@@ -237,18 +246,20 @@ function namesAddress(text: string, address: string | undefined): boolean {
   return false;
 }
 
-/** Says whether a relay passes on what the recipient's own server said of the recipient. */
+/** Reports whether a relay forwards the reply of the recipient's own server about the recipient. */
 const quotesRecipientsServer = (text: string, recipient: string | undefined): boolean =>
   namesAddress(text, recipient) && QUOTES_SERVER.test(text);
 
 const QUOTES_SERVER =
   /\b(?:host|server|mta|mx) [^\s[\]()]{1,255}(?: ?[[(][^\])]{1,60}[\])])?:? (?:said|says|answered|replied|responded|returned|refused)\b/i;
 
-/** Finds the domain of which a text says that it does not exist. */
+/** Finds the domain that the text says does not exist. */
 const findNamedDomain = (text: string): string | undefined =>
   /\b(?:host|domain)(?: name)?:? ["'<(]?((?:[a-z0-9_-]{1,63}\.){1,10}[a-z][a-z0-9-]{0,62})\b/i.exec(text)?.[1];
 
-/** Says whether a text is about another domain than the recipient's, such as the sender's or the name of this server. */
+/**
+ * Reports whether a text is about a domain other than the recipient's, such as the sender's or the name of this server.
+ */
 function namesOtherDomain(text: string, recipient: string | undefined): boolean {
   const named = findNamedDomain(text)?.toLowerCase();
   if (named === undefined || recipient === undefined) return false;
@@ -263,8 +274,8 @@ const WAIT_MS_MAX = 24 * 60 * MINUTE_MS;
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: MINUTE_MS, h: 60 * MINUTE_MS };
 
 /**
- * Reads the wait that a reply states, such as "for 5 minutes", "in 300 seconds" or "in 00:05:00". Of several times the one
- * next to words of waiting counts: another may say since when the receiver has known the mail.
+ * Reads the wait that a reply states, such as "for 5 minutes", "in 300 seconds" or "in 00:05:00". Of several times, the
+ * one next to words of waiting counts: another may be how long the receiver has known the mail.
  */
 function readWait(text: string): number | undefined {
   const times = [...text.matchAll(TIMES)].map((match) => ({
@@ -289,7 +300,7 @@ function readTime([, hours, minutes, seconds, count, unit = '']: RegExpMatchArra
 
 const BLOCKLISTS = /spamhaus|spamcop|barracuda|sorbs|spamrl|dnsbl|\brbl\b/i;
 
-/** Removes addresses, names of hosts that spoke, and URLs, whose words decide nothing; a URL of a blocklist does. */
+/** Removes addresses, names of hosts and URLs, whose words are not significant; a URL of a blocklist is kept. */
 const removeNames = (text: string): string =>
   text
     .replaceAll(/https?:\/\/\S+/gi, (url) => BLOCKLISTS.exec(url)?.[0] ?? '')

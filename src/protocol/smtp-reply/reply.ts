@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 
 export type Reply = {
   code: number;
-  /** The enhanced status code (RFC 3463), when the peer gave one that agrees with the code. */
+  /** The enhanced status code (RFC 3463), if the peer sent one that agrees with the code. */
   enhanced?: string;
   /** The texts of the lines, without the code and the enhanced code. */
   lines: string[];
@@ -12,10 +12,10 @@ export type ReplyLine = { code: number; isLast: boolean; enhanced?: string; text
 
 export type ReplyFaultKind = 'malformed' | 'line_too_long' | 'too_many_lines' | 'too_many_replies' | 'code_changed';
 
-/** The peer broke the protocol: nothing more that it says on this connection can be trusted. */
+/** The peer broke the protocol: nothing it sends on this connection from now on can be trusted. */
 export class MalformedReply extends Error {
   readonly kind: ReplyFaultKind;
-  /** The beginning of the line at fault. The message does not quote it, because it may name a recipient. */
+  /** The beginning of the invalid line. The message does not quote it, because it may name a recipient. */
   readonly quote: string | undefined;
 
   constructor(kind: ReplyFaultKind, message: string, quote?: string) {
@@ -27,10 +27,10 @@ export class MalformedReply extends Error {
 }
 
 const lineShape = /^([2-5][0-9]{2})(?:([ -])(.*))?$/s;
-// RFC 2034 §4: at the start of the text, its class the first digit of the code.
+// RFC 2034 §4: at the start of the text, with the first digit of the code as its class.
 const enhancedShape = /^([245]\.[0-9]{1,3}\.[0-9]{1,3})(?:[ \t]+|$)/;
 
-/** Reads one line of a reply (RFC 5321 §4.2) without its line end; undefined when it is none. */
+/** Parses one line of a reply (RFC 5321 §4.2) without its line end; undefined if it is invalid. */
 export function parseReplyLine(line: string): ReplyLine | undefined {
   const match = lineShape.exec(line);
   if (!match) return undefined;
@@ -43,7 +43,7 @@ export function parseReplyLine(line: string): ReplyLine | undefined {
   return { code, isLast, enhanced, text: text.slice(enhancedMatch[0].length) };
 }
 
-/** The whole reply on one line, as events and logs show it. */
+/** Formats the whole reply on one line, as events and logs show it. */
 export function replyText(reply: Reply): string {
   const words = [String(reply.code), reply.enhanced, ...reply.lines.map((line) => line.trim())];
   return words.filter((word) => word !== undefined && word !== '').join(' ');
@@ -52,12 +52,12 @@ export function replyText(reply: Reply): string {
 // RFC 5321 §4.5.3.1.5 promises 512; real servers send longer ones.
 const lineBytesMax = 4096;
 const linesMax = 256;
-// In one piece of the stream: RSET, MAIL, DATA and each of fifty recipients have a reply.
+// Replies in one chunk of the stream: RSET, MAIL, DATA and each of fifty recipients have a reply.
 const repliesMax = 128;
 
 const lf = 10;
 const cr = 13;
-// What could move a cursor, end a log line or reorder text where the reply is shown.
+// Characters that could move a cursor, end a log line or reorder text where the reply is shown.
 const unsafe = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu;
 
 /** Cuts a byte stream into replies; a line may end in CRLF or in LF alone. */
@@ -67,19 +67,19 @@ export class ReplyParser {
   #reply: Reply | undefined;
   #fault: MalformedReply | undefined;
 
-  /** Why the stream cannot be read further; set as soon as it is known. */
+  /** The reason why the stream cannot be read further; set as soon as it is known. */
   get fault(): MalformedReply | undefined {
     return this.#fault;
   }
 
-  /** A reply has begun, and not ended. */
+  /** A reply has begun but is not complete. */
   get isWithinReply(): boolean {
     return this.#restBytes > 0 || this.#reply !== undefined;
   }
 
   /**
-   * Returns the replies that `chunk` completes. Throws `MalformedReply` when the stream is broken, but hands out what
-   * was complete before the fault first: with pipelining that may be the answer to the final dot.
+   * Returns the replies that `chunk` completes. Throws `MalformedReply` if the stream is broken, but first returns the
+   * replies completed before the fault: with pipelining one of them may be the reply to the final dot.
    */
   push(chunk: Buffer): Reply[] {
     if (this.#fault) throw this.#fault;
@@ -155,11 +155,14 @@ function safeText(bytes: Buffer): string {
 }
 
 const dot = Buffer.from('.');
-// Looked for after every LF, not only after CRLF: where a peer takes a bare LF for a line end, an unstuffed dot would
-// end the message there and let the rest pass as commands.
+// Searched after every LF, not only after CRLF: if a peer takes a bare LF for a line end, an unstuffed dot would end
+// the message there and let the remainder pass as commands.
 const lineStartDot = Buffer.from('\n.');
 
-/** RFC 5321 §4.5.2: a dot that starts a line is doubled. The parts share the body's memory, and are it when none is. */
+/**
+ * RFC 5321 §4.5.2: doubles a dot that starts a line. The parts share the body's memory; without such a dot the only
+ * part is the body itself.
+ */
 export function dotStuff(body: Buffer): Buffer[] {
   const parts: Buffer[] = [];
   if (body[0] === 46) parts.push(dot);

@@ -1,6 +1,7 @@
 /**
- * Tracked links: finds the links of an HTML body and the place of its pixel, writes other addresses there, and codes
- * the tokens of those addresses. Every byte that is no link's target stays as it is. It holds no key: MACs are handed in.
+ * Tracked links: finds the links of an HTML body and the place of its pixel, replaces their addresses, and encodes and
+ * decodes the tokens of those addresses. Every byte outside of a link's target stays as it is. It holds no key: callers
+ * pass MACs.
  */
 export {
   clickToken,

@@ -68,7 +68,7 @@ describe('a token', () => {
   it('serves one purpose and one installation', () => {
     expect(readClickToken(clickToken(click, mac), macOf('open'))).toBeUndefined();
     expect(readOpenToken(openToken(mail, mac), macOf('other key'))).toBeUndefined();
-    // Even with one key for both.
+    // Even if one key is used for both.
     expect(readOpenToken(clickToken(click, mac), mac)).toBeUndefined();
     expect(readClickToken(openToken(mail, mac), mac)).toBeUndefined();
   });

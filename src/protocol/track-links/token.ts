@@ -1,13 +1,13 @@
 import { timingSafeEqual } from 'node:crypto';
 import { isWebAddress } from './track-html.ts';
 
-/** A keyed hash, with a key of its own for each purpose; the first 12 bytes of it are used. */
+/** A keyed hash, with a separate key for each purpose; its first 12 bytes are used. */
 export type Mac = (bytes: Buffer) => Buffer;
 
-/** The mail that a tracked address stands in. */
+/** The mail that contains a tracked address. */
 export interface TrackedMail {
   emailId: string;
-  /** Whose tracking host the address is on; older addresses do not say. */
+  /** The domain whose tracking host the address is on; older addresses do not contain it. */
   domainId?: string | undefined;
 }
 
@@ -23,18 +23,23 @@ const MAIL_BYTES = 2 * ID_BYTES;
 const HEAD_BYTES = MAC_BYTES + ID_BYTES;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** MAC, ids of email and domain, and target in base64url: it needs no table, and works for as long as the key does. */
+/**
+ * Encodes MAC, ids of email and domain, and target in base64url: it needs no table, and is valid as long as the key.
+ */
 export const clickToken = (click: Click & MailOfDomain, mac: Mac): string =>
   seal(Buffer.concat([mailBytes(click), Buffer.from(click.target)]), mac);
 
-/** Only what `clickToken` made with the same key, letter for letter: anything else would be an open redirect. */
+/**
+ * Accepts only what `clickToken` produced with the same key, letter for letter: anything else would be an open
+ * redirect.
+ */
 export const readClickToken = (token: string, mac: Mac): Click | undefined =>
   readClick(open(token, mac), MAIL_BYTES, (bytes) => ({
     emailId: uuidAt(bytes, 0),
     domainId: uuidAt(bytes, ID_BYTES),
   }));
 
-/** One that was made before tokens said which domain they are of. */
+/** Reads a token from before tokens contained the domain. */
 export const readOlderClickToken = (token: string, mac: Mac): Click | undefined =>
   readClick(open(token, mac), ID_BYTES, (bytes) => ({ emailId: uuidAt(bytes, 0) }));
 
@@ -66,7 +71,7 @@ function seal(content: Buffer, mac: Mac): string {
 
 function open(token: string, mac: Mac): Buffer | undefined {
   const bytes = Buffer.from(token, 'base64url');
-  // Node skips what is no base64url, and the last letter has spare bits: another spelling is another token.
+  // Node skips characters that are not base64url, and the last letter has spare bits: reject any other spelling.
   if (bytes.length < HEAD_BYTES || bytes.toString('base64url') !== token) return undefined;
   const content = bytes.subarray(MAC_BYTES);
   const isGenuine = timingSafeEqual(bytes.subarray(0, MAC_BYTES), mac(content).subarray(0, MAC_BYTES));

@@ -4,13 +4,13 @@ import { scanHtml, trackHtml } from './track-html.ts';
 
 const PIXEL = 'http://t.test/o/p.gif';
 
-/** Tracks every link as `http://t.test/c/<n>`, and tells which targets they had. */
+/** Tracks every link as `http://t.test/c/<n>`, and returns the targets of the links. */
 function track(html: string): { html: string; targets: string[] } {
   const targets: string[] = [];
   return { html: trackHtml(html, { link: (target) => `http://t.test/c/${targets.push(target) - 1}` }), targets };
 }
 
-/** Takes the tracked addresses out again, by what stood in their places. */
+/** Replaces the tracked addresses by the original ones. */
 function untrack(tracked: string, original: string): string {
   const places = scanHtml(original).links.map(({ start, end }) => original.slice(start, end));
   const own = scanHtml(tracked).links.map(({ start, end }) => ({ start, end, text: tracked.slice(start, end) }));

@@ -1,18 +1,18 @@
 import { HtmlTokenizer, type ValuePlace } from '../html/index.ts';
 import { decodeAttributeIfKnown, encodeAttribute } from '../html-references/index.ts';
 
-/** Where the target of a link stands: the value of its `href` without the quotes. */
+/** The position of a link's target: the value of its `href` without the quotes. */
 type LinkPlace = ValuePlace;
 
 interface Scan {
   links: LinkPlace[];
   /** Before the last `</body>`, or else at the end of what a browser would show. */
   pixelAt: number;
-  /** Characters that were looked at, so that a test can say that this grows with the length and no faster. */
+  /** Number of characters read, so that a test can check that the work is linear. */
   read: number;
 }
 
-/** An element's start tag: its attributes by their names in lower case, their values as they are written. */
+/** An element's start tag: its attributes by name in lower case, with their raw values. */
 export interface StartTag {
   name: string;
   attributes: ReadonlyMap<string, string>;
@@ -22,8 +22,8 @@ const CDATA_START = '<![CDATA[';
 const CDATA_END = ']]>';
 
 /**
- * Finds the links of an HTML text. Those between `<![CDATA[` and `]]>` stay as they are: a browser reads them outside of SVG
- * and MathML, and a mail program that takes the text for XML does not.
+ * Finds the links of an HTML text. Links between `<![CDATA[` and `]]>` are left alone: a browser parses them outside of
+ * SVG and MathML, but a mail program that takes the text for XML does not.
  */
 export function scanHtml(html: string): Scan {
   const tokens = new HtmlTokenizer(html);
@@ -49,7 +49,7 @@ export function scanHtml(html: string): Scan {
   return { links, pixelAt: bodyEnd < 0 ? end : bodyEnd, read: tokens.charsRead };
 }
 
-/** Returns where the target of the link stands that is followed and not opted out. */
+/** Returns the position of the link's target if it is followed and not opted out. */
 function findLink(tokens: HtmlTokenizer): LinkPlace | undefined {
   if (tokens.name !== 'a' && tokens.name !== 'area') return undefined;
   if (tokens.findAttribute('data-rasket-no-track') !== undefined) return undefined;
@@ -57,18 +57,20 @@ function findLink(tokens: HtmlTokenizer): LinkPlace | undefined {
 }
 
 export interface TrackOptions {
-  /** The address to write for a target, undefined for one that stays; absent leaves all links as they are. */
+  /**
+   * Returns the address to write for a target, undefined to keep it; without this function all links stay as they are.
+   */
   link?: (target: string) => string | undefined;
-  /** The address of the pixel; absent writes none. */
+  /** The address of the pixel; without it there is no pixel. */
   pixel?: string;
 }
 
-/** A request line of more than 8 KB is refused by many servers on the way, and base64 adds a third. */
+/** Many servers refuse a request line of more than 8 KB, and base64 adds a third. */
 const TARGET_BYTES_MAX = 4096;
-/** Each costs a MAC and some hundred bytes; the links of a longer page stay as they are. */
+/** Each costs a MAC and some hundred bytes; any further links of a page stay as they are. */
 export const LINKS_MAX = 5000;
 
-/** A page is looked at in one go; one that no reader shows whole is not worth that, and goes out as it is. */
+/** A page is scanned in one go; a longer one, which no reader shows whole, is sent unchanged. */
 export const HTML_CHARS_MAX = 2 * 1024 * 1024;
 
 /** The positions of the web addresses that a page links to, and of its pixel; plain data. */
@@ -92,7 +94,7 @@ export function findTargets(html: string): Targets {
   return found;
 }
 
-/** Only targets of links and the place of the pixel change; every other byte stays. */
+/** Changes only targets of links and inserts the pixel; every other byte stays. */
 export function trackHtml(html: string, { link, pixel }: TrackOptions): string {
   if (html.length > HTML_CHARS_MAX) return html;
   const { links, pixelAt } = findTargets(html);
@@ -130,30 +132,33 @@ export function writeTargets(
   return parts.join('') + html.slice(at);
 }
 
-/** Hidden by its size, for images that are not displayed are not fetched by every reader. */
+/** Hidden by its size, because some readers do not fetch images that are not displayed. */
 const pixelTag = (url: string): string =>
   `<img src="${encodeAttribute(url)}" width="1" height="1" alt="" style="border:0;width:1px;height:1px">`;
 
 /**
- * The web address that a browser would go to, or undefined for everything that is better left alone: other schemes,
- * relative links, what a merge has left over, what is no address at all.
+ * Returns the web address that a browser would open; undefined for everything that must be left alone: other schemes,
+ * relative links, remains of a merge, and invalid addresses.
  */
 function readTarget(value: string): string | undefined {
-  // No reference makes a character out of more than some dozen.
+  // A character reference has at most about a dozen characters.
   if (value.length > TARGET_BYTES_MAX * 12) return undefined;
   const decoded = decodeAttributeIfKnown(value);
-  // URL §4.4: browsers take these away before they look at anything else.
+  // URL §4.4: browsers remove these first.
   const target = decoded === undefined ? undefined : withoutEdges(decoded).replace(/[\t\n\r]/g, '');
   if (target === undefined || !isWebAddress(target) || target.includes('{{')) return undefined;
   return Buffer.byteLength(target) > TARGET_BYTES_MAX ? undefined : target;
 }
 
-/** http or https, with nothing in it that could end a header line. */
+/** Reports whether the target is http or https and cannot end a header line. */
 export function isWebAddress(target: string): boolean {
   return /^https?:\/\//i.test(target) && !/[\0-\x1f\x7f]/.test(target) && URL.canParse(target);
 }
 
-/** Without the control characters and spaces at both ends; a pattern for those at the end would look at each run again and again. */
+/**
+ * Removes control characters and spaces at both ends. A pattern for those at the end would be quadratic in runs of
+ * them.
+ */
 function withoutEdges(text: string): string {
   const isEdge = (at: number): boolean => text.charCodeAt(at) <= 0x20;
   let start = 0;
