@@ -1,8 +1,8 @@
-/** What a build makes of single modules, for a checkout (`build.ts`) and for the single file (`packaging/`). */
+/** The build options for single modules, shared by a checkout (`build.ts`) and the single file (`packaging/`). */
 import { fileURLToPath } from 'node:url';
 import type { BuildOptions, Plugin } from 'esbuild';
 
-/** What packages would use if it were there: other databases of knex, tools of React's developers. */
+/** Optional dependencies of packages that are not used here: other databases of knex, React developer tools. */
 const UNUSED = [
   'mariadb',
   'mysql',
@@ -58,7 +58,7 @@ const withCommander: Plugin = {
   },
 };
 
-/** Where the operations are found is known by now, and so are their commands. */
+/** Replaces the loaders of routes and commands with their results, which are known when the build is made. */
 const withOperations: Plugin = {
   name: 'with-operations',
   setup({ onLoad }) {
@@ -81,7 +81,7 @@ export const builtins: Plugin = {
   name: 'builtins',
   setup({ onLoad, onResolve }) {
     onResolve({ filter: /^node:/ }, ({ path: name, kind }) =>
-      // What is required may be a function.
+      // A required module may be a function.
       kind === 'require-call' ? { path: name, external: true } : { path: name, namespace: 'builtin' },
     );
     onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path: name }) => {

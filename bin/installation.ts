@@ -5,7 +5,7 @@ import { parseEnv } from 'node:util';
 import { filesBeside, programRoot } from '../src/program-files/index.ts';
 import { OperatorFault } from './explain.ts';
 
-/** What install.sh has written beside the program: where its service keeps everything. */
+/** Read from the file that install.sh writes next to the program: where its service keeps everything. */
 export interface Installation {
   data: string;
   config: string;
@@ -59,8 +59,8 @@ function variablesIn(file: string): NodeJS.ProcessEnv {
 }
 
 /**
- * What root asks for is done as the owner of the data folder, because the server cannot write what belongs to root. Where
- * the kernel forbids the change (a container without the privilege), root is no more than that owner, and stays what it is.
+ * Continues a command of root as the owner of the data folder, because the server cannot write files of root. If the
+ * kernel forbids the change (a container without the privilege), root has no more rights than that owner, and remains.
  */
 export function becomeOwnerOf(dataDir: string): void {
   if (process.getuid?.() !== 0) return;

@@ -102,7 +102,7 @@ export async function makeProgram(version: string, called?: string, its: Command
     });
   runIn(program, its);
   addOperatorCommands(program, version);
-  // What a server or a command on the data folder is called by says that nothing of the API's half is needed.
+  // The name of a server or of a command on the data folder shows that the API's half is not needed.
   if (!program.commands.some((command) => command.name() === called)) await addClientHalf(program, called);
   addDescriptions(program, version);
   return program;
@@ -110,7 +110,7 @@ export async function makeProgram(version: string, called?: string, its: Command
 
 const HELP_COLUMNS = 80;
 
-/** What was wrong, to standard error. */
+/** Prints an error to standard error. */
 const blameOn =
   ({ stderr }: CommandProcess) =>
   (text: string): void =>

@@ -17,7 +17,7 @@ import path from 'node:path';
 import { isoTime } from '../../src/platform/clock.ts';
 import { certificateFilesOf, examineCertificate, unreadable } from '../../src/platform/server-tls.ts';
 
-/** As the server would be started with it, with the files that it names. */
+/** Checks the settings as the server would read them at a start, with the files that they name. */
 export async function checkConfig(given: string | undefined): Promise<void> {
   const { config, sources, file } = readSettings(given === undefined ? {} : { config: given }, { isServing: true });
   const text = file === undefined ? '' : readFileSync(file, 'utf8');

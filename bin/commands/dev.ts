@@ -264,7 +264,7 @@ Ctrl-C stops it.
 `;
 }
 
-/** For whoever lets other machines in. */
+/** Warns an operator whose server lets other machines in. */
 function openWarning({ http, smtp, development }: Config): string {
   if (!development.any_host) return '';
   const hosts = [...new Set([http.host, smtp.host || '0.0.0.0'])].join(' and ');
@@ -328,7 +328,7 @@ Receive one, for any address of the domain:
 `;
 }
 
-/** As short as it can be pasted where the program was started. */
+/** Returns the shortest path that works in the folder where the program was started. */
 function shownPath(target: string): string {
   const relative = path.relative(process.cwd(), target) || '.';
   return relative.startsWith('..') ? target : relative;

@@ -68,7 +68,7 @@ function whereIs(data: string, settings: () => Config): Pick<Machine, 'url' | 'w
     if (url !== undefined) return { url };
     return { url, whyNoUrl: 'http.port is 0, so that the system chooses a port when it starts, and none runs' };
   } catch {
-    // The look tells why.
+    // The check reports the reason.
     return { url: undefined, whyNoUrl: 'where it listens stands in settings that cannot be read' };
   }
 }
@@ -195,13 +195,13 @@ async function examinedHere(store: Store, found: Look): Promise<Look> {
   return { ...found, checks, findings: gravestFirst([...withoutExaminations(found, found.findings), ...outside]) };
 }
 
-/** What was examined before, and is examined anew. */
+/** Removes the earlier findings of examinations that are repeated now. */
 function withoutExaminations({ checks }: Look, findings: readonly Finding[]): Finding[] {
   const before = new Set<string>(checks.flatMap((check) => check.findings.map(({ code }) => code)));
   return findings.filter(({ code }) => !before.has(code));
 }
 
-/** Of a copy that no server was started on yet. */
+/** Adds the finding for a copy on which no server was started yet. */
 function withCopy(dataDir: string, found: Look): Look {
   const isKnown = readCopyMark(dataDir) === undefined || found.findings.some(({ code }) => code === 'restored');
   return isKnown ? found : { ...found, findings: [findingOf('restored'), ...found.findings] };
@@ -216,10 +216,10 @@ const notRunning = (data: string, command: string): Finding =>
     advice: { words: 'Start one', command },
   });
 
-/** What a server that is started now would find. */
+/** Returns what a server that is started now would find about its certificate. */
 function ofCertificate(config: Config, dataDir: string): Finding[] {
   const files = certificateFilesOf(config, dataDir);
-  // How it stands with those is in the database.
+  // The status of issued certificates is in the database.
   if (!files && config.acme.directory !== '') return [];
   const { startsAt, endsAt, faults } = files
     ? examineCertificate(files)

@@ -41,7 +41,7 @@ interface MoveProgress {
   end(): void;
 }
 
-/** How often it says where it is: at a terminal on one line, elsewhere with a line each time. */
+/** How often progress is reported: on one line of a terminal, and as separate lines elsewhere. */
 const TTY_MS = 200;
 const PLAIN_MS = 10_000;
 
@@ -209,7 +209,7 @@ const noteMoved = (store: Store, target: Target, { from, to }: Ends): Promise<vo
     details: { from: from.says, to: to.says },
   });
 
-/** An address beside the driver of SQLite is refused at the start. */
+/** A URL together with the driver of SQLite is refused at the start. */
 const ON_SQLITE: readonly Edit[] = [
   { key: 'database.driver', value: 'better-sqlite3' },
   { key: 'database.url', value: '' },
@@ -230,7 +230,7 @@ function editsOf(target: Target, { config, to, dataDir }: { config: Config; to: 
   return edits;
 }
 
-/** Refuses before anything is copied; answers what writes it. */
+/** Refuses settings that cannot be changed before anything is copied; returns a function that writes them. */
 function settingsChange(
   options: MoveOptions,
   { file, dataDir, edits }: { file: string | undefined; dataDir: string; edits: readonly Edit[] },

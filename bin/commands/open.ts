@@ -45,7 +45,10 @@ export function findDevelopmentData(options: DataOptions, otherwise: string): st
 const namedFolder = (options: DataOptions): string | undefined =>
   options.data ?? process.env.RASKET_DATA ?? findInstallation()?.data;
 
-/** That of `npm start`, for who stands in the checkout and has made no other; a single file has no place to stand in. */
+/**
+ * Returns the data folder of `npm start` when the current folder is in the checkout and has no other; a single file has
+ * no checkout.
+ */
 function tryOut(): string | undefined {
   const isHere = isSingleFile || `${process.cwd()}/`.startsWith(programRoot);
   if (!isHere || existsSync('data') || !existsSync(path.join(tryOutFolder, DEVELOPMENT_MARK))) return undefined;
@@ -136,8 +139,8 @@ export function mustNotLackKey(dataDir: string): void {
 /** A server that runs relies on the schema it found, so a pending migration waits until it is stopped. */
 export async function migrateAlone(store: Store, wishes: UpgradeWishes = {}): Promise<string[]> {
   const { db, dataDir } = store;
-  // On a database server, migrations lock one another out, and are made so that the release before goes on beside them.
-  // A move of an SQLite file holds the lock of its folder, and is not ended by a command beside it.
+  // On a database server, migrations exclude one another, and are made so that the previous release keeps working
+  // meanwhile. A move of an SQLite file holds the lock of its folder, and must not be disturbed by a command.
   const isFree = db.dialect === 'pg' || ((await schemaState(db)).pending.length === 0 && !(await isLeaving(db)));
   if (isFree) return migrateStore(store, wishes);
   mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });
@@ -151,10 +154,10 @@ export async function migrateAlone(store: Store, wishes: UpgradeWishes = {}): Pr
 
 export interface StoreOptions {
   mayFound?: boolean;
-  /** Whatever the version of its database: nothing is migrated, and only what every version has may be touched. */
+  /** Opens the database whatever its version: nothing is migrated, and only what every version has may be used. */
   asFound?: boolean;
   before?: (store: Store) => Promise<void>;
-  /** What the audit log says of it, where something is changed. */
+  /** The audit entry of the command, if it changes something. */
   audit?: CommandAudit;
 }
 

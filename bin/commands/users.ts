@@ -67,7 +67,7 @@ function readRole(wanted: string): Role {
   throw new OperatorFault(`--role must be ${ROLES.join(', ')}; got ${wanted}`, 'usage');
 }
 
-/** For whoever gets no mail, or cannot be sent one: the link is handed over by other means. */
+/** Prints a reset link for a user who cannot receive mail, to be handed over by other means. */
 export async function resetNamedUser(
   email: string,
   { reason, ...options }: Options & { reason: string },
@@ -154,7 +154,7 @@ export const disableMfaOfUser = (email: string, options: ChangeOptions): Promise
     tell: ({ email: address }) => `${address} signs in with the password alone now; every session has ended.`,
   });
 
-/** Not refused: whoever must be kept out is kept out first. */
+/** Only a warning, not a refusal: keeping somebody out comes first. */
 const warnOfLastWayIn = async ({ db }: Store, { id }: UserRow): Promise<string[]> =>
   (await teamsOfLastWayIn(db, id)).map(
     ({ name, slug }) =>
@@ -167,9 +167,9 @@ interface Change<Changed extends UserRow> {
   action: string;
   change: (store: Store, email: string) => Promise<Changed>;
   tell: (user: Changed) => string;
-  /** What is printed beside the user. */
+  /** The text to print about the user. */
   more?: (user: Changed) => object;
-  /** What the operator has to know of what it leads to. */
+  /** Warnings for the operator about the consequences. */
   warn?: (store: Store, user: UserRow) => Promise<string[]>;
 }
 

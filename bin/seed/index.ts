@@ -37,7 +37,7 @@ export interface Seeded {
 
 export interface Seeding {
   teamId: string;
-  /** Whether the team's webhooks and listeners are told, as of anything else that happens. */
+  /** True when the team's webhooks and listeners are notified, as for any other event. */
   isTold: boolean;
   progress: (done: number, of: number) => void;
 }
@@ -66,7 +66,8 @@ export async function seed(whole: World, { teamId, isTold, progress }: Seeding):
   await addInbox(ctx);
   const received = await receiveSome(world, teamId, now);
   await scheduleSome(world, ctx, now);
-  // A run is carried by the server, which tells of it: runs begin where nobody is told, or all are to be.
+  // The server processes runs and notifies webhooks of them: runs begin only when nobody would be notified, or all
+  // should be.
   const isAlone = (await listWebhooks(ctx, PAGE)).data.length === 1;
   await addAutomation(ctx, isTold || isAlone ? whole : undefined);
   await addBroadcasts(ctx);
@@ -76,7 +77,7 @@ export async function seed(whole: World, { teamId, isTold, progress }: Seeding):
   return { emails, contacts: PEOPLE.length, received };
 }
 
-/** Disabled, so that what it is told waits to be looked at instead of being tried at a name that is nobody's. */
+/** Disabled, so that its deliveries wait to be looked at instead of being tried at a name that belongs to nobody. */
 async function addHook(ctx: Ctx): Promise<string> {
   const found = (await listWebhooks(ctx, PAGE)).data.find(({ endpoint }) => endpoint === HOOK);
   if (found) return found.id;
@@ -137,7 +138,7 @@ const QUESTIONS = [
   'Two of them came',
 ];
 
-/** What is there already is recognised by its Message-ID. */
+/** Messages that exist already are recognised by their Message-ID. */
 async function receiveSome(world: World, teamId: string, now: number): Promise<number> {
   const parser = createMessageParser(world);
   const storeMessage = createStoreMessage(world);

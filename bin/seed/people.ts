@@ -77,7 +77,7 @@ export function pickMailing(dice: Dice): Mailing {
 }
 
 export interface Dice {
-  /** From 0 up to 1. */
+  /** Returns a number of at least 0 and less than 1. */
   roll(): number;
   pick<T>(list: readonly T[]): T;
   hex(digits: number): string;

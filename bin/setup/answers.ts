@@ -143,7 +143,9 @@ function askServer({ options, asker }: Surroundings): Promise<Pick<RelayAnswer, 
   });
 }
 
-/** A password is typed, and kept in a file beside the settings, or stands in a file already. */
+/**
+ * Asks for the password, which is stored in a file next to the settings; or takes the name of a file that contains it.
+ */
 async function askPassword({ options, asker, file }: Surroundings): Promise<NonNullable<RelayAnswer['password']>> {
   if (options.relayPasswordFile !== undefined) return { file: path.resolve(options.relayPasswordFile) };
   const typed = await asker.ask({
@@ -160,7 +162,7 @@ function mustBeOneLine(text: string): string {
   return text;
 }
 
-/** Names the SPF mechanism that senders through a relay are told to include. */
+/** The SPF mechanisms to include for senders through a relay. */
 const SPF_INCLUDES: readonly (readonly [host: RegExp, include: string])[] = [
   [/(^|\.)amazonaws\.com$/, 'amazonses.com'],
   [/(^|\.)postmarkapp\.com$/, 'spf.mtasv.net'],
@@ -317,7 +319,7 @@ async function askMail(
   }
   const who = holder(listeners, SMTP_PORT);
   const [first] = own;
-  // Debian's Postfix and Exim take mail of this machine alone until they are told otherwise.
+  // Debian's Postfix and Exim accept mail only from this machine unless they are configured otherwise.
   if (taken.every(({ isLoopback }) => isLoopback) && first && options.receive !== false) {
     const smtpHost = config.smtp.host === '' ? first.address : config.smtp.host;
     asker.tell(`Port 25 of loopback is taken by ${who}; rasket listens at ${smtpHost} alone (smtp.host).`);
@@ -344,7 +346,7 @@ const howToFree = (program: string | undefined): string => {
   return unit === undefined ? 'stop that program' : `stop it (systemctl disable --now ${unit})`;
 };
 
-/** Holds the flags of the command; each one answers a question. */
+/** The flags of the command; each one answers a question. */
 export interface SetupOptions extends DataOptions {
   host?: string;
   publicAddress?: string[];
@@ -368,7 +370,7 @@ export interface SetupOptions extends DataOptions {
   /** false: --no-domain. */
   domain?: string | false;
   publishWith?: string;
-  /** Another key of the team, for whoever has none any more. */
+  /** Makes another key of the team, for an operator who has none any more. */
   newKey?: true;
   start?: boolean;
   yes?: boolean;
@@ -376,7 +378,7 @@ export interface SetupOptions extends DataOptions {
   print?: boolean;
 }
 
-/** How the API is reached over TLS. */
+/** How clients reach the API over TLS. */
 export type Https =
   | { kind: 'own'; port: number; hasPort80: boolean }
   /** A web server in front of it, by name where one was seen. */
@@ -403,7 +405,7 @@ interface RelayAnswer {
   spfInclude: string | undefined;
 }
 
-/** Everything that was answered, and nothing that was done. */
+/** All answers, before anything is done with them. */
 export interface Answers {
   host: string;
   addresses: readonly string[];
@@ -415,9 +417,9 @@ export interface Answers {
   smtpHost: string | undefined;
   /** Ports for applications that other programs have. */
   leftOut: readonly number[];
-  /** Undefined leaves the settings as they are. */
+  /** Undefined leaves the settings unchanged. */
   relay: RelayAnswer | undefined;
-  /** Undefined leaves the settings as they are. */
+  /** Undefined leaves the settings unchanged. */
   acme: Acme | 'none' | undefined;
   /** Public addresses of the interfaces, among which the system would choose. */
   ownPublic: readonly string[];
@@ -502,7 +504,7 @@ function foundAddresses(
 const inWords = (own: readonly OwnAddress[]): string =>
   own.length === 0 ? 'none was found' : own.map(({ address, device }) => `${address} on ${device}`).join(', ');
 
-/** Whether DNS leads to this machine by the host name. */
+/** Reports whether the host name leads to this machine in DNS. */
 async function leadsHere(lookUps: LookUps, host: string, addresses: readonly string[]): Promise<boolean> {
   const published = await lookUps.addressesOf(host);
   return Array.isArray(published) && published.length > 0 && published.every((one) => addresses.includes(one));

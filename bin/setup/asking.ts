@@ -7,9 +7,9 @@ import { isIP } from 'node:net';
 import { ConfigFault, loadConfig, type Config, type DeepPartial } from '../../src/platform/config/index.ts';
 
 interface Question<T> {
-  /** The flag that answers it, as it is typed. */
+  /** The flag that answers the question, as it is typed. */
   flag: string;
-  /** What is asked for, to stand in front of a colon. */
+  /** The name of the value, shown before a colon. */
   label: string;
   /** Sentences in front of the question, for who is asked. */
   says?: string | undefined;
@@ -22,10 +22,10 @@ interface Question<T> {
 }
 
 export interface Asker {
-  /** Whether somebody sits there. */
+  /** True when a person can answer. */
   readonly isInteractive: boolean;
   ask<T>(question: Question<T>): Promise<T>;
-  /** Whether to do it: asked at a terminal alone. */
+  /** Asks for consent; only at a terminal. */
   agree(question: string, enter?: 'yes' | 'no'): Promise<boolean>;
   tell(text: string): void;
   close(): void;
@@ -38,7 +38,7 @@ export class Unfit extends Error {
 
 interface AskerOptions {
   isYes: boolean;
-  /** Nothing but the answer of the command goes to standard output. */
+  /** Prints only the result of the command to standard output. */
   isQuiet?: boolean;
 }
 
@@ -115,7 +115,7 @@ interface Lines {
   close(): void;
 }
 
-/** One reader for all questions: what is typed ahead of a question is its answer. */
+/** One reader for all questions: text typed ahead of a question becomes its answer. */
 function openLines(): Lines {
   const screen = { isHidden: false };
   const output = new Writable({

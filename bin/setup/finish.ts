@@ -26,7 +26,7 @@ import { onSameFolder, type DataOptions } from '../commands/open.ts';
 import { executable } from '../../src/program-files/index.ts';
 
 interface Service {
-  /** Whether systemd holds it. */
+  /** True when systemd manages it. */
   isManaged: boolean;
   dataDir: string;
   options: DataOptions;
@@ -41,14 +41,14 @@ const findService = (dataDir: string, options: DataOptions): Service => ({
 interface Wish {
   /** Its settings are others than those it runs with. */
   isChanged: boolean;
-  /** Undefined asks. */
+  /** Undefined asks the operator. */
   start: boolean | undefined;
 }
 
 const READY_MS = 60_000;
 const LOOK_MS = 200;
 
-/** Answers whether a server runs with the settings as they are now. */
+/** Returns whether a server runs with the current settings. */
 async function bringUp(service: Service, asker: Asker, { isChanged, start }: Wish): Promise<boolean> {
   const { dataDir, options, isManaged } = service;
   const isRunning = runningPid(dataDir) !== undefined;
@@ -95,7 +95,7 @@ async function within(ms: number, isSo: () => boolean | Promise<boolean>): Promi
   }
 }
 
-/** Another command of this program, on the same folder, with its output where ours goes; answers how it ended. */
+/** Runs another command of this program on the same folder, with its output sent to ours; returns the exit code. */
 function runRasket(words: readonly string[], env: NodeJS.ProcessEnv): number {
   return spawnSync(executable, [...words], { stdio: ['ignore', 'inherit', 'inherit'], env }).status ?? 1;
 }
@@ -157,7 +157,7 @@ async function haveTeam({ config, dataDir, known, first }: Work): Promise<{ id: 
   return { id: made.teamId, key: made.apiKey };
 }
 
-/** At the usual port another program may listen, which must not be sent the key. */
+/** Another program may listen on the usual port, and must not be sent the key. */
 function tellKey(key: string, config: Config): void {
   const url = urlFromHere(config);
   const isUsual = url === DEFAULT_URL || config.http.port === 0;
@@ -196,7 +196,7 @@ async function tellDomain(work: Work, teamId: string, name: string): Promise<{ d
   return made;
 }
 
-/** Shows the change before it is made; answers whether it was. */
+/** Shows the change before it is made; returns whether it was made. */
 async function publish(work: Work, teamId: string, domainId: string, provider: string): Promise<boolean> {
   const { asker } = work;
   const apiToken = provider === 'cloudflare' ? process.env.CLOUDFLARE_API_TOKEN : undefined;
@@ -224,7 +224,7 @@ async function tellRelay({ config, dataDir, asker }: Work): Promise<void> {
   );
 }
 
-/** Explains what the domains of an installation behind a new relay have to publish. */
+/** Explains what domains have to publish when the installation uses a new relay. */
 function tellSpf({ asker, answers }: Work): void {
   if (answers.relay === undefined) return;
   const { spfInclude } = answers.relay;
@@ -284,7 +284,7 @@ function tellFirstEmail(
 export interface Behind {
   host: string;
   apiPort: number;
-  /** Whether rasket asks an authority itself, through the web server. */
+  /** True when rasket itself requests certificates from an authority, through the web server. */
   asksAuthority: boolean;
 }
 
@@ -335,7 +335,7 @@ ${host} {
     reverse_proxy 127.0.0.1:${apiPort}
 }`;
 
-/** No remark stands behind a directive: it would be another argument of it. */
+/** Comments must not follow a directive: they would be another argument of it. */
 const apache = ({ host, apiPort, asksAuthority }: Behind): string => `# Apache: /etc/apache2/sites-available/rasket.conf
 # Then: a2enmod proxy proxy_http headers rewrite ssl; a2ensite rasket; systemctl restart apache2
 <VirtualHost *:80>

@@ -29,7 +29,10 @@ interface Standing {
 
 const PROXIES_OF_THIS_MACHINE = ['127.0.0.1/32', '::1/128'];
 
-/** Returns the settings that follow from the answers. What is so already, by default or by the operator, is not written. */
+/**
+ * Returns the settings that follow from the answers. Values that hold already, by default or set by the operator, are
+ * not written.
+ */
 export function planSettings(answers: Answers, standing: Standing): Edit[] {
   const wanted: Edit[] = [
     { key: 'instance.host', value: answers.host },
@@ -49,7 +52,7 @@ export function planSettings(answers: Answers, standing: Standing): Edit[] {
   return edits;
 }
 
-/** What was answered with no stands in the file although it is the default, so that the next call knows it. */
+/** A question answered with no is written to the file although it is the default, so that the next call knows it. */
 const isNo = ({ https, acme }: Answers, key: string): boolean =>
   (key === 'https.ports' && https.kind === 'none') || (key === 'acme.directory' && acme === 'none');
 
@@ -72,7 +75,7 @@ function httpsSettings({ https, acme }: Answers, { config, sources }: Standing):
   if (https.kind === 'own') {
     const isByAlpn = typeof acme === 'object' && acme.challenge === 'tls-alpn-01';
     const redirects = isByAlpn || !https.hasPort80 ? [] : [80];
-    // Whoever took port 80 out of it meant that.
+    // Keeps redirect ports that are in the file: the operator may have removed port 80 on purpose.
     const isWritten = config.https.ports.includes(https.port) && sources.get('https.redirect_ports') === 'file';
     return [
       { key: 'https.ports', value: [https.port] },

@@ -36,9 +36,9 @@ interface Here {
 
 export interface Known {
   team: { id: string; slug: string; name: string } | undefined;
-  /** Of that team, the first one. */
+  /** The domain of that team that was added first. */
   domain: string | undefined;
-  /** Nobody has used a key of the team: whoever was shown it may have lost it. */
+  /** True when no key of the team was ever used: the person who was shown it may have lost it. */
   isKeyUnused: boolean;
 }
 
@@ -55,7 +55,7 @@ const ctxOf = (store: Store, teamId: string): Ctx => ({
 export async function lookAtInstallation({ config, dataDir }: Here): Promise<Known> {
   if (!isInitialised(dataDir)) return NOTHING;
   const { driver, path: file } = config.database;
-  // To open an SQLite file is to make it.
+  // Opening an SQLite file creates it.
   if (driver !== 'pg' && !existsSync(path.resolve(dataDir, file))) return NOTHING;
   return asOwnerOf(dataDir, async () => {
     const store = await openStore({
@@ -77,7 +77,7 @@ export async function lookAtInstallation({ config, dataDir }: Here): Promise<Kno
 }
 
 async function known(store: Store): Promise<Known> {
-  // Newest first.
+  // The domains are listed newest first.
   const team = (await listTeams(store.db)).toSorted((a, b) => a.created_at - b.created_at)[0];
   if (!team) return NOTHING;
   const ctx = ctxOf(store, team.id);
@@ -90,7 +90,7 @@ async function known(store: Store): Promise<Known> {
   };
 }
 
-/** Another key for whoever has none of the team any more. */
+/** Makes another key for an operator who has no key of the team any more. */
 export const makeKey = ({ config, dataDir }: Here, teamId: string): Promise<string> =>
   asOwnerOf(dataDir, () =>
     withStore(
@@ -129,7 +129,9 @@ export const haveDomain = (
 
 type Certificate = Awaited<ReturnType<typeof listCertificates>>['certificates'][number];
 
-/** Looks once a second, for as long as that many; answers how it stands then. */
+/**
+ * Checks once a second for so many seconds; returns the certificate when it is no longer awaited, or its last state.
+ */
 export const awaitCertificate = (
   { config, dataDir }: Here,
   host: string,
@@ -161,7 +163,7 @@ export function settingsInWords(edits: readonly Edit[]): string {
 interface HostRecords {
   /** Lines of a zone file. */
   zone: string;
-  /** What DNS lacks, in sentences. */
+  /** Sentences about the records that DNS lacks. */
   lacks: readonly string[];
 }
 
@@ -190,7 +192,7 @@ export async function hostRecords(host: string, addresses: readonly string[], lo
 export const zoneSnippet = ({ records }: Pick<Domain, 'records'>): string =>
   (records as readonly DomainRecord[]).map(zoneEntry).join('\n');
 
-/** As one word of a shell: an address may have an apostrophe. */
+/** Quotes a text as one word of a shell: an address may contain an apostrophe. */
 const inQuotes = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 interface FirstEmail {

@@ -20,7 +20,7 @@ export interface OwnAddress {
   isPublic: boolean;
 }
 
-/** Those that others could know it by; link-local and loopback ones are no name of a machine. */
+/** Returns the addresses at which others could reach this machine, without link-local and loopback ones. */
 export function ownAddresses(): OwnAddress[] {
   return Object.entries(os.networkInterfaces()).flatMap(([device, addresses = []]) =>
     addresses
@@ -39,7 +39,7 @@ export interface LookUps {
 
 const TIMEOUT_MS = 3000;
 
-/** By the name servers of the settings, or those of the system. */
+/** Creates DNS look-ups with the name servers of the settings, or those of the system. */
 export function createLookUps({ servers }: Pick<Config['dns'], 'servers'>): LookUps {
   const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: 2 });
   if (servers.length > 0) resolver.setServers([...servers]);
@@ -83,7 +83,7 @@ export async function findHostNames(
   return found.filter(({ value }, at) => found.findIndex((one) => one.value === value) === at);
 }
 
-/** Of names that every machine may have, none is this one's. */
+/** Names that every machine may have do not identify this one. */
 const isFullName = (name: string): boolean =>
   name.includes('.') && !/(^|\.)(localhost|localdomain|invalid)$/.test(name);
 
@@ -110,9 +110,9 @@ export interface Listener {
   port: number;
   /** Only this machine itself reaches it. */
   isLoopback: boolean;
-  /** Undefined where this account may not look at the program. */
+  /** Undefined when this account may not see the program. */
   pid: number | undefined;
-  /** As people call it: nginx, Postfix, or the name of its process. */
+  /** The common name of the program: nginx, Postfix, or the name of its process. */
   program: string | undefined;
 }
 
@@ -130,7 +130,7 @@ const KNOWN: readonly (readonly [name: string, of: RegExp])[] = [
   ['Docker', /^docker-proxy$/],
 ];
 
-/** What is asked to pass requests on to another server. */
+/** Web servers that can be configured to pass requests on to another server. */
 export const WEB_SERVERS: readonly string[] = ['nginx', 'Apache', 'Caddy', 'HAProxy', 'Traefik', 'lighttpd'];
 
 /** The unit that holds a program, where Debian and Fedora have one name for it. */
@@ -192,14 +192,14 @@ function findOwners(proc: string, wanted: ReadonlySet<string>): Map<string, numb
     const folder = path.join(proc, name, 'fd');
     for (const descriptor of list(folder)) {
       const inode = /^socket:\[(\d+)\]$/.exec(linkOf(path.join(folder, descriptor)))?.[1];
-      // Of a master and its workers the master, which was there first.
+      // Of a master and its workers, takes the master, which has the lowest process id.
       if (inode !== undefined && wanted.has(inode) && !owners.has(inode)) owners.set(inode, Number(name));
     }
   }
   return owners;
 }
 
-/** Whoever ends while we look has no files any more; whose they are may not be for us to know. */
+/** A process that ends meanwhile has no files any more; those of another user may be unreadable. */
 function list(folder: string): string[] {
   try {
     return readdirSync(folder).toSorted((a, b) => Number(a) - Number(b));

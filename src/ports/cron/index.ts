@@ -30,7 +30,7 @@ const SPREAD_MS = 50_000;
  * Tolerated difference between the clocks of two nodes. A run that is recorded further ahead comes from a wrong clock.
  */
 const AHEAD_SLOTS_MAX = 5;
-/** How far back the schedule is searched for a job whose last run is not known. */
+/** Upper bound, in minutes, of the search for the latest slot of a job whose last run is not known. */
 const UNKNOWN_SLOTS = 366 * 24 * 60;
 const SAY_AGAIN_MS = 3_600_000;
 

@@ -39,7 +39,7 @@ const USER_AGENT_CHARS_MAX = 500;
 /** The audit log's entry for a request: who called, from where, what was changed, and with which fields. */
 function noteOf({ operation }: OperationValidators, { request, caller, body, parameters }: CheckedRequest): AuditNote {
   if (!caller) throw new Error('an audited operation is never run without a caller');
-  // Where a path begins with the team, what the entry is about stands behind it.
+  // When the path begins with the team, the path parameter after it names the entry's target.
   const { team_id: inPath, ...below } = parameters.path;
   const named = namedIn(operation.operationId, below);
   // A switch is known to the team that is entered.
@@ -57,13 +57,13 @@ function noteOf({ operation }: OperationValidators, { request, caller, body, par
   };
 }
 
-/** Where a path begins with an inbox, what the entry is about stands behind it, or is made by the call. */
+/** When the path begins with an inbox, the next path parameter is the target, or the call creates the target. */
 function namedIn(operationId: string, { inbox, ...below }: Record<string, unknown>): unknown {
   const [named] = Object.values(below);
   return named ?? (operationId === 'createInboxLabel' ? undefined : inbox);
 }
 
-/** An app acts as its person; under which permission, stands beside what it asked. */
+/** An app acts as its user, so the grant it used is recorded along with the details of the request. */
 const grantOf = ({ actor }: Caller): object => (actor.kind === 'oauth_grant' ? { oauth_grant_id: actor.grantId } : {});
 
 function detailsOf(grant: object, asked: unknown): string | null {
@@ -95,7 +95,10 @@ const isVerb = (id: string): id is ValueId | PageId => Object.hasOwn(verbs, id);
 const unanswered = (operationId: string): Error =>
   new Error(`the contract has the operation ${operationId}, and nothing answers it`);
 
-/** Throws when the program answers none of that name: asked at the start, because answerers are made by their first request. */
+/**
+ * Throws when the program does not implement the operation. Called at the start, because answerers are made by their
+ * first request.
+ */
 export function mustHaveAnswerer({ operationId }: Pick<OperationValidators, 'operationId'>): void {
   if (!isVerb(operationId)) throw unanswered(operationId);
 }
@@ -108,7 +111,7 @@ export function answererOf(operation: OperationValidators, validators: Validator
   return async (checked) => send(checked.reply, await run(checked));
 }
 
-/** Runs an operation for a request that was checked, with its entry in the audit log; answers what the verb does. */
+/** Runs an operation for a checked request, with its entry in the audit log, and returns what the verb returns. */
 export function runnerOf(
   operation: OperationValidators,
   validators: Validators,
@@ -234,7 +237,9 @@ const pageCall = ({ request, reply }: CheckedRequest, services: HttpServices): P
   accept: request.headers.accept ?? '',
 });
 
-/** Sends an answer under the first success the contract declares, unless the operation names another status. */
+/**
+ * Sends a response with the first success status that the contract declares, unless the operation names another one.
+ */
 function senderOf(
   { operation }: OperationValidators,
   { document }: HttpServices,
@@ -255,13 +260,13 @@ function senderOf(
 interface CheckedRequest {
   request: FastifyRequest;
   reply: FastifyReply;
-  /** Undefined where the operation needs no credential. */
+  /** Undefined when the operation needs no credential. */
   caller: Caller | undefined;
   body: ParsedBody;
   parameters: RequestParameters;
 }
 
-/** A signal that aborts when the caller's connection ends before the answer. Made only on request. */
+/** Returns a signal that aborts when the caller's connection ends before the response. Made only on request. */
 export function whenCallerGone({ raw: { socket } }: FastifyRequest, reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
   const abort = (): void => controller.abort();

@@ -19,14 +19,18 @@ import {
   PASS_PREFIX,
 } from '../../tenancy/operators/index.ts';
 
-/** One kind of credential: where a request carries it, and whom it stands for. Throws the refusal of one that is not valid. */
+/**
+ * One kind of credential: where a request contains it, and the identity it stands for. `identify` throws the refusal of
+ * a credential that is not valid.
+ */
 export type Authenticator = ({ prefix: string } | { cookie: string }) & {
   identify: (secret: string) => Promise<Identity>;
 };
 
 /**
- * In the order in which they are asked. A token that begins like none of another kind is an API key, or nothing.
- * A change by a cookie is taken from our own pages alone; a token is sent only by the program that has it.
+ * In the order in which they are tried. A token without the prefix of another kind is an API key or invalid. A change
+ * that is authenticated by a cookie is accepted only from our own pages; a token is sent only by the program that has
+ * it.
  */
 export const createAuthenticators = (world: World): Authenticator[] => [
   { prefix: OPERATOR_PREFIX, identify: createOperatorAuthentication(world) },
@@ -91,7 +95,10 @@ export function createCallerCheck(
   };
 }
 
-/** The cookies of an answer. No script reads them, and no page of another site sends them with more than a link. */
+/**
+ * Sets the cookies of a response. Scripts cannot read them, and pages of other sites send them only with a link that is
+ * followed.
+ */
 export function browserOf({ config }: World, request: FastifyRequest, reply: FastifyReply): Browser {
   const attributes = `; Path=/; HttpOnly; SameSite=Lax${config.sessions.secure_cookie ? '; Secure' : ''}`;
   const set = (name: string, value: string, seconds: number): void =>
@@ -105,7 +112,7 @@ export function browserOf({ config }: World, request: FastifyRequest, reply: Fas
   };
 }
 
-/** A cookie that is there twice counts as none: a host beside ours may have set one of them. */
+/** Ignores a cookie that is sent twice: a host in the same domain as ours may have set one of them. */
 export function cookieOf(header: string | undefined, name: string): string | undefined {
   const [pair, ...more] = header?.split(';').filter((one) => one.trimStart().startsWith(`${name}=`)) ?? [];
   return more.length > 0 ? undefined : pair?.slice(pair.indexOf('=') + 1).trim();

@@ -50,7 +50,7 @@ export async function cutByteLists(bytes: Buffer): Promise<CutText> {
   return { bytes: Buffer.concat([...kept, bytes.subarray(copiedTo)]), lists };
 }
 
-/** Reads the numbers behind a bracket up to the closing one; undefined where one of them is no byte. */
+/** Reads the numbers after a bracket up to the closing one; undefined when one of them is not a byte. */
 async function readByteList(bytes: Buffer, from: number): Promise<{ content: Buffer; end: number } | undefined> {
   const chunks: Buffer[] = [];
   for (let at = from; ;) {

@@ -85,7 +85,10 @@ export function checkIdempotencyKey(key: string | undefined): void {
   });
 }
 
-/** Fault 7: the first path, query or header parameter at fault. Operations behind signed links answer 404 instead. */
+/**
+ * Fault 7: the first path, query or header parameter at fault. Operations reached by signed links respond with 404
+ * instead.
+ */
 export function checkParameters(operation: OperationValidators, parameters: RequestParameters): void {
   const fault = parameterFault(operation, parameters);
   if (!fault) return lowerUuids(operation, parameters);
@@ -121,7 +124,7 @@ function lowerUuids(operation: OperationValidators, { path, query }: RequestPara
 
 export interface ParsedBody {
   value: unknown;
-  /** Whether the text has \u escapes: only they can produce a NUL or half a surrogate pair from JSON in UTF-8. */
+  /** True when the text has \u escapes: only they can produce a NUL or half a surrogate pair from JSON in UTF-8. */
   hasEscapes: boolean;
 }
 

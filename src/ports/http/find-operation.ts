@@ -2,13 +2,13 @@ import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import { findNearest, type OperationValidators } from '../../contract/index.ts';
 
-/** What the contract has at the path of a request. */
+/** The operation and parameters of a request's path. */
 interface Target {
-  /** Undefined where none of the path answers the method. */
+  /** Undefined when the path does not support the method. */
   operation: OperationValidators | undefined;
-  /** What stands in the path for each of its parameters, decoded. */
+  /** The decoded value of each path parameter. */
   params: Record<string, string>;
-  /** The methods of the path. HEAD is answered wherever GET is. */
+  /** The methods that the path supports. HEAD is supported wherever GET is. */
   methods: readonly string[];
 }
 
@@ -20,7 +20,7 @@ interface KnownPath {
   operations: Map<string, OperationValidators>;
 }
 
-/** Where paths part: by a word, or by what stands for a parameter. */
+/** A node of the tree of paths, with its branches: by a literal segment, or by a parameter. */
 interface Fork {
   words: Map<string, Fork>;
   parameter?: Fork;
@@ -82,7 +82,7 @@ function pathsAt(fork: Fork, segments: readonly string[], depth: number): KnownP
   ];
 }
 
-/** Whether all that the one stands for is a case of the other. */
+/** Reports whether `wide` matches every path that `narrow` matches. */
 const covers = (wide: KnownPath, narrow: KnownPath): boolean =>
   wide.segments.every((segment, at) => isParameter(segment) || segment === narrow.segments[at]);
 
@@ -96,7 +96,7 @@ const targets = new WeakMap<IncomingMessage, Target>();
 /** The path of every route of operations: which of them is meant, is found here. */
 export const EVERY_PATH = '/*';
 
-/** Of a request that was routed; undefined for a path that the contract does not know. */
+/** Returns the target of a routed request; undefined for a path that the contract does not define. */
 export const targetOf = (request: FastifyRequest): Target | undefined => targets.get(request.raw);
 
 /** Notes what the request is for, which is looked for once. */
@@ -111,7 +111,7 @@ const pages = new WeakMap<IncomingMessage, string>();
 /** Notes that the request is for the page at this path. */
 export const notePage = (request: FastifyRequest, path: string): void => void pages.set(request.raw, path);
 
-/** What log, measures and spans call the route of a request. */
+/** Returns the name of a request's route in logs, metrics and spans. */
 export function routeOf(request: FastifyRequest): { url: string | undefined; operation?: string } {
   const { url } = request.routeOptions;
   const operation = url === EVERY_PATH ? targetOf(request)?.operation : undefined;
@@ -185,7 +185,7 @@ export function parseQuery(text: string): Record<string, unknown> {
   return query;
 }
 
-/** What people write where they mean a family of the API. */
+/** Words that people write instead of the name of a resource of the API. */
 const OTHER_WORDS: Readonly<Record<string, string>> = {
   send: 'emails',
   mail: 'emails',

@@ -6,7 +6,7 @@ export interface BucketForm {
   now: number;
 }
 
-/** What a bucket has left, and how many tokens were taken of it. */
+/** The tokens that remain in a bucket, and the number of tokens taken. */
 export interface Taken {
   tokens: number;
   count: number;

@@ -63,7 +63,7 @@ export async function openSecurePorts(world: World, server: Server, parts: Secur
 interface Opening {
   port: number;
   host: string;
-  /** Who is told that it cannot be opened is told what to change. */
+  /** Names the setting to change in the error when the port cannot be opened. */
   setting: string;
 }
 
@@ -101,7 +101,7 @@ function createSecureServer({ log }: World, server: Server, { tls, issued }: Sec
   return secure;
 }
 
-/** Shows nothing but proofs (RFC 8737), and ends each connection behind its handshake. */
+/** Presents only validation certificates (RFC 8737), and ends each connection after its handshake. */
 function createProofServer(world: World): NetServer {
   let underWay = 0;
   const options: TlsOptions = {
@@ -147,8 +147,8 @@ function tellApart(socket: Socket, { secure, proofs }: { secure: NetServer; proo
 const FOLDER = '/.well-known/acme-challenge/';
 
 /**
- * Answers the authority that proves our names (RFC 8555 §8.3), on every port: a proxy in front passes it on. Nothing but a
- * token of an order that waits is answered, so that no path leads anywhere.
+ * Responds to the authority that validates our names (RFC 8555 §8.3), on every port: a proxy in front passes its
+ * requests on. Only tokens of a pending order get a response, so that no path leads anywhere.
  */
 export function createChallengeRoute(world: World): (request: IncomingMessage, response: ServerResponse) => boolean {
   return ({ url = '', method }, response) => {
@@ -182,7 +182,10 @@ interface RedirectPorts {
 /** A name or an address, with or without a port. */
 const HOST = /^([a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(:\d{1,5})?$/i;
 
-/** Opens the ports that lead to https, and answer nothing but that and challenges: whatever else was sent there was sent in clear. */
+/**
+ * Opens the ports that redirect to https, and serve only that and challenges: any other content would have been sent in
+ * clear.
+ */
 export async function openRedirectPorts(world: World): Promise<RedirectPorts> {
   const { host, ports, redirect_ports: redirects } = world.config.https;
   const answersChallenge = createChallengeRoute(world);

@@ -7,7 +7,10 @@ import type { Page } from './page.ts';
 import { createImage as storeImage } from '../../features/templates/index.ts';
 import { takeEvent } from '../../features/billing/start.ts';
 
-/** Of the whole header. RFC 2046 §5.1.1 allows a boundary 70 characters; at very long ones the form parser throws. */
+/**
+ * Limit for the whole header. RFC 2046 §5.1.1 allows a boundary 70 characters; at very long ones the form parser
+ * throws.
+ */
 const TYPE_CHARS_MAX = 255;
 const TYPE_TOO_LONG = `Content-Type is longer than ${TYPE_CHARS_MAX} characters`;
 
@@ -34,7 +37,7 @@ export const createContactImport: Page<'createContactImport'> = async (ctx, _cal
   const { request } = reply;
   if (!request.isMultipart()) throw noForm();
   if ((request.headers['content-type'] ?? '').length > TYPE_CHARS_MAX) throw unread(TYPE_TOO_LONG);
-  /** Whether the form parser has the body; before that, the server drops the body of a refused request itself. */
+  /** True once the form parser has the body; before that, the server drops the body of a refused request itself. */
   let isReading = false;
   async function* parts(): AsyncGenerator<ImportPart> {
     isReading = true;
@@ -46,7 +49,7 @@ export const createContactImport: Page<'createContactImport'> = async (ctx, _cal
     return made;
   } catch (error) {
     if (!isReading) throw error;
-    // The rest of the body is read and dropped, so that a sender who reads only after its last byte gets the answer;
+    // The remaining body is read and dropped, so that a sender who reads only after its last byte gets the response;
     // `endSlowUploads` ends that two minutes after the beginning.
     request.raw.unpipe().resume();
     throw formFault(error);

@@ -10,7 +10,7 @@ export interface CommandWaitOptions {
   clock: Clock;
   /** Time for a command to come, whole, whatever bytes of it come meanwhile. */
   commandMs: number;
-  /** Whether connections are running short for others. */
+  /** Reports whether connections are running short for others. */
   isShort(): boolean;
   /** Called once, with the reply to end the connection with. */
   tooLong(reply: SmtpReply): void;
@@ -19,7 +19,7 @@ export interface CommandWaitOptions {
 interface CommandWait {
   /** The client is to speak from now on. */
   begins(): void;
-  /** A command has come; the time to carry it out is not limited here. */
+  /** Call when a command has arrived; the time to execute it is not limited here. */
   came(): void;
   /** A message was accepted. */
   brought(): void;
@@ -56,7 +56,7 @@ function createCommandWait({ clock, commandMs, isShort, tooLong }: CommandWaitOp
     const waited = since === undefined ? 0 : now - since;
     const fault = since === undefined ? undefined : faultAt(now, waited);
     if (fault) return tooLong(fault);
-    // Looks again when the answer to `isShort` matters next.
+    // Checks again when the result of `isShort` matters next.
     const next = waited < shortMs ? shortMs - waited : Math.min(shortMs, commandMs - waited);
     cancel = clock.timer(next, look);
   };
@@ -69,7 +69,7 @@ function createCommandWait({ clock, commandMs, isShort, tooLong }: CommandWaitOp
   };
 }
 
-/** What the replies depend on. */
+/** The settings on which replies depend. */
 interface ReplyRules {
   mayLogInPlain: boolean;
   messageBytesMax: number;
@@ -212,7 +212,7 @@ export class SmtpConnection extends SMTPConnection implements Occupant {
   }
 
   override _onCommand(command: Buffer, callback?: () => void): void {
-    // Clear text behind STARTTLS is thrown away, so it is no command.
+    // Clear text after STARTTLS is thrown away, so it is no command.
     if (!this._upgrading) this.#wait.came();
     this.#verb = command.toString('latin1', 0, 4).toUpperCase();
     super._onCommand(command, callback);
@@ -340,7 +340,7 @@ export class SmtpConnection extends SMTPConnection implements Occupant {
 
   /** Ends the connection without a reply, whatever is under way. */
   cut(): void {
-    // To destroy the socket below a handshake brings Node.js down.
+    // Destroying the socket under a TLS handshake crashes Node.js.
     ((this._upgrading && this.#secureSocket) || this._socket).destroy();
   }
 
@@ -354,7 +354,7 @@ export class SmtpConnection extends SMTPConnection implements Occupant {
   makeWay({ responseCode, message }: SmtpReply): void {
     if (this._upgrading) return this.cut();
     if (!this._closing) this.send(responseCode, message);
-    // Without the time that a client has to hang up: while slots are short, sockets are not kept for it.
+    // Does not wait for the client to hang up: while slots are short, sockets are not kept for it.
     this._socket.destroySoon();
   }
 

@@ -63,7 +63,7 @@ export interface SubmissionDoor extends Door {
 
 /** For the world: clients need no login. */
 export interface ReceivingDoor extends Door {
-  /** How long the greeting is delayed: spam programs that do not wait for it give themselves away. */
+  /** The delay of the greeting: spam programs that do not wait for it give themselves away. */
   greetingDelayMs: number;
 }
 

@@ -40,8 +40,8 @@ const HANDSHAKE_MS = 30_000;
 /**
  * One port. Left to smtp-server 3.21: only CRLF "." CRLF ends content, clear text sent before a TLS handshake is thrown
  * away, clients that talk before the greeting are refused, and nothing is read while replies are not taken. Our own:
- * the doors behind it, PROXY headers of both versions from trusted networks, and what `SmtpConnection` overrides. The
- * library passes a bare CR or LF in content on unchanged, so each door has to refuse it.
+ * the handling of sessions, PROXY headers of both versions from trusted networks, and what `SmtpConnection` overrides.
+ * The library passes a bare CR or LF in content on unchanged, so each `Door` has to refuse it.
  */
 export class SmtpListener extends SMTPServer {
   readonly rules: ListenerRules;
@@ -95,7 +95,7 @@ export class SmtpListener extends SMTPServer {
     clearTimeout(cut);
   }
 
-  /** The connection was told to end, so that no other has to. */
+  /** Notes that the connection was asked to end, so that no other has to. */
   sendsOff(session: SMTPServerSession): void {
     this.#counts.isGoing(session);
   }

@@ -15,7 +15,7 @@ const UNLOOKED: Record<Exclude<Deferral['why'], 'not_forwarded'>, Words> = {
   unchecked: ['4.7.0', 'What SPF, DKIM and DMARC say of the message cannot be found out now; send it again later'],
 };
 
-/** Refusals are written for a team about its own sends; these words tell the client about the recipient's address. */
+/** Refusals are written for a team about its own sends; these words describe the recipient's address to the client. */
 const NOT_FORWARDED: Partial<Record<ErrorName, Words>> = {
   service_unavailable: ['4.3.2', 'sending is switched off on this installation; send it again later'],
   daily_quota_exceeded: ['4.7.1', 'its owner may send no more today; send it again tomorrow'],
@@ -52,7 +52,7 @@ export function createMessageRate(clock: Clock, max: number, windowMs = MINUTE_M
 type Taken = Exclude<Route, { kind: 'none' }>;
 
 /**
- * The door for the world. It accepts mail for our domains that receive, for our return paths and for the address of
+ * The listener for the world. It accepts mail for our domains that receive, for our return paths and for the address of
  * complaints, and refuses everything else at RCPT, so that no message ever has to be sent back.
  */
 export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor {

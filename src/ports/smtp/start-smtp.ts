@@ -18,7 +18,7 @@ export interface SmtpListening {
 interface SmtpFault {
   port: number;
   reason: string;
-  /** Whether the process lacks the permission to open the port, so that only a new start helps. */
+  /** True when the process lacks the permission to open the port, so that only a restart helps. */
   needsStart: boolean;
 }
 
@@ -202,7 +202,7 @@ interface PortPlan {
   doors: DoorName[];
 }
 
-/** The ports to open, and their doors. A port that two settings name is one listener for both. */
+/** Returns the ports to open, and what listens there. A port that two settings name is one listener for both. */
 function planPorts({ submission, receiving }: Config, open: readonly DoorName[]): PortPlan[] {
   const wanted = [
     { name: 'submission' as const, isImplicit: false, ports: submission.ports },

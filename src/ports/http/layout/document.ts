@@ -92,5 +92,5 @@ address{font-style:normal}
 @media (max-width:32rem){main{padding:1.25rem 1rem}button{width:100%}dl div{grid-template-columns:1fr;gap:0}.codes{columns:1}}
 `;
 
-/** How a policy names a style that stands in the page. */
+/** Returns the source expression by which a Content-Security-Policy allows an inline style. */
 export const sourceOf = (style: string): string => `'sha256-${createHash('sha256').update(style).digest('base64')}'`;

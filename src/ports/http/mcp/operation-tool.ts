@@ -34,7 +34,7 @@ export const CURATED = [
   // A scheduled email is moved or called off while there is time: an agent should not have to search for how.
   'updateEmail',
   'cancelEmail',
-  // Answers to what was sent.
+  // Replies to mail that was sent.
   'listReceivedEmails',
   'getReceivedEmail',
   'getEmailMetrics',
@@ -44,12 +44,12 @@ export const CURATED = [
   'createTemplate',
   'updateTemplate',
   'publishTemplate',
-  // Whom a person means, and what is known of them.
+  // Finding contacts and reading what is known about them.
   'listContacts',
   'getContact',
   'createContact',
   'updateContact',
-  // Whom a campaign goes to.
+  // The audience of a campaign.
   'listSegments',
   'createSegment',
   'previewSegment',
@@ -66,11 +66,12 @@ export const CURATED = [
   'sendBroadcast',
   'cancelBroadcast',
   'listBroadcastRecipients',
-  // What starts automations, and whether they run. To draw one up is work for a person with a graph before them.
+  // Events that start automations, and whether automations run. Designing one is work for a person with a graph on the
+  // screen.
   'sendEvent',
   'listAutomations',
   'getAutomation',
-  // Whose name and address the mail bears.
+  // The team whose name and address the mail shows.
   'getTeam',
 ] as const satisfies readonly ValueId[];
 
@@ -173,7 +174,7 @@ interface OperationCall {
   body: unknown;
 }
 
-/** Where each argument belongs. Unknown ones go where the contract's checks name it. */
+/** Sorts the arguments into path, query, headers and body. Unknown ones go where the contract's checks report them. */
 function callOf(document: OpenApiDocument, operation: OperationValidators, given: unknown): OperationCall {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw refuse('validation_error', { status: 400, say: 'The arguments of a tool must be a JSON object.' });
@@ -197,7 +198,7 @@ function callOf(document: OpenApiDocument, operation: OperationValidators, given
   };
 }
 
-/** Who calls, and the request that they call in. */
+/** The caller, and the request that contains the message. */
 export interface Assistant {
   request: FastifyRequest;
   reply: FastifyReply;

@@ -36,7 +36,7 @@ function mustBeForUs({ host, headers: { origin } }: FastifyRequest, own: string)
   });
 }
 
-/** Without its port, which a proxy may change. */
+/** Returns the host without its port, which a proxy may change. */
 function hostnameOf(host: string): string | undefined {
   return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : undefined;
 }
@@ -143,7 +143,7 @@ function readMessage(request: FastifyRequest): { id?: unknown; method?: unknown 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The call of a tool, if the message is one; what is no proper call is answered by the protocol's library. */
+/** Returns the tool call in a message, if it is one; the protocol's library responds to malformed calls. */
 function toolCallIn(message: { method?: unknown; params?: unknown }): ToolCall | undefined {
   if (message.method !== 'tools/call' || !isObject(message.params)) return undefined;
   const { name, arguments: given = {} } = message.params;

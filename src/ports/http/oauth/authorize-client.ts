@@ -7,7 +7,7 @@ import { bdi, formStyle, renderDocument, sourceOf } from '../layout/index.ts';
 
 const POLICY = `default-src 'none'; style-src ${sourceOf(formStyle)}; base-uri 'none'; form-action 'none'`;
 
-/** For a person whom an app has sent here with something that leads nowhere. */
+/** Shows an error page to a person whom an app has sent here with an invalid request. */
 export const refusedPage = (reply: FastifyReply, say: string, status = 400): FastifyReply =>
   reply
     .code(status)
@@ -50,7 +50,7 @@ export const authorizeClient: Page<'authorizeClient'> = async (ctx, { query }, {
   return reply.code(302).header('location', to).send('');
 };
 
-/** The app would never be told what is wrong: signing in would end elsewhere. */
+/** The app would never learn what is wrong, because signing in would not lead back to it. */
 const tooLong = (chars: number): string =>
   `What the app asks for is not right, and its address has ${chars} characters: after signing in, an address of at most ${NEXT_CHARS_MAX} is come back to. Sign in first, then begin again in the app, which is told then what is wrong.`;
 

@@ -116,7 +116,10 @@ const ONE_PATH = '/account/approvals/one';
 type PersonCtx = PageCtx & { session: SignedIn };
 type One = AnswerOf<'getApproval'>;
 
-/** What apps want to do in the team of the session. The link of a mail leads here; it decides nothing. */
+/**
+ * Lists the calls that apps want to make in the team of the session. The link in the mail leads here; following it
+ * decides nothing.
+ */
 export const approvalsPage: PeoplePage = {
   path: PATH,
   get: forSignedIn(async (ctx, { query }) => {
@@ -185,7 +188,7 @@ async function showOne(ctx: PersonCtx, id: string, fault?: Refusal): Promise<Sho
 
 type ShowForm = (submit: string, decision: string, isSecond: boolean) => string;
 
-/** What this person may decide; where they may not, why. */
+/** Renders the decisions that this person may make, or the reason why they may not. */
 function decisionsOf({ whyNot }: PersonCtx, { operation_id: operation, content }: One, form: ShowForm): string {
   const not = whyNot('approveCall') ?? whyNot(operation);
   const refused = not && `<p>You cannot approve this: ${bdi(not.message)}</p>`;
@@ -211,7 +214,7 @@ function saidOf({ status, error, decided_by: by }: One): string {
   }
 }
 
-/** By their checksums, so that the person who has looked knows what is sent. */
+/** Lists the files with their checksums, so that the person who reviews them knows what is sent. */
 function filesIn({ files }: One): string {
   if (files.length === 0) return '';
   const rows = files.map(

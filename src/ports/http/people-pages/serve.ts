@@ -37,7 +37,7 @@ import { confirmPage, disablePage, enrolPage, mfaPage, recoveryCodesPage } from 
 import { forgotPasswordPage, passwordPage, resetPasswordPage } from './password.ts';
 import { codePage, recoveryCodePage, signInPage, signOutPage, ssoCallbackPage, ssoStartPage } from './sign-in.ts';
 
-/** Where somebody comes who types the address of the service alone. */
+/** The page for somebody who types only the address of the service. */
 const frontPage: PeoplePage = {
   path: '/',
   get: async ({ store }) => ({ to: store.config.profile === 'development' ? '/playground' : '/account' }),
@@ -76,20 +76,20 @@ export const peoplePages: readonly PeoplePage[] = [
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the route is a page for people, whose programs need not say what they are. */
+    /** Set for pages for people, whose programs need not send a User-Agent. */
     isForPeople?: true;
   }
 }
 
 const pathOf = (target: string): string => target.split('?', 1)[0] ?? '';
 
-/** Whether the path is a page's, or below one. */
+/** Reports whether the path is that of a page, or below one. */
 export function isPeoplePage(target: string): boolean {
   const path = pathOf(target);
   return peoplePages.some((page) => path === page.path || (page.path !== '/' && path.startsWith(`${page.path}/`)));
 }
 
-/** By its path, decoded. */
+/** Returns the page of the request's decoded path. */
 const pageOf = ({ params }: FastifyRequest): PeoplePage | undefined =>
   pagesByPath.get(`/${(params as { '*': string })['*']}`);
 
@@ -103,12 +103,12 @@ export function methodsOfPage(target: string): string[] {
   return page ? methodsOf(page) : [];
 }
 
-/** What the route of pages is told apart by from the others on every path (`serve-operations.ts`). */
+/** Distinguishes the route of pages from the others on every path (`serve-operations.ts`). */
 export const PAGE = 'page of people';
 
 /**
- * Adds one route for all pages: the router takes longer to add routes than to look a page up. What is asked below a page and is none, or by another method, is answered with a page
- * too: a person reads it.
+ * Adds one route for all pages: the router takes longer to add routes than to look a page up. An unknown path below a
+ * page, or another method, gets a page as response too, because a person reads it.
  */
 export async function servePeoplePages(server: FastifyInstance, parts: PeoplePageParts): Promise<void> {
   const { services, rateLimit } = parts;
@@ -214,7 +214,10 @@ function sendPage(reply: FastifyReply, shown: Shown): FastifyReply {
 
 const STYLE = sourceOf(formStyle);
 
-/** With `no-referrer` browsers would say `Origin: null` with a form, and the form could not be told from a stranger's. */
+/**
+ * With `no-referrer` browsers would send `Origin: null` with a form, and the form could not be distinguished from one
+ * of another site.
+ */
 const pageHeaders = (formsLeadTo: readonly string[] = []): Record<string, string> => ({
   ...privatePageHeaders(
     `default-src 'none'; style-src ${STYLE}; base-uri 'none'; form-action ${["'self'", ...formsLeadTo].join(' ')}`,

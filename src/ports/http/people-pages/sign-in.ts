@@ -16,7 +16,7 @@ import type { PageCtx, PeoplePage, Shown, Visit, LedTo, Fields } from './page.ts
 import { finishSignIn, startSignIn, type NotSignedIn, type SignInFault } from '../../../features/identity/start.ts';
 import { bdi } from '../layout/index.ts';
 
-/** What another page did before it led here. */
+/** Messages about what another page did before it led here. */
 const SAID: Readonly<Record<string, string>> = {
   'signed-out': 'You are signed out.',
   'signed-out-everywhere': 'You are signed out everywhere.',
@@ -170,7 +170,10 @@ export const ssoStartPage: PeoplePage = {
   post: (ctx, { form }) => begin(ctx, form),
 };
 
-/** What a provider leads back to. It begins a session, although it is a GET: only for the browser that asked for it. */
+/**
+ * The page to which a provider redirects. It begins a session, although it is a GET: only for the browser that asked
+ * for it.
+ */
 export const ssoCallbackPage: PeoplePage = {
   path: CALLBACK_PATH,
   async get(ctx, { query }) {

@@ -136,7 +136,7 @@ ${NOT_SHOWN.map((name) => `x-${name}`).join(',')}{display:none}`;
 
 let format: Intl.DateTimeFormat | undefined;
 
-/** In UTC: without a script, the page cannot know the reader's time zone. */
+/** Formats a time in UTC: without a script, the page cannot know the reader's time zone. */
 export function timeInWords(ms: number): string {
   // Made with the first page: it takes longer to make than all modules of the pages take to load.
   format ??= new Intl.DateTimeFormat('en-GB', {
@@ -275,7 +275,7 @@ export function renderContent({ frame, text, ...rest }: RenderedEmail, withRemot
   ];
 }
 
-/** Loading an image tells its owner that the email was opened, so the reader is asked first. */
+/** Loading an image notifies its owner that the email was opened, so the reader is asked first. */
 function renderImageNotice(withRemoteImages: boolean): string {
   return withRemoteImages
     ? '<p class="notice">Remote images are shown. <a href="?images=0">Hide remote images</a></p>'
