@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } 
 import path from 'node:path';
 import { root } from './modules.ts';
 
-/** As Node and as Debian name them. */
+/** Architecture names of Node and of Debian. */
 export const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
 export const architecture: string = process.env['RASKET_PACKAGE_ARCH'] || process.arch;
@@ -14,7 +14,7 @@ if (ARCHITECTURES[architecture] === undefined)
     `RASKET_PACKAGE_ARCH is ${architecture}; packages are made for ${Object.keys(ARCHITECTURES).join(' and ')}`,
   );
 
-/** Where the executable for it is put. */
+/** Returns the path of the executable for an architecture. */
 export const placeOf = (arch: string): string =>
   path.join(root, 'dist', arch === process.arch ? 'rasket' : `rasket-${arch}`);
 

@@ -23,7 +23,7 @@ import { architecture, placeOf, runtimeOf } from './architecture.ts';
 import { licensesText } from './licenses.ts';
 import { compileModules, compileStart, root, versionOf } from './modules.ts';
 
-/** Node looks for this mark in itself to learn that it carries a program. */
+/** Node looks for this mark in its own executable to learn that it contains a program. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 /** The flags that `bin/rasket` gives, and no debugger by a signal; none from the environment or the command line are taken. */
 const FLAGS = ['--max-semi-space-size=8', '--disable-sigusr1'];

@@ -6,7 +6,7 @@ import { APART, builtins, COMMON, MODULES, PLUGINS } from '../bin/build-plugins.
 
 export const root: string = path.resolve(import.meta.dirname, '..');
 
-/** What no file can carry is absent, whatever lies on the disk. */
+/** Modules that a file cannot contain are absent, whatever is on the disk. */
 const ABSENT = [...APART, 'better-sqlite3/build'];
 
 /** CommonJS inside of a module asks for parts of Node by this; a package is there or is not, whatever lies on the disk. */
@@ -68,7 +68,7 @@ const withUndici: Plugin = {
   },
 };
 
-/** Of CommonJS that is imported where it is needed the names of its exports are known to Node alone, which reads it to find them. */
+/** Only Node knows the export names of CommonJS that is imported on demand; it reads the file to find them. */
 const withPackages: Plugin = {
   name: 'with-packages',
   setup({ onLoad, onResolve }) {

@@ -1,13 +1,13 @@
 /**
- * Does one thing with the keyring of the desktop and ends: a question as JSON on standard input, the answer on standard
- * output. `keyring.ts` starts it, and says why it is a process of its own.
+ * Performs one operation with the desktop's keyring and exits: a request as JSON on standard input, the result on
+ * standard output. `keyring.ts` starts it, and says why it is a process of its own.
  */
 import { readFileSync } from 'node:fs';
 import type { KeyringAnswer, KeyringAsk, KeyringName } from './keyring.ts';
 
 const SERVICE = 'rasket';
 
-/** What both packages can do. */
+/** The functions that both packages have. */
 interface Keyring {
   get(account: string): Promise<string | null>;
   set(account: string, secret: string): Promise<void>;

@@ -9,14 +9,17 @@ import { isReading, sayNames } from '../families/named.ts';
 import { explainFlag, optionOf, type Flag, type Key } from '../families/flag.ts';
 import { eventTypesHelp, typeIn, typesIn } from '../input/event-types.ts';
 
-/** What of a family its page cannot say: commands of their own, and what some of its actions do beside the one call. */
+/**
+ * What a family's declaration cannot express: commands of its own, and what some of its actions do in addition to the
+ * one call.
+ */
 interface ByHand {
   add?: (parent: Command) => void;
-  /** By their verbs. */
+  /** Actions by verb. */
   actions?: Readonly<Record<string, ActionByHand>>;
-  /** What its list does beside showing its pages. */
+  /** What the list does in addition to showing its pages. */
   list?: ListByHand;
-  /** How one is shown, and the options of that. */
+  /** How an item is shown, and the options for that. */
   shown?: { add: (command: Command) => void; show: Show };
 }
 
@@ -37,7 +40,7 @@ export function declareFamily(program: Command, family: Family, byHand: ByHand =
   }
   const parent = program.commands.find((one) => one.name() === command) ?? program.command(command).summary(summary);
   if (alias !== undefined) parent.alias(alias);
-  // Of several reports under one command the first is what it does by itself.
+  // If one command has several reports, the first is its default.
   if (report) declareReport(parent, report.verb, family, report, { isDefault: parent.commands.length === 0 });
   byHand.add?.(parent);
   if (list) declareList(parent, family, list, byHand.list);
@@ -130,13 +133,13 @@ function namesIn(text: string): string[] {
   throw new InvalidArgumentError('It takes names with commas between them, such as id,created_at.');
 }
 
-/** What the command of an action has beside what its page says. */
+/** Additions to the command of an action. */
 export interface ActionByHand {
-  /** What it does beside the one call. */
+  /** Describes what it does in addition to the one call. */
   description?: string;
   /** Options that stand for no field. */
   add?: (command: Command) => void;
-  /** In place of the one call. */
+  /** Replaces the one call. */
   run?: (session: Session, call: Call) => Promise<void>;
 }
 
@@ -203,11 +206,11 @@ function addOption(command: Command, name: string, flag: Flag): void {
     isRepeatable ? `${explainFlag(flag)}; repeatable` : explainFlag(flag),
   );
   const parse = parserOf(flag);
-  // By its parser a line that is typed again knows that it is repeated.
+  // `typeAgain` recognises a repeatable option by its parser.
   if (isRepeatable) option.argParser(collect);
   else if (parse) option.argParser(parse);
   if (preset !== undefined) option.default(preset);
-  // What may stand in its place is known when all of the line is read.
+  // A replacement is known only after the whole line is read.
   const isMandatory = isRequired && !fromFile && !orElse && preset === undefined && syntax !== 'event types';
   command.addOption(option.makeOptionMandatory(isMandatory === true));
   if (no !== undefined) command.option(`--no-${name}`, no);
@@ -220,7 +223,7 @@ function addOption(command: Command, name: string, flag: Flag): void {
 
 const takenBy = ({ value = '', isVariadic }: Flag): string => (isVariadic ? value.replace('>', '...>') : value);
 
-/** As commander calls it. */
+/** A parser as commander calls it. */
 type Parse = (text: string, before: unknown) => unknown;
 
 function parserOf({ isNumber, syntax }: Flag): Parse | undefined {
@@ -229,7 +232,7 @@ function parserOf({ isNumber, syntax }: Flag): Parse | undefined {
   return syntax === 'event type' ? (text) => refusing(typeIn, text) : undefined;
 }
 
-/** What is wrong is said of the option, as commander does. */
+/** Reports the fault as one of the option, as commander does. */
 function refusing<Value>(read: (text: string) => Value, text: string): Value {
   try {
     return read(text);

@@ -9,7 +9,7 @@ export type { Session } from './session.ts';
 export interface Declared {
   summary: string;
   description?: string;
-  /** The words behind `rasket` of one call that works as it stands. */
+  /** The words after `rasket` of a complete call. */
   example: string;
 }
 
@@ -38,10 +38,10 @@ export function declareCommand(
     .addHelpText('after', exampleOf(example));
 }
 
-/** Of a page of help: what is typed behind the program’s name. */
+/** Formats the example of a help page from the words after the program’s name. */
 export const exampleOf = (words: string): string => `\nExample:\n  ${['rasket', words].join(' ')}`;
 
-/** What a command has of its own is what its reader is looking for. */
+/** Lists the command's own options first, because they are what its reader looks for. */
 function commonLast(this: Help, command: Command): Option[] {
   const options = Help.prototype.visibleOptions.call(this, command);
   return [...options.filter((option) => !isCommon(option)), ...options.filter(isCommon)];

@@ -88,7 +88,7 @@ async function readCredential(
   return signIn({ client, terminal, env: process.env, ...(wait && { wait }) });
 }
 
-/** Of the development server that other commands are for, while it runs. */
+/** Returns the address of the development server that other commands use, while it runs. */
 function addressNearby({ env, cwd }: CommandProcess): string {
   const near = readDevelopment(dataOf(undefined, env, cwd()), cwd());
   return near?.isRunning() ? near.url : DEFAULT_URL;
@@ -117,7 +117,7 @@ async function tryKey(client: Client, apiKey: string): Promise<string | undefine
   return undefined;
 }
 
-/** What cannot be read is written over. */
+/** A login that cannot be read is overwritten. */
 function formerSession(env: Environment, profile: string | undefined): ReturnType<typeof keptSession> {
   try {
     return keptSession(env, profile);

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import type { AnswerOf } from '../client/index.ts';
 
-/** What is wrong with an installation on this machine, as its data folder says. */
+/** The faults of an installation on this machine, according to its data folder. */
 export interface MachineLook {
   data: string;
   nodes: AnswerOf<'getOperatorFindings'>['nodes'];
   findings: AnswerOf<'getOperatorFindings'>['findings'];
-  /** What was looked at outside: by the server, or where none runs by this command. */
+  /** The external checks, run by the server, or by this command if no server runs. */
   checks: AnswerOf<'getOperatorFindings'>['checks'];
   problems: string[];
   /** Why it was not looked at, and what it takes. */
@@ -16,7 +16,7 @@ export interface MachineLook {
 /** The installation on this machine, which needs no key to be looked at. */
 export interface Machine {
   data: string;
-  /** Where its server listens, or would; undefined where nobody knows. */
+  /** The address where its server listens, or would; undefined if it is unknown. */
   url: string | undefined;
   /** Why that is not known to who may look. */
   whyNoUrl?: string;
@@ -36,7 +36,7 @@ export interface Machine {
 /** Result of asking the server of the machine to examine it: done, refused, or no server runs. */
 export type Examination = 'done' | 'refused' | 'no server';
 
-/** What was typed; a path that is whole. */
+/** The typed data folder; an absolute path. */
 export interface NamedMachine {
   data?: string | undefined;
   config?: string | undefined;

@@ -9,7 +9,7 @@ import type { Session } from './session.ts';
 const LIMIT_MS = 2000;
 const PAGE = 100;
 
-/** The words that name things of a kind, each with what it is behind a tab, for the completion of shells. */
+/** Prints the names of a kind for the completion of shells, each with a description after a tab. */
 export async function printNames({ client, terminal, process }: Session, kind: string): Promise<void> {
   const named = NAMED[kind];
   if (!named) return;

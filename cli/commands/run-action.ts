@@ -29,7 +29,7 @@ export interface Call {
   /** With several words of one argument as a list. */
   words: readonly unknown[];
   options: Options;
-  /** How an item of the family is shown. */
+  /** Shows an item of the family. */
   show?: Show | undefined;
 }
 
@@ -69,7 +69,7 @@ function mustSuffice({ action: { operation, flags, sets } }: Call, { fields, fil
   for (const [field, flag] of Object.entries(flags)) {
     if (flag.isRequired && !(field in fields) && !(field in files)) mustBeThere(field, flag);
   }
-  // What changes something changes nothing without a field.
+  // An update without a field changes nothing.
   if (
     !/^update/.test(operation) ||
     sets !== undefined ||
@@ -82,7 +82,7 @@ function mustSuffice({ action: { operation, flags, sets } }: Call, { fields, fil
   });
 }
 
-/** What commander cannot know to be missing. */
+/** Checks for options whose absence commander cannot detect. */
 function mustBeThere(field: string, flag: Flag): void {
   const option = `--${optionOf(field, flag)}`;
   if (flag.syntax === 'event types')
@@ -111,7 +111,7 @@ async function mustBeMeant(
   throw new CliFault(`name what to ${verb} by exactly one of ${all}`, 'usage');
 }
 
-/** What was answered, as its reader wants it. */
+/** Prints the response in the form that its reader wants. */
 export async function tell(session: Session, call: Call, answer: unknown, body: Body): Promise<void> {
   const { terminal, isJson } = session;
   const { action, family, options, show = showFields(family) } = call;
@@ -140,7 +140,7 @@ export async function tell(session: Session, call: Call, answer: unknown, body: 
   session.warn(action.warn?.(answer as never));
 }
 
-/** Of one, or of each where several were named. */
+/** Returns the id of the response, or all ids if several items were named. */
 const idsOf = (answer: unknown): string[] => {
   const { id, data } = answer as { id?: string; data?: { id: string }[] };
   return id === undefined ? (data ?? []).map((one) => one.id) : [id];
@@ -154,11 +154,11 @@ const showFields =
 interface Doubt {
   /** Continues "This will …". */
   says: string;
-  /** What is to be typed; asked for only when somebody can be asked. */
+  /** Returns the text to type; called only when somebody can be asked. */
   name: () => Promise<string>;
 }
 
-/** What cannot be undone is done after its name was typed, or with --yes. */
+/** Refuses an irreversible action until its name was typed, or with --yes. */
 export async function mustBeConfirmed(
   { target, terminal, process, again }: Session,
   options: { yes?: boolean | undefined },

@@ -47,8 +47,8 @@ const FIELD = /(?<![\w.@-])[a-z]+(?:[_.][a-z0-9]+)+(?![\w@-])/g;
 const PLACE = /(?<![\w.@-])(\d+)\.([a-z_]+(?:\.\w+)*)/g;
 
 /**
- * The API speaks of fields; at a command line they are options. `paths` are the fields that the answer itself
- * names; beside these, only what can be nothing but a field is translated.
+ * Replaces names of fields by options: the API speaks of fields. `paths` are the fields that the response itself names;
+ * otherwise only what can be nothing but a field is translated.
  */
 function nameOptions(command: Command): (message: string, paths: readonly string[]) => string {
   const one = namesOf(command)['*'];
@@ -110,8 +110,8 @@ const PATIENCE_MS = 1000;
 const PIPE_PATIENCE_MS = 5000;
 
 /**
- * Returns the same client, which says that it waits for the server: at a terminal after a second and until it answers,
- * in a pipe and beside JSON by one line on standard error.
+ * Returns a client that reports waiting for the server: at a terminal after a second and until it responds, in a pipe
+ * and with JSON by one line on standard error.
  */
 export function tellWaits(client: Client, terminal: Terminal, { isJson = false } = {}): Client {
   const tell = terminal.isTty && !isJson ? tellWait : warnOfWait;
@@ -152,12 +152,12 @@ async function tellWait<T>(terminal: Terminal, url: string, answer: Promise<T>):
   }
 }
 
-/** What does not fit is to be had whole; a person is told how. */
+/** Tells a person how to see values that were cut. */
 export function hintWide({ terminal, again }: Session, table: Pick<Table<never>, 'hasCut'>): void {
   if (table.hasCut()) terminal.hint(`Some of it is cut; see it whole with: ${again(['--wide'])}`);
 }
 
-/** What a verb works with: the API, the reader, and whether the reader is a program that wants JSON. */
+/** The objects that a verb works with: the API, the terminal, and whether to print JSON. */
 export interface Session {
   client: Client;
   target: Target;
@@ -174,7 +174,7 @@ export interface Session {
   sayCommand: SayCommand;
   /** Shows it to a person. */
   advise(advices: Advices): void;
-  /** Shows it to everybody, also where the answer goes into a pipe. */
+  /** Warns everybody, even when the output goes into a pipe. */
   warn(advices: Advices): void;
   /** Ends the command with status 1, or this one, although the API did what it was asked. */
   fail(exitCode?: number): void;
@@ -191,7 +191,7 @@ export interface CommonOptions {
 
 export interface Needs {
   key: boolean;
-  /** Where the installation listens whose data folder was named; its address may be unknown. */
+  /** The address where the installation of the named data folder listens; may be unknown. */
   installation?: { url: string | undefined };
   /** Marks a command for operators: on the machine of an installation its pass is enough. */
   operator?: boolean;

@@ -31,7 +31,7 @@ export function readLine({ stdin, stderr }: Asked, prompt: string): Promise<stri
   const lines = createInterface({ input: stdin, output: stderr });
   return new Promise((resolve) => {
     const onEnd = (): void => {
-      // By Ctrl-C or Ctrl-D: what is said next stands on a line of its own.
+      // After Ctrl-C or Ctrl-D, the next output starts on a line of its own.
       stderr.write('\n');
       resolve('');
     };

@@ -1,7 +1,7 @@
 import type { CommandProcess } from '../output/index.ts';
 
 export interface Stopped {
-  /** Whether Ctrl-C came before so much time was over; answers at once when it did. */
+  /** Resolves to whether Ctrl-C came within this time; at once when it does. */
   within(ms: number): Promise<boolean>;
 }
 

@@ -6,9 +6,9 @@ type Runs = Automation['runs'];
 type Run = AnswerOf<'getAutomationRun'>;
 type Config = Readonly<Record<string, unknown>>;
 
-/** As wide as it gets, so that how many are where stays near the step: fits a terminal of 80 columns. */
+/** The largest width, so that the counts stay near their step: fits a terminal of 80 columns. */
 const COLUMNS = 76;
-/** A branch that would stand further to the right is drawn behind the others, from the left edge on. */
+/** A branch indented further than this is drawn after the others, from the left edge. */
 const INDENT_MAX = 18;
 
 const BRANCHES = [
@@ -119,7 +119,7 @@ export const runStepsInWords = ({ steps }: Run, columns = COLUMNS): string =>
     ])
     .join('\n');
 
-/** What breaks a line would break the drawing; the printer cleans the rest. */
+/** A line break would break the drawing; the printer cleans everything else. */
 const oneLine = (text: string): string => text.replaceAll(/[\n\r\t\u2028\u2029]/g, '\uFFFD');
 
 /** Cut where it is wider, each letter beyond ASCII counted as two columns. */

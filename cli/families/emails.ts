@@ -45,7 +45,7 @@ const state: Field<Email> = {
   kind: 'state',
   tone: (email) => toneOfEmail(email.last_event),
 };
-/** Of a message without a To, the other recipients; marked, because it does not stand there. */
+/** Shows other recipients if a message has no To; marked, because they are not in that header. */
 const to: Field<Email> = {
   name: 'to',
   label: 'To',

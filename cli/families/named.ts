@@ -1,14 +1,14 @@
 import type { AnswerOf } from '../client/index.ts';
 import type { ItemOf, ListOperation } from './list-operation.ts';
 
-/** How a thing is named at the command line, beside its whole id, which the API takes. */
+/** How an item is named at the command line, besides its whole id, which the API takes. */
 export interface Named {
   noun: string;
   list: ListOperation;
-  /** What people call it, as help says it, and where the name stands in an item of the list. */
+  /** The property that people name it by, for help texts; `namesOf` finds it in an item of the list. */
   by?: string;
   namesOf: (item: never) => readonly (string | null | undefined)[];
-  /** What the API itself takes beside an id: nothing is looked up. */
+  /** Values that the API itself accepts besides an id: nothing is looked up. */
   taken?: RegExp;
   /** The API takes its name, the first of these, too: what is in no list is the API's to refuse. */
   isTakenByName?: true;
@@ -39,7 +39,7 @@ type Names = readonly (string | null | undefined)[];
 
 const ADDRESS = /@/;
 
-/** By the parameters of paths. */
+/** Naming by path parameter. */
 export const NAMED: Readonly<Record<string, Named>> = {
   api_key_id: named('key', 'listApiKeys', { by: 'name', namesOf: ({ name }) => [name] }),
   approval_id: named('approval', 'listApprovals'),
@@ -122,13 +122,13 @@ const FIELDS: Readonly<Record<string, string>> = {
   webhook_id: 'webhook_id',
 };
 
-/** What a field takes the id of; an operator lists nothing of the teams, so that there it is typed whole. */
+/** Returns the kind of id that a field takes; operators cannot list the items of teams, so they type ids whole. */
 export const namedBy = (field: string): string | undefined => FIELDS[field];
 
 /** It changes nothing, so that `latest` may be named. */
 export const isReading = (operation: string): boolean => /^(?:get|list|diagnose|preview)[A-Z]/.test(operation);
 
-/** What may be typed for it, in the words of a page of help. */
+/** Describes what may be typed for a parameter, for a page of help. */
 export function sayNames(parameter: string, isRead: boolean): string | undefined {
   const known = NAMED[parameter];
   if (!known) return undefined;

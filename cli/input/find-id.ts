@@ -8,7 +8,9 @@ const WHOLE = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z]+_[0-9a-f]{3
 /** Fewer digits name too much to be meant. */
 const END = /^(?=(?:-*[0-9a-f]){4})[0-9a-f-]+$/i;
 const PAGE = 100;
-/** What has no name, and whose list the server does not look through: among so many one is found by the end of its id. */
+/**
+ * How many items are read to find one by the end of its id, when it has no name and the server cannot search the list.
+ */
 const LOOKED_THROUGH = 2000;
 const CANDIDATES = 5;
 /** Never repeated in a message. */
@@ -25,13 +27,13 @@ interface Page {
   has_more?: boolean;
 }
 
-/** Where something is looked for: what stands before it in the path, and whether it is only looked at. */
+/** Where to look for an item: the preceding parameters of the path, and whether it is only read. */
 interface Finding {
   path?: Path;
   isRead?: boolean;
 }
 
-/** Of what is not a team's. */
+/** Places of items that do not belong to a team. */
 const WHERE: Readonly<Record<string, string>> = {
   listOauthClients: 'on this server',
   listQueueHolds: 'on this server',
@@ -110,14 +112,14 @@ async function lookThrough(
   }
 }
 
-/** What is listed in parts is one, whichever of its parts ends so. */
+/** A list of parts counts as one item, whichever of its parts has this ending. */
 function addEnding(ending: Item[], { partOf }: Named, item: Item, end: string): void {
   const whole = partOf === undefined ? item.id : String((item as unknown as Record<string, unknown>)[partOf]);
   const ends = (id: string): boolean => id.toLowerCase().replaceAll('-', '').endsWith(end);
   if ([item.id, whole].some(ends) && !ending.some(({ id }) => id === whole)) ending.push({ ...item, id: whole });
 }
 
-/** That none of those that were looked at ends so is no fault of the command, but of what it names. */
+/** A search without a match is a fault of the name, not of the command. */
 async function pageOf(client: Client, named: Named, call: { path: Path; query?: { id_end?: string } }): Promise<Page> {
   try {
     return await client.call(named.list, call as CallOf<typeof named.list>);
@@ -137,7 +139,7 @@ function ambiguous(named: Named, given: string, candidates: readonly Item[]): Cl
   return new CliFault([says, ...lines, ...rest].join('\n'), 'usage');
 }
 
-/** What tells an item from others of its kind. */
+/** Describes an item so that it can be distinguished from others of its kind. */
 export function saying(named: Named, item: object): string {
   const { subject, type, from, to, email, endpoint, created_at: at } = item as Record<string, unknown>;
   const names = named.namesOf(item as never).filter((name) => name);

@@ -6,13 +6,13 @@ import { findLabels, findId, findTopics } from './find-id.ts';
 import { readFallback, isSeveral, readSyntax, type Place } from './syntaxes.ts';
 import { isWords, readWhere } from './read-where.ts';
 
-/** What was typed for the fields of an action, by their names. */
+/** The values typed for the fields of an action, by field name. */
 export interface Typed {
   /** A text, several of them, a number, or true or false. */
   fields: Readonly<Record<string, unknown>>;
   /** The files that hold a field. */
   files: Readonly<Record<string, string>>;
-  /** What is taken away: the field, or of several those with these keys. */
+  /** Values to remove: the field, or those of several with these keys. */
   cleared: Readonly<Record<string, true | readonly string[]>>;
 }
 
@@ -56,7 +56,7 @@ async function readField(
   return named === undefined ? whole : findAll(named, whole, reading);
 }
 
-/** The ids behind one name, several, or a name each with what is said of it. */
+/** Finds the ids of one name, of several, or of names that each have a value. */
 async function findAll(named: string, value: unknown, { client, path }: Reading): Promise<unknown> {
   const find = async (given: unknown): Promise<unknown> => {
     if (typeof given === 'string')
@@ -98,7 +98,7 @@ function put(body: Record<string, unknown>, name: string, value: unknown): void 
   body[outer] = inner === undefined ? value : { ...(body[outer] as object | undefined), [inner]: value };
 }
 
-/** What the fields have to do with each other. */
+/** Rules that involve several fields. */
 const SHAPES: Partial<Record<OperationId, (body: Body, reading: Reading) => Body | Promise<Body>>> = {
   sendEmail: (body, { nameOf }) => {
     const { id, variables } = (body['template'] ?? {}) as { id?: string; variables?: unknown };
@@ -128,7 +128,7 @@ async function withLabels(body: Body, { client, path }: Reading): Promise<Body> 
   return { ...body, labels: await findLabels(client, inbox, body['labels'] as readonly string[]) };
 }
 
-/** What is left out of a PUT goes back to how it was at first: what is there is sent along. */
+/** A PUT resets the fields that it omits: the current values are sent along. */
 async function connectionIn(client: Client): Promise<Body> {
   try {
     const { issuer, client_id, enforced, default_role } = await client.call('getSso', {} as CallOf<'getSso'>);
@@ -173,7 +173,7 @@ const keyOf = (operation: string, said: object): string =>
     .update(JSON.stringify([operation, said]))
     .digest('hex')}`;
 
-/** Where it has fields; those of the query apart. */
+/** Returns the body if it has fields, without those of the query. */
 function bodyOf(flags: Action['flags'], body: Body): object {
   const named = Object.keys(flags);
   const inQuery = named.filter((name) => flags[name]?.isQuery);

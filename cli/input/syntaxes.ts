@@ -5,15 +5,15 @@ import path from 'node:path';
 import type { SendEmailAttachment, SendEmailRequest, TemplateVariableRequest } from '../../src/contract/index.ts';
 import { CliFault } from '../output/index.ts';
 
-/** What an option is called where it was typed. */
+/** Returns the name of an option in the place where it was typed. */
 export type NameOption = (option: string) => string;
 
-/** Where something was typed. */
+/** The place where a value was typed. */
 export interface Place {
   nameOf: NameOption;
-  /** Where files are that are named without a folder. */
+  /** The folder that relative file names are resolved against. */
   cwd: string;
-  /** How much may be attached, where that is limited. */
+  /** The limit for attachments, if there is one. */
   attachmentsMibMax?: number;
 }
 
@@ -31,7 +31,7 @@ const FIELDS = [
   'opted_out_topic_ids',
 ];
 
-/** Which fields of an import stand in which of its columns. */
+/** Reads which columns of an import contain which fields. */
 function readColumns(given: readonly string[], nameOf: NameOption): Record<string, string> {
   const map: Record<string, string> = {};
   for (const text of given) {
@@ -42,7 +42,7 @@ function readColumns(given: readonly string[], nameOf: NameOption): Record<strin
   return map;
 }
 
-/** Which properties stand in which columns, and as what. */
+/** Reads which columns contain which properties, and their types. */
 function readMappedProperties(given: readonly string[], nameOf: NameOption): Record<string, unknown> {
   const says = `${nameOf('property')} takes key=column, key:number=column or key:boolean=column`;
   return Object.fromEntries(given.map((text) => readMapped(text, says)));
@@ -89,7 +89,7 @@ export function readFallback(type: string, text: string, nameOf: NameOption): st
   throw wrong(`${nameOf('fallback')} of a number takes a number`, text);
 }
 
-/** `key=value, key=value`: a comma belongs to a value unless another key stands behind it. */
+/** Splits `key=value, key=value`: a comma belongs to a value unless another key follows it. */
 const splitPairs = (text: string): string[] =>
   text
     .split(/\s*,\s*(?=[^\s,=]+=)/)
@@ -147,7 +147,7 @@ function readVariables(pairs: readonly string[], nameOf: NameOption): Record<str
 
 const SETTINGS = /;(filename|content_type|content_id)=([^;]*)$/;
 
-/** The settings stand behind the file name, so that a name with a semicolon of its own still works. */
+/** Settings follow the file name, so that a name that contains a semicolon still works. */
 function splitSettings(given: string) {
   const settings: Partial<Record<'filename' | 'content_type' | 'content_id', string>> = {};
   let file = given;
@@ -160,7 +160,7 @@ function splitSettings(given: string) {
 
 const MIB = 1024 * 1024;
 
-/** How large they are is known before any of them is read, where that is limited. */
+/** If sizes are limited, they are checked before any file is read. */
 async function readAttachments(given: readonly string[], place: Place): Promise<SendEmailAttachment[]> {
   const { attachmentsMibMax: most } = place;
   let bytes = 0;
@@ -271,7 +271,7 @@ export const isSeveral = ({ isVariadic, isRepeatable, isList }: Flag): boolean =
 
 export const isKeyed = ({ syntax }: Flag): boolean => syntax !== undefined && READERS[syntax].isKeyed === true;
 
-/** What stands in one text, where the command line takes it one by one. */
+/** Splits a text into the values that the command line takes one by one. */
 export const splitText = ({ syntax }: Flag, text: string): string[] =>
   ((syntax && READERS[syntax].split) ?? splitWords)(text);
 
@@ -284,12 +284,12 @@ function splitFiles(text: string): string[] {
   return text.split(/\s*,\s*/).filter((part) => part !== '');
 }
 
-/** A comma belongs to a value unless another header stands behind it. */
+/** A comma belongs to a value unless another header follows it. */
 function splitHeaders(text: string): string[] {
   return text.split(/\s*,\s*(?=[\w-]+:\s)/).filter((field) => field !== '');
 }
 
-/** A comma belongs to a fallback unless KEY=, KEY:type or a KEY in capitals stands behind it. */
+/** A comma belongs to a fallback unless KEY=, KEY:type or a KEY in capitals follows it. */
 function splitDeclarations(text: string): string[] {
   const parts: string[] = [];
   for (const part of text.split(/\s*,\s*/)) {

@@ -8,10 +8,10 @@ import { formatTime } from './time.ts';
 import { bytesInWords } from '../families/bytes-in-words.ts';
 import { subjectOf } from '../families/queue.ts';
 
-/** What is told of an email, to teams and operators alike. */
+/** The parts of an email's history that teams and operators both see. */
 type Told = Omit<EmailHistory, 'email' | 'suppressed'> & {
   email: Pick<EmailHistory['email'], 'id' | 'from' | 'to' | 'cc' | 'bcc' | 'subject' | 'last_event' | 'scheduled_at'>;
-  /** Undefined where its reader has no business with the list of suppressions. */
+  /** Undefined if the reader must not see the list of suppressions. */
   suppressed: EmailHistory['suppressed'] | undefined;
 };
 
@@ -22,11 +22,14 @@ type Pending = EmailHistory['pending'][number];
 
 interface Telling {
   withTranscript?: boolean;
-  /** How an advice is said. */
+  /** Words an advice for its reader. */
   say?: Say;
 }
 
-/** What became of an email, from its acceptance to what comes next, in whole sentences: one text for each moment. */
+/**
+ * Describes what happened to an email, from its acceptance to the next step, in whole sentences: one text for each
+ * moment.
+ */
 export function tellHistory(
   terminal: Terminal,
   history: Told,
@@ -100,7 +103,7 @@ const ORIGINS = { bounce: 'it bounced', complaint: 'it complained', manual: 'by 
 /** One that begins with a dash would be taken for an option. */
 const asWord = (email: string): string => (email.startsWith('-') ? 'ADDRESS' : email);
 
-/** Subjects, links and what mail servers say are the words of strangers. */
+/** Subjects, links and replies of mail servers are text of untrusted senders. */
 const withoutSteering = <T>(value: T): T =>
   JSON.parse(JSON.stringify(value), (_, part: unknown) => (typeof part === 'string' ? clean(part) : part)) as T;
 

@@ -18,7 +18,7 @@ const STYLES: Record<Tone, Style> = { plain: 'plain', good: 'green', attention: 
 
 export const styleOf = (tone: Tone): Style => STYLES[tone];
 
-/** What a family declares as the columns of a table. */
+/** Returns the columns of a table from a family's fields. */
 export const tableColumns = (terminal: Terminal, fields: Fields): Column<Item>[] =>
   fields.map((field) => ({
     title: field.label.toUpperCase(),
@@ -29,8 +29,8 @@ export const tableColumns = (terminal: Terminal, fields: Fields): Column<Item>[]
   }));
 
 /**
- * Those of a list: for a person the ends of ids and short times, so that a row has space on one line; `isWide`, and for a
- * program, the whole values.
+ * Returns the columns of a list: for a person the ends of ids and short times, so that a row fits on one line; with
+ * `isWide`, and for a program, the whole values.
  */
 export const listColumns = (terminal: Terminal, fields: Fields, isWide = false): Column<Item>[] =>
   isWide || !terminal.isTty
@@ -90,7 +90,7 @@ function bodyOf(value: unknown): string {
   return cleanLines(typeof value === 'string' ? value : JSON.stringify(value, null, 2));
 }
 
-/** What stands in a table. */
+/** Returns the text of a cell of a table. */
 export const cellText = (terminal: Terminal, field: Field<never>, item: Item): string =>
   textOf(terminal, field, item, field.kind === 'moment' ? 'second' : 'minute');
 
@@ -104,13 +104,13 @@ function textOf(terminal: Terminal, field: Field<never>, item: Item, precision: 
 
 const fieldStyle = (field: Field<never>, item: Item): Style => styleOf(field.tone?.(item as never) ?? 'plain');
 
-/** Those that are shown without being asked for. */
+/** Returns the fields that are shown by default. */
 export const shownFields = (fields: Fields, isWide = false): Fields =>
   fields.filter(({ shown }) => shown === undefined || (isWide && shown === 'wide'));
 
 /**
- * Those that `--fields` names, in its order: by the name in the API, or as a title or a filter of the list calls them. A field
- * of a field needs no declaration of its own.
+ * Returns the fields that `--fields` names, in its order: by the name in the API, or by a title or a filter of the
+ * list. A field of a field needs no declaration of its own.
  */
 export function namedFields(fields: Fields, names: readonly string[], noun: string): Fields {
   const found = names.map((name): Field<never> => {

@@ -4,7 +4,10 @@ let segmenter: Intl.Segmenter | undefined;
 const graphemesOf = (text: string): Iterable<{ segment: string }> =>
   (segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })).segment(text);
 
-/** As most terminals count: two columns for East Asian wide characters and emoji, none for what joins the letter before it. */
+/**
+ * Counts columns as most terminals do: two for East Asian wide characters and emoji, none for what joins the letter
+ * before it.
+ */
 export function widthOf(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let width = 0;
@@ -44,7 +47,7 @@ const PAINT = /\u001B\[\d+m/g;
 const PIECES =
   /(?<=^|\s)rasket [a-z](?:'[^']*'|[^';])*?(?=;|, or |\.? \(|\. [A-Z]|$)[;,.]*|\(with the key of [^)]*\)|\S+/g;
 
-/** What is said to a person, in lines of this width that end between two words; each goes on below its own beginning. */
+/** Wraps text between words at this width; each line is indented like its own beginning. */
 export const fitProse = (text: string, width: number): string =>
   text
     .split('\n')

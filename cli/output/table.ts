@@ -6,13 +6,13 @@ import type { Style, Terminal } from './terminal.ts';
 type Fit = 'cut' | 'whole' | 'name' | 'below';
 
 interface Placed {
-  /** Which of the columns. */
+  /** The index of the column. */
   at: number;
   width: number;
   fit: Fit;
 }
 
-/** The cells of a row that stand beside each other, and how wide they may be together. */
+/** The cells of a row that share a line, and their total width. */
 interface Line {
   placed: readonly Placed[];
   space: number;
@@ -20,7 +20,7 @@ interface Line {
 
 const GAP = '  ';
 const INDENT = '  ';
-/** What stands in the place of a cell that stands below its row. */
+/** Marks a cell whose value is below its row. */
 const SEE_BELOW = '…';
 const WIDTH_MIN = 8;
 
@@ -38,7 +38,8 @@ function layOut(fits: readonly Fit[], titles: readonly number[], rows: readonly 
     const placed = beside.map((one) =>
       one.fit === 'name' ? { ...one, width: Math.min(one.width, Math.max(limit, titles[one.at] ?? 0)) } : one,
     );
-    // Where more than a few are longer, and with each that is narrower more, they are better off in a line of their own.
+    // If more than a few are longer, and more with each narrower column, they are easier to read on a line of their
+    // own.
     const misfits = rows.filter((row) => placed.some(({ at, width, fit }) => fit === 'name' && (row[at] ?? 0) > width));
     if (misfits.length * 3 > rows.length) break;
     const lines = breakLines(placed, space);
@@ -49,7 +50,7 @@ function layOut(fits: readonly Fit[], titles: readonly number[], rows: readonly 
   return [...(best?.lines ?? []), ...below.map((one) => ({ placed: [one], space: Infinity }))];
 }
 
-/** How wide names may be: as wide as the widest, then as each that is narrower. */
+/** Returns candidate widths for names: the widest, then each narrower one. */
 function limitsOf(fits: readonly Fit[], widest: readonly number[], rows: readonly number[][]): number[] {
   const names = widest.flatMap((width, at) => (fits[at] === 'name' ? [width, ...rows.map((row) => row[at] ?? 0)] : []));
   return names.length === 0 ? [Infinity] : [...new Set(names)].sort((a, b) => b - a);
@@ -57,7 +58,7 @@ function limitsOf(fits: readonly Fit[], widest: readonly number[], rows: readonl
 
 interface Broken {
   lines: Line[];
-  /** By how much its columns are too wide. */
+  /** The width by which the columns exceed the line. */
   excess: number;
 }
 
@@ -98,13 +99,15 @@ function narrow({ placed, space }: Line): Line {
   return { placed: cells, space };
 }
 
-/** How many lines a row takes; one below that would be empty is left out. */
+/** Returns the number of lines of a row; an empty one below it is left out. */
 const heightOf = (lines: readonly Line[], row: readonly number[]): number =>
   lines.reduce((sum, line, at) => sum + (at === 0 || isFilled(line, row) ? 1 + tooLong(line, row).length : 0), 0);
 
 const isFilled = ({ placed }: Line, row: readonly number[]): boolean => placed.some(({ at }) => row[at] !== 0);
 
-/** The cells of a row that are wider than their column, have no space beside the others either, and so stand below it. */
+/**
+ * Returns the cells of a row that are wider than their column, find no space on the line either, and so go below it.
+ */
 function tooLong({ placed, space }: Line, row: readonly number[]): Placed[] {
   const filled = placed.filter(({ at }) => row[at] !== 0);
   const last = filled.at(-1);
@@ -124,7 +127,7 @@ function tooLong({ placed, space }: Line, row: readonly number[]): Placed[] {
   }
 }
 
-/** A text says something from so many columns on; a name, which tells one thing from another, from more. */
+/** The smallest useful width of a text; a name, which identifies an item, needs more. */
 const TEXT_MIN = 8;
 const NAME_MIN = 24;
 const NAME_LEAST = 10;
@@ -133,7 +136,7 @@ const TITLE_MIN = 4;
 interface ShrinkableColumn {
   at: number;
   fit: Fit;
-  /** As wide as its widest cell. */
+  /** The width of its widest cell. */
   cells: number;
   width: number;
 }
@@ -197,7 +200,7 @@ export interface Column<Row> {
    * stands on a line of its own wherever the row has no space for it.
    */
   fit?: Fit;
-  /** At a terminal its cells and its title end below each other. */
+  /** Aligns its cells and its title to the right at a terminal. */
   isRight?: boolean;
 }
 
@@ -211,15 +214,15 @@ interface TableOptions<Row> {
 }
 
 export interface Table<Row> {
-  /** Answers the lines of some rows, with the titles above the first of them; the widths stay what they were at first. */
+  /** Returns the lines of some rows, with the titles above the first of them; later calls keep the widths. */
   write(rows: readonly Row[]): string;
-  /** Whether anything that was written is shortened. */
+  /** Reports whether anything that was written is shortened. */
   hasCut(): boolean;
 }
 
 /**
- * For a person, aligned columns under their titles, shortened to the width of the terminal; what has no space beside the
- * others stands in lines below. For a program, a line of titles and one line for each row, whole values with a tab
+ * Opens a table. For a person, aligned columns under their titles, shortened to the width of the terminal; values that
+ * find no space go below the row. For a program, a line of titles and one line for each row, whole values with a tab
  * between them.
  */
 export function openTable<Row>(

@@ -5,7 +5,7 @@ import type { Session } from '../declare.ts';
 import type { Options } from '../run-action.ts';
 import { mustBeFree, pour, save } from '../save-download.ts';
 
-/** As fields, or in the form that a spreadsheet or a printer takes. */
+/** Shows an invoice as fields, or in the form that a spreadsheet or a printer takes. */
 export async function showInvoice(session: Session, item: object, options: Options): Promise<void> {
   const { client, terminal, process } = session;
   const {

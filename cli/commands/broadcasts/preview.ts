@@ -8,9 +8,9 @@ import path from 'node:path';
 import { openInBrowser } from '../open-in-browser.ts';
 
 /**
- * The mail in a frame without any right, and under a policy that the frame has too: no script runs, no form is sent, and
- * nothing but pictures, styles and fonts is loaded; browsers also follow prefetch hints, which are never used. Whoever wrote
- * the mail need not be trusted.
+ * Returns a page that shows the mail in a frame without any permission, and under a policy that also applies to the
+ * frame: no script runs, no form is sent, and nothing but pictures, styles and fonts is loaded; browsers also follow
+ * prefetch hints, which are never used. The author of the mail need not be trusted.
  */
 export function previewPage({
   subject,

@@ -26,7 +26,7 @@ const asideOf = (domain: DomainObject): Column<DomainRecord>[] => [
   { title: 'DIAGNOSIS', value: (record) => record.diagnosis },
 ];
 
-/** What is wrong with a record and what stands in DNS instead, to be read under its line. */
+/** Describes what is wrong with a record and what DNS contains instead, for the lines below it. */
 export function remarksOn(terminal: Terminal, record: DomainRecord): string[] {
   if (!record.diagnosis) return [];
   const { resolver = [], authoritative = [] } = record.found ?? {};

@@ -14,7 +14,7 @@ export interface Written {
   remove: () => void;
 }
 
-/** Opens the user's editor. A text that is empty is a fault, and leaves nothing behind. */
+/** Opens the user's editor. An empty text is a fault, and no file remains. */
 export function editText(
   { env, stdin }: Pick<CommandProcess, 'env' | 'stdin'>,
   { begin, below }: { begin: string; below: readonly string[] },
