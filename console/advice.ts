@@ -3,7 +3,7 @@ import { isByHand, sayOnLine, type Say } from '../cli/output/index.ts';
 import type { Family, List } from '../cli/families/index.ts';
 import { families, itemKeys, type BoundAction, type Section } from './catalog.ts';
 
-/** Where the console has what these commands do at the command line. */
+/** Where the console has the equivalents of these commands. */
 const HERE: Partial<Record<ByHand, ContractId | 'overview'>> = {
   'contacts import-failures': 'getContactImport',
   doctor: 'overview',
@@ -22,7 +22,7 @@ export interface At {
 
 interface Around {
   sections: readonly Section[];
-  /** What the screen offers. */
+  /** The sections and actions that the screen offers. */
   actions: readonly BoundAction[];
   at?: At | undefined;
 }
@@ -55,7 +55,7 @@ function placeOf(called: ContractId | 'overview', command: Advised, { sections, 
   return placeInItem(called, command, { sections, at });
 }
 
-/** Of one item: its sides, and what can be done to it. */
+/** Finds the place within one item: its tabs, and its actions. */
 function placeInItem(called: ContractId, [, ...words]: Advised, { sections, at }: Pick<Around, 'sections' | 'at'>) {
   for (const family of families) {
     const { get, actions = [] } = family;

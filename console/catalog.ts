@@ -12,7 +12,7 @@ export type Section = { name: string; summary: string; isOperators: boolean } & 
 
 export const families = everyFamily;
 
-/** What is wanted most stands on the digits; everything else follows in the order of the alphabet. */
+/** The most important sections are on the digits; the others follow in alphabetical order. */
 const FIRST = [
   'overview',
   'emails',
@@ -36,14 +36,14 @@ const every: readonly Section[] = [
   ...families.flatMap(sectionsOf),
 ].sort((a, b) => rankOf(a) - rankOf(b));
 
-/** Whether it takes a person, and a key is in use. */
+/** Reports whether the section needs a person, while a key is in use. */
 export const isClosed = (section: Section, isPerson: boolean): boolean =>
   !isPerson && 'family' in section && section.family.isPeoples === true;
 
-/** What the key of a team, or the session of a person, shows. */
+/** The sections for the key of a team, or the session of a person. */
 export const sections: readonly Section[] = every.filter(({ isOperators }) => !isOperators);
 
-/** What the token of an operator shows, which opens nothing of a team. */
+/** The sections for the token of an operator, which has no access to teams. */
 export const operatorSections: readonly Section[] = every.filter(({ isOperators }) => isOperators);
 
 function rankOf({ name }: Section): number {
@@ -53,7 +53,7 @@ function rankOf({ name }: Section): number {
 function sectionsOf(family: Family): Section[] {
   const { command, list, get, report, summary, screens, isOperators = false } = family;
   const isWhole = (path: Readonly<Record<string, Key>>): boolean => Object.keys(path).length === 0;
-  // Families that share a command are told apart by their verb: `contacts imports` are the imports.
+  // Families that share a command are distinguished by their verb: `contacts imports` are the imports.
   const nameOf = (verb: string, usual: string): string => (verb === usual ? command : verb);
   const reports: Section[] = report
     ? [{ name: screens?.report ?? command, summary: report.summary, isOperators, kind: 'report', family, report }]
@@ -88,7 +88,7 @@ export function itemKeys({ get, list, actions = [] }: Family): readonly string[]
   return paths.find((keys) => keys.length === outer.length + 1 && outer.every((key) => keys.includes(key))) ?? [];
 }
 
-/** Where a row of a list is found; undefined where the API has nothing more about one. */
+/** Returns the path of a row of a list; undefined if the API has no more about it than the row. */
 export function pathOfRow(
   family: Family,
   outer: Readonly<Record<string, string>>,
@@ -98,7 +98,7 @@ export function pathOfRow(
   return own === undefined ? undefined : { ...outer, [own]: id };
 }
 
-/** What shows all of an item; of a family without one of its own, that of another list of the same things. */
+/** Returns the detail of an item; a family without one uses that of another list of the same objects. */
 export function detailOfRow(family: Family, path: Readonly<Record<string, string>>): Detail | undefined {
   const isOf = ({ get }: Family): boolean => get !== undefined && Object.keys(get.path).every((key) => key in path);
   if (family.get) return isOf(family) ? family.get : undefined;
@@ -178,7 +178,7 @@ const isOfInner = (operation: string, keys: readonly string[]): boolean =>
     );
   });
 
-/** What every screen has on its keys. */
+/** The keys that every screen has. */
 export const RESERVED = [...'jkJKhlgGrqyx', '/', ':', '?', ' ', '<', '>', '=', ...'0123456789'];
 
 function labelOf(family: Family, shown: Family, { verb }: Action): string {

@@ -38,7 +38,7 @@ export function followTarget(first: Client, target: Target, version: string): { 
         return await asked.call(operation, call, signal);
       } catch (error) {
         if (isOfAnother(error)) look();
-        // What would change something was meant for the server that was named when it was asked for.
+        // A change was meant for the server that was selected when it was requested.
         if (now === asked || routeOf(operation)[0] !== 'GET') throw error;
         return now.call(operation, call, signal);
       }
@@ -51,7 +51,7 @@ export function followTarget(first: Client, target: Target, version: string): { 
   return { client, target: () => known };
 }
 
-/** Nobody answers where it was, or somebody who does not know the key. */
+/** Nobody responds at the address, or another server that does not know the key. */
 const isOfAnother = (error: unknown): boolean =>
   error instanceof NoAnswer || (error instanceof ApiFault && error.status === 401);
 

@@ -22,16 +22,16 @@ export const WINDOW = 200;
  */
 export class Pager<Row extends { id: string }> {
   rows: Row[] = [];
-  /** There are rows before the first and behind the last. */
+  /** True if there are rows before the first or after the last. */
   hasBefore = false;
   hasBehind = false;
-  /** How many were seen before the first; undefined behind a jump to the end, where they were not counted. */
+  /** The number of rows before the first; undefined after a jump to the end, where they were not counted. */
   skipped: number | undefined = 0;
   isLoaded = false;
   isLoading = false;
   readonly #ask: AskPage<Row>;
   readonly #isForward: boolean;
-  /** What was asked before something else is not waited for any more. */
+  /** Counts the requests: the results of all but the latest one are dropped. */
   #asked = 0;
 
   constructor(ask: AskPage<Row>, isForward: boolean) {
@@ -39,7 +39,7 @@ export class Pager<Row extends { id: string }> {
     this.#isForward = isForward;
   }
 
-  /** What is around this row; what was loaded before and behind it stays where nothing is missing in between. */
+  /** Reloads the rows around this one; loaded rows before and after them stay if nothing is missing in between. */
   async refresh(signal: AbortSignal, at = 0): Promise<void> {
     const first = at < PAGE && !this.hasBefore ? undefined : this.rows[Math.max(0, at - PAGE)];
     const query = first === undefined ? { limit: PAGE } : { limit: 2 * PAGE, after: first.id };
@@ -57,7 +57,7 @@ export class Pager<Row extends { id: string }> {
     this.#trim('behind');
   }
 
-  /** From the beginning, wherever one is. */
+  /** Reloads from the beginning, whatever the position. */
   async first(signal: AbortSignal): Promise<void> {
     this.hasBefore = false;
     await this.refresh(signal);
@@ -87,7 +87,7 @@ export class Pager<Row extends { id: string }> {
     this.#trim('before');
   }
 
-  /** As much as is held: so much is sorted. */
+  /** Loads until the window is full, because that many rows are sorted. */
   async fill(signal: AbortSignal): Promise<void> {
     while (this.hasBehind && !this.isLoading && this.rows.length < WINDOW) await this.behind(signal);
   }
@@ -123,7 +123,7 @@ export class Pager<Row extends { id: string }> {
     this.rows = end === 'before' ? this.rows.slice(excess) : this.rows.slice(0, WINDOW);
   }
 
-  /** Undefined where something else was asked meanwhile. */
+  /** Returns undefined if another request was made meanwhile. */
   async #page(query: PageQuery, signal: AbortSignal): Promise<{ data: Row[]; hasMore: boolean } | undefined> {
     const asked = ++this.#asked;
     this.isLoading = true;

@@ -1,11 +1,11 @@
 import { optionOf, type Flag } from '../cli/families/index.ts';
 
 export interface ReadFilter {
-  /** What the API narrows the list by. */
+  /** The parameters by which the API filters the list. */
   query: Readonly<Record<string, string | number>>;
-  /** What is looked for, by the API where it can search, and else in what is loaded. */
+  /** The text to search for, by the API if it can search, and otherwise in the loaded rows. */
   text: string;
-  /** How `since` was typed, where it was. */
+  /** The typed text of `since`, if there is one. */
   since?: string;
 }
 
@@ -38,7 +38,7 @@ export function readFilter(filters: Flags, typed: string, now: number): ReadFilt
   return { query: asked, text, ...(since === undefined ? {} : { since }) };
 }
 
-/** What the API has to be told, where nothing is typed. */
+/** Returns the parameters that the API needs even if nothing is typed. */
 function presetsOf(filters: Flags): Record<string, string | number> {
   return Object.fromEntries(
     Object.entries(filters).flatMap(([field, { preset, isCostly }]) =>

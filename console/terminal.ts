@@ -4,7 +4,7 @@ interface TerminalGuard {
   /** Resolves when the console is to end, and rejects with the fault that ends it. */
   ended: Promise<void>;
   end: (fault?: unknown) => void;
-  /** What draws has to stop first: it would write its last frame to the screen that is given back. */
+  /** Drawing has to stop first: it would write its last frame to the restored screen. */
   stopDrawing: (stop: () => void) => void;
   restore: () => void;
 }
@@ -19,7 +19,7 @@ const RESTORE = '\u001B[0m\u001B[?2004l\u001B[?25h\u001B[?7h\u001B[?1049l';
 const SIGNALS = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT'] as const;
 const NUMBERS = { SIGTERM: 15, SIGHUP: 1, SIGINT: 2, SIGQUIT: 3 } as const;
 
-/** Whatever ends the process, the terminal is given back as it was. */
+/** Restores the terminal, however the process ends. */
 export function guardTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStream & { fd: number }): TerminalGuard {
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
   let isRestored = false;
@@ -46,7 +46,7 @@ export function guardTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStre
   for (const signal of SIGNALS) {
     process.on(signal, () => {
       restore();
-      // As a shell reports who was ended by a signal.
+      // The exit code with which a shell reports a process that was ended by a signal.
       process.exit(128 + NUMBERS[signal]);
     });
   }

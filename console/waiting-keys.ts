@@ -1,12 +1,12 @@
-/** What a key is for: on its way, or not to be had just now. Undefined: there. */
+/** Whether the content that a key acts on is loading or unavailable. Undefined when it is loaded. */
 export type Awaited = 'on its way' | 'not to be had' | undefined;
 
 interface Keyboard {
   /** The screen or the dialog that keys are for. */
   target: () => object | undefined;
-  /** Whether what this key is for is there. */
+  /** Returns whether the content that this key acts on is loaded. */
   awaited: (key: string) => Awaited;
-  /** Whether this key needs nothing that is loaded. */
+  /** Returns whether this key needs no loaded content. */
   isFree: (key: string) => boolean;
   obey: (key: string) => void;
   say: (text: string) => void;
@@ -26,7 +26,9 @@ export class WaitingKeys {
     this.#keyboard = keyboard;
   }
 
-  /** Answers whether the key waits. What needs nothing that is loaded is done at once, unless keys before it wait. */
+  /**
+   * Returns whether the key waits. A key that needs no loaded content is handled at once, unless keys before it wait.
+   */
   take(key: string): boolean {
     const { awaited, isFree, target } = this.#keyboard;
     const isFirst = this.#keys.length === 0;
@@ -56,7 +58,7 @@ export class WaitingKeys {
         say('');
         this.#keys = state === undefined ? this.#keys.slice(1) : [];
         if (state === undefined) obey(key);
-        // What this key has opened is what those behind it are for.
+        // The keys that follow act on what this key has opened.
         this.#for = target();
       }
     } finally {

@@ -4,12 +4,12 @@ import type { Dialog } from './dialog.ts';
 
 interface Compose {
   title: string;
-  /** Whom it goes to. */
+  /** The lines about its recipients. */
   head: readonly string[];
   text: string;
   send: (text: string) => void;
   keep: (text: string) => void;
-  /** What was written, when it is left. */
+  /** Receives the text when it is left unsent. */
   leave: (text: string) => void;
 }
 
@@ -54,7 +54,7 @@ export class ComposeDialog implements Dialog {
   draw(width: number, height: number): string[] {
     const head = this.#input.head.flatMap((line) => wrap(faint(clean(line)), width));
     const below = this.#isBusy ? ['Sending …'] : this.#fault === '' ? [] : wrap(this.#fault, width);
-    // What is answered stays in sight above it.
+    // The email that is answered stays visible above it.
     const space = Math.max(3, Math.floor(height * SHARE) - head.length - below.length - 1);
     const { drawn, at } = this.#drawn(width);
     const top = Math.max(0, Math.min(at - space + 1, drawn.length - space));

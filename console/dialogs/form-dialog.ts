@@ -21,12 +21,12 @@ interface Entry {
   label: string;
   says: string;
   isRequired: boolean;
-  /** Without one it is a part of the path. */
+  /** Undefined for a part of the path. */
   flag: Flag | undefined;
   edit: LineEdit;
-  /** What is set, where that is known. */
+  /** The current value, if it is known. */
   was: string | undefined;
-  /** What is too long for a line is changed elsewhere. */
+  /** True for a value that is too long to edit here. */
   isFixed: boolean;
   /** It is not shown before somebody asks for more. */
   isMore: boolean;
@@ -48,7 +48,9 @@ const entryOf = ({ text = '', isFixed = false, ...line }: Given): Entry => ({
   isFixed: isFixed || text.length > LONG,
 });
 
-/** The lines of all fields that a form asks for; behind the last that may come from a file, those of the files. */
+/**
+ * Returns the lines of all fields of a form; the lines for files come after the last field that may come from a file.
+ */
 function linesOf(flags: Readonly<Record<string, Flag>>): Given[] {
   const asked = Object.entries(flags).filter(([, { place }]) => place !== 'line');
   const inFile = asked.filter(([, { fromFile }]) => fromFile !== undefined);
@@ -97,7 +99,7 @@ const choicesOf = (entry: Entry | undefined): readonly string[] =>
 
 const isFilled = ({ edit }: Entry): boolean => edit.text.trim() !== '';
 
-/** Whether it has to be filled, as the others are. */
+/** Reports whether the entry must be filled, given the others. */
 const isNeeded = ({ isRequired, flag, was }: Entry, all: readonly Entry[]): boolean =>
   isRequired &&
   (was ?? '') === '' &&
@@ -125,7 +127,7 @@ const tooLong = ({ flag, edit: { text } }: Entry): string =>
 const isChanged = ({ was, edit }: Entry): boolean =>
   was === undefined ? edit.text.trim() !== '' : edit.text.trim() !== was.trim();
 
-/** What is wrong with a field before anything is asked; nothing, where it is left as it was. */
+/** Returns the fault of a field before the API is called; empty if the field was left unchanged. */
 function faultOf(entry: Entry, all: readonly Entry[]): string {
   const { flag, was = '', edit } = entry;
   const text = edit.text.trim();
@@ -149,7 +151,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** What was typed in the lines of a form. */
+/** Returns the values that were typed in the lines of a form. */
 function typedIn(entries: readonly Entry[]): Typed {
   const fields: Record<string, unknown> = {};
   const files: Record<string, string> = {};
@@ -173,7 +175,7 @@ function valueOf(flag: Flag, text: string, was: string): unknown {
   return flag.isFile ? atHome(text) : text;
 }
 
-/** As a shell would have written it. */
+/** Expands `~` as a shell would. */
 const atHome = (file: string): string => file.replace(/^~(?=\/|$)/, () => os.homedir());
 
 function keysGone(flag: Flag, text: string, was: string): string[] {
@@ -190,10 +192,10 @@ export interface Filled {
 export interface FormInput {
   keys: Readonly<Record<string, Key>>;
   flags: Action['flags'];
-  /** What a person will mostly want to hand in. */
+  /** Values that a person will most likely submit. */
   given?: Readonly<Record<string, string>>;
   note?: string | undefined;
-  /** What is set now has to be asked for: the form takes nothing until it is there. */
+  /** True while the current values are being loaded: the form takes no input until then. */
   isAsking?: boolean;
 }
 
@@ -207,7 +209,7 @@ export class FormDialog implements Dialog {
   #all: Entry[];
   /** The fields that most do without are shown too. */
   #isOpen = false;
-  /** Which of those that are shown is in hand. */
+  /** The index of the selected entry among the visible ones. */
   #at = 0;
   #fault = '';
   isAsking: boolean;
@@ -223,7 +225,7 @@ export class FormDialog implements Dialog {
     this.#done = done;
     this.#note = note;
     this.isAsking = isAsking;
-    // Of several fields that exclude each other, the one typed first is meant.
+    // If several fields exclude each other, the one typed first counts.
     const isChosen = Object.entries(flags).some(([name, { isOneOf }]) => isOneOf && given[name] !== undefined);
     this.#all = [
       ...Object.entries(keys).map(([name, { word, says }]) =>
@@ -244,7 +246,7 @@ export class FormDialog implements Dialog {
     return this.#isOpen ? this.#all : this.#all.filter(({ isMore }) => !isMore);
   }
 
-  /** What is there beside what is shown. */
+  /** The entries that are not shown. */
   get #hidden(): readonly Entry[] {
     return this.#isOpen ? [] : this.#all.filter(({ isMore }) => isMore);
   }
@@ -256,7 +258,7 @@ export class FormDialog implements Dialog {
       if (!entry.flag) return entry;
       const value = readPart(current, entry.name);
       const was = inWords(value);
-      // What would not come back as it was is not changed here.
+      // A value that would not survive the round trip through text is not editable here.
       const isFixed = Array.isArray(value) && inWords(splitText(entry.flag, was)) !== was;
       return entryOf({ ...entry, was, text: was, isFixed: isFixed || undefined });
     });
@@ -312,7 +314,7 @@ export class FormDialog implements Dialog {
     return notes.flatMap((note) => wrap(note, width));
   }
 
-  /** What has to be filled, and of which fields one is enough. */
+  /** Names the entries that must be filled, and groups of which one is enough. */
   #missing(): string[] {
     const needed = this.#entries.filter((entry) => isNeeded(entry, this.#all));
     const either = needed.filter(isOneOfSeveral).map(({ label, flag }) => {

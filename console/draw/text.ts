@@ -1,8 +1,8 @@
 import { widthOf, shorten } from '../../cli/output/index.ts';
 
 /**
- * Lines for a screen: texts with the colours that we gave them ourselves. What a stranger wrote was cleaned before it got
- * here, so that every escape sequence in a line is one of ours.
+ * Lines for a screen: texts with colours of our own. Text of untrusted senders was cleaned before it got here, so every
+ * escape sequence in a line is ours.
  */
 const SGR = '\u001B[';
 
@@ -59,14 +59,14 @@ export function fitRight(text: string, width: number): string {
   return long <= width ? ' '.repeat(width - long) + text : fit(text, width);
 }
 
-/** As many of these as there is room for, each of them whole, from the first that leaves the one in hand among them. */
+/** Returns as many whole texts as fit, from the first one that keeps the selected one visible. */
 export function wholes(texts: readonly string[], inHand: number, width: number): string {
   for (let first = 0; ; first++) {
     let upTo = first;
     let used = first > 0 ? 1 : 0;
     for (; upTo < texts.length; upTo++) {
       const wide = shownWidth(texts[upTo] ?? '');
-      // What is left out takes a mark.
+      // The mark for omitted texts takes a column.
       if (used + wide > width - (upTo === texts.length - 1 ? 0 : 1)) break;
       used += wide;
     }
@@ -136,7 +136,7 @@ export function bars(values: readonly number[], height: number, width: number): 
   });
 }
 
-/** How much of a whole, drawn and readable without colour. */
+/** Draws a share as a bar that is readable without colour. */
 export function gauge(share: number, width: number): string {
   const full = Math.round(Math.min(1, Math.max(0, share)) * width);
   return `[${'■'.repeat(full)}${'·'.repeat(width - full)}]`;
@@ -156,7 +156,9 @@ export function boxed(title: string, lines: readonly string[], width: number, wh
   ];
 }
 
-/** Two texts beside each other, with a line between them; one that is a column wider has drawn it itself. */
+/**
+ * Joins two texts as columns, with a line between them; a left text that is a column wider contains the line already.
+ */
 export function columnsBeside(
   left: readonly string[],
   right: readonly string[],

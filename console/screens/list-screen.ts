@@ -22,7 +22,7 @@ import { Preview } from './preview.ts';
 import type { Awaited } from '../waiting-keys.ts';
 import { SORT_KEYS, TableBody } from './table-body.ts';
 
-/** Rows of one page of a list: the most that the API answers at once. */
+/** The rows of one page of a list: the largest page of the API. */
 const PAGE = 100;
 /** Limits how far a list is read to find one row, where the server does not search for the end of an id. */
 const PAGES_SEARCHED = 20;
@@ -80,7 +80,7 @@ interface MoreColumns {
 const moreColumnsOf = (list: List, client: Client, changed: () => void): MoreColumns | undefined =>
   list.operation === 'listSegments' ? new SegmentCounts(list.columns, client, changed) : undefined;
 
-/** How many contacts are in each segment that is listed: a question a page. */
+/** Counts the contacts of each segment in the list: one request per page. */
 class SegmentCounts implements MoreColumns {
   readonly fields: readonly Field<never>[];
   readonly #client: Client;
@@ -133,7 +133,7 @@ type Path = Readonly<Record<string, string>>;
 
 const DOWN: ReadonlySet<string> = new Set(['down', 'j', 'pagedown', 'ctrl-f', 'ctrl-d']);
 
-/** How many pages are read on for one that a filter leaves. */
+/** Upper bound for the pages that are read to find a row that matches the filter. */
 const PAGES_READ_ON = 20;
 
 interface ListInput {
@@ -141,7 +141,7 @@ interface ListInput {
   list: List;
   path: Path;
   title: string;
-  /** What of the list is shown, beside what is filtered. */
+  /** Parameters that restrict the list, in addition to the filter. */
   narrowed?: Path;
 }
 
@@ -158,11 +158,11 @@ export class ListScreen implements Screen {
   readonly #body: TableBody<Row>;
   readonly #narrowed: Path;
   #filter: ReadFilter;
-  /** What was shown before the filter in use, until the API has taken that. */
+  /** The previous filter and its rows, until the API has accepted the filter in use. */
   #former: { filter: ReadFilter; pager: Pager<Row>; typed: string } | undefined;
   #signal = AbortSignal.abort();
   #fault = '';
-  /** Where one is going is on its way: the end of the list, or one that is in no page yet. */
+  /** The number of jumps in progress: to the end of the list, or to a row that is not loaded yet. */
   #leaps = 0;
 
   constructor(host: Host, { family, list, path, title, narrowed = {} }: ListInput) {
@@ -244,7 +244,7 @@ export class ListScreen implements Screen {
     } catch (error) {
       const isRefused = error instanceof ApiFault && [400, 422].includes(error.status);
       if (signal.aborted || !isRefused || former === undefined) throw error;
-      // Of two questions under one filter the second is refused like the first.
+      // If two requests used the same filter, the second is refused like the first.
       if (this.#former !== former) return;
       this.#former = undefined;
       this.#filter = former.filter;
@@ -259,7 +259,7 @@ export class ListScreen implements Screen {
     void this.#load((signal) => this.#pager.refresh(signal, at));
   }
 
-  /** Where the row in hand stands among all that are loaded. */
+  /** Returns the index of the selected row among all that are loaded. */
   #at(): number {
     const row = this.#body.row(this.#rows());
     return row === undefined ? 0 : this.#pager.rows.indexOf(row);
@@ -432,7 +432,7 @@ export class ListScreen implements Screen {
     this.#host.openInstead(this.#itemAt(row.id, row, side));
   }
 
-  /** What was made here, where there is more of it than its row; what it holds is shown first. */
+  /** Opens an item that was created here, if it is more than its row; its content is shown first. */
   openMade({ operation }: Action, { id }: { id: string }): void {
     const isMine = this.#family.actions?.some((action) => action.operation === operation);
     const path = pathOfRow(this.#family, this.#path, id);
@@ -461,7 +461,7 @@ export class ListScreen implements Screen {
     });
   }
 
-  /** By whichever of the ids of its row somebody copied. */
+  /** Finds a row by whichever of its ids somebody copied. */
   #find(id: string, signal: AbortSignal): Promise<Row> {
     const path = this.#path;
     return findRow(this.#host.client, this.#list, { id, path, narrowed: this.#narrowed, signal });

@@ -4,9 +4,9 @@ import type { Screen } from './screen.ts';
 /** A selection that moves on sooner asks for nothing: a team may ask a few times a second. */
 const PAUSE_MS = 200;
 
-/** What a preview shows: a screen whose side and lines can be moved from where its row is in hand. */
+/** The screen in a preview: its tab and scroll position can be changed from the list that has the selected row. */
 export interface Previewed extends Screen {
-  /** Which of its sides is shown, by its label; empty where it has none. */
+  /** The label of its shown tab; empty if it has none. */
   side?: string;
   turn?: (step: 1 | -1) => void;
   scroll?: (lines: number) => void;
@@ -16,7 +16,7 @@ export interface Previewed extends Screen {
 
 const SCROLLED = 3;
 
-/** What stands beside a table on a wide terminal: the row in hand in full, asked for once the walking stops. */
+/** Shows the selected row in full next to a table on a wide terminal; requested once the selection stops moving. */
 export class Preview<Row extends object> {
   readonly #make: (row: Row, side: string) => Previewed | undefined;
   readonly #idOf: (row: Row) => string;
@@ -59,7 +59,7 @@ export class Preview<Row extends object> {
     return screen;
   }
 
-  /** Answers whether the key was one for the preview. */
+  /** Returns whether the key was one for the preview. */
   key(key: string): boolean {
     const screen = this.#screen;
     if (!screen) return false;

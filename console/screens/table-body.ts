@@ -18,7 +18,7 @@ export class TableBody<Row extends object> {
   /** The row in hand. Without one it is the first, whichever comes to stand there. */
   #selected: string | undefined;
   #top = 0;
-  /** How many rows are seen. */
+  /** The index of the first visible row. */
   #height = 10;
   #lastAt = 0;
   /** The columns that were drawn last. */
@@ -46,7 +46,7 @@ export class TableBody<Row extends object> {
     return this.order ? `by ${this.order.field.label.toLowerCase()} · ` : '';
   }
 
-  /** Which is in hand, of how many; nothing of none. */
+  /** Returns the position of the selected row; empty if there are no rows. */
   place(rows: readonly Row[]): string {
     return rows.length === 0 ? '' : placeOf(this.at(rows), rows.length);
   }
@@ -55,7 +55,7 @@ export class TableBody<Row extends object> {
     return rows[this.at(rows)];
   }
 
-  /** Answers whether the key was one of sorting or walking. */
+  /** Handles a key for sorting or moving; returns whether it was one. */
   key(key: string, rows: readonly Row[]): boolean {
     const sorted = orderBy(key, this.order, this.#shown);
     if (sorted) {
@@ -94,7 +94,7 @@ export class TableBody<Row extends object> {
     for (const row of rows) this.marked.set(this.#idOf(row), row);
   }
 
-  /** Answers whether anything was marked. */
+  /** Removes all marks; returns whether there were any. */
   unmark(): boolean {
     const had = this.marked.size > 0;
     this.marked.clear();
@@ -152,7 +152,7 @@ export class TableBody<Row extends object> {
   }
 }
 
-/** Whether these rows take more lines than there are. */
+/** Reports whether these rows take more lines than there are. */
 function takeMore({ row }: Table, count: number, space: number): boolean {
   let used = 0;
   for (let at = 0; at < count && used <= space; at++) used += row(at).length;

@@ -11,7 +11,7 @@ type View = (typeof VIEWS)[number];
 
 const FILTERS = inboxSearch.list.filters;
 
-/** Which threads are seen, and which of them is in hand. The one in hand is kept by its id while others come and go. */
+/** The visible threads and the selected one. The selection is kept by id while others come and go. */
 export class ThreadList {
   view: View = 'inbox';
   #filter: ReadFilter = readFilter(FILTERS, '', Date.now());
@@ -93,7 +93,7 @@ export class ThreadList {
     return this.#pager.hasBehind;
   }
 
-  /** Where the one in hand went away, what took its place is in hand: the next one. */
+  /** If the selected thread is gone, the one that took its place is selected. */
   get at(): number {
     const found = this.rows.findIndex(({ id }) => id === this.#id);
     return Math.max(0, found === -1 ? Math.min(this.#at, this.rows.length - 1) : found);
@@ -108,7 +108,7 @@ export class ThreadList {
     this.#id = this.rows[this.#at]?.id;
   }
 
-  /** What was done with is gone from this view before the server is asked again. */
+  /** Removes a thread that was dealt with from this view before the server is called. */
   drop(id: string): void {
     const { at } = this;
     this.#pager.rows = this.#pager.rows.filter((row) => row.id !== id);
@@ -134,8 +134,8 @@ export interface OpenThread {
 export const ROW_LINES = 2;
 
 /**
- * Who wrote last, or behind an arrow whom the inbox has answered since. Who it was is as the email says: a row does not know
- * whether that is proven, the thread beside it does.
+ * Draws the last sender, or after an arrow the recipient that the inbox has answered since. The sender is the one that
+ * the email claims: only the thread next to it knows whether that is proven.
  */
 export function drawThreadRow(row: ThreadRow, { isInHand, width }: { isInHand: boolean; width: number }): string[] {
   const when = shortTime(row.received_at);
@@ -168,7 +168,7 @@ const QUOTED_SHOWN = 3;
 
 interface DrawnThread {
   lines: string[];
-  /** Where the newest email begins. */
+  /** The line at which the newest email begins. */
   newestAt: number;
 }
 
