@@ -13,10 +13,10 @@ const UNUSED = [
   'react-devtools-core',
   'tedious',
 ];
-/** Natives that are there or are not. */
+/** Native addons, which may be missing. */
 const OPTIONAL = ['keytar', '@napi-rs/keyring', 'sqlite3'];
 
-/** Packages that stay outside of every module: their imports look for them on the disk. */
+/** Packages that stay outside of every module: their imports are resolved on the disk. */
 export const APART: readonly string[] = [...UNUSED, ...OPTIONAL];
 
 export const COMMON = {
@@ -29,7 +29,9 @@ export const COMMON = {
   define: { 'process.env.DEV': '"false"', 'process.env.NODE_ENV': '"production"' },
 } satisfies BuildOptions;
 
-/** Modules, each loaded when it is needed, with the packages in them: to look for hundreds of files on the disk is much of a start. */
+/**
+ * Modules with their packages, each loaded on demand: finding hundreds of files on the disk would take much of a start.
+ */
 export const MODULES = {
   splitting: true,
   format: 'esm',
@@ -69,14 +71,17 @@ const withOperations: Plugin = {
     });
     onLoad({ filter: /\/src\/contract\/commands\.ts$/ }, async () => {
       const { loadCommands } = await import('../src/contract/index.ts');
-      // A text is read several times as fast as so many object literals.
+      // Parsing a text is several times as fast as so many object literals.
       const text = JSON.stringify(JSON.stringify(loadCommands()));
       return { contents: `const commands = JSON.parse(${text});\nexport const loadCommands = () => commands;` };
     });
   },
 };
 
-/** An import of a part of Node.js reads everything that the part exports, and so loads what that is made of; this, what is named. */
+/**
+ * Replaces imports of Node.js modules, which read every export and so load everything behind those; this reads only the
+ * named ones.
+ */
 export const builtins: Plugin = {
   name: 'builtins',
   setup({ onLoad, onResolve }) {

@@ -47,7 +47,7 @@ async function makeBuild(folder: string): Promise<void> {
     banner: { js: REQUIRE },
     plugins: [withContract, besideTheSource(folder), whatIsLoadedLater, ...PLUGINS],
   });
-  // It has its name when it is whole: another start may have made the same one by now, and this one may be cut off.
+  // Renamed when it is complete: another start may have made the same build by now, and this one may be cut off.
   const draft = `${folder}.${process.pid}`;
   try {
     mkdirSync(draft, { recursive: true });
@@ -73,7 +73,9 @@ function syncFolder(folder: string): void {
   }
 }
 
-/** The document as it is by now: the launcher names a build after its sources too, so that no start reads them again. */
+/**
+ * Includes the merged document: the launcher names a build after its sources too, so that no start reads them again.
+ */
 const withContract: Plugin = {
   name: 'with-contract',
   setup({ onLoad, onResolve }) {
@@ -90,7 +92,7 @@ export const readCarried = () => readFileSync(new URL(document, import.meta.url)
   },
 };
 
-/** Packages that are imported when they are needed stay where they are: they are the larger half, and no part of a start. */
+/** Packages that are imported on demand stay where they are: they are the larger half, and not needed by a start. */
 const whatIsLoadedLater: Plugin = {
   name: 'what-is-loaded-later',
   setup({ onResolve }) {

@@ -53,7 +53,7 @@ interface SystemFault extends Error {
   faults?: readonly string[];
 }
 
-/** One clear line for each thing that went wrong. A stack trace is for our own defects alone. */
+/** Returns one clear line for each thing that went wrong. A stack trace is only for our own defects. */
 export function explain(error: unknown): string[] {
   if (!(error instanceof Error)) return [String(error)];
   const fault: SystemFault = error;
@@ -217,7 +217,7 @@ function explainDatabase({ code = '', name, message, address, port, path }: Syst
   const missing = /^no such (?:table|column): \S+|(?:relation|column) \S+ does not exist/.exec(message)?.[0];
   if (missing !== undefined)
     return `the database lacks what its migrations have made (${missing}); restore it from a backup`;
-  // Extended codes say where it happened (SQLITE_IOERR_WRITE, SQLITE_CORRUPT_INDEX), which helps nobody here.
+  // Extended codes name the place of the error (SQLITE_IOERR_WRITE, SQLITE_CORRUPT_INDEX), which helps nobody here.
   if (code.startsWith('SQLITE_IOERR')) {
     return `${file} cannot be read or written (${code}); look at the disk: free space, file size limits, errors. Nothing that was accepted is lost`;
   }

@@ -9,7 +9,7 @@ import { OperatorFault } from './explain.ts';
 export interface Installation {
   data: string;
   config: string;
-  /** Variables of the service that should not stand in its settings; the file may be absent. */
+  /** Variables of the service that should not be in its settings; the file may be absent. */
   environment: string;
 }
 
@@ -18,14 +18,14 @@ export function findInstallation(): Installation | undefined {
   return isOfInstaller(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Installation) : undefined;
 }
 
-/** A single file is run from anywhere, such as a folder where everybody may write. */
+/** A single file may run from any folder, such as one where everybody may write. */
 function isOfInstaller(file: string): boolean {
   const stat = lstatSync(file, { throwIfNoEntry: false });
   if (!stat?.isFile()) return false;
   return (stat.uid === 0 || stat.uid === process.getuid?.()) && (stat.mode & 0o022) === 0;
 }
 
-/** The settings that the service of this data folder has; none where the folder is not the installation's. */
+/** Returns the settings of the service of this data folder; empty if the folder is not the installation's. */
 export function settingsOf(dataDir: string): { file?: string; env: NodeJS.ProcessEnv } {
   const installed = findInstallation();
   if (installed?.data !== dataDir) return { env: process.env };
@@ -68,8 +68,8 @@ export function becomeOwnerOf(dataDir: string): void {
 }
 
 /**
- * Reading what another account can rename or replace is done as that account: a link that it plants on the way to the folder, or in it, leads
- * root to nothing that it could not read itself.
+ * Reads a file that another account can rename or replace as that account: a link that it plants on the way to the
+ * folder, or in it, leads root to nothing that it could not read itself.
  */
 export function becomeFirstOtherOn(folder: string): void {
   if (process.getuid?.() === 0) become(folder, firstOtherOn(folder));
@@ -94,7 +94,7 @@ function firstOtherOn(file: string, linksLeft = 40): Stats | undefined {
 /** The account that this process was started with, once it has become another. */
 let startedAs: string | null | undefined;
 
-/** Returns the account of the person who typed the command, also after sudo; null where the system has no name for it. */
+/** Returns the account of the person who typed the command, also after sudo; null if the system has no name for it. */
 export function findTyper(): string | null {
   return process.env.SUDO_USER || (startedAs ?? readOwnAccount());
 }

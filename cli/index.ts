@@ -113,8 +113,9 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
 ];
 
 /**
- * All of them for who reads the help, completes a word or mistypes one; `first`, the first word of the command line, may say
- * that a part of them is enough: to declare all costs more than most calls. What advises a command asks for the rest.
+ * Adds all commands for readers of the help, completion and mistyped commands; `first`, the first word of the command
+ * line, may show that a part of them is enough: declaring all costs more than most calls. Code that advises a command
+ * declares the others.
  */
 export function addClientCommands(program: Command, first?: string, findMachine?: FindMachine): void {
   program.commandsGroup('Over the API:');

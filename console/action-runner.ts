@@ -80,7 +80,7 @@ export class ActionRunner {
     // Several have nothing set in common.
     const isAsking = asked.length === 0 && paths.length === 1 && (action.current ?? action.lines) !== undefined;
     const stays = action.current && !isAsking ? ['What is left empty stays as it is.'] : [];
-    // Fields are called as the options are, without their dashes.
+    // Uses the names of the options for fields, without their dashes.
     const said = action.description?.replaceAll(/--(?=[a-z])/g, '') ?? '';
     const which = paths.length > 1 ? [`Of ${inALine(names)}.`] : [];
     const note = [...which, ...stays, said].join(' ').trim();
@@ -98,7 +98,7 @@ export class ActionRunner {
     if (isAsking) void this.#beginForm(form, action, path);
   }
 
-  /** A form that changes something begins with what is set. */
+  /** Opens a form for a change with the current values. */
   async #beginForm(form: FormDialog, { current, lines }: Action, path: Path): Promise<void> {
     const { client, left } = this.#stage;
     const waiting = form;
@@ -159,7 +159,7 @@ export class ActionRunner {
     this.#stage.dialog = new AskDialog(label, lines, go);
   }
 
-  /** Shows what would be done, and asks. */
+  /** Shows the planned changes and asks for confirmation. */
   #plan(task: Task, planned: Promise<Plan>): Promise<void> {
     const { bound, names, form } = task;
     this.#stage.say(`${bound.label} … asking what would change`);

@@ -14,7 +14,7 @@ const HERE: Partial<Record<ByHand, ContractId | 'overview'>> = {
 
 const ID = /^(?:[0-9a-f]{8}-[0-9a-f-]{27}|[a-z]+_[0-9a-f]{16,})$/;
 
-/** An open item: what it was read by, and what names it. */
+/** An open item: the parameters it was read by, and those that name it. */
 export interface At {
   operation: string;
   keys: readonly string[];
@@ -27,7 +27,7 @@ interface Around {
   at?: At | undefined;
 }
 
-/** For the console: a screen or a key in the place of a command; the command itself where the console has neither. */
+/** For the console: a screen or a key in place of a command; the command itself if the console has neither. */
 export const sayHere =
   (around: Around): Say =>
   (advice) => {
@@ -81,7 +81,9 @@ function placeInItem(called: ContractId, [, ...words]: Advised, { sections, at }
 export const sideOf = ({ family, list }: { family: Family; list: List }): string =>
   list.verb === 'list' ? family.command : list.verb;
 
-/** Its own, that of the items which a list belongs to, or that of what it is spoken of with. */
+/**
+ * Returns the family's own section, that of the items which a list belongs to, or that of the family it is shown with.
+ */
 function sectionOf(family: Family, sections: readonly Section[], outer: readonly string[]): Section | undefined {
   const lists = sections.filter((one) => one.kind === 'list');
   return (

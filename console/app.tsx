@@ -36,7 +36,7 @@ export function App({ navigator, version, urlFrom }: AppInput): ReactNode {
   );
   const size = { columns, rows: rows - 4 - lower.length };
   navigator.isWide = isWide(columns);
-  // First, because drawing finds out how much there is to scroll.
+  // Drawn first, because drawing finds out how much there is to scroll.
   const lines = body(navigator, size);
   return (
     <Box flexDirection="column" width={columns} height={rows}>
@@ -65,10 +65,10 @@ const Lines = ({ lines, height }: { lines: readonly string[]; height: number }):
   </Box>
 );
 
-/** The screen itself says what is wrong with it. */
+/** The screen itself shows the fault. */
 const inALine = (): string => '';
 
-/** Left and right on one line; the left gives way. */
+/** Puts left and right on one line; the left is shortened. */
 function apart(left: string, right: string, columns: number): string {
   const room = columns - shownWidth(right) - 1;
   return `${fit(left, Math.max(0, room))} ${right}`;
@@ -95,7 +95,7 @@ function tabs({ sectionName: current, sections, isPerson }: Navigator, columns: 
   return wholes(texts, Math.max(0, at), columns);
 }
 
-/** A filter stands in it as it was typed, or pasted. */
+/** Returns the note; a filter in it is shown as typed or pasted. */
 const noteOf = (screen: Navigator['screen']): string => clean(screen?.note() ?? '');
 
 /** Reports whether a note fits next to the crumbs, which keep enough space to show the location. */
@@ -140,7 +140,7 @@ const LOWER_MAX = 4;
 function lowerLines(navigator: Navigator, columns: number): string[] {
   const { prompt, message, screen, dialog } = navigator;
   if (!prompt) {
-    // A dialog says what it meets itself.
+    // A dialog shows its own faults.
     const note = dialog ? '' : noteOf(screen);
     const said = new Set([message, hasRoom(note, columns) ? '' : note].filter((text) => text !== ''));
     const lines = [...said].flatMap((text) => wrap(text, columns - 2)).slice(0, LOWER_MAX);

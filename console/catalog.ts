@@ -1,7 +1,7 @@
 import type { Action, Detail, Family, Key, List, Report } from '../cli/families/index.ts';
 import { everyFamily } from '../cli/output/index.ts';
 
-/** A screen of the first level: what `:` and the digits lead to. */
+/** A screen of the first level, which `:` and the digits lead to. */
 export type Section = { name: string; summary: string; isOperators: boolean } & (
   | { kind: 'overview' }
   | { kind: 'metrics' }
@@ -70,7 +70,7 @@ function sectionsOf(family: Family): Section[] {
   return [];
 }
 
-/** The screens where something can be done, by its verb. */
+/** Returns the screens that have an action with this verb. */
 export const placesOf = (verb: string, isOperators: boolean): readonly string[] =>
   families
     .filter(({ isOperators: isTheirs = false }) => isTheirs === isOperators)
@@ -80,7 +80,7 @@ export const placesOf = (verb: string, isOperators: boolean): readonly string[] 
       return sectionsOf(family)[0]?.name ?? `${command} › ${list?.verb ?? get?.verb ?? verb}`;
     });
 
-/** The parameters that say which item of a family is meant: those of its detail, or else of what can be done to it. */
+/** Returns the parameters that identify an item of a family: those of its detail, or else of its actions. */
 export function itemKeys({ get, list, actions = [] }: Family): readonly string[] {
   if (isAlone(get) && !list) return [];
   const outer = Object.keys(list?.path ?? {});
@@ -124,12 +124,15 @@ export interface BoundAction {
   label: string;
 }
 
-/** A detail that names nothing has a screen of its own. */
+/** A detail without parameters has a screen of its own. */
 const isAlone = (get: Detail | undefined): boolean => get !== undefined && Object.keys(get.path).length === 0;
 
-/** The actions on an item, or those of its list, such as one that creates a new one. Further names in a path are asked for in a form. */
+/**
+ * Returns the actions on an item, or those of its list, such as one that creates a new one. A form asks for further
+ * parameters of the path.
+ */
 export function actionsOf(family: Family, keys: readonly string[], isOnItem: boolean): readonly BoundAction[] {
-  // Claims have no list of their own: they are made where the domains are.
+  // Claims have no list of their own: they are created on the list of domains.
   const withoutScreen = families.filter(
     (other) =>
       other !== family && other.command === family.command && !other.list && !other.report && !isAlone(other.get),
@@ -168,7 +171,7 @@ export function applicable(
   return { actions: actions.filter(isFor), withheld: actions.filter((bound) => !isFor(bound)) };
 }
 
-/** Done to something that belongs to the item and has a detail of its own, and done there. */
+/** Reports whether the operation is for a part of the item that has a detail of its own, where it is offered. */
 const isOfInner = (operation: string, keys: readonly string[]): boolean =>
   families.some(({ get, actions = [] }) => {
     const inner = Object.keys(get?.path ?? {});

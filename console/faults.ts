@@ -22,7 +22,7 @@ export const LOOKING = 'Something cannot be shown; looking why …';
 
 /** For this time the screen may show a response that was not rasket's. */
 const STRANGE_MS = 30_000;
-/** So many different traces are kept of one console. */
+/** Upper bound for the different traces that a console stores. */
 const TRACES = 20;
 
 /**
@@ -61,7 +61,7 @@ export class Faults {
     return this.inWords(this.#waiting);
   }
 
-  /** Waits until it can be said whose fault this is. */
+  /** Waits until the cause of a fault can be determined. */
   async ready(error: unknown): Promise<void> {
     if (explain(error).said === undefined) await this.#load();
   }
@@ -133,7 +133,7 @@ function inALine(said: string, line: string): string {
   return `${said}; ${line.trim().replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase())}`;
 }
 
-/** The words of a fault; without any, what is to be looked into: a refusal may be of another shape too. */
+/** Explains a fault, or returns the one to investigate: a refusal may be of another shape too. */
 function explain(
   error: unknown,
   inWordsOf?: Translate,
@@ -160,11 +160,11 @@ interface Heard {
 interface Watch {
   /** Called with the response, if the server responded in the way of this API. */
   heard: (operation: OperationId, answer?: Heard) => void;
-  /** Since when, where it is not only now that nothing comes. */
+  /** Called with the time since when nothing arrives, if not only now. */
   silent: (since?: number) => void;
 }
 
-/** A server that is well lists within a second. Of other calls nobody knows how long they take: some ask other machines. */
+/** A healthy server lists within a second. The time of other calls is unknown: some call other machines. */
 const LATE_MS = 10_000;
 const isQuick = (operation: OperationId): boolean => operation.startsWith('list') || operation === 'getHealth';
 

@@ -13,8 +13,8 @@ import {
 const DEVELOPMENT_FILE = path.join(path.sep, 'run', 'dev.json');
 
 /**
- * A client that goes where its server goes. A development server writes its address and key into its folder at each of its
- * starts, and may have other ones then; every other target was named by somebody, and is left by nobody but them.
+ * Returns a client that follows its server. A development server writes its address and key into its folder at each
+ * start, and may have other ones then; every other target was chosen by the user and never changes.
  */
 export function followTarget(first: Client, target: Target, version: string): { client: Client; target: () => Target } {
   const { urlFrom, keyFrom } = target;

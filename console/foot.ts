@@ -72,7 +72,7 @@ function inGroups(offers: readonly Offer[]): { begins: Pair[]; row: Pair[]; othe
   };
 }
 
-/** The first key says whether the list of keys has more. */
+/** The first key shows whether there are more keys than fit. */
 function fitting(pairs: readonly Pair[], columns: number): string {
   const drawn = (all: readonly Pair[], first: string, gap: string): string =>
     ` ${[['?', first] as const, ...all].map(([key, says]) => `${bold(key)} ${faint(says)}`).join(gap)}`;

@@ -61,8 +61,8 @@ export async function openConsole(input: ConsoleInput): Promise<void> {
   const { stdin, stdout } = input;
   const guard = guardTerminal(stdin, stdout);
   const { app, navigator } = createConsole(input, guard.end);
-  // Not incrementally: that loses count of its lines where a frame has as many as the terminal.
-  // A terminal on a machine that also builds software is a terminal all the same.
+  // Not incrementally: ink loses count of its lines when a frame has as many as the terminal. A terminal on a CI
+  // machine is a terminal all the same.
   const drawn = render(app, {
     stdin,
     stdout,

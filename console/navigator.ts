@@ -66,7 +66,7 @@ export class Navigator implements Host, Stage {
   /** The lines typed before, by the sign of their prompt. */
   readonly #typed = { ':': new History(), '/': new History() };
   message = '';
-  /** Since when the server says nothing. */
+  /** The time since when the server does not respond. */
   lostSince: number | undefined;
 
   constructor(outside: Outside) {
@@ -214,7 +214,7 @@ export class Navigator implements Host, Stage {
 
   typeAgain = (filter: string, fault: unknown): void => {
     const said = clean(this.faults.inWords(fault));
-    // A user who has gone on to something else is not interrupted.
+    // Does not interrupt a user who has gone on to something else.
     if (this.dialog || this.prompt) return this.say(said);
     this.#ask('/', filter, said);
     this.changed();

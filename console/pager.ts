@@ -1,5 +1,5 @@
 export interface Page<Row> {
-  /** Some lists do not say: a page that is not full is their last one. */
+  /** Some lists omit it: a page that is not full is their last one. */
   has_more?: boolean | undefined;
   data: Row[];
 }
@@ -13,12 +13,12 @@ export interface PageQuery {
 export type AskPage<Row> = (query: PageQuery, signal: AbortSignal) => Promise<Page<Row>>;
 
 export const PAGE = 50;
-/** So many rows are held, however long a list is. */
+/** The number of rows in memory, however long a list is. */
 export const WINDOW = 200;
 
 /**
- * A window on a list that may have millions of rows: pages are added where one moves to and dropped at the other end. Only
- * the ids at its ends are needed to go on in either direction.
+ * A window on a list that may have millions of rows: pages are added in the direction of movement and dropped at the
+ * other end. Only the ids at its ends are needed to go on in either direction.
  */
 export class Pager<Row extends { id: string }> {
   rows: Row[] = [];
@@ -63,7 +63,7 @@ export class Pager<Row extends { id: string }> {
     await this.refresh(signal);
   }
 
-  /** The last page alone. Where the API does not page backwards from the end, one page more. */
+  /** Loads only the last page. If the API cannot page backwards from the end, loads one page more. */
   async last(signal: AbortSignal): Promise<void> {
     const id = this.rows.at(-1)?.id;
     const before = id === undefined ? undefined : smallestLike(id);
@@ -95,7 +95,7 @@ export class Pager<Row extends { id: string }> {
   async before(signal: AbortSignal): Promise<void> {
     const [first] = this.rows;
     if (!first || !this.hasBefore || this.isLoading) return;
-    // The API pages some lists in one direction alone: these begin anew.
+    // The API pages some lists only forwards: these begin again.
     if (this.#isForward) return this.first(signal);
     const page = await this.#page({ limit: PAGE, before: first.id }, signal);
     if (!page) return;
@@ -106,7 +106,7 @@ export class Pager<Row extends { id: string }> {
     this.#trim('behind');
   }
 
-  /** Nothing stands before the first row. */
+  /** Notes that there is no row before the first. */
   #isFirst(): void {
     this.hasBefore = false;
     this.skipped = 0;
@@ -139,7 +139,7 @@ export class Pager<Row extends { id: string }> {
 
 const ID = /^([a-z]+_)?((?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})|[0-9a-f]{32})$/;
 
-/** Lists are in the order of their ids: before the smallest that there can be stands the last page. */
+/** Lists are in the order of their ids: before the smallest possible one is the last page. */
 function smallestLike(id: string): string | undefined {
   const [, prefix = '', digits] = ID.exec(id) ?? [];
   return digits && prefix + digits.replaceAll(/[0-9a-f]/g, '0');

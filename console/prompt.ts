@@ -13,7 +13,7 @@ export type Command =
 /** A possible meaning of a line after `:`. */
 interface Entry {
   name: string;
-  /** The key that does the same without `:`. */
+  /** The key with the same effect without `:`. */
   key: string;
   says: string;
   command: Command;
@@ -167,7 +167,7 @@ export class Prompt {
     return this.line.text === '' ? -1 : 0;
   }
 
-  /** Through the list; above its beginning stands what was typed before. */
+  /** Moves through the list; above its beginning is the typed line. */
   #step(key: 'up' | 'down'): void {
     const { entries, line } = this;
     const isList = entries.length > 0 && !this.#isOfHistory && (key === 'down' || this.#at > this.#first());
@@ -191,7 +191,7 @@ export class Prompt {
     return count <= SEEN ? '' : this.#at < 0 ? `${count} in all` : `${this.#at + 1} of ${count}`;
   }
 
-  /** The entries from top to bottom, each with its key and what it does. */
+  /** Draws the entries from top to bottom, each with its key and what it does. */
   draw(width: number, height: number): string[] {
     const { entries } = this;
     const seen = Math.min(SEEN, height, entries.length);

@@ -13,7 +13,10 @@ type Flags = Readonly<Record<string, Flag>>;
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Words like `status=bounced since=2h`, with or without the `--` of the command line; every other word is looked for. */
+/**
+ * Reads words like `status=bounced since=2h`, with or without the `--` of the command line; every other word is
+ * searched for.
+ */
 export function readFilter(filters: Flags, typed: string, now: number): ReadFilter {
   const query: Record<string, string | number> = presetsOf(filters);
   const rest: string[] = [];

@@ -10,11 +10,14 @@ interface TerminalGuard {
 }
 
 /**
- * Terminals count the columns of some scripts and emoji differently: what is too long for one is cut there, and does not go
- * on in a line of its own, which would move all others.
+ * Terminals count the columns of some scripts and emoji differently: a line that is too long for a terminal is cut
+ * there, instead of wrapping and moving all others.
  */
 const NO_WRAP = '\u001B[?7l';
-/** Colours off, bracketed paste off, cursor shown, lines that go on, out of the alternate screen. Harmless where nothing of it was on. */
+/**
+ * Colours off, bracketed paste off, cursor shown, line wrap on, out of the alternate screen. Harmless if nothing of it
+ * was on.
+ */
 const RESTORE = '\u001B[0m\u001B[?2004l\u001B[?25h\u001B[?7h\u001B[?1049l';
 const SIGNALS = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT'] as const;
 const NUMBERS = { SIGTERM: 15, SIGHUP: 1, SIGINT: 2, SIGQUIT: 3 } as const;
@@ -93,13 +96,13 @@ const NAMES = [
 const CONTROLS: Readonly<Record<string, string>> = { '\r': 'enter', '\n': 'enter', '\t': 'tab', '\u007F': 'backspace' };
 const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** The keys of one event. Who types fast, or over a slow line, sends several at once. */
+/** Returns the keys of one event. A fast typist, or a slow line, sends several at once. */
 export function keysIn(input: string, key: InkKey): string[] {
   if (key.tab) return [key.shift ? 'shift-tab' : 'tab'];
   const named = NAMES.find(([name]) => key[name]);
   if (named) return [named[1]];
   if (key.ctrl && input !== '') return [`ctrl-${input}`];
-  // Escape and a key that follows it at once look like a key with Alt, which means nothing here by itself.
+  // Escape immediately followed by a key looks like a key with Alt, which has no meaning of its own here.
   const before = key.meta ? ['esc'] : [];
   const typed = [...segments.segment(input.replaceAll('\r\n', '\r'))].flatMap(({ segment }) => {
     const name = CONTROLS[segment];

@@ -12,10 +12,10 @@ interface Keyboard {
   say: (text: string) => void;
 }
 
-/** More than a user types ahead: what is beyond comes of a key that is held down. */
+/** More than a user types ahead: further keys come from a key that is held down. */
 const KEYS_MAX = 32;
 
-/** Keys that are pressed before what they are for is there. They are obeyed in their order once it is. */
+/** Keys that are pressed before the content that they act on is loaded. They are handled in order once it is. */
 export class WaitingKeys {
   readonly #keyboard: Keyboard;
   #keys: string[] = [];
@@ -46,7 +46,10 @@ export class WaitingKeys {
     this.#keyboard.say(count === 0 ? '' : `${keys} for what is loading; esc takes ${them} back.`);
   }
 
-  /** Obeys those whose time has come. For what is gone or could not be loaded none waits on: it would come as a surprise. */
+  /**
+   * Handles the keys whose content is loaded. If it is gone or could not be loaded, the keys are dropped: handling them
+   * later would be a surprise.
+   */
   obey(): void {
     if (this.#isObeying) return;
     const { target, awaited, obey, say } = this.#keyboard;

@@ -23,7 +23,10 @@ interface Locked {
   integrity: string;
 }
 
-/** The Node that the executable is made of. The one of another architecture is taken from the registry, as the lockfile names it. */
+/**
+ * Returns the Node that the executable is made from. The one of another architecture is downloaded from the registry,
+ * as the lockfile names it.
+ */
 export function runtimeOf(arch: string): string {
   if (arch === process.arch) return process.execPath;
   const lock = JSON.parse(readFileSync(path.join(root, 'package-lock.json'), 'utf8')) as {
@@ -43,7 +46,7 @@ function take(wanted: string, integrity: string, folder: string): void {
   mkdirSync(path.dirname(folder), { recursive: true });
   const work = mkdtempSync(`${folder}.work-`);
   try {
-    // Not installed: npm leaves out what is for another processor.
+    // Not installed: npm omits packages for another processor.
     execFileSync('npm', ['pack', '--silent', '--pack-destination', work, wanted], {
       stdio: ['ignore', 'ignore', 'inherit'],
       cwd: work,

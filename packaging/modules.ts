@@ -1,4 +1,4 @@
-/** Compiles the program and the packages it is made of into the modules of the single file. */
+/** Compiles the program and its packages into the modules of the single file. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { build, type Plugin } from 'esbuild';
@@ -9,7 +9,7 @@ export const root: string = path.resolve(import.meta.dirname, '..');
 /** Modules that a file cannot contain are absent, whatever is on the disk. */
 const ABSENT = [...APART, 'better-sqlite3/build'];
 
-/** CommonJS inside of a module asks for parts of Node by this; a package is there or is not, whatever lies on the disk. */
+/** CommonJS inside a module requires parts of Node with this; whether a package exists does not depend on the disk. */
 const REQUIRE = `const require = (name) => {
   const part = process.getBuiltinModule(name);
   if (part !== undefined) return part;
@@ -56,7 +56,7 @@ export async function compileStart(entry: string, version: string): Promise<Uint
   return made.contents;
 }
 
-/** It is loaded by the first webhook, here out of the same module. */
+/** The first webhook loads it, here from the same module. */
 const withUndici: Plugin = {
   name: 'with-undici',
   setup({ onLoad }) {

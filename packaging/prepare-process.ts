@@ -22,12 +22,15 @@ function startWithVariables(): void {
   process.execve?.(process.execPath, process.argv.slice(1), { ...env, ...Object.fromEntries(missing) });
 }
 
-/** Compiled code is kept between starts where we alone may write, as a checkout does: what stands there is run. */
+/**
+ * Returns the folder in which compiled code is kept between starts. As in a checkout, only we may write to it, because
+ * its content is executed.
+ */
 function cacheFolder(): string | undefined {
   const { NODE_COMPILE_CACHE: named, XDG_CACHE_HOME: cache, HOME: home } = process.env;
   if (named) return undefined;
   const parent = cache || (home && path.join(home, '.cache'));
-  // One that is relative would be another folder wherever a command is called.
+  // A relative path would be another folder wherever a command is called.
   if (!parent || !path.isAbsolute(parent)) return undefined;
   const folder = path.join(parent, 'rasket', 'compile');
   try {

@@ -19,7 +19,7 @@ export interface MoveOptions extends DataOptions {
 
 type StoreName = Config['blobs']['store'];
 
-/** Takes all content to the other store while nothing runs. Called again after a kill, it goes on where it was. */
+/** Moves all content to the other store while nothing runs. After a kill, another call continues where it stopped. */
 export async function moveBlobs(options: MoveOptions): Promise<void> {
   const { to } = options;
   if (to !== 's3' && to !== 'files')

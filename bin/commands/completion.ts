@@ -6,7 +6,7 @@ interface Place {
   /** The words that lead there, with a space before each; empty for `rasket` itself. */
   path: string;
   commands: { name: string; summary: string }[];
-  /** With the values that one may have, where they are known. */
+  /** With the values of each flag, if they are known. */
   flags: { flag: string; says: string; values: readonly string[]; kind: string | undefined; isValued: boolean }[];
   /** The kinds of name that its arguments take, in order, as `rasket names` lists them. */
   args: readonly string[];
@@ -126,7 +126,7 @@ _rasket_fetch() (
 )
 `;
 
-/** The options that say which server it is, as they were typed; a key is none of them, and stands in no name of a file. */
+/** The typed options that select the server; a key is not among them, and never becomes part of a file name. */
 const server = (words: string): string => `  local typed=() which=
   for word in ${words}; do
     if [ -n "$which" ]; then typed+=("$which" "$word"); which=; continue; fi

@@ -25,7 +25,9 @@ import { canonicalAddress, ownAddresses } from '../setup/this-machine.ts';
 import { DEVELOPMENT_MARK, mustBeInitialised, onSameFolder, readConfig, type DataOptions } from './open.ts';
 import { addressOf, runningListener, runningUrl, urlFromHere } from './ready-file.ts';
 
-/** The one that is named, or the installation of this machine; a development server is asked with its own key instead. */
+/**
+ * Returns the named installation, or the one of this machine; a development server is called with its own key instead.
+ */
 export function findMachine(
   env: Readonly<Record<string, string | undefined>>,
   { data: typed, config: file }: NamedMachine,
@@ -48,13 +50,13 @@ export function findMachine(
   };
 }
 
-/** One that was begun there, or has run there. */
+/** Reports whether a development server was created there, or has run there. */
 const isDevelopment = (data: string): boolean =>
   [DEVELOPMENT_MARK, 'run/dev.json'].some((name) => existsSync(path.join(data, name)));
 
 const isThere = (data: string): boolean => statSync(data, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
-/** Its keys and its mail are for root and the account of the service alone. */
+/** Only root and the account of the service may read its keys and its mail. */
 function isReadable(data: string): boolean {
   const me = process.getuid?.();
   return me === undefined || me === 0 || me === statSync(data).uid;
@@ -73,7 +75,7 @@ function whereIs(data: string, settings: () => Config): Pick<Machine, 'url' | 'w
   }
 }
 
-/** The pass is for the listener that runs on this folder, and for nobody a setting may name. */
+/** The pass is only for the listener that runs on this folder, whatever address a setting names. */
 function runningHere(data: string): ReturnType<Machine['running']> {
   try {
     const http = runningListener(data);
@@ -81,7 +83,7 @@ function runningHere(data: string): ReturnType<Machine['running']> {
     const pass = writeMachinePass({ clock: systemClock, secrets: openSecrets(data) }, findTyper());
     return { url: urlFromHere({ http }), pass };
   } catch {
-    // The look says what is wrong with the folder.
+    // The check reports what is wrong with the folder.
     return undefined;
   }
 }
@@ -104,13 +106,16 @@ function isServedAt(asked: URL, data: string, settings: () => Config): boolean {
   const { http, https, instance } = config;
   if (http.public_url !== '' && new URL(http.public_url).origin === asked.origin) return true;
   const isListener = running === undefined && port === http.port && isAddressHere(asked.hostname, http.host);
-  // A proxy may stand in front of the API.
+  // A proxy may be in front of the API.
   const isByName = asked.hostname === instance.host && (port === 443 || port === (running ?? http).port);
   const isByTls = https.ports.includes(port) && (asked.hostname === instance.host || isAddressHere(asked.hostname, ''));
   return isListener || isByName || isByTls;
 }
 
-/** Returns whether a name or an address of a URL reaches what listens at `host` of this machine; an empty one is every address. */
+/**
+ * Reports whether a name or an address of a URL reaches the listener on `host` of this machine; an empty one is every
+ * address.
+ */
 function isAddressHere(hostname: string, host: string): boolean {
   const address = hostname === 'localhost' ? '127.0.0.1' : hostname.replace(/^\[(.*)\]$/, '$1');
   if (!isIP(address)) return hostname === host;

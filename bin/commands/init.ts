@@ -38,7 +38,7 @@ export async function init(options: InitOptions): Promise<void> {
   printTeam({ ...made, dataDir, config }, options);
 }
 
-/** With the data folder where there is none yet; without a name only the first team is made. */
+/** Creates the data folder too if there is none; without a name only the first team is made. */
 export async function makeTeam(
   config: Config,
   dataDir: string,
@@ -97,7 +97,7 @@ export function makeDataFolder(dataDir: string): boolean {
     throw new OperatorFault(`${dataDir} has other files in it; choose an empty or a new folder with --data`);
   }
   mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });
-  // A folder that somebody made beforehand has the mode that the system gave it.
+  // A folder that was created beforehand has the default mode of the system.
   chmodSync(dataDir, 0o700);
   chmodSync(path.join(dataDir, 'run'), 0o700);
   // A full disk may have left an empty key file; nothing can have been sealed with it.
@@ -137,7 +137,7 @@ async function mustBeEmpty({ db }: Store): Promise<void> {
 
 const LEFT_BY_AN_ATTEMPT = ['run', path.basename(instanceKeyPath(''))];
 
-/** Counts what is no file as a key as well: reading it says what is wrong. */
+/** Counts an unreadable key as well: reading it reports the fault. */
 export function isInitialised(dataDir: string): boolean {
   const key = statSync(instanceKeyPath(dataDir), { throwIfNoEntry: false });
   return key !== undefined && (!key.isFile() || key.size > 0);

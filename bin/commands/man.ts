@@ -3,7 +3,7 @@ import path from 'node:path';
 import { EXIT_CODES } from '../../cli/index.ts';
 import type { Command } from 'commander';
 
-/** The manual as `man` reads it, from what `--help` says of every command. */
+/** Returns the manual in the format of `man`, from the help of every command. */
 export function manPage(program: Command, version: string): string {
   return [
     `.TH RASKET 1 "" "rasket ${text(version)}" "User Commands"`,

@@ -14,7 +14,7 @@ export async function migrateDatabase(options: DataOptions & { backup?: boolean 
       for (const name of done) console.log(`applied  ${name}`);
       console.log(done.length === 0 ? 'The database is up to date.' : 'The database is up to date now.');
     },
-    // It is what migrates.
+    // This command does the migration itself.
     { mayFound: true, asFound: true },
   );
 }

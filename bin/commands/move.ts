@@ -126,7 +126,7 @@ export async function moveTo(target: Target, options: MoveOptions): Promise<void
   try {
     await asOwnerOf(dataDir, () => work({ ...order, config }, target, options));
   } catch (error) {
-    // Killed in between, or called without --write-config first: what is left to do is the settings.
+    // The move was killed in between, or called without --write-config first: only the settings remain to be changed.
     if (!(error instanceof MoveDone) || options.dryRun || !change) throw error;
     change();
     if (options.json)
@@ -240,7 +240,7 @@ function settingsChange(
       'there is no settings file to change; name one with --config, or go without --write-config',
     );
   const { env } = settingsOf(dataDir);
-  // The settings lead to PostgreSQL already where a move away from it is undone.
+  // The settings name PostgreSQL already when a move away from it is undone.
   const wanted = !options.undo ? edits : edits.some(({ value }) => value === 'pg') ? ON_SQLITE : [];
   for (const { key, value } of wanted) {
     const name = `RASKET_${key.toUpperCase().replaceAll('.', '_')}`;

@@ -26,7 +26,7 @@ export const DEVELOPMENT_MARK = 'development';
 /** The folder of whatever is installed or tried out here, unless another is named. */
 export const dataFolder = (options: DataOptions): string => path.resolve(namedFolder(options) ?? tryOut() ?? 'data');
 
-/** A new folder is made where it is asked for, never in that of the try-out. */
+/** A new folder is made in the named place, never in that of the try-out. */
 export const newDataFolder = (options: DataOptions): string => path.resolve(namedFolder(options) ?? 'data');
 
 export const developmentFolder = (options: DataOptions): string =>
@@ -67,7 +67,7 @@ export async function onSameFolder(command: string, options: DataOptions, more =
   return [...words, more].filter(Boolean).join(' ');
 }
 
-/** A refusal about what is not there, or is there already, says where it is listed. */
+/** Adds to a refusal about missing or existing items where they are listed. */
 export async function whereListed<T>(
   list: string,
   options: DataOptions,
@@ -89,7 +89,7 @@ export type ReadOptions = Pick<ConfigInput, 'profile' | 'isServing' | 'overrides
 export const readConfig = (options: DataOptions, reading: ReadOptions = {}): Config =>
   readSettings(options, reading).config;
 
-/** Every setting with where it comes from, and the file that was read, if one was. */
+/** Returns every setting with its origin, and the file that was read, if there was one. */
 export function readSettings(
   options: DataOptions,
   reading: ReadOptions = {},
@@ -104,7 +104,7 @@ export function readSettings(
 
 export function mustBeInitialised(dataDir: string, make = howToMake(dataDir)): void {
   const key = instanceKeyPath(dataDir);
-  // Throws where this account may not look into the folder: nothing is known of it then.
+  // Throws if this account may not read the folder, because nothing is known about it then.
   if (statSync(key, { throwIfNoEntry: false }) === undefined) {
     mustNotLackKey(dataDir);
     throw new OperatorFault(`${dataDir} is no data folder of rasket; make one with: ${make}`);
@@ -163,7 +163,7 @@ export interface StoreOptions {
 
 export interface CommandAudit extends Pick<AuditNote, 'action'> {
   details?: object;
-  /** The team or thing that it is about, where that is not made just now. */
+  /** The team and the object that it concerns, unless that is created just now. */
   about?: (store: Store) => Promise<{ teamId?: string; subjectId?: string }>;
   /** It changes more than the database. */
   always?: true;
@@ -197,7 +197,7 @@ async function workAudited<T>(
   return done;
 }
 
-/** A store for one command of the operator, migrated and closed afterwards; it logs only what went wrong. */
+/** Opens a store for one command of the operator, migrates it, and closes it afterwards; it logs only errors. */
 export async function withStore<T>(
   config: Config,
   dataDir: string,

@@ -127,7 +127,9 @@ export async function playground(id: string | undefined, options: PlaygroundOpti
   });
 }
 
-/** The id of the one among the newest that ends so; the word itself where none does: it may be a beginning. */
+/**
+ * Returns the id with this ending among the newest messages; the word itself if there is none: it may be a beginning.
+ */
 async function wholeOf(db: Parameters<typeof listCaptured>[0], word: string): Promise<string> {
   if (!/^[0-9a-f]{4,12}$/i.test(word)) return word;
   const end = word.toLowerCase();

@@ -1,4 +1,4 @@
-/** The file in the data folder that says which server runs on it and where it listens. */
+/** The file in the data folder that names the server running on it and its address. */
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Config } from '../../src/platform/config/index.ts';
@@ -10,10 +10,13 @@ export function forgetDeadReady(dataDir: string): void {
   if (!isRunning(dataDir)) rmSync(readyFile(dataDir), { force: true });
 }
 
-/** The address of the server that runs on this folder; undefined where none does. */
+/** Returns the address of the server that runs on this folder; undefined if none does. */
 export const runningUrl = (dataDir: string): string | undefined => runningListener(dataDir)?.url;
 
-/** Returns where the API of the server listens that runs on this folder; its public address may lead nowhere yet, or to somebody else. */
+/**
+ * Returns the local address of the API of the server on this folder; its public address may not work yet, or belong to
+ * somebody else.
+ */
 export function runningListener(dataDir: string): { host: string; port: number; url: string } | undefined {
   if (!isRunning(dataDir)) return undefined;
   const { listeners } = JSON.parse(readFileSync(readyFile(dataDir), 'utf8')) as {

@@ -15,7 +15,7 @@ import type { Config } from '../../src/platform/config/index.ts';
 import { isDatabaseGone, openDb, ping } from '../../src/platform/db/index.ts';
 
 const TRY_MS = 1000;
-/** Between two lines of the log that say so. */
+/** The interval between two lines of the log about the wait. */
 const SAY_MS = 30_000;
 
 /**
@@ -52,7 +52,7 @@ async function askOnce(url: string): Promise<void> {
 
 export interface ServeOptions extends DataOptions {
   roles?: Role[];
-  /** False where none is to be made before an upgrade. */
+  /** False to make no backup before an upgrade. */
   backup?: boolean;
   version: string;
 }
@@ -101,7 +101,7 @@ export function announce(app: App, dataDir: string, roles: readonly Role[], vers
 }
 
 export interface Stop {
-  /** The signal that asked for it. */
+  /** Resolves to the signal that asked for the stop. */
   asked: Promise<NodeJS.Signals>;
 }
 
@@ -151,7 +151,7 @@ const AFTER_GRACE_MS = 5000;
 /** Waits for a signal and stops the app. The process ends soon after the grace period, whatever happens. */
 export async function untilStopped(stop: Stop, app: App, dataDir: string, graceMs: number): Promise<void> {
   const { log } = app.world;
-  // Listeners keep the process up, but a process with the delivery role alone has none.
+  // Listeners keep the process running, but a process with only the delivery role has none.
   const keepUp = setInterval(() => undefined, 2 ** 30);
   const endCollecting = collectWhenIdle(systemClock);
   const asked = await Promise.race([stop.asked.then((signal) => ({ signal })), app.gone.then((gone) => ({ gone }))]);

@@ -29,7 +29,7 @@ const REASON_CHARS_MAX = 200;
 
 type Options = DataOptions & { json?: boolean; wide?: boolean };
 
-/** The password is made here, so that it stands in no list of processes and is none that somebody else has guessed before. */
+/** The password is generated here, so that it appears in no list of processes and nobody has guessed it before. */
 export async function createNamedUser(
   email: string,
   { name, team, role: wanted, ...options }: Options & { name?: string; team: string; role?: string },
@@ -40,7 +40,7 @@ export async function createNamedUser(
   const about = async ({ db }: Store) => {
     const id = (await findNamedTeam(db, team))?.id;
     if (id === undefined) return {};
-    // Somebody has to let the others in.
+    // A team needs an owner to invite the others.
     details.role ??= (await hasMembers(db, id)) ? 'member' : 'owner';
     return { teamId: id };
   };

@@ -1,6 +1,6 @@
 /**
- * Fills a team of a development server with a month that never was, so that lists, metrics and the console have something
- * to show. What is there already is left as it is; nothing of it is sent anywhere, to webhooks neither unless that is asked.
+ * Fills a team of a development server with an invented month, so that lists, metrics and the console have something to
+ * show. Existing data is left as it is; nothing is sent anywhere, and to webhooks only on request.
  */
 import { withoutWebhooks } from '../../src/mail/events/index.ts';
 import { createAccept } from '../../src/mail/accept/index.ts';
@@ -23,7 +23,7 @@ import { DOMAIN, PEOPLE, SECOND_DOMAIN } from './people.ts';
 import { addAutomation, addBroadcasts, addInbox, failSome } from './scenes.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
-/** Retention takes what is older than thirty. */
+/** Retention removes data older than thirty days. */
 const DAYS = 28;
 const HOOK = `https://${DOMAIN}/hooks/rasket`;
 const PAGE = { limit: 100 };

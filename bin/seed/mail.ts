@@ -31,7 +31,7 @@ import {
 } from '../../src/features/campaigns/index.ts';
 import { membersPage, listSegments } from '../../src/features/audience/index.ts';
 
-/** One thing that happens to an email, so many milliseconds after it was accepted. */
+/** An event of an email, so many milliseconds after it was accepted. */
 type Moment = { after: number } & (
   | { happens: Happening }
   /** A try to deliver. */
@@ -198,7 +198,7 @@ export async function seedDay(world: World, domain: DomainRow, dayStart: number,
   return written.length;
 }
 
-/** Emails and what became of them, with the states, counts and reports that follow from that. */
+/** Writes emails and their events, with the states, counts and reports that follow from them. */
 async function writeStories(
   tx: Executor,
   { store, set }: Then,

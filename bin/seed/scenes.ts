@@ -127,12 +127,12 @@ export async function addAutomation(ctx: Ctx, told: World | undefined): Promise<
 
 const DRAFT = 'Before the holidays';
 
-/** One for tomorrow, and one that is still written. */
+/** Adds one broadcast for tomorrow, and one draft. */
 export async function addBroadcasts(ctx: Ctx): Promise<void> {
   const there = (await listBroadcasts(ctx, {}, PAGE)).data.map(({ name }) => name);
   if (there.includes(DRAFT)) return;
   const { sender_identity: sender } = await getTeam(ctx);
-  // The development profile gives its team an address, and no name.
+  // The development profile gives its team an address, but no name.
   if (sender.postal_address !== null && sender.sender_name === null) await updateTeam(ctx, { sender_name: 'Shop' });
   if (sender.postal_address === null) {
     const postal_address = { line1: '1 Example Street', city: 'Example', postal_code: '12345', country: 'DE' as const };

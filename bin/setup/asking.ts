@@ -11,13 +11,13 @@ interface Question<T> {
   flag: string;
   /** The name of the value, shown before a colon. */
   label: string;
-  /** Sentences in front of the question, for who is asked. */
+  /** Sentences in front of the question, for the person who answers it. */
   says?: string | undefined;
   given?: string | undefined;
   found?: Found<string> | undefined;
   /** Hides the characters that are typed. */
   isSecret?: boolean;
-  /** Throws where it cannot be that. */
+  /** Parses the value; throws if it is invalid. */
   read(text: string): T;
 }
 
@@ -31,7 +31,7 @@ export interface Asker {
   close(): void;
 }
 
-/** A value that cannot be taken: what it must be, without the name of the flag. */
+/** An invalid value: says what it must be, without the name of the flag. */
 export class Unfit extends Error {
   override readonly name = 'Unfit';
 }
@@ -42,7 +42,7 @@ interface AskerOptions {
   isQuiet?: boolean;
 }
 
-/** Asks the person at the terminal, or takes what flags say. */
+/** Asks the person at the terminal, or takes the values of flags. */
 export function createAsker({ isYes, isQuiet = false }: AskerOptions): Asker {
   const isInteractive = !isYes && process.stdin.isTTY && process.stderr.isTTY;
   const tell = (text: string): void => {
@@ -94,7 +94,7 @@ function readGiven<T>({ flag, read }: Question<T>, text: string): T {
   }
 }
 
-/** A refusal says what is wrong in a sentence of its own. */
+/** Returns the reason of a refusal as a sentence of its own. */
 function reasonOf(error: unknown): string {
   if (error instanceof Error && (error.name === 'Unfit' || error.name === 'Refusal'))
     return error.message.replace(/^(name|email): /, '').replace(/\.$/, '');
@@ -169,7 +169,7 @@ function openLines(): Lines {
 
 type Overrides = DeepPartial<Config>;
 
-/** The settings' own word about a value, without the name of the setting, which a flag stands for. */
+/** Checks a value by the rules of the settings; the fault names the flag instead of the setting. */
 function mustFit(key: string, overrides: Overrides, isServing = false): void {
   try {
     loadConfig({ env: {}, overrides, isServing });

@@ -85,7 +85,7 @@ async function started({ dataDir }: Service, asker: Asker, command: string, befo
 
 const isNew = (pid: number | undefined, before: number | undefined): boolean => pid !== undefined && pid !== before;
 
-/** Looks again until it is so. */
+/** Checks again until it is so, or the time is over. */
 async function within(ms: number, isSo: () => boolean | Promise<boolean>): Promise<boolean> {
   const end = Date.now() + ms;
   for (;;) {
@@ -115,11 +115,13 @@ interface Work {
   answers: Answers;
   known: Known;
   first: First;
-  /** The settings file was written anew. */
+  /** True if the settings file was rewritten. */
   isChanged: boolean;
 }
 
-/** Does what follows once the settings stand: team, domain, service, certificate, a look at all of it, the first email. */
+/**
+ * Does everything that follows the settings: team, domain, service, certificate, a check of all of it, the first email.
+ */
 export async function finish(work: Work): Promise<void> {
   const { asker, answers, config, known, first } = work;
   const team = await haveTeam(work);
@@ -129,7 +131,7 @@ export async function finish(work: Work): Promise<void> {
   const domain = first.domain === undefined ? undefined : await tellDomain(work, team.id, first.domain);
   if (answers.https.kind === 'proxy') tellProxy(work, answers.https.program);
   const service = findService(work.dataDir, { data: work.dataDir, config: work.file });
-  // A call that was broken off has perhaps written them, and not come to the restart.
+  // An interrupted call may have written them, but not restarted the service.
   const isChanged = work.isChanged || isNewerThanServer(work.dataDir, work.file);
   const isUp = await bringUp(service, asker, { isChanged, start: startOf(work.options) });
   await tellRelay(work);
@@ -140,7 +142,7 @@ export async function finish(work: Work): Promise<void> {
     asker.tell('\nEverything was there already; nothing was changed.');
 }
 
-/** --yes starts what it has set up. */
+/** --yes starts the service that it has set up. */
 const startOf = ({ start, yes }: SetupOptions): boolean | undefined => start ?? (yes ? true : undefined);
 
 async function haveTeam({ config, dataDir, known, first }: Work): Promise<{ id: string; key: string | undefined }> {
@@ -241,7 +243,7 @@ function tellProxy({ config, answers, asker }: Work, program: string | undefined
   process.stdout.write(`${proxySnippets(program, behind)}\n`);
 }
 
-/** The scheduler looks once a minute. */
+/** The scheduler checks once a minute. */
 const CERTIFICATE_SECONDS = 100;
 
 /** The scheduler orders it by itself; here it is only waited for. */
@@ -288,14 +290,16 @@ export interface Behind {
   asksAuthority: boolean;
 }
 
-/** Renders lines for the web server in front of the API: for the one that was seen, or for those that most have. */
+/** Returns configuration for the web server in front of the API: for the detected one, or for the most common ones. */
 export function proxySnippets(program: string | undefined, behind: Behind): string {
   const all: Readonly<Record<string, (behind: Behind) => string>> = { nginx, Caddy: caddy, Apache: apache };
   const known = all[program ?? ''];
   return known ? known(behind) : [nginx(behind), caddy(behind)].join('\n\n');
 }
 
-/** A web server that proves its own name by a file keeps doing so; what it does not have, rasket may. */
+/**
+ * A web server that validates its own name by a file keeps doing so; rasket gets the requests for which it has no file.
+ */
 const nginx = ({ host, apiPort, asksAuthority }: Behind): string => `# nginx: /etc/nginx/conf.d/rasket.conf
 server {
     listen 80;
@@ -329,7 +333,7 @@ server {
     }
 }`;
 
-/** It gets its own certificate, and passes on what it was not asked to prove. */
+/** Caddy gets its own certificate, and passes on challenges that are not its own. */
 const caddy = ({ host, apiPort }: Behind): string => `# Caddy: /etc/caddy/Caddyfile
 ${host} {
     reverse_proxy 127.0.0.1:${apiPort}

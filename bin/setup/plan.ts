@@ -56,7 +56,7 @@ export function planSettings(answers: Answers, standing: Standing): Edit[] {
 const isNo = ({ https, acme }: Answers, key: string): boolean =>
   (key === 'https.ports' && https.kind === 'none') || (key === 'acme.directory' && acme === 'none');
 
-/** Another name in front of the same port is the operator's, and stays. */
+/** Another name in front of the same port is the operator's choice, and stays. */
 function urlSettings({ https, host }: Answers, { http, instance }: Config): Edit[] {
   const url = publicUrl(https, host);
   const before = URL.parse(http.public_url);
@@ -166,7 +166,8 @@ export function configOf(text: string, file: string, env: NodeJS.ProcessEnv): Co
 }
 
 /**
- * Replaces the operator's settings file, whole or not at all. Who may read it stays; a new one is for its owner and the group of the data folder, whose service reads it.
+ * Replaces the operator's settings file, whole or not at all. Its permissions stay; a new one is for its owner and the
+ * group of the data folder, whose service reads it.
  */
 export function replaceFile(file: string, text: string, dataDir: string): void {
   const target = existsSync(file) ? realpathSync(file) : file;

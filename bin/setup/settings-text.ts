@@ -1,4 +1,4 @@
-/** Changes a TOML text as an operator would: one line for each setting, everything else as it stands. */
+/** Changes a TOML text as an operator would: one line for each setting, everything else unchanged. */
 import { isDeepStrictEqual } from 'node:util';
 import { parse, stringify } from 'smol-toml';
 import { OperatorFault } from '../explain.ts';

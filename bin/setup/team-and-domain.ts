@@ -51,7 +51,7 @@ const ctxOf = (store: Store, teamId: string): Ctx => ({
   actor: { kind: 'job', name: 'setup' },
 });
 
-/** Looks, and changes nothing: neither a schema of a version before nor an empty folder. */
+/** Reads the installation without changing anything: neither the schema of an older version nor an empty folder. */
 export async function lookAtInstallation({ config, dataDir }: Here): Promise<Known> {
   if (!isInitialised(dataDir)) return NOTHING;
   const { driver, path: file } = config.database;
@@ -106,7 +106,7 @@ export const makeKey = ({ config, dataDir }: Here, teamId: string): Promise<stri
 
 export type Domain = Awaited<ReturnType<typeof registerDomain>>;
 
-/** The domain of the team with what the settings ask to be published, made where it is not there. */
+/** Returns the domain of the team with the records that the settings require, created if it is missing. */
 export const haveDomain = (
   { config, dataDir }: Here,
   teamId: string,
@@ -147,7 +147,7 @@ export const awaitCertificate = (
     }),
   );
 
-/** Renders settings as lines of TOML, with the sections that they stand in. */
+/** Renders settings as lines of TOML, with their sections. */
 export function settingsInWords(edits: readonly Edit[]): string {
   const sections = [...new Set(edits.map(({ key }) => sectionOf(key)))];
   return sections
@@ -214,7 +214,7 @@ interface Wish {
   teamId: string;
   domainId: string;
   provider: string;
-  /** Used for this once, and kept nowhere. */
+  /** Used once, and not stored. */
   apiToken: string | undefined;
   isDryRun: boolean;
 }

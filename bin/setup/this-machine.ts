@@ -7,7 +7,7 @@ import type { Config } from '../../src/platform/config/index.ts';
 import { reverseName } from '../../src/protocol/dnsbl.ts';
 import path from 'node:path';
 
-/** A value that this machine or DNS knows, with where it comes from. */
+/** A value that this machine or DNS knows, with its origin. */
 export interface Found<T> {
   value: T;
   /** Ends a sentence: "the host name of this machine". */
@@ -133,7 +133,7 @@ const KNOWN: readonly (readonly [name: string, of: RegExp])[] = [
 /** Web servers that can be configured to pass requests on to another server. */
 export const WEB_SERVERS: readonly string[] = ['nginx', 'Apache', 'Caddy', 'HAProxy', 'Traefik', 'lighttpd'];
 
-/** The unit that holds a program, where Debian and Fedora have one name for it. */
+/** The systemd unit of a program, if Debian and Fedora use the same name for it. */
 export const UNITS: Readonly<Record<string, string>> = {
   nginx: 'nginx',
   Caddy: 'caddy',
@@ -220,7 +220,7 @@ function programOf(proc: string, pid: number): string | undefined {
   const name = read(path.join(proc, String(pid), 'comm')).trim();
   if (name === '') return undefined;
   const words = commandLine(proc, pid);
-  // Its process is called `master`, as others may be.
+  // Its process is named `master`, like those of other programs.
   if (name === 'master' && /\/postfix\//.test(words[0] ?? linkOf(path.join(proc, String(pid), 'exe'))))
     return 'Postfix';
   const known = KNOWN.find(([, of]) => of.test(name))?.[0];

@@ -1,6 +1,6 @@
 import type { ContractId } from './routes.ts';
 
-/** The options that say which server a command is for. */
+/** The options that select the server of a command. */
 const ANY = ['--url', '--profile', '--data'] as const;
 
 /** The commands that are more than one call, or none, with the options of a server that each takes. */
@@ -38,7 +38,7 @@ export type Advised = readonly [called: ContractId | ByHand, ...words: string[]]
 export interface Advice {
   words: string;
   command?: Advised;
-  /** It helps at the command line alone. */
+  /** It helps only at the command line. */
   isForLine?: true;
 }
 

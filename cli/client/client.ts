@@ -15,8 +15,8 @@ export interface StreamFrame {
 const FRAME_CHARS_MAX = 32 * 1024 * 1024;
 
 /**
- * Reads frames as the HTML standard (§9.2.6) writes them. It takes no bytes that nobody waits for, and calls `onBytes`
- * for those that are no frame too: signs of life.
+ * Reads frames as the HTML standard (§9.2.6) defines them. It reads no bytes before somebody waits for them, and calls
+ * `onBytes` for those that are no frame too, as signs of life.
  */
 export async function* readFrames(
   bytes: AsyncIterable<Uint8Array>,
@@ -119,8 +119,8 @@ interface WithPath {
 const MOVES: OperationId = 'switchTeam';
 
 /**
- * Puts the team that the session works in into a path that wants it: a session reaches no other one, so that nobody types it. It
- * is asked for each time, because the session may have been switched from elsewhere.
+ * Fills in the session's team in a path that needs it: a session reaches no other one, so that nobody types it. It is
+ * requested each time, because the session may have been switched from elsewhere.
  */
 function createTeamFill(
   askSession: (signal?: AbortSignal) => Promise<AnswerOf<'getSession'>>,
@@ -142,7 +142,7 @@ export interface ClientOptions {
   /** Credential for operator commands, if it differs from `apiKey`; a function makes a new one for each call. */
   operatorToken?: string | (() => string) | undefined;
   version: string;
-  /** For who is signed in by cookies, in the place of a key. */
+  /** For a person who is signed in by cookies, in place of a key. */
   browser?: Browser;
   timeoutMs?: number;
   /** Called once, before the first request that may change something. */
@@ -191,7 +191,7 @@ export interface StreamCall {
   /** The position at which an earlier stream broke off. */
   lastId?: string | undefined;
   signal: AbortSignal;
-  /** Ends a stream that says nothing at all for so long. */
+  /** Ends a stream that sends nothing at all for so long. */
   silenceMs: number;
 }
 

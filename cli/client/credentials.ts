@@ -29,7 +29,7 @@ export interface TargetInput {
   profile?: string | undefined;
   /** The installation of the named data folder, used in place of `data`: it knows at most an address, and no key. */
   installation?: { url: string | undefined } | undefined;
-  /** A login that cannot be read is noted only, for what looks at everything. */
+  /** A login that cannot be read is only noted, for commands that check everything. */
   needsKey?: boolean;
   env: Readonly<Record<string, string | undefined>>;
   /** The folder that relative data folders are resolved against; by default the working folder of the process. */
@@ -103,13 +103,13 @@ interface Stored {
   url: string;
   from: string;
   development?: Development;
-  /** Only for the one that is asked: a keyring takes its time. */
+  /** Called only for the selected one: a keyring is slow. */
   readKey(): Pick<Target, 'apiKey' | 'operatorToken' | 'keyFrom' | 'note'>;
 }
 
 /**
- * The folder of a development server. The variable may also name the folder of an installation, for the commands of its
- * operator; that one says nothing about where the API is.
+ * Returns the folder of a development server. The variable may also name the folder of an installation, for the
+ * commands of its operator; that one does not contain the address of the API.
  */
 export function dataOf(flag: string | undefined, env: TargetInput['env'], cwd = ''): string | undefined {
   if (flag !== undefined) return flag;
@@ -156,7 +156,7 @@ function readLogin(env: TargetInput['env'], profile: string | undefined, onUnrea
   }
 }
 
-/** A key that cannot be had just now is none: what needs none goes on. */
+/** A key that cannot be read just now counts as none: commands that need none continue. */
 function keptKey(env: TargetInput['env'], entry: Entry): Pick<Target, 'apiKey' | 'keyFrom' | 'note'> {
   const key = readKeptKey(env, entry);
   if ('why' in key) return { keyFrom: 'none', note: key.why };
@@ -265,7 +265,10 @@ const notRunning = ({ data, cwd, url = '' }: { data: string | undefined; cwd: st
         advice: [NAME_ANOTHER, { words: 'Next: start this one with', command: startOf(data) }],
       });
 
-/** A folder with an instance key that no development server has begun; one that cannot be read is somebody's installation. */
+/**
+ * Reports whether a folder has an instance key but was not created by a development server; a folder that cannot be
+ * read counts as an installation.
+ */
 function isInstallation(folder: string): boolean {
   try {
     const files = readdirSync(folder);

@@ -46,7 +46,7 @@ export async function readHistory(client: Client, id: string, signal?: AbortSign
   }
   const tries = await client.call('listEmailAttempts', { path, query: { limit: PAGE } }, signal);
   const { data, pending, suppressed } = tries;
-  // A server of before does not say it.
+  // An older server omits it.
   const requestId = tries.request_id ?? null;
   const forwarded = await forwardedBy(client, email, signal);
   return {

@@ -50,7 +50,7 @@ export class NoAnswer extends Error {
 }
 
 interface Cause {
-  /** A number where it is of a `DOMException`. */
+  /** A number for a `DOMException`. */
   code?: string | number;
   syscall?: string;
   message?: string;
@@ -64,7 +64,7 @@ interface Call {
 }
 
 const LOOK: Advice = { words: 'Next: see what works with', command: ['doctor'] };
-/** Another server is named where a command or the console is started. */
+/** Another server is selected when a command or the console is started. */
 export const NAME_ANOTHER: Advice = { words: 'Another server is named with --url or --profile.', isForLine: true };
 export const NAME_IT: Advice = {
   words: 'Next: keep the key for the right address with',
@@ -147,7 +147,7 @@ export function noAnswer({ url, method, timeoutMs }: Call, error: unknown): NoAn
   });
 }
 
-/** A fault of the address, the key or the file they stand in. */
+/** A fault of the address, the key or the file that contains them. */
 export class CredentialsFault extends Error {
   /** True when the typed value cannot be a credential; otherwise it is one that does not work here. */
   readonly isMisuse: boolean;

@@ -65,11 +65,11 @@ export function checkProfile(name: string): string {
 }
 
 export interface Profile extends Entry {
-  /** undefined: what is in force when none is named. */
+  /** undefined: the login that is used when no profile is named. */
   name: string | undefined;
 }
 
-/** One that cannot be read takes no other from its reader. */
+/** Lists all profiles that can be read, and the faults of the others. */
 export function listProfiles(env: Environment): { profiles: Profile[]; faults: CredentialsFault[] } {
   const folder = path.join(folderOf(env), 'profiles');
   const files = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.json')) : [];
@@ -150,7 +150,9 @@ const SESSION_PREFIX = 'rks_';
 /** Reports whether a token is that of a signed-in person instead of a key. */
 export const isSession = (token: string | undefined): boolean => token?.startsWith(SESSION_PREFIX) ?? false;
 
-/** The token of the session that a login has kept; undefined where it kept a key, or nothing that can be read now. */
+/**
+ * Returns the token of the session that a login stored; undefined if it stored a key, or nothing that can be read now.
+ */
 export function keptSession(env: Environment, profile?: string): Credentials | undefined {
   const entry = readEntry(env, profile);
   const key = entry && readKeptKey(env, entry);
@@ -161,14 +163,14 @@ interface Kept {
   file: string;
   /** The keyring that holds the key; undefined if the file does. */
   by?: KeyringName;
-  /** Why nobody that is preferred has it. */
+  /** The reason why no preferred store holds it. */
   why: KeyringAnswer['why'];
 }
 
 /** The file is written last: until then the former key, wherever it is, is the one in force. */
 export function keepKey(env: Environment, { url, api_key }: Credentials, profile?: string): Kept {
   const file = fileOf(env, profile);
-  // A key that nobody can read back was not kept.
+  // A key that cannot be read back was not stored.
   const secret = JSON.stringify({ url, api_key });
   const answer = askKeyring(env, { verb: 'set', account: file, secret });
   if (answer.by === undefined || answer.secret !== secret) {
@@ -205,7 +207,7 @@ function writeEntry(file: string, held: Record<string, string>): void {
 interface Forgotten {
   /** The places where it was stored. */
   places: string[];
-  /** Why an entry may be left in the keyring. */
+  /** The reason why an entry may remain in the keyring. */
   left?: string;
 }
 

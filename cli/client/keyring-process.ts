@@ -20,7 +20,7 @@ interface Keytar {
   deletePassword(service: string, account: string): Promise<boolean>;
 }
 
-/** It is there where its addon could be built, so the compiler must not ask for it. */
+/** The addon exists only if it could be built, so the compiler must not require it. */
 async function openKeytar(): Promise<Keyring> {
   const name: string = 'keytar';
   const { default: keytar } = (await import(name)) as { default: Keytar };

@@ -20,7 +20,7 @@ export interface KeyringAnswer {
   by?: KeyringName;
   /** null: there is no such entry. */
   secret?: string | null;
-  /** Why those that are preferred to it, or all, did not. */
+  /** The reason why each preferred store, or all, failed. */
   why: Partial<Record<KeyringName | 'keyring', string>>;
 }
 

@@ -25,12 +25,14 @@ interface ByHand {
 
 interface ListByHand {
   description?: string;
-  /** Options that stand for no filter. */
+  /** Options that are no filters. */
   add: (command: Command) => void;
   run: (session: Session, list: List, words: readonly (string | undefined)[], options: ListOptions) => Promise<void>;
 }
 
-/** Everything of a family that its page can say. Families that share a command share its page of help. */
+/**
+ * Declares everything of a family that its declaration expresses. Families that share a command share its page of help.
+ */
 export function declareFamily(program: Command, family: Family, byHand: ByHand = {}): void {
   const { command, alias, summary, list, get, report, actions = [] } = family;
   if (report?.verb === '') return void declareReport(program, command, family, report);
@@ -46,7 +48,7 @@ export function declareFamily(program: Command, family: Family, byHand: ByHand =
   if (list) declareList(parent, family, list, byHand.list);
   if (get) declareGet(parent, family, get, byHand.shown);
   for (const action of actions) {
-    // An item that is also looked at as an action has its command, and so has what another family shares.
+    // A detail that is also declared as an action has its command already, and so does one that another family shares.
     const isThere = action.isBeside || parent.commands.some((one) => one.name() === action.verb);
     if (!isThere) declareAction(parent, family, { action, shown: byHand.shown, ...byHand.actions?.[action.verb] });
   }
@@ -83,7 +85,7 @@ function declareList(parent: Command, family: Family, list: List, byHand?: ListB
   );
 }
 
-/** A list that goes on: its last, and then whatever is added. */
+/** Declares a command that follows a list: its last rows, and then whatever is added. */
 export function declareTail(parent: Command, list: List): Command {
   const name = parent.name();
   const command = declareCommand(parent, 'tail', {
@@ -137,7 +139,7 @@ function namesIn(text: string): string[] {
 export interface ActionByHand {
   /** Describes what it does in addition to the one call. */
   description?: string;
-  /** Options that stand for no field. */
+  /** Options that are no fields. */
   add?: (command: Command) => void;
   /** Replaces the one call. */
   run?: (session: Session, call: Call) => Promise<void>;
@@ -171,7 +173,7 @@ function declareAction(parent: Command, family: Family, declared: Declared): voi
   );
 }
 
-/** The words of a path; `isRead` says that what they name is only looked at. */
+/** Adds the words of a path; `isRead` means that the named items are only read. */
 export function addWords(command: Command, keys: Readonly<Record<string, Key>>, isRead = false): Command {
   for (const [parameter, { word, says, isVariadic, isOptional }] of Object.entries(keys)) {
     const names = isOptional ? undefined : sayNames(parameter, isRead);

@@ -15,7 +15,7 @@ export interface Declared {
 
 const withDefault = new WeakSet<Command>();
 
-/** It does something by itself, which one of its commands says. */
+/** Reports whether the command has a default subcommand. */
 export const hasDefault = (command: Command): boolean => withDefault.has(command);
 
 export function declareCommand(
@@ -55,7 +55,7 @@ export const decideNeeds = ({ isOperators }: Pick<Family, 'isOperators'>): Needs
   operator: isOperators === true,
 });
 
-/** Wraps a verb as the action of its command. What it needs is loaded when it is called. */
+/** Wraps a verb as the action of its command. Its modules are loaded when it is called. */
 export function act(perform: Perform, needs: Needs = { key: true }) {
   return async (...given: unknown[]): Promise<void> => {
     const command = given.at(-1) as Command;

@@ -45,7 +45,7 @@ interface Examined {
   /** Where keys are read from and stored, and why not in a better place. */
   key_store: string;
   ready: Awaited<ReturnType<typeof askReady>> | null;
-  /** The installation on this machine, where there is one. */
+  /** The installation on this machine, if there is one. */
   machine: { data: string; nodes: MachineLook['nodes'] } | null;
   /** The external checks; null if nobody could run them. */
   checks: MachineLook['checks'] | null;
@@ -60,7 +60,7 @@ export interface DoctorOptions extends CommonOptions {
   config?: string;
 }
 
-/** Looks at everything that has to work for any other command to work, and stops at nothing. */
+/** Checks everything that other commands need, and does not stop at a fault. */
 export async function runDoctor(command: Command, options: DoctorOptions, findMachine?: FindMachine): Promise<void> {
   const { env, cwd } = processOf(command);
   const [data, config] = [options.data, options.config].map((name) => name && path.resolve(cwd(), name));
@@ -125,11 +125,11 @@ interface Looking {
   examined: Examined;
   /** Adds a problem and the exit code of the command for it; the first one decides. */
   add(problem: string, exitCode: number): void;
-  /** The same of a fault that is no defect of ours. */
+  /** The same for a fault that is no defect of ours. */
   note(error: unknown): null;
 }
 
-/** It ends as whatever was asked of this server with this key would: by the first thing that keeps it from working. */
+/** Exits as any other command with this server and key would: with the code of the first fault. */
 async function look(
   session: Session,
   machine: Machine | undefined,

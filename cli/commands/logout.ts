@@ -22,7 +22,7 @@ interface Surroundings {
 
 type Session = NonNullable<ReturnType<typeof keptSession>>;
 
-/** A session ends on the server; a key goes on working, wherever else it is. */
+/** Ends a session on the server; a key continues to work, wherever else it is. */
 export async function logout(
   { terminal, version, process }: Surroundings,
   options: { profile?: string },

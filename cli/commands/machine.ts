@@ -9,26 +9,26 @@ export interface MachineLook {
   /** The external checks, run by the server, or by this command if no server runs. */
   checks: AnswerOf<'getOperatorFindings'>['checks'];
   problems: string[];
-  /** Why it was not looked at, and what it takes. */
+  /** What was not examined and why, and what that takes. */
   notAsked: string[];
 }
 
-/** The installation on this machine, which needs no key to be looked at. */
+/** The installation on this machine, which can be examined without a key. */
 export interface Machine {
   data: string;
   /** The address where its server listens, or would; undefined if it is unknown. */
   url: string | undefined;
-  /** Why that is not known to who may look. */
+  /** The reason why the address is unknown although the folder can be read. */
   whyNoUrl?: string;
   /** Its data folder is for root and the account of its service. */
   mayLook: boolean;
   /** Returns whether an address leads to the server of this machine, also under another name than its own. */
   isServedAt(url: string): boolean;
-  /** The server that runs here, and a pass by which it is asked as an operator for a minute. */
+  /** Returns the server that runs here, and a pass that authenticates an operator for a minute. */
   running(): { url: string; pass: string } | undefined;
   /**
-   * Examines what no server has examined just now. Call it last: from here on a process of root runs as the account of
-   * the service.
+   * Examines what no server has just examined. Call it last: from here on a process of root runs as the account of the
+   * service.
    */
   look(examination: Examination): Promise<MachineLook>;
 }
@@ -42,7 +42,7 @@ export interface NamedMachine {
   config?: string | undefined;
 }
 
-/** Finds it; the command line hands in what knows data folders, because these commands touch none. */
+/** Finds the installation; passed in by the program, because these commands do not touch data folders. */
 export type FindMachine = (
   env: Readonly<Record<string, string | undefined>>,
   named: NamedMachine,

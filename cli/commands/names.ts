@@ -25,14 +25,14 @@ export async function printNames({ client, terminal, process }: Session, kind: s
   if (process.stdout.writable && lines.length > 0) terminal.print(lines.join('\n'));
 }
 
-/** Shells break words at a colon, so that a URL is no word; neither is what steers a terminal. */
+/** Shells break words at a colon, so a URL cannot be offered; neither can text with control characters. */
 function wordFor(named: Named, item: object): string | undefined {
   const { email } = item as { email?: string };
   const name = named.namesOf(item as never)[0] ?? (named.taken ? email : undefined);
   return name && !/[:\p{Cc}\p{Cf}]/u.test(name) && clean(name) === name ? name : undefined;
 }
 
-/** The profiles that login kept, which no server knows. */
+/** Prints the profiles that login stored, which no server knows. */
 export const printProfiles = (session: Pick<Session, 'terminal' | 'process'>): void => {
   const lines = listProfiles(session.process.env).profiles.flatMap(({ name, url }) => (name ? `${name}\t${url}` : []));
   if (lines.length > 0) session.terminal.print(lines.join('\n'));

@@ -40,7 +40,7 @@ export async function runAction(session: Session, call: Call): Promise<void> {
   await tell(session, call, await session.client.call(...callOf(call.action, path, body)), body);
 }
 
-/** Path and body of a call, once everybody agrees that it is meant. */
+/** Returns path and body of a call, once it is confirmed. */
 export async function prepare(
   session: Session,
   call: Call,
@@ -64,7 +64,7 @@ export async function prepare(
   return [await path(), body];
 }
 
-/** Before anything is asked of the server. */
+/** Checks before the server is called. */
 function mustSuffice({ action: { operation, flags, sets } }: Call, { fields, files, cleared }: Typed): void {
   for (const [field, flag] of Object.entries(flags)) {
     if (flag.isRequired && !(field in fields) && !(field in files)) mustBeThere(field, flag);
@@ -176,7 +176,7 @@ export async function mustBeConfirmed(
   if (!isNameTyped(answer, wanted)) throw new CliFault('nothing was changed');
 }
 
-/** A body from a file, or from standard input where the file is called `-`. */
+/** Reads a body from a file, or from standard input if the file is `-`. */
 export async function readText(process: CommandProcess, file: string, flag: string): Promise<string> {
   if (file === '-') return readUtf8(await readStdin(process), 'standard input');
   return readUtf8(await readNamed(file, flag, process.cwd()), `${flag} ${file}`);

@@ -50,7 +50,7 @@ export interface ListOptions extends Readonly<Record<string, unknown>> {
 }
 
 interface Page {
-  /** `GET /contacts` does not say: a page that is not full is its last one. */
+  /** `GET /contacts` omits it: a page that is not full is its last one. */
   has_more?: boolean;
   data: ItemOf<ListOperation>[];
 }
@@ -142,7 +142,7 @@ async function sayMore(
   process.stderr.write(`${there} than these ${count}; all of them: ${again(['--all'])}\n`);
 }
 
-/** One question, or as many as it takes to have as many as were wanted; each page is handed over as it comes. */
+/** Makes as many requests as the wanted number takes; yields each page as it arrives. */
 async function* pagesOf(
   { client }: Session,
   list: List,

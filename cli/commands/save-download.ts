@@ -20,10 +20,10 @@ export function harmlessName(filename: string): string {
   return shorten(name === '' ? 'attachment' : name);
 }
 
-/** Path separators and what Windows gives a meaning; control and steering characters. ZWJ makes emoji. */
+/** Path separators, characters with a meaning on Windows, control and format characters. ZWJ makes emoji. */
 const UNSAFE = /["*/:<>?\\|\p{Cc}\u2028\u2029\uFFFD]|(?![\u200c\u200d])\p{Cf}/gu;
 
-/** Cut to what every file system takes, with its extension, so that it still opens. */
+/** Shortens a name to what every file system accepts, with its extension, so that it still opens. */
 function shorten(name: string): string {
   if (Buffer.byteLength(name) <= NAME_BYTES_MAX) return name;
   const dot = name.lastIndexOf('.');
@@ -41,7 +41,7 @@ export interface DownloadOptions {
   force?: boolean;
 }
 
-/** A file that the API has a link to; `found` is what `--json` prints of it. */
+/** A file that the API links to; `found` is what `--json` prints of it. */
 interface Downloadable extends LinkedFile {
   found: object;
   url: string;

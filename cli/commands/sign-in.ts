@@ -35,8 +35,9 @@ export interface SignedIn {
 const TRIES = 3;
 
 /**
- * Signs a person in with password and, where there is one, second factor, for as long as `work` takes: what a program that was
- * let in may not do, a person may who has typed both. Nothing that is typed is a word of the command, is shown or is kept.
+ * Signs a person in with password and, if there is one, second factor, for as long as `work` takes: an authorized
+ * program may not do this, but a person who has typed both may. Nothing that is typed becomes a word of the command, is
+ * shown or is stored.
  */
 export async function asPerson<T>(at: AtServer, email: string | undefined, work: (as: SignedIn) => Promise<T>) {
   const { url, process } = at;
@@ -55,7 +56,7 @@ export async function asPerson<T>(at: AtServer, email: string | undefined, work:
   try {
     return await work({ client, password });
   } finally {
-    // It ends by itself where this fails.
+    // The session expires by itself if this fails.
     await client.call('logOut', { body: {} }).catch(() => undefined);
   }
 }
@@ -63,7 +64,7 @@ export async function asPerson<T>(at: AtServer, email: string | undefined, work:
 const clientOf = ({ url, version, terminal, mustBeThere }: AtServer, browser?: Browser): Client =>
   tellWaits(createClient({ url, version, mustBeThere, ...(browser && { browser }) }), terminal);
 
-/** The public address of the server, which it compares with, may be another one than is called here. */
+/** The public address of the server, which it compares with, may differ from the one that is called here. */
 async function originOf(at: AtServer): Promise<string> {
   const { issuer } = await clientOf(at).call('getAuthorizationServer', {});
   return URL.canParse(issuer) ? new URL(issuer).origin : new URL(at.url).origin;
@@ -76,7 +77,7 @@ const answerChallenge = (process: CommandProcess, client: Client, challenge_toke
       : client.call('recoverMfa', { body: { challenge_token, recovery_code: typed } }),
   );
 
-/** Asks for a code, which nobody sees, and once more where it is wrong. */
+/** Asks for a code without showing it, and again if it is wrong. */
 export async function withCode<T>(
   process: CommandProcess,
   prompt: string,

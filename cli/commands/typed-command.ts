@@ -8,7 +8,7 @@ const rests = new WeakMap<Command, () => void>();
 /** Registers a function that declares the commands which this command line did not need. */
 export const keepRest = (program: Command, declare: () => void): void => void rests.set(program, declare);
 
-/** For callers that look for any command of the program. */
+/** For callers that search all commands of the program. */
 function declareRest(program: Command): void {
   const declare = rests.get(program);
   rests.delete(program);

@@ -69,7 +69,7 @@ export function typedWords(program: Command, words: readonly string[]): string[]
 /** Reports whether the name is a positional argument of the command. */
 const takesName = (command: Command): boolean => namesOf(command)['name']?.startsWith('<') ?? false;
 
-/** A name that is typed as an option, as where a name is changed, is the last of the words. */
+/** Moves a name that is typed as an option, as when a name is changed, to the end of the words. */
 function nameLast(words: readonly string[]): string[] {
   const end = words.indexOf('--');
   const at = words.findIndex((word) => word === '--name' || word.startsWith('--name='));

@@ -5,7 +5,7 @@ export interface Stopped {
   within(ms: number): Promise<boolean>;
 }
 
-/** Ctrl-C ends what goes on until then as it is meant to end, with status 0. */
+/** Makes Ctrl-C end the current work regularly, with status 0. */
 export function untilStopped(process: CommandProcess): Stopped {
   let isStopped = false;
   let wake = (): void => undefined;

@@ -21,7 +21,10 @@ export const runsInWords = ({ runs }: Automation): string =>
     .map((status) => `${counted(runs, runs[status])} ${status}`)
     .join(', ');
 
-/** Each step in a line, with how many runs stand there; the branches of a condition below it, each further to the right. */
+/**
+ * Draws each step in a line, with its number of runs; the branches of a condition go below it, each further to the
+ * right.
+ */
 export function drawGraph({ steps, connections, runs }: Automation, given = COLUMNS): string {
   const columns = Math.min(COLUMNS, given);
   const byKey = new Map(steps.map((step) => [step.key, step]));
@@ -108,7 +111,7 @@ function ruleInWords(rule: Config): string {
 
 const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value ?? null));
 
-/** The steps of a run in the order of the graph, each with what came of it below. */
+/** Lists the steps of a run in the order of the graph, each followed by its result. */
 export const runStepsInWords = ({ steps }: Run, columns = COLUMNS): string =>
   steps
     .flatMap(({ key, type, status, output, error }) => [
@@ -122,7 +125,7 @@ export const runStepsInWords = ({ steps }: Run, columns = COLUMNS): string =>
 /** A line break would break the drawing; the printer cleans everything else. */
 const oneLine = (text: string): string => text.replaceAll(/[\n\r\t\u2028\u2029]/g, '\uFFFD');
 
-/** Cut where it is wider, each letter beyond ASCII counted as two columns. */
+/** Cuts text that is too wide; each letter beyond ASCII counts as two columns. */
 function fit(text: string, columns: number): string {
   const line = oneLine(text);
   if (columnsOf(line) <= columns) return line;

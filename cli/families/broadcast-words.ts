@@ -25,7 +25,7 @@ export const countsInWords = ({ counts }: AnswerOf<'getBroadcast'>): string =>
     .map(([what, count]) => `${count} ${what}`)
     .join(', ');
 
-/** Status, progress and what it waits for, in a line each. */
+/** Describes status, progress and what it waits for, in a line each. */
 export function broadcastInWords(broadcast: Broadcast): string[] {
   const { status, held } = broadcast;
   const [reason, next, waits] =
@@ -44,7 +44,7 @@ export function broadcastInWords(broadcast: Broadcast): string[] {
   ];
 }
 
-/** The subjects that it tries, and what that has come to. */
+/** Describes the subjects that are tested, and the result so far. */
 export function abTestInWords({ ab: test }: AnswerOf<'getBroadcast'>, say: (count: number) => string = String): string {
   if (test === null) return '';
   const tried = test.variants.map(
@@ -68,7 +68,7 @@ export function checklistInWords({ gate, checks }: AnswerOf<'getBroadcastCheckli
     .join('\n');
 }
 
-/** Subject and text as they are read, and what nothing was put in for. */
+/** Shows subject and text as recipients read them, and the variables without a value. */
 export function previewInWords(mail: AnswerOf<'previewBroadcast'>): string {
   const { from, to, subject, preview_text: preview, text, missing } = mail;
   return [

@@ -9,7 +9,7 @@ export function bytesInWords(bytes: number): string {
   return `${unit === 0 ? size : Number(size.toPrecision(size < 1000 ? 3 : 4))} ${UNITS[unit]}`;
 }
 
-/** The same in four signs, as `ls -h` says it: 980B, 1.4K, 18K, 2.1M. */
+/** Formats a size in at most four characters, as `ls -h` does: 980B, 1.4K, 18K, 2.1M. */
 export function bytesInBrief(bytes: number): string {
   let size = bytes;
   let unit = 0;

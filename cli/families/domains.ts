@@ -55,7 +55,7 @@ const clicks: Field<Domain> = {
 const purposeOf = ({ record, key_status: keyStatus }: DomainRecord): string =>
   keyStatus === undefined || keyStatus === 'active' ? record : `${record} (${keyStatus})`;
 
-/** The records of a domain in the form in which a DNS host asks for them; the value stands last, to be copied. */
+/** The records of a domain in the form in which a DNS host asks for them; the value comes last, to be copied. */
 export const recordColumns: readonly Field<DomainRecord>[] = [
   { name: 'record', label: 'For', kind: 'whole', value: purposeOf },
   { name: 'status', label: 'Status', kind: 'state', tone: (record) => toneOf(record.status) },
@@ -65,7 +65,7 @@ export const recordColumns: readonly Field<DomainRecord>[] = [
   { name: 'value', label: 'Value', kind: 'long' },
 ];
 
-/** They are published by hand as often as not: each value is there to be copied. */
+/** Records are often published by hand, so each value can be copied. */
 const records = partsOf({
   label: 'Records',
   of: (domain: AnswerOf<'getDomain'>) => domain.records,

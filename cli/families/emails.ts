@@ -71,7 +71,7 @@ const topic: Field<Email> = { name: 'topic_id', label: 'Topic', kind: 'id' };
 const text: Field<Email> = { name: 'text', label: 'Text', kind: 'body' };
 const html: Field<Email> = { name: 'html', label: 'HTML', kind: 'body' };
 
-/** Why there is neither. */
+/** The reason why text and HTML are missing. */
 const withheld: Field<Email> = { name: 'content_withheld', label: 'Withheld', kind: 'whole' };
 
 const SCHEDULED = {

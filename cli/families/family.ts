@@ -28,24 +28,24 @@ export interface Field<Item> {
   label: string;
   /** The name of the filter for it, if that is neither name nor label: `--fields` takes all three. */
   filter?: string;
-  /** A text, where nothing is said. */
+  /** `text` by default. */
   kind?: Kind;
   /** The value to show, if it is not the field itself; a drawing fits into the columns, if they are known. */
   value?: (item: Item, columns?: number) => unknown;
   /** The text that people see instead; a program gets the value. */
   words?: (item: Item) => string;
   tone?: (item: Item) => Tone;
-  /** Not shown unless there is space for everything, or unless it is asked for by name. */
+  /** Hidden unless there is space for everything ('wide'), or unless it is requested by name. */
   shown?: 'wide' | 'asked';
-  /** Left out of a table at a terminal, where it would take a line of its own, unless `--wide` asks for everything. */
+  /** Left out of a table at a terminal, where it would take a line of its own, unless `--wide` is given. */
   isAside?: true;
 }
 
-/** Shown where there is space for everything. */
+/** Marks fields that are shown only if there is space for everything. */
 export const wide = <Item>(...fields: Field<Item>[]): Field<Item>[] =>
   fields.map((field) => ({ ...field, shown: 'wide' }));
 
-/** Shown only where they are named. */
+/** Marks fields that are shown only if they are requested by name. */
 export const asked = <Item>(...fields: Field<Item>[]): Field<Item>[] =>
   fields.map((field) => ({ ...field, shown: 'asked' }));
 
@@ -58,7 +58,7 @@ export interface Only {
 /** The current values, by the names of the flags that change them. */
 export type Current = Lookup<object>;
 
-/** The lines of a form that are as many as something of the same path holds, with what is set in each. */
+/** Form lines, one for each entry that an operation of the same path returns, with the current value of each. */
 export interface Lines {
   operation: OperationId;
   /** The field that they fill, each as `name=value`. */
@@ -75,7 +75,7 @@ export interface Line {
   current: string;
 }
 
-/** An operation of the same path, and what it says. */
+/** An operation of the same path, and how to describe its response. */
 export interface Seen {
   operation: OperationId;
   tell: (item: never) => string;
@@ -90,7 +90,7 @@ interface Spoken {
   example: string;
 }
 
-/** The same without the operation's types, for those who read every family alike. */
+/** A list without the operation's types, for code that handles every family alike. */
 export interface List extends Spoken {
   operation: ListOperation;
   path: Readonly<Record<string, Key>>;
@@ -98,7 +98,7 @@ export interface List extends Spoken {
   columns: readonly Field<never>[];
   /** The text to show if the list is empty. */
   empty: string;
-  /** The API pages it in one direction alone. */
+  /** The API pages it only forwards. */
   isForward?: true;
   /** Initial values of a form that is opened on a row. */
   given?: (item: never) => Readonly<Record<string, string>>;
@@ -123,7 +123,7 @@ export interface Parts {
   copy: (part: never) => string;
 }
 
-/** Makes a command that the API advises lead to the server that was asked, or names where the console has it. */
+/** Words a command that the API advises: for the server that was asked, or by its place in the console. */
 export type SayCommand = (command: string) => string;
 
 /** Rows that are made from one response. */
@@ -156,14 +156,14 @@ export interface Action extends Spoken {
   several?: { operation: OperationId; field: string; as: string };
   /** Fields that are always sent, in addition to the typed ones. */
   sets?: Body;
-  /** The same said twice to the same is done once: its key is made of both. */
+  /** Sending the same to the same item twice is done once: the idempotency key is derived from both. */
   isOnce?: true;
   /** Fields that `--clear` sets to null. */
   clears?: readonly string[];
   /** A form for one item begins with it. */
   current?: Current;
   lines?: Lines;
-  /** The console offers it where it applies. */
+  /** The items to which the console offers it. */
   only?: Only;
   /** The outcome in a word, for people; the id follows it. */
   done?: string;
@@ -175,14 +175,14 @@ export interface Action extends Spoken {
   isShown?: true;
   /** The usual next steps, in a line after it. */
   hint?: (answer: never, body: Body) => Advices;
-  /** Warns, on standard error, that something was done and may not be as it was meant. */
+  /** Warns, on standard error, that the outcome may differ from what was intended. */
   warn?: (answer: never) => Advices;
   /** Requested afterwards and shown in the console, if the response itself says too little. */
   seen?: Seen;
   /** The text to copy from the outcome. */
   copy?: (answer: never) => string;
   destroys?: Destruction;
-  /** The same, where its body names what it is done to; undefined where it names nothing, or too much. */
+  /** The same, if its body names the item; undefined if it names none, or too many. */
   destroysNamed?: (body: Body) => { says: string; name: string } | undefined;
   /** The name of a value that is shown only once; the console keeps it on the screen until it is dismissed. */
   secret?: string;
@@ -207,7 +207,7 @@ export interface Family {
   noun: string;
   /** It takes the token of an operator; with the key of a team there is nothing to see, so the console leaves it out. */
   isOperators?: true;
-  /** It takes a person who is signed in: no key reaches any of it. */
+  /** It requires a person who is signed in: no key has access. */
   isPeoples?: true;
   /** Names of its screens in the console, if they do not follow from command and verb. */
   screens?: { list?: string; report?: string };
@@ -242,7 +242,7 @@ export function listOf<Id extends ListOperation>(
   operation: Id,
   declared: Saying & {
     columns: readonly Field<ItemOf<Id>>[];
-    /** Said where there is nothing, if there is more to say than that there are none. */
+    /** Shown if the list is empty, when there is more to say than that. */
     empty?: string;
     isForward?: true;
     given?: (item: ItemOf<Id>) => Readonly<Record<string, string>>;
@@ -276,7 +276,7 @@ export function detailOf<Id extends OperationId>(
   return { verb: readVerb(command, command), summary, description, example, path, ...declared, fields, operation };
 }
 
-/** Adds the fields of the contract that no column shows: they are shown where they are named. */
+/** Adds the fields of the contract that no column shows: they are shown if they are requested by name. */
 function addUndeclared<Item>(declared: readonly Field<Item>[], operation: OperationId): Field<Item>[] {
   const shown = new Set<string>(declared.map(({ name }) => name.split('.')[0] ?? ''));
   const names = readCommand(operation).fields.filter((name) => !shown.has(name)) as NameIn<Item>[];
@@ -313,7 +313,7 @@ export function reportOf<Id extends OperationId, Row extends object>(
 export function actionOf<Id extends Doable>(
   operation: Id,
   declared: Partial<Omit<Action, 'operation' | 'destroys' | OfAnswer>> & {
-    /** The contract says what is done; where its name is found may differ. */
+    /** The contract describes what is done; the place of the name may differ. */
     destroys?: Partial<Destruction> & Pick<Destruction, 'name'>;
     tell?: (answer: AnswerOfDoable<Id>) => string;
     print?: (answer: AnswerOfDoable<Id>) => string;
@@ -360,7 +360,7 @@ function describeAction(described: CommandText): Omit<Action, 'operation' | 'pat
   };
 }
 
-/** Said of what most verbs do; the id stands after it. */
+/** The outcome of most verbs; the id follows it. */
 const DONE: Readonly<Record<string, string>> = {
   create: 'Created',
   update: 'Changed',
@@ -381,8 +381,8 @@ function nameRemoved(parameter: string, reading: OperationId | undefined): Namin
 }
 
 /**
- * Adds the commands of the contract that are called as the family is, belong to the same part as its other operations and
- * are not declared by hand: such an operation needs no code here.
+ * Adds the commands of the contract that begin with the family's command, belong to the same part as its other
+ * operations and are not declared by hand: such an operation needs no code here.
  */
 export function withRest<Given extends Family>(family: Given): Given {
   const { command: called, list, get, report, actions = [], elsewhere = {} } = family;

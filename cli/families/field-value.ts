@@ -11,7 +11,7 @@ export const readWords = (field: Field<never>, item: object): string =>
 /** A number as a person reads it: 12,408. */
 export const grouped = (value: number): string => value.toLocaleString('en-US');
 
-/** The same of every number in a sentence. */
+/** Groups the digits of every number in a sentence. */
 export const groupedIn = (text: string): string => text.replaceAll(/\d{4,}/g, (digits) => grouped(Number(digits)));
 
 export const readPart = (item: object, name: string): unknown =>

@@ -62,7 +62,7 @@ const checkColumns: readonly Field<Check>[] = [
   { name: 'summary', label: 'What was seen', kind: 'long' },
 ];
 
-/** With the machine, where there are several. */
+/** Includes the machine if there are several. */
 export const columnsOfChecks = (checks: readonly Check[]): readonly Field<Check>[] =>
   new Set(checks.map(({ machine }) => machine)).size > 1
     ? [{ name: 'machine', label: 'Machine', kind: 'name' }, ...checkColumns]

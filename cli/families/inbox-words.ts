@@ -37,5 +37,5 @@ export const pausedInWords = ({ answers_paused: paused }: Pick<AnswerOf<'getInbo
 export const tellLabels = ({ data }: { data: readonly { name: string }[] }): string =>
   data.length === 0 ? 'It has no labels.' : `Labels  ${data.map(({ name }) => name).join(', ')}`;
 
-/** A mail of which there is a text alone is shown as it is; the fields of a form of it. */
+/** A mail without HTML is shown as text; these are its form fields. */
 export const TEXT: Flag = { value: '<text>', says: 'the text', fromFile: 'text', hasLines: true };

@@ -50,7 +50,7 @@ const BASE_OF: Partial<Record<Metric, 'sent' | 'delivered'>> = {
   unsubscribe_rate: 'delivered',
 };
 
-/** Nothing has no share that anybody could read, where that is known. */
+/** Returns "–" for a base of zero, of which there is no meaningful share. */
 function percent(rate: Metric | undefined, numbers: Metrics['totals']): string {
   const base = rate && BASE_OF[rate];
   if (rate === undefined || base === undefined || numbers[rate] === undefined) return '';
@@ -65,7 +65,7 @@ interface Total {
 
 const isRate = (metric: Metric): boolean => metric.endsWith('_rate');
 
-/** A line for each count with its rate, then the rates whose counts were not asked for. */
+/** Returns a line for each count with its rate, then the rates whose counts were not requested. */
 export function totalsOf({ totals, metrics }: Metrics): Total[] {
   const counts = ORDER.filter((metric) => metrics.includes(metric));
   const paired = new Set(counts.map((metric) => RATE_OF[metric]));

@@ -10,13 +10,13 @@ export interface Named {
   namesOf: (item: never) => readonly (string | null | undefined)[];
   /** Values that the API itself accepts besides an id: nothing is looked up. */
   taken?: RegExp;
-  /** The API takes its name, the first of these, too: what is in no list is the API's to refuse. */
+  /** The API also accepts its name, the first of these: it refuses a name that is in no list itself. */
   isTakenByName?: true;
-  /** The list may be without end: the server looks for the end of an id. */
+  /** The list may be endless: the server searches for the end of an id. */
   hasIdEnd?: true;
-  /** An item of the list is one part of what is named: the field that has the id of the whole. */
+  /** An item of the list is one part of the object: the field that has the id of the whole. */
   partOf?: string;
-  /** It is listed below what the path names before it. */
+  /** It is listed below the preceding parameters of the path. */
   isBelow?: true;
   /** The list has one page, and takes no question about it. */
   isOnePage?: true;
@@ -106,7 +106,7 @@ export const NAMED: Readonly<Record<string, Named>> = {
   webhook_id: named('endpoint', 'listWebhooks', { by: 'URL', namesOf: ({ endpoint }) => [endpoint] }),
 };
 
-/** The fields of bodies and queries that take an id, and what that is of. */
+/** The fields of bodies and queries that take an id, and the kind of that id. */
 const FIELDS: Readonly<Record<string, string>> = {
   api_key_id: 'api_key_id',
   confirmation_template_id: 'template',

@@ -5,7 +5,7 @@ import { CliFault, shortId } from '../output/index.ts';
 import type { Where } from './read-where.ts';
 
 const WHOLE = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z]+_[0-9a-f]{32})$/i;
-/** Fewer digits name too much to be meant. */
+/** Fewer digits would match too many ids. */
 const END = /^(?=(?:-*[0-9a-f]){4})[0-9a-f-]+$/i;
 const PAGE = 100;
 /**
@@ -43,8 +43,8 @@ const WHERE: Readonly<Record<string, string>> = {
 };
 
 /**
- * The id of what a word names: its whole id, its name, or the end of its id; `latest`, where it is only looked at. What is
- * a whole id asks nothing of the server, and what can be neither name nor end is the API's to refuse.
+ * Returns the id that a word names: its whole id, its name, or the end of its id; or `latest`, if the item is only
+ * read. A whole id takes no request, and the API refuses a word that can be neither name nor end.
  */
 export async function findId(
   client: Client,
@@ -105,7 +105,7 @@ async function lookThrough(
     count += page.data.length;
     after = page.data.at(-1)?.id;
     seen.hasMore = (page.has_more ?? page.data.length >= PAGE) && after !== undefined && !named.isOnePage;
-    // One page of what ends so is enough to choose from.
+    // One page of ids with this ending is enough to choose from.
     if (idEnd !== undefined) return { ...seen, hasMore: false };
     const isEnough = seen.called.length > 1 || (isLatest && isEndless) || (isEndless && count >= LOOKED_THROUGH);
     if (!seen.hasMore || isEnough) return seen;

@@ -22,7 +22,7 @@ export interface Reading extends Place {
   readFile: (file: string, option: string) => Promise<string>;
 }
 
-/** The body of an action, from what was typed; fields that were not named are not in it. */
+/** Returns the body of an action from what was typed; fields that were not named are left out. */
 export async function readBody({ operation, flags }: Action, typed: Typed, reading: Reading): Promise<Body> {
   const body: Record<string, unknown> = {};
   for (const [field, flag] of Object.entries(flags)) {
@@ -145,8 +145,8 @@ const withFallback = (body: Body, type: string, nameOf: Place['nameOf']): Body =
     : body;
 
 /**
- * The call that does an action: with its body where it has fields, and by its other operation where several are named. One that
- * is done once has `key`, or a key of what it says and to what.
+ * Returns the call of an action: with its body if it has fields, and by its other operation if several are named. An
+ * action that is done once has `key`, or a key derived from its content and item.
  */
 export function callOf(
   { operation, flags, several, sets, isOnce }: Action,
@@ -164,7 +164,7 @@ export function callOf(
   return [operationId as OperationId, { ...said, ...once } as CallOf<OperationId>];
 }
 
-/** A caller that does not know whether it was done repeats it with the same key: it is done once. */
+/** A caller that does not know the outcome repeats the call with the same key: it is done once. */
 const keyOf = (operation: string, said: object): string =>
   // Few calls need it, and it is a tenth of a start.
   `cli-${process

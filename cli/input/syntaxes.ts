@@ -96,7 +96,7 @@ const splitPairs = (text: string): string[] =>
     .map((pair) => pair.trim().replace(/,$/, ''))
     .filter((pair) => pair !== '');
 
-/** A variable of a template: KEY, KEY=fallback, KEY:number or KEY:number=25. What is wrong with a key is the server's to say. */
+/** Reads a variable of a template: KEY, KEY=fallback, KEY:number or KEY:number=25. The server validates the key. */
 function readVariable(declaration: string, nameOf: NameOption): TemplateVariableRequest {
   const [, key = '', type = 'string', fallback] = /^([^:=]*)(?::([^=]*))?(?:=([^]*))?$/.exec(declaration) ?? [];
   if (type !== 'string' && type !== 'number')
@@ -172,7 +172,7 @@ async function readAttachments(given: readonly string[], place: Place): Promise<
   return Promise.all(given.map((one) => readAttachment(one, place)));
 }
 
-/** A missing file is reported by the read; what the server fetches is not looked at. */
+/** A missing file is reported by the read; the size of files that the server fetches is not checked. */
 async function sizeOf(given: string, { nameOf, cwd }: Place): Promise<number> {
   const { file, isUrl } = splitSettings(given);
   if (isUrl) return 0;
@@ -190,7 +190,7 @@ async function readAttachment(given: string, { nameOf, cwd }: Place): Promise<Se
   return { filename: path.basename(file), content, ...settings };
 }
 
-/** Empty where the URL ends in no name; the server then says that one is missing. */
+/** Returns the empty text if the URL ends in no name; the server then reports that one is missing. */
 function nameInUrl(text: string): string {
   const last = (URL.parse(text)?.pathname ?? '').split('/').at(-1) ?? '';
   try {
@@ -227,12 +227,12 @@ export function readUtf8(bytes: Uint8Array, name: string): string {
 
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };
 
-/** A time that is to come: so long from now, or an ISO 8601 time. */
+/** Reads a future time: a duration from now, or an ISO 8601 time. */
 export function readTimeAhead(text: string, now: number): string {
   const [, amount = '', unit = ''] = /^(\d{1,6})\s*([mhdw])$/.exec(text.trim()) ?? [];
   const aheadMs = Number(amount) * (UNIT_MS[unit] ?? 0);
   if (aheadMs > 0) return new Date(now + aheadMs).toISOString();
-  // Other words mean something to Date.parse too, and hardly what was meant.
+  // Date.parse also accepts other words, with a meaning that was hardly intended.
   if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString();
   throw new CliFault(
     `${JSON.stringify(text)} must be a number and m, h, d or w, such as 2h or 3d, or an ISO 8601 time`,

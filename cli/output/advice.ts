@@ -6,7 +6,7 @@ export const everyFamily: readonly declared.Family[] = Object.values(declared).f
   (value): value is never => typeof value === 'object',
 );
 
-/** Puts an advice into the words of its reader; undefined where it is of no help there. */
+/** Words an advice for its reader; undefined if it is of no help there. */
 export type Say = (advice: Advice) => string | undefined;
 
 /** The options that chose the server: an advised command goes to the same one. */
@@ -17,7 +17,7 @@ export interface Chosen {
 
 const SERVER = ['--url', '--profile', '--data'] as const;
 
-/** For the command line: the command stands last, so that it is copied as it is. */
+/** For the command line: the command comes last, so that it can be copied. */
 export const sayOnLine =
   ({ options, isKeyTyped }: Chosen = { options: [], isKeyTyped: false }): Say =>
   ({ words, command }) => {
@@ -30,7 +30,7 @@ export const sayOnLine =
     return `${start}${typed}${isKeyTyped && taken.includes('--data') ? keyOf('--api-key') : ''}`;
   };
 
-/** A key is a secret: it is said where it comes from. */
+/** A key is a secret: only its origin is printed. */
 export const keyOf = (keyFrom: string): string =>
   ['--api-key', 'RASKET_API_KEY'].includes(keyFrom) ? ` (with the key of ${keyFrom})` : '';
 

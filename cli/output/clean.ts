@@ -12,7 +12,7 @@ export const cleanLines = (text: string): string =>
     .map((line) => line.split('\t').map(clean).join('\t'))
     .join('\n');
 
-/** JSON of exactly this value, in which steering characters stand as escapes. */
+/** Returns JSON of exactly this value, in which control characters are escaped. */
 export const cleanJson = (value: unknown, indent = 0): string =>
   JSON.stringify(value, undefined, indent).replaceAll(
     // JSON.stringify escapes the C0 range itself; line ends in its output are its own.

@@ -41,7 +41,7 @@ function slipsBetween(one: string, other: string): number {
 
 const CHOICES = /must be (?:one of )?([\w-]+(?:(?:, | or | and )[\w-]+)+); got "([^"]+)"/;
 
-/** The choice that was meant, where a refusal lists what there is and one of them is nearly what was given. */
+/** Returns the choice that was meant, if a refusal lists the choices and one of them is similar to the given word. */
 export function meantBy(refusal: string): string | undefined {
   const [, choices, given] = CHOICES.exec(refusal) ?? [];
   return choices === undefined || given === undefined ? undefined : nearestTo(given, choices.split(/, | or | and /));

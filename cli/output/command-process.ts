@@ -15,7 +15,7 @@ export function processOf(command: Command): CommandProcess {
   return command.parent ? processOf(command.parent) : (processes.get(command) ?? process);
 }
 
-/** With what number a command ends, by what went wrong: the numbers of sysexits.h, where it has one. */
+/** Exit codes by what went wrong: the numbers of sysexits.h, if it has one. */
 export const EXIT = {
   done: 0,
   failed: 1,

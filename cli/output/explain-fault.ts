@@ -61,7 +61,7 @@ function renew(key: KeyInUse | undefined): Advice {
   return isSession(key?.apiKey) ? signInAs('Sign in again with', key) : setOne(key);
 }
 
-/** For what takes a person. */
+/** Advice for operations that need a person. */
 const signInAs = (words: string, key: KeyInUse | undefined): Advice => logIn(words, key);
 
 export const setOne = (key: KeyInUse | undefined): Advice => logIn('Set one with', key);
@@ -139,7 +139,7 @@ function attachmentsOf(path: Path): Advised {
   return ['listAttachments', idIn(path, 'email_id')];
 }
 
-/** The list of what a parameter or a field names; undefined where nothing lists it. */
+/** Returns the list of the items that a parameter or a field names; undefined if nothing lists them. */
 export const listFor = (name: string, path: Path = {}): Advice | undefined => {
   const list = LISTS[name]?.(path);
   return list && seeWhatThereIs(...list);
@@ -219,7 +219,7 @@ function seeOtherTemplate({ sent: { alias }, body }: ApiFault): Advice | undefin
 
 const seeDomains: Advice = { words: 'See your domains with', command: ['listDomains'] };
 
-/** A domain that was not created cannot be looked at; the refusal itself says how it is created. */
+/** A domain that does not exist cannot be shown; the refusal itself says how it is created. */
 function seeSender({ from }: Path, message: string): Advice {
   const [, domain] = /@([^\s@>]+)>?$/.exec(String(from)) ?? [];
   return domain === undefined || message.includes('create it, publish its DNS records')
@@ -329,7 +329,7 @@ const ownFieldOf = (fault: ApiFault): Advices => {
 
 const ID = /^(?:[a-z]+_[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
 
-/** A parameter that names something, with what can be no id. */
+/** Returns the advice for an invalid id in a parameter that names an item. */
 function parametersOf({ path, query }: ApiFault): Advice | undefined {
   const strays = Object.entries({ ...query, ...path }).filter(
     ([, value]) => value !== undefined && !ID.test(String(value)),
@@ -381,7 +381,7 @@ export interface Explanation {
   exitCode: number;
 }
 
-/** Names what was typed instead of the fields that the API names. */
+/** Replaces the fields that the API names by what was typed. */
 export type Translate = (message: string, paths: readonly string[]) => string;
 
 interface Reader {
@@ -423,7 +423,7 @@ function withAdvice([cause = '', ...details]: readonly string[], advices: readon
   return [...lines, ...details].map(clean);
 }
 
-/** A 403 is about the key or about what was asked; its name says which. */
+/** A 403 concerns either the key or the request; its name says which. */
 const OF_THE_KEY: readonly string[] = ['invalid_permission', 'restricted_api_key', 'suspended_api_key'];
 
 function endingOf({ status, body }: ApiFault): Ending {
@@ -450,7 +450,7 @@ function explainRefusal(
   const paths = errors.map((error) => error.path);
   const meant = advices.length === 0 ? suggest(message) : [];
   const cause = `${inWordsOf(message, paths).replace(/\.?$/, '')} (${name}).`;
-  // A single field's message is the message of the whole; twice it would only look like two faults.
+  // The message of a single field is the whole message; printed twice it would look like two faults.
   const isSaid = ({ path, message: said }: { path: string; message: string }): boolean =>
     message.endsWith(said.startsWith(`${path}: `) ? said.slice(path.length + 2) : said);
   const fields = errors.length === 1 && errors.every(isSaid) ? [] : errors;

@@ -8,7 +8,7 @@ import { formatTime, shortTime } from './time.ts';
 
 const SHOWN = 8;
 
-/** The end of an id, where it is random: the beginning is a time, which ids of one hour have in common. */
+/** Returns the end of an id, where it is random: the beginning is a time, which ids of one hour have in common. */
 export const shortId = (id: string): string => (id.length > SHOWN * 2 ? id.slice(-SHOWN) : id);
 
 type Item = object;
@@ -61,7 +61,7 @@ function fitOf({ kind = 'text' }: Field<never>): NonNullable<Column<Item>['fit']
   return kind === 'long' || kind === 'body' ? 'below' : 'whole';
 }
 
-/** An item in full: a line for each field, and below them what has lines of its own. */
+/** Formats an item in full: a line for each field, and below them the values that have lines of their own. */
 export function formatItem(terminal: Terminal, fields: Fields, item: Item): string {
   const columns = terminal.isTty ? terminal.columns : undefined;
   const bodies = fields.filter(isBody).map((field) => bodyOf(valueOf(field, item, columns)));
@@ -75,7 +75,7 @@ const pairsOf = (terminal: Terminal, fields: Fields, item: Item) =>
     .filter((field) => !isBody(field))
     .map((field) => [field.label, textOf(terminal, field, item, 'second'), fieldStyle(field, item)] as const);
 
-/** The same, for a caller that breaks lines: what has a value, with its label as wide as the widest of them. */
+/** The same, for a caller that wraps lines: only fields with a value, with equally wide labels. */
 export function itemPairs(terminal: Terminal, fields: Fields, item: Item): { label: string; text: string }[] {
   const pairs = pairsOf(terminal, fields, item).filter(([, text]) => text !== '');
   const width = Math.max(0, ...pairs.map(([label]) => label.length));
@@ -135,6 +135,6 @@ const wordsFor = ({ name, label, filter }: Field<never>): string[] =>
 
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[ -]/g, '_');
 
-/** An item with these fields alone, as the API gave them. */
+/** Returns an item with only these fields, as the API returned them. */
 export const pickFields = (item: Item, fields: Fields): object =>
   Object.fromEntries(fields.map(({ name }) => [name, readPart(item, name) ?? null]));

@@ -24,7 +24,7 @@ function lettersOf(segment: string): number {
 
 const EMOJI = /\p{Emoji_Presentation}|\u{FE0F}/u;
 
-/** Marks, what is not seen, and the vowels and finals of a Korean syllable. */
+/** Marks, invisible characters, and the vowels and finals of a Korean syllable. */
 const JOINED = /[\p{Mn}\p{Me}\p{Cf}\u1160-\u11FF\uD7B0-\uD7FB]/u;
 
 const WIDE =
@@ -43,7 +43,9 @@ export function shorten(text: string, width: number): string {
 }
 
 const PAINT = /\u001B\[\d+m/g;
-/** A command goes to the end of its sentence. It is copied, and a terminal that breaks it hands it out whole. */
+/**
+ * A command extends to the end of its sentence and is not broken: if the terminal wraps it, copying still returns it whole.
+ */
 const PIECES =
   /(?<=^|\s)rasket [a-z](?:'[^']*'|[^';])*?(?=;|, or |\.? \(|\. [A-Z]|$)[;,.]*|\(with the key of [^)]*\)|\S+/g;
 

@@ -2,7 +2,7 @@ import { clean } from './clean.ts';
 import { fitProse, shorten, widthOf } from './prose.ts';
 import type { Style, Terminal } from './terminal.ts';
 
-/** A `whole` cell is never shortened; a `name` is not either, and stands below its row where few are as long. */
+/** A `whole` cell is never shortened; a `name` is not either, and goes below its row if few are as long. */
 type Fit = 'cut' | 'whole' | 'name' | 'below';
 
 interface Placed {
@@ -25,8 +25,8 @@ const SEE_BELOW = '…';
 const WIDTH_MIN = 8;
 
 /**
- * Columns go to as few lines as the narrowest they can be fit in, broken where least has to be cut. A column of names is as
- * wide as its widest, unless the whole takes fewer lines with the longest of them below their rows.
+ * Distributes the columns over as few lines as their smallest widths permit, broken where least has to be cut. A column
+ * of names is as wide as its widest, unless the table takes fewer lines with the longest of them below their rows.
  */
 function layOut(fits: readonly Fit[], titles: readonly number[], rows: readonly number[][], space: number): Line[] {
   const widest = titles.map((title, at) => Math.max(title, ...rows.map((row) => row[at] ?? 0)));
@@ -87,7 +87,7 @@ const narrowest = (one: Placed): Placed =>
 const widthOfAll = (placed: readonly Placed[]): number =>
   placed.reduce((sum, { width }) => sum + width, 0) + GAP.length * (placed.length - 1);
 
-/** The widest column that may be shortened gives way first. */
+/** Shortens the widest column that may be shortened first. */
 function narrow({ placed, space }: Line): Line {
   const cells = placed.map((one) => ({ ...one }));
   for (let excess = widthOfAll(cells) - space; excess > 0; excess--) {
@@ -142,8 +142,8 @@ interface ShrinkableColumn {
 }
 
 /**
- * Each row on one line, as narrow as the terminal is: texts give way first, then names, then titles. Where that is not
- * enough the last columns are left out, texts before all others, and never the first.
+ * Puts each row on one line of the terminal: texts are shortened first, then names, then titles. If that is not enough
+ * the last columns are left out, texts before all others, and never the first.
  */
 function layOneLine(fits: readonly Fit[], titles: readonly number[], rows: readonly number[][], space: number): Line {
   let columns = titles.map((title, at): ShrinkableColumn => {
@@ -176,7 +176,7 @@ function layOneLine(fits: readonly Fit[], titles: readonly number[], rows: reado
 const excessOf = (columns: readonly ShrinkableColumn[], space: number): number =>
   columns.reduce((sum, { width }) => sum + width, GAP.length * (columns.length - 1)) - space;
 
-/** The widest gives way first, and none beyond its least. */
+/** Shrinks the widest first, and none below its minimum. */
 function shrink(
   columns: readonly ShrinkableColumn[],
   space: number,
@@ -196,8 +196,8 @@ export interface Column<Row> {
   value: (row: Row) => string | number | null | undefined;
   style?: (row: Row) => Style;
   /**
-   * A `whole` cell is never shortened; neither is a `name`, and where few are as long it stands below its row; a `below` one
-   * stands on a line of its own wherever the row has no space for it.
+   * A `whole` cell is never shortened; neither is a `name`, which goes below its row if few are as long; a `below` one
+   * goes on a line of its own whenever the row has no space for it.
    */
   fit?: Fit;
   /** Aligns its cells and its title to the right at a terminal. */
@@ -207,9 +207,9 @@ export interface Column<Row> {
 interface TableOptions<Row> {
   /** Each row on one line, however long, and nothing shortened. */
   isWide?: boolean | undefined;
-  /** Each row on one line that fits the terminal: what has no space is shortened or left out. */
+  /** Each row is one line that fits the terminal: values without space are shortened or left out. */
   isOneLine?: boolean | undefined;
-  /** Lines to stand under a row at a terminal. */
+  /** Returns lines to print below a row at a terminal. */
   remarks?: (row: Row) => readonly string[];
 }
 
@@ -285,7 +285,9 @@ interface Drawing {
   onCut: (() => void) | undefined;
 }
 
-/** One of the lines of a row, and below it what is too long for it. The last of its cells takes what space is left. */
+/**
+ * Draws one line of a row, and below it the values that are too long for it. The last cell takes the remaining space.
+ */
 function drawLine(line: Line, { texts, paint, isRight, isFirst, onCut }: Drawing): string[] {
   const widths = texts.map(widthOf);
   if (!isFirst && !isFilled(line, widths)) return [];

@@ -18,7 +18,7 @@ export interface Terminal {
   hint(text: string): void;
   /** Prints a warning for everybody to standard error. */
   warn(text: string): void;
-  /** Replaces the line of progress, where somebody is watching; the empty text removes it. */
+  /** Replaces the line of progress, if somebody is watching; the empty text removes it. */
   progress(text: string): void;
   /** Reports whether there is such a line now. */
   hasProgress(): boolean;
@@ -70,7 +70,7 @@ const BLOCKS = [' ', '▄', '▀', '█'] as const;
 /** Limit for the text: a server that is not ours may return anything. */
 const CHARS_MAX = 500;
 
-/** A QR code, two rows of squares a line; undefined where the terminal is too narrow for it. */
+/** Draws a QR code, two rows of squares a line; returns undefined if the terminal is too narrow for it. */
 export async function qrLines(terminal: Pick<Terminal, 'columns'>, text: string): Promise<string[] | undefined> {
   if (text.length > CHARS_MAX) return undefined;
   const { encode } = await import('uqr');

@@ -3,7 +3,7 @@ import { clean, cleanLines } from './clean.ts';
 import type { Terminal } from './terminal.ts';
 import { formatTime } from './time.ts';
 
-/** Nothing of what stands between these is text. */
+/** The content of these elements is no text. */
 const HIDDEN = new Set(['head', 'script', 'style', 'title', 'template', 'svg']);
 const BREAKS = new Set([
   'br',

@@ -1,8 +1,8 @@
 import type { Terminal } from './terminal.ts';
 
 /**
- * An ISO 8601 time of the API: exact and in UTC for a program, in the zone of the reader and with its offset at a terminal.
- * To the minute in a table, to the second where there is space.
+ * Formats an ISO 8601 time of the API: exact and in UTC for a program, in the zone of the reader and with its offset at
+ * a terminal. To the minute in a table, to the second if there is space.
  */
 export function formatTime(
   terminal: Terminal,

@@ -18,7 +18,9 @@ const SHARE = 0.6;
 const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 const graphemes = (text: string): string[] => [...segments.segment(text)].map(({ segment }) => segment);
 
-/** A text of several lines, written where it is read. What was written is handed out however it is left. */
+/**
+ * An editor for a text of several lines, below the email it answers. The text is handed out however the dialog is left.
+ */
 export class ComposeDialog implements Dialog {
   readonly title: string;
   readonly keys = 'ctrl-s send it   ctrl-d keep it as a draft   esc put it aside';
@@ -59,7 +61,7 @@ export class ComposeDialog implements Dialog {
     const { drawn, at } = this.#drawn(width);
     const top = Math.max(0, Math.min(at - space + 1, drawn.length - space));
     const seen = drawn.slice(top, top + space);
-    // The box keeps its size while one writes.
+    // The box keeps its size while the user writes.
     const fill = Array.from({ length: Math.max(0, space - seen.length) }, () => '');
     return [...head, '', ...seen, ...fill, ...below];
   }

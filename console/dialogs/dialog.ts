@@ -23,7 +23,7 @@ export interface Dialog {
 /** Returns pasted text as a single line. */
 export const inOneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 
-/** Yes or no, for what can be taken back. What would be done may be long: it is scrolled under the question. */
+/** Asks yes or no before a reversible action. A long description can be scrolled under the question. */
 export class AskDialog implements Dialog {
   readonly title: string;
   readonly #lines: readonly string[];
@@ -222,7 +222,7 @@ export interface Choice {
   choose: () => void;
 }
 
-/** One of several, by its number or by what is in hand. */
+/** Chooses one of several, by its number or by the selection. */
 export class ChooseDialog implements Dialog {
   readonly title: string;
   readonly keys = 'enter or its number choose   ↑↓ move   esc leave it';

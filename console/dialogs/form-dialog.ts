@@ -15,7 +15,7 @@ import { inOneLine, type Dialog } from './dialog.ts';
 import os from 'node:os';
 import { LineEdit } from './line-edit.ts';
 
-/** A line of a form: a field of a call, and what is written in it. */
+/** A line of a form: a field of a call, and its value. */
 interface Entry {
   name: string;
   label: string;
@@ -28,9 +28,9 @@ interface Entry {
   was: string | undefined;
   /** True for a value that is too long to edit here. */
   isFixed: boolean;
-  /** It is not shown before somebody asks for more. */
+  /** Hidden until the user asks for more fields. */
   isMore: boolean;
-  /** It is the file that this other field may come from. */
+  /** The other field that may come from this file. */
   fileOf: string | undefined;
 }
 
@@ -86,7 +86,7 @@ const fileNameOf = (name: string): string => `${name}_file`;
 
 const labelOf = (name: string, flag: Flag): string => optionOf(name, flag).replaceAll(/[-_]/g, ' ');
 
-/** Fields are called as the options are, without their dashes; what the command line takes one by one is one text here. */
+/** Uses the names of the options for fields, without their dashes; repeated options are one text here. */
 function saysOf(flag: Flag): string {
   const { isVariadic, isRepeatable, isBoolean, isFile, syntax } = flag;
   const said = `${isBoolean ? 'true or false: ' : ''}${explainFlag(flag).replaceAll(/--(?=[a-z])/g, '')}`;
@@ -201,7 +201,7 @@ export interface FormInput {
 
 const FIELD = /(?<![\w.@-])[a-z]+(?:[_.][a-z0-9]+)*(?![\w@-])/g;
 
-/** A line for each field of a call. Of what is set already, only what was changed is handed in. */
+/** A form with a line for each field of a call. Of the current values only changed ones are submitted. */
 export class FormDialog implements Dialog {
   readonly title: string;
   readonly #done: (filled: Filled) => void;
@@ -251,7 +251,7 @@ export class FormDialog implements Dialog {
     return this.#isOpen ? [] : this.#all.filter(({ isMore }) => isMore);
   }
 
-  /** The fields begin with what is set. */
+  /** Fills the fields with the current values. */
   begin(current: object): void {
     this.isAsking = false;
     this.#all = this.#all.map((entry) => {
@@ -295,7 +295,7 @@ export class FormDialog implements Dialog {
     );
     const below = this.#fault === '' ? this.#notes(width).map(faint) : wrap(this.#fault, width);
     const room = Math.max(drawn[this.#at]?.length ?? 1, height - below.length);
-    // The one in hand stays in sight.
+    // The selected line stays visible.
     let first = 0;
     while (first < this.#at && drawn.slice(first, this.#at + 1).flat().length > room) first++;
     const shown = drawn.slice(first).flat();
@@ -338,7 +338,7 @@ export class FormDialog implements Dialog {
     return true;
   }
 
-  /** The beginning of one choice alone means that one. */
+  /** Completes a text that only one choice begins with. */
   #complete(): void {
     const entry = this.#entries[this.#at];
     const text = entry?.edit.text.trim() ?? '';
@@ -377,7 +377,7 @@ export class FormDialog implements Dialog {
     entry.edit.insert(entry.flag?.hasLines ? text : inOneLine(text));
   }
 
-  /** It was handed in, and is to be tried again, where it is wrong. */
+  /** Shows the fault of a submitted form, which can be submitted again. */
   refuse(fault: string): void {
     this.#fault = fault;
     const at = this.#entries.findIndex(({ label }) => isAbout(fault, label));
@@ -388,7 +388,7 @@ export class FormDialog implements Dialog {
     if (this.#fault === fault) this.#fault = '';
   }
 
-  /** A message of the API, with its fields called as their lines here are. */
+  /** Returns a message of the API with the labels of the lines in place of the fields. */
   inItsWords = (message: string, paths: readonly string[]): string =>
     message.replaceAll(FIELD, (path) => (paths.includes(path) || path.includes('_') ? this.#labelOf(path) : path));
 
@@ -426,7 +426,7 @@ export class FormDialog implements Dialog {
   }
 }
 
-/** It begins with the field, or says it with a colon. */
+/** Reports whether the fault begins with the field, or names it with a colon. */
 const isAbout = (fault: string, label: string): boolean =>
   fault.startsWith(`${label} `) ||
   fault.startsWith(`${label}, at `) ||

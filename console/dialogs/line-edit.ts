@@ -11,7 +11,7 @@ const NEAR = 512;
 
 const graphemesOf = (text: string): string[] => [...segments.segment(text)].map(({ segment }) => segment);
 
-/** A line break keeps the one column that it has here. */
+/** Shows a line break as the single column that it takes here. */
 const shownOf = (text: string): string => clean(text.replaceAll(/\r\n?|\n/g, '↵').replaceAll('\t', ' '));
 
 /** A line editor with the keys of a shell. It shows the text around the cursor that fits. */

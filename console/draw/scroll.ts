@@ -12,8 +12,8 @@ interface Seen {
 }
 
 /**
- * These lines with a bar at their right that says which part is seen, where that is not all. The bar takes the last of the
- * columns; where another screen stands to the right it is drawn on the line between the two, one column further.
+ * Adds a scroll bar at the right of these lines, unless all of them are visible. The bar takes the last column; next to
+ * another screen it is drawn on the line between the two, one column further.
  */
 export function withBar(
   lines: readonly string[],
@@ -40,7 +40,7 @@ export function linesSeen(
   return { at, shown: withBar(lines.slice(at, at + rows), part, { columns, hasBeside }) };
 }
 
-/** It touches an end only where nothing is left beyond that. */
+/** The thumb touches an end only if nothing follows there. */
 function thumbOf({ top, seen, count }: Seen, height: number): { from: number; to: number } {
   const size = Math.max(1, Math.min(height - 2, Math.round((height * seen) / count)));
   const free = Math.max(0, height - size);
@@ -62,7 +62,7 @@ interface Loaded {
 export const placeOf = (at: number, count: number): string =>
   count === 0 ? '0' : `${grouped(at + 1)}/${grouped(count)}`;
 
-/** The same in a list of pages, with a + where more of it follow. */
+/** The same in a list of pages, with a + if more of them follow. */
 export function placeInList({ rows, skipped, hasBefore, hasBehind }: Loaded, at: number): string {
   const more = hasBehind ? '+' : '';
   if (skipped === undefined) return `${hasBefore ? '… ' : ''}${placeOf(at, rows.length)}${more}`;

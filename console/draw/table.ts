@@ -38,7 +38,7 @@ const TEXT_MIN = 12;
 const TEXT_MAX = 60;
 /** This much of a name is enough to distinguish rows. */
 const NAME_MIN = 20;
-/** One row in so many may have a longer name than its column has space for: of all columns, and where times are given up. */
+/** One row in so many may have a name longer than its column: over all columns, and when times are dropped. */
 const FEW = 8;
 const MANY = 3;
 
@@ -93,14 +93,17 @@ const cutMore = (wish: Wish): Wish => ({ ...wish, least: wish.isName ? Math.min(
 /** If there is space, a name is whole even when the selected row is shown next to the table. */
 const whole = (wish: Wish): Wish => ({ ...wish, least: wish.isName ? wish.natural : wish.least });
 
-/** With a column for names in which one row in so many has a longer one. */
+/** Narrows a column for names so that one row in so many has a longer one. */
 function narrow(wish: Wish, longer: number): Wish {
   if (!wish.isKept) return wish;
   const usual = wish.widths[wish.widths.length - 1 - Math.floor(wish.widths.length / longer)] ?? 0;
   return { ...wish, least: Math.max(wish.field.label.length, usual) };
 }
 
-/** Each as wide as it needs; what is left goes to the text that is cut in most rows, and to names that it makes whole. */
+/**
+ * Gives each column the width that it needs; the remaining space goes to the text that is cut in most rows, and to
+ * names that it makes whole.
+ */
 function fill(wishes: readonly Wish[], space: Space): Placed[] {
   const placed: (Placed & Pick<Wish, 'natural' | 'widths'>)[] = [];
   let left = space.width;
@@ -118,7 +121,7 @@ function fill(wishes: readonly Wish[], space: Space): Placed[] {
     cut.width++;
   }
   for (const name of placed.filter(({ isKept }) => isKept)) {
-    // The longest of its cells that fits: the fewer rows go on below.
+    // The longest cell that fits, so that fewer rows continue below.
     const whole = name.widths.findLast((width) => width <= name.width + left) ?? 0;
     const more = Math.max(0, (name.natural <= name.width + left ? name.natural : whole) - name.width);
     name.width += more;
@@ -236,13 +239,13 @@ export function layTable(
       if (at !== cursor) return [fit(` ${sign}${first}`, width), ...more];
       const inHand = [`›${sign}${first}`, ...more];
       if (isAside) return inHand.map((line) => bold(fit(unstyled(line), width)));
-      // Inverse is what every terminal can; a state is as readable in it as it is without.
+      // Every terminal supports inverse; a state is as readable in it as without.
       return inHand.map((line) => bar(fit(line, width)));
     },
   };
 }
 
-/** Numbers end where those above and below them end. */
+/** Numbers are aligned right. */
 const placed = ({ kind }: Field<never>, text: string, width: number): string =>
   kind === 'number' ? fitRight(text, width) : fit(text, width);
 
@@ -284,7 +287,7 @@ export function drawBelow(fields: Fields, row: object | undefined, width: number
     const lines = all.length > LINES_MAX ? [...all.slice(0, LINES_MAX), '…'] : all;
     const room = 1 + Math.max(0, Math.min(left, lines.length - 1));
     left -= room - 1;
-    // With one line alone the mark stands in it.
+    // A single line contains the mark itself.
     const cut = room === 1 ? [fit(text, width - 4)] : [...lines.slice(0, room - 1), '…'];
     const shown = room < lines.length ? cut : lines;
     return [`  ${faint(label)}`, ...shown.map((line) => `    ${line}`)];
@@ -299,7 +302,7 @@ export interface Order {
 
 const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
 
-/** Rows in this order; those that have nothing there stand at the end, and those that are alike stay as they stood. */
+/** Returns the rows in this order; those without a value come last, and equal ones keep their order. */
 export function inOrder<Row extends object>(rows: readonly Row[], { field, isDown }: Order): readonly Row[] {
   const keyed = rows.map((row) => ({ row, key: keyOf(field, row) }));
   const filled = keyed.filter(({ key }) => key !== undefined);
@@ -338,7 +341,7 @@ export function orderBy(
   if (key !== '>' && key !== '<') return undefined;
   const at = shown.findIndex(({ name }) => name === now?.field.name);
   const step = key === '>' ? 1 : -1;
-  // Before the first stands the order of the list itself.
+  // The list's own order comes before the first column.
   const to = (at + 1 + step + shown.length + 1) % (shown.length + 1);
   const field = shown[to - 1];
   return { order: field && { field, isDown: false } };

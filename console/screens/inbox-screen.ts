@@ -117,7 +117,7 @@ class Answers {
     this.#host.dialog = dialog;
   }
 
-  /** A text that was not sent stays where it was written, and is there again when it is left. */
+  /** A text that was not sent stays in the dialog, and is restored when that is left. */
   async #finish({ dialog, emailId, text, done, after }: Written, work: Promise<unknown>): Promise<void> {
     const host = this.#host;
     this.#aside.set(emailId, text);
@@ -245,7 +245,7 @@ export class InboxScreen implements Screen {
     await this.#loadThread(signal);
   }
 
-  /** The thread in hand; again only where something of it is new. */
+  /** Loads the selected thread; again only if it has changed. */
   async #loadThread(signal: AbortSignal): Promise<void> {
     const { row } = this.#list;
     if (!row) return;
@@ -416,7 +416,7 @@ export class InboxScreen implements Screen {
       .then(() => this.refresh());
   }
 
-  /** Done with here: the next thread is in hand. */
+  /** Removes a thread that was dealt with; the next one is selected. */
   #leaveTo(row: ThreadRow, body: Change, done: string): void {
     this.#last = { id: row.id, folder: row.folder, subject: row.subject ?? '' };
     this.#list.drop(row.id);
@@ -558,7 +558,7 @@ interface Labelled {
   done: () => void;
 }
 
-/** The labels of the inbox, those of the thread marked; one is put on or taken off. */
+/** Lists the labels of the inbox, with those of the thread marked; the choice adds or removes one. */
 async function chooseLabels(host: Host, signal: AbortSignal, { inbox, row, done }: Labelled): Promise<void> {
   const { client } = host;
   const dialog = new ChooseDialog(`Labels: ${clean(row.subject ?? '')}`);
@@ -568,7 +568,7 @@ async function chooseLabels(host: Host, signal: AbortSignal, { inbox, row, done 
   };
   try {
     const { data } = await client.call('listInboxLabels', { path: { inbox } }, signal);
-    // A user who has gone on to something else is not interrupted.
+    // Does not interrupt a user who has gone on to something else.
     if (host.dialog !== dialog) return;
     if (data.length === 0) {
       leave();

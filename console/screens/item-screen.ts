@@ -35,7 +35,7 @@ export function titleOf(item: object): string {
   return String(title ?? '');
 }
 
-/** The same, by the end of its id where it has no other name. */
+/** The same, by the end of its id if it has no other name. */
 export function shortTitleOf(item: { id?: unknown }): string {
   const title = titleOf(item);
   return title === item.id ? title.slice(-8) : title;
@@ -71,7 +71,7 @@ export function inALine(names: readonly string[]): string {
 /** The label of the tab that people usually want first, by the operation that reads the item. */
 const OPENS_ON: Readonly<Record<string, (item: { status?: string } | undefined) => string>> = {
   getReceivedEmail: () => 'text',
-  // A disabled one has something to be done about it, which its details say.
+  // A disabled endpoint needs attention, which its details explain.
   getWebhook: (item) => (item?.status === 'disabled' ? 'details' : 'events'),
 };
 
@@ -90,7 +90,7 @@ interface ItemInput {
   family: Family;
   title: (item: object | undefined) => string;
   path: Path | undefined;
-  /** Its row of a list, where it was opened there, and what that can show. */
+  /** Its row, if it was opened from a list, and the fields of that row. */
   row?: { item: object; fields: readonly Field<never>[] } | undefined;
   fields: readonly Field<never>[];
   get: Detail | undefined;
@@ -118,7 +118,7 @@ interface Side {
 /** The keys that go to another side. */
 const TURNS: Readonly<Record<string, 1 | -1>> = { right: 1, l: 1, tab: 1, left: -1, h: -1, 'shift-tab': -1 };
 
-/** An item from all its sides: its story, its fields, its texts, what it holds and the lists that belong to it. */
+/** An item with tabs for its story, its fields, its texts, its parts and the lists that belong to it. */
 export class ItemScreen implements Previewed {
   readonly #host: Host;
   readonly #input: ItemInput;
@@ -231,7 +231,7 @@ export class ItemScreen implements Previewed {
     return sides.find(({ label }) => label === wanted) ?? sides[0];
   }
 
-  /** A row of a list lacks what only the detail has. */
+  /** A row of a list lacks the fields that only the detail has. */
   get #fields(): readonly Field<never>[] {
     const { fields, row } = this.#input;
     return this.#isLoaded || !row ? fields : row.fields;
@@ -460,7 +460,7 @@ export function rowScreen(host: Host, fields: readonly Field<never>[], row: obje
 
 const NO_FAMILY: Family = { command: '', summary: '', noun: '' };
 
-/** A field of an item as a text of many lines; what is empty or not loaded is none. */
+/** Returns a field of an item as a text of many lines; empty if it has no value or is not loaded. */
 function textOfBody(item: object | undefined, field: Field<never>, columns?: number): string {
   const email = item as { text?: string | null; html?: string | null } | undefined;
   const value = item && valueOf(field, item, columns);

@@ -24,7 +24,7 @@ import { SORT_KEYS, TableBody } from './table-body.ts';
 
 /** The rows of one page of a list: the largest page of the API. */
 const PAGE = 100;
-/** Limits how far a list is read to find one row, where the server does not search for the end of an id. */
+/** Limits how far a list is read to find one row, if the server cannot search for the end of an id. */
 const PAGES_SEARCHED = 20;
 
 interface SoughtRow {
@@ -38,7 +38,9 @@ interface Sought {
   signal: AbortSignal;
 }
 
-/** The row that has this id, or one that ends so, among its ids: of a list of what waits also that of its email. */
+/**
+ * Returns the row that has this id, or an id with this ending: for a list of what waits also by the id of its email.
+ */
 async function findRow(client: Client, list: List, { id, path, narrowed, signal }: Sought): Promise<SoughtRow> {
   const ids = list.columns.filter(({ kind }) => kind === 'id');
   const isMeant = (value: unknown): boolean => typeof value === 'string' && value.endsWith(id);
@@ -196,7 +198,7 @@ export class ListScreen implements Screen {
     void follow(this.#host, signal, { load, tell: (fault) => this.#tell(fault) });
   }
 
-  /** The beginning of a list is where things happen; a list scrolled further down is not refreshed. */
+  /** New rows come at the beginning of a list; a list scrolled further down is not refreshed. */
   async #follow(signal: AbortSignal): Promise<void> {
     const isAway = this.#pager.hasBefore || this.#body.at(this.#rows()) >= 40;
     const isQuiet = this.#pager.isLoaded && this.#fault === '';
@@ -219,7 +221,7 @@ export class ListScreen implements Screen {
     return tried(this.#host, this.#signal, { load, tell }).then(() => this.#host.changed());
   }
 
-  /** Keys wait until one is there. */
+  /** Makes keys wait until a jump is done. */
   async #leap(work: Promise<void>): Promise<void> {
     this.#leaps++;
     await work;
@@ -235,7 +237,7 @@ export class ListScreen implements Screen {
     return this.#leaps > 0 || !this.#pager.isLoaded || (isBehind && this.#pager.isLoading) ? 'on its way' : undefined;
   }
 
-  /** A filter that the API does not know is typed again, and what was there before it is shown. */
+  /** After the API has refused a filter, the user can correct it, and the previous rows are shown. */
   async #unlessRefused(signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const former = this.#former;
     try {
@@ -265,7 +267,7 @@ export class ListScreen implements Screen {
     return row === undefined ? 0 : this.#pager.rows.indexOf(row);
   }
 
-  /** The API cannot search this list: a text is looked for in what is loaded. */
+  /** The API cannot search this list: a text is searched for in the loaded rows. */
   #isOfLoaded(): boolean {
     return this.#filter.text !== '' && !('search' in this.#filter.query);
   }
@@ -394,18 +396,18 @@ export class ListScreen implements Screen {
     return new InboxScreen(this.#host, { inbox: row.id, title: clean(titleOf(row)), drafts });
   }
 
-  /** One that is in no page yet, by the end of its id as tables show it. */
+  /** Opens an item that is not loaded yet, by the end of its id as tables show it. */
   openByEnd(end: string): void {
     const load = async (signal: AbortSignal): Promise<void> => this.openById((await this.#find(end, signal)).id);
     void this.#leap(tried(this.#host, this.#signal, { load, tell: (fault) => this.#host.say(fault) }));
   }
 
-  /** One that is in no page yet. */
+  /** Opens an item that is not loaded yet. */
   openById(id: string): void {
     this.#host.open(this.#itemAt(id, undefined));
   }
 
-  /** Nobody sees the list meanwhile: what more of it is needed is asked for by the signal of the item. */
+  /** The list is not visible meanwhile: further rows are loaded under the signal of the item. */
   async #walk(step: 1 | -1, { side, signal }: { side: string; signal: AbortSignal }): Promise<void> {
     const pager = this.#pager;
     const next = (): Row | undefined => this.#rows()[this.#body.at(this.#rows()) + step];

@@ -121,7 +121,7 @@ interface Sums {
 
 const share = (part: number, whole: number): number => (whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 100);
 
-/** The sums of the last so many periods, with their rates: each email counts once for each of them. */
+/** Sums the last so many periods, with their rates: each email counts once in each of them. */
 function sumsOf({ data = [] }: Metrics, last: number) {
   const sums: Sums = { sent: 0, delivered: 0, delayed: 0, bounced: 0, complained: 0 };
   for (const row of data.slice(-last)) {
@@ -139,7 +139,7 @@ function sumsOf({ data = [] }: Metrics, last: number) {
   };
 }
 
-/** Another key is chosen where the console is started. */
+/** Another key is chosen when the console is started. */
 const asOperator: Advice = { words: 'seen by operators alone', command: ['console', '--profile', 'operator'] };
 
 /** The column of the values, after a word. */
@@ -341,7 +341,7 @@ export class OverviewScreen implements Screen {
       this.#rate('complained', totals.complained, totals.complaint_rate),
       `${grouped(totals.delivery_delayed ?? 0)} delayed`,
     ];
-    // The figures are never cut: the bars are as wide as these leave room for, or stand above them.
+    // The figures are never cut: the bars take the space that they leave, or go above them.
     const room = columns - 4 - Math.max(...rates.map(shownWidth));
     const isBeside = room >= HOURS;
     const perBar = Math.max(1, Math.min(6, Math.floor((isBeside ? room : columns - 4) / HOURS)));
@@ -438,7 +438,7 @@ function ageOf(since: string, now: string): string {
   return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1440)} days`;
 }
 
-/** A line of a word and its value: what has no space goes on below the value. */
+/** Wraps a line of a word and its value, with the further lines below the value. */
 function hanging(line: string, width: number): string[] {
   const [first = '', ...more] = wrap(line, width);
   const below = more.flatMap((text) => wrap(text.trimStart(), width - VALUES_AT));

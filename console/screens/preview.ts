@@ -32,7 +32,7 @@ export class Preview<Row extends object> {
     this.#make = make;
   }
 
-  /** The screen of this row, which follows it until the signal fires or another row is in hand. */
+  /** Returns the screen of this row, which is refreshed until the signal fires or another row is selected. */
   show(row: Row | undefined, signal: AbortSignal): Previewed | undefined {
     if (row === undefined) return void this.hide();
     const id = this.#idOf(row);
@@ -52,7 +52,7 @@ export class Preview<Row extends object> {
     this.#screen = undefined;
   }
 
-  /** Handed over when this row is opened: it is loaded already. */
+  /** Returns the loaded screen when its row is opened. */
   take(id: string): Previewed | undefined {
     const screen = id === this.#id ? this.#screen : undefined;
     this.hide();

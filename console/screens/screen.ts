@@ -26,7 +26,7 @@ export interface Host {
   sections: readonly Section[];
   /** True if the caller is a person instead of a key. */
   isPerson: boolean;
-  /** Since when the server says nothing: what is shown is as old. */
+  /** The time since when the server does not respond: the content is as old. */
   lostSince: number | undefined;
   changed: () => void;
   open: (screen: Screen) => void;
@@ -35,12 +35,12 @@ export interface Host {
   say: (text: string) => void;
   /** The dialog that covers the screen until it is answered. */
   dialog: Dialog | undefined;
-  /** Does an action, once everything about it is known and meant. */
+  /** Runs an action, once its fields are filled and it is confirmed. */
   begin: (bound: BoundAction, offer: Offer) => void;
   sayFault: (error: unknown) => void;
   /** Returns how to word an advice here, or on an open item. */
   speaker: (at?: At) => Say;
-  /** A filter was refused: it is there to be corrected, below what is wrong with it. */
+  /** Opens the prompt with a filter that was refused, to be corrected, and its fault. */
   typeAgain: (filter: string, fault: unknown) => void;
 }
 
@@ -49,7 +49,7 @@ export interface Offer {
   actions: readonly BoundAction[];
   /** Actions for others of the kind, which do not apply to these items in their state. */
   withheld?: readonly BoundAction[];
-  /** The paths of the items that are meant; one empty path where none is. */
+  /** The paths of the items; one empty path if there are none. */
   paths: readonly Readonly<Record<string, string>>[];
   /** The names of the items, in the order of their paths. */
   names?: readonly string[];
@@ -62,7 +62,7 @@ export interface Screen {
   title: string;
   /** Returns the note next to the crumbs: filters, how much is loaded, faults. */
   note: () => string;
-  /** Loads and follows, until the signal fires: nothing is asked for a screen that nobody sees. */
+  /** Loads and refreshes until the signal fires: nothing is requested for a screen that is not visible. */
   start: (signal: AbortSignal) => void;
   draw: (size: Size) => string[];
   /**
@@ -99,7 +99,7 @@ export interface ScreenFilter {
   /** The possible words before a `=`, each with the possible words after it, if they are known. */
   names: Readonly<Record<string, readonly string[]>>;
   text: string;
-  /** Throws an Error whose message says what is wrong. */
+  /** Throws an Error whose message describes the fault. */
   apply: (text: string) => void;
 }
 

@@ -115,7 +115,7 @@ export class ThreadList {
     this.select(at);
   }
 
-  /** Shown as it is now, before the server is asked again. */
+  /** Shows a change before the server is called again. */
   amend(id: string, change: Partial<ThreadRow>): void {
     this.#pager.rows = this.#pager.rows.map((row) => (row.id === id ? { ...row, ...change } : row));
   }
@@ -130,7 +130,7 @@ export interface OpenThread {
   hasOlder: boolean;
 }
 
-/** A row of the list takes two lines: who and when, and what about. */
+/** A row of the list takes two lines: sender and time, and subject. */
 export const ROW_LINES = 2;
 
 /**
@@ -154,7 +154,7 @@ export function drawThreadRow(row: ThreadRow, { isInHand, width }: { isInHand: b
   return row.read ? lines : [bold(lines[0] ?? ''), lines[1] ?? ''];
 }
 
-/** The name of `Ada Lovelace <ada@example.org>`, or the address where there is none. */
+/** Returns the name of `Ada Lovelace <ada@example.org>`, or the address if there is none. */
 const nameIn = (from: string): string => /^\s*"?([^"<]*[^"<\s])"?\s*</.exec(from.slice(0, 400))?.[1] ?? from;
 
 function shortTime(time: string): string {
@@ -163,7 +163,7 @@ function shortTime(time: string): string {
   return `${local.slice(5, 10)} ${local.slice(11, 16)}`;
 }
 
-/** So many quoted lines in a row are shown; what was quoted before that everybody has read. */
+/** The number of consecutive quoted lines that are shown; everybody has read earlier quotes. */
 const QUOTED_SHOWN = 3;
 
 interface DrawnThread {

@@ -23,7 +23,7 @@ const CALLS_AT_ONCE = 8;
 /** Before all others. */
 const NIL = '00000000-0000-0000-0000-000000000000';
 
-/** The newest runs, oldest first, then each one that begins or ends. A server that is away is waited for. */
+/** Follows the newest runs, oldest first, then each one that begins or ends. Waits for a server that is away. */
 async function watchRuns(session: Session, list: List, id: string, options: WatchOptions): Promise<void> {
   const { terminal, process, isJson } = session;
   const { fields: names, wide } = options;
@@ -60,7 +60,7 @@ async function watchRuns(session: Session, list: List, id: string, options: Watc
   if (options.untilDone && follower.hasFailed) session.fail();
 }
 
-/** Knows which runs are running, the newest of them, and finds out what became of each that no longer is. */
+/** Tracks the running runs and the newest one, and finds out how each of them ended. */
 class Follower {
   readonly #session: Session;
   readonly #path: { automation_id: string };
@@ -81,7 +81,7 @@ class Follower {
     return this.#running.size === 0 && !this.#hasMore;
   }
 
-  /** The first page, oldest first, and what became of it meanwhile. */
+  /** Returns the first page, oldest first, with what changed meanwhile. */
   async begin(query: { limit: number; status: string | undefined }): Promise<Run[]> {
     const newest = await this.#ask({ limit: 1 });
     this.#last = newest.data[0]?.id;
@@ -141,7 +141,7 @@ class Follower {
     for (const id of seen) this.#running.add(id);
   }
 
-  /** One that has ended is removed when the plan keeps it no longer. */
+  /** A run that has ended is removed once the plan keeps it no longer. */
   async #read(runId: string): Promise<Run | undefined> {
     try {
       const call = { path: { ...this.#path, run_id: runId } };

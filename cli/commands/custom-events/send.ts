@@ -146,7 +146,7 @@ class LineSender {
     return event === undefined ? read : { event, ...read };
   }
 
-  /** Waits as long as the limit asks for. A request that was begun is not called off: it may have been taken. */
+  /** Waits as long as the rate limit asks for. A request that was begun is not cancelled: it may have been accepted. */
   async #sendWhenAllowed(body: object): Promise<void> {
     const { signal } = this.#stop;
     for (;;) {
@@ -206,5 +206,5 @@ class LineSender {
 
 class LineFault extends Error {}
 
-/** Refusals that say nothing of other lines. */
+/** Refusals that concern only their own line. */
 const OF_A_LINE = new Set([400, 404, 409, 413, 422]);

@@ -20,7 +20,7 @@ export function printDomain(terminal: Terminal, domain: DomainObject, asZone: bo
   terminal.print(`${formatItem(terminal, shownFields(domains.get.fields), domain)}\n\n${records}`);
 }
 
-/** A program finds on each line what a person finds above and between the lines. */
+/** Columns for a program, which gets on each line what a person sees above and between the lines. */
 const asideOf = (domain: DomainObject): Column<DomainRecord>[] => [
   { title: 'DOMAIN', value: () => domain.status },
   { title: 'DIAGNOSIS', value: (record) => record.diagnosis },

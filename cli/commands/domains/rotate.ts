@@ -63,7 +63,7 @@ export async function rotateDkim(
   terminal.tell(`Not seen yet: ${awaited.name}. The old key signs on, and the server goes on looking.`);
 }
 
-/** The domain as it is now. The server switches by itself at its next look; asked to look, it does so at once. */
+/** Returns the current domain. The server switches by itself at its next check; a request makes it check at once. */
 async function look(
   client: Client,
   path: { domain_id: string },

@@ -28,7 +28,7 @@ export async function answer(session: Session, call: Call): Promise<void> {
   const written = isEdited
     ? editText(process, { begin: '', below: await below(session, inbox, thread, id, found) })
     : undefined;
-  // A typed text is meant, also one that was sent before.
+  // A typed text is intended, even if it was sent before.
   const key = keyIn(options) ?? (isEdited ? `cli-${randomUUID()}` : undefined);
   const words = [inbox, thread, id];
   const kept = {
@@ -119,7 +119,7 @@ async function below(
   ];
 }
 
-/** A text that could not be sent is kept as a draft or, where there is no server to keep it, in its file. */
+/** Stores a text that could not be sent as a draft or, if no server can store it, in its file. */
 async function keeping<T>(session: Session, kept: Kept, send: () => Promise<T>): Promise<T> {
   const { written } = kept;
   try {
@@ -140,7 +140,10 @@ interface Kept<W = Written | undefined> {
   again: readonly string[];
 }
 
-/** Nothing was sent. After a fault of the server, and while the same is on its way, it may have been: a draft would send it twice. */
+/**
+ * Reports whether certainly nothing was sent. After a fault of the server, and while the same request is under way, it
+ * may have been: a draft would send it twice.
+ */
 const isRefused = (error: unknown): boolean => error instanceof ApiFault && error.status < 500 && error.status !== 409;
 
 async function keep(
@@ -150,7 +153,7 @@ async function keep(
 ): Promise<Advice> {
   const { inbox, thread_id, inbox_email_id } = path;
   const { text, file, remove } = written;
-  // A draft goes to the sender of the email: what was to be forwarded is for others.
+  // A draft goes to the sender of the email, but a forwarded text is for others.
   if (isRefused(error) && operation === 'replyToInboxEmail') {
     try {
       const body = { text, thread_id, reply_to_email_id: inbox_email_id };

@@ -4,10 +4,10 @@ import os from 'node:os';
 import path from 'node:path';
 import { CliFault, type CommandProcess } from '../../output/index.ts';
 
-/** Everything from this line on is there to be read, and is not sent. */
+/** Everything from this line on is only shown, and not sent. */
 export const SCISSORS = '# ------------------------ >8 ------------------------';
 
-/** A text as somebody has written it, in a file that nobody else can read, until it is said to be of no more use. */
+/** A text from the editor, in a file that nobody else can read, until it is removed. */
 export interface Written {
   text: string;
   file: string;

@@ -73,7 +73,7 @@ const SILENCE_MS = 45_000;
 const AT_ONCE_MAX = 4;
 const BACKOFF_MS = [1000, 2000, 5000, 10_000, 30_000];
 
-/** Streams events until Ctrl-C. A stream that breaks off is taken up again where it broke. */
+/** Streams events until Ctrl-C. A broken stream resumes at the same position. */
 export async function listenWebhooks(session: Session, options: ListenOptions): Promise<void> {
   const to = options.forwardTo === undefined ? undefined : readForwardTo(options.forwardTo, session.target.url);
   const stop = new AbortController();
@@ -132,13 +132,13 @@ async function listenOn(
   terminal.hint('Stopped listening.');
 }
 
-/** Spread, so that the listeners of a server that restarts do not all come back in the same moment. */
+/** Random, so that the listeners of a server that restarts do not all come back in the same moment. */
 function backoffMs(failures: number): number {
   const ms = BACKOFF_MS[Math.min(failures, BACKOFF_MS.length) - 1] ?? 0;
   return ms * (0.75 + Math.random() / 2);
 }
 
-/** A server that was there and is gone comes back; one that was never there, or says no, does not. */
+/** A server that was reachable comes back; one that was never reachable, or refuses, does not. */
 function isPassing(error: unknown, wasListening: boolean): boolean {
   if (error instanceof ApiFault) return error.status >= 500 || (error.status === 429 && wasListening);
   return error instanceof NoAnswer && wasListening;

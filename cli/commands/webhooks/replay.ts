@@ -104,7 +104,7 @@ async function replayAll(session: Session, kinds: readonly Kind[], options: Repl
 const count = (events: number, kinds: readonly Kind[]): string =>
   `${grouped(events)} ${kinds.join(' or ')} event${events === 1 ? '' : 's'}`;
 
-/** Waits as long as the limit asks for. What cannot be replayed any more is named and passed over. */
+/** Waits as long as the rate limit asks for. An event that cannot be replayed any more is named and skipped. */
 async function replayWhenAllowed(session: Session, event: Undelivered, show: (note: string) => void): Promise<boolean> {
   const { client, terminal, isJson } = session;
   const path = { webhook_id: event.webhook, event_id: event.id };

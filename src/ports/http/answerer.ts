@@ -126,7 +126,7 @@ export function runnerOf(
   };
 }
 
-/** The same for what a person has approved: no limit of an app is asked. */
+/** The same for a call that a person has approved: the limits of the app do not apply. */
 function unheldRunnerOf(
   operation: OperationValidators,
   validators: Validators,
@@ -143,7 +143,8 @@ function unheldRunnerOf(
     const audit = isAudited ? audited(ctx.store, noteOf(operation, checked)) : undefined;
     if (audit) ctx.store = audit.store;
     const answered = await answer(ctx, callOf(checked), page);
-    // A read makes no change whose transaction would hold the entry: it is there before the first byte is sent.
+    // A read makes no change whose transaction would include the entry, so the entry is written before the first byte
+    // is sent.
     if (page && checked.request.method === 'GET') await audit?.write();
     return answered;
   };
@@ -277,8 +278,8 @@ export function whenCallerGone({ raw: { socket } }: FastifyRequest, reply: Fasti
 }
 
 /**
- * Keeps an app to the limits of its grant, whichever port it comes through: refuses what is beyond one, and holds what a person
- * has to approve. Undefined where it may go on.
+ * Keeps an app to the limits of its grant, whichever port it comes through: refuses calls beyond a limit, and holds
+ * those that a person has to approve. Returns undefined if the call may proceed.
  */
 async function heldBack(
   operation: OperationValidators,
@@ -306,7 +307,8 @@ async function heldBack(
       say: 'This needs the approval of a person (approval of its grant), and a call with a file cannot wait for one.',
     });
   }
-  // A person sees a call that can be made: a batch that waits has no entry at fault, even where a permissive one would send the others.
+  // A person only sees calls that can be made: in a batch that waits no entry is at fault, even if a permissive one
+  // would send the others.
   if (checksItself) (ctx as Ctx & Pick<OperationCtx, 'checkBody'>).checkBody('sendBatch', body.value);
   const inWorld = ctx as typeof ctx & Ctx<World>;
   const { files } = await fetchFilesOf(inWorld, call);

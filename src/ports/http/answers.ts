@@ -19,7 +19,7 @@ declare module 'fastify' {
     limitedBy?: string;
     /** Set for steps of OAuth, which report errors in the JSON of OAuth or on a page. */
     oauthFlow?: 'json' | 'page';
-    /** The path of the route, where its tokens are a resource of their own. */
+    /** The path of the route, if it is a resource with tokens of its own. */
     resourcePath?: '/mcp';
   }
 }
@@ -144,7 +144,7 @@ export function createRefusalAnswer(
     const refusal = error instanceof OauthRefusal ? error : refusalFor(error, request, world.log);
     if (!reply.hasHeader('ratelimit-limit')) setRateHeaders(reply, rateLimit.peek(addressBucket(request)));
     if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', request.id);
-    // A refused page or file must not be cached, whatever its headers said before.
+    // A refused page or file must not be cached, whatever its headers were before.
     reply.header('cache-control', 'no-store');
     if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);
     if (![400, 413, 415, 503].includes(refusal.status) || request.raw.complete) return send(request, reply, refusal);
@@ -156,7 +156,7 @@ export function createRefusalAnswer(
     answer();
 
     function answer(): void {
-      // The unread rest of the body would be taken for the next request.
+      // The unread part of the body would be parsed as the next request.
       if (!request.raw.complete) reply.header('connection', 'close');
       send(request, reply, refusal);
     }
@@ -177,7 +177,7 @@ export function createRefusalAnswer(
 
 /** Longer than a proxy takes to pass on the largest body that it lets through. */
 const REST_MS_MAX = 60_000;
-/** So many of the largest bodies that are taken. */
+/** The limit for a body that is dropped, as a multiple of the largest accepted one. */
 const REST_BODIES_MAX = 8;
 
 /**

@@ -45,7 +45,7 @@ export const createAuthenticators = (world: World): Authenticator[] => [
 export const bearerOf = ({ headers }: FastifyRequest): string | undefined =>
   /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
 
-/** Refuses a token that is recognisably something else, with what to do. */
+/** Refuses a token that is recognisably of another kind, and says what to do. */
 function mustLookLikeOurs(token: string): void {
   if (/^["'].*["']$/.test(token)) {
     throw refuse('invalid_api_key', { say: 'The API key is sent in quotes; send it without them.' });
@@ -53,9 +53,9 @@ function mustLookLikeOurs(token: string): void {
 }
 
 /**
- * Finds out who calls. A token is asked before a cookie, so that a request with both is its token's. A request without a
- * valid credential is counted (`onRefused`); the fault of the credential is reported first. Undefined where the operation
- * needs no credential.
+ * Authenticates the caller. A token takes precedence over a cookie, so a request with both belongs to its token. A
+ * request without a valid credential is counted (`onRefused`); the fault of the credential is reported first. Returns
+ * undefined if the operation needs no credential.
  */
 export function createCallerCheck(
   authenticators: readonly Authenticator[],
@@ -118,7 +118,10 @@ export function cookieOf(header: string | undefined, name: string): string | und
   return more.length > 0 ? undefined : pair?.slice(pair.indexOf('=') + 1).trim();
 }
 
-/** Browsers send cookies along from the pages of others, and say there whose page it is. Links are no change and need no check. */
+/**
+ * Browsers send cookies along with requests from other sites, and name the origin of the page there. Links change
+ * nothing and need no check.
+ */
 export function mustBeSameOrigin({ method, headers }: FastifyRequest, own: string): void {
   if (method === 'GET' || method === 'HEAD' || headers.origin === new URL(own).origin) return;
   const got = headers.origin === undefined ? 'none' : JSON.stringify(headers.origin.slice(0, 200));

@@ -99,7 +99,7 @@ const CLOSE_LIST = 0x5d;
 const isDigit = (byte: number | undefined): byte is number => byte !== undefined && byte >= 0x30 && byte <= 0x39;
 const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-/** Finds the quote that ends a string; the end of the text where none does. */
+/** Returns the position of the quote that ends a string, or the end of the text if there is none. */
 function findEndOfString(bytes: Buffer, from: number): number {
   for (let quote = bytes.indexOf(QUOTE, from); quote !== -1; quote = bytes.indexOf(QUOTE, quote + 1)) {
     let backslashes = 0;

@@ -7,7 +7,7 @@ import { findingOf, type Finding } from '../../platform/finding.ts';
 const HOUR_MS = 3_600_000;
 
 export interface UnknownProxy {
-  /** Looks at a request that has come in. */
+  /** Examines an incoming request. */
   note(request: IncomingMessage): void;
   /**
    * Returns a finding about the address that forwarded a request within the last hour without being in
@@ -80,7 +80,7 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
     const hops = String(request.headers['x-forwarded-for'] ?? '').split(',');
     for (let hop = hops.pop(); hop !== undefined && isTrusted(address); hop = hops.pop()) {
       const next = plainAddress(hop.trim());
-      // A trusted proxy writes addresses only: the rest of the header comes from an untrusted client.
+      // A trusted proxy writes addresses only: the other parts of the header come from an untrusted client.
       if (isIP(next) === 0) break;
       address = next;
     }

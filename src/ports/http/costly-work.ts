@@ -73,7 +73,7 @@ function isCostly(body: Buffer): boolean {
 
 /** Bytes of each request that are not counted: nearly all mail is smaller. */
 const FREE_BYTES = 64 * 1024;
-/** So many bodies of the largest size may be in memory over all connections, and half as many of one team. */
+/** Limit for all connections together, as a multiple of the largest body; one team may use half of it. */
 const LARGEST_AT_ONCE = 6;
 
 export interface UploadBudget {

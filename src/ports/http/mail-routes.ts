@@ -58,7 +58,7 @@ export function createTrackingRoutes(
   const hosts = createLinkHosts(world);
   return (request, response) => {
     const { url = '', method } = request;
-    // Other requests are passed on after a look at one character.
+    // Other requests are passed on after a check of one character.
     if (url.charAt(2) !== '/' || (method !== 'GET' && method !== 'HEAD')) return false;
     const [, kind, token = '', suffix] = FORM.exec(url) ?? [];
     if (kind === undefined || (request.headers.host === undefined && request.httpVersion !== '1.0')) return false;

@@ -90,7 +90,7 @@ export interface MetricsPort {
   close(): Promise<void>;
 }
 
-/** A port for the metrics alone, where one is set. */
+/** Opens a port for the metrics alone, if one is set. */
 export async function startMetricsPort(world: World): Promise<MetricsPort | undefined> {
   const { host, port } = world.config.metrics;
   if (port === 0) return undefined;

@@ -13,9 +13,9 @@ export interface Taken {
 }
 
 /**
- * Refills buckets and takes of each as many tokens as are wanted, or as there are, in one statement; the row locks order the
- * nodes, and the names order the locks. Nothing is written of a bucket that has no token, so that a caller who goes on asking
- * does not keep it empty.
+ * Refills buckets and takes as many tokens from each as are wanted and available, in one statement; the row locks order
+ * the nodes, and the names order the locks. A bucket without a token is not written, so that a caller who goes on
+ * asking does not keep it empty.
  */
 export async function takeFromSharedBuckets(
   db: Executor,

@@ -147,7 +147,7 @@ function responseBody(payload: unknown, { isSecret, isShare, isUnread, bytesMax 
   if (typeof payload !== 'string' || payload === '') return null;
   const bytes = Buffer.byteLength(payload);
   if (isSecret) return markerText({ redacted: true, bytes });
-  // Parsing a long list again, to keep its beginning, would cost as much as making it.
+  // Serializing a long list again, to keep its beginning, would cost as much as creating it.
   if (bytes > bytesMax) return markerText({ truncated: true, bytes });
   try {
     const value: unknown = JSON.parse(payload);

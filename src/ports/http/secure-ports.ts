@@ -8,7 +8,7 @@ import { readClientHello, isToken } from '../../protocol/acme/index.ts';
 
 interface SecurePorts {
   ports: readonly number[];
-  /** Takes no new connections, and gives those there are `graceMs` to end. */
+  /** Takes no new connections, and gives the open ones `graceMs` to end. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -24,8 +24,8 @@ const HELLO_BYTES_MAX = 16_384 + 5;
 const PROOFS_AT_ONCE = 50;
 
 /**
- * Opens the ports of HTTPS. What comes over them is handed, decrypted, to the server that plain HTTP has, with all its rules
- * and limits. A new certificate is shown to new connections; those that stand go on.
+ * Opens the ports of HTTPS. Their connections are handed, decrypted, to the server that plain HTTP has, with all its
+ * rules and limits. New connections get a new certificate; open ones continue.
  */
 export async function openSecurePorts(world: World, server: Server, parts: SecureParts): Promise<SecurePorts> {
   const { host, ports } = world.config.https;
@@ -84,7 +84,7 @@ function createSecureServer({ log }: World, server: Server, { tls, issued }: Sec
     minVersion: 'TLSv1.2',
     ALPNProtocols: ['http/1.1'],
     handshakeTimeout: HANDSHAKE_MS,
-    // An unknown name is shown the certificate of this installation, and nothing is asked for it.
+    // An unknown name gets the certificate of this installation, and no certificate is requested for it.
     SNICallback: (name, done) => {
       issued.contextFor(name).then(
         (context) => done(null, context),
@@ -125,7 +125,7 @@ function createProofServer(world: World): NetServer {
   return proofs;
 }
 
-/** The first message says whether the authority asks for a proof, or anybody for a page. */
+/** The first message shows whether the authority asks for a proof, or a client for a page. */
 function tellApart(socket: Socket, { secure, proofs }: { secure: NetServer; proofs: NetServer }): void {
   let bytes = Buffer.alloc(0);
   socket.setTimeout(HANDSHAKE_MS, () => socket.destroy());

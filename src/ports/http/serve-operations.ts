@@ -128,7 +128,7 @@ export function serveOperations(parts: OperationParts): Served {
   };
 }
 
-/** Leads a request to the route of pages or for the kind of its operation; what is neither goes nowhere. */
+/** Returns the route of a request: the one of pages or the one for the kind of its operation; undefined for neither. */
 const constraintOf = (find: FindTarget) => ({
   name: 'kind',
   storage: createStorage,
@@ -140,7 +140,7 @@ const constraintOf = (find: FindTarget) => ({
   },
 });
 
-/** Makes each when it is first asked for; that there is one for each operation is known before. */
+/** Creates each answerer with its first request; that one exists for each operation was checked before. */
 function createAnswerers(validators: Validators, services: HttpServices): (operation: OperationValidators) => Answerer {
   for (const operation of validators.operations.values()) if (!isMcp(operation)) mustHaveAnswerer(operation);
   const made = new Map<string, Answerer>();
@@ -214,7 +214,7 @@ const takesJson = (operation: OperationValidators): boolean => !takesForm(operat
 /** Reports whether this is the MCP endpoint, which calls the other operations and reads its messages itself. */
 const isMcp = ({ operation }: OperationValidators): boolean => operation['x-mcp'] === true;
 
-/** Its parameters and its body are checked by the rules of OAuth, where they are read. */
+/** Reports whether its parameters and its body are checked by the rules of OAuth, where they are read. */
 const isOfOauth = ({ operation }: OperationValidators): boolean => operation['x-oauth-flow'] === true;
 
 const NO_BODY: ParsedBody = { value: undefined, hasEscapes: false };

@@ -52,7 +52,7 @@ const NO_COMPILERS = { buildValidator: noCompiler, buildSerializer: noCompiler }
 
 export interface HttpParts extends Omit<HttpServices, 'requestLog' | 'executor'> {
   authenticators?: readonly Authenticator[];
-  /** Looks at every request. */
+  /** Examines every request. */
   unknownProxy?: UnknownProxy;
   /** The certificates of the HTTPS ports; undefined when there are none. */
   secure?: SecureParts | undefined;
@@ -223,7 +223,7 @@ function nameFault(world: World, request: FastifyRequest): Refusal | undefined {
   });
 }
 
-/** Programs say what they are; a person's browser need not. */
+/** Programs must send a User-Agent; a person's browser need not. */
 function agentFault({ headers, routeOptions }: FastifyRequest): Refusal | undefined {
   if (routeOptions.config.isForPeople || headers['user-agent']?.trim()) return undefined;
   const refusal = refuse('validation_error', {
@@ -234,7 +234,7 @@ function agentFault({ headers, routeOptions }: FastifyRequest): Refusal | undefi
   return refusal;
 }
 
-/** Opens all ports, or none; `host` is the address as it stands in a URL. */
+/** Opens all ports, or none; `host` is the address as written in a URL. */
 async function listen(server: FastifyInstance, world: World, secure: SecureParts | undefined) {
   const beside = await openPortsBeside(world, server.server, secure);
   try {

@@ -15,14 +15,14 @@ export const UPLOAD_BYTES_PER_SECOND = 8192;
 interface Upload {
   request: IncomingMessage;
   response: ServerResponse;
-  /** Bytes of the connection until the last look. */
+  /** The bytes of the connection at the last check. */
   bytes: number;
   deadline: number;
 }
 
 /**
- * Ends requests whose body comes too slowly. Node's `requestTimeout` is switched off: it limits the whole request, and would
- * cut a large file on a slow line. Its `headersTimeout` stays.
+ * Ends requests whose body arrives too slowly. Node's `requestTimeout` is switched off: it limits the whole request,
+ * and would cut a large file on a slow line. Its `headersTimeout` stays.
  */
 export function endSlowUploads({ clock }: Pick<World, 'clock'>, server: Server): void {
   /** A connection has one body at a time. */
@@ -173,16 +173,19 @@ function takenOf(socket: Socket): number {
   return handle ? handle.bytesWritten - handle.writeQueueSize : 0;
 }
 
-/** A slow line takes this long for the largest body; who is silent gets no more. */
+/** A slow line takes this long for the largest body; a silent client gets no more. */
 const REST_MS_MAX = 30_000;
-/** So many of the largest bodies are read of one refused request, and of small limits at least `REST_BYTES_MIN`. */
+/**
+ * The limit for the body of a refused request, as a multiple of the largest one; at least `REST_BYTES_MIN` if limits
+ * are small.
+ */
 const REST_BODIES_MAX = 2;
 const REST_BYTES_MIN = 64 * 1024 * 1024;
 /** Further connections are closed at once. */
 const CONNECTIONS_MAX = 64;
 
 export interface LingeringClose {
-  /** Called before a request is refused whose body is still coming: keeps its connection until the body has come. */
+  /** Keeps the connection of a refused request until its body has arrived. Called before the refusal is sent. */
   begin(request: IncomingMessage): void;
   /** Reports whether no further request of a connection gets a response. */
   isLingering(socket: Socket): boolean;

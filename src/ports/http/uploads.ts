@@ -20,7 +20,7 @@ export async function readForms(server: FastifyInstance): Promise<void> {
   // `bodyLimit` does not hold for a form that is read as a stream: the size of the file is counted where it is stored
   // (`receiveFile`).
   await server.register(multipart, {
-    // One file more than is taken, and fields enough to name the one that is too many.
+    // One file more than is accepted, and fields enough to name the one that is too many.
     limits: { fileSize: Infinity, fieldSize: FIELD_BYTES_MAX, files: 2, fields: FIELDS.length + 2, parts: 20 },
   });
   server.addContentTypeParser('*', (_request, _payload, done) => done(noForm()));
@@ -59,7 +59,7 @@ export const createContactImport: Page<'createContactImport'> = async (ctx, _cal
 function partOf(part: Multipart): ImportPart {
   if (part.type === 'file') return { name: part.fieldname, content: part.file };
   const { fieldname: name, value, valueTruncated: isCut } = part;
-  // A part that says it is JSON comes parsed.
+  // A part with the type of JSON is parsed already.
   return { name, text: typeof value === 'string' ? value : JSON.stringify(value), isCut };
 }
 

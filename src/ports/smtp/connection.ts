@@ -8,7 +8,7 @@ import { SmtpReply } from './door.ts';
 
 export interface CommandWaitOptions {
   clock: Clock;
-  /** Time for a command to come, whole, whatever bytes of it come meanwhile. */
+  /** The time for a whole command to arrive, even if bytes of it keep arriving. */
   commandMs: number;
   /** Reports whether connections are running short for others. */
   isShort(): boolean;
@@ -80,7 +80,7 @@ type Words = string | ((rules: ReplyRules) => string);
 const TOO_LARGE = ({ messageBytesMax }: Pick<ReplyRules, 'messageBytesMax'>): string =>
   `5.3.4 The message is larger than the ${messageBytesMax} bytes that are taken; send less, or a link`;
 
-/** The library's replies name what is wrong; ours say what to do about it. A key is the beginning of a library reply. */
+/** The library's replies name the fault; ours say what to do about it. A key is the beginning of a library reply. */
 const WORDS: readonly [says: string, ours: Words][] = [
   ['Error: send HELO/EHLO first', '5.5.1 Say EHLO first'],
   [
@@ -145,7 +145,7 @@ export interface ListenerRules extends ReplyRules {
   /** Mail is accepted without a login too. */
   isForWorld: boolean;
   greetingDelayMs: number;
-  /** Time for a connection to log in; undefined where it need not. */
+  /** The time for a connection to log in; undefined if it need not. */
   loginMs: number | undefined;
 }
 
@@ -218,7 +218,7 @@ export class SmtpConnection extends SMTPConnection implements Occupant {
     super._onCommand(command, callback);
   }
 
-  /** Our own replies have their enhanced code; the library's are put into our words. */
+  /** Our own replies have an enhanced status code; those of the library are reworded. */
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
     this.#count(code);
     if (this.#replies > REPLIES_MAX && code !== 421)
@@ -232,7 +232,7 @@ export class SmtpConnection extends SMTPConnection implements Occupant {
     if (this.#listener.isClosing && code !== 354) setImmediate(() => this.endIfIdle());
   }
 
-  /** Notes the client's progress, and from when on it is to speak: content has limits of its own. */
+  /** Notes the client's progress, and when its turn to speak begins: content has limits of its own. */
   #count(code: number): void {
     const recipients = this._ready ? this.session.envelope.rcptTo.length : 0;
     const isAdded = this.#verb === 'RCPT' && code === 250 && recipients > this.#recipients;
@@ -371,7 +371,7 @@ export class SmtpConnection extends SMTPConnection implements Occupant {
   }
 }
 
-/** A kept connection sends NOOP or RSET now and then; answering a flood of them would keep others waiting. */
+/** A kept connection sends NOOP or RSET now and then; replying to a flood of them would delay others. */
 const REPLIES_MAX = 100;
 const SPARE_RECIPIENTS_MAX = 10_000;
 const ENHANCED = /^[245]\.\d{1,3}\.\d{1,3} /;

@@ -22,7 +22,7 @@ interface MessageSpace {
   giveBack(): void;
 }
 
-/** Larger messages, which are few, come into a file. */
+/** Larger messages, which are few, go to a file. */
 const IN_MEMORY_BYTES = 128 * 1024;
 
 /**
@@ -119,9 +119,9 @@ interface ContentGoal {
 }
 
 /**
- * Reads the content of a message to its end and returns it byte for byte; the caller discards what was gathered and gives its space back.
- * Refused content is read to its end too, because the client does not listen before, and is not kept; content that stops
- * coming is given up.
+ * Reads the content of a message to its end and returns it byte for byte; the caller discards the gathered bytes and
+ * releases their space. Refused content is read to its end too, because the client does not listen before, but it is
+ * not stored; content that stops arriving is given up.
  */
 async function readContent(
   content: Content,
@@ -200,8 +200,8 @@ export const contentLimitsOf = ({ clock, config: { smtp } }: World): ContentLimi
 });
 
 /**
- * Calls `tooSlow` once when fewer bytes have come than should have by then. Credit is at most `timeoutMs`: content that
- * came fast at first does not pay for hours of silence.
+ * Calls `tooSlow` once when fewer bytes have arrived than required by then. Credit is at most `timeoutMs`: content that
+ * arrived fast at first does not pay for hours of silence.
  */
 export function watchRate(
   { clock, timeoutMs, bytesPerSecond }: Omit<ContentLimits, 'bytesMax'>,

@@ -83,7 +83,7 @@ export class SmtpListener extends SMTPServer {
     });
   }
 
-  /** Takes no new connections, ends idle ones, and gives the others `graceMs` to end what is under way. */
+  /** Takes no new connections, ends idle ones, and gives the others `graceMs` to finish. */
   async end(graceMs: number): Promise<void> {
     this.#isClosing = true;
     const closed = new Promise<void>((done) => this.close(() => done()));
@@ -234,7 +234,7 @@ interface ConnectionCounts {
   isShort(): boolean;
 }
 
-/** Counts connections; one that was refused is not counted, and so not counted out. */
+/** Counts connections; a refused one is counted neither when it begins nor when it ends. */
 function countConnections({ doors, limits, ownConnections }: ListenerOptions): ConnectionCounts {
   const kind = doors.receiving ? 'world' : 'submission';
   const connections = new Map<string, SmtpConnection>();

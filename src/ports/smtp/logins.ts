@@ -71,7 +71,7 @@ function byStatus(status: number): Code {
 }
 
 const USER_NAMES = new Set(['rasket', 'resend']);
-/** Failed logins of one connection; a program that goes on has the wrong key. */
+/** Failed logins of one connection; a program that continues has the wrong key. */
 const FAILURES_MAX = 3;
 const FOR_ANOTHER =
   'Nobody acts for somebody else here; leave the authorization identity empty, or give the user name there';
@@ -138,7 +138,7 @@ interface LoginLimits {
   /** Counts a connection that has logged in; throws the refusal of one too many. */
   enter(sessionId: string, login: Login): void;
   leave(sessionId: string): void;
-  /** Counts a message; throws the refusal, which says how long to wait. */
+  /** Counts a message; throws the refusal, which includes the time to wait. */
   take(login: Login): void;
 }
 
@@ -211,7 +211,7 @@ function createBuckets(clock: Clock, perMinute: number): Buckets {
   const buckets = new BoundedMap<string, Bucket>(HOLDERS_MAX);
   const perMs = perMinute / 60_000;
 
-  /** A client that is refused counts as one that has asked, and is not forgotten for being refused. */
+  /** A refused client counts as one that has asked, and is not forgotten because it was refused. */
   function tokensOf(holder: string): number {
     const known = buckets.get(holder);
     if (!known) return perMinute;

@@ -32,7 +32,7 @@ function deferralReply(deferral: Deferral): SmtpReply {
 }
 
 const MINUTE_MS = 60_000;
-/** More callers than there are within a minute at any installation of this size; beyond, the least recent are forgotten. */
+/** More callers than any installation of this size has within a minute; beyond that, the least recent are forgotten. */
 const CALLERS_MAX = 100_000;
 
 /** Counts the calls of each caller within a minute of the clock, or within `windowMs`; true while a caller is within `max`. */
@@ -180,7 +180,7 @@ function clientOf(session: Session): Arrival['client'] {
 
 const mailFromOf = ({ envelope: { mailFrom } }: Session): string => (mailFrom ? mailFrom.address : '');
 
-/** Greylists mail for teams. Bounces and complaints to us are expected: they are never asked to come again. */
+/** Greylists mail for teams. Bounces and complaints to us are expected and never greylisted. */
 async function mustNotComeAgain(flow: Receive, session: Session, recipient: string): Promise<void> {
   const seconds = await flow.greylist({ address: session.remoteAddress, mailFrom: mailFromOf(session), recipient });
   if (seconds === undefined) return;
@@ -200,7 +200,7 @@ function mustGoAlone(routes: ReadonlyMap<string, Taken>, address: string, route:
   throw new SmtpReply(452, '4.5.3', 'A bounce of forwarded mail has one recipient; send this one next');
 }
 
-/** While content comes, a domain may be deleted or a team suspended; a client that sends again is refused at RCPT. */
+/** While content arrives, a domain may be deleted or a team suspended; a client that sends again is refused at RCPT. */
 async function mustStillBeTheirs(flow: Receive, routes: readonly Taken[]): Promise<void> {
   const byDomain = new Map(
     routes.flatMap((route) => (route.kind === 'team' ? [[domainOf(route.address), route] as const] : [])),

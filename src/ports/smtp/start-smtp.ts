@@ -27,7 +27,7 @@ export interface SmtpPorts {
   readonly listening: readonly SmtpListening[];
   /** The ports that are not open now. */
   readonly faults: readonly SmtpFault[];
-  /** Stops accepting connections, opens no further port, and gives running connections `graceMs` to end. */
+  /** Stops accepting connections, opens no further port, and gives open connections `graceMs` to end. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -177,7 +177,7 @@ function optionsFor(
   return { ...shared, isImplicit, doors, rules };
 }
 
-/** Why a port is not open, in one line that says what to do. */
+/** Describes why a port is not open, in one line that says what to do. */
 function listenFault(error: NodeJS.ErrnoException, plan: PortPlan, host: string): string {
   const settings = settingsOf(plan);
   const { port } = plan;

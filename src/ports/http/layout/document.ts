@@ -14,7 +14,7 @@ export const documentEnd = `</body></html>
 export const renderDocument = (title: string, content: string, style: string): string =>
   documentStart(title, style) + content + documentEnd;
 
-/** Text of others, isolated because it may run in either direction. */
+/** Isolates text of others, because it may run in either direction. */
 export const bdi = (text: string): string => `<bdi>${escapeHtml(text)}</bdi>`;
 
 /** `edge` is dark enough to find a field by; `line` only separates. */

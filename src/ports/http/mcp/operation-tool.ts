@@ -20,18 +20,18 @@ import type { HttpServices } from '../page.ts';
 import type { Caller } from '../request-log.ts';
 
 /**
- * The operations that are tools by their own names. Editors take 40 tools in all, and models choose worse among many: with the two
- * general tools, which reach everything else, this is as many as may be listed. What an assistant is asked for every day is here;
- * what deletes, and what sets a team up, is looked up first.
+ * The operations that are tools by their own names. Editors accept 40 tools in all, and models choose worse among many:
+ * with the two general tools, which reach everything else, this is the maximum. Everyday tasks of an assistant are
+ * here; operations that delete something or set up a team have to be searched for first.
  */
 export const CURATED = [
-  // Send, and find out what became of it.
+  // Sending, and finding out what happened to the mail.
   'sendEmail',
   'listEmails',
   'getEmail',
   'listEmailEvents',
   'listEmailAttempts',
-  // A scheduled email is moved or called off while there is time: an agent should not have to search for how.
+  // Moving or cancelling a scheduled email while there is time: an agent should not have to search for it.
   'updateEmail',
   'cancelEmail',
   // Replies to mail that was sent.

@@ -50,8 +50,8 @@ export interface McpParts {
 }
 
 /**
- * The route of the Model Context Protocol. Who may call, from where and how much is decided here, before the protocol's library
- * sees a message; it keeps nothing between two of them.
+ * The route of the Model Context Protocol. Origin, credential and limits are checked here, before the protocol's
+ * library sees a message; the library keeps no state between messages.
  */
 export function serveMcp(server: FastifyInstance, operation: OperationValidators, parts: McpParts): void {
   const { services, validators, rateLimit, noteAnswer, countUpload } = parts;
@@ -110,7 +110,7 @@ export function serveMcp(server: FastifyInstance, operation: OperationValidators
 
 type Admit = (request: FastifyRequest, reply: FastifyReply) => Promise<Assistant>;
 
-/** Lets in who comes to our address, from no page of others, with an access token for it. */
+/** Admits requests to our address that come from no other site's page, with an access token for it. */
 function createDoor(world: World): Admit {
   const identify = createGrantAuthentication(world, 'mcp');
   return async (request, reply) => {
@@ -125,7 +125,9 @@ function createDoor(world: World): Admit {
   };
 }
 
-/** Names what the grant has and what it lacks: earlier clients ask the person for exactly what is named. */
+/**
+ * Names the scopes that the grant has and those that it lacks: older clients ask the person for exactly the named ones.
+ */
 function mustHaveScopes(assistant: Assistant, lacking: readonly string[], origin: string): void {
   if (lacking.length === 0) return;
   challengeForScopes(assistant.reply, [...assistant.actor.scopes, ...lacking], origin, '/mcp');

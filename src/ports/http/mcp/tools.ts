@@ -42,7 +42,7 @@ export const isOfOthers = (family: string | undefined): boolean => family === un
  */
 interface Showing {
   mark?: string | undefined;
-  /** The operation, where asking again changes nothing: what is trimmed can be read on. */
+  /** The operation, if it can be repeated safely to read the parts that were trimmed. */
   readable?: string | undefined;
 }
 
@@ -72,7 +72,7 @@ function partText(answer: unknown, part: number, { mark }: Showing): string[] {
 
 const wholeOf = (answer: unknown): string => (typeof answer === 'string' ? answer : JSON.stringify(answer));
 
-/** The place at or before `at` where no character of two units is cut. */
+/** Returns the position at or before `at` that does not split a character of two units. */
 function betweenChars(text: string, at: number): number {
   const isInside = /[\ud800-\udbff]/.test(text.charAt(at - 1)) && /[\udc00-\udfff]/.test(text.charAt(at));
   return isInside ? at - 1 : at;
@@ -382,7 +382,7 @@ const spaced = (camel: string): string => camel.replaceAll(/[A-Z]/g, ' $&');
 const wordsOf = (text: string): string[] =>
   (text.toLowerCase().match(/[\p{L}\d]+/gu) ?? []).map((word) => (word.length > 3 ? word.replace(/s$/, '') : word));
 
-/** A refusal as the result of a tool: its name, what is wrong, and what a model does about it. */
+/** Formats a refusal as the result of a tool: its name, what is wrong, and what a model can do about it. */
 function refusalText(refusal: Refusal): string {
   const fields = (refusal.errors ?? []).map(({ path, message }) => `- ${path}: ${message}`);
   return [`${refusal.errorName}: ${refusal.message}`, ...fields, `What to do: ${adviceOn(refusal)}`].join('\n');

@@ -33,8 +33,8 @@ const FORM = /^application\/x-www-form-urlencoded\s*(;|$)/i;
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
 /**
- * The body of a step of OAuth, as a form or JSON. A field that is there twice becomes a list, so that the step refuses
- * it: which of the two was meant cannot be known.
+ * Reads the body of a step of OAuth, as a form or JSON. A field that occurs twice becomes a list, so that the step
+ * refuses it: the intended value is unknown.
  */
 export function readOauthFields(
   bytes: Buffer | undefined,

@@ -33,7 +33,7 @@ const ASKED = [
   'resource',
 ];
 
-/** Leads to the page of consent, which reads the same once more, or back to the app with what is wrong. */
+/** Redirects to the consent page, which reads the request once more, or back to the app with the error. */
 export const authorizeClient: Page<'authorizeClient'> = async (ctx, { query }, { reply }) => {
   const asked = query as Readonly<Record<string, unknown>>;
   const read = await readAuthorization(ctx.store, asked);
@@ -42,7 +42,8 @@ export const authorizeClient: Page<'authorizeClient'> = async (ctx, { query }, {
   for (const name of ASKED)
     for (const value of [asked[name]].flat()) if (typeof value === 'string') passed.append(name, value);
   if (read.kind === 'asked') return reply.code(302).header('location', `${CONSENT_PATH}?${passed}`).send('');
-  // Anybody may register any address: who is sent on to it at once has first shown to be a person here (RFC 9700 §4.11.2).
+  // Anybody may register any address: only a person who is signed in here is redirected to it at once (RFC 9700
+  // §4.11.2).
   const next = `/oauth/authorize?${passed}`;
   const isKnown = await isSignedIn(ctx);
   if (!isKnown && next.length > NEXT_CHARS_MAX) return refusedPage(reply, tooLong(next.length));

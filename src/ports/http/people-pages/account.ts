@@ -93,7 +93,7 @@ export const sessionsPage: PeoplePage = {
   ),
   post: forSignedIn(async (ctx, { form }) => {
     const done = await attempt(ctx.call('endSession', { path: { session_id: form.get('session_id') ?? '' } }));
-    // One that has ended in the meantime is what was wanted.
+    // A session that has ended in the meantime is the wanted result.
     if (done instanceof Refusal && done.status !== 404) return showSessions(ctx, { fault: done });
     return { to: '/account/sessions?said=ended' };
   }),

@@ -106,7 +106,7 @@ const renderBodies = ({ text, html }: Pick<ApprovalMessage, 'text' | 'html'>): s
     .map((body) => `<pre>${escapeHtml(visible(body ?? ''))}</pre>`)
     .join('');
 
-/** Marks that turn the direction of a text around would show another text than the one that is sent. */
+/** Shows direction marks, because they would make the text look different from the one that is sent. */
 const visible = (text: string): string =>
   text.replaceAll(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (mark) => `\\u${mark.codePointAt(0)?.toString(16)}`);
 

@@ -161,7 +161,7 @@ function endIn(ends: string, now: number): string | null {
   throw invalidField('ends', `ends must be never, keep, or one of the days ${DAYS.join(', ')}`);
 }
 
-/** The limits in words, one a line; none where it has none. */
+/** Returns the limits in words, one a line; empty if there are none. */
 function limitsInWords({ limits, expiresAt }: Limited): string[] {
   const approval = APPROVALS.find(({ value }) => value === limits.approval)?.label.toLowerCase();
   return [
@@ -340,7 +340,7 @@ function shown(
   };
 }
 
-/** Each grant counts for itself: what an app was kept to before must not end by its asking again. */
+/** Each grant counts for itself: the limits of an earlier grant must not end because the app asks again. */
 function alreadyIn(before: Limited): string {
   const limits = limitsInWords(before).map((line) => `<li>${escapeHtml(line)}</li>`);
   const kept = limits.length === 0 ? 'It has no limits.' : `It is kept to less:</p><ul>${limits.join('')}</ul><p>`;
@@ -349,7 +349,7 @@ function alreadyIn(before: Limited): string {
 
 /** Returns the target as a Content-Security-Policy source; these cannot express IPv6 addresses. */
 function formTarget(target: URL): string {
-  // Any other sign could end the directive, or stand for every host.
+  // Any other character could end the directive, or match every host.
   const isPlain = /^https?:$/.test(target.protocol) && /^[a-z0-9._-]+$/.test(target.hostname);
   return isPlain ? target.origin : target.protocol;
 }
@@ -392,7 +392,7 @@ export const devicePage: PeoplePage = {
   post: forSignedIn(async ({ call }, { form }) => {
     const code = form.get('user_code') ?? '';
     const decision = form.get('decision');
-    // Only a person who has seen what asks decides.
+    // Only a person who has seen the program decides.
     if (!isVerb(decision)) return { to: `${DEVICE_PATH}?code=${encodeURIComponent(code)}` };
     const done = await attempt(call(VERBS[decision], { body: { user_code: code } }));
     return done instanceof Refusal ? askForCode(code, done) : sayDone(done);

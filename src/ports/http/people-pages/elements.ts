@@ -29,18 +29,21 @@ interface Form {
   describedAs?: string;
   /** The account of the password, for password managers; it is not visible. */
   username?: string | undefined;
-  /** A button that is not what most people come for. */
+  /** Set for a secondary button. */
   isSecond?: boolean;
   fields?: readonly Field[];
   /** Sent along without being shown. */
   hidden?: Readonly<Record<string, string | undefined>>;
-  /** Why the form was not taken the last time. */
+  /** The reason why the form was refused the last time. */
   fault?: Refusal | undefined;
   /** Distinguishes forms with the same fields on one page. */
   id?: string;
 }
 
-/** A form; after a refusal each fault stands at its field, what is at fault has the focus, and the rest is said above. */
+/**
+ * Renders a form; after a refusal each fault is shown at its field, the first such field has the focus, and other
+ * faults are shown above.
+ */
 export function renderForm(wanted: Form): string {
   const { action, fields = [], hidden = {}, fault, id = 'f' } = wanted;
   const names = new Map(fields.map(({ name, faultOf = name }) => [faultOf, name]));
@@ -158,7 +161,7 @@ export async function attempt<T>(work: Promise<T>): Promise<T | Refusal> {
   }
 }
 
-/** Lets only people in who are signed in; everyone else signs in first and comes back. */
+/** Admits only people who are signed in; everyone else signs in first and comes back. */
 export const forSignedIn =
   (handler: PageHandler<PageCtx & { session: SignedIn }>): PageHandler =>
   async (ctx, visit) =>
@@ -189,6 +192,6 @@ export function ownPath(text: string | undefined): string | undefined {
   return url?.origin === base && !url.pathname.startsWith('//') ? text : undefined;
 }
 
-/** The address of a page with `next` in it, where there is one. */
+/** Returns the address of a page with `next` in it, if there is one. */
 export const withNext = (path: string, next: string | undefined): string =>
   next === undefined ? path : `${path}${path.includes('?') ? '&' : '?'}next=${encodeURIComponent(next)}`;

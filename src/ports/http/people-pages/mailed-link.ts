@@ -40,7 +40,7 @@ export const newPasswordField: Field = {
   hint: 'At least 6 characters. A few words that only you would put together are better than signs.',
 };
 
-/** The same, whether or not there is an account: who asked learns it from the mailbox. */
+/** The same whether or not there is an account: only the mailbox shows it. */
 export const mailedPage = (says: string): Shown => ({
   title: 'Look into your mailbox',
   content: `${renderStatus(says)}<p>If nothing comes within a few minutes, look among the junk mail, and whether the address was right.</p>${renderLinks(renderLink('/sign-in', 'Back to signing in'))}`,

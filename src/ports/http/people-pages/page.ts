@@ -43,7 +43,7 @@ export interface PageCtx {
    * the audit log, as over HTTP. Throws its refusal. A GET calls nothing but reads.
    */
   call<Id extends ValueId>(id: Id, call: CallOf<Id>): Promise<AnswerOf<Id>>;
-  /** Why this person may not call an operation; undefined where they may. */
+  /** Returns the reason why this person may not call an operation; undefined if they may. */
   whyNot(operationId: string): Refusal | undefined;
 }
 
@@ -60,7 +60,7 @@ export interface Visit {
 export interface Shown {
   title: string;
   content: string;
-  /** 200 where nothing is said. */
+  /** 200 by default. */
   status?: number;
   /** The title mentions the failure too, because screen readers read it first. */
   isFault?: boolean;
@@ -82,8 +82,8 @@ export type PageHandler<Ctx extends PageCtx = PageCtx> = (ctx: Ctx, visit: Visit
 /** A page at a fixed path. Each has its line in `table.ts`. */
 export interface PeoplePage {
   path: string;
-  /** Changes nothing: programs that look for viruses open every link in a mail. */
+  /** Must change nothing: virus scanners open every link in a mail. */
   get: PageHandler;
-  /** Comes from a page of this service alone. */
+  /** Accepted only from a page of this service. */
   post?: PageHandler;
 }

@@ -97,7 +97,7 @@ const pagesByPath = new Map(peoplePages.map((page) => [page.path, page]));
 
 const methodsOf = (page: PeoplePage): string[] => (page.post ? ['GET', 'HEAD', 'POST'] : ['GET', 'HEAD']);
 
-/** The methods of the page at this path; empty where there is none. */
+/** Returns the methods of the page at this path; empty if there is none. */
 export function methodsOfPage(target: string): string[] {
   const page = pagesByPath.get(pathOf(target));
   return page ? methodsOf(page) : [];
@@ -194,7 +194,7 @@ function refusalPage(refusal: Refusal, origin: string): Shown {
   };
 }
 
-/** Never kept in between, and led to once. */
+/** Redirects with 303, so that a form is not sent twice; never cached. */
 const leadTo = (reply: FastifyReply, { to }: LedTo): FastifyReply =>
   reply
     .code(303)
@@ -232,7 +232,7 @@ interface PeoplePageParts {
   rateLimit: RateLimit;
 }
 
-/** A session that has ended is none: its person signs in again. */
+/** A session that has ended counts as none: its person signs in again. */
 async function whoIsSignedIn(
   authenticators: readonly Authenticator[],
   { headers }: FastifyRequest,
@@ -249,7 +249,7 @@ async function whoIsSignedIn(
   return undefined;
 }
 
-/** Asked before a page offers what would be refused. */
+/** Called before a page offers an action that would be refused. */
 const createWhyNot =
   ({ validators }: Pick<PeoplePageParts, 'validators'>) =>
   (session: SignedIn | undefined): PageCtx['whyNot'] =>

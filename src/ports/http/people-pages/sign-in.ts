@@ -74,7 +74,7 @@ const show = (signUp: string, { next, email, said, fault }: State): Shown =>
     },
   );
 
-/** The second step, for who has a second factor. */
+/** The second step, for people who have a second factor. */
 const secondStep = (
   path: string,
   ask: (ctx: PageCtx, token: string, code: string) => Promise<unknown>,
@@ -161,7 +161,7 @@ export const recoveryCodePage = secondStep(
     ),
 );
 
-/** Asks for an address where none is given, and leads to the provider of its domain. */
+/** Asks for an address if none is given, and redirects to the provider of its domain. */
 export const ssoStartPage: PeoplePage = {
   path: START_PATH,
   async get(ctx, { query }) {
@@ -207,7 +207,8 @@ function askForEmail({ store }: PageCtx, { next, email, fault }: Asked): Shown {
   return {
     title: 'Sign in with single sign-on',
     content: `${fault ? renderAlert(fault.says) : ''}${form}${renderLinks(renderLink(withNext('/sign-in', next), 'Sign in with a password'))}`,
-    // Browsers hold the address that a form leads to in the end against the page too, and which one that is is not known yet.
+    // Browsers also check the final address of a form's redirects against the policy of the page, and that one is not
+    // known yet.
     formsLeadTo: ['https:', ...(store.origin().startsWith('http:') ? ['http:'] : [])],
     ...(fault ? { status: fault.status, isFault: true } : {}),
   };

@@ -101,7 +101,7 @@ function renderFiles(reading: MessageReading): string {
   return `<section aria-labelledby="files"><h2 id="files">Attachments</h2><ul>${items.join('')}</ul></section>`;
 }
 
-/** A mark and a word: never a colour alone. */
+/** Shown as a mark and a word, never by colour alone. */
 const verdict = (result: string): string =>
   `${result === 'pass' ? '✓' : result === 'none' ? '·' : '✗'} ${escapeHtml(result)}`;
 

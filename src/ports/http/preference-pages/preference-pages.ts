@@ -97,7 +97,7 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
     void answerTo(request, name as PageName, token)
       .catch((error: unknown) => failed(world, name, error))
       .then(({ status, html, headers = {} }) => {
-        // An unread rest of the body would be taken for the next request.
+        // An unread part of the body would be parsed as the next request.
         if (!request.complete) response.shouldKeepAlive = false;
         const bytes = Buffer.from(html);
         response.writeHead(status, { ...preferencePageHeaders, ...headers, 'content-length': bytes.length });

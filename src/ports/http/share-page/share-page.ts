@@ -43,7 +43,10 @@ const sized = (email: Omit<RenderedEmail, 'bytes'>): RenderedEmail => ({
   bytes: email.links.reduce((sum, link) => sum + link.length, (email.frame?.length ?? 0) + (email.text?.length ?? 0)),
 });
 
-/** Rendered emails that are kept: links are opened again and again, and a hostile body of 2 MB becomes one of twelve. */
+/**
+ * The number of cached rendered emails: links are opened again and again, and a hostile body of 2 MB becomes one of
+ * twelve.
+ */
 const EMAILS_MAX = 256;
 const BYTES_MAX = 64 * 1024 * 1024;
 /** Renderings that may wait for the one under way; further requests are refused, to be repeated later. */
@@ -209,7 +212,7 @@ export const getSharePage: Page<'getSharePage'> = async (
   reply.type('text/html; charset=utf-8');
   if (content.bytes <= COSTLY_BYTES) return renderSharePage({ email, content, withRemoteImages });
   if (arePagesOverloaded(executor)) return answerBusy();
-  // Sent within the executor: to hand megabytes to the system takes as long as to put them together.
+  // Sent within the executor: handing megabytes to the system takes as long as building them.
   await executor.run(() => void reply.send(renderSharePage({ email, content, withRemoteImages })), { tenant: ANYBODY });
   return reply;
 };
