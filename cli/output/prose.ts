@@ -44,7 +44,8 @@ export function shorten(text: string, width: number): string {
 
 const PAINT = /\u001B\[\d+m/g;
 /**
- * A command extends to the end of its sentence and is not broken: if the terminal wraps it, copying still returns it whole.
+ * A command extends to the end of its sentence and is not broken: if the terminal wraps it, copying still returns it
+ * whole.
  */
 const PIECES =
   /(?<=^|\s)rasket [a-z](?:'[^']*'|[^';])*?(?=;|, or |\.? \(|\. [A-Z]|$)[;,.]*|\(with the key of [^)]*\)|\S+/g;

@@ -59,9 +59,9 @@ export function isOwnName({ config }: Pick<World, 'config'>, host: string | unde
 }
 
 /**
- * Reports whether a request may see captured mail. No key is needed, so this is refused outside the development profile. In the
- * development profile the Host must be a name of this machine, unless `development.any_host` is set: any website that is open in
- * its browser may send requests under another name.
+ * Reports whether a request may see captured mail. No key is needed, so this is refused outside the development
+ * profile. In the development profile the Host must be a name of this machine, unless `development.any_host` is set:
+ * any website that is open in its browser may send requests under another name.
  */
 export function mayUsePlayground({ config }: Pick<World, 'config'>, host: string | undefined): boolean {
   if (config.profile !== 'development') return false;
