@@ -65,7 +65,7 @@ const withOperations: Plugin = {
   name: 'with-operations',
   setup({ onLoad }) {
     onLoad({ filter: /\/src\/contract\/routes\.ts$/ }, async () => {
-      // Only here: a build of something else has no contract.
+      // Imported only here: other builds have no contract.
       const { loadRoutes } = await import('../src/contract/index.ts');
       return { contents: `const routes = ${JSON.stringify(loadRoutes())};\nexport const loadRoutes = () => routes;` };
     });

@@ -29,7 +29,7 @@ export interface Stage {
   /** Fires when the screen is left. */
   readonly left: AbortSignal;
   dialog: Dialog | undefined;
-  /** Something is being typed. */
+  /** Set while something is being typed. */
   readonly prompt: object | undefined;
   changed: () => void;
   say: (text: string) => void;

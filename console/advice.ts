@@ -35,7 +35,7 @@ export const sayHere =
     if (isForLine) return undefined;
     if (!command) return words;
     const called = isByHand(command[0]) ? HERE[command[0]] : command[0];
-    // It is seen already.
+    // It is visible already.
     if (called !== undefined && called === around.at?.operation) return undefined;
     const place = called === undefined ? undefined : placeOf(called, command, around);
     if (place === undefined) return sayOnLine()(advice);

@@ -24,7 +24,7 @@ const FIRST = [
   'templates',
   'logs',
   'contacts',
-  // With the token of an operator.
+  // The sections for an operator's token.
   'destinations',
   'queue',
   'holds',

@@ -172,7 +172,7 @@ const isQuick = (operation: OperationId): boolean => operation.startsWith('list'
 export function watchClient(client: Client, watch: Watch): Client {
   return {
     ...client,
-    // It may move.
+    // The address may change.
     get url() {
       return client.url;
     },

@@ -59,7 +59,7 @@ function findAgain(folder: string): Target | undefined {
   try {
     return findTarget({ data: folder, needsKey: false, env: {} });
   } catch {
-    // It does not run now.
+    // The server does not run now.
     return undefined;
   }
 }

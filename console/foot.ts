@@ -42,7 +42,7 @@ function pairsOf(screen: Screen): Pair[] {
     ...(held === undefined ? [] : [['esc', held] as const]),
     // Keys that only this screen has are the most important ones.
     ...(screen.own ? [...ownFirst, ...acts] : [...acts, ...ownFirst]),
-    // With marks one is about to do something to these rows, and not to open one or to begin another.
+    // Marked rows are there to be acted on, rather than to be opened or to create another.
     ...(marked > 0 ? [...row, ...opens, ...begins] : [...opens, ...begins.slice(0, 1), ...row, ...begins.slice(1)]),
     ...late,
     ...others,

@@ -1,4 +1,4 @@
-/** For which machines a package is made: this one's, or the other architecture by `RASKET_PACKAGE_ARCH`. */
+/** The architecture of a package: that of this machine, or the other one by `RASKET_PACKAGE_ARCH`. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';

@@ -88,7 +88,7 @@ function putProgram(tree: string, program: string, put: Put): void {
       ),
   );
   put('usr/lib/sysusers.d/rasket.conf', read('packaging/debian/sysusers.conf'));
-  // Not under doc, which small images leave out.
+  // Not below doc, which small images leave out.
   put('usr/share/rasket/rasket.toml', read('packaging/debian/rasket.toml'));
   put('usr/share/rasket/default.toml', read('config/default.toml'));
   put('usr/share/lintian/overrides/rasket', read('packaging/debian/lintian-overrides'));

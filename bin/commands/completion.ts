@@ -215,7 +215,7 @@ function fish(places: Place[]): string {
   return `# Completion of rasket for fish: put it into ~/.config/fish/completions/rasket.fish.\n${FISH_NAMES}${lines.join('\n')}\n`;
 }
 
-/** The same for fish, whose words are its own; of the options that are typed, the profile. */
+/** The same for fish, in its own syntax; of the typed options it uses only the profile. */
 const FISH_NAMES = `function _rasket_names
   set -l folder "$HOME/.cache"
   test -n "$XDG_CACHE_HOME"; and set folder "$XDG_CACHE_HOME"

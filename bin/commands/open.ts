@@ -165,7 +165,7 @@ export interface CommandAudit extends Pick<AuditNote, 'action'> {
   details?: object;
   /** The team and the object that it concerns, unless that is created just now. */
   about?: (store: Store) => Promise<{ teamId?: string; subjectId?: string }>;
-  /** It changes more than the database. */
+  /** The command changes more than the database. */
   always?: true;
 }
 

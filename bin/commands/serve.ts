@@ -145,7 +145,7 @@ export function listenForReload(app: App): void {
   });
 }
 
-/** For letting go of the database and the data folder when everything has ended. */
+/** The time to release the database and the data folder after everything has ended. */
 const AFTER_GRACE_MS = 5000;
 
 /** Waits for a signal and stops the app. The process ends soon after the grace period, whatever happens. */

@@ -39,7 +39,7 @@ const findService = (dataDir: string, options: DataOptions): Service => ({
 });
 
 interface Wish {
-  /** Its settings are others than those it runs with. */
+  /** True if the settings differ from those that the server runs with. */
   isChanged: boolean;
   /** Undefined asks the operator. */
   start: boolean | undefined;

@@ -104,7 +104,7 @@ function mailSettings({ receives, smtpHost, leftOut }: Answers, { receiving, sub
   ];
 }
 
-/** With one address of a family the system chooses rightly by itself. */
+/** If a family has only one address, the system chooses it by itself. */
 function addressSettings({ addresses, ownPublic }: Answers, config: Config): Edit[] {
   const region = `regions.${config.team.default_region}`;
   return (['A', 'AAAA'] as const).flatMap((family) => {

@@ -108,7 +108,7 @@ export const canonicalAddress = (address: string): string => ipaddr.process(addr
 
 export interface Listener {
   port: number;
-  /** Only this machine itself reaches it. */
+  /** True if only this machine can reach it. */
   isLoopback: boolean;
   /** Undefined when this account may not see the program. */
   pid: number | undefined;

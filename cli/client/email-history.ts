@@ -6,13 +6,13 @@ export interface EmailHistory {
   email: AnswerOf<'getEmail'>;
   /** The events, oldest first. */
   events: AnswerOf<'listEmailEvents'>['data'];
-  /** There are earlier ones than `events` has. */
+  /** True if there are earlier events than those in `events`. */
   isCut: boolean;
   /** The tries to deliver it, oldest first. */
   attempts: AnswerOf<'listEmailAttempts'>['data'];
   /** The next steps. */
   pending: AnswerOf<'listEmailAttempts'>['pending'];
-  /** Its recipients that are suppressed now. */
+  /** Recipients of the email that are suppressed now. */
   suppressed: AnswerOf<'listEmailAttempts'>['suppressed'];
   /** The request that accepted the email, as named in the response and the log of the server. */
   requestId: string | null;

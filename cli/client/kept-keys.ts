@@ -55,7 +55,7 @@ export const fileOf = (env: Environment, profile?: string): string =>
     ? path.join(folderOf(env), 'profiles', `${checkProfile(profile)}.json`)
     : path.join(folderOf(env), 'credentials.json');
 
-/** It becomes the name of a file. */
+/** Checks the name, because it becomes the name of a file. */
 export function checkProfile(name: string): string {
   if (/^[a-z0-9][a-z0-9._-]{0,63}$/i.test(name)) return name;
   throw new CredentialsFault(
@@ -244,7 +244,7 @@ export function chosenProfile(env: Environment): string | undefined {
   return text === '' ? undefined : checkProfile(text);
 }
 
-/** For all later commands of this user; undefined takes the choice back. */
+/** Selects the profile for all later commands of this user; undefined removes the choice. */
 export function chooseProfile(env: Environment, profile: string | undefined): void {
   const file = findChoiceFile(env);
   if (profile === undefined) return rmSync(file, { force: true });

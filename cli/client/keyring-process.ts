@@ -67,7 +67,7 @@ async function answer({ verb, account, secret, from }: KeyringAsk): Promise<Keyr
   return { ...(by && { by }), why };
 }
 
-/** One line, without the paths of a stack of modules that was not found. */
+/** Returns one line, without the paths of the require stack of a missing module. */
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   if (/Cannot find (module|package|native binding)/.test(text)) return 'not installed on this machine';

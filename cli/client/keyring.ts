@@ -11,7 +11,7 @@ export interface KeyringAsk {
   /** Identifies an entry: the path of the file that refers to it. */
   account: string;
   secret?: string;
-  /** Only this one; otherwise the first that works, and to remove, all. */
+  /** Use only this one; otherwise the first that works, or all of them to remove an entry. */
   from?: KeyringName;
 }
 

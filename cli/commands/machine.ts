@@ -20,7 +20,7 @@ export interface Machine {
   url: string | undefined;
   /** The reason why the address is unknown although the folder can be read. */
   whyNoUrl?: string;
-  /** Its data folder is for root and the account of its service. */
+  /** False if the data folder is readable only by root and the account of its service. */
   mayLook: boolean;
   /** Returns whether an address leads to the server of this machine, also under another name than its own. */
   isServedAt(url: string): boolean;

@@ -26,7 +26,7 @@ export interface Call {
   action: Action;
   family: Family;
   command: Command;
-  /** With several words of one argument as a list. */
+  /** The words of the command line; an argument with several words is a list. */
   words: readonly unknown[];
   options: Options;
   /** Shows an item of the family. */

@@ -164,7 +164,7 @@ export interface Session {
   terminal: Terminal;
   isJson: boolean;
   version: string;
-  /** Its streams, variables and working folder. */
+  /** Streams, variables and working folder of the command. */
   process: CommandProcess;
   /** Returns the typed line with these words appended: for the same server, with the same options. */
   again(more: readonly string[]): string;
@@ -223,7 +223,7 @@ export async function inSession(
       : findTarget(named));
     if (needsKey && target.apiKey === undefined) throw noKey(target, isOperators);
     const version = versionOf(command);
-    // With several profiles, the server that is about to be changed is named.
+    // Names the server that is about to be changed, for people with several profiles.
     const onWrite = (): void => terminal.hint(terminal.paint('dim', `On ${target.url} (${target.urlFrom})`));
     const { apiKey: key, operatorToken, development } = target;
     const to = { url: target.url, apiKey: key, operatorToken, version, mustBeThere: mustRun(development) };

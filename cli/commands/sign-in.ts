@@ -193,7 +193,7 @@ export async function mustSpeakThisApi(url: string, version: string, terminal: T
   try {
     await tellWaits(createClient({ url, version }), terminal).call('listEmails', { query: { limit: 1 } });
   } catch (error) {
-    // It refuses as this API does.
+    // A refusal shows that it speaks this API.
     if (!(error instanceof ApiFault)) throw error;
   }
 }

@@ -26,7 +26,7 @@ export async function readSecret({ stdin, stderr }: Asked, prompt: string): Prom
   }
 }
 
-/** One line typed at a terminal, in view. */
+/** Reads one line that is typed visibly at a terminal. */
 export function readLine({ stdin, stderr }: Asked, prompt: string): Promise<string> {
   const lines = createInterface({ input: stdin, output: stderr });
   return new Promise((resolve) => {

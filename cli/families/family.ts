@@ -203,7 +203,7 @@ export interface Family {
   command: string;
   alias?: string;
   summary: string;
-  /** One of them, with its article. */
+  /** The singular, with its article. */
   noun: string;
   /** It takes the token of an operator; with the key of a team there is nothing to see, so the console leaves it out. */
   isOperators?: true;

@@ -125,7 +125,7 @@ const FIELDS: Readonly<Record<string, string>> = {
 /** Returns the kind of id that a field takes; operators cannot list the items of teams, so they type ids whole. */
 export const namedBy = (field: string): string | undefined => FIELDS[field];
 
-/** It changes nothing, so that `latest` may be named. */
+/** Reports whether an operation only reads, so that `latest` may be named. */
 export const isReading = (operation: string): boolean => /^(?:get|list|diagnose|preview)[A-Z]/.test(operation);
 
 /** Describes what may be typed for a parameter, for a page of help. */

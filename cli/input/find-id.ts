@@ -13,7 +13,7 @@ const PAGE = 100;
  */
 const LOOKED_THROUGH = 2000;
 const CANDIDATES = 5;
-/** Never repeated in a message. */
+/** Keys, which are never repeated in a message. */
 const SECRET = /^rk_/;
 
 type Path = Readonly<Record<string, string>>;
@@ -80,7 +80,7 @@ interface Seen {
   hasMore: boolean;
 }
 
-/** Two of one name are enough to know that it names none. */
+/** Two items with the same name are enough to know that the name is ambiguous. */
 async function lookThrough(
   client: Client,
   named: Named,

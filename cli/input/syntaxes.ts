@@ -243,7 +243,7 @@ export function readTimeAhead(text: string, now: number): string {
 interface Reader {
   /** Several in one text, as a form has them. */
   split?: (text: string) => string[];
-  /** Each has a key, by which it is changed or taken away. */
+  /** Each value has a key, by which it is changed or removed. */
   isKeyed?: true;
   read: (texts: readonly string[], place: Place) => unknown;
 }

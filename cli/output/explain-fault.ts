@@ -66,7 +66,7 @@ const signInAs = (words: string, key: KeyInUse | undefined): Advice => logIn(wor
 
 export const setOne = (key: KeyInUse | undefined): Advice => logIn('Set one with', key);
 
-/** For a key that is good, and not allowed to. */
+/** Advice for a key that is valid, but lacks the permission. */
 const useAnother = (key: KeyInUse | undefined): Advice =>
   keepKey(
     `Use another key${key === undefined ? '' : ` than that in ${key.keyFrom}`}, with --api-key, or keep one with`,

@@ -205,7 +205,7 @@ export interface Column<Row> {
 }
 
 interface TableOptions<Row> {
-  /** Each row on one line, however long, and nothing shortened. */
+  /** Each row is one line, however long, and nothing is shortened. */
   isWide?: boolean | undefined;
   /** Each row is one line that fits the terminal: values without space are shortened or left out. */
   isOneLine?: boolean | undefined;

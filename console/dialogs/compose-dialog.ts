@@ -47,7 +47,7 @@ export class ComposeDialog implements Dialog {
     return this.#lines.map((line) => line.join('')).join('\n');
   }
 
-  /** It was not sent: it is here for another try. */
+  /** Shows why the text was not sent; it can be sent again. */
   refuse(fault: string): void {
     this.#isBusy = false;
     this.#fault = fault;

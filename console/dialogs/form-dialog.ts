@@ -105,7 +105,7 @@ const isNeeded = ({ isRequired, flag, was }: Entry, all: readonly Entry[]): bool
   (was ?? '') === '' &&
   !all.some((other) => flag?.orElse?.includes(other.name) === true && isFilled(other));
 
-/** One of several would do as well as it. */
+/** Reports whether one of several other fields can replace it. */
 const isOneOfSeveral = ({ flag }: Entry): boolean => (flag?.orElse?.length ?? 0) > 1;
 
 function drawEntry(
@@ -213,7 +213,7 @@ export class FormDialog implements Dialog {
   #at = 0;
   #fault = '';
   isAsking: boolean;
-  /** There are more fields than there is room for. */
+  /** True if there are more fields than fit. */
   #isCut = false;
 
   constructor(

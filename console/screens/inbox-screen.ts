@@ -182,7 +182,7 @@ const AT_ONCE: ReadonlySet<string> = new Set(['tab', 'shift-tab', 'D', 'S', 'ctr
 const READABLE = 100;
 
 interface InboxInput {
-  /** Its id. */
+  /** The id of the inbox. */
   inbox: string;
   title: string;
   /** The screen of its drafts. */

@@ -108,7 +108,7 @@ interface ItemInput {
   list: (inner: Inner) => Screen;
 }
 
-/** One side of an item: a text to scroll, or a table to walk through. */
+/** One tab of an item: a text to scroll, or a table to move through. */
 interface Side {
   label: string;
   lines?: (width: number) => string[];

@@ -10,7 +10,7 @@ export interface Previewed extends Screen {
   side?: string;
   turn?: (step: 1 | -1) => void;
   scroll?: (lines: number) => void;
-  /** Its row as it is now. */
+  /** Updates the row of the item. */
   renew?: (row: object) => void;
 }
 

@@ -70,7 +70,7 @@ export interface Screen {
    * there is no space for it.
    */
   beside?: (isShown: boolean) => Screen | undefined;
-  /** It takes the whole width, whatever that is. */
+  /** It takes the whole width of any terminal. */
   isWhole?: boolean;
   /** It was not opened from the selected row, which is therefore not shown next to it. */
   isApart?: boolean;

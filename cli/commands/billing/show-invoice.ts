@@ -31,7 +31,7 @@ export async function showInvoice(session: Session, item: object, options: Optio
   terminal.print(terminal.isTty ? `Saved  ${JSON.stringify(output)}` : output);
 }
 
-/** For a terminal, which a name must not steer; a file and a pipe have it as it is. */
+/** Cleans the content for a terminal, which a name must not control; files and pipes get it unchanged. */
 async function* shown(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const pieces: Uint8Array[] = [];
   for await (const piece of content) pieces.push(piece);

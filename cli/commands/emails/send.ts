@@ -108,7 +108,7 @@ export async function sendEmail(session: Session, call: Call): Promise<void> {
   await tell(session, call, sent, body);
 }
 
-/** Two sources for one body, or standard input for both, would leave one of them out without a word. */
+/** Refuses two sources for one body, or standard input for both, because one of them would silently be ignored. */
 function mustAgree(dash: string | undefined, options: SendOptions): void {
   if (dash !== undefined && dash !== '-') {
     throw new CliFault(

@@ -204,7 +204,7 @@ const makerFor = (
   },
 });
 
-/** One of an earlier version may be there no more. */
+/** A call that an earlier version recorded may name an operation that no longer exists. */
 function knownOperation(validators: Validators, id: string): OperationValidators {
   const operation = validators.operations.get(id);
   if (!operation) throw notFound(`Operation ${id}`);
@@ -295,7 +295,7 @@ async function heldBack(
   const isOwn = asksForWriter(operation) && (await isOwnWork({ ...(ctxOf() as Ctx), actor }, call));
   const admission = admissionOf(actor.limits, effectOf(operation, body.value, { isOwn }));
   if (admission instanceof Refusal) throw admission;
-  // Nothing of such an app waits, or it changes nothing.
+  // Calls of such an app never wait, or this one changes nothing.
   if (admission === 'may' && (actor.limits.approval === 'none' || method === 'get')) return undefined;
   const ctx = { ...(ctxOf() as Ctx), actor: actor satisfies Actor };
   if (admission === 'may') {

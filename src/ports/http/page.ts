@@ -55,7 +55,7 @@ export const NEXT_CHARS_MAX = 2000;
 export interface HttpServices extends Services {
   tracking: Tracking;
   listeners: Listeners;
-  /** For work that blocks the event loop for long. */
+  /** Runs work that blocks the event loop for long. */
   executor: Semaphore;
 }
 

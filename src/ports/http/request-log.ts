@@ -118,7 +118,7 @@ interface Kept {
   isSecret: boolean;
   isShare: boolean;
   isDone: boolean;
-  /** There was a body and it was not JSON. */
+  /** True if there was a body that was not JSON. */
   isUnread: boolean;
   bytesMax: number;
 }

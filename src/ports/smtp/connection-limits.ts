@@ -49,7 +49,7 @@ interface Held {
   slot: Slot;
 }
 
-/** One for all SMTP ports of the process. */
+/** Creates the limits that all SMTP ports of the process share. */
 export function createConnectionLimits(limits: { total: number; perAddress: number }): ConnectionLimits {
   const ofParties = new Map<string, number>();
   /** The oldest first. */

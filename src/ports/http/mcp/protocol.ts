@@ -184,7 +184,7 @@ export function createProtocol({ tools, version, url }: ProtocolParts): AnswerMe
     });
     const makeServer = () => serverFor(library, { assistant, tools, version });
     if (!(await isLegacyRequest(asked, message))) {
-      // Nothing is announced between two requests, so that no client has to keep a connection open for it.
+      // Nothing is announced between two requests, so no client has to keep a connection open for it.
       if (isListen(message)) return send(reply, noMethod(message));
       const handler = createMcpHandler(makeServer, { maxSubscriptions: 0 });
       return send(reply, await handler.fetch(asked, { parsedBody: message }));

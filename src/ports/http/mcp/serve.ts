@@ -15,7 +15,7 @@ import { createCallOperation, type Assistant } from './operation-tool.ts';
 import { createProtocol } from './protocol.ts';
 import { createTools, type ToolCall } from './tools.ts';
 
-/** No name server can make these lead elsewhere. */
+/** Names and addresses that no name server can redirect. */
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**

@@ -149,7 +149,7 @@ function rowOf(one: AnswerOf<'listApprovals'>['data'][number]): string {
   return `<li><div>${renderLink(`${ONE_PATH}?id=${one.id}`, one.summary)}<br><span class="quiet">${about}</span></div></li>`;
 }
 
-/** One of them, with all that it would do. */
+/** Shows one of them, with all its effects. */
 export const approvalPage: PeoplePage = {
   path: ONE_PATH,
   get: forSignedIn((ctx, { query }) => showOne(ctx, query.get('id') ?? '')),

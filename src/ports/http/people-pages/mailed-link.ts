@@ -9,7 +9,7 @@ type TokenKind = 'challenge' | 'invitation' | 'reset' | 'verify';
 
 const cookieFor = (kind: TokenKind): string => `rasket_page_${kind}`;
 
-/** For the next page, and out of sight of the address bar and of the history. */
+/** Keeps a token for the next page, out of the address bar and the history. */
 export const keepToken = ({ browser }: PageCtx, kind: TokenKind, token: string, seconds = SECONDS): void =>
   browser.keep(cookieFor(kind), token, seconds);
 

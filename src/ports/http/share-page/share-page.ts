@@ -302,7 +302,7 @@ const renderNoSharePage = (): string =>
     readingStyle,
   );
 
-/** For a valid link, while too many others are being opened. */
+/** Renders the page for a valid link while too many others are being opened. */
 const renderBusyPage = (): string =>
   renderDocument(
     'Try again soon',
