@@ -77,7 +77,6 @@ export async function lookAtInstallation({ config, dataDir }: Here): Promise<Kno
 }
 
 async function known(store: Store): Promise<Known> {
-  // The domains are listed newest first.
   const team = (await listTeams(store.db)).toSorted((a, b) => a.created_at - b.created_at)[0];
   if (!team) return NOTHING;
   const ctx = ctxOf(store, team.id);
@@ -85,6 +84,7 @@ async function known(store: Store): Promise<Known> {
   const keys = await listApiKeys(ctx, {}, { limit: 100 });
   return {
     team: { id: team.id, slug: team.slug, name: team.name },
+    // Domains are listed newest first, so the last one is the oldest.
     domain: domains.data.at(-1)?.name,
     isKeyUnused: keys.data.every((key) => key.last_used_at === null),
   };

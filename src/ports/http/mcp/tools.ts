@@ -342,7 +342,7 @@ function outOfReach({ operations }: Validators, id: string): CallToolResult {
   throw notFound(`Operation ${JSON.stringify(id.slice(0, 100))}`);
 }
 
-/** Operations that no scope allows, such as those for keys, domains and people of the team. */
+/** The result for an operation that no scope allows, such as those for keys, domains and people of the team. */
 const OF_NO_APP = {
   isError: true,
   content: [
