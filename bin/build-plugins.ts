@@ -1,8 +1,8 @@
-/** What a build makes of single modules, for a checkout (`build.ts`) and for the single file (`packaging/`). */
+/** The build options for single modules, shared by a checkout (`build.ts`) and the single file (`packaging/`). */
 import { fileURLToPath } from 'node:url';
 import type { BuildOptions, Plugin } from 'esbuild';
 
-/** What packages would use if it were there: other databases of knex, tools of React's developers. */
+/** Optional dependencies of packages that are not used here: other databases of knex, React developer tools. */
 const UNUSED = [
   'mariadb',
   'mysql',
@@ -13,10 +13,10 @@ const UNUSED = [
   'react-devtools-core',
   'tedious',
 ];
-/** Natives that are there or are not. */
+/** Native addons, which may be missing. */
 const OPTIONAL = ['keytar', '@napi-rs/keyring', 'sqlite3'];
 
-/** Packages that stay outside of every module: their imports look for them on the disk. */
+/** Packages that stay outside of every module: their imports are resolved on the disk. */
 export const APART: readonly string[] = [...UNUSED, ...OPTIONAL];
 
 export const COMMON = {
@@ -29,7 +29,9 @@ export const COMMON = {
   define: { 'process.env.DEV': '"false"', 'process.env.NODE_ENV': '"production"' },
 } satisfies BuildOptions;
 
-/** Modules, each loaded when it is needed, with the packages in them: to look for hundreds of files on the disk is much of a start. */
+/**
+ * Modules with their packages, each loaded on demand: finding hundreds of files on the disk would take much of a start.
+ */
 export const MODULES = {
   splitting: true,
   format: 'esm',
@@ -58,30 +60,33 @@ const withCommander: Plugin = {
   },
 };
 
-/** Where the operations are found is known by now, and so are their commands. */
+/** Replaces the loaders of routes and commands with their results, which are known when the build is made. */
 const withOperations: Plugin = {
   name: 'with-operations',
   setup({ onLoad }) {
     onLoad({ filter: /\/src\/contract\/routes\.ts$/ }, async () => {
-      // Only here: a build of something else has no contract.
+      // Imported only here: other builds have no contract.
       const { loadRoutes } = await import('../src/contract/index.ts');
       return { contents: `const routes = ${JSON.stringify(loadRoutes())};\nexport const loadRoutes = () => routes;` };
     });
     onLoad({ filter: /\/src\/contract\/commands\.ts$/ }, async () => {
       const { loadCommands } = await import('../src/contract/index.ts');
-      // A text is read several times as fast as so many object literals.
+      // Parsing a text is several times as fast as so many object literals.
       const text = JSON.stringify(JSON.stringify(loadCommands()));
       return { contents: `const commands = JSON.parse(${text});\nexport const loadCommands = () => commands;` };
     });
   },
 };
 
-/** An import of a part of Node.js reads everything that the part exports, and so loads what that is made of; this, what is named. */
+/**
+ * Replaces imports of Node.js modules, which read every export and so load everything behind those; this reads only the
+ * named ones.
+ */
 export const builtins: Plugin = {
   name: 'builtins',
   setup({ onLoad, onResolve }) {
     onResolve({ filter: /^node:/ }, ({ path: name, kind }) =>
-      // What is required may be a function.
+      // A required module may be a function.
       kind === 'require-call' ? { path: name, external: true } : { path: name, namespace: 'builtin' },
     );
     onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path: name }) => {

@@ -21,15 +21,19 @@ import { APART, COMMON, MODULES, PLUGINS } from './build-plugins.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
-/** A running server loads parts of its build later. Beside those in use, these are kept for whoever cannot be seen. */
+/**
+ * A running server loads parts of its build later. Besides the builds known to be in use, this many are kept for
+ * processes that cannot be seen.
+ */
 const KEPT = 5;
-/** What is older and no build was cut off, or is the mark of one that failed. */
+/** Anything else of this age is not a build in progress: a build that was cut off, or the mark of one that failed. */
 const LEFTOVER_MS = 3_600_000;
 
-// Also who made it goes on as another user (installation.ts), and loads the rest of it as that one.
+// The process that made the build also goes on as another user (installation.ts), and loads the remaining parts as that
+// user.
 process.umask(0o022);
 
-/** CommonJS inside of a module asks for parts of Node by this, and for packages that stand beside. */
+/** CommonJS inside a module requires parts of Node with this, and packages that are installed next to it. */
 const REQUIRE = `const require = (name) => process.getBuiltinModule(name) ?? process.getBuiltinModule('node:module').createRequire(import.meta.url)(name);`;
 
 async function makeBuild(folder: string): Promise<void> {
@@ -43,14 +47,14 @@ async function makeBuild(folder: string): Promise<void> {
     banner: { js: REQUIRE },
     plugins: [withContract, besideTheSource(folder), whatIsLoadedLater, ...PLUGINS],
   });
-  // It has its name when it is whole: another start may have made the same one by now, and this one may be cut off.
+  // Renamed when it is complete: another start may have made the same build by now, and this one may be cut off.
   const draft = `${folder}.${process.pid}`;
   try {
     mkdirSync(draft, { recursive: true });
     for (const { path: file, contents } of outputFiles)
       writeFileSync(path.join(draft, path.basename(file)), contents, { flush: true });
     syncFolder(draft);
-    // Of a power cut: the launcher runs none whose beginning is empty.
+    // A power cut may leave an empty file; the launcher does not run a build with an empty main.js.
     if (statSync(path.join(folder, 'main.js'), { throwIfNoEntry: false })?.size === 0)
       rmSync(folder, { recursive: true, force: true });
     renameSync(draft, folder);
@@ -69,7 +73,9 @@ function syncFolder(folder: string): void {
   }
 }
 
-/** The document as it is by now: the launcher names a build after its sources too, so that no start reads them again. */
+/**
+ * Includes the merged document: the launcher names a build after its sources too, so that no start reads them again.
+ */
 const withContract: Plugin = {
   name: 'with-contract',
   setup({ onLoad, onResolve }) {
@@ -86,7 +92,7 @@ export const readCarried = () => readFileSync(new URL(document, import.meta.url)
   },
 };
 
-/** Packages that are imported when they are needed stay where they are: they are the larger half, and no part of a start. */
+/** Packages that are imported on demand stay where they are: they are the larger half, and not needed by a start. */
 const whatIsLoadedLater: Plugin = {
   name: 'what-is-loaded-later',
   setup({ onResolve }) {
@@ -96,7 +102,10 @@ const whatIsLoadedLater: Plugin = {
   },
 };
 
-/** What a module finds beside itself (settings, migrations, the contract, threads) is found beside its source. */
+/**
+ * Makes modules find their files (settings, migrations, the contract, threads) next to their source instead of the
+ * build.
+ */
 function besideTheSource(folder: string): Plugin {
   return {
     name: 'beside-the-source',

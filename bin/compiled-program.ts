@@ -1,3 +1,3 @@
-/** What a build runs. */
+/** The entry point of a build. */
 import './source-lines.ts';
 import './main.ts';

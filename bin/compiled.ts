@@ -1,8 +1,11 @@
-/** Where a build begins (`build.ts`). Its modules stand beside each other: to look for each of them on the disk is a tenth of a command. */
+/**
+ * The start of a build (`build.ts`). Its modules are in one folder: looking each of them up on the disk would take a
+ * tenth of a command's time.
+ */
 import { registerHooks } from 'node:module';
 
 const [, main = ''] = process.argv;
-/** As Node has found this file; the launcher calls it by its real name. */
+/** The path by which Node found this file; the launcher uses its real name. */
 const folder = process
   .getBuiltinModule('node:url')
   .pathToFileURL(main)

@@ -1,7 +1,7 @@
 import os from 'node:os';
 import { EXIT, type Ending } from '../cli/output/command-process.ts';
 
-/** A fault of whoever typed the command: one line, no stack. */
+/** A mistake in the typed command: printed as one line, without a stack. */
 export class OperatorFault extends Error {
   override readonly name = 'OperatorFault';
   readonly exitCode: number;
@@ -12,7 +12,7 @@ export class OperatorFault extends Error {
   }
 }
 
-/** The answer of a look at a backup is no. */
+/** The backup that was checked is not complete. */
 export class BackupNotWhole extends Error {
   override readonly name = 'BackupNotWhole';
   readonly faults: readonly string[];
@@ -33,7 +33,7 @@ export function exitCodeOf(error: unknown): number {
     : EXIT.failed;
 }
 
-/** As over the API. What cannot be done just now is none of the caller's faults. */
+/** The same exit codes as for commands that use the API. A temporary failure is not the caller's fault. */
 function exitCodeOfRefusal({ status = 500 }: Error & { status?: number }): number {
   if (status >= 500) return EXIT.failed;
   return status === 404 ? EXIT.notFound : EXIT.refused;
@@ -49,11 +49,11 @@ interface SystemFault extends Error {
   errors?: unknown[];
   /** The setting that names the port. */
   setting?: string;
-  /** Of a ConfigFault and a BackupNotWhole: one line for each thing to correct. */
+  /** Set on a ConfigFault and a BackupNotWhole: one line for each thing to correct. */
   faults?: readonly string[];
 }
 
-/** One clear line for each thing that went wrong. A stack trace is for our own defects alone. */
+/** Returns one clear line for each thing that went wrong. A stack trace is only for our own defects. */
 export function explain(error: unknown): string[] {
   if (!(error instanceof Error)) return [String(error)];
   const fault: SystemFault = error;
@@ -136,7 +136,7 @@ function explainSystem(fault: SystemFault): string | undefined {
 
 const variableOf = (setting: string): string => `RASKET_${setting.replace('.', '_').toUpperCase()}`;
 
-/** As root, a command works as the account that owns the data folder. */
+/** When run by root, a command works as the account that owns the data folder. */
 function account(): string {
   try {
     return `the account ${os.userInfo().username}`;
@@ -152,7 +152,7 @@ function account(): string {
 const POOLER =
   'a pooler between us does not keep prepared statements apart; upgrade PgBouncer to 1.21 or later with max_prepared_statements above 0, let it pool by session, or let database.url lead to PostgreSQL itself';
 
-/** By the code of PostgreSQL: what is done about it. */
+/** Advice by PostgreSQL error code. */
 const ADVICE: Readonly<Record<string, string>> = {
   '3D000': 'make it with createdb, or correct the URL of the database',
   '28P01': 'correct the password in the URL of the database, or at the server',
@@ -165,7 +165,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   '26000': POOLER,
 };
 
-/** What OpenSSL says of a certificate that no known authority has signed. */
+/** OpenSSL's error codes for a certificate that no known authority has signed. */
 const UNKNOWN_AUTHORITY = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -174,7 +174,7 @@ const UNKNOWN_AUTHORITY = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
-/** What `pg` says before PostgreSQL has let it in. These commands speak TLS to PostgreSQL alone. */
+/** Explains the errors of `pg` before a login to PostgreSQL. These commands use TLS only for PostgreSQL. */
 function explainLogin({ code = '', message }: SystemFault): string | undefined {
   if (/password must be a (non-empty )?string|empty password returned by client/.test(message))
     return 'PostgreSQL asks for a password, and none was given; put it into the URL of the database (postgres://user:password@host/database), or into PGPASSWORD';
@@ -206,7 +206,7 @@ function explainDatabase({ code = '', name, message, address, port, path }: Syst
     case 'ECONNRESET':
     case 'ETIMEDOUT':
       return `PostgreSQL cannot be reached${address === undefined ? '' : ` at ${address}:${port}`} (${code}); is it running there?`;
-    // What a fence says, met by a start in the middle: the next one waits until the move has ended.
+    // A fence refused a start in the middle of a move; the next start waits until the move has ended.
     case 'MOVED':
       return `PostgreSQL refused: ${message}`;
     default:
@@ -217,7 +217,7 @@ function explainDatabase({ code = '', name, message, address, port, path }: Syst
   const missing = /^no such (?:table|column): \S+|(?:relation|column) \S+ does not exist/.exec(message)?.[0];
   if (missing !== undefined)
     return `the database lacks what its migrations have made (${missing}); restore it from a backup`;
-  // Extended codes say where it happened (SQLITE_IOERR_WRITE, SQLITE_CORRUPT_INDEX), which helps nobody here.
+  // Extended codes name the place of the error (SQLITE_IOERR_WRITE, SQLITE_CORRUPT_INDEX), which helps nobody here.
   if (code.startsWith('SQLITE_IOERR')) {
     return `${file} cannot be read or written (${code}); look at the disk: free space, file size limits, errors. Nothing that was accepted is lost`;
   }

@@ -5,11 +5,11 @@ import { parseEnv } from 'node:util';
 import { filesBeside, programRoot } from '../src/program-files/index.ts';
 import { OperatorFault } from './explain.ts';
 
-/** What install.sh has written beside the program: where its service keeps everything. */
+/** Read from the file that install.sh writes next to the program: where its service keeps everything. */
 export interface Installation {
   data: string;
   config: string;
-  /** Variables of the service that should not stand in its settings; the file may be absent. */
+  /** Variables of the service that should not be in its settings; the file may be absent. */
   environment: string;
 }
 
@@ -18,14 +18,14 @@ export function findInstallation(): Installation | undefined {
   return isOfInstaller(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Installation) : undefined;
 }
 
-/** A single file is run from anywhere, such as a folder where everybody may write. */
+/** A single file may run from any folder, such as one where everybody may write. */
 function isOfInstaller(file: string): boolean {
   const stat = lstatSync(file, { throwIfNoEntry: false });
   if (!stat?.isFile()) return false;
   return (stat.uid === 0 || stat.uid === process.getuid?.()) && (stat.mode & 0o022) === 0;
 }
 
-/** The settings that the service of this data folder has; none where the folder is not the installation's. */
+/** Returns the settings of the service of this data folder; empty if the folder is not the installation's. */
 export function settingsOf(dataDir: string): { file?: string; env: NodeJS.ProcessEnv } {
   const installed = findInstallation();
   if (installed?.data !== dataDir) return { env: process.env };
@@ -59,8 +59,8 @@ function variablesIn(file: string): NodeJS.ProcessEnv {
 }
 
 /**
- * What root asks for is done as the owner of the data folder, because the server cannot write what belongs to root. Where
- * the kernel forbids the change (a container without the privilege), root is no more than that owner, and stays what it is.
+ * Continues a command of root as the owner of the data folder, because the server cannot write files of root. If the
+ * kernel forbids the change (a container without the privilege), root has no more rights than that owner, and remains.
  */
 export function becomeOwnerOf(dataDir: string): void {
   if (process.getuid?.() !== 0) return;
@@ -68,8 +68,8 @@ export function becomeOwnerOf(dataDir: string): void {
 }
 
 /**
- * Reading what another account can rename or replace is done as that account: a link that it plants on the way to the folder, or in it, leads
- * root to nothing that it could not read itself.
+ * Reads a file that another account can rename or replace as that account: a link that it plants on the way to the
+ * folder, or in it, leads root to nothing that it could not read itself.
  */
 export function becomeFirstOtherOn(folder: string): void {
   if (process.getuid?.() === 0) become(folder, firstOtherOn(folder));
@@ -94,7 +94,7 @@ function firstOtherOn(file: string, linksLeft = 40): Stats | undefined {
 /** The account that this process was started with, once it has become another. */
 let startedAs: string | null | undefined;
 
-/** Returns the account of the person who typed the command, also after sudo; null where the system has no name for it. */
+/** Returns the account of the person who typed the command, also after sudo; null if the system has no name for it. */
 export function findTyper(): string | null {
   return process.env.SUDO_USER || (startedAs ?? readOwnAccount());
 }

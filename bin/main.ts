@@ -1,10 +1,10 @@
 /**
- * Where the launcher hands over. The version is answered before anything is loaded; every command's code is loaded only
- * when it is asked for, so that `rasket send` does not pay for the server.
+ * The launcher starts this. The version is printed before anything is loaded; every command's code is loaded only when
+ * it is needed, so that `rasket send` does not pay for the server.
  */
 import { isSingleFile, readProgramText } from '../src/program-files/index.ts';
 
-// What it writes, a database full of mail among it, is for its own user alone.
+// Files that it writes, such as a database full of mail, are for its own user alone.
 process.umask(0o077);
 
 const { version } = JSON.parse(readProgramText('package.json')) as { version: string };
@@ -13,7 +13,7 @@ const [first = '', ...rest] = process.argv.slice(2);
 if (rest.length === 0 && ['--version', '-V', '-v', 'version'].includes(first)) {
   console.log(version);
 } else if (rest.length === 0 && first === '--licenses') {
-  // A checkout has those of its packages beside them.
+  // In a checkout, the licenses of packages are in the folders of the packages.
   process.stdout.write(readProgramText(isSingleFile ? 'LICENSES.txt' : 'LICENSE'));
 } else {
   const { guardOutput } = await import('./output.ts');

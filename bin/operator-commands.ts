@@ -439,7 +439,7 @@ function addConfig(config: Command): void {
     .action(async (options) => (await import('./commands/config.ts')).printConfig(options));
 }
 
-/** What tells shells and `man` about all the other commands; it comes last. */
+/** Adds the commands that describe all others to shells and `man`; called last. */
 export function addDescriptions(program: Command, version: string): void {
   program.commandsGroup('About this program:');
   program

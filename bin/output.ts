@@ -1,8 +1,9 @@
 let isServing = false;
 
 /**
- * A reader that has seen enough (`| head`) ends a command quietly; anything else that keeps an answer from being
- * written is a failure, because an API key printed into a full disk is lost. Log lines that nobody can read are dropped.
+ * Handles errors of the output. A reader that has seen enough (`| head`) ends a command quietly; any other error that
+ * prevents the output from being written is a failure, because an API key printed to a full disk is lost. Log lines
+ * that nobody can read are dropped.
  */
 export function guardOutput(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -14,7 +15,9 @@ export function guardOutput(): void {
   process.stderr.on('error', () => undefined);
 }
 
-/** From now on the process has callers, who matter more than whoever reads its output. */
+/**
+ * Keeps the process running from now on when its output breaks: its callers matter more than the reader of its output.
+ */
 export function outliveReaders(): void {
   isServing = true;
 }

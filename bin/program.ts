@@ -4,7 +4,7 @@ import { runIn, type CommandProcess } from '../cli/output/command-process.ts';
 import { fitProse } from '../cli/output/prose.ts';
 import { addDescriptions, addOperatorCommands } from './operator-commands.ts';
 
-/** Help in lines of this width, where Commander does not wrap it itself; examples stay commands that can be copied. */
+/** Wraps help to lines of this width, which Commander does not do itself; examples stay commands that can be copied. */
 export const fitHelp = (text: string, width: number): string =>
   text
     .split('\n')
@@ -12,7 +12,7 @@ export const fitHelp = (text: string, width: number): string =>
     .join('\n');
 
 const WORDS = /\S+/g;
-/** An option with its value, and whatever stands in quotes, are one. */
+/** An option with its value, and quoted text, are one word. */
 const SHELL_WORDS = /--\S+ (?!-)(?:'[^']*'|[^\s'])+|(?:'[^']*'|[^\s'])+/g;
 
 interface Word {
@@ -61,7 +61,7 @@ function shellWords(line: string, width: number): Word[] {
   );
 }
 
-/** The whole command line: what runs here on the data folder, and what talks to a server over its API. */
+/** Runs a command line: commands on the local data folder, and those that call a server over its API. */
 export async function runProgram(argv: string[], version: string, its: CommandProcess): Promise<number> {
   const program = await makeProgram(version, commandWord(argv.slice(2)), its);
   const words = typedWords(program, argv.slice(2));
@@ -70,7 +70,7 @@ export async function runProgram(argv: string[], version: string, its: CommandPr
     await program.parseAsync(words, { from: 'user' });
     return Number(its.exitCode ?? 0);
   } catch (error) {
-    // Commander has said already what was wrong with the words of the call: they make no command.
+    // Commander has already reported words that make no command.
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
       const { adviceFor, EXIT } = await import('../cli/index.ts');
@@ -84,7 +84,10 @@ export async function runProgram(argv: string[], version: string, its: CommandPr
   }
 }
 
-/** Its commands; where the one that is called is known by its first word, perhaps without those over the API. */
+/**
+ * Returns the program with its commands; if the first word identifies the called one, perhaps without those over the
+ * API.
+ */
 export async function makeProgram(version: string, called?: string, its: CommandProcess = process): Promise<Command> {
   const { stdout, stderr } = its;
   const blame = blameOn(its);
@@ -102,7 +105,7 @@ export async function makeProgram(version: string, called?: string, its: Command
     });
   runIn(program, its);
   addOperatorCommands(program, version);
-  // What a server or a command on the data folder is called by says that nothing of the API's half is needed.
+  // The name of a server or of a command on the data folder shows that the API's half is not needed.
   if (!program.commands.some((command) => command.name() === called)) await addClientHalf(program, called);
   addDescriptions(program, version);
   return program;
@@ -110,13 +113,13 @@ export async function makeProgram(version: string, called?: string, its: Command
 
 const HELP_COLUMNS = 80;
 
-/** What was wrong, to standard error. */
+/** Prints an error to standard error. */
 const blameOn =
   ({ stderr }: CommandProcess) =>
   (text: string): void =>
     void stderr.write(stderr.isTTY ? fitProse(text, stderr.columns || HELP_COLUMNS) : text);
 
-/** With what the help of the whole program says. */
+/** Includes the texts for the help of the whole program. */
 async function addClientHalf(program: Command, first: string | undefined): Promise<void> {
   const { addClientCommands, EXIT_CODES } = await import('../cli/index.ts');
   addClientCommands(program, first, async (env, named) =>

@@ -14,7 +14,7 @@ const PLACE = /(file:[^()]*\.js):(\d+):(\d+)/;
 Error.prepareStackTrace = (error, sites) =>
   [titleOf(error), ...sites.map((site) => `    at ${inSources(String(site))}`)].join('\n');
 
-/** As Node writes it. */
+/** Formats the title of an error as Node does. */
 function titleOf(error: Error & { code?: unknown }): string {
   const title = Error.prototype.toString.call(error);
   const { name, code } = error;

@@ -1,7 +1,7 @@
 /**
- * The commands that talk to a server over its API. They promise the same for every family: `--json` prints what the
- * API answered, and the number a command ends with
- * tells the class of what went wrong (`EXIT_CODES` of `output/command-process.ts`). They never touch a data folder or import the server.
+ * The commands that talk to a server over its API. They promise the same for every family: `--json` prints the response
+ * of the API, and the exit code of a command tells the class of what went wrong (`EXIT_CODES` of
+ * `output/command-process.ts`). They never touch a data folder or import the server.
  */
 import type { Command } from 'commander';
 import { addAccessCommands } from './commands/access.ts';
@@ -66,7 +66,7 @@ const declare =
     for (const family of families) declareFamily(program, family);
   };
 
-/** In the order of the help; with each part, the first words of the command line that need it. */
+/** In the order of the help; each part with the first words of the command lines that need it. */
 const PARTS: readonly (readonly [words: string, add: (program: Command, findMachine?: FindMachine) => void])[] = [
   ['send emails explain', addEmailCommands],
   ['shares', declare(shares)],
@@ -113,8 +113,9 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
 ];
 
 /**
- * All of them for who reads the help, completes a word or mistypes one; `first`, the first word of the command line, may say
- * that a part of them is enough: to declare all costs more than most calls. What advises a command asks for the rest.
+ * Adds all commands for readers of the help, completion and mistyped commands; `first`, the first word of the command
+ * line, may show that a part of them is enough: declaring all costs more than most calls. Code that advises a command
+ * declares the others.
  */
 export function addClientCommands(program: Command, first?: string, findMachine?: FindMachine): void {
   program.commandsGroup('Over the API:');

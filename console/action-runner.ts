@@ -18,10 +18,10 @@ import { ItemScreen, inALine } from './screens/item-screen.ts';
 import { ListScreen } from './screens/list-screen.ts';
 import type { Offer, Screen } from './screens/screen.ts';
 
-/** As many lines of a form are asked for. */
+/** Upper bound for the lines of a form. */
 const LINES = 100;
 
-/** Where things are done: what is seen there, and how it is told. */
+/** The view in which actions run, and how they report. */
 export interface Stage {
   readonly client: Client;
   readonly terminal: Terminal;
@@ -29,13 +29,13 @@ export interface Stage {
   /** Fires when the screen is left. */
   readonly left: AbortSignal;
   dialog: Dialog | undefined;
-  /** Something is being typed. */
+  /** Set while something is being typed. */
   readonly prompt: object | undefined;
   changed: () => void;
   say: (text: string) => void;
-  /** How an advice is said here. */
+  /** Returns how to word an advice here. */
   speaker: () => Say;
-  /** Says what went wrong; in the form that was handed in, where there is one. */
+  /** Reports a fault; in the form that was submitted, if there is one. */
   sayFault: (error: unknown, form?: FormDialog) => void;
   back: () => void;
 }
@@ -72,7 +72,7 @@ export class ActionRunner {
     const asked = Object.entries(action.path).filter(([name]) => !(name in path));
     const isForm = asked.length > 0 || Object.keys(action.flags).length > 0 || action.lines !== undefined;
     const bound = { action, label };
-    // What would change is shown for one.
+    // A preview of changes is shown only for a single item.
     if (paths.length > 1 && (planOf(action.operation) || action.lines))
       return this.#stage.say(`${label} does one at a time: unmark the others (space).`);
     if (!isForm) return this.#confirm({ bound, paths, names, typed: NOTHING });
@@ -80,7 +80,7 @@ export class ActionRunner {
     // Several have nothing set in common.
     const isAsking = asked.length === 0 && paths.length === 1 && (action.current ?? action.lines) !== undefined;
     const stays = action.current && !isAsking ? ['What is left empty stays as it is.'] : [];
-    // Fields are called as the options are, without their dashes.
+    // Uses the names of the options for fields, without their dashes.
     const said = action.description?.replaceAll(/--(?=[a-z])/g, '') ?? '';
     const which = paths.length > 1 ? [`Of ${inALine(names)}.`] : [];
     const note = [...which, ...stays, said].join(' ').trim();
@@ -98,7 +98,7 @@ export class ActionRunner {
     if (isAsking) void this.#beginForm(form, action, path);
   }
 
-  /** A form that changes something begins with what is set. */
+  /** Opens a form for a change with the current values. */
   async #beginForm(form: FormDialog, { current, lines }: Action, path: Path): Promise<void> {
     const { client, left } = this.#stage;
     const waiting = form;
@@ -159,7 +159,7 @@ export class ActionRunner {
     this.#stage.dialog = new AskDialog(label, lines, go);
   }
 
-  /** Shows what would be done, and asks. */
+  /** Shows the planned changes and asks for confirmation. */
   #plan(task: Task, planned: Promise<Plan>): Promise<void> {
     const { bound, names, form } = task;
     this.#stage.say(`${bound.label} … asking what would change`);
@@ -175,7 +175,7 @@ export class ActionRunner {
     return this.#learn(planned, show, { form });
   }
 
-  /** What has to be known first; a screen that is left meanwhile does not hear of it. */
+  /** Loads what an action needs first; drops the result if the screen was left meanwhile. */
   async #learn<T>(
     asked: Promise<T>,
     then: (answer: T) => void,
@@ -215,7 +215,7 @@ export class ActionRunner {
       stage.dialog = dialog ?? stage.dialog;
       if (stage.screen === screen && !dialog && !special) openMade(screen, action, answers);
       stage.say(text);
-      // What an operation is called decides: what was deleted has no screen any more.
+      // The name of the operation decides: a deleted item has no screen any more.
       if (/^delete/.test(action.operation) && screen instanceof ItemScreen && screen === stage.screen) stage.back();
       else screen?.refresh();
     } catch (error) {
@@ -229,7 +229,7 @@ export class ActionRunner {
     }
   }
 
-  /** Asks whether to put right what is in the way, and then to do it after all; answers whether there is such a thing. */
+  /** Offers to fix what blocks the action and then to repeat it; returns whether there was something to offer. */
   async #offerMend(error: unknown, task: Task, screen: Screen | undefined): Promise<boolean> {
     const { client, left } = this.#stage;
     const mend = await mendOf(error, { client, signal: left }, task.bound.action, task.paths).catch(() => undefined);
@@ -248,7 +248,7 @@ export class ActionRunner {
     return true;
   }
 
-  /** What was typed is there again for another try, unless the user has gone on to something else. */
+  /** Restores the typed values for another try, unless the user has gone on to something else. */
   #sayFault(error: unknown, form: FormDialog | undefined, screen: Screen | undefined): void {
     const stage = this.#stage;
     const isFree = stage.screen === screen && stage.dialog === undefined && stage.prompt === undefined;
@@ -264,7 +264,7 @@ function openMade(screen: Screen | undefined, action: Action, [answer]: readonly
   screen.openMade(action, { id: made.id });
 }
 
-/** What is told of what was done: a line, or a text that stays until it was read. */
+/** Returns the message about the outcome: a line, or a text that stays until it was read. */
 function outcomeOf(
   action: Action,
   answers: readonly unknown[],
@@ -286,13 +286,13 @@ function outcomeOf(
   if (typeof answer === 'string') return { text: text ?? '' };
   const { id, name, email, data } = answer as { id?: string; name?: string; email?: string; data?: readonly unknown[] };
   const named = inALine(names);
-  // What is made of an item has an id of its own.
+  // An object that was created from an item has its own id.
   const isIts = id === undefined || paths.some((path) => Object.values(path).includes(id));
   const what =
     answers.length > 1
       ? named
       : (text ?? (isIts && named !== '' ? named : (name ?? email ?? id ?? (data ? `${data.length} of them` : ''))));
-  // What is told stands for itself.
+  // A text of the action is shown alone.
   const isWhole = action.done === undefined && text !== undefined && answers.length === 1;
   const done = isWhole ? text : `${action.done ?? 'Done'}  ${what}`;
   if (warning === '') return { text: done };

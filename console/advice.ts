@@ -3,7 +3,7 @@ import { isByHand, sayOnLine, type Say } from '../cli/output/index.ts';
 import type { Family, List } from '../cli/families/index.ts';
 import { families, itemKeys, type BoundAction, type Section } from './catalog.ts';
 
-/** Where the console has what these commands do at the command line. */
+/** Where the console has the equivalents of these commands. */
 const HERE: Partial<Record<ByHand, ContractId | 'overview'>> = {
   'contacts import-failures': 'getContactImport',
   doctor: 'overview',
@@ -14,7 +14,7 @@ const HERE: Partial<Record<ByHand, ContractId | 'overview'>> = {
 
 const ID = /^(?:[0-9a-f]{8}-[0-9a-f-]{27}|[a-z]+_[0-9a-f]{16,})$/;
 
-/** An open item: what it was read by, and what names it. */
+/** An open item: the parameters it was read by, and those that name it. */
 export interface At {
   operation: string;
   keys: readonly string[];
@@ -22,12 +22,12 @@ export interface At {
 
 interface Around {
   sections: readonly Section[];
-  /** What the screen offers. */
+  /** The sections and actions that the screen offers. */
   actions: readonly BoundAction[];
   at?: At | undefined;
 }
 
-/** For the console: a screen or a key in the place of a command; the command itself where the console has neither. */
+/** For the console: a screen or a key in place of a command; the command itself if the console has neither. */
 export const sayHere =
   (around: Around): Say =>
   (advice) => {
@@ -35,7 +35,7 @@ export const sayHere =
     if (isForLine) return undefined;
     if (!command) return words;
     const called = isByHand(command[0]) ? HERE[command[0]] : command[0];
-    // It is seen already.
+    // It is visible already.
     if (called !== undefined && called === around.at?.operation) return undefined;
     const place = called === undefined ? undefined : placeOf(called, command, around);
     if (place === undefined) return sayOnLine()(advice);
@@ -55,7 +55,7 @@ function placeOf(called: ContractId | 'overview', command: Advised, { sections, 
   return placeInItem(called, command, { sections, at });
 }
 
-/** Of one item: its sides, and what can be done to it. */
+/** Finds the place within one item: its tabs, and its actions. */
 function placeInItem(called: ContractId, [, ...words]: Advised, { sections, at }: Pick<Around, 'sections' | 'at'>) {
   for (const family of families) {
     const { get, actions = [] } = family;
@@ -81,7 +81,9 @@ function placeInItem(called: ContractId, [, ...words]: Advised, { sections, at }
 export const sideOf = ({ family, list }: { family: Family; list: List }): string =>
   list.verb === 'list' ? family.command : list.verb;
 
-/** Its own, that of the items which a list belongs to, or that of what it is spoken of with. */
+/**
+ * Returns the family's own section, that of the items which a list belongs to, or that of the family it is shown with.
+ */
 function sectionOf(family: Family, sections: readonly Section[], outer: readonly string[]): Section | undefined {
   const lists = sections.filter((one) => one.kind === 'list');
   return (

@@ -11,11 +11,11 @@ import { drawPanes, isWide } from './screens/screen.ts';
 export interface AppInput {
   navigator: Navigator;
   version: string;
-  /** Who said which server it is. */
+  /** The origin of the server's address. */
   urlFrom: string;
 }
 
-/** Below this nothing can be told apart any more. */
+/** The smallest terminal on which the screens are still readable. */
 const COLUMNS_MIN = 40;
 const ROWS_MIN = 10;
 
@@ -36,7 +36,7 @@ export function App({ navigator, version, urlFrom }: AppInput): ReactNode {
   );
   const size = { columns, rows: rows - 4 - lower.length };
   navigator.isWide = isWide(columns);
-  // First, because drawing finds out how much there is to scroll.
+  // Drawn first, because drawing finds out how much there is to scroll.
   const lines = body(navigator, size);
   return (
     <Box flexDirection="column" width={columns} height={rows}>
@@ -65,10 +65,10 @@ const Lines = ({ lines, height }: { lines: readonly string[]; height: number }):
   </Box>
 );
 
-/** The screen itself says what is wrong with it. */
+/** The screen itself shows the fault. */
 const inALine = (): string => '';
 
-/** Left and right on one line; the left gives way. */
+/** Puts left and right on one line; the left is shortened. */
 function apart(left: string, right: string, columns: number): string {
   const room = columns - shownWidth(right) - 1;
   return `${fit(left, Math.max(0, room))} ${right}`;
@@ -95,10 +95,10 @@ function tabs({ sectionName: current, sections, isPerson }: Navigator, columns: 
   return wholes(texts, Math.max(0, at), columns);
 }
 
-/** A filter stands in it as it was typed, or pasted. */
+/** Returns the note; a filter in it is shown as typed or pasted. */
 const noteOf = (screen: Navigator['screen']): string => clean(screen?.note() ?? '');
 
-/** Beside the crumbs, which keep as much as tells where one is. */
+/** Reports whether a note fits next to the crumbs, which keep enough space to show the location. */
 const hasRoom = (note: string, columns: number): boolean => shownWidth(note) <= columns - 13;
 
 function crumbs({ screens, screen }: Navigator, columns: number): string {
@@ -128,7 +128,7 @@ function body({ screens, dialog, prompt, faults }: Navigator, size: { columns: n
   return over(lines, boxed(dialog.title, inside, width, dialog.where), size.rows);
 }
 
-/** What a box is about stays in sight above it. */
+/** Draws a box so that the subject of it stays visible above. */
 function over(lines: readonly string[], box: readonly string[], rows: number): string[] {
   const above = Array.from({ length: rows - box.length }, (_, at) => lines[at] ?? '');
   return [...above, ...box.map((line) => `  ${line}`)];
@@ -136,11 +136,11 @@ function over(lines: readonly string[], box: readonly string[], rows: number): s
 
 const LOWER_MAX = 4;
 
-/** What is typed; else what is said, whole, and a note for which there is no room above. */
+/** Returns the typed line, or else the whole message and a note for which there is no space above. */
 function lowerLines(navigator: Navigator, columns: number): string[] {
   const { prompt, message, screen, dialog } = navigator;
   if (!prompt) {
-    // A dialog says what it meets itself.
+    // A dialog shows its own faults.
     const note = dialog ? '' : noteOf(screen);
     const said = new Set([message, hasRoom(note, columns) ? '' : note].filter((text) => text !== ''));
     const lines = [...said].flatMap((text) => wrap(text, columns - 2)).slice(0, LOWER_MAX);
@@ -153,7 +153,7 @@ function lowerLines(navigator: Navigator, columns: number): string[] {
   return [...wrong.map((line) => ` ${line}`), ` ${typed}  ${faint(offered)}`];
 }
 
-/** Whatever is wrong in drawing ends the console, with its terminal restored and the fault told. */
+/** Ends the console on any error while drawing, restores the terminal and reports the fault. */
 export class Guard extends Component<
   { children: ReactNode; onFault: (fault: unknown) => void },
   { isBroken: boolean }

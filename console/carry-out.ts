@@ -23,10 +23,10 @@ import {
 import { readFile } from 'node:fs/promises';
 import { clean, formatTable, tableColumns, tellChange, type Terminal } from '../cli/output/index.ts';
 
-/** More than one call; answers what is told at the end. */
+/** Work of more than one call; resolves to the message for the end. */
 export type Work = (client: Client, progress: Progress) => Promise<string>;
 
-/** What would be done, shown before it is asked for, and the work that does it. */
+/** A preview that is shown before confirmation, and the work that carries it out. */
 export interface Plan {
   question: string;
   draw: (terminal: Terminal, columns: number) => string[];
@@ -35,14 +35,14 @@ export interface Plan {
 
 type Operation = Action['operation'];
 
-/** Those that read a file of this machine. */
+/** Operations that read a local file. */
 const WORKS: Partial<Record<Operation, (body: Body) => Work>> = {
   createContactImport: importContacts,
   createImage: uploadImages,
   sendBatch,
 };
 
-/** Those that can say what they would change. */
+/** Operations that can preview their changes. */
 const PLANS: Partial<Record<Operation, (client: Client, path: Path, body: Body) => Promise<Plan>>> = {
   configureDomainDns: planDns,
 };
@@ -139,13 +139,13 @@ async function planDns(client: Client, path: Path, body: Body): Promise<Plan> {
   };
 }
 
-/** What the contract promises to take; an installation may take more, and the command line sends it. */
+/** The limit that the contract guarantees; an installation may accept more, and the command line sends it. */
 const ATTACHMENTS_MIB_MAX = 30;
 
-/** What an option of the command line is called in a form, which has no dashes. */
+/** Returns the name of an option in a form, without dashes. */
 const inForm: NameOption = (option) => option.replaceAll('-', ' ');
 
-/** What is filled in, as the operation takes it, with its files read. */
+/** Returns the filled-in values as the operation takes them, with its files read. */
 export const readForm = (client: Client, action: Action, path: Path, typed: Typed): Promise<Body> =>
   readBody(action, action.lines ? fill(action.lines.field, typed) : typed, {
     client,
@@ -162,7 +162,7 @@ const fill = (field: string, { fields, ...typed }: Typed): Typed => ({
   fields: { [field]: Object.entries(fields).map(([name, value]) => `${name}=${String(value)}`) },
 });
 
-/** What is in the way of an action, and can be put right before it is tried again. */
+/** An obstacle to an action that can be removed before it is tried again. */
 interface Mend {
   title: string;
   question: string;
@@ -198,12 +198,12 @@ interface ActionAtPaths {
 }
 
 interface Progress {
-  /** How many are done; why nothing moves, where that is so. */
+  /** Reports how many are done, and the reason if nothing moves. */
   tell: (done: number, waits?: string) => void;
   signal: AbortSignal;
 }
 
-/** Does an action to each of these, one after the other, as fast as the server lets; answers what was answered. */
+/** Runs an action on each of these, one after the other, as fast as the server permits; returns the responses. */
 export async function carryOut(
   client: Client,
   { action, paths, body }: ActionAtPaths,

@@ -4,7 +4,7 @@ import { actionsOf, families, itemKeys, listsOf, operatorSections, placesOf, RES
 
 it('every family that can be listed, shown or reported is on a screen', () => {
   const roots = new Set<unknown>([...sections, ...operatorSections].flatMap((section) => Object.values(section)));
-  // What is reached from an item that is itself reached.
+  // Families that are reached from an item which is itself reached.
   for (let size = -1; size !== roots.size;) {
     size = roots.size;
     for (const family of families) {

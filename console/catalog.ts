@@ -1,7 +1,7 @@
 import type { Action, Detail, Family, Key, List, Report } from '../cli/families/index.ts';
 import { everyFamily } from '../cli/output/index.ts';
 
-/** A screen of the first level: what `:` and the digits lead to. */
+/** A screen of the first level, which `:` and the digits lead to. */
 export type Section = { name: string; summary: string; isOperators: boolean } & (
   | { kind: 'overview' }
   | { kind: 'metrics' }
@@ -12,7 +12,7 @@ export type Section = { name: string; summary: string; isOperators: boolean } & 
 
 export const families = everyFamily;
 
-/** What is wanted most stands on the digits; everything else follows in the order of the alphabet. */
+/** The most important sections are on the digits; the others follow in alphabetical order. */
 const FIRST = [
   'overview',
   'emails',
@@ -24,7 +24,7 @@ const FIRST = [
   'templates',
   'logs',
   'contacts',
-  // With the token of an operator.
+  // The sections for an operator's token.
   'destinations',
   'queue',
   'holds',
@@ -36,14 +36,14 @@ const every: readonly Section[] = [
   ...families.flatMap(sectionsOf),
 ].sort((a, b) => rankOf(a) - rankOf(b));
 
-/** Whether it takes a person, and a key is in use. */
+/** Reports whether the section needs a person, while a key is in use. */
 export const isClosed = (section: Section, isPerson: boolean): boolean =>
   !isPerson && 'family' in section && section.family.isPeoples === true;
 
-/** What the key of a team, or the session of a person, shows. */
+/** The sections for the key of a team, or the session of a person. */
 export const sections: readonly Section[] = every.filter(({ isOperators }) => !isOperators);
 
-/** What the token of an operator shows, which opens nothing of a team. */
+/** The sections for the token of an operator, which has no access to teams. */
 export const operatorSections: readonly Section[] = every.filter(({ isOperators }) => isOperators);
 
 function rankOf({ name }: Section): number {
@@ -53,7 +53,7 @@ function rankOf({ name }: Section): number {
 function sectionsOf(family: Family): Section[] {
   const { command, list, get, report, summary, screens, isOperators = false } = family;
   const isWhole = (path: Readonly<Record<string, Key>>): boolean => Object.keys(path).length === 0;
-  // Families that share a command are told apart by their verb: `contacts imports` are the imports.
+  // Families that share a command are distinguished by their verb: `contacts imports` are the imports.
   const nameOf = (verb: string, usual: string): string => (verb === usual ? command : verb);
   const reports: Section[] = report
     ? [{ name: screens?.report ?? command, summary: report.summary, isOperators, kind: 'report', family, report }]
@@ -70,7 +70,7 @@ function sectionsOf(family: Family): Section[] {
   return [];
 }
 
-/** The screens where something can be done, by its verb. */
+/** Returns the screens that have an action with this verb. */
 export const placesOf = (verb: string, isOperators: boolean): readonly string[] =>
   families
     .filter(({ isOperators: isTheirs = false }) => isTheirs === isOperators)
@@ -80,7 +80,7 @@ export const placesOf = (verb: string, isOperators: boolean): readonly string[] 
       return sectionsOf(family)[0]?.name ?? `${command} › ${list?.verb ?? get?.verb ?? verb}`;
     });
 
-/** The parameters that say which item of a family is meant: those of its detail, or else of what can be done to it. */
+/** Returns the parameters that identify an item of a family: those of its detail, or else of its actions. */
 export function itemKeys({ get, list, actions = [] }: Family): readonly string[] {
   if (isAlone(get) && !list) return [];
   const outer = Object.keys(list?.path ?? {});
@@ -88,7 +88,7 @@ export function itemKeys({ get, list, actions = [] }: Family): readonly string[]
   return paths.find((keys) => keys.length === outer.length + 1 && outer.every((key) => keys.includes(key))) ?? [];
 }
 
-/** Where a row of a list is found; undefined where the API has nothing more about one. */
+/** Returns the path of a row of a list; undefined if the API has no more about it than the row. */
 export function pathOfRow(
   family: Family,
   outer: Readonly<Record<string, string>>,
@@ -98,7 +98,7 @@ export function pathOfRow(
   return own === undefined ? undefined : { ...outer, [own]: id };
 }
 
-/** What shows all of an item; of a family without one of its own, that of another list of the same things. */
+/** Returns the detail of an item; a family without one uses that of another list of the same objects. */
 export function detailOfRow(family: Family, path: Readonly<Record<string, string>>): Detail | undefined {
   const isOf = ({ get }: Family): boolean => get !== undefined && Object.keys(get.path).every((key) => key in path);
   if (family.get) return isOf(family) ? family.get : undefined;
@@ -124,12 +124,15 @@ export interface BoundAction {
   label: string;
 }
 
-/** A detail that names nothing has a screen of its own. */
+/** A detail without parameters has a screen of its own. */
 const isAlone = (get: Detail | undefined): boolean => get !== undefined && Object.keys(get.path).length === 0;
 
-/** The actions on an item, or those of its list, such as one that creates a new one. Further names in a path are asked for in a form. */
+/**
+ * Returns the actions on an item, or those of its list, such as one that creates a new one. A form asks for further
+ * parameters of the path.
+ */
 export function actionsOf(family: Family, keys: readonly string[], isOnItem: boolean): readonly BoundAction[] {
-  // Claims have no list of their own: they are made where the domains are.
+  // Claims have no list of their own: they are created on the list of domains.
   const withoutScreen = families.filter(
     (other) =>
       other !== family && other.command === family.command && !other.list && !other.report && !isAlone(other.get),
@@ -168,7 +171,7 @@ export function applicable(
   return { actions: actions.filter(isFor), withheld: actions.filter((bound) => !isFor(bound)) };
 }
 
-/** Done to something that belongs to the item and has a detail of its own, and done there. */
+/** Reports whether the operation is for a part of the item that has a detail of its own, where it is offered. */
 const isOfInner = (operation: string, keys: readonly string[]): boolean =>
   families.some(({ get, actions = [] }) => {
     const inner = Object.keys(get?.path ?? {});
@@ -178,7 +181,7 @@ const isOfInner = (operation: string, keys: readonly string[]): boolean =>
     );
   });
 
-/** What every screen has on its keys. */
+/** The keys that every screen has. */
 export const RESERVED = [...'jkJKhlgGrqyx', '/', ':', '?', ' ', '<', '>', '=', ...'0123456789'];
 
 function labelOf(family: Family, shown: Family, { verb }: Action): string {

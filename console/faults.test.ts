@@ -109,7 +109,7 @@ it('a refused key is named by where it stands, also where the server moved', () 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A server that takes each call and answers when it is told to. */
+/** A server that accepts each call and responds on request. */
 function hanging() {
   const told: string[] = [];
   const calls: { answer: (body: unknown) => void; fail: (error: unknown) => void }[] = [];

@@ -8,27 +8,27 @@ type Judge = (operation: OperationId, answer: Heard) => readonly string[];
 
 interface FaultsInput {
   version: string;
-  /** Whose fault something was could not be said before. */
+  /** Called once faults can be classified. */
   onReady: () => void;
   env: Readonly<Record<string, string | undefined>>;
   /** The key that is used now. */
   key?: () => KeyInUse;
-  /** How an advice is said here. */
+  /** Returns how to word an advice here. */
   say?: () => Say;
 }
 
-/** What is said until the contract is there, which only a fault has loaded. */
+/** Shown until the contract is loaded, which happens only after a fault. */
 export const LOOKING = 'Something cannot be shown; looking why …';
 
-/** For so long what is on the screen may come from an answer that was not rasket's. */
+/** For this time the screen may show a response that was not rasket's. */
 const STRANGE_MS = 30_000;
-/** So many different traces are kept of one console. */
+/** Upper bound for the different traces that a console stores. */
 const TRACES = 20;
 
 /**
- * Puts any fault into words, for a line of the screen: none ends the console. What has no words of its own met an answer of
- * another shape, or is a defect of the console. The contract decides, by the last answer to each operation; of a defect the
- * trace is kept in a file.
+ * Puts any fault into words, for a line of the screen: none ends the console. An unknown fault means that a response
+ * had another shape, or that the console has a defect. The contract decides, by the last response to each operation;
+ * the trace of a defect is written to a file.
  */
 export class Faults {
   readonly #input: FaultsInput;
@@ -56,17 +56,17 @@ export class Faults {
     return LOOKING;
   }
 
-  /** What was to be said where `LOOKING` was. */
+  /** Returns the message that replaces `LOOKING`. */
   waiting(): string {
     return this.inWords(this.#waiting);
   }
 
-  /** Waits until it can be said whose fault this is. */
+  /** Waits until the cause of a fault can be determined. */
   async ready(error: unknown): Promise<void> {
     if (explain(error).said === undefined) await this.#load();
   }
 
-  /** What is made of answers, such as a drawing; what is told instead where that fails. */
+  /** Runs code that depends on responses, such as drawing; returns `instead` if it fails. */
   orInWords<T>(make: () => T, instead: (fault: string) => T): T {
     try {
       return make();
@@ -86,7 +86,7 @@ export class Faults {
     if (this.#waiting !== undefined) this.#input.onReady();
   }
 
-  /** What the server answered that is not rasket's; nothing, where all that it said is. */
+  /** Returns a message if the server sent a response that is not rasket's; undefined if all responses are valid. */
   #strange(judge: Judge, fault: unknown): string | undefined {
     for (const [operation, answer] of this.#answers) {
       if (judge(operation, answer).length > 0) this.#strangeUntil = Date.now() + STRANGE_MS;
@@ -99,7 +99,7 @@ export class Faults {
     return clean(`This is a defect of the console, not of the server (${messageOf(fault)}). ${this.#keep(fault)}`);
   }
 
-  /** What is drawn again and again fails again and again: once is enough. */
+  /** Drawing fails again and again: one trace of it is enough. */
   #keep(fault: unknown): string {
     const trace = (fault instanceof Error ? fault.stack : undefined) ?? String(fault);
     const known = this.#kept.get(trace);
@@ -127,13 +127,13 @@ const stateFolder = (env: Readonly<Record<string, string | undefined>>): string 
 
 const messageOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
-/** What follows a command stands apart from it. */
+/** Separates a command from the text after it. */
 function inALine(said: string, line: string): string {
   if (/[.!?]$/.test(said)) return `${said} ${line.trim()}`;
   return `${said}; ${line.trim().replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase())}`;
 }
 
-/** The words of a fault; without any, what is to be looked into: a refusal may be of another shape too. */
+/** Explains a fault, or returns the one to investigate: a refusal may be of another shape too. */
 function explain(
   error: unknown,
   inWordsOf?: Translate,
@@ -152,27 +152,27 @@ function explain(
 }
 
 interface Heard {
-  /** Where it was a refusal. */
+  /** Set for a refusal. */
   status?: number;
   body: unknown;
 }
 
 interface Watch {
-  /** With what was answered, where the server said it in the way of this API. */
+  /** Called with the response, if the server responded in the way of this API. */
   heard: (operation: OperationId, answer?: Heard) => void;
-  /** Since when, where it is not only now that nothing comes. */
+  /** Called with the time since when nothing arrives, if not only now. */
   silent: (since?: number) => void;
 }
 
-/** A server that is well lists within a second. Of other calls nobody knows how long they take: some ask other machines. */
+/** A healthy server lists within a second. The time of other calls is unknown: some call other machines. */
 const LATE_MS = 10_000;
 const isQuick = (operation: OperationId): boolean => operation.startsWith('list') || operation === 'getHealth';
 
-/** A client that tells whether the server answers; a refusal is an answer too. */
+/** Returns a client that reports whether the server responds; a refusal is a response too. */
 export function watchClient(client: Client, watch: Watch): Client {
   return {
     ...client,
-    // It may move.
+    // The address may change.
     get url() {
       return client.url;
     },

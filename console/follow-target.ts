@@ -13,8 +13,8 @@ import {
 const DEVELOPMENT_FILE = path.join(path.sep, 'run', 'dev.json');
 
 /**
- * A client that goes where its server goes. A development server writes its address and key into its folder at each of its
- * starts, and may have other ones then; every other target was named by somebody, and is left by nobody but them.
+ * Returns a client that follows its server. A development server writes its address and key into its folder at each
+ * start, and may have other ones then; every other target was chosen by the user and never changes.
  */
 export function followTarget(first: Client, target: Target, version: string): { client: Client; target: () => Target } {
   const { urlFrom, keyFrom } = target;
@@ -38,7 +38,7 @@ export function followTarget(first: Client, target: Target, version: string): { 
         return await asked.call(operation, call, signal);
       } catch (error) {
         if (isOfAnother(error)) look();
-        // What would change something was meant for the server that was named when it was asked for.
+        // A change was meant for the server that was selected when it was requested.
         if (now === asked || routeOf(operation)[0] !== 'GET') throw error;
         return now.call(operation, call, signal);
       }
@@ -51,7 +51,7 @@ export function followTarget(first: Client, target: Target, version: string): { 
   return { client, target: () => known };
 }
 
-/** Nobody answers where it was, or somebody who does not know the key. */
+/** Nobody responds at the address, or another server that does not know the key. */
 const isOfAnother = (error: unknown): boolean =>
   error instanceof NoAnswer || (error instanceof ApiFault && error.status === 401);
 
@@ -59,7 +59,7 @@ function findAgain(folder: string): Target | undefined {
   try {
     return findTarget({ data: folder, needsKey: false, env: {} });
   } catch {
-    // It does not run now.
+    // The server does not run now.
     return undefined;
   }
 }

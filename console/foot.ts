@@ -4,7 +4,7 @@ import type { Offer, Screen } from './screens/screen.ts';
 
 type Pair = readonly [key: string, says: string];
 
-/** What a key does in a word or two, where the list of keys says it in more. */
+/** Short descriptions of keys, for those whose full description is longer. */
 const BRIEF: Readonly<Record<string, string>> = {
   'other sides': 'sides',
   'copy the value': 'copy',
@@ -13,7 +13,7 @@ const BRIEF: Readonly<Record<string, string>> = {
   'mark, to do something to several': 'mark',
 };
 
-/** Longer ones are told by ? alone. */
+/** Longer descriptions are only shown by ?. */
 const SAYS_MAX = 16;
 
 /** The keys of the last line: each whole, and of more than fit those that are needed first. */
@@ -40,9 +40,9 @@ function pairsOf(screen: Screen): Pair[] {
     [':', 'go to'],
     ...(screen.filter ? [['/', screen.filter.label ?? 'filter'] as const] : []),
     ...(held === undefined ? [] : [['esc', held] as const]),
-    // What a screen has keys of its own for is what people come for.
+    // Keys that only this screen has are the most important ones.
     ...(screen.own ? [...ownFirst, ...acts] : [...acts, ...ownFirst]),
-    // With marks one is about to do something to these rows, and not to open one or to begin another.
+    // Marked rows are there to be acted on, rather than to be opened or to create another.
     ...(marked > 0 ? [...row, ...opens, ...begins] : [...opens, ...begins.slice(0, 1), ...row, ...begins.slice(1)]),
     ...late,
     ...others,
@@ -51,7 +51,10 @@ function pairsOf(screen: Screen): Pair[] {
 
 const LATE: ReadonlySet<string> = new Set(['enter', 'space', 'tab', 'J K']);
 
-/** What begins something here, what is done to the row in hand as it stands, and what other families do to it. */
+/**
+ * Groups the actions: those that create something, those for the selected row in its state, and those of other families
+ * for it.
+ */
 function inGroups(offers: readonly Offer[]): { begins: Pair[]; row: Pair[]; others: Pair[] } {
   const all = offers.flatMap(({ names = [], actions }) =>
     actions.map(({ key, label, action }) => ({
@@ -69,7 +72,7 @@ function inGroups(offers: readonly Offer[]): { begins: Pair[]; row: Pair[]; othe
   };
 }
 
-/** The first key says whether the list of keys has more. */
+/** The first key shows whether there are more keys than fit. */
 function fitting(pairs: readonly Pair[], columns: number): string {
   const drawn = (all: readonly Pair[], first: string, gap: string): string =>
     ` ${[['?', first] as const, ...all].map(([key, says]) => `${bold(key)} ${faint(says)}`).join(gap)}`;
@@ -82,7 +85,7 @@ function fitting(pairs: readonly Pair[], columns: number): string {
   return drawn(cut, 'more', '  ');
 }
 
-/** Of the keys of a dialog, those that fit whole: the last, which leaves it, stays. */
+/** Returns the keys of a dialog that fit whole: the last one, which leaves it, is always kept. */
 function keysThatFit(keys: string, columns: number): string {
   const parts = keys.split(/ {3}/);
   while (parts.length > 2 && shownWidth(parts.join('   ')) > columns) parts.splice(-2, 1);

@@ -24,7 +24,7 @@ const GLOBAL: Pairs = [
 
 const KEYS = 28;
 
-/** All keys that mean something here, in groups. What they say stays in its column. */
+/** Lists all keys that have a meaning here, in groups. Their descriptions stay in their column. */
 export function helpText(
   own: Pairs,
   actions: readonly BoundAction[],

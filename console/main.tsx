@@ -1,6 +1,6 @@
 /**
- * The console: a full screen over the same API and the same client as the command line, drawn from what cli/families says.
- * It promises to leave the terminal as it found it, however it ends, and to let nothing that a stranger wrote steer it.
+ * The console: a full screen over the same API and the same client as the command line, drawn from the declarations of
+ * cli/families. It restores the terminal however it ends, and no text of untrusted senders controls the terminal.
  */
 import { render } from 'ink';
 import type { ReactNode } from 'react';
@@ -22,13 +22,16 @@ export interface ConsoleInput {
   env: Readonly<Record<string, string | undefined>>;
 }
 
-/** A development server gives the token of an operator beside the key of its team. */
+/** A development server provides the token of an operator in addition to the key of its team. */
 function sectionsFor({ apiKey, operatorToken }: Target): readonly Section[] {
   if (apiKey?.startsWith('rkop_')) return operatorSections;
   return operatorToken === undefined ? sections : [...sections, ...operatorSections];
 }
 
-/** What is drawn, and what it is drawn from, which is to be closed. `end` is called when it is left, and with a fault of ours. */
+/**
+ * Returns the element to draw and the navigator behind it, which must be closed. `end` is called when the user leaves,
+ * and with a fault of the console.
+ */
 export function createConsole(
   { client, target, terminal, version, stdout, env }: Omit<ConsoleInput, 'stdin'>,
   end: (fault?: unknown) => void,
@@ -58,8 +61,8 @@ export async function openConsole(input: ConsoleInput): Promise<void> {
   const { stdin, stdout } = input;
   const guard = guardTerminal(stdin, stdout);
   const { app, navigator } = createConsole(input, guard.end);
-  // Not incrementally: that loses count of its lines where a frame has as many as the terminal.
-  // A terminal on a machine that also builds software is a terminal all the same.
+  // Not incrementally: ink loses count of its lines when a frame has as many as the terminal. A terminal on a CI
+  // machine is a terminal all the same.
   const drawn = render(app, {
     stdin,
     stdout,

@@ -20,7 +20,7 @@ interface Outside {
   terminal: Terminal;
   version: string;
   env: Readonly<Record<string, string | undefined>>;
-  /** What is shown here, the first of them at first. */
+  /** The sections that are available, with the initial one first. */
   sections: readonly Section[];
   /** Puts a text on the clipboard of the user's terminal. */
   toClipboard: (text: string) => void;
@@ -32,10 +32,12 @@ const ID = /^([0-9a-f]{8}-[0-9a-f-]{27}|[a-z]+_[0-9a-f]{16,})$/;
 /** These need nothing that a screen shows. */
 const AT_ONCE = /^([0-9:/?rq]|esc)$/;
 
-/** As tables show it. */
+/** The end of an id, as tables show it. */
 const END_OF_ID = /^[0-9a-f]{8}$/;
 
-/** Where one is and what one is doing: screens on a stack, at most one dialog or prompt over them, and every key. */
+/**
+ * The state of the console: screens on a stack, at most one dialog or prompt over them, and the handling of every key.
+ */
 export class Navigator implements Host, Stage {
   readonly client: Client;
   readonly terminal: Terminal;
@@ -57,14 +59,14 @@ export class Navigator implements Host, Stage {
     obey: (key) => this.faults.orInWords(() => this.#dispatch(key), this.say),
     say: (text) => void (this.message = text),
   });
-  /** Takes back what was said of a server that did not answer. */
+  /** Removes the message about a server that did not respond. */
   #unsay: () => void = () => undefined;
   dialog: Dialog | undefined;
   prompt: Prompt | undefined;
-  /** What was typed before, by the sign of its prompt. */
+  /** The lines typed before, by the sign of their prompt. */
   readonly #typed = { ':': new History(), '/': new History() };
   message = '';
-  /** Since when the server says nothing. */
+  /** The time since when the server does not respond. */
   lostSince: number | undefined;
 
   constructor(outside: Outside) {
@@ -131,7 +133,7 @@ export class Navigator implements Host, Stage {
     this.say(form ? '' : text);
     form?.refuse(text);
     if (text === LOOKING) void this.faults.ready(error).then(() => this.sayFault(error, form));
-    // What may have been carried out all the same has to be looked at, whether or not the server is back.
+    // The message about a request that may have been executed stays: it has to be checked even when the server is back.
     if (!(error instanceof NoAnswer) || error.isInDoubt) return;
     this.#unsay = () => {
       if (form) form.takeBack(text);
@@ -140,7 +142,7 @@ export class Navigator implements Host, Stage {
     };
   };
 
-  /** Whose fault it was is known by now. */
+  /** The cause is known by now. */
   #sayAgain(): void {
     if (this.message === LOOKING) this.message = this.faults.waiting();
     this.changed();
@@ -161,7 +163,7 @@ export class Navigator implements Host, Stage {
     this.#runner.stop();
   }
 
-  /** Whatever the former screen waits for is given up. */
+  /** Cancels whatever the former screen waits for. */
   #show(stack: Screen[]): void {
     this.#stop.abort();
     this.#stop = new AbortController();
@@ -171,7 +173,7 @@ export class Navigator implements Host, Stage {
     this.changed();
   }
 
-  /** Whether what is open has the list beside it that it was opened from: then that is followed too. */
+  /** Set when the list that the open item comes from is visible next to it: then the list is refreshed too. */
   set isWide(isWide: boolean) {
     if (isWide === this.#isWide) return;
     this.#isWide = isWide;
@@ -212,7 +214,7 @@ export class Navigator implements Host, Stage {
 
   typeAgain = (filter: string, fault: unknown): void => {
     const said = clean(this.faults.inWords(fault));
-    // A user who has gone on to something else is not interrupted.
+    // Does not interrupt a user who has gone on to something else.
     if (this.dialog || this.prompt) return this.say(said);
     this.#ask('/', filter, said);
     this.changed();
@@ -224,7 +226,7 @@ export class Navigator implements Host, Stage {
     this.changed();
   }
 
-  /** Of a server that does not answer nothing is waited for: nobody knows by then what was meant. */
+  /** While the server does not respond, keys do not wait: nobody would remember by then what was meant. */
   #awaited(key: string): Awaited {
     const awaited = this.dialog ? this.dialog.isAsking && 'on its way' : !this.prompt && this.screen?.awaits?.(key);
     return awaited && this.lostSince !== undefined ? 'not to be had' : awaited || undefined;
@@ -257,7 +259,7 @@ export class Navigator implements Host, Stage {
 
   #keyOfDialog(dialog: Dialog, key: string): void {
     if (key === 'y' && dialog.copy?.() !== undefined) return this.#copy(dialog.copy());
-    // An answer may open another dialog: that one stays.
+    // A key may open another dialog, which stays open.
     if (!dialog.key(key) && this.dialog === dialog) this.dialog = undefined;
   }
 
@@ -315,7 +317,7 @@ export class Navigator implements Host, Stage {
     return (this.screen?.offers() ?? []).flatMap((offer) => offer.actions.map((bound) => ({ bound, offer })));
   }
 
-  /** Says why an action is not offered here; answers whether there is such an action. */
+  /** Says why an action is not offered here; returns whether there is such an action. */
   #sayWithheld(isMeant: (bound: BoundAction) => boolean): boolean {
     const found = (this.screen?.offers() ?? []).flatMap(({ withheld = [] }) => withheld).find(isMeant);
     if (found) this.say(`${found.label}: ${found.action.only?.says ?? ''}.`);
@@ -347,7 +349,7 @@ export class Navigator implements Host, Stage {
     if (prompt.sign === '/') return this.#applyFilter(this.screen, prompt.line.text);
     const line = prompt.line.text.trim();
     const { chosen } = prompt;
-    // What is typed whole and does not apply here says why, before what is called alike is done in its place.
+    // A complete name of an action that does not apply here gets an explanation, before a similar one is run instead.
     if (chosen?.name !== line && this.#sayWithheld(({ label }) => label === line)) return;
     const labels = this.actions.map(({ label }) => label);
     this.#obey(chosen?.command ?? readCommand(line, this.sections, labels));
@@ -378,7 +380,7 @@ export class Navigator implements Host, Stage {
   }
 }
 
-/** What is not done here is done elsewhere, or nowhere. */
+/** Says where else an action exists, or that there is none. */
 function sayWhere(word: string, isOperators: boolean): string {
   const places = placesOf(word, isOperators);
   if (places.length === 0) return `There is no ${word} here; : alone shows what there is.`;

@@ -3,7 +3,7 @@ import { PAGE, Pager, WINDOW, type PageQuery } from './pager.ts';
 
 const { signal } = new AbortController();
 
-/** A list of so many rows, newest first, paged as the API does. */
+/** Returns a list of so many rows, newest first, paged as the API does. */
 function listOf(count: number) {
   const idOf = (number: number) => ({ id: `01900000-0000-7000-8000-${String(number).padStart(12, '0')}` });
   const ids = Array.from({ length: count }, (_, at) => idOf(count - at));

@@ -1,5 +1,5 @@
 export interface Page<Row> {
-  /** Some lists do not say: a page that is not full is their last one. */
+  /** Some lists omit it: a page that is not full is their last one. */
   has_more?: boolean | undefined;
   data: Row[];
 }
@@ -13,25 +13,25 @@ export interface PageQuery {
 export type AskPage<Row> = (query: PageQuery, signal: AbortSignal) => Promise<Page<Row>>;
 
 export const PAGE = 50;
-/** So many rows are held, however long a list is. */
+/** The number of rows in memory, however long a list is. */
 export const WINDOW = 200;
 
 /**
- * A window on a list that may have millions of rows: pages are added where one moves to and dropped at the other end. Only
- * the ids at its ends are needed to go on in either direction.
+ * A window on a list that may have millions of rows: pages are added in the direction of movement and dropped at the
+ * other end. Only the ids at its ends are needed to go on in either direction.
  */
 export class Pager<Row extends { id: string }> {
   rows: Row[] = [];
-  /** There are rows before the first and behind the last. */
+  /** True if there are rows before the first or after the last. */
   hasBefore = false;
   hasBehind = false;
-  /** How many were seen before the first; undefined behind a jump to the end, where they were not counted. */
+  /** The number of rows before the first; undefined after a jump to the end, where they were not counted. */
   skipped: number | undefined = 0;
   isLoaded = false;
   isLoading = false;
   readonly #ask: AskPage<Row>;
   readonly #isForward: boolean;
-  /** What was asked before something else is not waited for any more. */
+  /** Counts the requests: the results of all but the latest one are dropped. */
   #asked = 0;
 
   constructor(ask: AskPage<Row>, isForward: boolean) {
@@ -39,7 +39,7 @@ export class Pager<Row extends { id: string }> {
     this.#isForward = isForward;
   }
 
-  /** What is around this row; what was loaded before and behind it stays where nothing is missing in between. */
+  /** Reloads the rows around this one; loaded rows before and after them stay if nothing is missing in between. */
   async refresh(signal: AbortSignal, at = 0): Promise<void> {
     const first = at < PAGE && !this.hasBefore ? undefined : this.rows[Math.max(0, at - PAGE)];
     const query = first === undefined ? { limit: PAGE } : { limit: 2 * PAGE, after: first.id };
@@ -57,13 +57,13 @@ export class Pager<Row extends { id: string }> {
     this.#trim('behind');
   }
 
-  /** From the beginning, wherever one is. */
+  /** Reloads from the beginning, whatever the position. */
   async first(signal: AbortSignal): Promise<void> {
     this.hasBefore = false;
     await this.refresh(signal);
   }
 
-  /** The last page alone. Where the API does not page backwards from the end, one page more. */
+  /** Loads only the last page. If the API cannot page backwards from the end, loads one page more. */
   async last(signal: AbortSignal): Promise<void> {
     const id = this.rows.at(-1)?.id;
     const before = id === undefined ? undefined : smallestLike(id);
@@ -87,7 +87,7 @@ export class Pager<Row extends { id: string }> {
     this.#trim('before');
   }
 
-  /** As much as is held: so much is sorted. */
+  /** Loads until the window is full, because that many rows are sorted. */
   async fill(signal: AbortSignal): Promise<void> {
     while (this.hasBehind && !this.isLoading && this.rows.length < WINDOW) await this.behind(signal);
   }
@@ -95,7 +95,7 @@ export class Pager<Row extends { id: string }> {
   async before(signal: AbortSignal): Promise<void> {
     const [first] = this.rows;
     if (!first || !this.hasBefore || this.isLoading) return;
-    // The API pages some lists in one direction alone: these begin anew.
+    // The API pages some lists only forwards: these begin again.
     if (this.#isForward) return this.first(signal);
     const page = await this.#page({ limit: PAGE, before: first.id }, signal);
     if (!page) return;
@@ -106,7 +106,7 @@ export class Pager<Row extends { id: string }> {
     this.#trim('behind');
   }
 
-  /** Nothing stands before the first row. */
+  /** Notes that there is no row before the first. */
   #isFirst(): void {
     this.hasBefore = false;
     this.skipped = 0;
@@ -123,7 +123,7 @@ export class Pager<Row extends { id: string }> {
     this.rows = end === 'before' ? this.rows.slice(excess) : this.rows.slice(0, WINDOW);
   }
 
-  /** Undefined where something else was asked meanwhile. */
+  /** Returns undefined if another request was made meanwhile. */
   async #page(query: PageQuery, signal: AbortSignal): Promise<{ data: Row[]; hasMore: boolean } | undefined> {
     const asked = ++this.#asked;
     this.isLoading = true;
@@ -139,7 +139,7 @@ export class Pager<Row extends { id: string }> {
 
 const ID = /^([a-z]+_)?((?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})|[0-9a-f]{32})$/;
 
-/** Lists are in the order of their ids: before the smallest that there can be stands the last page. */
+/** Lists are in the order of their ids: before the smallest possible one is the last page. */
 function smallestLike(id: string): string | undefined {
   const [, prefix = '', digits] = ID.exec(id) ?? [];
   return digits && prefix + digits.replaceAll(/[0-9a-f]/g, '0');

@@ -5,10 +5,13 @@ type Rows = AnswerOf<'listWebhookEvents'>['data'];
 const isWaiting = ({ status }: { status: string }): boolean => status === 'pending' || status === 'attempting';
 const parked = <Event extends object>(event: Event): object => ({ ...event, status: 'parked' });
 
-/** As many as a page has at most: of those since its oldest, none of them is missed. */
+/** The largest page of the API. The query starts at the oldest waiting event, so that none of them is missed. */
 const MOST = 100;
 
-/** Asks the API; of an event that is sent by nobody's doing any more it says `parked` where the API says how far it came. */
+/**
+ * Calls the API, and reports an event that nothing sends any more as `parked` instead of with the status that it had
+ * reached.
+ */
 export async function callAndSee(
   client: Client,
   operation: OperationId,

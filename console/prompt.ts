@@ -10,10 +10,10 @@ export type Command =
   | { kind: 'surplus'; label: string }
   | { kind: 'unknown'; word: string };
 
-/** What a line behind `:` may mean, as it is offered. */
+/** A possible meaning of a line after `:`. */
 interface Entry {
   name: string;
-  /** The key that does the same without `:`. */
+  /** The key with the same effect without `:`. */
   key: string;
   says: string;
   command: Command;
@@ -21,7 +21,9 @@ interface Entry {
 
 const QUIT = ['quit', 'q', 'q!', 'exit'];
 
-/** A line behind `:` that is no entry. A section may be followed by a filter, or by the id of one of its items. */
+/**
+ * Parses a line after `:` that is no entry. A section may be followed by a filter, or by the id of one of its items.
+ */
 export function readCommand(line: string, sections: readonly Section[], labels: readonly string[]): Command {
   const [word = '', ...rest] = line.trim().split(/\s+/);
   if (word === '') return { kind: 'help' };
@@ -32,7 +34,7 @@ export function readCommand(line: string, sections: readonly Section[], labels: 
   return surplus === undefined ? { kind: 'unknown', word } : { kind: 'surplus', label: surplus };
 }
 
-/** What there is that a line may mean, the nearest first; everything for an empty line. */
+/** Returns the entries that a line may mean, the best match first; all of them for an empty line. */
 export function entriesFor(
   line: string,
   sections: readonly Section[],
@@ -57,7 +59,7 @@ export function entriesFor(
     .map(({ entry }) => entry);
 }
 
-/** How near an entry is to what was typed; undefined where it has nothing of it. */
+/** Ranks an entry by how well it matches the typed text; undefined if it does not match. */
 function rankOf({ name, says, command }: Entry, typed: string): number | undefined {
   if (typed === '' || name === typed || (command.kind === 'quit' && QUIT.includes(typed))) return 0;
   if (name.startsWith(typed)) return 1;
@@ -73,7 +75,7 @@ function hasLetters(name: string, typed: string): boolean {
   return [...typed].every((letter) => (at = name.indexOf(letter, at + 1)) !== -1);
 }
 
-/** What the last word of a filter may become: a name, or behind one a value. */
+/** Returns the completions of the last word of a filter: names, or values after a name. */
 export function filterCompletions(text: string, names: Readonly<Record<string, readonly string[]>>): string[] {
   const [, before = '', last = ''] = /^(.*?)(\S*)$/s.exec(text) ?? [];
   const words = Object.entries(names).flatMap(([name, values]) =>
@@ -82,7 +84,7 @@ export function filterCompletions(text: string, names: Readonly<Record<string, r
   return words.filter((word) => word.startsWith(last) && word !== last).map((word) => before + word);
 }
 
-/** As much as all of them have in common. */
+/** Returns the longest common beginning. */
 function commonStart(words: readonly string[]): string {
   const [first = '', ...others] = words;
   let length = first.length;
@@ -92,25 +94,25 @@ function commonStart(words: readonly string[]): string {
 
 interface PromptInput {
   text: string;
-  /** What is wrong with what was typed before. */
+  /** The fault of the filter that was typed before. */
   fault: string;
   history: History;
-  /** What the line may mean; of a filter there is no such list. */
+  /** Returns the entries that the line may mean; undefined for a filter. */
   entries?: (text: string) => readonly Entry[];
-  /** What the line may become. */
+  /** Returns the completions of the line. */
   completions?: (text: string) => readonly string[];
 }
 
-/** How many entries are seen at once. */
+/** The number of entries that are visible at once. */
 const SEEN = 12;
 
-/** A line behind `:` or `/`, with what was typed before, and behind `:` the list of what it may mean. */
+/** A line after `:` or `/`, with its history, and after `:` the list of entries that it may mean. */
 export class Prompt {
   readonly sign: ':' | '/';
   readonly line: LineEdit;
   readonly fault: string;
   readonly #input: PromptInput;
-  /** Which entry is in hand; none behind an empty line, until one is chosen. */
+  /** The index of the selected entry; none for an empty line, until one is chosen. */
   #at: number;
   #isOfHistory = false;
 
@@ -135,7 +137,7 @@ export class Prompt {
     return this.entries[this.#at];
   }
 
-  /** Answers whether the line goes on, is done, or was left. */
+  /** Returns whether the line continues, is done, or was left. */
   key(key: string): 'goes on' | 'done' | 'left' {
     if (key === 'esc' || (key === 'backspace' && this.line.text === '')) return 'left';
     if (key === 'enter') {
@@ -165,7 +167,7 @@ export class Prompt {
     return this.line.text === '' ? -1 : 0;
   }
 
-  /** Through the list; above its beginning stands what was typed before. */
+  /** Moves through the list; above its beginning is the typed line. */
   #step(key: 'up' | 'down'): void {
     const { entries, line } = this;
     const isList = entries.length > 0 && !this.#isOfHistory && (key === 'down' || this.#at > this.#first());
@@ -183,13 +185,13 @@ export class Prompt {
     return chosen || start.length > line.text.length ? start : line.text;
   }
 
-  /** Which entry is in hand, where there are more than are seen. */
+  /** The position of the selected entry, if not all entries are visible. */
   get where(): string {
     const count = this.entries.length;
     return count <= SEEN ? '' : this.#at < 0 ? `${count} in all` : `${this.#at + 1} of ${count}`;
   }
 
-  /** The entries from top to bottom, each with its key and what it does. */
+  /** Draws the entries from top to bottom, each with its key and what it does. */
   draw(width: number, height: number): string[] {
     const { entries } = this;
     const seen = Math.min(SEEN, height, entries.length);
@@ -205,14 +207,14 @@ export class Prompt {
 
 const KEPT = 100;
 
-/** What was typed at a prompt, to be had again with ↑ and ↓. */
+/** The lines typed at a prompt, which ↑ and ↓ recall. */
 export class History {
   readonly #lines: string[] = [];
-  /** Which of them is shown; behind the last stands what was being typed. */
+  /** The index of the shown line; after the last one comes the unfinished line. */
   #at = 0;
   #unfinished = '';
 
-  /** At what was typed last. */
+  /** Goes to the end, after the line that was typed last. */
   rewind(): void {
     this.#at = this.#lines.length;
   }

@@ -1,11 +1,11 @@
 import { optionOf, type Flag } from '../cli/families/index.ts';
 
 export interface ReadFilter {
-  /** What the API narrows the list by. */
+  /** The parameters by which the API filters the list. */
   query: Readonly<Record<string, string | number>>;
-  /** What is looked for, by the API where it can search, and else in what is loaded. */
+  /** The text to search for, by the API if it can search, and otherwise in the loaded rows. */
   text: string;
-  /** How `since` was typed, where it was. */
+  /** The typed text of `since`, if there is one. */
   since?: string;
 }
 
@@ -13,7 +13,10 @@ type Flags = Readonly<Record<string, Flag>>;
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Words like `status=bounced since=2h`, with or without the `--` of the command line; every other word is looked for. */
+/**
+ * Reads words like `status=bounced since=2h`, with or without the `--` of the command line; every other word is
+ * searched for.
+ */
 export function readFilter(filters: Flags, typed: string, now: number): ReadFilter {
   const query: Record<string, string | number> = presetsOf(filters);
   const rest: string[] = [];
@@ -38,7 +41,7 @@ export function readFilter(filters: Flags, typed: string, now: number): ReadFilt
   return { query: asked, text, ...(since === undefined ? {} : { since }) };
 }
 
-/** What the API has to be told, where nothing is typed. */
+/** Returns the parameters that the API needs even if nothing is typed. */
 function presetsOf(filters: Flags): Record<string, string | number> {
   return Object.fromEntries(
     Object.entries(filters).flatMap(([field, { preset, isCostly }]) =>

@@ -4,22 +4,25 @@ interface TerminalGuard {
   /** Resolves when the console is to end, and rejects with the fault that ends it. */
   ended: Promise<void>;
   end: (fault?: unknown) => void;
-  /** What draws has to stop first: it would write its last frame to the screen that is given back. */
+  /** Drawing has to stop first: it would write its last frame to the restored screen. */
   stopDrawing: (stop: () => void) => void;
   restore: () => void;
 }
 
 /**
- * Terminals count the columns of some scripts and emoji differently: what is too long for one is cut there, and does not go
- * on in a line of its own, which would move all others.
+ * Terminals count the columns of some scripts and emoji differently: a line that is too long for a terminal is cut
+ * there, instead of wrapping and moving all others.
  */
 const NO_WRAP = '\u001B[?7l';
-/** Colours off, bracketed paste off, cursor shown, lines that go on, out of the alternate screen. Harmless where nothing of it was on. */
+/**
+ * Colours off, bracketed paste off, cursor shown, line wrap on, out of the alternate screen. Harmless if nothing of it
+ * was on.
+ */
 const RESTORE = '\u001B[0m\u001B[?2004l\u001B[?25h\u001B[?7h\u001B[?1049l';
 const SIGNALS = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT'] as const;
 const NUMBERS = { SIGTERM: 15, SIGHUP: 1, SIGINT: 2, SIGQUIT: 3 } as const;
 
-/** Whatever ends the process, the terminal is given back as it was. */
+/** Restores the terminal, however the process ends. */
 export function guardTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStream & { fd: number }): TerminalGuard {
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
   let isRestored = false;
@@ -46,7 +49,7 @@ export function guardTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStre
   for (const signal of SIGNALS) {
     process.on(signal, () => {
       restore();
-      // As a shell reports who was ended by a signal.
+      // The exit code with which a shell reports a process that was ended by a signal.
       process.exit(128 + NUMBERS[signal]);
     });
   }
@@ -93,13 +96,13 @@ const NAMES = [
 const CONTROLS: Readonly<Record<string, string>> = { '\r': 'enter', '\n': 'enter', '\t': 'tab', '\u007F': 'backspace' };
 const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** The keys of one event. Who types fast, or over a slow line, sends several at once. */
+/** Returns the keys of one event. A fast typist, or a slow line, sends several at once. */
 export function keysIn(input: string, key: InkKey): string[] {
   if (key.tab) return [key.shift ? 'shift-tab' : 'tab'];
   const named = NAMES.find(([name]) => key[name]);
   if (named) return [named[1]];
   if (key.ctrl && input !== '') return [`ctrl-${input}`];
-  // Escape and a key that follows it at once look like a key with Alt, which means nothing here by itself.
+  // Escape immediately followed by a key looks like a key with Alt, which has no meaning of its own here.
   const before = key.meta ? ['esc'] : [];
   const typed = [...segments.segment(input.replaceAll('\r\n', '\r'))].flatMap(({ segment }) => {
     const name = CONTROLS[segment];

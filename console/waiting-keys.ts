@@ -1,21 +1,21 @@
-/** What a key is for: on its way, or not to be had just now. Undefined: there. */
+/** Whether the content that a key acts on is loading or unavailable. Undefined when it is loaded. */
 export type Awaited = 'on its way' | 'not to be had' | undefined;
 
 interface Keyboard {
   /** The screen or the dialog that keys are for. */
   target: () => object | undefined;
-  /** Whether what this key is for is there. */
+  /** Returns whether the content that this key acts on is loaded. */
   awaited: (key: string) => Awaited;
-  /** Whether this key needs nothing that is loaded. */
+  /** Returns whether this key needs no loaded content. */
   isFree: (key: string) => boolean;
   obey: (key: string) => void;
   say: (text: string) => void;
 }
 
-/** More than a user types ahead: what is beyond comes of a key that is held down. */
+/** More than a user types ahead: further keys come from a key that is held down. */
 const KEYS_MAX = 32;
 
-/** Keys that are pressed before what they are for is there. They are obeyed in their order once it is. */
+/** Keys that are pressed before the content that they act on is loaded. They are handled in order once it is. */
 export class WaitingKeys {
   readonly #keyboard: Keyboard;
   #keys: string[] = [];
@@ -26,7 +26,9 @@ export class WaitingKeys {
     this.#keyboard = keyboard;
   }
 
-  /** Answers whether the key waits. What needs nothing that is loaded is done at once, unless keys before it wait. */
+  /**
+   * Returns whether the key waits. A key that needs no loaded content is handled at once, unless keys before it wait.
+   */
   take(key: string): boolean {
     const { awaited, isFree, target } = this.#keyboard;
     const isFirst = this.#keys.length === 0;
@@ -44,7 +46,10 @@ export class WaitingKeys {
     this.#keyboard.say(count === 0 ? '' : `${keys} for what is loading; esc takes ${them} back.`);
   }
 
-  /** Obeys those whose time has come. For what is gone or could not be loaded none waits on: it would come as a surprise. */
+  /**
+   * Handles the keys whose content is loaded. If it is gone or could not be loaded, the keys are dropped: handling them
+   * later would be a surprise.
+   */
   obey(): void {
     if (this.#isObeying) return;
     const { target, awaited, obey, say } = this.#keyboard;
@@ -56,7 +61,7 @@ export class WaitingKeys {
         say('');
         this.#keys = state === undefined ? this.#keys.slice(1) : [];
         if (state === undefined) obey(key);
-        // What this key has opened is what those behind it are for.
+        // The keys that follow act on what this key has opened.
         this.#for = target();
       }
     } finally {

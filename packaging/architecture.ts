@@ -1,11 +1,11 @@
-/** For which machines a package is made: this one's, or the other architecture by `RASKET_PACKAGE_ARCH`. */
+/** The architecture of a package: that of this machine, or the other one by `RASKET_PACKAGE_ARCH`. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { root } from './modules.ts';
 
-/** As Node and as Debian name them. */
+/** Architecture names of Node and of Debian. */
 export const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
 export const architecture: string = process.env['RASKET_PACKAGE_ARCH'] || process.arch;
@@ -14,7 +14,7 @@ if (ARCHITECTURES[architecture] === undefined)
     `RASKET_PACKAGE_ARCH is ${architecture}; packages are made for ${Object.keys(ARCHITECTURES).join(' and ')}`,
   );
 
-/** Where the executable for it is put. */
+/** Returns the path of the executable for an architecture. */
 export const placeOf = (arch: string): string =>
   path.join(root, 'dist', arch === process.arch ? 'rasket' : `rasket-${arch}`);
 
@@ -23,7 +23,10 @@ interface Locked {
   integrity: string;
 }
 
-/** The Node that the executable is made of. The one of another architecture is taken from the registry, as the lockfile names it. */
+/**
+ * Returns the Node that the executable is made from. The one of another architecture is downloaded from the registry,
+ * as the lockfile names it.
+ */
 export function runtimeOf(arch: string): string {
   if (arch === process.arch) return process.execPath;
   const lock = JSON.parse(readFileSync(path.join(root, 'package-lock.json'), 'utf8')) as {
@@ -43,7 +46,7 @@ function take(wanted: string, integrity: string, folder: string): void {
   mkdirSync(path.dirname(folder), { recursive: true });
   const work = mkdtempSync(`${folder}.work-`);
   try {
-    // Not installed: npm leaves out what is for another processor.
+    // Not installed: npm omits packages for another processor.
     execFileSync('npm', ['pack', '--silent', '--pack-destination', work, wanted], {
       stdio: ['ignore', 'ignore', 'inherit'],
       cwd: work,

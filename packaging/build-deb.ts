@@ -25,7 +25,7 @@ import { root, versionOf } from './modules.ts';
 
 const HOME = '/usr/lib/rasket';
 const SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm'];
-/** What no mode says otherwise of. */
+/** The mode of files that are not listed as programs. */
 const FILE = 0o644;
 const PROGRAM = 0o755;
 
@@ -52,7 +52,7 @@ export function buildDeb({ program, compress, version }: Build): string {
       chmodSync(file, mode);
     };
     putProgram(tree, program, put);
-    // Of the same sources; a program for other processors does not run here.
+    // Manuals come from the same sources, because a program for other processors cannot run here.
     putManuals(tree, architecture === process.arch ? program : path.join(root, 'bin/rasket'), put);
     put('usr/share/doc/rasket/changelog.gz', gzipSync(changelog(version), { level: 9 }));
     putControl(tree, { architecture: debian, version }, put);
@@ -88,7 +88,7 @@ function putProgram(tree: string, program: string, put: Put): void {
       ),
   );
   put('usr/lib/sysusers.d/rasket.conf', read('packaging/debian/sysusers.conf'));
-  // Not under doc, which small images leave out.
+  // Not below doc, which small images leave out.
   put('usr/share/rasket/rasket.toml', read('packaging/debian/rasket.toml'));
   put('usr/share/rasket/default.toml', read('config/default.toml'));
   put('usr/share/lintian/overrides/rasket', read('packaging/debian/lintian-overrides'));
@@ -142,11 +142,11 @@ function putControl(
     put(`DEBIAN/${script}`, readFileSync(path.join(root, 'packaging/debian', script)), PROGRAM);
 }
 
-/** Whoever builds the package; nothing but their own environment knows who that is. */
+/** The environment names the person who builds the package. */
 const { DEBFULLNAME: builder = 'rasket', DEBEMAIL: address = 'rasket@builder.invalid' } = process.env;
 const maintainer = `${builder} <${address}>`;
 
-/** In the form that Debian's tools read; what has changed stands beside it. */
+/** Writes the changelog in the form that Debian's tools read; the list of changes is a separate file. */
 function changelog(version: string): string {
   const { SOURCE_DATE_EPOCH: epoch } = process.env;
   const date = epoch === undefined ? new Date() : new Date(Number(epoch) * 1000);

@@ -1,7 +1,7 @@
 /**
- * Makes `dist/rasket`, one executable for this machine's architecture: Node, with the program's modules and files inside,
- * the licences of all of it among them. `RASKET_PACKAGE_ARCH=arm64` (or x64) makes it for the other one, as `dist/rasket-arm64`.
- * What is in it and how it is found again: `src/program-files/`.
+ * Builds `dist/rasket`, one executable for this machine's architecture: Node with the program's modules and files
+ * inside, including all licences. `RASKET_PACKAGE_ARCH=arm64` (or x64) builds it for the other one, as
+ * `dist/rasket-arm64`. `src/program-files/` defines its content and how that is found again.
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -23,9 +23,12 @@ import { architecture, placeOf, runtimeOf } from './architecture.ts';
 import { licensesText } from './licenses.ts';
 import { compileModules, compileStart, root, versionOf } from './modules.ts';
 
-/** Node looks for this mark in itself to learn that it carries a program. */
+/** Node looks for this mark in its own executable to learn that it contains a program. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
-/** The flags that `bin/rasket` gives, and no debugger by a signal; none from the environment or the command line are taken. */
+/**
+ * The flags that `bin/rasket` passes, and no debugger by a signal; flags of the environment or the command line are
+ * ignored.
+ */
 const FLAGS = ['--max-semi-space-size=8', '--disable-sigusr1'];
 const FILES = ['package.json', 'config/default.toml', 'config/development.toml', 'config/replies.toml', 'LICENSE'];
 

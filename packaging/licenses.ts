@@ -1,6 +1,6 @@
 /**
- * What the licences of Node and of the packages ask for: their notices go with every copy. Of packages that the program may do
- * without, some are named that the single file does not carry.
+ * The notices that the licences of Node and of the packages require in every copy. Includes some optional packages that
+ * the single file does not contain.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,3 +1,3 @@
-/** Where the program begins in the single file. */
+/** The entry point of the program in the single file. */
 import '../bin/source-lines.ts';
 import '../bin/main.ts';

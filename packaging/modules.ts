@@ -1,4 +1,4 @@
-/** Compiles the program and the packages it is made of into the modules of the single file. */
+/** Compiles the program and its packages into the modules of the single file. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { build, type Plugin } from 'esbuild';
@@ -6,10 +6,10 @@ import { APART, builtins, COMMON, MODULES, PLUGINS } from '../bin/build-plugins.
 
 export const root: string = path.resolve(import.meta.dirname, '..');
 
-/** What no file can carry is absent, whatever lies on the disk. */
+/** Modules that a file cannot contain are absent, whatever is on the disk. */
 const ABSENT = [...APART, 'better-sqlite3/build'];
 
-/** CommonJS inside of a module asks for parts of Node by this; a package is there or is not, whatever lies on the disk. */
+/** CommonJS inside a module requires parts of Node with this; whether a package exists does not depend on the disk. */
 const REQUIRE = `const require = (name) => {
   const part = process.getBuiltinModule(name);
   if (part !== undefined) return part;
@@ -56,7 +56,7 @@ export async function compileStart(entry: string, version: string): Promise<Uint
   return made.contents;
 }
 
-/** It is loaded by the first webhook, here out of the same module. */
+/** The first webhook loads it, here from the same module. */
 const withUndici: Plugin = {
   name: 'with-undici',
   setup({ onLoad }) {
@@ -68,7 +68,7 @@ const withUndici: Plugin = {
   },
 };
 
-/** Of CommonJS that is imported where it is needed the names of its exports are known to Node alone, which reads it to find them. */
+/** Only Node knows the export names of CommonJS that is imported on demand; it reads the file to find them. */
 const withPackages: Plugin = {
   name: 'with-packages',
   setup({ onLoad, onResolve }) {

@@ -3,7 +3,7 @@ import { enableCompileCache } from 'node:module';
 import path from 'node:path';
 import { mustBeOurs } from '../src/program-files/index.ts';
 
-/** What the launcher of a checkout (`bin/rasket`) gives to Node before it starts, with its reasons. */
+/** The variables that the launcher of a checkout (`bin/rasket`) sets before it starts Node; it gives the reasons. */
 const OF_SERVERS = { UV_THREADPOOL_SIZE: '8', MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_ARENA_MAX: '2' };
 
 export function prepareProcess(command: string): void {
@@ -17,17 +17,20 @@ function startWithVariables(): void {
   const missing = Object.entries(OF_SERVERS).filter(([name]) => !process.env[name]);
   if (missing.length === 0) return;
   const env = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined));
-  // Without this warning, which would be the first line of every log.
+  // Suppresses the warning of `execve`, which would be the first line of every log.
   process.removeAllListeners('warning');
   process.execve?.(process.execPath, process.argv.slice(1), { ...env, ...Object.fromEntries(missing) });
 }
 
-/** Compiled code is kept between starts where we alone may write, as a checkout does: what stands there is run. */
+/**
+ * Returns the folder in which compiled code is kept between starts. As in a checkout, only we may write to it, because
+ * its content is executed.
+ */
 function cacheFolder(): string | undefined {
   const { NODE_COMPILE_CACHE: named, XDG_CACHE_HOME: cache, HOME: home } = process.env;
   if (named) return undefined;
   const parent = cache || (home && path.join(home, '.cache'));
-  // One that is relative would be another folder wherever a command is called.
+  // A relative path would be another folder wherever a command is called.
   if (!parent || !path.isAbsolute(parent)) return undefined;
   const folder = path.join(parent, 'rasket', 'compile');
   try {

@@ -1,7 +1,7 @@
 import { moduleUrl, serveModules } from '../src/program-files/index.ts';
 import { prepareProcess } from './prepare-process.ts';
 
-/** Hands over to the modules inside of the file. */
+/** Starts the modules inside the file. */
 export function start(command: string): void {
   prepareProcess(command);
   serveModules();

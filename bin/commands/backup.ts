@@ -75,7 +75,7 @@ function loadAddonFirst(): void {
   }
 }
 
-/** Reads all of it; the exit code says whether it is whole. */
+/** Reads the whole backup; the exit code says whether it is complete. */
 export async function verify(target: string, options: DataOptions & { json?: boolean }): Promise<void> {
   const folder = path.resolve(target);
   if (!existsSync(folder))

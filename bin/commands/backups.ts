@@ -11,7 +11,7 @@ import { printRows } from './print-rows.ts';
 
 type Options = DataOptions & { json?: boolean; wide?: boolean };
 
-/** In the folder of the settings, or another. */
+/** Lists the backups in the folder of the settings, or in another one. */
 export function printBackups(directory: string | undefined, options: Options): void {
   const where = directory === undefined ? ownBackups(options) : namedBackups(path.resolve(directory));
   const none = `There are no backups in ${where}. Make one with: rasket backup FOLDER; or every day with backup.schedule`;
@@ -26,7 +26,7 @@ function ownBackups(options: Options): string {
   return where;
 }
 
-/** Also on a machine that has nothing but the backups yet. */
+/** Works even on a machine that has only the backups so far. */
 function namedBackups(where: string): string {
   if (!existsSync(where))
     throw new OperatorFault(`${where} is not there; name the folder that backups are in`, 'notFound');
@@ -68,7 +68,9 @@ function ageOf(madeAt: string): string {
   return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} d`;
 }
 
-/** What another program has backed up (pg_dump, a snapshot of the disk): findings and upgrades ask how old that is. */
+/**
+ * Records that another program made a backup (pg_dump, a snapshot of the disk): findings and upgrades check its age.
+ */
 export async function noteMade(options: DataOptions & { at?: string }): Promise<void> {
   const at = options.at === undefined ? undefined : Date.parse(options.at);
   if (at !== undefined && (Number.isNaN(at) || at > systemClock.now()))

@@ -19,7 +19,7 @@ export interface MoveOptions extends DataOptions {
 
 type StoreName = Config['blobs']['store'];
 
-/** Takes all content to the other store while nothing runs. Called again after a kill, it goes on where it was. */
+/** Moves all content to the other store while nothing runs. After a kill, another call continues where it stopped. */
 export async function moveBlobs(options: MoveOptions): Promise<void> {
   const { to } = options;
   if (to !== 's3' && to !== 'files')
@@ -36,7 +36,9 @@ export async function moveBlobs(options: MoveOptions): Promise<void> {
   await withStore(source, dataDir, work, { audit });
 }
 
-/** One that was killed behind the commit that decides: the mark of the place of before is what is left of it. */
+/**
+ * Finishes a move that was killed after the commit that decides: only the mark of the previous store is left to remove.
+ */
 async function endEarlierMove(
   { source, target }: { source: Config; target: Config },
   dataDir: string,
@@ -66,7 +68,10 @@ async function endEarlierMove(
   return true;
 }
 
-/** Whatever its blobs are marked with; one that is not there is refused when it is opened as a store. */
+/**
+ * Opens the database whatever the mark of its blobs says. Returns false for an SQLite file that is missing; opening it
+ * as a store refuses it later.
+ */
 async function onDatabase<T>(config: Config, dataDir: string, work: (store: Store) => Promise<T>): Promise<T | false> {
   const file = path.resolve(dataDir, config.database.path);
   if (config.database.driver !== 'pg' && !existsSync(file)) return false;
@@ -80,7 +85,7 @@ async function onDatabase<T>(config: Config, dataDir: string, work: (store: Stor
 
 const withBlobs = (config: Config, store: StoreName): Config => ({ ...config, blobs: { ...config.blobs, store } });
 
-/** Also where the settings still say "files", so that nothing else asks for them. */
+/** Checks the settings of the store even while they still say "files", because nothing else checks them then. */
 function mustNameStore({ endpoint, bucket, access_key, secret_key, secret_key_file }: Config['blobs']): void {
   const secret = secret_key || secret_key_file;
   const missing = Object.entries({ endpoint, bucket, access_key, secret_key: secret })
@@ -105,7 +110,7 @@ async function move(
     await noteBlobsMove(store, { state: 'copying', from, to });
     const sum = await copyAllBlobs(store.blobs, target, namedKeys(db));
     if ((await target.writeMark(id)) !== id) throw otherInstallation(target);
-    // From here on the settings of before are refused at a start, and no mail is stored where no node looks for it.
+    // From here on a start with the previous settings is refused, and no mail is stored where no node looks for it.
     await noteBlobsMove(store, { state: 'moved', from, to });
     await store.blobs.removeMark();
     if (json) return console.log(JSON.stringify({ from: store.blobs.place, to: target.place, ...sum }));
@@ -125,7 +130,7 @@ async function move(
   }
 }
 
-/** What rows name, and is no row itself. */
+/** Yields the keys that rows refer to but that are not rows themselves. */
 async function* namedKeys(db: Store['db']): AsyncGenerator<string[]> {
   for await (const { named } of namedContents(db)) {
     const inRows = await keysInRows(db, [...new Set(named.map(({ owner }) => owner))]);

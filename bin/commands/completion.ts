@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import { flagValues, namedWords, otherWords } from '../../cli/index.ts';
 
-/** A command with what may follow it, as every shell is told. */
+/** A command and what may follow it, in the form that the script of every shell is made from. */
 interface Place {
   /** The words that lead there, with a space before each; empty for `rasket` itself. */
   path: string;
   commands: { name: string; summary: string }[];
-  /** With the values that one may have, where they are known. */
+  /** With the values of each flag, if they are known. */
   flags: { flag: string; says: string; values: readonly string[]; kind: string | undefined; isValued: boolean }[];
-  /** What its words name, one after the other, as `rasket names` lists it. */
+  /** The kinds of name that its arguments take, in order, as `rasket names` lists them. */
   args: readonly string[];
   /** Other words for its commands. */
   others: readonly (readonly [word: string, verb: string])[];
@@ -53,8 +53,8 @@ const wordsOf = ({ commands, flags }: Place): string =>
   [...commands.map(({ name }) => name), ...flags.map(({ flag }) => flag)].join(' ');
 
 /**
- * Goes from word to word as far as there are commands, and offers what may follow: the values of a flag behind it, and in
- * `kind` what the next word names.
+ * Follows the words as far as they are commands, and offers what may come next: the values after a flag, and in `kind`
+ * the kind of name of the next word.
  */
 const walk = (
   places: readonly Place[],
@@ -87,7 +87,7 @@ ${places.flatMap(valueLines).join('\n')}
     *' --profile') offered= kind=profiles ;;
   esac`;
 
-/** Behind which options a value stands. */
+/** Returns the options that take a value. */
 const valued = (places: readonly Place[]): string[] => [
   ...new Set(places.flatMap(({ flags }) => flags.flatMap(({ flag, isValued }) => (isValued ? flag : [])))),
 ];
@@ -99,8 +99,9 @@ const valueLines = ({ path, flags }: Place): string[] =>
   });
 
 /**
- * Prints what is kept of the names of a kind, which \`rasket names\` lists: asked for at the first time, and behind the back of
- * who is typing once it is a minute old. A server that is away leaves an empty file, so that nobody waits for it again.
+ * Prints the cached names of a kind, which \`rasket names\` lists: fetched the first time, and refreshed in the
+ * background once the cache is a minute old. An unreachable server leaves an empty file, so that nobody waits for it
+ * again.
  */
 const names = (server: string): string => `_rasket_names() {
   local kind=$1 folder=\${XDG_CACHE_HOME:-$HOME/.cache}/rasket/names config=\${XDG_CONFIG_HOME:-$HOME/.config}/rasket/profile key= file
@@ -125,7 +126,7 @@ _rasket_fetch() (
 )
 `;
 
-/** The options that say which server it is, as they were typed; a key is none of them, and stands in no name of a file. */
+/** The typed options that select the server; a key is not among them, and never becomes part of a file name. */
 const server = (words: string): string => `  local typed=() which=
   for word in ${words}; do
     if [ -n "$which" ]; then typed+=("$which" "$word"); which=; continue; fi
@@ -214,7 +215,7 @@ function fish(places: Place[]): string {
   return `# Completion of rasket for fish: put it into ~/.config/fish/completions/rasket.fish.\n${FISH_NAMES}${lines.join('\n')}\n`;
 }
 
-/** The same for fish, whose words are its own; of the options that are typed, the profile. */
+/** The same for fish, in its own syntax; of the typed options it uses only the profile. */
 const FISH_NAMES = `function _rasket_names
   set -l folder "$HOME/.cache"
   test -n "$XDG_CACHE_HOME"; and set folder "$XDG_CACHE_HOME"

@@ -17,12 +17,12 @@ import path from 'node:path';
 import { isoTime } from '../../src/platform/clock.ts';
 import { certificateFilesOf, examineCertificate, unreadable } from '../../src/platform/server-tls.ts';
 
-/** As the server would be started with it, with the files that it names. */
+/** Checks the settings as the server would read them at a start, with the files that they name. */
 export async function checkConfig(given: string | undefined): Promise<void> {
   const { config, sources, file } = readSettings(given === undefined ? {} : { config: given }, { isServing: true });
   const text = file === undefined ? '' : readFileSync(file, 'utf8');
   const dataDir = dataFolder({});
-  // Root may read what the account of the service may not.
+  // Root may read files that the account of the service may not.
   becomeOwnerOf(dataDir);
   if (file !== undefined) {
     const exposure = describeExposure(file, holdsSecret(config, sources) ? undefined : OTHERS_WRITE);
@@ -51,7 +51,7 @@ interface NamedFileFault {
   isWarning?: true;
 }
 
-/** Reads the files that settings name as the server would read them, and returns what is wrong with them. */
+/** Reads the files that settings name as the server would, and returns their faults. */
 const examineNamedFiles = (config: Config, dataDir: string): NamedFileFault[] => [
   ...examineTls(config, dataDir),
   ...examineDnsSecrets(config, dataDir),
@@ -71,7 +71,7 @@ function examineTls(config: Config, dataDir: string): NamedFileFault[] {
   ];
 }
 
-/** A provider that no team may use is asked for nothing, and may stay half written. */
+/** Skips a provider that no team may use, which may stay incomplete. */
 function examineDnsSecrets({ dns_providers: providers }: Config, dataDir: string): NamedFileFault[] {
   return Object.entries(providers).flatMap(([name, settings]) => {
     if (settings.teams.length === 0) return [];
@@ -86,7 +86,7 @@ function examineDnsSecrets({ dns_providers: providers }: Config, dataDir: string
   });
 }
 
-/** A relay that no mail goes through is asked for nothing, and may stay half written. */
+/** Skips a relay that no mail goes through, which may stay incomplete. */
 function examineRelayFiles(config: Config, dataDir: string): NamedFileFault[] {
   return [...usedRelays(config)].flatMap((name) => {
     const settings = config.relays[name];
@@ -103,14 +103,14 @@ function examineRelayFiles(config: Config, dataDir: string): NamedFileFault[] {
   });
 }
 
-/** Names what the well-known ports of mail servers expect. */
+/** The kind of TLS that the well-known ports of mail servers expect. */
 const TLS_OF_PORTS: Readonly<Record<number, RelaySettings['tls']>> = {
   25: 'starttls',
   465: 'implicit',
   587: 'starttls',
 };
 
-/** Warns of a port that usually speaks TLS in the other way: a relay that waits for it says nothing at all. */
+/** Warns of a port that usually speaks TLS in the other way: a relay that waits for it sends nothing at all. */
 function warnOfOtherTls(name: string, { port, tls }: RelaySettings): NamedFileFault[] {
   const usual = TLS_OF_PORTS[port];
   if (usual === undefined || usual === tls) return [];

@@ -38,7 +38,7 @@ interface DevAccess {
   api_key: string;
 }
 
-/** With a token for what only operators may: who runs this server is one. */
+/** Includes an operator's token: the person who runs this server is an operator. */
 type DevFile = DevAccess & { operator_token: string };
 
 export async function dev(options: DevOptions): Promise<void> {
@@ -48,7 +48,7 @@ export async function dev(options: DevOptions): Promise<void> {
   const fixedKey = readFixedKey();
   const config = developmentConfig(options);
   becomeOwnerOf(dataDir);
-  // A queue of somebody's real mail would be caught instead of sent.
+  // A queue of real mail would be caught instead of sent.
   if (makeDataFolder(dataDir) && config.database.driver === 'pg')
     await withFreshStore(config, dataDir, async () => undefined);
   writeFileSync(
@@ -130,7 +130,7 @@ function readFixedKey(): string | undefined {
   return key;
 }
 
-/** Port 3000 is popular: unless a port was asked for, any free one will do. */
+/** Port 3000 is popular: unless a port was requested, any free one will do. */
 async function start(
   config: Config,
   dataDir: string,
@@ -155,7 +155,7 @@ async function start(
 /** Names the host that a client on this machine connects to. */
 const reachableHost = (host: string): string => (host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host);
 
-/** The command line gives the key to nobody else who listens at this address. */
+/** The command line gives the key only to this process at the address. */
 function thisProcess(): { pid: number; started: string } {
   const [, started = ''] = ownMark().process.split(' ');
   return { pid: process.pid, started };
@@ -264,7 +264,7 @@ Ctrl-C stops it.
 `;
 }
 
-/** For whoever lets other machines in. */
+/** Warns an operator whose server lets other machines in. */
 function openWarning({ http, smtp, development }: Config): string {
   if (!development.any_host) return '';
   const hosts = [...new Set([http.host, smtp.host || '0.0.0.0'])].join(' and ');
@@ -292,7 +292,7 @@ function smtpLines(smtp: readonly SmtpListening[]): string {
     .join('');
 }
 
-/** The same email by SMTP: as a line to paste, and as what nodemailer asks for. */
+/** Shows the same email by SMTP: as a line to paste, and as the options of nodemailer. */
 function smtpExamples(
   smtp: readonly SmtpListening[],
   apiKey: string,
@@ -328,7 +328,7 @@ Receive one, for any address of the domain:
 `;
 }
 
-/** As short as it can be pasted where the program was started. */
+/** Returns the shortest path that works in the folder where the program was started. */
 function shownPath(target: string): string {
   const relative = path.relative(process.cwd(), target) || '.';
   return relative.startsWith('..') ? target : relative;

@@ -25,7 +25,9 @@ import { canonicalAddress, ownAddresses } from '../setup/this-machine.ts';
 import { DEVELOPMENT_MARK, mustBeInitialised, onSameFolder, readConfig, type DataOptions } from './open.ts';
 import { addressOf, runningListener, runningUrl, urlFromHere } from './ready-file.ts';
 
-/** The one that is named, or the installation of this machine; a development server is asked with its own key instead. */
+/**
+ * Returns the named installation, or the one of this machine; a development server is called with its own key instead.
+ */
 export function findMachine(
   env: Readonly<Record<string, string | undefined>>,
   { data: typed, config: file }: NamedMachine,
@@ -48,13 +50,13 @@ export function findMachine(
   };
 }
 
-/** One that was begun there, or has run there. */
+/** Reports whether a development server was created there, or has run there. */
 const isDevelopment = (data: string): boolean =>
   [DEVELOPMENT_MARK, 'run/dev.json'].some((name) => existsSync(path.join(data, name)));
 
 const isThere = (data: string): boolean => statSync(data, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
-/** Its keys and its mail are for root and the account of the service alone. */
+/** Only root and the account of the service may read its keys and its mail. */
 function isReadable(data: string): boolean {
   const me = process.getuid?.();
   return me === undefined || me === 0 || me === statSync(data).uid;
@@ -68,12 +70,12 @@ function whereIs(data: string, settings: () => Config): Pick<Machine, 'url' | 'w
     if (url !== undefined) return { url };
     return { url, whyNoUrl: 'http.port is 0, so that the system chooses a port when it starts, and none runs' };
   } catch {
-    // The look tells why.
+    // The check reports the reason.
     return { url: undefined, whyNoUrl: 'where it listens stands in settings that cannot be read' };
   }
 }
 
-/** The pass is for the listener that runs on this folder, and for nobody a setting may name. */
+/** The pass is only for the listener that runs on this folder, whatever address a setting names. */
 function runningHere(data: string): ReturnType<Machine['running']> {
   try {
     const http = runningListener(data);
@@ -81,7 +83,7 @@ function runningHere(data: string): ReturnType<Machine['running']> {
     const pass = writeMachinePass({ clock: systemClock, secrets: openSecrets(data) }, findTyper());
     return { url: urlFromHere({ http }), pass };
   } catch {
-    // The look says what is wrong with the folder.
+    // The check reports what is wrong with the folder.
     return undefined;
   }
 }
@@ -104,13 +106,16 @@ function isServedAt(asked: URL, data: string, settings: () => Config): boolean {
   const { http, https, instance } = config;
   if (http.public_url !== '' && new URL(http.public_url).origin === asked.origin) return true;
   const isListener = running === undefined && port === http.port && isAddressHere(asked.hostname, http.host);
-  // A proxy may stand in front of the API.
+  // A proxy may be in front of the API.
   const isByName = asked.hostname === instance.host && (port === 443 || port === (running ?? http).port);
   const isByTls = https.ports.includes(port) && (asked.hostname === instance.host || isAddressHere(asked.hostname, ''));
   return isListener || isByName || isByTls;
 }
 
-/** Returns whether a name or an address of a URL reaches what listens at `host` of this machine; an empty one is every address. */
+/**
+ * Reports whether a name or an address of a URL reaches the listener on `host` of this machine; an empty one is every
+ * address.
+ */
 function isAddressHere(hostname: string, host: string): boolean {
   const address = hostname === 'localhost' ? '127.0.0.1' : hostname.replace(/^\[(.*)\]$/, '$1');
   if (!isIP(address)) return hostname === host;
@@ -195,13 +200,13 @@ async function examinedHere(store: Store, found: Look): Promise<Look> {
   return { ...found, checks, findings: gravestFirst([...withoutExaminations(found, found.findings), ...outside]) };
 }
 
-/** What was examined before, and is examined anew. */
+/** Removes the earlier findings of examinations that are repeated now. */
 function withoutExaminations({ checks }: Look, findings: readonly Finding[]): Finding[] {
   const before = new Set<string>(checks.flatMap((check) => check.findings.map(({ code }) => code)));
   return findings.filter(({ code }) => !before.has(code));
 }
 
-/** Of a copy that no server was started on yet. */
+/** Adds the finding for a copy on which no server was started yet. */
 function withCopy(dataDir: string, found: Look): Look {
   const isKnown = readCopyMark(dataDir) === undefined || found.findings.some(({ code }) => code === 'restored');
   return isKnown ? found : { ...found, findings: [findingOf('restored'), ...found.findings] };
@@ -216,10 +221,10 @@ const notRunning = (data: string, command: string): Finding =>
     advice: { words: 'Start one', command },
   });
 
-/** What a server that is started now would find. */
+/** Returns what a server that is started now would find about its certificate. */
 function ofCertificate(config: Config, dataDir: string): Finding[] {
   const files = certificateFilesOf(config, dataDir);
-  // How it stands with those is in the database.
+  // The status of issued certificates is in the database.
   if (!files && config.acme.directory !== '') return [];
   const { startsAt, endsAt, faults } = files
     ? examineCertificate(files)

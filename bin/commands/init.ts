@@ -38,7 +38,7 @@ export async function init(options: InitOptions): Promise<void> {
   printTeam({ ...made, dataDir, config }, options);
 }
 
-/** With the data folder where there is none yet; without a name only the first team is made. */
+/** Creates the data folder too if there is none; without a name only the first team is made. */
 export async function makeTeam(
   config: Config,
   dataDir: string,
@@ -65,7 +65,7 @@ export async function makeTeam(
   );
 }
 
-/** Of somebody who has an account already, the password stays and is not known. */
+/** Somebody who already has an account keeps the password, which is unknown here. */
 async function makeOwner(store: Store, teamId: string, email: string): Promise<Owner> {
   const memberOf = (userId: string) => ({
     id: store.ids.uuid(),
@@ -85,7 +85,10 @@ async function makeOwner(store: Store, teamId: string, email: string): Promise<O
   return { email, password };
 }
 
-/** Safe to repeat: what is there already is kept, so an attempt that failed half-way can be made again. Answers whether the folder is new. */
+/**
+ * Makes the data folder and returns whether it is new. Safe to repeat: everything that exists is kept, so an attempt
+ * that failed half-way can be made again.
+ */
 export function makeDataFolder(dataDir: string): boolean {
   if (isInitialised(dataDir)) return false;
   mustNotLackKey(dataDir);
@@ -94,16 +97,19 @@ export function makeDataFolder(dataDir: string): boolean {
     throw new OperatorFault(`${dataDir} has other files in it; choose an empty or a new folder with --data`);
   }
   mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });
-  // A folder that somebody made beforehand has the mode that the system gave it.
+  // A folder that was created beforehand has the default mode of the system.
   chmodSync(dataDir, 0o700);
   chmodSync(path.join(dataDir, 'run'), 0o700);
-  // Where the disk was full, the key is a file without content; nothing can have been sealed with it.
+  // A full disk may have left an empty key file; nothing can have been sealed with it.
   rmSync(instanceKeyPath(dataDir), { force: true });
   createInstanceKey(dataDir);
   return true;
 }
 
-/** What a database server holds already was sealed with another folder's key, and a new key could not read it. */
+/**
+ * Refuses a database server that already has data: it was sealed with another folder's key, and a new key could not
+ * read it.
+ */
 export async function withFreshStore<T>(
   config: Config,
   dataDir: string,
@@ -131,7 +137,7 @@ async function mustBeEmpty({ db }: Store): Promise<void> {
 
 const LEFT_BY_AN_ATTEMPT = ['run', path.basename(instanceKeyPath(''))];
 
-/** Counts what is no file as a key as well: reading it says what is wrong. */
+/** Counts an unreadable key as well: reading it reports the fault. */
 export function isInitialised(dataDir: string): boolean {
   const key = statSync(instanceKeyPath(dataDir), { throwIfNoEntry: false });
   return key !== undefined && (!key.isFile() || key.size > 0);

@@ -5,7 +5,7 @@ import type { Store } from '../../src/platform/store.ts';
 import type { Look } from '../../src/features/installation/index.ts';
 import { runningPid } from './ready-file.ts';
 
-/** By this process, as no server does; one that runs is looked at. */
+/** Examines the machine from this process instead of a server; a server that runs is examined as well. */
 export async function lookOutside(store: Store): Promise<Look['checks']> {
   const world = withNet(store);
   try {
@@ -15,7 +15,7 @@ export async function lookOutside(store: Store): Promise<Look['checks']> {
   }
 }
 
-/** What a server that is started now would show. */
+/** Returns the certificate that a server started now would present. */
 function shownBy({ config, dataDir }: Store) {
   const files = certificateFilesOf(config, dataDir);
   const { keys, startsAt, endsAt } = files ? examineCertificate(files) : {};

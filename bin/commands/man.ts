@@ -3,7 +3,7 @@ import path from 'node:path';
 import { EXIT_CODES } from '../../cli/index.ts';
 import type { Command } from 'commander';
 
-/** The manual as `man` reads it, from what `--help` says of every command. */
+/** Returns the manual in the format of `man`, from the help of every command. */
 export function manPage(program: Command, version: string): string {
   return [
     `.TH RASKET 1 "" "rasket ${text(version)}" "User Commands"`,
@@ -59,7 +59,7 @@ function optionsOf(command: Command): string[] {
     .flatMap(({ flags, description }) => ['.TP', `.B ${text(flags)}`, text(description)]);
 }
 
-/** Whoever lays them down: install.sh, or who makes a package. */
+/** Writes the manual pages to a folder. Called by install.sh and by those who make packages. */
 export function layManual(program: Command, version: string, folder: string): void {
   mkdirSync(folder, { recursive: true });
   const pages = [['rasket.1', manPage(program, version)], ...familyPages(program, version)] as const;

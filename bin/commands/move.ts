@@ -41,7 +41,7 @@ interface MoveProgress {
   end(): void;
 }
 
-/** How often it says where it is: at a terminal on one line, elsewhere with a line each time. */
+/** How often progress is reported: on one line of a terminal, and as separate lines elsewhere. */
 const TTY_MS = 200;
 const PLAIN_MS = 10_000;
 
@@ -126,7 +126,7 @@ export async function moveTo(target: Target, options: MoveOptions): Promise<void
   try {
     await asOwnerOf(dataDir, () => work({ ...order, config }, target, options));
   } catch (error) {
-    // Killed in between, or called without --write-config first: what is left to do is the settings.
+    // The move was killed in between, or called without --write-config first: only the settings remain to be changed.
     if (!(error instanceof MoveDone) || options.dryRun || !change) throw error;
     change();
     if (options.json)
@@ -209,7 +209,7 @@ const noteMoved = (store: Store, target: Target, { from, to }: Ends): Promise<vo
     details: { from: from.says, to: to.says },
   });
 
-/** An address beside the driver of SQLite is refused at the start. */
+/** A URL together with the driver of SQLite is refused at the start. */
 const ON_SQLITE: readonly Edit[] = [
   { key: 'database.driver', value: 'better-sqlite3' },
   { key: 'database.url', value: '' },
@@ -230,7 +230,7 @@ function editsOf(target: Target, { config, to, dataDir }: { config: Config; to: 
   return edits;
 }
 
-/** Refuses before anything is copied; answers what writes it. */
+/** Refuses settings that cannot be changed before anything is copied; returns a function that writes them. */
 function settingsChange(
   options: MoveOptions,
   { file, dataDir, edits }: { file: string | undefined; dataDir: string; edits: readonly Edit[] },
@@ -240,7 +240,7 @@ function settingsChange(
       'there is no settings file to change; name one with --config, or go without --write-config',
     );
   const { env } = settingsOf(dataDir);
-  // The settings lead to PostgreSQL already where a move away from it is undone.
+  // The settings name PostgreSQL already when a move away from it is undone.
   const wanted = !options.undo ? edits : edits.some(({ value }) => value === 'pg') ? ON_SQLITE : [];
   for (const { key, value } of wanted) {
     const name = `RASKET_${key.toUpperCase().replaceAll('.', '_')}`;

@@ -26,7 +26,7 @@ export const DEVELOPMENT_MARK = 'development';
 /** The folder of whatever is installed or tried out here, unless another is named. */
 export const dataFolder = (options: DataOptions): string => path.resolve(namedFolder(options) ?? tryOut() ?? 'data');
 
-/** A new folder is made where it is asked for, never in that of the try-out. */
+/** A new folder is made in the named place, never in that of the try-out. */
 export const newDataFolder = (options: DataOptions): string => path.resolve(namedFolder(options) ?? 'data');
 
 export const developmentFolder = (options: DataOptions): string =>
@@ -45,7 +45,10 @@ export function findDevelopmentData(options: DataOptions, otherwise: string): st
 const namedFolder = (options: DataOptions): string | undefined =>
   options.data ?? process.env.RASKET_DATA ?? findInstallation()?.data;
 
-/** That of `npm start`, for who stands in the checkout and has made no other; a single file has no place to stand in. */
+/**
+ * Returns the data folder of `npm start` when the current folder is in the checkout and has no other; a single file has
+ * no checkout.
+ */
 function tryOut(): string | undefined {
   const isHere = isSingleFile || `${process.cwd()}/`.startsWith(programRoot);
   if (!isHere || existsSync('data') || !existsSync(path.join(tryOutFolder, DEVELOPMENT_MARK))) return undefined;
@@ -64,7 +67,7 @@ export async function onSameFolder(command: string, options: DataOptions, more =
   return [...words, more].filter(Boolean).join(' ');
 }
 
-/** A refusal about what is not there, or is there already, says where it is listed. */
+/** Adds to a refusal about missing or existing items where they are listed. */
 export async function whereListed<T>(
   list: string,
   options: DataOptions,
@@ -86,7 +89,7 @@ export type ReadOptions = Pick<ConfigInput, 'profile' | 'isServing' | 'overrides
 export const readConfig = (options: DataOptions, reading: ReadOptions = {}): Config =>
   readSettings(options, reading).config;
 
-/** Every setting with where it comes from, and the file that was read, if one was. */
+/** Returns every setting with its origin, and the file that was read, if there was one. */
 export function readSettings(
   options: DataOptions,
   reading: ReadOptions = {},
@@ -101,7 +104,7 @@ export function readSettings(
 
 export function mustBeInitialised(dataDir: string, make = howToMake(dataDir)): void {
   const key = instanceKeyPath(dataDir);
-  // Throws where this account may not look into the folder: nothing is known of it then.
+  // Throws if this account may not read the folder, because nothing is known about it then.
   if (statSync(key, { throwIfNoEntry: false }) === undefined) {
     mustNotLackKey(dataDir);
     throw new OperatorFault(`${dataDir} is no data folder of rasket; make one with: ${make}`);
@@ -136,8 +139,8 @@ export function mustNotLackKey(dataDir: string): void {
 /** A server that runs relies on the schema it found, so a pending migration waits until it is stopped. */
 export async function migrateAlone(store: Store, wishes: UpgradeWishes = {}): Promise<string[]> {
   const { db, dataDir } = store;
-  // On a database server, migrations lock one another out, and are made so that the release before goes on beside them.
-  // A move of an SQLite file holds the lock of its folder, and is not ended by a command beside it.
+  // On a database server, migrations exclude one another, and are made so that the previous release keeps working
+  // meanwhile. A move of an SQLite file holds the lock of its folder, and must not be disturbed by a command.
   const isFree = db.dialect === 'pg' || ((await schemaState(db)).pending.length === 0 && !(await isLeaving(db)));
   if (isFree) return migrateStore(store, wishes);
   mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });
@@ -151,18 +154,18 @@ export async function migrateAlone(store: Store, wishes: UpgradeWishes = {}): Pr
 
 export interface StoreOptions {
   mayFound?: boolean;
-  /** Whatever the version of its database: nothing is migrated, and only what every version has may be touched. */
+  /** Opens the database whatever its version: nothing is migrated, and only what every version has may be used. */
   asFound?: boolean;
   before?: (store: Store) => Promise<void>;
-  /** What the audit log says of it, where something is changed. */
+  /** The audit entry of the command, if it changes something. */
   audit?: CommandAudit;
 }
 
 export interface CommandAudit extends Pick<AuditNote, 'action'> {
   details?: object;
-  /** The team or thing that it is about, where that is not made just now. */
+  /** The team and the object that it concerns, unless that is created just now. */
   about?: (store: Store) => Promise<{ teamId?: string; subjectId?: string }>;
-  /** It changes more than the database. */
+  /** The command changes more than the database. */
   always?: true;
 }
 
@@ -194,7 +197,7 @@ async function workAudited<T>(
   return done;
 }
 
-/** A store for one command of the operator, migrated and closed afterwards; it logs only what went wrong. */
+/** Opens a store for one command of the operator, migrates it, and closes it afterwards; it logs only errors. */
 export async function withStore<T>(
   config: Config,
   dataDir: string,

@@ -58,7 +58,7 @@ export interface WaitOptions extends DataOptions {
 /** More than the longest wait, for a busy machine. */
 const ANSWER_MS = 90_000;
 
-/** Shows the newest message that fits; the server answers as soon as there is one. */
+/** Shows the newest message that matches; the server responds as soon as there is one. */
 export async function waitForMessage(options: WaitOptions): Promise<void> {
   const dataDir = developmentFolder(options);
   const development = readDevelopment(dataDir);
@@ -127,7 +127,9 @@ export async function playground(id: string | undefined, options: PlaygroundOpti
   });
 }
 
-/** The id of the one among the newest that ends so; the word itself where none does: it may be a beginning. */
+/**
+ * Returns the id with this ending among the newest messages; the word itself if there is none: it may be a beginning.
+ */
 async function wholeOf(db: Parameters<typeof listCaptured>[0], word: string): Promise<string> {
   if (!/^[0-9a-f]{4,12}$/i.test(word)) return word;
   const end = word.toLowerCase();
@@ -179,7 +181,7 @@ function list(
   if (page !== undefined) terminal.hint(`In a browser: ${page}`);
 }
 
-/** As it is read, not as it is written: the source is what `--raw` prints. */
+/** Shows a message in readable form; `--raw` prints the source. */
 async function show(
   terminal: Terminal,
   { row, message }: { row: CapturedRow; message: Buffer },
@@ -209,7 +211,7 @@ async function show(
 const dkimInWords = ({ dkim }: Checks): string =>
   dkim.length === 0 ? 'none' : dkim.map(({ result }) => result).join(' and ');
 
-/** Of the server that runs on this folder, or ran last. */
+/** Returns the page of the server that runs on this folder, or ran last. */
 function pageOf(dataDir: string): string | undefined {
   try {
     const { url } = JSON.parse(readFileSync(path.join(dataDir, 'run', 'dev.json'), 'utf8')) as { url: string };

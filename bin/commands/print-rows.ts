@@ -1,6 +1,9 @@
 import { cleanJson, type Column, formatTable, openTerminal, type Terminal } from '../../cli/output/index.ts';
 
-/** As every list: a row a line for a person, who names none of it by its id; titles and tabs for a program, or `--json`. */
+/**
+ * Prints rows like every other list: for a person one line per row without ids; for a program titles and tabs, or
+ * `--json`.
+ */
 export function printRows<Row>(
   rows: readonly Row[],
   columnsFor: (terminal: Terminal) => readonly Column<Row>[],

@@ -1,19 +1,22 @@
-/** The file in the data folder that says which server runs on it and where it listens. */
+/** The file in the data folder that names the server running on it and its address. */
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Config } from '../../src/platform/config/index.ts';
 
 const readyFile = (dataDir: string): string => path.join(dataDir, 'run', 'ready.json');
 
-/** A process that was killed left its file behind, and a script that waits for ours must not take it for ours. */
+/** Removes the file of a process that was killed, so that a script does not mistake it for ours. */
 export function forgetDeadReady(dataDir: string): void {
   if (!isRunning(dataDir)) rmSync(readyFile(dataDir), { force: true });
 }
 
-/** The address of the server that runs on this folder; undefined where none does. */
+/** Returns the address of the server that runs on this folder; undefined if none does. */
 export const runningUrl = (dataDir: string): string | undefined => runningListener(dataDir)?.url;
 
-/** Returns where the API of the server listens that runs on this folder; its public address may lead nowhere yet, or to somebody else. */
+/**
+ * Returns the local address of the API of the server on this folder; its public address may not work yet, or belong to
+ * somebody else.
+ */
 export function runningListener(dataDir: string): { host: string; port: number; url: string } | undefined {
   if (!isRunning(dataDir)) return undefined;
   const { listeners } = JSON.parse(readFileSync(readyFile(dataDir), 'utf8')) as {
@@ -22,7 +25,10 @@ export function runningListener(dataDir: string): { host: string; port: number; 
   return listeners.http;
 }
 
-/** Where the server is, or will be by its configuration; with port 0 the real address is known once it runs. */
+/**
+ * Returns the server's address, or the configured one if no server runs; with port 0 the real address is known only
+ * while it runs.
+ */
 export function addressOf(dataDir: string, { http }: Config): string {
   const running = runningUrl(dataDir);
   if (running !== undefined) return running;
@@ -38,7 +44,7 @@ export function urlFromHere({ http }: { http: Pick<Config['http'], 'host' | 'por
 /** The process that runs on this folder. */
 export const runningPid = (dataDir: string): number | undefined => (isRunning(dataDir) ? readyPid(dataDir) : undefined);
 
-/** Whether a file was written after the server that runs here had started. */
+/** Reports whether a file was written after the server that runs here had started. */
 export function isNewerThanServer(dataDir: string, file: string): boolean {
   const started = isRunning(dataDir) ? statSync(readyFile(dataDir), { throwIfNoEntry: false }) : undefined;
   const written = statSync(file, { throwIfNoEntry: false });
@@ -47,7 +53,7 @@ export function isNewerThanServer(dataDir: string, file: string): boolean {
 
 function isRunning(dataDir: string): boolean {
   const pid = readyPid(dataDir);
-  // In a container every process has the id of the one before it.
+  // In a container the process may have the same id as the one before it.
   if (pid === undefined || pid === process.pid) return false;
   try {
     return process.kill(pid, 0);
@@ -71,7 +77,7 @@ export function writeReady(dataDir: string, ready: { pid: number }): void {
   renameSync(`${file}.part`, file);
 }
 
-/** Where processes share a folder, the file is that of the latest. */
+/** When several processes share a folder, the file belongs to the latest one. */
 export function forgetOwnReady(dataDir: string): void {
   if (readyPid(dataDir) === process.pid) rmSync(readyFile(dataDir), { force: true });
 }

@@ -14,8 +14,8 @@ import { OperatorFault } from '../explain.ts';
 import { dataFolder, onSameFolder, readConfig, withStore, type CommandAudit, type DataOptions } from './open.ts';
 
 /**
- * Replaces the instance key in steps that can each be killed and repeated: `instance.key` and the database say how far it
- * has come. The keys of before stay in the file for what they signed, until they are forgotten.
+ * Replaces the instance key in steps that can each be killed and repeated: `instance.key` and the database record the
+ * progress. The former keys stay in the file for what they signed, until they are forgotten.
  */
 export async function rekey(options: DataOptions & { forgetFormer?: boolean }): Promise<void> {
   const again = await onSameFolder('rasket rekey', options);
@@ -29,7 +29,7 @@ async function replaceKey(store: Store, again: string): Promise<string> {
   const { dataDir, db } = store;
   const { current, next, former } = readInstanceKeys(dataDir);
   if (next === undefined) {
-    // With keys of before in the file, the call before this one may have been killed in the middle.
+    // With former keys in the file, the previous call may have been killed in the middle.
     const resumed = former.length > 0 ? await sealAnew(store, SEALED_COLUMNS) : undefined;
     if (resumed && resumed.sealed > 0) return told(store, again, resumed);
     if (db.dialect === 'pg') {
@@ -46,7 +46,7 @@ function told({ dataDir }: Store, again: string, { sealed, unreadable }: SealedA
   return `The new key is in force; it has sealed ${sealed} values anew.${lost} Back up ${instanceKeyPath(dataDir)}. The key before it still reads links in mail that was sent; end that with: ${again} --forget-former`;
 }
 
-/** A process that still has such a key in memory would go on signing with it. */
+/** A process with such a key in memory would continue to sign with it. */
 async function forgetFormer(store: Store, again: string): Promise<string> {
   const { dataDir, db } = store;
   mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });

@@ -18,7 +18,7 @@ interface RelayRow {
   used_for: string[];
 }
 
-/** Lists the relays of the settings, and what mail goes through each. */
+/** Lists the relays of the settings, and which mail goes through each. */
 export async function printRelays(options: Options): Promise<void> {
   const config = readConfig(options);
   const used = usedRelays(config);

@@ -32,12 +32,12 @@ export async function seed(options: DataOptions & { json?: boolean; tellWebhooks
   );
   if (!isTold) console.log('No webhook and no listener of the team is told of them; --tell-webhooks would.');
   const { quoted } = await import('../../cli/client/index.ts');
-  // Where somebody has logged in, a command that names no folder is for that server.
+  // After somebody has logged in to a server, commands that name no folder go to that server.
   const data = `--data ${quoted(options.data ?? dataDir)}`;
   console.log(`Look around with: rasket console ${data}, or rasket metrics ${data}`);
 }
 
-/** Of several folders, a person sees which one is filled, as with any other change. */
+/** Names the folder, so that a person with several sees which one is filled. */
 async function sayWhere(options: DataOptions, dataDir: string): Promise<void> {
   const { openTerminal } = await import('../../cli/output/index.ts');
   const terminal = openTerminal({ out: process.stdout, err: process.stderr, env: process.env });

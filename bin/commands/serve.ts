@@ -15,10 +15,12 @@ import type { Config } from '../../src/platform/config/index.ts';
 import { isDatabaseGone, openDb, ping } from '../../src/platform/db/index.ts';
 
 const TRY_MS = 1000;
-/** Between two lines of the log that say so. */
+/** The interval between two lines of the log about the wait. */
 const SAY_MS = 30_000;
 
-/** A database server may start later than this machine. What is wrong otherwise, such as a password, is told at once. */
+/**
+ * A database server may start later than this machine. Other faults, such as a wrong password, are reported at once.
+ */
 async function waitForDatabase({ database }: Config, log: Log): Promise<void> {
   const waitMs = database.wait_seconds * 1000;
   if (database.driver !== 'pg' || waitMs === 0) return;
@@ -50,7 +52,7 @@ async function askOnce(url: string): Promise<void> {
 
 export interface ServeOptions extends DataOptions {
   roles?: Role[];
-  /** False where none is to be made before an upgrade. */
+  /** False to make no backup before an upgrade. */
   backup?: boolean;
   version: string;
 }
@@ -87,7 +89,7 @@ function mustBeReal(dataDir: string): void {
   }
 }
 
-/** Says once, to programs and to people, that everything listens. Scripts wait for the file to appear. */
+/** Announces once, to programs and to people, that everything listens. Scripts wait for the file to appear. */
 export function announce(app: App, dataDir: string, roles: readonly Role[], version: string): void {
   const http = app.http && { host: app.http.host, port: app.http.port, url: app.http.url };
   const smtp = app.smtp?.listening;
@@ -99,14 +101,20 @@ export function announce(app: App, dataDir: string, roles: readonly Role[], vers
 }
 
 export interface Stop {
-  /** The signal that asked for it. */
+  /** Resolves to the signal that asked for the stop. */
   asked: Promise<NodeJS.Signals>;
 }
 
-/** Within what time npm, on a busy machine, passes on a Ctrl-C that the terminal has sent to us as well. It does so once. */
+/**
+ * The time within which npm, on a busy machine, passes on a Ctrl-C that the terminal has sent to us as well. It does so
+ * once.
+ */
 const ECHO_MS = 10_000;
 
-/** The first signal lets what is in hand end, a second one stops at once. Set up before anybody is told that we are ready. */
+/**
+ * Listens for signals: the first one lets work in progress end, a second one stops at once. Set up before the server is
+ * reported as ready.
+ */
 export function listenForStop(log: Log): Stop {
   const first = Promise.withResolvers<NodeJS.Signals>();
   const isUnderNpm = process.env.npm_lifecycle_event !== undefined;
@@ -137,20 +145,20 @@ export function listenForReload(app: App): void {
   });
 }
 
-/** For letting go of the database and the data folder when everything has ended. */
+/** The time to release the database and the data folder after everything has ended. */
 const AFTER_GRACE_MS = 5000;
 
-/** The process ends soon after its grace, whatever happens. */
+/** Waits for a signal and stops the app. The process ends soon after the grace period, whatever happens. */
 export async function untilStopped(stop: Stop, app: App, dataDir: string, graceMs: number): Promise<void> {
   const { log } = app.world;
-  // Listeners keep the process up, but a process with the delivery role alone has none.
+  // Listeners keep the process running, but a process with only the delivery role has none.
   const keepUp = setInterval(() => undefined, 2 ** 30);
   const endCollecting = collectWhenIdle(systemClock);
   const asked = await Promise.race([stop.asked.then((signal) => ({ signal })), app.gone.then((gone) => ({ gone }))]);
   endCollecting();
   log.info({ ...('gone' in asked ? { gone: asked.gone.message } : asked), graceMs }, 'stopping');
   forgetOwnReady(dataDir);
-  // A database that answers nothing must not keep us: what was in hand is taken up after the next start.
+  // A database that does not respond must not block the stop: unfinished work is continued after the next start.
   const cut = setTimeout(() => {
     log.error({ graceMs }, 'what was in hand did not end in time: stopped at once');
     process.exit(1);
@@ -159,7 +167,7 @@ export async function untilStopped(stop: Stop, app: App, dataDir: string, graceM
     await app.close(graceMs);
     clearTimeout(cut);
   } catch (error) {
-    // What was in hand cannot be written down there any more.
+    // The database is gone, so unfinished work cannot be recorded there any more.
     if (!('gone' in asked)) throw error;
     log.warn({ err: error }, 'could not end everything');
   } finally {

@@ -33,7 +33,10 @@ interface Standing {
   sources: Sources;
 }
 
-/** From an installed program to a server that sends: asks, writes the settings, makes what is missing, and says what is left. */
+/**
+ * Turns an installed program into a server that sends: asks, writes the settings, creates what is missing, and lists
+ * the remaining steps.
+ */
 export async function setup(options: SetupOptions): Promise<void> {
   const standing = readStanding(options);
   const isQuiet = options.print === true;

@@ -3,7 +3,7 @@ import { dataFolder, onSameFolder, readConfig, withStore, type CommandAudit, typ
 
 const AUDIT: CommandAudit = { action: 'storage.swept', always: true };
 
-/** Counts what no email needs, and removes it when told to. */
+/** Counts the blobs that no email needs, and removes them on request. */
 export async function sweep(options: DataOptions & { yes?: boolean; json?: boolean }): Promise<void> {
   const remove = options.yes ?? false;
   const swept = await withStore(readConfig(options), dataFolder(options), (store) => sweepBlobs(store, { remove }), {

@@ -45,7 +45,10 @@ export async function updateNamedTeam(
   await change(team, { action: 'team.administered', wanted, tell: changedInWords }, options);
 }
 
-/** Its keys are refused from the next request on, and mail that was accepted before rests until the team is resumed. */
+/**
+ * Suspends a team: its keys are refused from the next request on, and mail that was accepted before waits until the
+ * team is resumed.
+ */
 export const suspendTeam = (team: string, options: Options): Promise<void> =>
   change(
     team,

@@ -29,7 +29,7 @@ const REASON_CHARS_MAX = 200;
 
 type Options = DataOptions & { json?: boolean; wide?: boolean };
 
-/** The password is made here, so that it stands in no list of processes and is none that somebody else has guessed before. */
+/** The password is generated here, so that it appears in no list of processes and nobody has guessed it before. */
 export async function createNamedUser(
   email: string,
   { name, team, role: wanted, ...options }: Options & { name?: string; team: string; role?: string },
@@ -40,7 +40,7 @@ export async function createNamedUser(
   const about = async ({ db }: Store) => {
     const id = (await findNamedTeam(db, team))?.id;
     if (id === undefined) return {};
-    // Somebody has to let the others in.
+    // A team needs an owner to invite the others.
     details.role ??= (await hasMembers(db, id)) ? 'member' : 'owner';
     return { teamId: id };
   };
@@ -67,7 +67,7 @@ function readRole(wanted: string): Role {
   throw new OperatorFault(`--role must be ${ROLES.join(', ')}; got ${wanted}`, 'usage');
 }
 
-/** For whoever gets no mail, or cannot be sent one: the link is handed over by other means. */
+/** Prints a reset link for a user who cannot receive mail, to be handed over by other means. */
 export async function resetNamedUser(
   email: string,
   { reason, ...options }: Options & { reason: string },
@@ -154,7 +154,7 @@ export const disableMfaOfUser = (email: string, options: ChangeOptions): Promise
     tell: ({ email: address }) => `${address} signs in with the password alone now; every session has ended.`,
   });
 
-/** Not refused: whoever must be kept out is kept out first. */
+/** Only a warning, not a refusal: keeping somebody out comes first. */
 const warnOfLastWayIn = async ({ db }: Store, { id }: UserRow): Promise<string[]> =>
   (await teamsOfLastWayIn(db, id)).map(
     ({ name, slug }) =>
@@ -167,9 +167,9 @@ interface Change<Changed extends UserRow> {
   action: string;
   change: (store: Store, email: string) => Promise<Changed>;
   tell: (user: Changed) => string;
-  /** What is printed beside the user. */
+  /** The text to print about the user. */
   more?: (user: Changed) => object;
-  /** What the operator has to know of what it leads to. */
+  /** Warnings for the operator about the consequences. */
   warn?: (store: Store, user: UserRow) => Promise<string[]>;
 }
 

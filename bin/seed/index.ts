@@ -1,6 +1,6 @@
 /**
- * Fills a team of a development server with a month that never was, so that lists, metrics and the console have something
- * to show. What is there already is left as it is; nothing of it is sent anywhere, to webhooks neither unless that is asked.
+ * Fills a team of a development server with an invented month, so that lists, metrics and the console have something to
+ * show. Existing data is left as it is; nothing is sent anywhere, and to webhooks only on request.
  */
 import { withoutWebhooks } from '../../src/mail/events/index.ts';
 import { createAccept } from '../../src/mail/accept/index.ts';
@@ -23,7 +23,7 @@ import { DOMAIN, PEOPLE, SECOND_DOMAIN } from './people.ts';
 import { addAutomation, addBroadcasts, addInbox, failSome } from './scenes.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
-/** Retention takes what is older than thirty. */
+/** Retention removes data older than thirty days. */
 const DAYS = 28;
 const HOOK = `https://${DOMAIN}/hooks/rasket`;
 const PAGE = { limit: 100 };
@@ -37,7 +37,7 @@ export interface Seeded {
 
 export interface Seeding {
   teamId: string;
-  /** Whether the team's webhooks and listeners are told, as of anything else that happens. */
+  /** True when the team's webhooks and listeners are notified, as for any other event. */
   isTold: boolean;
   progress: (done: number, of: number) => void;
 }
@@ -66,7 +66,8 @@ export async function seed(whole: World, { teamId, isTold, progress }: Seeding):
   await addInbox(ctx);
   const received = await receiveSome(world, teamId, now);
   await scheduleSome(world, ctx, now);
-  // A run is carried by the server, which tells of it: runs begin where nobody is told, or all are to be.
+  // The server processes runs and notifies webhooks of them: runs begin only when nobody would be notified, or all
+  // should be.
   const isAlone = (await listWebhooks(ctx, PAGE)).data.length === 1;
   await addAutomation(ctx, isTold || isAlone ? whole : undefined);
   await addBroadcasts(ctx);
@@ -76,7 +77,7 @@ export async function seed(whole: World, { teamId, isTold, progress }: Seeding):
   return { emails, contacts: PEOPLE.length, received };
 }
 
-/** Disabled, so that what it is told waits to be looked at instead of being tried at a name that is nobody's. */
+/** Disabled, so that its deliveries wait to be looked at instead of being tried at a name that belongs to nobody. */
 async function addHook(ctx: Ctx): Promise<string> {
   const found = (await listWebhooks(ctx, PAGE)).data.find(({ endpoint }) => endpoint === HOOK);
   if (found) return found.id;
@@ -137,7 +138,7 @@ const QUESTIONS = [
   'Two of them came',
 ];
 
-/** What is there already is recognised by its Message-ID. */
+/** Messages that exist already are recognised by their Message-ID. */
 async function receiveSome(world: World, teamId: string, now: number): Promise<number> {
   const parser = createMessageParser(world);
   const storeMessage = createStoreMessage(world);

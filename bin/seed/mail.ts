@@ -31,7 +31,7 @@ import {
 } from '../../src/features/campaigns/index.ts';
 import { membersPage, listSegments } from '../../src/features/audience/index.ts';
 
-/** One thing that happens to an email, so many milliseconds after it was accepted. */
+/** An event of an email, so many milliseconds after it was accepted. */
 type Moment = { after: number } & (
   | { happens: Happening }
   /** A try to deliver. */
@@ -169,8 +169,8 @@ function thenIn(world: World, dice: Dice, begin: number): Then {
 }
 
 /**
- * The mail of one day up to `now`, in one transaction; answers how many emails it wrote. A day that was written before,
- * known by any of its emails, stays as it is.
+ * Writes the mail of one day up to `now`, in one transaction; returns how many emails it wrote. A day that was written
+ * before, known by any of its emails, stays as it is.
  */
 export async function seedDay(world: World, domain: DomainRow, dayStart: number, now: number): Promise<number> {
   const dice = createDice(`${domain.id} ${dayStart}`);
@@ -185,7 +185,7 @@ export async function seedDay(world: World, domain: DomainRow, dayStart: number,
     const { email: address } = dice.pick(PEOPLE);
     const row = emailOf(store, domain, address, pickMailing(dice));
     const moments = tellStory(dice, address, at).filter((moment) => at + moment.after <= now);
-    // What has not ended would have to be in the queue, and be sent.
+    // An email without an end would have to be queued and sent.
     if (moments.some(hasEnded)) written.push({ email: row, address, moments });
   }
   const ids = written.map(({ email }) => email.email.id);
@@ -198,7 +198,7 @@ export async function seedDay(world: World, domain: DomainRow, dayStart: number,
   return written.length;
 }
 
-/** Emails and what became of them, with the states, counts and reports that follow from that. */
+/** Writes emails and their events, with the states, counts and reports that follow from them. */
 async function writeStories(
   tx: Executor,
   { store, set }: Then,
@@ -324,7 +324,10 @@ const ALL = 500;
 const PAGE = { limit: 100 };
 const SUBJECT = 'Our autumn colours';
 
-/** One that went out nine days ago, with what became of it; answers how many emails it was. A server that runs sees it when all of it is there. */
+/**
+ * Adds a broadcast that was sent nine days ago, with its results; returns its number of emails. A running server sees
+ * it once it is complete.
+ */
 export async function addSentBroadcast(world: World, ctx: Ctx, domain: DomainRow): Promise<number> {
   if ((await listBroadcasts(ctx, {}, PAGE)).data.some(({ name }) => name === SUBJECT)) return 0;
   const segment = (await listSegments(ctx, {}, PAGE)).data.find(({ name }) => name === 'Reachable');
@@ -356,7 +359,7 @@ async function sendAll(
 ): Promise<number> {
   const { store } = then;
   const owner = store.ids.uuid();
-  // A lease that has run out long ago keeps no other broadcast from its server.
+  // A lease that expired long ago does not keep other broadcasts from the server.
   const due = await claimDueBroadcasts(tx, { owner, now: at, until: at + 1, limit: 100 });
   const broadcast = due.find(
     ({ created_at: createdAt, team_id: team }) => team === domain.team_id && Number(createdAt) === at,

@@ -19,7 +19,7 @@ const FIRST = [
   'Lena',
 ];
 const LAST = ['Abe', 'Berg', 'Costa', 'Diaz', 'Evans', 'Fischer', 'Garcia', 'Haddad', 'Ivanov', 'Jensen'];
-/** Names that are nobody's (RFC 2606), so that what is looked at cannot be mistaken for real mail. */
+/** Reserved names (RFC 2606), so that seeded mail cannot be mistaken for real mail. */
 const HOSTS = ['example.org', 'example.net', 'mail.example.org', 'post.example.net', 'inbox.example.org'];
 
 interface Person {
@@ -77,13 +77,13 @@ export function pickMailing(dice: Dice): Mailing {
 }
 
 export interface Dice {
-  /** From 0 up to 1. */
+  /** Returns a number of at least 0 and less than 1. */
   roll(): number;
   pick<T>(list: readonly T[]): T;
   hex(digits: number): string;
 }
 
-/** The same numbers for the same seed, for ever: a stream of hashes. */
+/** Returns the same numbers for the same seed, for ever: a stream of hashes. */
 export function createDice(seed: string): Dice {
   let left = '';
   let turn = 0;
@@ -105,7 +105,7 @@ export function createDice(seed: string): Dice {
   };
 }
 
-/** Ids that come out alike whenever the same is seeded, so that what is there already is recognised. */
+/** Returns the same ids whenever the same data is seeded, so that existing data is recognised. */
 export function createSeededIds(dice: Dice, now: () => number): Ids {
   const time = (): string => now().toString(16).padStart(12, '0');
   const uuid = (): string => {

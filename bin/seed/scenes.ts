@@ -1,4 +1,4 @@
-/** What a team meets beside its mail: an endpoint that failed, an automation under way, a broadcast that is planned. */
+/** What a team has in addition to its mail: an endpoint that failed, an automation in progress, a planned broadcast. */
 import type { World } from '../../src/platform/world.ts';
 import type { Ctx } from '../../src/tenancy/access/index.ts';
 import {
@@ -90,7 +90,7 @@ async function failOne(ctx: Ctx, webhookId: string, publicId: string): Promise<v
   }
 }
 
-/** What comes to support@ becomes its threads. */
+/** Mail to support@ becomes threads of this inbox. */
 export async function addInbox(ctx: Ctx): Promise<void> {
   if ((await listInboxes(ctx, PAGE)).data.length > 0) return;
   await createInbox(ctx, { email_address: `support@${DOMAIN}`, name: 'Support' });
@@ -98,7 +98,7 @@ export async function addInbox(ctx: Ctx): Promise<void> {
 
 const ORDERS = 12;
 
-/** A thank-you a day after an order. On `told` automations begin, and their runs wait until tomorrow. */
+/** Adds an automation that sends a thank-you a day after an order. With `told`, runs begin and wait until tomorrow. */
 export async function addAutomation(ctx: Ctx, told: World | undefined): Promise<void> {
   const name = 'Thanks after an order';
   if ((await listAutomations(ctx, {}, PAGE)).data.some((one) => one.name === name)) return;
@@ -127,12 +127,12 @@ export async function addAutomation(ctx: Ctx, told: World | undefined): Promise<
 
 const DRAFT = 'Before the holidays';
 
-/** One for tomorrow, and one that is still written. */
+/** Adds one broadcast for tomorrow, and one draft. */
 export async function addBroadcasts(ctx: Ctx): Promise<void> {
   const there = (await listBroadcasts(ctx, {}, PAGE)).data.map(({ name }) => name);
   if (there.includes(DRAFT)) return;
   const { sender_identity: sender } = await getTeam(ctx);
-  // The development profile gives its team an address, and no name.
+  // The development profile gives its team an address, but no name.
   if (sender.postal_address !== null && sender.sender_name === null) await updateTeam(ctx, { sender_name: 'Shop' });
   if (sender.postal_address === null) {
     const postal_address = { line1: '1 Example Street', city: 'Example', postal_code: '12345', country: 'DE' as const };

@@ -36,7 +36,7 @@ const SETUP_RELAY = 'main';
 const SUBMISSION_PORT = 587;
 const IMPLICIT_TLS_PORT = 465;
 
-/** Asks for a relay where port 25 is blocked or a flag names one; undefined leaves the settings as they are. */
+/** Asks for a relay if port 25 is blocked or a flag names one; undefined leaves the settings unchanged. */
 async function askRelay(around: Surroundings): Promise<Answers['relay']> {
   const { options, asker, config, fromOf } = around;
   if (options.relay === false) return undefined;
@@ -88,7 +88,7 @@ export async function mustBeReadable({ relay }: Pick<Answers, 'relay'>, dataDir:
   }
 }
 
-/** Warns where other accounts can read the password of the relay. */
+/** Warns if other accounts can read the password of the relay. */
 export async function warnOfOpenPassword({ relay }: Pick<Answers, 'relay'>, dataDir: string): Promise<void> {
   const password = relay?.password;
   // A typed password is written with a mode of its own.
@@ -143,7 +143,9 @@ function askServer({ options, asker }: Surroundings): Promise<Pick<RelayAnswer, 
   });
 }
 
-/** A password is typed, and kept in a file beside the settings, or stands in a file already. */
+/**
+ * Asks for the password, which is stored in a file next to the settings; or takes the name of a file that contains it.
+ */
 async function askPassword({ options, asker, file }: Surroundings): Promise<NonNullable<RelayAnswer['password']>> {
   if (options.relayPasswordFile !== undefined) return { file: path.resolve(options.relayPasswordFile) };
   const typed = await asker.ask({
@@ -160,7 +162,7 @@ function mustBeOneLine(text: string): string {
   return text;
 }
 
-/** Names the SPF mechanism that senders through a relay are told to include. */
+/** The SPF mechanisms to include for senders through a relay. */
 const SPF_INCLUDES: readonly (readonly [host: RegExp, include: string])[] = [
   [/(^|\.)amazonaws\.com$/, 'amazonses.com'],
   [/(^|\.)postmarkapp\.com$/, 'spf.mtasv.net'],
@@ -206,7 +208,7 @@ export function relaySettings({ relay }: Pick<Answers, 'relay'>, spf: string): E
 
 type Ways = Pick<Answers, 'https' | 'apiPort' | 'receives' | 'smtpHost' | 'leftOut'>;
 
-/** Asks at which ports this machine is reached, and says which of them other programs have taken. */
+/** Asks for the ports at which this machine is reached, and reports which of them other programs use. */
 async function askWays(around: Surroundings, own: readonly OwnAddress[]): Promise<Ways> {
   const https = await askHttps(around);
   const apiPort = await askApiPort(around);
@@ -222,7 +224,7 @@ async function askWays(around: Surroundings, own: readonly OwnAddress[]): Promis
 
 const at = (listeners: readonly Listener[], port: number): Listener[] => listeners.filter((one) => one.port === port);
 
-/** "nginx (process 812)", as a sentence goes on. */
+/** Returns "nginx (process 812)", as a part of a sentence. */
 function holder(listeners: readonly Listener[], port: number): string {
   const names = at(listeners, port).map(({ program, pid }) =>
     pid === undefined
@@ -317,7 +319,7 @@ async function askMail(
   }
   const who = holder(listeners, SMTP_PORT);
   const [first] = own;
-  // Debian's Postfix and Exim take mail of this machine alone until they are told otherwise.
+  // Debian's Postfix and Exim accept mail only from this machine unless they are configured otherwise.
   if (taken.every(({ isLoopback }) => isLoopback) && first && options.receive !== false) {
     const smtpHost = config.smtp.host === '' ? first.address : config.smtp.host;
     asker.tell(`Port 25 of loopback is taken by ${who}; rasket listens at ${smtpHost} alone (smtp.host).`);
@@ -344,7 +346,7 @@ const howToFree = (program: string | undefined): string => {
   return unit === undefined ? 'stop that program' : `stop it (systemctl disable --now ${unit})`;
 };
 
-/** Holds the flags of the command; each one answers a question. */
+/** The flags of the command; each one answers a question. */
 export interface SetupOptions extends DataOptions {
   host?: string;
   publicAddress?: string[];
@@ -368,7 +370,7 @@ export interface SetupOptions extends DataOptions {
   /** false: --no-domain. */
   domain?: string | false;
   publishWith?: string;
-  /** Another key of the team, for whoever has none any more. */
+  /** Makes another key of the team, for an operator who has none any more. */
   newKey?: true;
   start?: boolean;
   yes?: boolean;
@@ -376,7 +378,7 @@ export interface SetupOptions extends DataOptions {
   print?: boolean;
 }
 
-/** How the API is reached over TLS. */
+/** How clients reach the API over TLS. */
 export type Https =
   | { kind: 'own'; port: number; hasPort80: boolean }
   /** A web server in front of it, by name where one was seen. */
@@ -395,7 +397,7 @@ interface RelayAnswer {
   tls: 'starttls' | 'implicit';
   /** Empty for no login. */
   user: string;
-  /** The file with the password; one that was typed is written there. */
+  /** The file with the password; a typed one is written to it. */
   password: { file: string; typed?: string } | undefined;
   /** The file with the certificate of its authority; undefined leaves the setting as it is. */
   caFile: string | undefined;
@@ -403,21 +405,21 @@ interface RelayAnswer {
   spfInclude: string | undefined;
 }
 
-/** Everything that was answered, and nothing that was done. */
+/** All answers, before anything is done with them. */
 export interface Answers {
   host: string;
   addresses: readonly string[];
   https: Https;
-  /** Another port for the API, where the one of the settings is taken. */
+  /** Another port for the API, if the one of the settings is in use. */
   apiPort: number | undefined;
   receives: boolean;
-  /** The address that SMTP listens on, where another program has port 25 of loopback alone. */
+  /** The address that SMTP listens on, if another program uses port 25 of loopback only. */
   smtpHost: string | undefined;
   /** Ports for applications that other programs have. */
   leftOut: readonly number[];
-  /** Undefined leaves the settings as they are. */
+  /** Undefined leaves the settings unchanged. */
   relay: RelayAnswer | undefined;
-  /** Undefined leaves the settings as they are. */
+  /** Undefined leaves the settings unchanged. */
   acme: Acme | 'none' | undefined;
   /** Public addresses of the interfaces, among which the system would choose. */
   ownPublic: readonly string[];
@@ -437,7 +439,7 @@ interface Surroundings {
   listeners: readonly Listener[];
 }
 
-/** Asks for everything that has to be known before anything is written. What was found is shown with where it comes from. */
+/** Asks for everything that has to be known before anything is written. Detected values are shown with their origin. */
 export async function askEverything(around: Surroundings): Promise<Answers> {
   const own = ownAddresses();
   const host = await askHost(around, own);
@@ -502,7 +504,7 @@ function foundAddresses(
 const inWords = (own: readonly OwnAddress[]): string =>
   own.length === 0 ? 'none was found' : own.map(({ address, device }) => `${address} on ${device}`).join(', ');
 
-/** Whether DNS leads to this machine by the host name. */
+/** Reports whether the host name leads to this machine in DNS. */
 async function leadsHere(lookUps: LookUps, host: string, addresses: readonly string[]): Promise<boolean> {
   const published = await lookUps.addressesOf(host);
   return Array.isArray(published) && published.length > 0 && published.every((one) => addresses.includes(one));
@@ -536,7 +538,7 @@ async function askAcme(around: Surroundings, https: Https, isLed: boolean): Prom
     found: { value: config.acme.contact, from: around.fromOf('acme.contact') ?? 'the default' },
     read: (text) => (text === 'none' ? '' : readContact(text)),
   });
-  // One that an operator has chosen stays.
+  // A challenge that an operator has chosen stays.
   return { directory, contact, challenge: fromOf('acme.challenge') === undefined ? challenge : config.acme.challenge };
 }
 
@@ -555,7 +557,7 @@ const foundDirectory = (written: string, from: string | undefined): Found<string
     ? { value: LETS_ENCRYPT, from: "Let's Encrypt, which most use" }
     : { value: written === '' ? 'none' : written, from };
 
-/** Nobody but the operator can agree, so that --yes does not. */
+/** Only the operator can agree to the terms, so --yes does not. */
 async function agrees({ options, asker, config: { acme } }: Surroundings, directory: string): Promise<boolean> {
   if (options.agreeToTerms || (acme.agree_to_terms && acme.directory === directory)) return true;
   return asker.ask({
@@ -568,7 +570,7 @@ async function agrees({ options, asker, config: { acme } }: Surroundings, direct
   });
 }
 
-/** Port 80 where it is ours or a web server passes it on; else 443, where that is ours. */
+/** Returns the challenge by port 80 if it is ours or a web server passes it on; else by port 443, if that is ours. */
 function challengeFor(https: Https): Acme['challenge'] | undefined {
   if (https.kind === 'proxy') return 'http-01';
   if (https.kind === 'none') return undefined;

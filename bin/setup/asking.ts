@@ -7,42 +7,42 @@ import { isIP } from 'node:net';
 import { ConfigFault, loadConfig, type Config, type DeepPartial } from '../../src/platform/config/index.ts';
 
 interface Question<T> {
-  /** The flag that answers it, as it is typed. */
+  /** The flag that answers the question, as it is typed. */
   flag: string;
-  /** What is asked for, to stand in front of a colon. */
+  /** The name of the value, shown before a colon. */
   label: string;
-  /** Sentences in front of the question, for who is asked. */
+  /** Sentences in front of the question, for the person who answers it. */
   says?: string | undefined;
   given?: string | undefined;
   found?: Found<string> | undefined;
   /** Hides the characters that are typed. */
   isSecret?: boolean;
-  /** Throws where it cannot be that. */
+  /** Parses the value; throws if it is invalid. */
   read(text: string): T;
 }
 
 export interface Asker {
-  /** Whether somebody sits there. */
+  /** True when a person can answer. */
   readonly isInteractive: boolean;
   ask<T>(question: Question<T>): Promise<T>;
-  /** Whether to do it: asked at a terminal alone. */
+  /** Asks for consent; only at a terminal. */
   agree(question: string, enter?: 'yes' | 'no'): Promise<boolean>;
   tell(text: string): void;
   close(): void;
 }
 
-/** A value that cannot be taken: what it must be, without the name of the flag. */
+/** An invalid value: says what it must be, without the name of the flag. */
 export class Unfit extends Error {
   override readonly name = 'Unfit';
 }
 
 interface AskerOptions {
   isYes: boolean;
-  /** Nothing but the answer of the command goes to standard output. */
+  /** Prints only the result of the command to standard output. */
   isQuiet?: boolean;
 }
 
-/** Asks the person at the terminal, or takes what flags say. */
+/** Asks the person at the terminal, or takes the values of flags. */
 export function createAsker({ isYes, isQuiet = false }: AskerOptions): Asker {
   const isInteractive = !isYes && process.stdin.isTTY && process.stderr.isTTY;
   const tell = (text: string): void => {
@@ -94,7 +94,7 @@ function readGiven<T>({ flag, read }: Question<T>, text: string): T {
   }
 }
 
-/** A refusal says what is wrong in a sentence of its own. */
+/** Returns the reason of a refusal as a sentence of its own. */
 function reasonOf(error: unknown): string {
   if (error instanceof Error && (error.name === 'Unfit' || error.name === 'Refusal'))
     return error.message.replace(/^(name|email): /, '').replace(/\.$/, '');
@@ -115,7 +115,7 @@ interface Lines {
   close(): void;
 }
 
-/** One reader for all questions: what is typed ahead of a question is its answer. */
+/** One reader for all questions: text typed ahead of a question becomes its answer. */
 function openLines(): Lines {
   const screen = { isHidden: false };
   const output = new Writable({
@@ -169,7 +169,7 @@ function openLines(): Lines {
 
 type Overrides = DeepPartial<Config>;
 
-/** The settings' own word about a value, without the name of the setting, which a flag stands for. */
+/** Checks a value by the rules of the settings; the fault names the flag instead of the setting. */
 function mustFit(key: string, overrides: Overrides, isServing = false): void {
   try {
     loadConfig({ env: {}, overrides, isServing });

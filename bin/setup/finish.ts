@@ -26,7 +26,7 @@ import { onSameFolder, type DataOptions } from '../commands/open.ts';
 import { executable } from '../../src/program-files/index.ts';
 
 interface Service {
-  /** Whether systemd holds it. */
+  /** True when systemd manages it. */
   isManaged: boolean;
   dataDir: string;
   options: DataOptions;
@@ -39,16 +39,16 @@ const findService = (dataDir: string, options: DataOptions): Service => ({
 });
 
 interface Wish {
-  /** Its settings are others than those it runs with. */
+  /** True if the settings differ from those that the server runs with. */
   isChanged: boolean;
-  /** Undefined asks. */
+  /** Undefined asks the operator. */
   start: boolean | undefined;
 }
 
 const READY_MS = 60_000;
 const LOOK_MS = 200;
 
-/** Answers whether a server runs with the settings as they are now. */
+/** Returns whether a server runs with the current settings. */
 async function bringUp(service: Service, asker: Asker, { isChanged, start }: Wish): Promise<boolean> {
   const { dataDir, options, isManaged } = service;
   const isRunning = runningPid(dataDir) !== undefined;
@@ -85,7 +85,7 @@ async function started({ dataDir }: Service, asker: Asker, command: string, befo
 
 const isNew = (pid: number | undefined, before: number | undefined): boolean => pid !== undefined && pid !== before;
 
-/** Looks again until it is so. */
+/** Checks again until it is so, or the time is over. */
 async function within(ms: number, isSo: () => boolean | Promise<boolean>): Promise<boolean> {
   const end = Date.now() + ms;
   for (;;) {
@@ -95,7 +95,7 @@ async function within(ms: number, isSo: () => boolean | Promise<boolean>): Promi
   }
 }
 
-/** Another command of this program, on the same folder, with its output where ours goes; answers how it ended. */
+/** Runs another command of this program on the same folder, with its output sent to ours; returns the exit code. */
 function runRasket(words: readonly string[], env: NodeJS.ProcessEnv): number {
   return spawnSync(executable, [...words], { stdio: ['ignore', 'inherit', 'inherit'], env }).status ?? 1;
 }
@@ -115,11 +115,13 @@ interface Work {
   answers: Answers;
   known: Known;
   first: First;
-  /** The settings file was written anew. */
+  /** True if the settings file was rewritten. */
   isChanged: boolean;
 }
 
-/** Does what follows once the settings stand: team, domain, service, certificate, a look at all of it, the first email. */
+/**
+ * Does everything that follows the settings: team, domain, service, certificate, a check of all of it, the first email.
+ */
 export async function finish(work: Work): Promise<void> {
   const { asker, answers, config, known, first } = work;
   const team = await haveTeam(work);
@@ -129,7 +131,7 @@ export async function finish(work: Work): Promise<void> {
   const domain = first.domain === undefined ? undefined : await tellDomain(work, team.id, first.domain);
   if (answers.https.kind === 'proxy') tellProxy(work, answers.https.program);
   const service = findService(work.dataDir, { data: work.dataDir, config: work.file });
-  // A call that was broken off has perhaps written them, and not come to the restart.
+  // An interrupted call may have written them, but not restarted the service.
   const isChanged = work.isChanged || isNewerThanServer(work.dataDir, work.file);
   const isUp = await bringUp(service, asker, { isChanged, start: startOf(work.options) });
   await tellRelay(work);
@@ -140,7 +142,7 @@ export async function finish(work: Work): Promise<void> {
     asker.tell('\nEverything was there already; nothing was changed.');
 }
 
-/** --yes starts what it has set up. */
+/** --yes starts the service that it has set up. */
 const startOf = ({ start, yes }: SetupOptions): boolean | undefined => start ?? (yes ? true : undefined);
 
 async function haveTeam({ config, dataDir, known, first }: Work): Promise<{ id: string; key: string | undefined }> {
@@ -157,7 +159,7 @@ async function haveTeam({ config, dataDir, known, first }: Work): Promise<{ id: 
   return { id: made.teamId, key: made.apiKey };
 }
 
-/** At the usual port another program may listen, which must not be sent the key. */
+/** Another program may listen on the usual port, and must not be sent the key. */
 function tellKey(key: string, config: Config): void {
   const url = urlFromHere(config);
   const isUsual = url === DEFAULT_URL || config.http.port === 0;
@@ -196,7 +198,7 @@ async function tellDomain(work: Work, teamId: string, name: string): Promise<{ d
   return made;
 }
 
-/** Shows the change before it is made; answers whether it was. */
+/** Shows the change before it is made; returns whether it was made. */
 async function publish(work: Work, teamId: string, domainId: string, provider: string): Promise<boolean> {
   const { asker } = work;
   const apiToken = provider === 'cloudflare' ? process.env.CLOUDFLARE_API_TOKEN : undefined;
@@ -224,7 +226,7 @@ async function tellRelay({ config, dataDir, asker }: Work): Promise<void> {
   );
 }
 
-/** Explains what the domains of an installation behind a new relay have to publish. */
+/** Explains what domains have to publish when the installation uses a new relay. */
 function tellSpf({ asker, answers }: Work): void {
   if (answers.relay === undefined) return;
   const { spfInclude } = answers.relay;
@@ -241,7 +243,7 @@ function tellProxy({ config, answers, asker }: Work, program: string | undefined
   process.stdout.write(`${proxySnippets(program, behind)}\n`);
 }
 
-/** The scheduler looks once a minute. */
+/** The scheduler checks once a minute. */
 const CERTIFICATE_SECONDS = 100;
 
 /** The scheduler orders it by itself; here it is only waited for. */
@@ -284,18 +286,20 @@ function tellFirstEmail(
 export interface Behind {
   host: string;
   apiPort: number;
-  /** Whether rasket asks an authority itself, through the web server. */
+  /** True when rasket itself requests certificates from an authority, through the web server. */
   asksAuthority: boolean;
 }
 
-/** Renders lines for the web server in front of the API: for the one that was seen, or for those that most have. */
+/** Returns configuration for the web server in front of the API: for the detected one, or for the most common ones. */
 export function proxySnippets(program: string | undefined, behind: Behind): string {
   const all: Readonly<Record<string, (behind: Behind) => string>> = { nginx, Caddy: caddy, Apache: apache };
   const known = all[program ?? ''];
   return known ? known(behind) : [nginx(behind), caddy(behind)].join('\n\n');
 }
 
-/** A web server that proves its own name by a file keeps doing so; what it does not have, rasket may. */
+/**
+ * A web server that validates its own name by a file keeps doing so; rasket gets the requests for which it has no file.
+ */
 const nginx = ({ host, apiPort, asksAuthority }: Behind): string => `# nginx: /etc/nginx/conf.d/rasket.conf
 server {
     listen 80;
@@ -329,13 +333,13 @@ server {
     }
 }`;
 
-/** It gets its own certificate, and passes on what it was not asked to prove. */
+/** Caddy gets its own certificate, and passes on challenges that are not its own. */
 const caddy = ({ host, apiPort }: Behind): string => `# Caddy: /etc/caddy/Caddyfile
 ${host} {
     reverse_proxy 127.0.0.1:${apiPort}
 }`;
 
-/** No remark stands behind a directive: it would be another argument of it. */
+/** Comments must not follow a directive: they would be another argument of it. */
 const apache = ({ host, apiPort, asksAuthority }: Behind): string => `# Apache: /etc/apache2/sites-available/rasket.conf
 # Then: a2enmod proxy proxy_http headers rewrite ssl; a2ensite rasket; systemctl restart apache2
 <VirtualHost *:80>

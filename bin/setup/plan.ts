@@ -29,7 +29,10 @@ interface Standing {
 
 const PROXIES_OF_THIS_MACHINE = ['127.0.0.1/32', '::1/128'];
 
-/** Returns the settings that follow from the answers. What is so already, by default or by the operator, is not written. */
+/**
+ * Returns the settings that follow from the answers. Values that hold already, by default or set by the operator, are
+ * not written.
+ */
 export function planSettings(answers: Answers, standing: Standing): Edit[] {
   const wanted: Edit[] = [
     { key: 'instance.host', value: answers.host },
@@ -49,11 +52,11 @@ export function planSettings(answers: Answers, standing: Standing): Edit[] {
   return edits;
 }
 
-/** What was answered with no stands in the file although it is the default, so that the next call knows it. */
+/** A question answered with no is written to the file although it is the default, so that the next call knows it. */
 const isNo = ({ https, acme }: Answers, key: string): boolean =>
   (key === 'https.ports' && https.kind === 'none') || (key === 'acme.directory' && acme === 'none');
 
-/** Another name in front of the same port is the operator's, and stays. */
+/** Another name in front of the same port is the operator's choice, and stays. */
 function urlSettings({ https, host }: Answers, { http, instance }: Config): Edit[] {
   const url = publicUrl(https, host);
   const before = URL.parse(http.public_url);
@@ -72,7 +75,7 @@ function httpsSettings({ https, acme }: Answers, { config, sources }: Standing):
   if (https.kind === 'own') {
     const isByAlpn = typeof acme === 'object' && acme.challenge === 'tls-alpn-01';
     const redirects = isByAlpn || !https.hasPort80 ? [] : [80];
-    // Whoever took port 80 out of it meant that.
+    // Keeps redirect ports that are in the file: the operator may have removed port 80 on purpose.
     const isWritten = config.https.ports.includes(https.port) && sources.get('https.redirect_ports') === 'file';
     return [
       { key: 'https.ports', value: [https.port] },
@@ -101,7 +104,7 @@ function mailSettings({ receives, smtpHost, leftOut }: Answers, { receiving, sub
   ];
 }
 
-/** With one address of a family the system chooses rightly by itself. */
+/** If a family has only one address, the system chooses it by itself. */
 function addressSettings({ addresses, ownPublic }: Answers, config: Config): Edit[] {
   const region = `regions.${config.team.default_region}`;
   return (['A', 'AAAA'] as const).flatMap((family) => {
@@ -163,7 +166,8 @@ export function configOf(text: string, file: string, env: NodeJS.ProcessEnv): Co
 }
 
 /**
- * Replaces the operator's settings file, whole or not at all. Who may read it stays; a new one is for its owner and the group of the data folder, whose service reads it.
+ * Replaces the operator's settings file, whole or not at all. Its permissions stay; a new one is for its owner and the
+ * group of the data folder, whose service reads it.
  */
 export function replaceFile(file: string, text: string, dataDir: string): void {
   const target = existsSync(file) ? realpathSync(file) : file;

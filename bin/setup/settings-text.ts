@@ -1,4 +1,4 @@
-/** Changes a TOML text as an operator would: one line for each setting, everything else as it stands. */
+/** Changes a TOML text as an operator would: one line for each setting, everything else unchanged. */
 import { isDeepStrictEqual } from 'node:util';
 import { parse, stringify } from 'smol-toml';
 import { OperatorFault } from '../explain.ts';
@@ -12,7 +12,7 @@ export interface Edit {
 
 export interface Edited {
   text: string;
-  /** Those that were not so already. */
+  /** The edits that were not in the text already. */
   changed: readonly Edit[];
 }
 
@@ -31,7 +31,7 @@ export function withSettings(text: string, edits: readonly Edit[], file: string)
   return { text: lines.join('\n'), changed };
 }
 
-/** As it stands in a file. */
+/** Formats a setting as a line of the file. */
 export const settingLine = ({ key, value }: Edit): string => `${nameOf(key)} = ${written(value)}`;
 
 export const sectionOf = (key: string): string => key.slice(0, key.lastIndexOf('.'));
@@ -54,7 +54,7 @@ function withOne(lines: readonly string[], edit: Edit): string[] {
     const remark = count === 1 ? remarkOf(lines[from] ?? '') : '';
     return lines.toSpliced(from, count, settingLine(edit) + remark);
   }
-  // Under the line that shows how it is written, or else behind what the section has.
+  // Inserted below the commented example of the setting, or else at the end of the section.
   const example = within.findIndex((line) => new RegExp(`^\\s*#\\s*${name}\\s*=`).test(line));
   const last = example >= 0 ? example : within.findLastIndex((line) => !/^\s*(#|$)/.test(line));
   return lines.toSpliced(section.from + last + 1, 0, settingLine(edit));
@@ -75,7 +75,7 @@ function findSection(lines: readonly string[], section: string): { from: number;
   return { from: at + 1, to: next < 0 ? lines.length : next };
 }
 
-/** How many lines an assignment takes: a list may stand on several. */
+/** Counts the lines of an assignment: a list may take several. */
 function linesOfValue(lines: readonly string[]): number {
   for (let count = 1; count <= lines.length; count++) {
     try {
@@ -88,7 +88,7 @@ function linesOfValue(lines: readonly string[]): number {
   return 1;
 }
 
-/** A remark behind a value; a `#` within quotes is none. */
+/** Returns the comment after a value; a `#` within quotes does not start one. */
 const remarkOf = (line: string): string => /^(?:[^"'#]|"(?:[^"\\]|\\.)*"|'[^']*')*?(\s*#.*)$/.exec(line)?.[1] ?? '';
 
 function isOnlyChange(before: object, lines: readonly string[], { key, value }: Edit): boolean {
@@ -105,7 +105,7 @@ function isOnlyChange(before: object, lines: readonly string[], { key, value }: 
   return isDeepStrictEqual(plain(after), expected);
 }
 
-/** Without the parser's own prototypes. */
+/** Copies without the parser's own prototypes. */
 function plain(value: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(value).map(([name, part]: [string, unknown]) => [name, isTable(part) ? plain(part) : part]),

@@ -36,9 +36,9 @@ interface Here {
 
 export interface Known {
   team: { id: string; slug: string; name: string } | undefined;
-  /** Of that team, the first one. */
+  /** The domain of that team that was added first. */
   domain: string | undefined;
-  /** Nobody has used a key of the team: whoever was shown it may have lost it. */
+  /** True when no key of the team was ever used: the person who was shown it may have lost it. */
   isKeyUnused: boolean;
 }
 
@@ -51,11 +51,11 @@ const ctxOf = (store: Store, teamId: string): Ctx => ({
   actor: { kind: 'job', name: 'setup' },
 });
 
-/** Looks, and changes nothing: neither a schema of a version before nor an empty folder. */
+/** Reads the installation without changing anything: neither the schema of an older version nor an empty folder. */
 export async function lookAtInstallation({ config, dataDir }: Here): Promise<Known> {
   if (!isInitialised(dataDir)) return NOTHING;
   const { driver, path: file } = config.database;
-  // To open an SQLite file is to make it.
+  // Opening an SQLite file creates it.
   if (driver !== 'pg' && !existsSync(path.resolve(dataDir, file))) return NOTHING;
   return asOwnerOf(dataDir, async () => {
     const store = await openStore({
@@ -77,7 +77,6 @@ export async function lookAtInstallation({ config, dataDir }: Here): Promise<Kno
 }
 
 async function known(store: Store): Promise<Known> {
-  // Newest first.
   const team = (await listTeams(store.db)).toSorted((a, b) => a.created_at - b.created_at)[0];
   if (!team) return NOTHING;
   const ctx = ctxOf(store, team.id);
@@ -85,12 +84,13 @@ async function known(store: Store): Promise<Known> {
   const keys = await listApiKeys(ctx, {}, { limit: 100 });
   return {
     team: { id: team.id, slug: team.slug, name: team.name },
+    // Domains are listed newest first, so the last one is the oldest.
     domain: domains.data.at(-1)?.name,
     isKeyUnused: keys.data.every((key) => key.last_used_at === null),
   };
 }
 
-/** Another key for whoever has none of the team any more. */
+/** Makes another key for an operator who has no key of the team any more. */
 export const makeKey = ({ config, dataDir }: Here, teamId: string): Promise<string> =>
   asOwnerOf(dataDir, () =>
     withStore(
@@ -106,7 +106,7 @@ export const makeKey = ({ config, dataDir }: Here, teamId: string): Promise<stri
 
 export type Domain = Awaited<ReturnType<typeof registerDomain>>;
 
-/** The domain of the team with what the settings ask to be published, made where it is not there. */
+/** Returns the domain of the team with the records that the settings require, created if it is missing. */
 export const haveDomain = (
   { config, dataDir }: Here,
   teamId: string,
@@ -129,7 +129,9 @@ export const haveDomain = (
 
 type Certificate = Awaited<ReturnType<typeof listCertificates>>['certificates'][number];
 
-/** Looks once a second, for as long as that many; answers how it stands then. */
+/**
+ * Checks once a second for so many seconds; returns the certificate when it is no longer awaited, or its last state.
+ */
 export const awaitCertificate = (
   { config, dataDir }: Here,
   host: string,
@@ -145,7 +147,7 @@ export const awaitCertificate = (
     }),
   );
 
-/** Renders settings as lines of TOML, with the sections that they stand in. */
+/** Renders settings as lines of TOML, with their sections. */
 export function settingsInWords(edits: readonly Edit[]): string {
   const sections = [...new Set(edits.map(({ key }) => sectionOf(key)))];
   return sections
@@ -161,7 +163,7 @@ export function settingsInWords(edits: readonly Edit[]): string {
 interface HostRecords {
   /** Lines of a zone file. */
   zone: string;
-  /** What DNS lacks, in sentences. */
+  /** Sentences about the records that DNS lacks. */
   lacks: readonly string[];
 }
 
@@ -190,7 +192,7 @@ export async function hostRecords(host: string, addresses: readonly string[], lo
 export const zoneSnippet = ({ records }: Pick<Domain, 'records'>): string =>
   (records as readonly DomainRecord[]).map(zoneEntry).join('\n');
 
-/** As one word of a shell: an address may have an apostrophe. */
+/** Quotes a text as one word of a shell: an address may contain an apostrophe. */
 const inQuotes = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 interface FirstEmail {
@@ -212,7 +214,7 @@ interface Wish {
   teamId: string;
   domainId: string;
   provider: string;
-  /** Used for this once, and kept nowhere. */
+  /** Used once, and not stored. */
   apiToken: string | undefined;
   isDryRun: boolean;
 }

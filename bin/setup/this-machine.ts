@@ -7,7 +7,7 @@ import type { Config } from '../../src/platform/config/index.ts';
 import { reverseName } from '../../src/protocol/dnsbl.ts';
 import path from 'node:path';
 
-/** A value that this machine or DNS knows, with where it comes from. */
+/** A value that this machine or DNS knows, with its origin. */
 export interface Found<T> {
   value: T;
   /** Ends a sentence: "the host name of this machine". */
@@ -20,7 +20,7 @@ export interface OwnAddress {
   isPublic: boolean;
 }
 
-/** Those that others could know it by; link-local and loopback ones are no name of a machine. */
+/** Returns the addresses at which others could reach this machine, without link-local and loopback ones. */
 export function ownAddresses(): OwnAddress[] {
   return Object.entries(os.networkInterfaces()).flatMap(([device, addresses = []]) =>
     addresses
@@ -39,7 +39,7 @@ export interface LookUps {
 
 const TIMEOUT_MS = 3000;
 
-/** By the name servers of the settings, or those of the system. */
+/** Creates DNS look-ups with the name servers of the settings, or those of the system. */
 export function createLookUps({ servers }: Pick<Config['dns'], 'servers'>): LookUps {
   const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: 2 });
   if (servers.length > 0) resolver.setServers([...servers]);
@@ -83,7 +83,7 @@ export async function findHostNames(
   return found.filter(({ value }, at) => found.findIndex((one) => one.value === value) === at);
 }
 
-/** Of names that every machine may have, none is this one's. */
+/** Names that every machine may have do not identify this one. */
 const isFullName = (name: string): boolean =>
   name.includes('.') && !/(^|\.)(localhost|localdomain|invalid)$/.test(name);
 
@@ -108,11 +108,11 @@ export const canonicalAddress = (address: string): string => ipaddr.process(addr
 
 export interface Listener {
   port: number;
-  /** Only this machine itself reaches it. */
+  /** True if only this machine can reach it. */
   isLoopback: boolean;
-  /** Undefined where this account may not look at the program. */
+  /** Undefined when this account may not see the program. */
   pid: number | undefined;
-  /** As people call it: nginx, Postfix, or the name of its process. */
+  /** The common name of the program: nginx, Postfix, or the name of its process. */
   program: string | undefined;
 }
 
@@ -130,10 +130,10 @@ const KNOWN: readonly (readonly [name: string, of: RegExp])[] = [
   ['Docker', /^docker-proxy$/],
 ];
 
-/** What is asked to pass requests on to another server. */
+/** Web servers that can be configured to pass requests on to another server. */
 export const WEB_SERVERS: readonly string[] = ['nginx', 'Apache', 'Caddy', 'HAProxy', 'Traefik', 'lighttpd'];
 
-/** The unit that holds a program, where Debian and Fedora have one name for it. */
+/** The systemd unit of a program, if Debian and Fedora use the same name for it. */
 export const UNITS: Readonly<Record<string, string>> = {
   nginx: 'nginx',
   Caddy: 'caddy',
@@ -192,14 +192,14 @@ function findOwners(proc: string, wanted: ReadonlySet<string>): Map<string, numb
     const folder = path.join(proc, name, 'fd');
     for (const descriptor of list(folder)) {
       const inode = /^socket:\[(\d+)\]$/.exec(linkOf(path.join(folder, descriptor)))?.[1];
-      // Of a master and its workers the master, which was there first.
+      // Of a master and its workers, takes the master, which has the lowest process id.
       if (inode !== undefined && wanted.has(inode) && !owners.has(inode)) owners.set(inode, Number(name));
     }
   }
   return owners;
 }
 
-/** Whoever ends while we look has no files any more; whose they are may not be for us to know. */
+/** A process that ends meanwhile has no files any more; those of another user may be unreadable. */
 function list(folder: string): string[] {
   try {
     return readdirSync(folder).toSorted((a, b) => Number(a) - Number(b));
@@ -220,7 +220,7 @@ function programOf(proc: string, pid: number): string | undefined {
   const name = read(path.join(proc, String(pid), 'comm')).trim();
   if (name === '') return undefined;
   const words = commandLine(proc, pid);
-  // Its process is called `master`, as others may be.
+  // Its process is named `master`, like those of other programs.
   if (name === 'master' && /\/postfix\//.test(words[0] ?? linkOf(path.join(proc, String(pid), 'exe'))))
     return 'Postfix';
   const known = KNOWN.find(([, of]) => of.test(name))?.[0];

@@ -1,6 +1,6 @@
 import type { ContractId } from './routes.ts';
 
-/** The options that say which server a command is for. */
+/** The options that select the server of a command. */
 const ANY = ['--url', '--profile', '--data'] as const;
 
 /** The commands that are more than one call, or none, with the options of a server that each takes. */
@@ -28,17 +28,17 @@ export const BY_HAND = {
 
 export type ByHand = keyof typeof BY_HAND;
 
-/** What is called, by its operation or by its command, and the words behind it: `['releaseQueueHold', id]`. */
+/** A call, named by its operation or by its command, and the words after it: `['releaseQueueHold', id]`. */
 export type Advised = readonly [called: ContractId | ByHand, ...words: string[]];
 
 /**
- * What helps next. A command is never part of the sentence: the command line says `rasket queue holds`, and the console
- * names a screen or a key.
+ * A next step that helps. A command is never part of the sentence: the command line says `rasket queue holds`, and the
+ * console names a screen or a key.
  */
 export interface Advice {
   words: string;
   command?: Advised;
-  /** It helps at the command line alone. */
+  /** It helps only at the command line. */
   isForLine?: true;
 }
 
@@ -47,9 +47,9 @@ export type Advices = Advice | readonly Advice[] | undefined;
 export const listOfAdvice = (advices: Advices): readonly Advice[] =>
   advices === undefined ? [] : 'words' in advices ? [advices] : advices;
 
-/** What there is of something, and where. */
+/** Advises to list what exists. */
 export const seeWhatThereIs = (...command: Advised): Advice => ({ words: 'See what there is with', command });
 
-/** As a shell takes it. */
+/** Quotes a word for a shell if necessary. */
 export const quoted = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;

@@ -5,7 +5,7 @@ import { expect, it, test } from 'vitest';
 import { createClient, type Client, readFrames, type StreamFrame, exchange } from './client.ts';
 import { ApiFault, noAnswer } from './faults.ts';
 
-/** Hands a client to `use` whose server refuses everything, and answers what the server was asked for. */
+/** Hands `use` a client whose server refuses everything; returns the requests that the server received. */
 async function refusing(use: (client: Client) => Promise<unknown>): Promise<{ asked: string[]; fault: unknown }> {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -128,7 +128,7 @@ test('every byte is a sign of life', async () => {
   expect(signs).toBe(2);
 });
 
-/** What becomes of a request whose answer is this text. */
+/** Returns the outcome of a request whose response is this text. */
 async function heard(answer: string): Promise<string> {
   const server = createTcpServer((socket) =>
     socket.on('error', () => undefined).once('data', () => socket.end(answer)),
@@ -170,7 +170,7 @@ it.each([
 
 const CHANGE = { url: 'http://x', method: 'POST', timeoutMs: 1 };
 
-// Of a stream that has fallen silent: `listen` connects again.
+// As for a stream that has fallen silent: `listen` connects again.
 it('an end of our own is no defect', () => {
   expect(noAnswer(CHANGE, AbortSignal.abort().reason)).toMatchObject({ isInDoubt: true });
 });

@@ -4,10 +4,10 @@ import { routeOf, type AnswerOf, type CallOf, type ContractId, type DownloadId, 
 
 /** One frame of a stream of server-sent events. */
 export interface StreamFrame {
-  /** What the frame is called; `message` where it says nothing. */
+  /** The name of the event; `message` if the frame has none. */
   event: string;
   data: string;
-  /** What to send as Last-Event-ID to go on behind this frame; the latest one said, as the standard has it. */
+  /** The value of Last-Event-ID for continuing after this frame: the latest id received, as the standard requires. */
   lastId: string;
 }
 
@@ -15,8 +15,8 @@ export interface StreamFrame {
 const FRAME_CHARS_MAX = 32 * 1024 * 1024;
 
 /**
- * Reads frames as the HTML standard (§9.2.6) writes them. It takes no bytes that nobody waits for, and calls `onBytes`
- * for those that are no frame too: signs of life.
+ * Reads frames as the HTML standard (§9.2.6) defines them. It reads no bytes before somebody waits for them, and calls
+ * `onBytes` for those that are no frame too, as signs of life.
  */
 export async function* readFrames(
   bytes: AsyncIterable<Uint8Array>,
@@ -59,11 +59,11 @@ interface Asking {
   method: string;
   headers: Record<string, string>;
   body: string | undefined;
-  /** Handed the cookies that an answer sets. */
+  /** Called with the cookies that a response sets. */
   onCookies?: ((lines: readonly string[]) => void) | undefined;
 }
 
-/** As much of a `Response` as an answer is read by. */
+/** The properties of a `Response` that are read here. */
 interface Answer {
   status: number;
   ok: boolean;
@@ -74,8 +74,8 @@ interface Answer {
 const CONNECT_MS = 10_000;
 
 /**
- * One request and its whole answer, redirects included. Not by `fetch`, and not by an import of `node:http`: both load all
- * of undici, which costs more than everything else that a command does.
+ * Sends one request and reads the whole response, redirects included. Uses neither `fetch` nor an import of
+ * `node:http`: both load all of undici, which costs more than everything else that a command does.
  */
 export function exchange(asking: Asking, signal: AbortSignal): Promise<{ response: Answer; text: string }> {
   const { url, method, headers, body } = asking;
@@ -92,7 +92,7 @@ export function exchange(asking: Asking, signal: AbortSignal): Promise<{ respons
       if (socket.connecting) socket.once(isSecure ? 'secureConnect' : 'connect', () => clearTimeout(late));
       else clearTimeout(late);
     });
-    // The last that comes, and where the answer is 101 the only thing.
+    // The last event, and the only one if the response is 101.
     sent.on('close', () => fail(Object.assign(new Error('closed'), { code: 'ECONNRESET' })));
     sent.on('error', fail).on('response', (heard) => {
       const chunks: Buffer[] = [];
@@ -119,8 +119,8 @@ interface WithPath {
 const MOVES: OperationId = 'switchTeam';
 
 /**
- * Puts the team that the session works in into a path that wants it: a session reaches no other one, so that nobody types it. It
- * is asked for each time, because the session may have been switched from elsewhere.
+ * Fills in the session's team in a path that needs it: a session reaches no other one, so that nobody types it. It is
+ * requested each time, because the session may have been switched from elsewhere.
  */
 function createTeamFill(
   askSession: (signal?: AbortSignal) => Promise<AnswerOf<'getSession'>>,
@@ -142,30 +142,33 @@ export interface ClientOptions {
   /** Credential for operator commands, if it differs from `apiKey`; a function makes a new one for each call. */
   operatorToken?: string | (() => string) | undefined;
   version: string;
-  /** For who is signed in by cookies, in the place of a key. */
+  /** For a person who is signed in by cookies, in place of a key. */
   browser?: Browser;
   timeoutMs?: number;
   /** Called once, before the first request that may change something. */
   onWrite?: () => void;
-  /** Called before each request; throws where the server is known to be gone, even if another program answers at its address. */
+  /**
+   * Called before each request; throws when the server is known to be gone, even if another program responds at its
+   * address.
+   */
   mustBeThere?: (() => void) | undefined;
-  /** How to wait, so that a test need not. */
+  /** Replaces waiting, so that a test need not wait. */
   wait?: (ms: number) => Promise<void>;
 }
 
 export interface Client {
   readonly url: string;
   /**
-   * Answers what the contract says; throws an ApiFault for a refusal, NoAnswer where there was none, and the reason of
-   * `signal` once that has fired.
+   * Returns the response that the contract describes; throws an ApiFault for a refusal, NoAnswer if there was no
+   * response, and the reason of `signal` once that has fired.
    */
   call<Id extends OperationId>(operation: Id, call: CallOf<Id>, signal?: AbortSignal): Promise<AnswerOf<Id>>;
   /**
-   * The file behind a link that this server answered for `file`. It is asked for at the address in use and without the
-   * key, wherever the link points to.
+   * Downloads the file of a link that this server returned for `file`. The request goes to the address in use and
+   * without the key, wherever the link points to.
    */
   download(file: LinkedFile, link: string): Promise<AsyncIterable<Uint8Array>>;
-  /** Sends a form with a file, or a file as it is; answers what the API answered. */
+  /** Sends a form with a file, or a plain file; returns the response of the API. */
   upload(operation: 'createContactImport' | 'createImage', body: FormData | Blob): Promise<unknown>;
   /** A file that the API makes for this caller. */
   fetchFile(
@@ -177,7 +180,7 @@ export interface Client {
   stream(operation: 'listenWebhooks', call: StreamCall): Promise<AsyncIterable<StreamFrame>>;
 }
 
-/** Which operation answers a link, and what the path of that link names. */
+/** The operation that a link leads to, and what the path of that link names. */
 export interface LinkedFile {
   operation: DownloadId;
   path: Readonly<Record<string, string>>;
@@ -185,17 +188,17 @@ export interface LinkedFile {
 
 export interface StreamCall {
   query: Record<string, string | undefined>;
-  /** Where an earlier stream broke off. */
+  /** The position at which an earlier stream broke off. */
   lastId?: string | undefined;
   signal: AbortSignal;
-  /** Ends a stream that says nothing at all for so long. */
+  /** Ends a stream that sends nothing at all for so long. */
   silenceMs: number;
 }
 
 const TIMEOUT_MS = 120_000;
 /** A file may be large and the line slow. */
 const FILE_MS = 1_800_000;
-/** A rate limit clears within seconds; a longer wait is told at once instead of waited for. */
+/** A rate limit clears within seconds; a longer wait is reported at once instead. */
 const RETRY_AFTER_SECONDS_MAX = 30;
 
 interface LooseCall {
@@ -225,7 +228,7 @@ export function createClient(options: ClientOptions): Client {
     const heard = exchange(asking, stop ? AbortSignal.any([stop, limit]) : limit);
     const { response, text } = await heard.catch((error: unknown) => {
       stop?.throwIfAborted();
-      // What cannot stand in a request was never sent.
+      // A request that cannot be built was never sent.
       if (error instanceof TypeError) throw error;
       throw noAnswer({ url: options.url, method: asking.method, timeoutMs }, error);
     });
@@ -286,7 +289,7 @@ export function createClient(options: ClientOptions): Client {
   return client;
 }
 
-/** What broke while something was read. */
+/** Turns an error while reading into a fault that says the connection was lost. */
 const lostIn =
   (url: string, timeoutMs: number) =>
   (error: unknown): NoAnswer =>
@@ -379,7 +382,7 @@ function buildRequest(operation: OperationId, call: LooseCall, options: ClientOp
   return { url: `${url}${path}${query.size > 0 ? `?${query}` : ''}`, method, headers, body, onCookies };
 }
 
-/** What was asked for, and of what. */
+/** An operation and the objects that the call names. */
 interface Called {
   operation: ContractId;
   path?: Readonly<Record<string, string>> | undefined;
@@ -433,19 +436,19 @@ function isErrorBody(body: unknown): body is ErrorBody {
   return typeof name === 'string' && typeof message === 'string';
 }
 
-/** As much of a browser as it takes to sign in with a password: which site its page is of, and the cookies of that site. */
+/** The part of a browser that signing in with a password needs: the site of its page, and the cookies of that site. */
 export interface Browser {
   origin: string;
   cookies: Map<string, string>;
 }
 
-/** What a browser says beside a call. */
+/** Returns the headers that a browser adds to a call. */
 function ofBrowser({ origin, cookies }: Browser): Record<string, string> {
   const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   return { origin, ...(cookie === '' ? {} : { cookie }) };
 }
 
-/** Keeps what an answer set, and forgets what it took back. */
+/** Stores the cookies that a response set, and removes those that it deleted. */
 function keepCookies({ cookies }: Browser, lines: readonly string[]): void {
   for (const line of lines) {
     const [, name = '', value = '', attributes = ''] = /^([^=;]+)=([^;]*)(.*)$/.exec(line) ?? [];

@@ -5,7 +5,7 @@ import { CredentialsFault, NAME_ANOTHER, NAME_IT, NoAnswer } from './faults.ts';
 import { readdirSync, readFileSync } from 'node:fs';
 import { tryOutFolder } from '../../src/program-files/index.ts';
 
-/** Where to call and with which key, and who said so: a person with several of each needs to know. */
+/** The address to call and the key, with the origin of both: a person who has several of each needs to know. */
 export interface Target {
   url: string;
   urlFrom: string;
@@ -16,9 +16,9 @@ export interface Target {
    */
   operatorToken?: string | (() => string);
   keyFrom: string;
-  /** Whose address or key it is: nothing is sent while it does not run. */
+  /** The development server that owns the address or key: nothing is sent while it does not run. */
   development?: Development;
-  /** Says why there is no key, where one was nearly found. */
+  /** Explains why there is no key, when one was nearly found. */
   note?: string;
 }
 
@@ -27,29 +27,31 @@ export interface TargetInput {
   apiKey?: string | undefined;
   data?: string | undefined;
   profile?: string | undefined;
-  /** That of the data folder which was named, in the place of `data`: it knows an address at most, and no key. */
+  /** The installation of the named data folder, used in place of `data`: it knows at most an address, and no key. */
   installation?: { url: string | undefined } | undefined;
-  /** A login that cannot be read is noted only, for what looks at everything. */
+  /** A login that cannot be read is only noted, for commands that check everything. */
   needsKey?: boolean;
   env: Readonly<Record<string, string | undefined>>;
-  /** Where a data folder that is named relatively stands; without it, in the working folder of the process. */
+  /** The folder that relative data folders are resolved against; by default the working folder of the process. */
   cwd?: string;
 }
 
-/** What an address is from that its installation on this machine says. */
+/** The origin of an address that an installation on this machine reports. */
 export const OF_MACHINE = 'that of this machine';
 export const DEFAULT_URL = 'http://127.0.0.1:3000';
 
-/** What is typed for a command stands for itself: what was set for the shell is for another server then, its key too. */
+/**
+ * An option of a command names the server alone: variables of the shell, its key included, are for another server then.
+ */
 function namesServer({ url, data, profile }: Pick<TargetInput, 'url' | 'data' | 'profile'>): boolean {
   return [url, data, profile].some((one) => one !== undefined);
 }
 
 /**
- * What was named wins: by flag before any variable; an address or a key, then a profile, then a data folder. Where nothing
- * was named it is what `rasket login` kept, and only without that a development server. A key from a file goes to its own
- * address and nowhere else: naming another server must not hand it over. A name that leads nowhere is a fault: what was
- * meant for one server must not be done to another.
+ * Finds the server and key for a command. A named one wins: by flag before any variable; an address or a key, then a
+ * profile, then a data folder. If nothing was named, it is what `rasket login` stored, and only without that a
+ * development server. A key from a file goes to its own address and nowhere else: naming another server must not hand
+ * it over. An unknown name is a fault: a command for one server must not reach another.
  */
 export function findTarget(given: TargetInput): Target {
   const { url, apiKey, data, profile, installation, needsKey = true, env, cwd = '' } = given;
@@ -64,14 +66,15 @@ export function findTarget(given: TargetInput): Target {
   const notes: string[] = [];
   if (!key && env.RASKET_API_KEY)
     notes.push(`RASKET_API_KEY is not used, as ${profile === undefined ? '--data' : '--profile'} names the server.`);
-  // What is kept is for other servers.
+  // Stored logins are for other servers.
   if (installation && !address)
     return { url: DEFAULT_URL, urlFrom: 'default', ...(key ?? { keyFrom: 'none', ...addNote(notes[0]) }) };
   const named = isTyped ? { data, profile } : namedBefore(env, cwd);
   const onUnreadable = needsKey || named.profile ? undefined : (why: string): void => void notes.push(why);
   const stored = storedTargets({ env, cwd }, named, { isAddressNamed: address !== undefined, onUnreadable });
   const isOf = (its: Stored): boolean => address === undefined || isSame(its.url, address.url);
-  // At an address that was named, a server that is gone is nobody: another may be meant, but never with its key.
+  // A development server that is gone does not match an explicit address: the address may belong to another server,
+  // which must never get its key.
   const match = stored.find((one) => isOf(one) && (address === undefined || one.development?.isRunning() !== false));
   const where = address ?? (match ? { url: match.url, urlFrom: match.from } : { url: DEFAULT_URL, urlFrom: 'default' });
   const development = match?.development && { development: match.development };
@@ -84,7 +87,7 @@ export function findTarget(given: TargetInput): Target {
 
 const addNote = (note: string | undefined): Pick<Target, 'note'> => (note === undefined ? {} : { note });
 
-/** What was said for the shell goes before what `rasket use` has chosen for good. */
+/** Variables of the shell take precedence over the permanent choice of `rasket use`. */
 function namedBefore(env: TargetInput['env'], cwd: string): { data: string | undefined; profile: string | undefined } {
   const data = dataOf(undefined, env, cwd);
   return { data, profile: env.RASKET_PROFILE || (data === undefined ? chosenProfile(env) : undefined) };
@@ -100,13 +103,13 @@ interface Stored {
   url: string;
   from: string;
   development?: Development;
-  /** Only for the one that is asked: a keyring takes its time. */
+  /** Called only for the selected one: a keyring is slow. */
   readKey(): Pick<Target, 'apiKey' | 'operatorToken' | 'keyFrom' | 'note'>;
 }
 
 /**
- * The folder of a development server. The variable may also name the folder of an installation, for the commands of its
- * operator; that one says nothing about where the API is.
+ * Returns the folder of a development server. The variable may also name the folder of an installation, for the
+ * commands of its operator; that one does not contain the address of the API.
  */
 export function dataOf(flag: string | undefined, env: TargetInput['env'], cwd = ''): string | undefined {
   if (flag !== undefined) return flag;
@@ -153,7 +156,7 @@ function readLogin(env: TargetInput['env'], profile: string | undefined, onUnrea
   }
 }
 
-/** A key that cannot be had just now is none: what needs none goes on. */
+/** A key that cannot be read just now counts as none: commands that need none continue. */
 function keptKey(env: TargetInput['env'], entry: Entry): Pick<Target, 'apiKey' | 'keyFrom' | 'note'> {
   const key = readKeptKey(env, entry);
   if ('why' in key) return { keyFrom: 'none', note: key.why };
@@ -172,7 +175,7 @@ function namedKey(flag: string | undefined, env: TargetInput['env']): { apiKey: 
   return undefined;
 }
 
-/** Answers the address without a slash at its end, so that paths can be put behind it. */
+/** Returns the address without a trailing slash, so that paths can be appended. */
 export function readUrl(text: string, shownAs: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '' || url.hash !== '') {
@@ -202,19 +205,19 @@ function isSame(one: string, other: string): boolean {
   return plain(one) === plain(other);
 }
 
-/** A development server as its data folder tells of it. */
+/** A development server as described in its data folder. */
 export interface Development {
   file: string;
   url: string;
   apiKey: string;
   operatorToken?: string;
-  /** As it was named; undefined: that of this checkout. */
+  /** The data folder as it was named; undefined for that of this checkout. */
   data: string | undefined;
-  /** What a relative name is relative to. */
+  /** The folder that a relative name is resolved against. */
   cwd: string;
   /**
-   * Whether its process lives, and listens where it did: one that was killed leaves file and key behind, and its address to
-   * the next program that takes it. Asked anew before each call.
+   * Reports whether its process runs and listens on the same address: a process that was killed leaves its file and
+   * key, and its address may be taken by another program. Checked before each call.
    */
   isRunning(): boolean;
 }
@@ -225,7 +228,7 @@ interface DevFile extends Credentials {
   process?: { pid: number; started: string };
 }
 
-/** Also of a server that does not run now: it starts with the same address and key again. */
+/** Reads it even when the server does not run: it starts with the same address and key again. */
 export function readDevelopment(data: string | undefined, cwd = ''): Development | undefined {
   const file = path.join(folderOf(data, cwd), 'run', 'dev.json');
   const held = readFile(file);
@@ -262,7 +265,10 @@ const notRunning = ({ data, cwd, url = '' }: { data: string | undefined; cwd: st
         advice: [NAME_ANOTHER, { words: 'Next: start this one with', command: startOf(data) }],
       });
 
-/** A folder with an instance key that no development server has begun; one that cannot be read is somebody's installation. */
+/**
+ * Reports whether a folder has an instance key but was not created by a development server; a folder that cannot be
+ * read counts as an installation.
+ */
 function isInstallation(folder: string): boolean {
   try {
     const files = readdirSync(folder);
@@ -272,7 +278,7 @@ function isInstallation(folder: string): boolean {
   }
 }
 
-/** Before each call: another program at its address is not told its key. */
+/** Checked before each call: another program at its address must not get its key. */
 export const mustRun = (development: Development | undefined) => (): void => {
   if (development?.isRunning() === false) throw notRunning(development);
 };
@@ -287,7 +293,7 @@ function readFile(file: string): DevFile | undefined {
   }
 }
 
-/** Numbers are given again, so that the time of its start counts too; where the system does not tell it, the number alone. */
+/** Process ids are reused, so the start time is compared too; on systems that do not report it, only the id counts. */
 function isAlive({ pid, started }: { pid: number; started: string }): boolean {
   if (started !== '') return startedAt(pid) === started;
   try {
@@ -300,7 +306,7 @@ function isAlive({ pid, started }: { pid: number; started: string }): boolean {
 function startedAt(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name in parentheses may hold spaces; behind it are the state, and as the twentieth field the start.
+    // The name in parentheses may contain spaces; after it come the state and, as the twentieth field, the start time.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' ? undefined : fields[19];
   } catch {

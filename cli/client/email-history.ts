@@ -4,25 +4,25 @@ import type { AnswerOf } from './routes.ts';
 
 export interface EmailHistory {
   email: AnswerOf<'getEmail'>;
-  /** Oldest first. */
+  /** The events, oldest first. */
   events: AnswerOf<'listEmailEvents'>['data'];
-  /** There are earlier ones than `events` has. */
+  /** True if there are earlier events than those in `events`. */
   isCut: boolean;
   /** The tries to deliver it, oldest first. */
   attempts: AnswerOf<'listEmailAttempts'>['data'];
-  /** What comes next. */
+  /** The next steps. */
   pending: AnswerOf<'listEmailAttempts'>['pending'];
-  /** Its recipients that are suppressed now. */
+  /** Recipients of the email that are suppressed now. */
   suppressed: AnswerOf<'listEmailAttempts'>['suppressed'];
-  /** The request that it was accepted in, as the answer and the log of the server name it. */
+  /** The request that accepted the email, as named in the response and the log of the server. */
   requestId: string | null;
-  /** Of mail that an inbound rule forwarded. */
+  /** Set for mail that an inbound rule forwarded. */
   forwarded: Forwarded | undefined;
 }
 
 export interface Forwarded {
   ruleId: string;
-  /** Undefined where the rule is gone, or is not this caller's to read. */
+  /** Undefined if the rule was deleted, or this caller may not read it. */
   pattern: string | undefined;
   receivedId: string | undefined;
 }
@@ -46,7 +46,7 @@ export async function readHistory(client: Client, id: string, signal?: AbortSign
   }
   const tries = await client.call('listEmailAttempts', { path, query: { limit: PAGE } }, signal);
   const { data, pending, suppressed } = tries;
-  // A server of before does not say it.
+  // An older server omits it.
   const requestId = tries.request_id ?? null;
   const forwarded = await forwardedBy(client, email, signal);
   return {

@@ -4,15 +4,15 @@ import type { ContractId } from './routes.ts';
 
 type CalledWith = 'path' | 'query' | 'sent';
 
-/** The server answered, and the answer is no. */
+/** The server responded with a refusal. */
 export class ApiFault extends Error {
   readonly operation: ContractId;
-  /** What the call named, and what it sent. */
+  /** The parameters of the call and the body that it sent. */
   readonly path: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, unknown>>;
   readonly sent: Readonly<Record<string, unknown>>;
   readonly status: number;
-  /** The answer as it came; its `name` and status say what to do, its message is for people. */
+  /** The response as received; its `name` and status say what to do, its message is for people. */
   readonly body: ErrorBody;
   readonly requestId: string;
   readonly retryAfterSeconds: number | undefined;
@@ -30,12 +30,15 @@ export class ApiFault extends Error {
   }
 }
 
-/** There was no answer of this API: nobody listens, the name is unknown, the certificate is not trusted, or it is another program. */
+/**
+ * No response of this API: nobody listens, the name is unknown, the certificate is not trusted, or it is another
+ * program.
+ */
 export class NoAnswer extends Error {
   readonly url: string;
-  /** What would help. */
+  /** Steps that may help. */
   readonly advice: readonly Advice[];
-  /** True when the request may have been carried out although its answer was lost. */
+  /** True when the request may have been executed although its response was lost. */
   readonly isInDoubt: boolean;
 
   constructor(fault: { url: string; cause: string; advice: Advice | readonly Advice[]; isInDoubt?: boolean }) {
@@ -47,7 +50,7 @@ export class NoAnswer extends Error {
 }
 
 interface Cause {
-  /** A number where it is of a `DOMException`. */
+  /** A number for a `DOMException`. */
   code?: string | number;
   syscall?: string;
   message?: string;
@@ -61,13 +64,13 @@ interface Call {
 }
 
 const LOOK: Advice = { words: 'Next: see what works with', command: ['doctor'] };
-/** Another server is named where a command or the console is started. */
+/** Another server is selected when a command or the console is started. */
 export const NAME_ANOTHER: Advice = { words: 'Another server is named with --url or --profile.', isForLine: true };
 export const NAME_IT: Advice = {
   words: 'Next: keep the key for the right address with',
   command: ['login', '--url', 'URL'],
 };
-/** What answered is no server of this API. */
+/** Reports that the responding program is not a server of this API. */
 export const anotherProgram = (url: string): NoAnswer =>
   new NoAnswer({ url, cause: `${url} answered, but is no rasket: another program listens there.`, advice: NAME_IT });
 
@@ -76,7 +79,7 @@ const START: readonly Advice[] = [
   { words: 'Or one for development, as npm start does, with', command: ['dev'] },
 ];
 
-/** Whether hosts on the way can read what is sent there. */
+/** Reports whether hosts on the way can read what is sent there. */
 export const isInClear = (url: string): boolean =>
   new URL(url).protocol === 'http:' && !isLoopback(new URL(url).hostname);
 
@@ -86,7 +89,7 @@ const isLoopback = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\]
 export function noAnswer({ url, method, timeoutMs }: Call, error: unknown): NoAnswer {
   const isInDoubt = method !== 'GET';
   const { hostname } = new URL(url);
-  // `fetch` puts what happened behind an error of its own.
+  // `fetch` wraps the cause in an error of its own.
   const { name, cause = error as Cause } = error as { name?: string; cause?: Cause };
   const code = typeof cause.code === 'string' ? cause.code : '';
   if (name === 'TimeoutError') {
@@ -102,7 +105,7 @@ export function noAnswer({ url, method, timeoutMs }: Call, error: unknown): NoAn
       return new NoAnswer({
         url,
         cause: `Nothing answers at ${url}.`,
-        // Nobody starts a server here that is to answer elsewhere.
+        // A server cannot be started here for another machine's address.
         advice: isLoopback(hostname) ? START : [NAME_ANOTHER, { words: 'Next: start the server there.' }],
       });
     case 'ENOTFOUND':
@@ -115,7 +118,7 @@ export function noAnswer({ url, method, timeoutMs }: Call, error: unknown): NoAn
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
     case 'UND_ERR_CONNECT_TIMEOUT':
-    // Without `connect` it is of a connection that stood, whose other end is gone.
+    // Without `connect` it concerns an established connection whose other end is gone.
     case cause.syscall === 'connect' ? 'ETIMEDOUT' : undefined:
       return new NoAnswer({ url, cause: `${url} cannot be reached (${code}).`, advice: LOOK });
     default:
@@ -144,9 +147,9 @@ export function noAnswer({ url, method, timeoutMs }: Call, error: unknown): NoAn
   });
 }
 
-/** A fault of the address, the key or the file they stand in. */
+/** A fault of the address, the key or the file that contains them. */
 export class CredentialsFault extends Error {
-  /** What was typed cannot be one; otherwise it is one that does not do. */
+  /** True when the typed value cannot be a credential; otherwise it is one that does not work here. */
   readonly isMisuse: boolean;
 
   readonly advice: Advice | undefined;

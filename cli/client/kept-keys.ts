@@ -29,7 +29,7 @@ export interface Credentials {
   api_key: string;
 }
 
-/** What a file of `rasket login` says: the server, and its key or who has it. */
+/** The content of a file of `rasket login`: the server, and its key or the keyring that holds it. */
 export interface Entry {
   file: string;
   url: string;
@@ -49,13 +49,13 @@ function homeOfAccount(): string {
   }
 }
 
-/** Without a profile, what `rasket login` keeps when none is named. */
+/** Returns the file of a profile, or the one that `rasket login` writes without a profile. */
 export const fileOf = (env: Environment, profile?: string): string =>
   profile
     ? path.join(folderOf(env), 'profiles', `${checkProfile(profile)}.json`)
     : path.join(folderOf(env), 'credentials.json');
 
-/** It becomes the name of a file. */
+/** Checks the name, because it becomes the name of a file. */
 export function checkProfile(name: string): string {
   if (/^[a-z0-9][a-z0-9._-]{0,63}$/i.test(name)) return name;
   throw new CredentialsFault(
@@ -65,11 +65,11 @@ export function checkProfile(name: string): string {
 }
 
 export interface Profile extends Entry {
-  /** undefined: what is in force when none is named. */
+  /** undefined: the login that is used when no profile is named. */
   name: string | undefined;
 }
 
-/** One that cannot be read takes no other from its reader. */
+/** Lists all profiles that can be read, and the faults of the others. */
 export function listProfiles(env: Environment): { profiles: Profile[]; faults: CredentialsFault[] } {
   const folder = path.join(folderOf(env), 'profiles');
   const files = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.json')) : [];
@@ -121,8 +121,8 @@ const damaged = (file: string, profile: string | undefined): CredentialsFault =>
   });
 
 /**
- * The key of an entry, or a sentence that says why it cannot be had. The keyring's entry names its address as well: whoever
- * changes the file does not make the key go elsewhere.
+ * Returns the key of an entry, or a sentence that says why it cannot be read. The keyring's entry names its address as
+ * well: changing the file does not send the key elsewhere.
  */
 export function readKeptKey(env: Environment, entry: Entry): { apiKey: string; from: string } | { why: string } {
   if (entry.apiKey !== undefined) return { apiKey: entry.apiKey, from: entry.file };
@@ -147,10 +147,12 @@ function readSecret(text: string | null | undefined): Credentials | undefined {
 
 const SESSION_PREFIX = 'rks_';
 
-/** What is sent in the place of a key by a person who has signed in here. */
+/** Reports whether a token is that of a signed-in person instead of a key. */
 export const isSession = (token: string | undefined): boolean => token?.startsWith(SESSION_PREFIX) ?? false;
 
-/** The token of the session that a login has kept; undefined where it kept a key, or nothing that can be read now. */
+/**
+ * Returns the token of the session that a login stored; undefined if it stored a key, or nothing that can be read now.
+ */
 export function keptSession(env: Environment, profile?: string): Credentials | undefined {
   const entry = readEntry(env, profile);
   const key = entry && readKeptKey(env, entry);
@@ -159,16 +161,16 @@ export function keptSession(env: Environment, profile?: string): Credentials | u
 
 interface Kept {
   file: string;
-  /** Who has the key; undefined: the file. */
+  /** The keyring that holds the key; undefined if the file does. */
   by?: KeyringName;
-  /** Why nobody that is preferred has it. */
+  /** The reason why no preferred store holds it. */
   why: KeyringAnswer['why'];
 }
 
 /** The file is written last: until then the former key, wherever it is, is the one in force. */
 export function keepKey(env: Environment, { url, api_key }: Credentials, profile?: string): Kept {
   const file = fileOf(env, profile);
-  // A key that nobody can read back was not kept.
+  // A key that cannot be read back was not stored.
   const secret = JSON.stringify({ url, api_key });
   const answer = askKeyring(env, { verb: 'set', account: file, secret });
   if (answer.by === undefined || answer.secret !== secret) {
@@ -179,14 +181,16 @@ export function keepKey(env: Environment, { url, api_key }: Credentials, profile
   return { file, by: answer.by, why: answer.why };
 }
 
-/** Takes keys of before out of their files; answers the profiles whose keys were moved. */
+/**
+ * Moves keys that were stored earlier from their files into the keyring; returns the profiles whose keys were moved.
+ */
 export function moveIntoKeyring(env: Environment): (string | undefined)[] {
   return listProfiles(env)
     .profiles.filter(({ url, apiKey, name }) => apiKey !== undefined && keepKey(env, { url, api_key: apiKey }, name).by)
     .map(({ name }) => name);
 }
 
-/** Written beside and moved into place, so that an interrupted login leaves the former one whole. */
+/** Writes to a temporary file and renames it, so that an interrupted login leaves the previous one intact. */
 function writeEntry(file: string, held: Record<string, string>): void {
   const folder = path.dirname(file);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -201,13 +205,13 @@ function writeEntry(file: string, held: Record<string, string>): void {
 }
 
 interface Forgotten {
-  /** Where it was. */
+  /** The places where it was stored. */
   places: string[];
-  /** Why an entry may be left in the keyring. */
+  /** The reason why an entry may remain in the keyring. */
   left?: string;
 }
 
-/** Also from a keyring that the file does not name: a login since may have had to take the file. */
+/** Also removes it from a keyring that the file does not name: a later login may have had to use the file. */
 export function forgetKey(env: Environment, profile?: string): Forgotten {
   const file = fileOf(env, profile);
   const isThere = statSync(file, { throwIfNoEntry: false }) !== undefined;
@@ -223,13 +227,13 @@ export function forgetKey(env: Environment, profile?: string): Forgotten {
   return { places, ...(inTheWay !== undefined && { left: inTheWay }) };
 }
 
-/** Which store a login would take, found out by looking. */
+/** Returns the store that a login would use, found by trying. */
 export const lookForStore = (env: Environment): Pick<KeyringAnswer, 'by' | 'why'> =>
   askKeyring(env, { verb: 'look', account: fileOf(env) });
 
 const findChoiceFile = (env: Environment): string => path.join(folderOf(env), 'profile');
 
-/** What `rasket use` chose; undefined: what login kept without a name. */
+/** Returns the profile that `rasket use` selected; undefined for the login without a name. */
 export function chosenProfile(env: Environment): string | undefined {
   let text: string;
   try {
@@ -240,7 +244,7 @@ export function chosenProfile(env: Environment): string | undefined {
   return text === '' ? undefined : checkProfile(text);
 }
 
-/** For all later commands of this user; undefined takes the choice back. */
+/** Selects the profile for all later commands of this user; undefined removes the choice. */
 export function chooseProfile(env: Environment, profile: string | undefined): void {
   const file = findChoiceFile(env);
   if (profile === undefined) return rmSync(file, { force: true });

@@ -1,13 +1,13 @@
 /**
- * Does one thing with the keyring of the desktop and ends: a question as JSON on standard input, the answer on standard
- * output. `keyring.ts` starts it, and says why it is a process of its own.
+ * Performs one operation with the desktop's keyring and exits: a request as JSON on standard input, the result on
+ * standard output. `keyring.ts` starts it, and says why it is a process of its own.
  */
 import { readFileSync } from 'node:fs';
 import type { KeyringAnswer, KeyringAsk, KeyringName } from './keyring.ts';
 
 const SERVICE = 'rasket';
 
-/** What both packages can do. */
+/** The functions that both packages have. */
 interface Keyring {
   get(account: string): Promise<string | null>;
   set(account: string, secret: string): Promise<void>;
@@ -20,7 +20,7 @@ interface Keytar {
   deletePassword(service: string, account: string): Promise<boolean>;
 }
 
-/** It is there where its addon could be built, so the compiler must not ask for it. */
+/** The addon exists only if it could be built, so the compiler must not require it. */
 async function openKeytar(): Promise<Keyring> {
   const name: string = 'keytar';
   const { default: keytar } = (await import(name)) as { default: Keytar };
@@ -67,7 +67,7 @@ async function answer({ verb, account, secret, from }: KeyringAsk): Promise<Keyr
   return { ...(by && { by }), why };
 }
 
-/** One line, without the paths of a stack of modules that was not found. */
+/** Returns one line, without the paths of the require stack of a missing module. */
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   if (/Cannot find (module|package|native binding)/.test(text)) return 'not installed on this machine';

@@ -8,19 +8,19 @@ export type KeyringName = (typeof KEYRINGS)[number];
 
 export interface KeyringAsk {
   verb: 'get' | 'set' | 'remove' | 'look';
-  /** What tells one entry from another: the file that names it. */
+  /** Identifies an entry: the path of the file that refers to it. */
   account: string;
   secret?: string;
-  /** Only this one; otherwise the first that works, and to remove, all. */
+  /** Use only this one; otherwise the first that works, or all of them to remove an entry. */
   from?: KeyringName;
 }
 
 export interface KeyringAnswer {
-  /** Who did what was asked. */
+  /** The keyring that did it. */
   by?: KeyringName;
   /** null: there is no such entry. */
   secret?: string | null;
-  /** Why those that are preferred to it, or all, did not. */
+  /** The reason why each preferred store, or all, failed. */
   why: Partial<Record<KeyringName | 'keyring', string>>;
 }
 
@@ -34,8 +34,8 @@ const PATIENCE_MS = 5000;
 const PATIENCE_AT_A_SCREEN_MS = 30_000;
 
 /**
- * Asks in a process of its own. A keyring that does not answer holds a thread that nobody can stop, and with it the end of
- * the process it is in; this one is killed when its time is over.
+ * Calls the keyring in a separate process. A keyring that does not respond blocks a thread that nobody can stop, and
+ * with it the exit of its process; this one is killed when its time is over.
  */
 export function askKeyring(env: Environment, ask: KeyringAsk): KeyringAnswer {
   if (isSingleFile) return { why: { keyring: NOT_CARRIED } };
@@ -61,7 +61,7 @@ export function askKeyring(env: Environment, ask: KeyringAsk): KeyringAnswer {
   }
 }
 
-/** Without one there is nobody to ask, and no process is started to learn that. */
+/** Without a session bus no keyring can be called, so no process is started. */
 function hasSession(env: Environment): boolean {
   if (env['DBUS_SESSION_BUS_ADDRESS']) return true;
   return Boolean(env['XDG_RUNTIME_DIR']) && existsSync(path.join(env['XDG_RUNTIME_DIR'] ?? '', 'bus'));
@@ -75,14 +75,14 @@ const SHOWN: Record<KeyringName, string> = {
 };
 export const nameOfKeyring = (name: KeyringName): string => SHOWN[name];
 
-/** Where a key is, and why not in a better place. */
+/** Says where a key is stored, and why not in a better place. */
 export function describeStore(file: string, { by, why }: Pick<KeyringAnswer, 'by' | 'why'>): string {
   const because = formatWhy(why);
   if (by === undefined) return `${file}; not in a keyring, because ${because}`;
   return because === '' ? nameOfKeyring(by) : `${nameOfKeyring(by)}; ${because}`;
 }
 
-/** As a part of a sentence. */
+/** Formats the reasons as a part of a sentence. */
 export const formatWhy = (why: KeyringAnswer['why']): string =>
   Object.entries(why)
     .map(([name, text]) => (name === 'keyring' ? text : `${name}: ${text}`))

@@ -1,7 +1,7 @@
 import type { Client } from './client.ts';
 import type { CallOf, OperationId } from './routes.ts';
 
-/** Where something of a thing is found: in the item of the same path, or in a list of items. */
+/** Says where a value of an item is found: in the item at the same path, or in a list of items. */
 export interface Lookup<Found> {
   operation: OperationId;
   isList: boolean;
@@ -12,7 +12,7 @@ export type Naming = Lookup<string>;
 
 const PAGE = 100;
 
-/** What a person calls the thing at a path, to be typed before it is destroyed. */
+/** Returns the name of the item at a path, to be typed before it is destroyed. */
 export async function nameOf(
   client: Client,
   naming: Naming,
@@ -20,11 +20,11 @@ export async function nameOf(
   signal?: AbortSignal,
 ): Promise<string> {
   const [id] = Object.values(path);
-  // What is in no list is the API's to refuse; until then its id stands for it.
+  // An item that is in no list is for the API to refuse; until then its id serves as name.
   return (await lookUp(client, naming, path, signal)) ?? id ?? '';
 }
 
-/** Undefined where it is in no list. */
+/** Returns undefined if the item is in no list. */
 export async function lookUp<Found>(
   client: Client,
   { operation, isList, of }: Lookup<Found>,

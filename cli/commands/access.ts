@@ -4,7 +4,7 @@ import type { DoctorOptions } from './doctor.ts';
 import type { LoginOptions } from './login.ts';
 import type { FindMachine } from './machine.ts';
 
-/** Which server, with which key: said once by `login`, forgotten by `logout`, explained by `doctor`. */
+/** The commands for the server and key in use: `login` stores them, `logout` removes them, `doctor` explains them. */
 export function addAccessCommands(program: Command, findMachine?: FindMachine): void {
   program
     .command('login')

@@ -3,8 +3,8 @@ import { InvalidArgumentError, type Command, type Option } from 'commander';
 const aliases = new WeakMap<Command, Readonly<Record<string, string>>>();
 
 /**
- * Where a field of the API has another name on the command line: `tags` is `--tag` there, one after the other. `*` says
- * what a body is a list of.
+ * Gives fields of the API another name on the command line: `tags` is `--tag` there, one at a time. `*` names the items
+ * of a body that is a list.
  */
 export function nameFields(command: Command, names: Readonly<Record<string, string>>): Command {
   aliases.set(command, { ...aliases.get(command), ...names });
@@ -15,10 +15,10 @@ export const namesOf = (command: Command): Readonly<Record<string, string>> => a
 
 const COMMON = new Set(['--json', '--url', '--api-key', '--profile', '--data']);
 
-/** Of every command of the API. */
+/** Reports whether every command of the API has the option. */
 export const isCommon = ({ long }: Option): boolean => COMMON.has(long ?? '');
 
-/** Where a command may be run again because nobody knows whether it was done. */
+/** Adds the option for running a command again when its outcome is unknown. */
 export const addOnce = (command: Command): Command =>
   command.option('--idempotency-key <key>', 'makes it safe to run the same command again within 24 hours', headerText);
 

@@ -11,13 +11,16 @@ import {
 } from '../../src/contract/index.ts';
 import * as families from '../families/index.ts';
 
-/** What the words and the options of a command name, as `rasket names` lists it; '' where that is nothing to be listed. */
+/**
+ * The kinds of name that the arguments and options of a command take, as listed by `rasket names`; '' if they cannot be
+ * listed.
+ */
 interface NamedWords {
   args: readonly string[];
   flags: Readonly<Record<string, string>>;
 }
 
-/** What stands below something else is listed for nobody who has not named that. */
+/** Items inside another item are not listed, because that one would have to be named first. */
 const isListed = (kind: string): boolean =>
   everyFamily.some(
     ({ list }) => list?.operation === NAMED[kind]?.list && Object.keys(list?.path ?? { x: 0 }).length === 0,
@@ -57,7 +60,7 @@ export function flagValues(): ReadonlyMap<string, readonly string[]> {
       for (const [field, { flag = field.replaceAll('_', '-'), choices }] of Object.entries(
         'filters' in one ? one.filters : one.flags,
       )) {
-        // Where several may be named with commas, the contract has a pattern and no list.
+        // If several values may be separated by commas, the contract has a pattern instead of a list.
         const known = valuesOf(fields[field]) ?? choices;
         if (known) values.set(`${command} ${verb} --${flag}`, known);
       }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { CliFault } from '../output/index.ts';
 import { act, declareCommand } from './declare.ts';
 
-/** What it needs is loaded when it is called: no other command pays for a screen. */
+/** Loads the console only when the command is called, so that no other command pays for it. */
 export function addConsoleCommand(program: Command): void {
   declareCommand(program, 'console', {
     summary: 'a full screen to watch and steer everything from',

@@ -9,25 +9,30 @@ import { isReading, sayNames } from '../families/named.ts';
 import { explainFlag, optionOf, type Flag, type Key } from '../families/flag.ts';
 import { eventTypesHelp, typeIn, typesIn } from '../input/event-types.ts';
 
-/** What of a family its page cannot say: commands of their own, and what some of its actions do beside the one call. */
+/**
+ * What a family's declaration cannot express: commands of its own, and what some of its actions do in addition to the
+ * one call.
+ */
 interface ByHand {
   add?: (parent: Command) => void;
-  /** By their verbs. */
+  /** Actions by verb. */
   actions?: Readonly<Record<string, ActionByHand>>;
-  /** What its list does beside showing its pages. */
+  /** What the list does in addition to showing its pages. */
   list?: ListByHand;
-  /** How one is shown, and the options of that. */
+  /** How an item is shown, and the options for that. */
   shown?: { add: (command: Command) => void; show: Show };
 }
 
 interface ListByHand {
   description?: string;
-  /** Options that stand for no filter. */
+  /** Options that are no filters. */
   add: (command: Command) => void;
   run: (session: Session, list: List, words: readonly (string | undefined)[], options: ListOptions) => Promise<void>;
 }
 
-/** Everything of a family that its page can say. Families that share a command share its page of help. */
+/**
+ * Declares everything of a family that its declaration expresses. Families that share a command share its page of help.
+ */
 export function declareFamily(program: Command, family: Family, byHand: ByHand = {}): void {
   const { command, alias, summary, list, get, report, actions = [] } = family;
   if (report?.verb === '') return void declareReport(program, command, family, report);
@@ -37,13 +42,13 @@ export function declareFamily(program: Command, family: Family, byHand: ByHand =
   }
   const parent = program.commands.find((one) => one.name() === command) ?? program.command(command).summary(summary);
   if (alias !== undefined) parent.alias(alias);
-  // Of several reports under one command the first is what it does by itself.
+  // If one command has several reports, the first is its default.
   if (report) declareReport(parent, report.verb, family, report, { isDefault: parent.commands.length === 0 });
   byHand.add?.(parent);
   if (list) declareList(parent, family, list, byHand.list);
   if (get) declareGet(parent, family, get, byHand.shown);
   for (const action of actions) {
-    // An item that is also looked at as an action has its command, and so has what another family shares.
+    // A detail that is also declared as an action has its command already, and so does one that another family shares.
     const isThere = action.isBeside || parent.commands.some((one) => one.name() === action.verb);
     if (!isThere) declareAction(parent, family, { action, shown: byHand.shown, ...byHand.actions?.[action.verb] });
   }
@@ -80,7 +85,7 @@ function declareList(parent: Command, family: Family, list: List, byHand?: ListB
   );
 }
 
-/** A list that goes on: its last, and then whatever is added. */
+/** Declares a command that follows a list: its last rows, and then whatever is added. */
 export function declareTail(parent: Command, list: List): Command {
   const name = parent.name();
   const command = declareCommand(parent, 'tail', {
@@ -130,13 +135,13 @@ function namesIn(text: string): string[] {
   throw new InvalidArgumentError('It takes names with commas between them, such as id,created_at.');
 }
 
-/** What the command of an action has beside what its page says. */
+/** Additions to the command of an action. */
 export interface ActionByHand {
-  /** What it does beside the one call. */
+  /** Describes what it does in addition to the one call. */
   description?: string;
-  /** Options that stand for no field. */
+  /** Options that are no fields. */
   add?: (command: Command) => void;
-  /** In place of the one call. */
+  /** Replaces the one call. */
   run?: (session: Session, call: Call) => Promise<void>;
 }
 
@@ -168,7 +173,7 @@ function declareAction(parent: Command, family: Family, declared: Declared): voi
   );
 }
 
-/** The words of a path; `isRead` says that what they name is only looked at. */
+/** Adds the words of a path; `isRead` means that the named items are only read. */
 export function addWords(command: Command, keys: Readonly<Record<string, Key>>, isRead = false): Command {
   for (const [parameter, { word, says, isVariadic, isOptional }] of Object.entries(keys)) {
     const names = isOptional ? undefined : sayNames(parameter, isRead);
@@ -203,11 +208,11 @@ function addOption(command: Command, name: string, flag: Flag): void {
     isRepeatable ? `${explainFlag(flag)}; repeatable` : explainFlag(flag),
   );
   const parse = parserOf(flag);
-  // By its parser a line that is typed again knows that it is repeated.
+  // `typeAgain` recognises a repeatable option by its parser.
   if (isRepeatable) option.argParser(collect);
   else if (parse) option.argParser(parse);
   if (preset !== undefined) option.default(preset);
-  // What may stand in its place is known when all of the line is read.
+  // A replacement is known only after the whole line is read.
   const isMandatory = isRequired && !fromFile && !orElse && preset === undefined && syntax !== 'event types';
   command.addOption(option.makeOptionMandatory(isMandatory === true));
   if (no !== undefined) command.option(`--no-${name}`, no);
@@ -220,7 +225,7 @@ function addOption(command: Command, name: string, flag: Flag): void {
 
 const takenBy = ({ value = '', isVariadic }: Flag): string => (isVariadic ? value.replace('>', '...>') : value);
 
-/** As commander calls it. */
+/** A parser as commander calls it. */
 type Parse = (text: string, before: unknown) => unknown;
 
 function parserOf({ isNumber, syntax }: Flag): Parse | undefined {
@@ -229,7 +234,7 @@ function parserOf({ isNumber, syntax }: Flag): Parse | undefined {
   return syntax === 'event type' ? (text) => refusing(typeIn, text) : undefined;
 }
 
-/** What is wrong is said of the option, as commander does. */
+/** Reports the fault as one of the option, as commander does. */
 function refusing<Value>(read: (text: string) => Value, text: string): Value {
   try {
     return read(text);

@@ -9,13 +9,13 @@ export type { Session } from './session.ts';
 export interface Declared {
   summary: string;
   description?: string;
-  /** The words behind `rasket` of one call that works as it stands. */
+  /** The words after `rasket` of a complete call. */
   example: string;
 }
 
 const withDefault = new WeakSet<Command>();
 
-/** It does something by itself, which one of its commands says. */
+/** Reports whether the command has a default subcommand. */
 export const hasDefault = (command: Command): boolean => withDefault.has(command);
 
 export function declareCommand(
@@ -38,10 +38,10 @@ export function declareCommand(
     .addHelpText('after', exampleOf(example));
 }
 
-/** Of a page of help: what is typed behind the program’s name. */
+/** Formats the example of a help page from the words after the program’s name. */
 export const exampleOf = (words: string): string => `\nExample:\n  ${['rasket', words].join(' ')}`;
 
-/** What a command has of its own is what its reader is looking for. */
+/** Lists the command's own options first, because they are what its reader looks for. */
 function commonLast(this: Help, command: Command): Option[] {
   const options = Help.prototype.visibleOptions.call(this, command);
   return [...options.filter((option) => !isCommon(option)), ...options.filter(isCommon)];
@@ -55,7 +55,7 @@ export const decideNeeds = ({ isOperators }: Pick<Family, 'isOperators'>): Needs
   operator: isOperators === true,
 });
 
-/** Wraps a verb as the action of its command. What it needs is loaded when it is called. */
+/** Wraps a verb as the action of its command. Its modules are loaded when it is called. */
 export function act(perform: Perform, needs: Needs = { key: true }) {
   return async (...given: unknown[]): Promise<void> => {
     const command = given.at(-1) as Command;

@@ -35,24 +35,24 @@ import { askReady, formatChecks } from './system/ready.ts';
 
 interface Examined {
   version: string;
-  /** Null where it is not known, and nobody was asked. */
+  /** Null if it is unknown and nobody was asked. */
   url: string | null;
   url_from: string;
   key: string | null;
   key_from: string;
-  /** What the server says about the key; null where it was not asked. */
+  /** The status of the key according to the server; null if it was not asked. */
   key_state: string | null;
-  /** Where keys are read from and kept, and why not in a better place. */
+  /** Where keys are read from and stored, and why not in a better place. */
   key_store: string;
   ready: Awaited<ReturnType<typeof askReady>> | null;
-  /** The installation on this machine, where there is one. */
+  /** The installation on this machine, if there is one. */
   machine: { data: string; nodes: MachineLook['nodes'] } | null;
-  /** What was looked at outside; null where nobody could be asked for it. */
+  /** The external checks; null if nobody could run them. */
   checks: MachineLook['checks'] | null;
-  /** What is wrong with the server, in as much detail as could be had. */
+  /** The server's faults, in as much detail as was available. */
   findings: readonly (Finding | ReadyFinding)[];
   problems: string[];
-  /** What could not be asked, and what it takes. */
+  /** Questions that could not be asked, and what they require. */
   not_asked: string[];
 }
 
@@ -60,7 +60,7 @@ export interface DoctorOptions extends CommonOptions {
   config?: string;
 }
 
-/** Looks at everything that has to work for any other command to work, and stops at nothing. */
+/** Checks everything that other commands need, and does not stop at a fault. */
 export async function runDoctor(command: Command, options: DoctorOptions, findMachine?: FindMachine): Promise<void> {
   const { env, cwd } = processOf(command);
   const [data, config] = [options.data, options.config].map((name) => name && path.resolve(cwd(), name));
@@ -112,7 +112,7 @@ function findingsTable({ terminal, sayCommand }: Session, findings: Examined['fi
     : formatTable(terminal, rows, tableColumns(terminal, shownFields(columnsOfFindings(rows))));
 }
 
-/** What does not concern the machine is left out. */
+/** Omits checks that do not apply to the machine. */
 function outsideTable({ terminal }: Session, checks: Examined['checks']): string | undefined {
   const rows = (checks ?? []).filter(({ state }) => state !== 'skipped');
   return rows.length === 0
@@ -123,20 +123,20 @@ function outsideTable({ terminal }: Session, checks: Examined['checks']): string
 interface Looking {
   session: Session;
   examined: Examined;
-  /** What is at fault, and how the command ends for it: by the first of all. */
+  /** Adds a problem and the exit code of the command for it; the first one decides. */
   add(problem: string, exitCode: number): void;
-  /** The same of a fault that is no defect of ours. */
+  /** The same for a fault that is no defect of ours. */
   note(error: unknown): null;
 }
 
-/** It ends as whatever was asked of this server with this key would: by the first thing that keeps it from working. */
+/** Exits as any other command with this server and key would: with the code of the first fault. */
 async function look(
   session: Session,
   machine: Machine | undefined,
   isNamed: boolean,
 ): Promise<{ examined: Examined; exitCode: number }> {
   const { target, version, process, say } = session;
-  // Where no server was named it is the one of this machine, wherever that listens.
+  // If no server was named, it is the one of this machine, wherever it listens.
   const isDefault = target.urlFrom === 'default';
   const isUnknown = isDefault && machine?.url === undefined && (isNamed || machine?.mayLook === true);
   const url = (isDefault ? machine?.url : undefined) ?? target.url;
@@ -162,7 +162,7 @@ async function look(
     exitCode ||= itsCode;
   };
   const note: Looking['note'] = (error) => {
-    // How a server of this machine is started, its own finding says.
+    // The machine's own finding says how to start a server here.
     const fault =
       isHere && error instanceof NoAnswer ? new NoAnswer({ ...error, cause: error.message, advice: [] }) : error;
     const explanation = explainFault(fault, { key: target, say });
@@ -171,7 +171,7 @@ async function look(
     return null;
   };
   const looking: Looking = { session, examined, add, note };
-  // Before anything is asked, so that nobody tells of what is mended.
+  // Runs before anything is asked, so that problems which are fixed by now are not reported.
   const examination = isHere ? await examineHere(looking, machine) : undefined;
   if (isUnknown) examined.not_asked.push(...notKnown(machine));
   else examined.findings = await askServer(looking, url, isHere && machine.mayLook);
@@ -186,7 +186,7 @@ async function look(
     examined.not_asked.push(
       `The machine was not examined: ${url} is a server of the development profile, whose mail never leaves the machine.`,
     );
-  // What was named was not looked at.
+  // The named folder was not checked.
   if (isNamed && machine?.mayLook === false) exitCode ||= EXIT.failed;
   if (examined.findings.some(({ severity }) => severity === 'error')) exitCode ||= EXIT.failed;
   return { examined, exitCode };
@@ -208,13 +208,13 @@ async function examineHere({ session, examined }: Looking, machine: Machine): Pr
   }
 }
 
-/** Where the folder may not be looked at, its look says so. */
+/** If the folder cannot be read, its check says so. */
 const notKnown = (machine: Machine | undefined): string[] =>
   machine?.whyNoUrl === undefined
     ? []
     : [`Not asked: the server of this folder, as nobody knows where it listens: ${machine.whyNoUrl}.`];
 
-/** Answers what is wrong, in as much detail as the key allows. */
+/** Returns the server's faults, in as much detail as the key allows. */
 async function askServer(looking: Looking, url: string, needsNoKey: boolean): Promise<Examined['findings']> {
   const { session, examined, add, note } = looking;
   const { target, version, say } = session;
@@ -224,7 +224,7 @@ async function askServer(looking: Looking, url: string, needsNoKey: boolean): Pr
   let findings: Examined['findings'] = examined.ready?.findings ?? [];
   if (target.apiKey === undefined) {
     const says = `No API key is set. ${say(setOne({ ...target, url }))}`;
-    // To look at the installation takes no key, where it may be looked at.
+    // Examining the installation of this machine takes no key if the folder may be read.
     if (needsNoKey)
       examined.not_asked.push(
         `Not asked, without a key: whether one is accepted, and what is wrong for its team. ${says}`,
@@ -232,7 +232,7 @@ async function askServer(looking: Looking, url: string, needsNoKey: boolean): Pr
     else add(says, EXIT.auth);
   } else if (examined.ready) {
     examined.key_state = await tryKey(client, target.apiKey).then((state) => state, tellApart(note));
-    // What anybody is told says whether there is anything; the details are another question.
+    // The public findings show whether anything is wrong; the details take another request.
     if (examined.key_state === OF_OPERATOR) findings = await examineThere(looking, client, findings);
     else if (findings.length > 0 && examined.key_state !== null && HAS_DETAILS.has(examined.key_state))
       findings = await askFindings(client, findings).catch((error) => note(error) ?? findings);
@@ -244,11 +244,11 @@ async function askServer(looking: Looking, url: string, needsNoKey: boolean): Pr
 const OF_TEAM = 'accepted';
 const OF_OPERATOR = 'accepted, of an operator';
 const OF_PERSON = 'accepted, of a person';
-/** Of what is wrong for a team nothing can be asked then. */
+/** Findings of a team cannot be requested with this credential. */
 const OF_NO_TEAM = 'accepted, of a person who works in no team';
 const HAS_DETAILS: ReadonlySet<string> = new Set([OF_TEAM, OF_PERSON]);
 
-/** As an operator, who has the machine of the server examined; a server of before only says what it knows. */
+/** Has the server examine its machine, as an operator; an older server only returns what it knows. */
 async function examineThere(
   { examined, note }: Looking,
   client: Client,
@@ -267,7 +267,7 @@ async function examineThere(
   );
 }
 
-/** In detail; a server of before has nothing more to say. */
+/** Returns the details; an older server has none. */
 async function askFindings(
   client: Client,
   known: readonly ReadyFinding[],
@@ -293,7 +293,7 @@ async function lookHere(
   return findings;
 }
 
-/** What the machine says has the details of the installation; what else the server says is about the team of the key. */
+/** The machine's check has the details of the installation; the server's other findings concern the team of the key. */
 function withMachine(asked: Examined['findings'], here: MachineLook['findings']): Examined['findings'] {
   const codes = new Set<string>(here.map(({ code }) => code));
   const all = [...here, ...asked.filter(({ code }) => !codes.has(code))];

@@ -39,8 +39,8 @@ export interface LoginOptions {
 }
 
 /**
- * Signs a person in, or keeps a key: one that is named, asked for or, where nobody sits at a terminal, on standard input. What
- * the server does not take is not kept: the former one may still be good.
+ * Signs a person in, or stores a key: one that is named, typed or, without a terminal, read from standard input. A key
+ * that the server refuses is not stored: the former one may still be valid.
  */
 export async function login({ terminal, version, process, wait }: Surroundings, options: LoginOptions): Promise<void> {
   const { env } = process;
@@ -59,7 +59,7 @@ export async function login({ terminal, version, process, wait }: Surroundings, 
   if (who !== undefined) terminal.print(who);
   const what = isSession(apiKey) ? 'session' : 'key';
   terminal.print(`The ${what} for ${url} is kept in ${describeStore(kept.file, kept)}.`);
-  // Nobody has its token any more.
+  // The former token is not stored anywhere any more.
   if (before && before.api_key !== apiKey) await endKept(before, version);
   for (const moved of kept.by ? moveIntoKeyring(env) : [])
     terminal.print(
@@ -88,7 +88,7 @@ async function readCredential(
   return signIn({ client, terminal, env: process.env, ...(wait && { wait }) });
 }
 
-/** Of the development server that other commands are for, while it runs. */
+/** Returns the address of the development server that other commands use, while it runs. */
 function addressNearby({ env, cwd }: CommandProcess): string {
   const near = readDevelopment(dataOf(undefined, env, cwd()), cwd());
   return near?.isRunning() ? near.url : DEFAULT_URL;
@@ -100,7 +100,7 @@ async function readKey(process: CommandProcess, url: string, given: LoginOptions
   return checkKey(typed, isGiven ? '--api-key' : 'standard input');
 }
 
-/** The cheapest call that it may make; of a session, who it is. */
+/** Makes the cheapest call that the key permits; for a session, returns its person. */
 async function tryKey(client: Client, apiKey: string): Promise<string | undefined> {
   try {
     if (isSession(apiKey)) {
@@ -111,13 +111,13 @@ async function tryKey(client: Client, apiKey: string): Promise<string | undefine
       ? client.call('listQueueHolds', { query: { limit: 1 } })
       : client.call('listEmails', { query: { limit: 1 } }));
   } catch (error) {
-    // A key that may only send is refused here, and is a good key all the same.
+    // A key that may only send is refused here, but is valid all the same.
     if (!(error instanceof ApiFault) || !isSendingKey(error)) throw sayWhich(error);
   }
   return undefined;
 }
 
-/** What cannot be read is written over. */
+/** A login that cannot be read is overwritten. */
 function formerSession(env: Environment, profile: string | undefined): ReturnType<typeof keptSession> {
   try {
     return keptSession(env, profile);

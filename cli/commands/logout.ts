@@ -22,7 +22,7 @@ interface Surroundings {
 
 type Session = NonNullable<ReturnType<typeof keptSession>>;
 
-/** A session ends on the server; a key goes on working, wherever else it is. */
+/** Ends a session on the server; a key continues to work, wherever else it is. */
 export async function logout(
   { terminal, version, process }: Surroundings,
   options: { profile?: string },
@@ -47,7 +47,7 @@ export async function logout(
   if (env.RASKET_API_KEY) terminal.hint('RASKET_API_KEY is still set.');
 }
 
-/** What cannot be read is removed all the same. */
+/** A login that cannot be read is removed all the same. */
 function readSession(env: Environment, profile: string | undefined): Session | undefined {
   try {
     return keptSession(env, profile);
@@ -57,7 +57,10 @@ function readSession(env: Environment, profile: string | undefined): Session | u
   }
 }
 
-/** Ends the session of a token that is kept; answers why that was not possible. One that has ended before is ended. */
+/**
+ * Ends the session of a stored token; returns the reason if that was not possible. A session that has already ended
+ * counts as ended.
+ */
 export async function endKept({ url, api_key: apiKey }: Session, version: string): Promise<string | undefined> {
   try {
     await createClient({ url, apiKey, version }).call('logOut', { body: {} });

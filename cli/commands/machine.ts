@@ -1,34 +1,34 @@
 import type { Command } from 'commander';
 import type { AnswerOf } from '../client/index.ts';
 
-/** What is wrong with an installation on this machine, as its data folder says. */
+/** The faults of an installation on this machine, according to its data folder. */
 export interface MachineLook {
   data: string;
   nodes: AnswerOf<'getOperatorFindings'>['nodes'];
   findings: AnswerOf<'getOperatorFindings'>['findings'];
-  /** What was looked at outside: by the server, or where none runs by this command. */
+  /** The external checks, run by the server, or by this command if no server runs. */
   checks: AnswerOf<'getOperatorFindings'>['checks'];
   problems: string[];
-  /** Why it was not looked at, and what it takes. */
+  /** What was not examined and why, and what that takes. */
   notAsked: string[];
 }
 
-/** The installation on this machine, which needs no key to be looked at. */
+/** The installation on this machine, which can be examined without a key. */
 export interface Machine {
   data: string;
-  /** Where its server listens, or would; undefined where nobody knows. */
+  /** The address where its server listens, or would; undefined if it is unknown. */
   url: string | undefined;
-  /** Why that is not known to who may look. */
+  /** The reason why the address is unknown although the folder can be read. */
   whyNoUrl?: string;
-  /** Its data folder is for root and the account of its service. */
+  /** False if the data folder is readable only by root and the account of its service. */
   mayLook: boolean;
   /** Returns whether an address leads to the server of this machine, also under another name than its own. */
   isServedAt(url: string): boolean;
-  /** The server that runs here, and a pass by which it is asked as an operator for a minute. */
+  /** Returns the server that runs here, and a pass that authenticates an operator for a minute. */
   running(): { url: string; pass: string } | undefined;
   /**
-   * Examines what no server has examined just now. Call it last: from here on a process of root runs as the account of
-   * the service.
+   * Examines what no server has just examined. Call it last: from here on a process of root runs as the account of the
+   * service.
    */
   look(examination: Examination): Promise<MachineLook>;
 }
@@ -36,13 +36,13 @@ export interface Machine {
 /** Result of asking the server of the machine to examine it: done, refused, or no server runs. */
 export type Examination = 'done' | 'refused' | 'no server';
 
-/** What was typed; a path that is whole. */
+/** The typed data folder; an absolute path. */
 export interface NamedMachine {
   data?: string | undefined;
   config?: string | undefined;
 }
 
-/** Finds it; the command line hands in what knows data folders, because these commands touch none. */
+/** Finds the installation; passed in by the program, because these commands do not touch data folders. */
 export type FindMachine = (
   env: Readonly<Record<string, string | undefined>>,
   named: NamedMachine,

@@ -9,7 +9,7 @@ import type { Session } from './session.ts';
 const LIMIT_MS = 2000;
 const PAGE = 100;
 
-/** The words that name things of a kind, each with what it is behind a tab, for the completion of shells. */
+/** Prints the names of a kind for the completion of shells, each with a description after a tab. */
 export async function printNames({ client, terminal, process }: Session, kind: string): Promise<void> {
   const named = NAMED[kind];
   if (!named) return;
@@ -25,14 +25,14 @@ export async function printNames({ client, terminal, process }: Session, kind: s
   if (process.stdout.writable && lines.length > 0) terminal.print(lines.join('\n'));
 }
 
-/** Shells break words at a colon, so that a URL is no word; neither is what steers a terminal. */
+/** Shells break words at a colon, so a URL cannot be offered; neither can text with control characters. */
 function wordFor(named: Named, item: object): string | undefined {
   const { email } = item as { email?: string };
   const name = named.namesOf(item as never)[0] ?? (named.taken ? email : undefined);
   return name && !/[:\p{Cc}\p{Cf}]/u.test(name) && clean(name) === name ? name : undefined;
 }
 
-/** The profiles that login kept, which no server knows. */
+/** Prints the profiles that login stored, which no server knows. */
 export const printProfiles = (session: Pick<Session, 'terminal' | 'process'>): void => {
   const lines = listProfiles(session.process.env).profiles.flatMap(({ name, url }) => (name ? `${name}\t${url}` : []));
   if (lines.length > 0) session.terminal.print(lines.join('\n'));

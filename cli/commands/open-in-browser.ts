@@ -1,8 +1,8 @@
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Shows an address or a file in the browser of the desktop; answers whether there is one. Without a desktop xdg-open takes a
- * browser in the terminal, or asks for minutes in vain.
+ * Opens an address or a file in the browser of the desktop; returns whether there is one. Without a desktop xdg-open
+ * uses a browser in the terminal, or asks for minutes in vain.
  */
 export function openInBrowser(env: Environment, what: string): Promise<boolean> {
   const isMac = process.platform === 'darwin';

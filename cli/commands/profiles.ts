@@ -13,7 +13,7 @@ const none: Advice = { words: 'No key is kept. Keep one with', command: ['login'
 export async function showProfiles(terminal: Terminal, env: Environment, isJson: boolean): Promise<void> {
   const { profiles, faults } = listProfiles(env);
   showReadable(terminal, env, isJson, profiles);
-  // What can be read was shown all the same.
+  // The readable profiles were shown all the same.
   if (faults[0]) throw faults[0];
 }
 

@@ -2,7 +2,10 @@ import { CliFault } from '../output/index.ts';
 
 const UNIT_MS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** How far back: a number and a unit, counted from `now`, or an ISO 8601 time with its zone; answered as such a time. */
+/**
+ * Returns the start of a period as an ISO 8601 time: reads a number and a unit, counted back from `now`, or an ISO 8601
+ * time with its zone.
+ */
 export function readSince(text: string, now: number): string {
   const [, amount = '', unit = ''] = /^(\d{1,6})\s*([smhd])$/i.exec(text) ?? [];
   const backMs = Number(amount) * (UNIT_MS[unit.toLowerCase()] ?? 0);

@@ -6,7 +6,10 @@ import { CliFault } from '../output/cli-fault.ts';
 type Options = Readonly<Record<string, unknown>>;
 type Named = readonly [field: string, flag: Flag];
 
-/** What a command line says of the fields of an action: its words behind the path, and its options. */
+/**
+ * Returns the values that a command line gives to the fields of an action: by the words after the path, and by its
+ * options.
+ */
 export function readTyped({ flags, clears = [] }: Action, words: readonly unknown[], options: Options): Typed {
   const named = Object.entries(flags).filter(([, { place }]) => place !== 'form');
   const spoken = named.filter(([, { isWord }]) => isWord).map(([field], at) => [field, words[at]] as const);
@@ -73,6 +76,6 @@ export function readFlags(
   return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
 
-/** As commander calls an option: `--scheduled-at` is `scheduledAt`. */
+/** Returns commander's name of an option: `--scheduled-at` is `scheduledAt`. */
 const attributeOf = (option: string): string =>
   option.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());

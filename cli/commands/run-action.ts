@@ -26,10 +26,10 @@ export interface Call {
   action: Action;
   family: Family;
   command: Command;
-  /** With several words of one argument as a list. */
+  /** The words of the command line; an argument with several words is a list. */
   words: readonly unknown[];
   options: Options;
-  /** How an item of the family is shown. */
+  /** Shows an item of the family. */
   show?: Show | undefined;
 }
 
@@ -40,7 +40,7 @@ export async function runAction(session: Session, call: Call): Promise<void> {
   await tell(session, call, await session.client.call(...callOf(call.action, path, body)), body);
 }
 
-/** Path and body of a call, once everybody agrees that it is meant. */
+/** Returns path and body of a call, once it is confirmed. */
 export async function prepare(
   session: Session,
   call: Call,
@@ -64,12 +64,12 @@ export async function prepare(
   return [await path(), body];
 }
 
-/** Before anything is asked of the server. */
+/** Checks before the server is called. */
 function mustSuffice({ action: { operation, flags, sets } }: Call, { fields, files, cleared }: Typed): void {
   for (const [field, flag] of Object.entries(flags)) {
     if (flag.isRequired && !(field in fields) && !(field in files)) mustBeThere(field, flag);
   }
-  // What changes something changes nothing without a field.
+  // An update without a field changes nothing.
   if (
     !/^update/.test(operation) ||
     sets !== undefined ||
@@ -82,7 +82,7 @@ function mustSuffice({ action: { operation, flags, sets } }: Call, { fields, fil
   });
 }
 
-/** What commander cannot know to be missing. */
+/** Checks for options whose absence commander cannot detect. */
 function mustBeThere(field: string, flag: Flag): void {
   const option = `--${optionOf(field, flag)}`;
   if (flag.syntax === 'event types')
@@ -111,7 +111,7 @@ async function mustBeMeant(
   throw new CliFault(`name what to ${verb} by exactly one of ${all}`, 'usage');
 }
 
-/** What was answered, as its reader wants it. */
+/** Prints the response in the form that its reader wants. */
 export async function tell(session: Session, call: Call, answer: unknown, body: Body): Promise<void> {
   const { terminal, isJson } = session;
   const { action, family, options, show = showFields(family) } = call;
@@ -140,7 +140,7 @@ export async function tell(session: Session, call: Call, answer: unknown, body: 
   session.warn(action.warn?.(answer as never));
 }
 
-/** Of one, or of each where several were named. */
+/** Returns the id of the response, or all ids if several items were named. */
 const idsOf = (answer: unknown): string[] => {
   const { id, data } = answer as { id?: string; data?: { id: string }[] };
   return id === undefined ? (data ?? []).map((one) => one.id) : [id];
@@ -154,11 +154,11 @@ const showFields =
 interface Doubt {
   /** Continues "This will …". */
   says: string;
-  /** What is to be typed; asked for only when somebody can be asked. */
+  /** Returns the text to type; called only when somebody can be asked. */
   name: () => Promise<string>;
 }
 
-/** What cannot be undone is done after its name was typed, or with --yes. */
+/** Refuses an irreversible action until its name was typed, or with --yes. */
 export async function mustBeConfirmed(
   { target, terminal, process, again }: Session,
   options: { yes?: boolean | undefined },
@@ -176,7 +176,7 @@ export async function mustBeConfirmed(
   if (!isNameTyped(answer, wanted)) throw new CliFault('nothing was changed');
 }
 
-/** A body from a file, or from standard input where the file is called `-`. */
+/** Reads a body from a file, or from standard input if the file is `-`. */
 export async function readText(process: CommandProcess, file: string, flag: string): Promise<string> {
   if (file === '-') return readUtf8(await readStdin(process), 'standard input');
   return readUtf8(await readNamed(file, flag, process.cwd()), `${flag} ${file}`);

@@ -9,7 +9,7 @@ export interface GetOptions {
   fields?: readonly string[];
 }
 
-/** Answers the item unless it was shown already: as JSON, or as the fields that were named. */
+/** Returns the item unless it was shown already, as JSON or as the named fields. */
 export async function getItem<Id extends OperationId>(
   session: Session,
   { get, noun }: { get: Detail & { operation: Id }; noun: string },

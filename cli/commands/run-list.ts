@@ -6,7 +6,7 @@ import { hintWide, type Session } from './session.ts';
 import { readFlags } from './read-typed.ts';
 import { NAMED, namedBy } from '../families/named.ts';
 
-/** What a filter names by its name is asked for by its id. */
+/** Replaces the names of items in filters by their ids. */
 async function findFilters(client: Client, filters: Record<string, unknown>): Promise<void> {
   for (const [field, given] of Object.entries(filters)) {
     const named = namedBy(field);
@@ -14,7 +14,7 @@ async function findFilters(client: Client, filters: Record<string, unknown>): Pr
   }
 }
 
-/** A list shows the ends of ids, and goes on behind or before such a one as it does at a whole one. */
+/** Accepts the ends of ids, which lists show, as positions to list after or before. */
 async function findPlaces<Places extends { after?: string; before?: string }>(
   client: Client,
   { operation }: List,
@@ -33,9 +33,9 @@ async function findPlaces<Places extends { after?: string; before?: string }>(
 
 const END = /^[0-9a-f]{4,12}$/i;
 
-/** What the API gives at most for one question. */
+/** The largest page of the API. */
 const PAGE = 100;
-/** What it gives where nothing is said. */
+/** The page size of the API by default. */
 const USUAL = 20;
 
 export interface ListOptions extends Readonly<Record<string, unknown>> {
@@ -50,7 +50,7 @@ export interface ListOptions extends Readonly<Record<string, unknown>> {
 }
 
 interface Page {
-  /** `GET /contacts` does not say: a page that is not full is its last one. */
+  /** `GET /contacts` omits it: a page that is not full is its last one. */
   has_more?: boolean;
   data: ItemOf<ListOperation>[];
 }
@@ -101,7 +101,7 @@ export async function runList(
     await sayMore(session, options, { count, behind: behind.id, isSure: last.page.has_more !== undefined });
 }
 
-/** What there is without the filters, or how the first one is made. */
+/** Says what there is without the filters, or how to create the first item. */
 function sayEmpty(
   { list, actions = [] }: Family & { list: List },
   words: readonly (string | undefined)[],
@@ -128,7 +128,7 @@ const MAKERS: Readonly<Record<string, string>> = {
   send: 'Send one',
 };
 
-/** A program that named no number has a part without knowing it, and its reader is told too. */
+/** A program that set no limit may not know that it has only a part, so a notice goes to standard error. */
 async function sayMore(
   { terminal, process, again }: Session,
   { limit, before }: ListOptions,
@@ -142,7 +142,7 @@ async function sayMore(
   process.stderr.write(`${there} than these ${count}; all of them: ${again(['--all'])}\n`);
 }
 
-/** One question, or as many as it takes to have as many as were wanted; each page is handed over as it comes. */
+/** Makes as many requests as the wanted number takes; yields each page as it arrives. */
 async function* pagesOf(
   { client }: Session,
   list: List,
@@ -163,7 +163,7 @@ async function* pagesOf(
   }
 }
 
-/** Which of the lists it is, and what it is asked, was checked where the family is declared. */
+/** The declaration of the family has checked the list and its parameters. */
 const ask = (client: Session['client'], operation: ListOperation, call: object): Promise<AnswerOf<ListOperation>> =>
   client.call(operation, call as CallOf<ListOperation>);
 

@@ -8,8 +8,8 @@ import type { Session } from './declare.ts';
 const NAME_BYTES_MAX = 200;
 
 /**
- * A name for a file in this folder, made of the name that a stranger chose: it leads nowhere else, hides nothing, is no
- * option of a command and shows as it is.
+ * Returns a name for a file in this folder, made from the name that an untrusted sender chose: it leads nowhere else,
+ * is not hidden, is no option of a command and shows all its characters.
  */
 export function harmlessName(filename: string): string {
   const name = filename
@@ -20,10 +20,10 @@ export function harmlessName(filename: string): string {
   return shorten(name === '' ? 'attachment' : name);
 }
 
-/** Path separators and what Windows gives a meaning; control and steering characters. ZWJ makes emoji. */
+/** Path separators, characters with a meaning on Windows, control and format characters. ZWJ makes emoji. */
 const UNSAFE = /["*/:<>?\\|\p{Cc}\u2028\u2029\uFFFD]|(?![\u200c\u200d])\p{Cf}/gu;
 
-/** Cut to what every file system takes, with its extension, so that it still opens. */
+/** Shortens a name to what every file system accepts, with its extension, so that it still opens. */
 function shorten(name: string): string {
   if (Buffer.byteLength(name) <= NAME_BYTES_MAX) return name;
   const dot = name.lastIndexOf('.');
@@ -41,7 +41,7 @@ export interface DownloadOptions {
   force?: boolean;
 }
 
-/** A file that the API has a link to; `found` is what `--json` prints of it. */
+/** A file that the API links to; `found` is what `--json` prints of it. */
 interface Downloadable extends LinkedFile {
   found: object;
   url: string;
@@ -54,7 +54,7 @@ export async function saveDownload(
   { output, force = false }: DownloadOptions,
 ): Promise<void> {
   if (output === '-') {
-    // What a stranger wrote must not steer the terminal, and a file is to stay as it is.
+    // Text of untrusted senders must not control the terminal, and a file must remain unchanged.
     if (process.stdout.isTTY)
       throw new CliFault('this would reach the terminal as it is; take --output FILE, or --output - | less', 'usage');
     return pour(await client.download(linked, url), process.stdout);
@@ -66,14 +66,17 @@ export async function saveDownload(
   terminal.print(terminal.isTty ? `Saved  ${JSON.stringify(file)}` : file);
 }
 
-/** To standard output, as fast as it is read. */
+/** Writes to standard output, as fast as it is read. */
 export async function pour(content: AsyncIterable<Uint8Array>, out: CommandProcess['stdout']): Promise<void> {
   for await (const chunk of content) {
     if (!out.write(chunk)) await new Promise<void>((resolve) => out.once('drain', resolve));
   }
 }
 
-/** Written beside and put into place whole, so that a line that breaks leaves no half of a file and the former one as it was. */
+/**
+ * Writes to a temporary file and renames it, so that a broken connection leaves no partial file and the previous one
+ * intact.
+ */
 export async function save(
   { cwd }: Pick<CommandProcess, 'cwd'>,
   content: AsyncIterable<Uint8Array>,
@@ -84,7 +87,7 @@ export async function save(
   const part = `${at}.${process.pid}.part`;
   try {
     await writeFile(part, content, { flag: 'wx' });
-    // Whatever has come there in the meantime is kept; a link of that name is replaced and never followed.
+    // A file that has appeared meanwhile is kept; a link of that name is replaced and never followed.
     if (force) await rename(part, at);
     else await copyFile(part, at, constants.COPYFILE_EXCL);
   } catch (error) {

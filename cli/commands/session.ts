@@ -47,8 +47,8 @@ const FIELD = /(?<![\w.@-])[a-z]+(?:[_.][a-z0-9]+)+(?![\w@-])/g;
 const PLACE = /(?<![\w.@-])(\d+)\.([a-z_]+(?:\.\w+)*)/g;
 
 /**
- * The API speaks of fields; at a command line they are options. `paths` are the fields that the answer itself
- * names; beside these, only what can be nothing but a field is translated.
+ * Replaces names of fields by options: the API speaks of fields. `paths` are the fields that the response itself names;
+ * otherwise only what can be nothing but a field is translated.
  */
 function nameOptions(command: Command): (message: string, paths: readonly string[]) => string {
   const one = namesOf(command)['*'];
@@ -67,12 +67,12 @@ const countFromOne = (message: string, one: string): string =>
     .replace(/^Email (\d+)(?=:)/, (_, at: string) => `Email ${Number(at) + 1}`)
     .replaceAll(PLACE, (_, at: string, field: string) => `${field} of the ${ordinal(Number(at) + 1)} ${one}`);
 
-/** A host name looks like a path, so that only a place in a list or a declared field is taken for one. */
+/** A host name looks like a path, so only a place in a list or a declared field counts as one. */
 function isSurely(command: Command, path: string): boolean {
   return !path.includes('.') || /\.\d+(\.|$)/.test(path) || path in namesOf(command);
 }
 
-/** The option that fills a field; the field itself where there is none. */
+/** Returns the option that fills a field; the field itself if there is none. */
 function optionOf(command: Command, path: string): string {
   const names = namesOf(command);
   if (names[path] !== undefined) return names[path];
@@ -106,12 +106,12 @@ function ordinal(count: number): string {
 }
 
 const PATIENCE_MS = 1000;
-/** A line in the output of a program stays, so it comes later. */
+/** A line in the output of a program cannot be removed, so it comes later. */
 const PIPE_PATIENCE_MS = 5000;
 
 /**
- * Returns the same client, which says that it waits for the server: at a terminal after a second and until it answers,
- * in a pipe and beside JSON by one line on standard error.
+ * Returns a client that reports waiting for the server: at a terminal after a second and until it responds, in a pipe
+ * and with JSON by one line on standard error.
  */
 export function tellWaits(client: Client, terminal: Terminal, { isJson = false } = {}): Client {
   const tell = terminal.isTty && !isJson ? tellWait : warnOfWait;
@@ -138,7 +138,7 @@ async function tellWait<T>(terminal: Terminal, url: string, answer: Promise<T>):
   const began = performance.now();
   let isTold = false;
   const timer = setInterval(() => {
-    // A command that shows the progress of several calls says more.
+    // The progress of a command with several calls is more useful.
     if (!isTold && terminal.hasProgress()) return;
     isTold = true;
     const seconds = Math.round((performance.now() - began) / 1000);
@@ -152,21 +152,21 @@ async function tellWait<T>(terminal: Terminal, url: string, answer: Promise<T>):
   }
 }
 
-/** What does not fit is to be had whole; a person is told how. */
+/** Tells a person how to see values that were cut. */
 export function hintWide({ terminal, again }: Session, table: Pick<Table<never>, 'hasCut'>): void {
   if (table.hasCut()) terminal.hint(`Some of it is cut; see it whole with: ${again(['--wide'])}`);
 }
 
-/** What a verb works with: the API, the reader, and whether the reader is a program that wants JSON. */
+/** The objects that a verb works with: the API, the terminal, and whether to print JSON. */
 export interface Session {
   client: Client;
   target: Target;
   terminal: Terminal;
   isJson: boolean;
   version: string;
-  /** Its streams, variables and working folder. */
+  /** Streams, variables and working folder of the command. */
   process: CommandProcess;
-  /** The line that was typed, to be typed again with these words more: at the same server, with the same options. */
+  /** Returns the typed line with these words appended: for the same server, with the same options. */
   again(more: readonly string[]): string;
   /** Advice as lines: its commands reach the same server. */
   say(advices: Advices): string;
@@ -174,9 +174,9 @@ export interface Session {
   sayCommand: SayCommand;
   /** Shows it to a person. */
   advise(advices: Advices): void;
-  /** Shows it to everybody, also where the answer goes into a pipe. */
+  /** Warns everybody, even when the output goes into a pipe. */
   warn(advices: Advices): void;
-  /** Ends the command with status 1, or this one, although the API did what it was asked. */
+  /** Makes the command exit with status 1, or this one, although the API call succeeded. */
   fail(exitCode?: number): void;
 }
 
@@ -191,11 +191,11 @@ export interface CommonOptions {
 
 export interface Needs {
   key: boolean;
-  /** Where the installation listens whose data folder was named; its address may be unknown. */
+  /** The address where the installation of the named data folder listens; may be unknown. */
   installation?: { url: string | undefined };
   /** Marks a command for operators: on the machine of an installation its pass is enough. */
   operator?: boolean;
-  /** It draws a screen of its own, in which no other line may stand. */
+  /** It draws a screen of its own, which no other line may disturb. */
   screen?: true;
 }
 
@@ -223,7 +223,7 @@ export async function inSession(
       : findTarget(named));
     if (needsKey && target.apiKey === undefined) throw noKey(target, isOperators);
     const version = versionOf(command);
-    // With several profiles, the server that is about to be changed is named.
+    // Names the server that is about to be changed, for people with several profiles.
     const onWrite = (): void => terminal.hint(terminal.paint('dim', `On ${target.url} (${target.urlFrom})`));
     const { apiKey: key, operatorToken, development } = target;
     const to = { url: target.url, apiKey: key, operatorToken, version, mustBeThere: mustRun(development) };
@@ -244,7 +244,7 @@ export async function inSession(
   await report({ process, terminal, isJson }, work, explain);
 }
 
-/** For what needs no server. */
+/** Runs a command that needs no server. */
 export function atTerminal(
   command: Command,
   perform: (terminal: Terminal, process: CommandProcess) => Promise<void>,
@@ -259,7 +259,7 @@ const chosenAt = (url: string | undefined): Chosen => ({
   isKeyTyped: false,
 });
 
-/** Nobody is helped by what was just typed. */
+/** Omits advice that repeats the command that was just typed. */
 const exceptItself =
   (command: Command, say: Say): Say =>
   (advice) =>
@@ -268,7 +268,7 @@ const exceptItself =
 function isTyped(command: Command, [called, ...words]: Advised): boolean {
   const path = chainOf(command).slice(1);
   if (callOf(called) !== path.map((one) => one.name()).join(' ')) return false;
-  // With options of its own it was another question.
+  // With options of its own it was another request.
   const isPlain = command.options.every(
     (option) => isCommon(option) || command.getOptionValueSource(option.attributeName()) !== 'cli',
   );
@@ -330,9 +330,7 @@ async function findOperatorTarget(given: TargetInput & { cwd: string }, find?: F
 const isSettled = ({ apiKey, profile }: TargetInput, target: Target): boolean =>
   apiKey !== undefined || profile !== undefined || isOperators(target) || target.operatorToken !== undefined;
 
-/**
- * Returns undefined where the server in force is not the one of this machine, or this account cannot write its pass.
- */
+/** Returns undefined if the server in use is not the one of this machine, or this account cannot write its pass. */
 async function findPass(
   find: FindMachine | undefined,
   { env }: TargetInput,

@@ -20,7 +20,7 @@ interface AtServer {
   version: string;
   terminal: Terminal;
   process: CommandProcess;
-  /** Where the server cannot be at its address any more. */
+  /** Throws when the server cannot be at its address any more. */
   mustBeThere?: (() => void) | undefined;
 }
 
@@ -35,8 +35,9 @@ export interface SignedIn {
 const TRIES = 3;
 
 /**
- * Signs a person in with password and, where there is one, second factor, for as long as `work` takes: what a program that was
- * let in may not do, a person may who has typed both. Nothing that is typed is a word of the command, is shown or is kept.
+ * Signs a person in with password and, if there is one, second factor, for as long as `work` takes: an authorized
+ * program may not do this, but a person who has typed both may. Nothing that is typed becomes a word of the command, is
+ * shown or is stored.
  */
 export async function asPerson<T>(at: AtServer, email: string | undefined, work: (as: SignedIn) => Promise<T>) {
   const { url, process } = at;
@@ -55,7 +56,7 @@ export async function asPerson<T>(at: AtServer, email: string | undefined, work:
   try {
     return await work({ client, password });
   } finally {
-    // It ends by itself where this fails.
+    // The session expires by itself if this fails.
     await client.call('logOut', { body: {} }).catch(() => undefined);
   }
 }
@@ -63,7 +64,7 @@ export async function asPerson<T>(at: AtServer, email: string | undefined, work:
 const clientOf = ({ url, version, terminal, mustBeThere }: AtServer, browser?: Browser): Client =>
   tellWaits(createClient({ url, version, mustBeThere, ...(browser && { browser }) }), terminal);
 
-/** The public address of the server, which it compares with, may be another one than is called here. */
+/** The public address of the server, which it compares with, may differ from the one that is called here. */
 async function originOf(at: AtServer): Promise<string> {
   const { issuer } = await clientOf(at).call('getAuthorizationServer', {});
   return URL.canParse(issuer) ? new URL(issuer).origin : new URL(at.url).origin;
@@ -76,7 +77,7 @@ const answerChallenge = (process: CommandProcess, client: Client, challenge_toke
       : client.call('recoverMfa', { body: { challenge_token, recovery_code: typed } }),
   );
 
-/** Asks for a code, which nobody sees, and once more where it is wrong. */
+/** Asks for a code without showing it, and again if it is wrong. */
 export async function withCode<T>(
   process: CommandProcess,
   prompt: string,
@@ -108,14 +109,14 @@ export interface SignIn {
   client: Client;
   terminal: Terminal;
   env: Environment;
-  /** How to wait, so that a test need not. */
+  /** Replaces waiting, so that a test need not wait. */
   wait?: (ms: number) => Promise<unknown>;
 }
 
 const NAME_CHARS_MAX = 100;
 const PROGRAM = 'rasket';
 
-/** Signs a person in with a browser, of this machine or of any other; answers the token of the session. */
+/** Signs a person in with a browser, of this machine or of any other; returns the token of the session. */
 export async function signIn({ client, terminal, env, wait = sleep }: SignIn): Promise<string> {
   const begun = await begin(client);
   terminal.print(`Open ${clean(begun.verification_url)} where you are signed in, and type: ${clean(begun.user_code)}`);
@@ -132,8 +133,8 @@ export async function signIn({ client, terminal, env, wait = sleep }: SignIn): P
 }
 
 /**
- * Signs a person in with the password and, where there is one, the second factor, typed here; answers the token of the session.
- * The person, signed in so, approves this program as they would in a browser.
+ * Signs a person in with the password and, if there is one, the second factor, typed here; returns the token of the
+ * session. The signed-in person approves this program as they would in a browser.
  */
 export const signInByPassword = (at: AtServer): Promise<string> =>
   asPerson(at, undefined, async ({ client }) => {
@@ -144,7 +145,7 @@ export const signInByPassword = (at: AtServer): Promise<string> =>
     return token;
   });
 
-/** What a server answers is not handed to the desktop unless it is an address of the web. */
+/** Hands an address of the server to the desktop only if it is an address of the web. */
 const isWeb = (url: string): boolean => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
 
 async function begin(client: Client): Promise<Begun> {
@@ -174,7 +175,7 @@ async function waitForPerson({ client, terminal, wait = sleep }: SignIn, begun: 
   }
 }
 
-/** Undefined where nobody answered: a server that starts again has not forgotten. */
+/** Returns undefined if nobody responded: a server that restarts has not forgotten the code. */
 async function ask(client: Client, code: string): Promise<AnswerOf<'pollDeviceLogin'> | undefined> {
   try {
     return await client.call('pollDeviceLogin', { body: { device_code: code } });
@@ -184,12 +185,15 @@ async function ask(client: Client, code: string): Promise<AnswerOf<'pollDeviceLo
   }
 }
 
-/** At the usual address any program may listen: asked without a key or a password, so that no other one is sent any. */
+/**
+ * Any program may listen on the usual address: this asks without a key or a password, so that no other program receives
+ * them.
+ */
 export async function mustSpeakThisApi(url: string, version: string, terminal: Terminal): Promise<void> {
   try {
     await tellWaits(createClient({ url, version }), terminal).call('listEmails', { query: { limit: 1 } });
   } catch (error) {
-    // It refuses as this API does.
+    // A refusal shows that it speaks this API.
     if (!(error instanceof ApiFault)) throw error;
   }
 }

@@ -11,10 +11,10 @@ export async function readStdin({ stdin, stderr }: Asked): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** One line typed at a terminal that nobody can read over a shoulder; from a pipe, its first line. */
+/** Reads a line that is typed without being shown at a terminal; from a pipe, its first line. */
 export async function readSecret({ stdin, stderr }: Asked, prompt: string): Promise<string> {
   if (!stdin.isTTY) return (await readStdin({ stdin, stderr })).toString('utf8').split(/\r?\n/, 1)[0] ?? '';
-  // Raw before the prompt: what is typed at its sight must not be echoed.
+  // Raw mode begins before the prompt: an immediate reply to it must not be echoed.
   stdin.setRawMode(true);
   stderr.write(prompt);
   try {
@@ -26,12 +26,12 @@ export async function readSecret({ stdin, stderr }: Asked, prompt: string): Prom
   }
 }
 
-/** One line typed at a terminal, in view. */
+/** Reads one line that is typed visibly at a terminal. */
 export function readLine({ stdin, stderr }: Asked, prompt: string): Promise<string> {
   const lines = createInterface({ input: stdin, output: stderr });
   return new Promise((resolve) => {
     const onEnd = (): void => {
-      // By Ctrl-C or Ctrl-D: what is said next stands on a line of its own.
+      // After Ctrl-C or Ctrl-D, the next output starts on a line of its own.
       stderr.write('\n');
       resolve('');
     };

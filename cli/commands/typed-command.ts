@@ -5,20 +5,20 @@ import { collect, namesOf } from './command-options.ts';
 
 const rests = new WeakMap<Command, () => void>();
 
-/** What a command line did not need. */
+/** Registers a function that declares the commands which this command line did not need. */
 export const keepRest = (program: Command, declare: () => void): void => void rests.set(program, declare);
 
-/** For callers that look for any command of the program. */
+/** For callers that search all commands of the program. */
 function declareRest(program: Command): void {
   const declare = rests.get(program);
   rests.delete(program);
   declare?.();
 }
 
-/** Which page it was, or from which line on. */
+/** Options that choose a page or a line to start from. */
 const PLACES: readonly string[] = ['after', 'before', 'fromLine', 'yes'];
 
-/** What variables say of the server is said by options: the line may be typed where they are not set. */
+/** Turns variables about the server into options: the line may be typed in a shell that does not have them. */
 const VARIABLES: Readonly<Record<string, (process: CommandProcess) => string | undefined>> = {
   url: ({ env }) => env.RASKET_URL,
   profile: ({ env }) => env.RASKET_PROFILE,
@@ -32,7 +32,7 @@ export function typeAgain(command: Command, { keyFrom }: Target, more: readonly 
   return words + keyOf(keyFrom);
 }
 
-/** What was chosen by options or variables, for the commands that are advised. */
+/** Returns the options and variables that chose the server, for advised commands. */
 export function chosenBy(command: Command): Chosen {
   const options = command.options.flatMap((option) => {
     const [flag, value] = SERVER.includes(option.long ?? '') ? wordsOf(command, option) : [];
@@ -100,7 +100,7 @@ const nameHelp: Advise = (_, path) => `See how with: ${path} --help`;
 /** The advice for words that make no command, by what is wrong with them. */
 const ADVICE: Readonly<Record<string, Advise>> = {
   'commander.unknownCommand': nameVerbs,
-  // The words behind a command that does something by itself.
+  // Names the words after a command that does something by itself.
   'commander.excessArguments': (command, path) => nameVerbs(command, path) ?? nameHelp(command, path),
   'commander.missingArgument': (command, path) => nameList(command, path) ?? nameHelp(command, path),
   'commander.missingMandatoryOptionValue': nameHelp,
@@ -113,7 +113,7 @@ export function adviceFor(
   words: readonly string[],
   { code, message }: { code: string; message: string },
 ): string | undefined {
-  // What was meant, as commander guesses it, helps more.
+  // Commander's guess of what was meant helps more.
   if (code === 'commander.unknownOption' && message.includes('Did you mean')) return undefined;
   const [command, depth] = commandAt(program, words);
   return ADVICE[code]?.(command, ['rasket', ...words.slice(0, depth)].join(' '));

@@ -13,7 +13,7 @@ const GLOBAL: Readonly<Record<string, boolean>> = {
   '--config': true,
 };
 
-/** What is typed for a verb, and the verbs that it stands for, the likeliest first. */
+/** Words that people type for a verb, and the verbs they may mean, the likeliest first. */
 const VERBS: readonly (readonly [typed: readonly string[], meant: readonly string[]])[] = [
   [
     ['rm', 'delete', 'remove', 'revoke'],
@@ -41,8 +41,8 @@ function globalsOf(words: readonly string[]): string[] {
 export const commandWord = (words: readonly string[]): string | undefined => words[globalsOf(words).length];
 
 /**
- * The words as the commands are declared: options of all commands go behind the command, another word for a verb becomes the
- * verb, and a noun alone becomes its list, or the one thing that there is of it.
+ * Returns the words as the commands are declared: common options move after the command, another word for a verb
+ * becomes the verb, and a noun alone becomes its list, or the only item of it.
  */
 export function typedWords(program: Command, words: readonly string[]): string[] {
   const early: string[] = [];
@@ -66,10 +66,10 @@ export function typedWords(program: Command, words: readonly string[]): string[]
   return [...path, ...usual, ...early, ...(takesName(command) ? nameLast(rest) : rest)];
 }
 
-/** Whether its name is a word of a command. */
+/** Reports whether the name is a positional argument of the command. */
 const takesName = (command: Command): boolean => namesOf(command)['name']?.startsWith('<') ?? false;
 
-/** A name that is typed as an option, as where a name is changed, is the last of the words. */
+/** Moves a name that is typed as an option, as when a name is changed, to the end of the words. */
 function nameLast(words: readonly string[]): string[] {
   const end = words.indexOf('--');
   const at = words.findIndex((word) => word === '--name' || word.startsWith('--name='));
@@ -88,7 +88,7 @@ const named = ({ commands }: Command, name: string): Command | undefined =>
 function childOf(command: Command, word: string): Command | undefined {
   const declared = named(command, word);
   if (declared || command.parent === null) return declared;
-  // Of a part of the thing, as in delete-label.
+  // A verb for a part of the item, as in delete-label.
   const [, verb = '', part = ''] = /^([a-z]+)(-[a-z-]+)?$/.exec(word) ?? [];
   const [, meant = []] = VERBS.find(([typed]) => typed.includes(verb)) ?? [];
   return meant.flatMap((one) => named(command, one + part) ?? []).at(0);
@@ -101,14 +101,14 @@ export const otherWords = (command: Command): [word: string, verb: string][] =>
     return child ? [[word, child.name()] as [string, string]] : [];
   });
 
-/** A noun with nothing behind it but options; what asks for help is for its page. */
+/** Reports whether a noun is followed only by options; a request for help is for its page. */
 const isAlone = (program: Command, command: Command, [first]: readonly string[]): boolean =>
   command !== program &&
   command.commands.length > 0 &&
   !hasDefault(command) &&
   (first === undefined || (first.startsWith('-') && first !== '-h' && first !== '--help'));
 
-/** What a noun does by itself. */
+/** Returns the default verb of a noun. */
 function usualOf(command: Command): string[] {
   const usual = ['get', 'list'].find((name) => {
     const child = named(command, name);

@@ -1,11 +1,11 @@
 import type { CommandProcess } from '../output/index.ts';
 
 export interface Stopped {
-  /** Whether Ctrl-C came before so much time was over; answers at once when it did. */
+  /** Resolves to whether Ctrl-C came within this time; at once when it does. */
   within(ms: number): Promise<boolean>;
 }
 
-/** Ctrl-C ends what goes on until then as it is meant to end, with status 0. */
+/** Makes Ctrl-C end the current work regularly, with status 0. */
 export function untilStopped(process: CommandProcess): Stopped {
   let isStopped = false;
   let wake = (): void => undefined;

@@ -1,7 +1,7 @@
 import { checkProfile, chooseProfile, chosenProfile, listProfiles, readEntry } from '../client/index.ts';
 import { CliFault, type CommandProcess, type Terminal } from '../output/index.ts';
 
-/** Says once which server later commands are for. */
+/** Selects the server of later commands. */
 export function useProfile(
   terminal: Terminal,
   { env }: CommandProcess,

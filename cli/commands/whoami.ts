@@ -5,15 +5,15 @@ import type { Session } from './session.ts';
 
 interface Who {
   url: string;
-  /** Which of the kinds of credential is sent. */
+  /** The kind of credential that is sent. */
   kind: 'session' | 'api_key' | 'operator_token';
   key_from: string;
   person: string | null;
   team: { id: string; name: string } | null;
   role: string | null;
-  /** Of a session. */
+  /** Set for a session. */
   expires_at: string | null;
-  /** What is there as well, and is not sent. */
+  /** Another credential that exists and is not sent. */
   also: { from: string; url: string } | null;
 }
 
@@ -21,7 +21,7 @@ type Found = Pick<Who, 'person' | 'team' | 'role' | 'expires_at'>;
 
 const NOBODY: Found = { person: null, team: null, role: null, expires_at: null };
 
-/** Says what the server takes this caller for. */
+/** Prints who the caller is for the server. */
 export async function tellWho({ client, target, terminal, isJson, process }: Session): Promise<void> {
   const { url, apiKey = '', keyFrom } = target;
   const kind = isSession(apiKey) ? 'session' : apiKey.startsWith('rkop_') ? 'operator_token' : 'api_key';
@@ -81,7 +81,7 @@ async function currentSession(client: Client): Promise<Listed | undefined> {
   }
 }
 
-/** A key that may only send is told nothing of its team. */
+/** A key that may only send cannot read its team. */
 async function findTeamOfKey(client: Client): Promise<Found> {
   try {
     const { id, name } = await client.call('getTeam', {});
@@ -92,7 +92,7 @@ async function findTeamOfKey(client: Client): Promise<Found> {
   }
 }
 
-/** What login has kept, where something that was named goes before it. */
+/** Returns the stored login when an explicit key takes precedence over it. */
 function alsoKept(env: Session['process']['env'], keyFrom: string): Who['also'] {
   if (!['RASKET_API_KEY', '--api-key'].includes(keyFrom)) return null;
   try {

@@ -21,7 +21,7 @@ function draftInWords(answer: AnswerOf<'draftEmailBody'>): string {
   return [text, '', html, ...(links.length === 0 ? [] : warning), '', creditsInWords(answer)].join('\n');
 }
 
-/** Null where no plan limits them. */
+/** Returns null if no plan limits them. */
 const creditsLeft = ({ ai_credits: { used, limit } }: AnswerOf<'getUsage'>): number | null =>
   limit === null ? null : Math.max(0, limit - used);
 

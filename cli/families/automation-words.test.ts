@@ -29,7 +29,7 @@ const leads = (from: string, to: string, type: Graph['connections'][number]['typ
   type,
 });
 
-/** So many conditions, each behind the one before, by its branch that is not met or by the one that is. */
+/** Builds a graph of so many conditions, each in the chosen branch of the one before: its met or its unmet one. */
 function deep(count: number, way: 'condition_met' | 'condition_not_met'): Graph {
   const checks = Array.from({ length: count }, (_, i) => check(`check-${i}`));
   const ways = checks.slice(1).map(({ key }, i) => leads(`check-${i}`, key, way));

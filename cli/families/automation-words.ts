@@ -6,9 +6,9 @@ type Runs = Automation['runs'];
 type Run = AnswerOf<'getAutomationRun'>;
 type Config = Readonly<Record<string, unknown>>;
 
-/** As wide as it gets, so that how many are where stays near the step: fits a terminal of 80 columns. */
+/** The largest width, so that the counts stay near their step: fits a terminal of 80 columns. */
 const COLUMNS = 76;
-/** A branch that would stand further to the right is drawn behind the others, from the left edge on. */
+/** A branch indented further than this is drawn after the others, from the left edge. */
 const INDENT_MAX = 18;
 
 const BRANCHES = [
@@ -21,7 +21,10 @@ export const runsInWords = ({ runs }: Automation): string =>
     .map((status) => `${counted(runs, runs[status])} ${status}`)
     .join(', ');
 
-/** Each step in a line, with how many runs stand there; the branches of a condition below it, each further to the right. */
+/**
+ * Draws each step in a line, with its number of runs; the branches of a condition go below it, each further to the
+ * right.
+ */
 export function drawGraph({ steps, connections, runs }: Automation, given = COLUMNS): string {
   const columns = Math.min(COLUMNS, given);
   const byKey = new Map(steps.map((step) => [step.key, step]));
@@ -108,7 +111,7 @@ function ruleInWords(rule: Config): string {
 
 const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value ?? null));
 
-/** The steps of a run in the order of the graph, each with what came of it below. */
+/** Lists the steps of a run in the order of the graph, each followed by its result. */
 export const runStepsInWords = ({ steps }: Run, columns = COLUMNS): string =>
   steps
     .flatMap(({ key, type, status, output, error }) => [
@@ -119,10 +122,10 @@ export const runStepsInWords = ({ steps }: Run, columns = COLUMNS): string =>
     ])
     .join('\n');
 
-/** What breaks a line would break the drawing; the printer cleans the rest. */
+/** A line break would break the drawing; the printer cleans everything else. */
 const oneLine = (text: string): string => text.replaceAll(/[\n\r\t\u2028\u2029]/g, '\uFFFD');
 
-/** Cut where it is wider, each letter beyond ASCII counted as two columns. */
+/** Cuts text that is too wide; each letter beyond ASCII counts as two columns. */
 function fit(text: string, columns: number): string {
   const line = oneLine(text);
   if (columnsOf(line) <= columns) return line;

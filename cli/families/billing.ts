@@ -17,7 +17,7 @@ type Plan = AnswerOf<'listBillingPlans'>['data'][number];
 type Invoice = ItemOf<'listInvoices'> | AnswerOf<'getInvoice'>;
 type InvoiceLine = AnswerOf<'getInvoice'>['lines'][number];
 
-/** As a person reads it. */
+/** Formats a price for people. */
 const price = (cents: number): string => `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`;
 const priced = (cents: number, currency: string): string => `${price(cents)} ${currency}`;
 

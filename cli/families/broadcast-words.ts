@@ -3,13 +3,13 @@ import type { ItemOf } from './family.ts';
 
 export type Broadcast = ItemOf<'listBroadcasts'> | AnswerOf<'getBroadcast'>;
 
-/** Of one that is held. */
+/** Advises how to resume a broadcast that is held. */
 export const resumeIt = ({ id: heldId }: Broadcast): Advice => ({
   words: 'Go on with',
   command: ['resumeBroadcast', heldId],
 });
 
-/** How far sending has come, in a few words. */
+/** Describes the progress of sending in a few words. */
 export const broadcastProgressInWords = ({ recipients, excluded, total }: Broadcast): string => {
   const of = total === null ? '' : ` of ${total}`;
   return `${recipients + excluded}${of}: ${recipients} emails, ${excluded} left out`;
@@ -18,14 +18,14 @@ export const broadcastProgressInWords = ({ recipients, excluded, total }: Broadc
 export const heldInWords = ({ reason, detail }: NonNullable<Broadcast['held']>): string =>
   detail === null ? reason : `${reason}, ${detail}`;
 
-/** To how many recipients it came, in a few words. */
+/** Lists the counts above zero in a few words. */
 export const countsInWords = ({ counts }: AnswerOf<'getBroadcast'>): string =>
   Object.entries(counts)
     .filter(([, count]) => count > 0)
     .map(([what, count]) => `${count} ${what}`)
     .join(', ');
 
-/** Status, progress and what it waits for, in a line each. */
+/** Describes status, progress and what it waits for, in a line each. */
 export function broadcastInWords(broadcast: Broadcast): string[] {
   const { status, held } = broadcast;
   const [reason, next, waits] =
@@ -44,7 +44,7 @@ export function broadcastInWords(broadcast: Broadcast): string[] {
   ];
 }
 
-/** The subjects that it tries, and what that has come to. */
+/** Describes the subjects that are tested, and the result so far. */
 export function abTestInWords({ ab: test }: AnswerOf<'getBroadcast'>, say: (count: number) => string = String): string {
   if (test === null) return '';
   const tried = test.variants.map(
@@ -55,7 +55,7 @@ export function abTestInWords({ ab: test }: AnswerOf<'getBroadcast'>, say: (coun
   return [`${test.test_percent} % for ${test.wait_minutes} minutes`, ...tried, ...said].join('; ');
 }
 
-/** What a send would be told, a line each. */
+/** Lists the checks that a send would make, a line each. */
 export function checklistInWords({ gate, checks }: AnswerOf<'getBroadcastChecklist'>): string {
   const lines = [
     ...gate.map((item) => ({ state: item.ok ? 'ok' : 'missing', name: item.name, message: item.message, details: [] })),
@@ -68,7 +68,7 @@ export function checklistInWords({ gate, checks }: AnswerOf<'getBroadcastCheckli
     .join('\n');
 }
 
-/** Subject and text as they are read, and what nothing was put in for. */
+/** Shows subject and text as recipients read them, and the variables without a value. */
 export function previewInWords(mail: AnswerOf<'previewBroadcast'>): string {
   const { from, to, subject, preview_text: preview, text, missing } = mail;
   return [

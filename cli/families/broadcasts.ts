@@ -33,7 +33,7 @@ const status: Field<Broadcast> = {
   words: ({ status: said, held }) => (held === null ? said : `${said}, held`),
   tone: ({ status: said, held }) => (held === null ? TONES[said] : 'bad'),
 };
-/** Of a list, in 80 columns too. */
+/** Used in lists, which must fit into 80 columns too. */
 const progress: Field<Broadcast> = {
   name: 'recipients',
   label: 'Progress',

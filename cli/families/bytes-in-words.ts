@@ -1,15 +1,15 @@
 const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
 
-/** As a person reads a size: three digits of it. */
+/** Formats a size for people, with three digits. */
 export function bytesInWords(bytes: number): string {
   let size = bytes;
   let unit = 0;
-  // What would be told as 1024 of one unit is one of the next.
+  // A value that would round to 1024 of one unit is one of the next.
   while (size >= 1023.5 && bytes >= 1024 && unit < UNITS.length - 1) [size, unit] = [size / 1024, unit + 1];
   return `${unit === 0 ? size : Number(size.toPrecision(size < 1000 ? 3 : 4))} ${UNITS[unit]}`;
 }
 
-/** The same in four signs, as `ls -h` says it: 980B, 1.4K, 18K, 2.1M. */
+/** Formats a size in at most four characters, as `ls -h` does: 980B, 1.4K, 18K, 2.1M. */
 export function bytesInBrief(bytes: number): string {
   let size = bytes;
   let unit = 0;

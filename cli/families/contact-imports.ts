@@ -14,7 +14,9 @@ const TONES: Record<Import['status'], Tone> = {
 const countsInWords = ({ total, created, updated, skipped, failed }: Import['counts']): string =>
   `${total} rows: ${created} created, ${updated} updated, ${skipped} skipped, ${failed} failed`;
 
-/** What became of the rows, and below it what was passed over: columns, and contacts, which `remedy` would update. */
+/**
+ * Describes the results of the rows, followed by what was skipped: columns, and contacts, which `remedy` would update.
+ */
 export function importInWords(
   { status, counts, on_conflict: onConflict, ignored_columns: ignored }: Import,
   remedy: string,

@@ -18,7 +18,7 @@ export const contactColumns: readonly Field<Contact>[] = [
   { name: 'created_at', label: 'Created', kind: 'time' },
 ];
 
-/** As the flag takes them. */
+/** Formats properties as the flag takes them. */
 const writeProperties = (values: AnswerOf<'getContact'>['properties']): string =>
   Object.entries(values)
     .map(([key, value]) => (typeof value === 'string' ? `${key}=${value}` : `${key}:=${String(value)}`))

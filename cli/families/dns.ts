@@ -4,7 +4,9 @@ import { actionOf } from './family.ts';
 
 const TONES: Record<DnsChange['action'], Tone> = { create: 'good', replace: 'attention', delete: 'bad' };
 
-/** What would change in a zone: a function, because every value that is exported here stands for a family. */
+/**
+ * Returns the columns for changes of a zone. A function, because every value that is exported here stands for a family.
+ */
 export const columnsOfChanges = (): readonly Field<DnsChange>[] => [
   { name: 'action', label: 'Action', kind: 'state', tone: (change) => TONES[change.action] },
   { name: 'type', label: 'Type', kind: 'whole' },

@@ -13,7 +13,7 @@ const toneOf = (status: DomainClaim['status']): Tone => {
   return status === 'pending' ? 'plain' : 'bad';
 };
 
-/** What a claim is about, with the value to publish whole and last. */
+/** Describes a claim, with the value to publish whole and last. */
 function claimInWords({ name, status, blocked_reason: blocked, failure_reason: why, record }: DomainClaim): string {
   const waits = blocked === null ? [] : [`It waits: ${BLOCKS[blocked]} (${blocked}).`];
   const failed = why === null ? [] : [`Why: ${why}`];
@@ -29,7 +29,7 @@ function claimInWords({ name, status, blocked_reason: blocked, failure_reason: w
   ].join('\n');
 }
 
-/** What comes next; nothing where a claim has failed. */
+/** Returns the next step; none if a claim has failed. */
 export function nextForClaim({ status, name }: DomainClaim): Advices {
   if (status === 'completed')
     return [
@@ -50,7 +50,7 @@ const verifyClaim = actionOf('verifyDomainClaim', { ...told });
 
 const claim = actionOf('claimDomain', { ...told });
 
-/** Beside the detail, for who has the domain before them. */
+/** In addition to the detail: an action for a domain that is already on the screen. */
 const claimStatus = actionOf('getDomainClaim', { ...told });
 
 /** Claims are of domains, and are spoken of with them. */
@@ -59,7 +59,7 @@ export const domainClaims = {
   summary: 'take over a domain that another team has verified',
   noun: 'a claim',
   get: detailOf('getDomainClaim', {
-    // What is to be published stands last and whole, so that it can be copied.
+    // The value to publish comes last and whole, so that it can be copied.
     fields: [
       { name: 'id', label: 'Claim', kind: 'id' },
       { name: 'status', label: 'Status', kind: 'state', tone: (claim) => toneOf(claim.status) },

@@ -51,11 +51,11 @@ const clicks: Field<Domain> = {
   value: (domain) => (domain.click_tracking ? 'on' : 'off'),
 };
 
-/** Which of a domain's keys a record publishes, where it is not the one that signs. */
+/** Names the key that a record publishes, if it is not the one that signs. */
 const purposeOf = ({ record, key_status: keyStatus }: DomainRecord): string =>
   keyStatus === undefined || keyStatus === 'active' ? record : `${record} (${keyStatus})`;
 
-/** The records of a domain in the form in which a DNS host asks for them; the value stands last, to be copied. */
+/** The records of a domain in the form in which a DNS host asks for them; the value comes last, to be copied. */
 export const recordColumns: readonly Field<DomainRecord>[] = [
   { name: 'record', label: 'For', kind: 'whole', value: purposeOf },
   { name: 'status', label: 'Status', kind: 'state', tone: (record) => toneOf(record.status) },
@@ -65,7 +65,7 @@ export const recordColumns: readonly Field<DomainRecord>[] = [
   { name: 'value', label: 'Value', kind: 'long' },
 ];
 
-/** They are published by hand as often as not: each value is there to be copied. */
+/** Records are often published by hand, so each value can be copied. */
 const records = partsOf({
   label: 'Records',
   of: (domain: AnswerOf<'getDomain'>) => domain.records,
@@ -89,7 +89,7 @@ function tellRecords({ name: domain, status: state, records: all }: AnswerOf<'ge
   return `${domain} is ${state}: ${missing} of ${all.length} records are not verified; open it, → shows what is wrong with each.`;
 }
 
-/** The answer says how far they have come; what is asked for is on or off. */
+/** The response contains the progress; a request only contains on or off. */
 const switchesOf = ({ sending, receiving }: AnswerOf<'getDomain'>['capabilities']): object => ({
   sending: sending === 'disabled' ? 'disabled' : 'enabled',
   receiving: receiving === 'disabled' || receiving === 'unsupported' ? 'disabled' : 'enabled',
@@ -156,7 +156,7 @@ export const domains = withRest({
   ],
 });
 
-/** What is checked of the recipients' servers. */
+/** Describes what is checked of the recipients' servers. */
 function tlsInWords({ tls, tls_verify: isVerified }: AnswerOf<'getDomain'>): string {
   if (tls === 'opportunistic') return 'opportunistic: where the server offers it';
   return isVerified ? 'enforced, with a certificate valid for the server' : 'enforced, with any certificate';

@@ -45,7 +45,7 @@ const state: Field<Email> = {
   kind: 'state',
   tone: (email) => toneOfEmail(email.last_event),
 };
-/** Of a message without a To, the other recipients; marked, because it does not stand there. */
+/** Shows other recipients if a message has no To; marked, because they are not in that header. */
 const to: Field<Email> = {
   name: 'to',
   label: 'To',
@@ -71,7 +71,7 @@ const topic: Field<Email> = { name: 'topic_id', label: 'Topic', kind: 'id' };
 const text: Field<Email> = { name: 'text', label: 'Text', kind: 'body' };
 const html: Field<Email> = { name: 'html', label: 'HTML', kind: 'body' };
 
-/** Why there is neither. */
+/** The reason why text and HTML are missing. */
 const withheld: Field<Email> = { name: 'content_withheld', label: 'Withheld', kind: 'whole' };
 
 const SCHEDULED = {

@@ -7,15 +7,16 @@ import { NAMED } from './named.ts';
 export type { Flag, Key, Syntax } from './flag.ts';
 export type { ItemOf, ListOperation } from './list-operation.ts';
 
-/** What a value says about the state of things; a reader of each kind shows it in its own way, and never by colour alone. */
+/**
+ * What a value says about the state of an item; each kind of reader shows it in its own way, and never by colour alone.
+ */
 export type Tone = 'plain' | 'good' | 'attention' | 'bad';
 
 /**
- * What may be done to a value where there is little space: an id, a state, a time and what is `whole` are never cut;
- * neither is a `name`, by which people know what it is of, as an address is, and which may be long; a text is cut, a `long`
- * one stands below its row, and a `body` below everything else. A `moment` is a time that is told to the second, because
- * several of its list lie within a minute. A `number` ends where those above and below it end, and a person reads its digits
- * in groups of three.
+ * How a value may be shortened when there is little space: an id, a state, a time and a `whole` value are never cut;
+ * neither is a `name`, which identifies the item, such as an address, and may be long; a text is cut, a `long` one goes
+ * below its row, and a `body` below everything else. A `moment` is a time that is shown to the second, because several
+ * of a list lie within a minute. A `number` is aligned right, and people see its digits in groups of three.
  */
 export type Kind = 'id' | 'state' | 'time' | 'moment' | 'number' | 'whole' | 'name' | 'text' | 'long' | 'body';
 
@@ -25,45 +26,45 @@ export interface Field<Item> {
   /** The contract's name, as `--fields` takes it. */
   name: NameIn<Item> | `${NameIn<Item>}.${string}`;
   label: string;
-  /** What the filter that looks at it is called, where that is neither name nor label: `--fields` takes all three. */
+  /** The name of the filter for it, if that is neither name nor label: `--fields` takes all three. */
   filter?: string;
-  /** A text, where nothing is said. */
+  /** `text` by default. */
   kind?: Kind;
-  /** What is shown, where it is not the field itself; a drawing fits these columns, where they are known. */
+  /** The value to show, if it is not the field itself; a drawing fits into the columns, if they are known. */
   value?: (item: Item, columns?: number) => unknown;
-  /** What a person sees in its place; a program gets the value. */
+  /** The text that people see instead; a program gets the value. */
   words?: (item: Item) => string;
   tone?: (item: Item) => Tone;
-  /** Not shown unless there is space for everything, or unless it is asked for by name. */
+  /** Hidden unless there is space for everything ('wide'), or unless it is requested by name. */
   shown?: 'wide' | 'asked';
-  /** Left out of a table at a terminal, where it would take a line of its own, unless `--wide` asks for everything. */
+  /** Left out of a table at a terminal, where it would take a line of its own, unless `--wide` is given. */
   isAside?: true;
 }
 
-/** Shown where there is space for everything. */
+/** Marks fields that are shown only if there is space for everything. */
 export const wide = <Item>(...fields: Field<Item>[]): Field<Item>[] =>
   fields.map((field) => ({ ...field, shown: 'wide' }));
 
-/** Shown only where they are named. */
+/** Marks fields that are shown only if they are requested by name. */
 export const asked = <Item>(...fields: Field<Item>[]): Field<Item>[] =>
   fields.map((field) => ({ ...field, shown: 'asked' }));
 
-/** What something can be done to, and how that is said where it cannot. */
+/** Limits an action to some items, and says so for the others. */
 export interface Only {
   when: (item: never) => boolean;
   says: string;
 }
 
-/** What is set now, by the names of the flags that change it. */
+/** The current values, by the names of the flags that change them. */
 export type Current = Lookup<object>;
 
-/** The lines of a form that are as many as something of the same path holds, with what is set in each. */
+/** Form lines, one for each entry that an operation of the same path returns, with the current value of each. */
 export interface Lines {
   operation: OperationId;
-  /** What they fill, each as `name=value`. */
+  /** The field that they fill, each as `name=value`. */
   field: string;
   of: (answer: never) => readonly Line[];
-  /** What is said where there are none. */
+  /** The text to show if there are none. */
   empty: string;
 }
 
@@ -74,32 +75,32 @@ export interface Line {
   current: string;
 }
 
-/** An operation of the same path, and what it says. */
+/** An operation of the same path, and how to describe its response. */
 export interface Seen {
   operation: OperationId;
   tell: (item: never) => string;
 }
 
 interface Spoken {
-  /** The words behind `rasket <command>`; none where the command itself is meant. */
+  /** The words after `rasket <command>`; none for the command itself. */
   verb: string;
   summary: string;
   description?: string | undefined;
-  /** The words behind `rasket` of one call that works as it stands. */
+  /** The words after `rasket` of a complete call. */
   example: string;
 }
 
-/** The same without the operation's types, for those who read every family alike. */
+/** A list without the operation's types, for code that handles every family alike. */
 export interface List extends Spoken {
   operation: ListOperation;
   path: Readonly<Record<string, Key>>;
   filters: Readonly<Record<string, Flag>>;
   columns: readonly Field<never>[];
-  /** What is said where there is nothing. */
+  /** The text to show if the list is empty. */
   empty: string;
-  /** The API pages it in one direction alone. */
+  /** The API pages it only forwards. */
   isForward?: true;
-  /** What a form begins with that is opened on a row. */
+  /** Initial values of a form that is opened on a row. */
   given?: (item: never) => Readonly<Record<string, string>>;
 }
 
@@ -109,91 +110,91 @@ export interface Detail extends Spoken {
   fields: readonly Field<never>[];
   needsNoKey?: true;
   parts?: Parts;
-  /** What a person asks next, as the item stands. */
+  /** The usual next steps, given the state of the item. */
   hint?: (item: never) => Advices;
 }
 
-/** What an item holds several of, shown as a table of its own. */
+/** Several values of an item, shown as a table of its own. */
 export interface Parts {
   label: string;
   of: (item: never) => readonly object[];
   columns: readonly Field<never>[];
-  /** What there is to copy of one. */
+  /** The text to copy for one of them. */
   copy: (part: never) => string;
 }
 
-/** Makes a command that the API advises lead to the server that was asked, or names where the console has it. */
+/** Words a command that the API advises: for the server that was asked, or by its place in the console. */
 export type SayCommand = (command: string) => string;
 
-/** Rows that are made of one answer. */
+/** Rows that are made from one response. */
 export interface Report extends Spoken {
   operation: OperationId;
-  /** `sayCommand` puts a command that the answer advises into the words of its reader. */
+  /** `sayCommand` words a command that the response advises for its reader. */
   rows: (answer: never, sayCommand?: SayCommand) => readonly object[];
   columns: readonly Field<never>[];
   /** The whole in a sentence, before the rows. */
   tell?: (answer: never) => string;
-  /** What a person does next, behind the rows. */
+  /** The usual next steps, shown after the rows. */
   hint?: (answer: never) => Advices;
-  /** What a form begins with that is opened on a row. */
+  /** Initial values of a form that is opened on a row. */
   given?: (row: never) => Readonly<Record<string, string>>;
 }
 
-/** What can be done: an operation that answers a value, or one that takes a file of this machine. */
+/** An operation of an action: one that returns a value, or one that takes a local file. */
 type Doable = OperationId | 'createContactImport' | 'createImage';
 
 export interface Action extends Spoken {
   operation: Doable;
   /** Its key in the console, on every screen that offers it. */
   key: string;
-  /** Its command stands beside that of its family: `rasket send`. */
+  /** Its command is on the same level as that of its family: `rasket send`. */
   isBeside?: true;
   path: Readonly<Record<string, Key>>;
   /** Fields of the body, `one.two` inside of another. */
   flags: Readonly<Record<string, Flag>>;
-  /** Where a field names several, one call of this operation takes them all. */
+  /** If a field names several items, one call of this operation takes them all. */
   several?: { operation: OperationId; field: string; as: string };
-  /** What it always says, beside what is typed. */
+  /** Fields that are always sent, in addition to the typed ones. */
   sets?: Body;
-  /** The same said twice to the same is done once: its key is made of both. */
+  /** Sending the same to the same item twice is done once: the idempotency key is derived from both. */
   isOnce?: true;
   /** Fields that `--clear` sets to null. */
   clears?: readonly string[];
   /** A form for one item begins with it. */
   current?: Current;
   lines?: Lines;
-  /** The console offers it where it applies. */
+  /** The items to which the console offers it. */
   only?: Only;
-  /** In a word, for a person; the id stands behind it. */
+  /** The outcome in a word, for people; the id follows it. */
   done?: string;
-  /** What was done, where an id does not say it. */
+  /** The outcome, if an id does not describe it. */
   tell?: (answer: never) => string;
-  /** What the command line prints in its place, for programs. */
+  /** The text that the command line prints instead, for programs. */
   print?: (answer: never) => string;
-  /** At the command line the answer is shown as one that was asked for. */
+  /** At the command line the response is shown like a requested item. */
   isShown?: true;
-  /** What a person does next, in a line behind it. */
+  /** The usual next steps, in a line after it. */
   hint?: (answer: never, body: Body) => Advices;
-  /** Warns, on standard error, that something was done and may not be as it was meant. */
+  /** Warns, on standard error, that the outcome may differ from what was intended. */
   warn?: (answer: never) => Advices;
-  /** What is looked at afterwards and told in the console, where the answer itself says too little. */
+  /** Requested afterwards and shown in the console, if the response itself says too little. */
   seen?: Seen;
-  /** What there is to copy of what is told. */
+  /** The text to copy from the outcome. */
   copy?: (answer: never) => string;
   destroys?: Destruction;
-  /** The same, where its body names what it is done to; undefined where it names nothing, or too much. */
+  /** The same, if its body names the item; undefined if it names none, or too many. */
   destroysNamed?: (body: Body) => { says: string; name: string } | undefined;
-  /** What is told once and never again is called so; in the console it stays on the screen until it is dismissed. */
+  /** The name of a value that is shown only once; the console keeps it on the screen until it is dismissed. */
   secret?: string;
 }
 
 export type Body = Readonly<Record<string, unknown>>;
 
-/** What cannot be undone is said before it is done, and confirmed with the name of what it is done to. */
+/** Describes an irreversible action before it is done; it is confirmed with the name of the item. */
 export interface Destruction {
   /** Continues "This will …". */
   says: string;
-  /** Where the name is found: in the item, or in a list of items. */
+  /** The place of the name: in the item, or in a list of items. */
   name: Naming;
 }
 
@@ -202,17 +203,17 @@ export interface Family {
   command: string;
   alias?: string;
   summary: string;
-  /** One of them, with its article. */
+  /** The singular, with its article. */
   noun: string;
   /** It takes the token of an operator; with the key of a team there is nothing to see, so the console leaves it out. */
   isOperators?: true;
-  /** It takes a person who is signed in: no key reaches any of it. */
+  /** It requires a person who is signed in: no key has access. */
   isPeoples?: true;
-  /** What its screens are called in the console, where command and verb do not say it. */
+  /** Names of its screens in the console, if they do not follow from command and verb. */
   screens?: { list?: string; report?: string };
   /** Operations of its part of the contract that another family declares. */
   elsewhere?: Readonly<Partial<Record<Doable, true>>>;
-  /** What the command does where no verb is typed, beside a report. */
+  /** The default of the command without a verb, besides a report. */
   isUsual?: 'list';
   list?: List;
   get?: Detail;
@@ -234,14 +235,14 @@ function readVerb(command: string, alone: string): string {
   return verb.length === 0 ? alone : verb.join(' ');
 }
 
-/** What is said of every verb stands in the contract; a family says what differs. */
+/** The contract has the texts of every verb; a family declares only what differs. */
 type Saying = Partial<Spoken>;
 
 export function listOf<Id extends ListOperation>(
   operation: Id,
   declared: Saying & {
     columns: readonly Field<ItemOf<Id>>[];
-    /** Said where there is nothing, if there is more to say than that there are none. */
+    /** Shown if the list is empty, when there is more to say than that. */
     empty?: string;
     isForward?: true;
     given?: (item: ItemOf<Id>) => Readonly<Record<string, string>>;
@@ -270,12 +271,12 @@ export function detailOf<Id extends OperationId>(
   },
 ): Detail & { operation: Id } {
   const { command, summary, description, example, path } = readCommand(operation);
-  // With a verb of its own it shows a part of what is answered.
+  // With a verb of its own it shows a part of the response.
   const fields = declared.verb === undefined ? addUndeclared(declared.fields, operation) : declared.fields;
   return { verb: readVerb(command, command), summary, description, example, path, ...declared, fields, operation };
 }
 
-/** Adds the fields of the contract that no column shows: they are shown where they are named. */
+/** Adds the fields of the contract that no column shows: they are shown if they are requested by name. */
 function addUndeclared<Item>(declared: readonly Field<Item>[], operation: OperationId): Field<Item>[] {
   const shown = new Set<string>(declared.map(({ name }) => name.split('.')[0] ?? ''));
   const names = readCommand(operation).fields.filter((name) => !shown.has(name)) as NameIn<Item>[];
@@ -306,13 +307,13 @@ export function reportOf<Id extends OperationId, Row extends object>(
 }
 
 /**
- * What can be done, from the contract and from what is declared beside it. With a verb of its own it is another command for
- * the same operation, which has the words of the path and none of the other flags.
+ * Returns an action, from the contract and from the declaration. With a verb of its own it is another command for the
+ * same operation, which has the words of the path and none of the other flags.
  */
 export function actionOf<Id extends Doable>(
   operation: Id,
   declared: Partial<Omit<Action, 'operation' | 'destroys' | OfAnswer>> & {
-    /** The contract says what is done; where its name is found may differ. */
+    /** The contract describes what is done; the place of the name may differ. */
     destroys?: Partial<Destruction> & Pick<Destruction, 'name'>;
     tell?: (answer: AnswerOfDoable<Id>) => string;
     print?: (answer: AnswerOfDoable<Id>) => string;
@@ -359,7 +360,7 @@ function describeAction(described: CommandText): Omit<Action, 'operation' | 'pat
   };
 }
 
-/** Said of what most verbs do; the id stands after it. */
+/** The outcome of most verbs; the id follows it. */
 const DONE: Readonly<Record<string, string>> = {
   create: 'Created',
   update: 'Changed',
@@ -367,7 +368,7 @@ const DONE: Readonly<Record<string, string>> = {
   duplicate: 'Created',
 };
 
-/** What is removed is named as it is typed: by its name, its address, or its id. */
+/** Names the item to remove as it is typed: by its name, its address, or its id. */
 function nameRemoved(parameter: string, reading: OperationId | undefined): Naming {
   const known = NAMED[parameter];
   const of = (item: never): string => {
@@ -380,8 +381,8 @@ function nameRemoved(parameter: string, reading: OperationId | undefined): Namin
 }
 
 /**
- * Adds the commands of the contract that are called as the family is, belong to the same part as its other operations and
- * are not declared by hand: such an operation needs no code here.
+ * Adds the commands of the contract that begin with the family's command, belong to the same part as its other
+ * operations and are not declared by hand: such an operation needs no code here.
  */
 export function withRest<Given extends Family>(family: Given): Given {
   const { command: called, list, get, report, actions = [], elsewhere = {} } = family;
@@ -410,7 +411,7 @@ export const seenIn = <Id extends OperationId>(operation: Id, tell: (item: Answe
   tell,
 });
 
-/** What an operation of the same path answers, as the flags name it. */
+/** Reads the current values of the flags from an operation of the same path. */
 export const currentIn = <Id extends OperationId>(
   operation: Id,
   of: (item: AnswerOf<Id>) => object = (item) => item as object,
@@ -429,7 +430,7 @@ export const linesIn = <Id extends OperationId>(
   of: (answer: AnswerOf<Id>) => readonly Line[],
 ): Lines => ({ operation, field, empty, of });
 
-/** The name of what an operation of the same path answers. */
+/** Reads the name from the response of an operation of the same path. */
 export const nameIn = <Id extends OperationId>(operation: Id, of: (item: AnswerOf<Id>) => string): Naming => ({
   operation,
   isList: false,

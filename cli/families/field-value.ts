@@ -1,17 +1,17 @@
 import type { Field } from './family.ts';
 
-/** What a field shows of an item; `plan.limits` is the field of a field. What is drawn fits the columns. */
+/** Returns the value of a field of an item; `plan.limits` is the field of a field. A drawing fits the columns. */
 export const valueOf = (field: Field<never>, item: object, columns?: number): unknown =>
   field.value ? field.value(item as never, columns) : readPart(item, field.name);
 
-/** What a person reads of it, where it is looked for and told in lines of its own. */
+/** Returns the text that people see, for searching and for lines of its own. */
 export const readWords = (field: Field<never>, item: object): string =>
   field.words ? field.words(item as never) : inWords(valueOf(field, item));
 
 /** A number as a person reads it: 12,408. */
 export const grouped = (value: number): string => value.toLocaleString('en-US');
 
-/** The same of every number in a sentence. */
+/** Groups the digits of every number in a sentence. */
 export const groupedIn = (text: string): string => text.replaceAll(/\d{4,}/g, (digits) => grouped(Number(digits)));
 
 export const readPart = (item: object, name: string): unknown =>

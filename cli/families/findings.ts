@@ -10,7 +10,7 @@ export const toneOfFinding = ({ severity }: Pick<Finding, 'severity'>): Tone => 
 
 type Shown<Told extends ReadyFinding> = Omit<Told, 'advice'> & { advice: string; command: string };
 
-/** As rows of a table: a command stands in no sentence, so that it is copied as it is. */
+/** Returns findings as rows of a table: a command is not part of a sentence, so that it can be copied. */
 export const findingRows = <Told extends ReadyFinding>(
   findings: readonly Told[],
   sayCommand: SayCommand = (command) => command,
@@ -48,7 +48,7 @@ const findingColumns: readonly Field<Shown<Finding>>[] = [
   ),
 ];
 
-/** For findings in detail, and for what anybody is told. */
+/** Returns the columns for detailed findings, or for public ones. */
 export const columnsOfFindings = (findings: readonly object[]): readonly Field<never>[] =>
   findings.some((finding) => 'since' in finding) ? findingColumns : readyFindingColumns;
 
@@ -62,7 +62,7 @@ const checkColumns: readonly Field<Check>[] = [
   { name: 'summary', label: 'What was seen', kind: 'long' },
 ];
 
-/** With the machine, where there are several. */
+/** Includes the machine if there are several. */
 export const columnsOfChecks = (checks: readonly Check[]): readonly Field<Check>[] =>
   new Set(checks.map(({ machine }) => machine)).size > 1
     ? [{ name: 'machine', label: 'Machine', kind: 'name' }, ...checkColumns]

@@ -10,7 +10,7 @@ export const LABEL: Key = { word: 'label', says: 'the id of the label' };
 /** For examples. */
 export const ADDRESS = 'support@example.com';
 
-/** Where a thread is, and what else is to be known of it, in a word each. */
+/** Describes the folder of a thread and its other properties, in a word each. */
 export function stateOfThread(thread: Thread): string {
   const { folder, read: isRead, snoozed_until: until } = thread;
   return [
@@ -28,7 +28,7 @@ export const toneOfThread = ({ read: isRead, folder }: Thread): Tone =>
 
 export const labelsInWords = ({ labels }: Pick<Thread, 'labels'>): string => labels.map(({ name }) => name).join(', ');
 
-/** Why a program cannot answer here. */
+/** Says why a program cannot answer here. */
 export const pausedInWords = ({ answers_paused: paused }: Pick<AnswerOf<'getInboxThread'>, 'answers_paused'>): string =>
   paused === null
     ? ''
@@ -37,5 +37,5 @@ export const pausedInWords = ({ answers_paused: paused }: Pick<AnswerOf<'getInbo
 export const tellLabels = ({ data }: { data: readonly { name: string }[] }): string =>
   data.length === 0 ? 'It has no labels.' : `Labels  ${data.map(({ name }) => name).join(', ')}`;
 
-/** A mail of which there is a text alone is shown as it is; the fields of a form of it. */
+/** A mail without HTML is shown as text; these are its form fields. */
 export const TEXT: Flag = { value: '<text>', says: 'the text', fromFile: 'text', hasLines: true };

@@ -1,6 +1,6 @@
 /**
- * What the things of the API are, said once: their columns and fields, how they are listed and shown, and what can be done
- * to them. The command line and the console are drawn from it. It promises to be data: it calls nothing and prints nothing.
+ * Declares the objects of the API once: their columns and fields, how they are listed and shown, and what can be done
+ * to them. The command line and the console are built from it. It is only data: it calls nothing and prints nothing.
  */
 export { ai } from './ai.ts';
 export { apiKeys } from './api-keys.ts';

@@ -1,6 +1,6 @@
 import type { AnswerOf, OperationId } from '../client/index.ts';
 
-/** An operation that answers a page of items. */
+/** An operation that returns a page of items. */
 export type ListOperation = {
   [Id in OperationId]: AnswerOf<Id> extends { object: 'list'; data: { id: string }[] } ? Id : never;
 }[OperationId];

@@ -29,7 +29,7 @@ export const members = withRest({
     actionOf('unlinkTeamMember', {
       tell: ({ email }) => `The next sign-in of ${email} through the provider links anew.`,
     }),
-    // With a key the list is all there is to read.
+    // The list shows everything that a key may read.
     actionOf('removeTeamMember', {
       done: 'Removed',
       destroys: { name: nameAmong('listMembers', ({ email }) => email) },

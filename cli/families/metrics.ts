@@ -5,10 +5,10 @@ type Metrics = AnswerOf<'getEmailMetrics'>;
 export type Metric = Metrics['metrics'][number];
 type Row = NonNullable<Metrics['data']>[number];
 
-/** What a line of a table has space for; --metrics asks for others. */
+/** The metrics that fit into a line of a table; --metrics selects others. */
 export const SHORT = 'sent,delivered,bounced,complained,unique_opened,unique_clicked,delivery_rate,bounce_rate';
 
-/** The rate that belongs to a count stands beside it. */
+/** The rate of a count is shown next to it. */
 const RATE_OF: Partial<Record<Metric, Metric>> = {
   delivered: 'delivery_rate',
   unique_opened: 'open_rate',
@@ -18,7 +18,7 @@ const RATE_OF: Partial<Record<Metric, Metric>> = {
   unsubscribed: 'unsubscribe_rate',
 };
 
-/** In the order in which it happens to mail. */
+/** Metrics in the order in which they happen to mail. */
 const ORDER: readonly Metric[] = [
   'received',
   'sent',
@@ -40,7 +40,7 @@ const ORDER: readonly Metric[] = [
   'machine_clicked',
 ];
 
-/** What a rate is a share of. */
+/** The count that a rate is a share of. */
 const BASE_OF: Partial<Record<Metric, 'sent' | 'delivered'>> = {
   delivery_rate: 'sent',
   bounce_rate: 'sent',
@@ -50,7 +50,7 @@ const BASE_OF: Partial<Record<Metric, 'sent' | 'delivered'>> = {
   unsubscribe_rate: 'delivered',
 };
 
-/** Nothing has no share that anybody could read, where that is known. */
+/** Returns "–" for a base of zero, of which there is no meaningful share. */
 function percent(rate: Metric | undefined, numbers: Metrics['totals']): string {
   const base = rate && BASE_OF[rate];
   if (rate === undefined || base === undefined || numbers[rate] === undefined) return '';
@@ -65,7 +65,7 @@ interface Total {
 
 const isRate = (metric: Metric): boolean => metric.endsWith('_rate');
 
-/** A line for each count with its rate, then the rates whose counts were not asked for. */
+/** Returns a line for each count with its rate, then the rates whose counts were not requested. */
 export function totalsOf({ totals, metrics }: Metrics): Total[] {
   const counts = ORDER.filter((metric) => metrics.includes(metric));
   const paired = new Set(counts.map((metric) => RATE_OF[metric]));
@@ -94,7 +94,7 @@ const DIMENSIONS: Record<Metrics['dimensions'][number], Field<Row>> = {
   },
 };
 
-/** The columns of an answer that is broken down: what it is broken down by, and its numbers. */
+/** Returns the columns of a breakdown: its dimensions, and its numbers. */
 export const columnsOf = ({ dimensions, metrics }: Metrics): readonly Field<Row>[] => [
   ...dimensions.map((dimension) => DIMENSIONS[dimension]),
   ...metrics.map((metric): Field<Row> => {

@@ -1,22 +1,22 @@
 import type { AnswerOf } from '../client/index.ts';
 import type { ItemOf, ListOperation } from './list-operation.ts';
 
-/** How a thing is named at the command line, beside its whole id, which the API takes. */
+/** How an item is named at the command line, besides its whole id, which the API takes. */
 export interface Named {
   noun: string;
   list: ListOperation;
-  /** What people call it, as help says it, and where the name stands in an item of the list. */
+  /** The property that people name it by, for help texts; `namesOf` finds it in an item of the list. */
   by?: string;
   namesOf: (item: never) => readonly (string | null | undefined)[];
-  /** What the API itself takes beside an id: nothing is looked up. */
+  /** Values that the API itself accepts besides an id: nothing is looked up. */
   taken?: RegExp;
-  /** The API takes its name, the first of these, too: what is in no list is the API's to refuse. */
+  /** The API also accepts its name, the first of these: it refuses a name that is in no list itself. */
   isTakenByName?: true;
-  /** The list may be without end: the server looks for the end of an id. */
+  /** The list may be endless: the server searches for the end of an id. */
   hasIdEnd?: true;
-  /** An item of the list is one part of what is named: the field that has the id of the whole. */
+  /** An item of the list is one part of the object: the field that has the id of the whole. */
   partOf?: string;
-  /** It is listed below what the path names before it. */
+  /** It is listed below the preceding parameters of the path. */
   isBelow?: true;
   /** The list has one page, and takes no question about it. */
   isOnePage?: true;
@@ -39,7 +39,7 @@ type Names = readonly (string | null | undefined)[];
 
 const ADDRESS = /@/;
 
-/** By the parameters of paths. */
+/** Naming by path parameter. */
 export const NAMED: Readonly<Record<string, Named>> = {
   api_key_id: named('key', 'listApiKeys', { by: 'name', namesOf: ({ name }) => [name] }),
   approval_id: named('approval', 'listApprovals'),
@@ -106,7 +106,7 @@ export const NAMED: Readonly<Record<string, Named>> = {
   webhook_id: named('endpoint', 'listWebhooks', { by: 'URL', namesOf: ({ endpoint }) => [endpoint] }),
 };
 
-/** The fields of bodies and queries that take an id, and what that is of. */
+/** The fields of bodies and queries that take an id, and the kind of that id. */
 const FIELDS: Readonly<Record<string, string>> = {
   api_key_id: 'api_key_id',
   confirmation_template_id: 'template',
@@ -122,13 +122,13 @@ const FIELDS: Readonly<Record<string, string>> = {
   webhook_id: 'webhook_id',
 };
 
-/** What a field takes the id of; an operator lists nothing of the teams, so that there it is typed whole. */
+/** Returns the kind of id that a field takes; operators cannot list the items of teams, so they type ids whole. */
 export const namedBy = (field: string): string | undefined => FIELDS[field];
 
-/** It changes nothing, so that `latest` may be named. */
+/** Reports whether an operation only reads, so that `latest` may be named. */
 export const isReading = (operation: string): boolean => /^(?:get|list|diagnose|preview)[A-Z]/.test(operation);
 
-/** What may be typed for it, in the words of a page of help. */
+/** Describes what may be typed for a parameter, for a page of help. */
 export function sayNames(parameter: string, isRead: boolean): string | undefined {
   const known = NAMED[parameter];
   if (!known) return undefined;

@@ -11,7 +11,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 type Grant = ItemOf<'listOauthGrants'>;
 
-/** Each as the contract names it, with what is set alone. */
+/** Lists the limits that are set, by their names in the contract. */
 function limitsInWords(limits: Grant['limits']): string {
   const { read_only: isReadOnly, emails_per_day: emails, recipients, approval, expires_at: end } = limits;
   const words = [

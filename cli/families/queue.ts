@@ -29,7 +29,7 @@ const whyOfDelivery = (delivery: Delivery): string =>
     ? 'Its team is suspended, until it is resumed on the server’s machine.'
     : whyOf(delivery);
 
-/** As the operator's setting has it: the subject, its hash, or neither. */
+/** Returns the subject, its hash, or neither, as the operator's setting allows. */
 export const subjectOf = ({ subject, subject_hash: hash }: Pick<Delivery, 'subject' | 'subject_hash'>): string =>
   subject ?? (hash === null ? '' : `#${hash}`);
 
@@ -78,7 +78,7 @@ const drop = actionOf('dropQueue', {
   },
 });
 
-/** The email of a delivery, whosever it is; it is told as a story, and `--fields` names these. */
+/** The email of a delivery, of any team; it is shown as a story, and `--fields` names these. */
 const explained = detailOf('getQueuedEmail', {
   fields: [
     { name: 'id', label: 'Id', kind: 'id' },

@@ -7,7 +7,7 @@ type Email = ItemOf<'listReceivedEmails'> | AnswerOf<'getReceivedEmail'>;
 
 const id: Field<Email> = { name: 'id', label: 'Id', kind: 'id' };
 const created: Field<Email> = { name: 'created_at', label: 'Received', kind: 'time' };
-/** What the message does not say, its envelope does; marked, because nobody wrote it there for a reader. */
+/** Values that the message lacks come from its envelope; marked, because no author wrote them for a reader. */
 const from: Field<Email> = {
   name: 'from',
   label: 'From',

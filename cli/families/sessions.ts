@@ -47,7 +47,7 @@ export const account = {
   }),
 } satisfies Family;
 
-/** What a person knows a session by. */
+/** Returns the name by which a person recognises a session. */
 const programOf = (session: ItemOf<'listSessions'>): string | null => session.client_name ?? session.user_agent;
 
 export const sessions = withRest({

@@ -24,7 +24,7 @@ const nextOf = ({ status, redirect_uri: redirect }: SsoConnection) => {
   return status === 'untested' ? { words: `Sign in once at ${new URL('/auth/sso/start', redirect).href}` } : undefined;
 };
 
-/** What to publish in DNS for each domain, the value last, to be copied. */
+/** The DNS value to publish for each domain, last, so that it can be copied. */
 export const domainColumns: readonly Field<SsoDomain>[] = [
   { name: 'domain', label: 'Domain', kind: 'name' },
   {

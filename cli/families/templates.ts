@@ -8,7 +8,7 @@ type Template = ItemOf<'listTemplates'> | AnswerOf<'getTemplate'>;
 /** Good can be sent with. */
 const toneOf = (status: TemplateStatus): Tone => (status === 'published' ? 'good' : 'plain');
 
-/** As --variable takes it. */
+/** Formats a variable as --variable takes it. */
 function declarationOf({ key, type, fallback_value: fallback }: TemplateObject['variables'][number]): string {
   const kind = type === 'number' ? ':number' : '';
   return `${key}${kind}${fallback === null ? '' : `=${fallback}`}`;

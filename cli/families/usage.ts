@@ -13,7 +13,7 @@ interface Line {
 const amount = (line: Pick<Line, 'isBytes'>, count: number | null): string =>
   count === null ? 'none' : line.isBytes ? bytesInWords(count) : grouped(count);
 
-/** As a person reads it. */
+/** Formats a line of usage for people. */
 export const usageInWords = (line: Line) => ({
   what: line.what.replace(/^bytes of /, ''),
   used: amount(line, line.used),

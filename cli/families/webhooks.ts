@@ -172,7 +172,9 @@ export const webhooks = withRest({
   },
 });
 
-/** Parked is what waits for a replay; the API says of it how far it had come, the console that it is parked. */
+/**
+ * A paused event waits for a replay; the API returns the status that it had reached, the console shows it as parked.
+ */
 const PARKED: Readonly<Record<string, Tone>> = { parked: 'attention' };
 const TONES: Record<Event['status'], Tone> = {
   pending: 'plain',
@@ -197,7 +199,7 @@ const sample: Field<Event> = { name: 'test', label: 'Sample', kind: 'whole', sho
 
 const eventColumns = [eventId, eventCreated, eventType, eventStatus, attempts, lastAnswer, sample];
 
-/** What names one event. */
+/** The parameters that identify one event. */
 export const EVENT_OF_ENDPOINT = { webhook_id: OF_WEBHOOK, event_id: EVENT } as const;
 
 const replayEvent = actionOf('replayWebhookEvent', { done: 'Replayed' });
@@ -228,7 +230,7 @@ export const parkedWebhookEvents = {
   summary: 'what happened while an endpoint was disabled',
   noun: 'an event',
   list: listOf('listParkedWebhookEvents', {
-    // In the API it keeps the state that it was parked in.
+    // The API keeps the status in which it was paused.
     columns: eventColumns.map((column) =>
       column === eventStatus ? { ...column, value: () => 'parked', tone: () => 'attention' } : column,
     ),

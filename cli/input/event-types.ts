@@ -50,7 +50,7 @@ function typesByKind(): string {
   return [...byKind.values()].map((types) => `  ${types.join(', ')}`).join('\n');
 }
 
-/** The types in a text, separated by commas; each is one that there is, and `all` is every one. */
+/** Reads the types in a text, separated by commas; each must exist, and `all` is every one. */
 export function typesIn(text: string): WebhookEventType[] {
   if (text.trim() === 'all') return Object.keys(TYPES).filter(isType);
   return text.split(',').map((word) => typeIn(word));

@@ -5,13 +5,15 @@ import { CliFault, shortId } from '../output/index.ts';
 import type { Where } from './read-where.ts';
 
 const WHOLE = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z]+_[0-9a-f]{32})$/i;
-/** Fewer digits name too much to be meant. */
+/** Fewer digits would match too many ids. */
 const END = /^(?=(?:-*[0-9a-f]){4})[0-9a-f-]+$/i;
 const PAGE = 100;
-/** What has no name, and whose list the server does not look through: among so many one is found by the end of its id. */
+/**
+ * How many items are read to find one by the end of its id, when it has no name and the server cannot search the list.
+ */
 const LOOKED_THROUGH = 2000;
 const CANDIDATES = 5;
-/** Never repeated in a message. */
+/** Keys, which are never repeated in a message. */
 const SECRET = /^rk_/;
 
 type Path = Readonly<Record<string, string>>;
@@ -25,13 +27,13 @@ interface Page {
   has_more?: boolean;
 }
 
-/** Where something is looked for: what stands before it in the path, and whether it is only looked at. */
+/** Where to look for an item: the preceding parameters of the path, and whether it is only read. */
 interface Finding {
   path?: Path;
   isRead?: boolean;
 }
 
-/** Of what is not a team's. */
+/** Places of items that do not belong to a team. */
 const WHERE: Readonly<Record<string, string>> = {
   listOauthClients: 'on this server',
   listQueueHolds: 'on this server',
@@ -41,8 +43,8 @@ const WHERE: Readonly<Record<string, string>> = {
 };
 
 /**
- * The id of what a word names: its whole id, its name, or the end of its id; `latest`, where it is only looked at. What is
- * a whole id asks nothing of the server, and what can be neither name nor end is the API's to refuse.
+ * Returns the id that a word names: its whole id, its name, or the end of its id; or `latest`, if the item is only
+ * read. A whole id takes no request, and the API refuses a word that can be neither name nor end.
  */
 export async function findId(
   client: Client,
@@ -78,7 +80,7 @@ interface Seen {
   hasMore: boolean;
 }
 
-/** Two of one name are enough to know that it names none. */
+/** Two items with the same name are enough to know that the name is ambiguous. */
 async function lookThrough(
   client: Client,
   named: Named,
@@ -103,21 +105,21 @@ async function lookThrough(
     count += page.data.length;
     after = page.data.at(-1)?.id;
     seen.hasMore = (page.has_more ?? page.data.length >= PAGE) && after !== undefined && !named.isOnePage;
-    // One page of what ends so is enough to choose from.
+    // One page of ids with this ending is enough to choose from.
     if (idEnd !== undefined) return { ...seen, hasMore: false };
     const isEnough = seen.called.length > 1 || (isLatest && isEndless) || (isEndless && count >= LOOKED_THROUGH);
     if (!seen.hasMore || isEnough) return seen;
   }
 }
 
-/** What is listed in parts is one, whichever of its parts ends so. */
+/** A list of parts counts as one item, whichever of its parts has this ending. */
 function addEnding(ending: Item[], { partOf }: Named, item: Item, end: string): void {
   const whole = partOf === undefined ? item.id : String((item as unknown as Record<string, unknown>)[partOf]);
   const ends = (id: string): boolean => id.toLowerCase().replaceAll('-', '').endsWith(end);
   if ([item.id, whole].some(ends) && !ending.some(({ id }) => id === whole)) ending.push({ ...item, id: whole });
 }
 
-/** That none of those that were looked at ends so is no fault of the command, but of what it names. */
+/** A search without a match is a fault of the name, not of the command. */
 async function pageOf(client: Client, named: Named, call: { path: Path; query?: { id_end?: string } }): Promise<Page> {
   try {
     return await client.call(named.list, call as CallOf<typeof named.list>);
@@ -137,7 +139,7 @@ function ambiguous(named: Named, given: string, candidates: readonly Item[]): Cl
   return new CliFault([says, ...lines, ...rest].join('\n'), 'usage');
 }
 
-/** What tells an item from others of its kind. */
+/** Describes an item so that it can be distinguished from others of its kind. */
 export function saying(named: Named, item: object): string {
   const { subject, type, from, to, email, endpoint, created_at: at } = item as Record<string, unknown>;
   const names = named.namesOf(item as never).filter((name) => name);

@@ -1,6 +1,6 @@
 /**
- * What people type, as the API takes it: the fields of an action from the words of a command or the lines of a form, with
- * the files that they name. It promises that whatever is wrong is said of what was typed, as it is called there.
+ * Turns what people type into what the API takes: the fields of an action from the words of a command or the lines of a
+ * form, with the files that they name. Every fault refers to the typed text, by its name there.
  */
 export { callOf, readBody, type Reading, type Typed } from './read-body.ts';
 export { findLabels, findId, readPath, saying } from './find-id.ts';

@@ -5,7 +5,7 @@ import { CliFault } from '../output/index.ts';
 import type { Body } from '../families/index.ts';
 import type { AnswerOf, Client } from '../client/index.ts';
 
-/** Asked first where a file is handed on by its name, which does not say what is wrong. */
+/** Called first when a file is handed on by its name, because errors there do not explain what is wrong. */
 export async function mustBeReadable(file: string, cwd: string): Promise<void> {
   const at = path.resolve(cwd, file);
   const cannot = (why: string) => new CliFault(`${file} cannot be read: ${why}`);
@@ -18,7 +18,7 @@ export async function mustBeReadable(file: string, cwd: string): Promise<void> {
   });
 }
 
-/** The emails of a batch, as its file holds them; whether they are right, the server says. */
+/** Reads the emails of a batch file; the server validates them. */
 export function readEmails(text: string): unknown[] {
   let list: unknown;
   try {
@@ -36,7 +36,7 @@ export async function importForm(body: Body, cwd: string): Promise<FormData> {
   await mustBeReadable(String(file), cwd);
   const form = new FormData();
   const put = (name: string, value: unknown): void => form.append(name, JSON.stringify(value));
-  // Before the file, so that what is wrong with them is said before it is sent.
+  // These fields come before the file, so that their faults are reported before it is sent.
   if (columns ?? properties) put('column_map', { ...(columns ?? {}), ...(properties ? { properties } : {}) });
   if (upsert === true) form.append('on_conflict', 'upsert');
   if (startsAutomations === true) form.append('start_automations', 'true');

@@ -6,13 +6,13 @@ import { findLabels, findId, findTopics } from './find-id.ts';
 import { readFallback, isSeveral, readSyntax, type Place } from './syntaxes.ts';
 import { isWords, readWhere } from './read-where.ts';
 
-/** What was typed for the fields of an action, by their names. */
+/** The values typed for the fields of an action, by field name. */
 export interface Typed {
   /** A text, several of them, a number, or true or false. */
   fields: Readonly<Record<string, unknown>>;
   /** The files that hold a field. */
   files: Readonly<Record<string, string>>;
-  /** What is taken away: the field, or of several those with these keys. */
+  /** Values to remove: the field, or those of several with these keys. */
   cleared: Readonly<Record<string, true | readonly string[]>>;
 }
 
@@ -22,7 +22,7 @@ export interface Reading extends Place {
   readFile: (file: string, option: string) => Promise<string>;
 }
 
-/** The body of an action, from what was typed; fields that were not named are not in it. */
+/** Returns the body of an action from what was typed; fields that were not named are left out. */
 export async function readBody({ operation, flags }: Action, typed: Typed, reading: Reading): Promise<Body> {
   const body: Record<string, unknown> = {};
   for (const [field, flag] of Object.entries(flags)) {
@@ -56,7 +56,7 @@ async function readField(
   return named === undefined ? whole : findAll(named, whole, reading);
 }
 
-/** The ids behind one name, several, or a name each with what is said of it. */
+/** Finds the ids of one name, of several, or of names that each have a value. */
 async function findAll(named: string, value: unknown, { client, path }: Reading): Promise<unknown> {
   const find = async (given: unknown): Promise<unknown> => {
     if (typeof given === 'string')
@@ -98,7 +98,7 @@ function put(body: Record<string, unknown>, name: string, value: unknown): void 
   body[outer] = inner === undefined ? value : { ...(body[outer] as object | undefined), [inner]: value };
 }
 
-/** What the fields have to do with each other. */
+/** Rules that involve several fields. */
 const SHAPES: Partial<Record<OperationId, (body: Body, reading: Reading) => Body | Promise<Body>>> = {
   sendEmail: (body, { nameOf }) => {
     const { id, variables } = (body['template'] ?? {}) as { id?: string; variables?: unknown };
@@ -128,7 +128,7 @@ async function withLabels(body: Body, { client, path }: Reading): Promise<Body> 
   return { ...body, labels: await findLabels(client, inbox, body['labels'] as readonly string[]) };
 }
 
-/** What is left out of a PUT goes back to how it was at first: what is there is sent along. */
+/** A PUT resets the fields that it omits: the current values are sent along. */
 async function connectionIn(client: Client): Promise<Body> {
   try {
     const { issuer, client_id, enforced, default_role } = await client.call('getSso', {} as CallOf<'getSso'>);
@@ -145,8 +145,8 @@ const withFallback = (body: Body, type: string, nameOf: Place['nameOf']): Body =
     : body;
 
 /**
- * The call that does an action: with its body where it has fields, and by its other operation where several are named. One that
- * is done once has `key`, or a key of what it says and to what.
+ * Returns the call of an action: with its body if it has fields, and by its other operation if several are named. An
+ * action that is done once has `key`, or a key derived from its content and item.
  */
 export function callOf(
   { operation, flags, several, sets, isOnce }: Action,
@@ -164,7 +164,7 @@ export function callOf(
   return [operationId as OperationId, { ...said, ...once } as CallOf<OperationId>];
 }
 
-/** A caller that does not know whether it was done repeats it with the same key: it is done once. */
+/** A caller that does not know the outcome repeats the call with the same key: it is done once. */
 const keyOf = (operation: string, said: object): string =>
   // Few calls need it, and it is a tenth of a start.
   `cli-${process
@@ -173,7 +173,7 @@ const keyOf = (operation: string, said: object): string =>
     .update(JSON.stringify([operation, said]))
     .digest('hex')}`;
 
-/** Where it has fields; those of the query apart. */
+/** Returns the body if it has fields, without those of the query. */
 function bodyOf(flags: Action['flags'], body: Body): object {
   const named = Object.keys(flags);
   const inQuery = named.filter((name) => flags[name]?.isQuery);

@@ -24,7 +24,7 @@ const OPS: Readonly<Record<string, string>> = {
 
 interface Token {
   text: string;
-  /** Where it begins. */
+  /** The position where it begins. */
   at: number;
   kind: 'word' | 'quoted' | 'sign' | 'end';
 }
@@ -47,7 +47,7 @@ function tokensOf(text: string): Token[] {
   return [...tokens, { text: '', at: text.trimEnd().length, kind: 'end' }];
 }
 
-/** What is wrong, and where; the caller knows what the text is called. */
+/** A fault and its position; the caller knows the name of the text. */
 class WhereFault extends Error {
   readonly at: number;
 
@@ -58,9 +58,9 @@ class WhereFault extends Error {
 }
 
 /**
- * `properties.plan = pro and not (unsubscribed = true or email contains "@example.org")`: conditions with and, or, not and
- * parentheses. What is quoted is a text; true, false and numbers are what they look like. A mistake is told by what the text
- * is called where it was typed.
+ * Parses `properties.plan = pro and not (unsubscribed = true or email contains "@example.org")`: conditions with and,
+ * or, not and parentheses. A quoted value is a text; true, false and numbers have their own types. A fault uses the
+ * name that the text has where it was typed.
  */
 export function readWhere(text: string, called = '--where'): Where {
   try {

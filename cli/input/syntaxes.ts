@@ -5,15 +5,15 @@ import path from 'node:path';
 import type { SendEmailAttachment, SendEmailRequest, TemplateVariableRequest } from '../../src/contract/index.ts';
 import { CliFault } from '../output/index.ts';
 
-/** What an option is called where it was typed. */
+/** Returns the name of an option in the place where it was typed. */
 export type NameOption = (option: string) => string;
 
-/** Where something was typed. */
+/** The place where a value was typed. */
 export interface Place {
   nameOf: NameOption;
-  /** Where files are that are named without a folder. */
+  /** The folder that relative file names are resolved against. */
   cwd: string;
-  /** How much may be attached, where that is limited. */
+  /** The limit for attachments, if there is one. */
   attachmentsMibMax?: number;
 }
 
@@ -31,7 +31,7 @@ const FIELDS = [
   'opted_out_topic_ids',
 ];
 
-/** Which fields of an import stand in which of its columns. */
+/** Reads which columns of an import contain which fields. */
 function readColumns(given: readonly string[], nameOf: NameOption): Record<string, string> {
   const map: Record<string, string> = {};
   for (const text of given) {
@@ -42,7 +42,7 @@ function readColumns(given: readonly string[], nameOf: NameOption): Record<strin
   return map;
 }
 
-/** Which properties stand in which columns, and as what. */
+/** Reads which columns contain which properties, and their types. */
 function readMappedProperties(given: readonly string[], nameOf: NameOption): Record<string, unknown> {
   const says = `${nameOf('property')} takes key=column, key:number=column or key:boolean=column`;
   return Object.fromEntries(given.map((text) => readMapped(text, says)));
@@ -89,14 +89,14 @@ export function readFallback(type: string, text: string, nameOf: NameOption): st
   throw wrong(`${nameOf('fallback')} of a number takes a number`, text);
 }
 
-/** `key=value, key=value`: a comma belongs to a value unless another key stands behind it. */
+/** Splits `key=value, key=value`: a comma belongs to a value unless another key follows it. */
 const splitPairs = (text: string): string[] =>
   text
     .split(/\s*,\s*(?=[^\s,=]+=)/)
     .map((pair) => pair.trim().replace(/,$/, ''))
     .filter((pair) => pair !== '');
 
-/** A variable of a template: KEY, KEY=fallback, KEY:number or KEY:number=25. What is wrong with a key is the server's to say. */
+/** Reads a variable of a template: KEY, KEY=fallback, KEY:number or KEY:number=25. The server validates the key. */
 function readVariable(declaration: string, nameOf: NameOption): TemplateVariableRequest {
   const [, key = '', type = 'string', fallback] = /^([^:=]*)(?::([^=]*))?(?:=([^]*))?$/.exec(declaration) ?? [];
   if (type !== 'string' && type !== 'number')
@@ -147,7 +147,7 @@ function readVariables(pairs: readonly string[], nameOf: NameOption): Record<str
 
 const SETTINGS = /;(filename|content_type|content_id)=([^;]*)$/;
 
-/** The settings stand behind the file name, so that a name with a semicolon of its own still works. */
+/** Settings follow the file name, so that a name that contains a semicolon still works. */
 function splitSettings(given: string) {
   const settings: Partial<Record<'filename' | 'content_type' | 'content_id', string>> = {};
   let file = given;
@@ -160,7 +160,7 @@ function splitSettings(given: string) {
 
 const MIB = 1024 * 1024;
 
-/** How large they are is known before any of them is read, where that is limited. */
+/** If sizes are limited, they are checked before any file is read. */
 async function readAttachments(given: readonly string[], place: Place): Promise<SendEmailAttachment[]> {
   const { attachmentsMibMax: most } = place;
   let bytes = 0;
@@ -172,7 +172,7 @@ async function readAttachments(given: readonly string[], place: Place): Promise<
   return Promise.all(given.map((one) => readAttachment(one, place)));
 }
 
-/** A missing file is reported by the read; what the server fetches is not looked at. */
+/** A missing file is reported by the read; the size of files that the server fetches is not checked. */
 async function sizeOf(given: string, { nameOf, cwd }: Place): Promise<number> {
   const { file, isUrl } = splitSettings(given);
   if (isUrl) return 0;
@@ -190,7 +190,7 @@ async function readAttachment(given: string, { nameOf, cwd }: Place): Promise<Se
   return { filename: path.basename(file), content, ...settings };
 }
 
-/** Empty where the URL ends in no name; the server then says that one is missing. */
+/** Returns the empty text if the URL ends in no name; the server then reports that one is missing. */
 function nameInUrl(text: string): string {
   const last = (URL.parse(text)?.pathname ?? '').split('/').at(-1) ?? '';
   try {
@@ -227,12 +227,12 @@ export function readUtf8(bytes: Uint8Array, name: string): string {
 
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };
 
-/** A time that is to come: so long from now, or an ISO 8601 time. */
+/** Reads a future time: a duration from now, or an ISO 8601 time. */
 export function readTimeAhead(text: string, now: number): string {
   const [, amount = '', unit = ''] = /^(\d{1,6})\s*([mhdw])$/.exec(text.trim()) ?? [];
   const aheadMs = Number(amount) * (UNIT_MS[unit] ?? 0);
   if (aheadMs > 0) return new Date(now + aheadMs).toISOString();
-  // Other words mean something to Date.parse too, and hardly what was meant.
+  // Date.parse also accepts other words, with a meaning that was hardly intended.
   if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString();
   throw new CliFault(
     `${JSON.stringify(text)} must be a number and m, h, d or w, such as 2h or 3d, or an ISO 8601 time`,
@@ -243,7 +243,7 @@ export function readTimeAhead(text: string, now: number): string {
 interface Reader {
   /** Several in one text, as a form has them. */
   split?: (text: string) => string[];
-  /** Each has a key, by which it is changed or taken away. */
+  /** Each value has a key, by which it is changed or removed. */
   isKeyed?: true;
   read: (texts: readonly string[], place: Place) => unknown;
 }
@@ -271,7 +271,7 @@ export const isSeveral = ({ isVariadic, isRepeatable, isList }: Flag): boolean =
 
 export const isKeyed = ({ syntax }: Flag): boolean => syntax !== undefined && READERS[syntax].isKeyed === true;
 
-/** What stands in one text, where the command line takes it one by one. */
+/** Splits a text into the values that the command line takes one by one. */
 export const splitText = ({ syntax }: Flag, text: string): string[] =>
   ((syntax && READERS[syntax].split) ?? splitWords)(text);
 
@@ -284,12 +284,12 @@ function splitFiles(text: string): string[] {
   return text.split(/\s*,\s*/).filter((part) => part !== '');
 }
 
-/** A comma belongs to a value unless another header stands behind it. */
+/** A comma belongs to a value unless another header follows it. */
 function splitHeaders(text: string): string[] {
   return text.split(/\s*,\s*(?=[\w-]+:\s)/).filter((field) => field !== '');
 }
 
-/** A comma belongs to a fallback unless KEY=, KEY:type or a KEY in capitals stands behind it. */
+/** A comma belongs to a fallback unless KEY=, KEY:type or a KEY in capitals follows it. */
 function splitDeclarations(text: string): string[] {
   const parts: string[] = [];
   for (const part of text.split(/\s*,\s*/)) {

@@ -6,10 +6,10 @@ export const everyFamily: readonly declared.Family[] = Object.values(declared).f
   (value): value is never => typeof value === 'object',
 );
 
-/** Puts an advice into the words of its reader; undefined where it is of no help there. */
+/** Words an advice for its reader; undefined if it is of no help there. */
 export type Say = (advice: Advice) => string | undefined;
 
-/** What was typed to choose the server: a command that is advised goes to the same one. */
+/** The options that chose the server: an advised command goes to the same one. */
 export interface Chosen {
   options: readonly (readonly [flag: string, value: string])[];
   isKeyTyped: boolean;
@@ -17,7 +17,7 @@ export interface Chosen {
 
 const SERVER = ['--url', '--profile', '--data'] as const;
 
-/** For the command line: the command stands last, so that it is copied as it is. */
+/** For the command line: the command comes last, so that it can be copied. */
 export const sayOnLine =
   ({ options, isKeyTyped }: Chosen = { options: [], isKeyTyped: false }): Say =>
   ({ words, command }) => {
@@ -30,15 +30,15 @@ export const sayOnLine =
     return `${start}${typed}${isKeyTyped && taken.includes('--data') ? keyOf('--api-key') : ''}`;
   };
 
-/** A key is a secret: it is said where it comes from. */
+/** A key is a secret: only its origin is printed. */
 export const keyOf = (keyFrom: string): string =>
   ['--api-key', 'RASKET_API_KEY'].includes(keyFrom) ? ` (with the key of ${keyFrom})` : '';
 
 export const isByHand = (called: Advised[0]): called is keyof typeof BY_HAND => called in BY_HAND;
 
 /**
- * For the commands that an answer of the API advises. One that calls the API goes to the server that was asked; what else is
- * typed on the machine of the server stands as it was told.
+ * Words the commands that a response of the API advises. A command that calls the API goes to the server that was
+ * asked; any other command for the server's machine is shown unchanged.
  */
 export const commandsIn =
   (say: Say) =>
@@ -64,10 +64,10 @@ function callIn(line: string): Advised | undefined {
   return undefined;
 }
 
-/** The words behind `rasket` that call it, as one text. */
+/** Returns the words after `rasket` that call it, as one text. */
 export const callOf = (called: Advised[0]): string => wordsOf(called).join(' ');
 
-/** The words behind `rasket` that call it. */
+/** Returns the words after `rasket` that call it. */
 function wordsOf(called: Advised[0]): string[] {
   if (isByHand(called)) return called.split(' ');
   for (const { command, list, get, report, actions = [] } of everyFamily) {

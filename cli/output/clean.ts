@@ -1,6 +1,6 @@
 /**
- * What a stranger wrote must not steer the terminal: control characters, bidirectional overrides and the like become
- * visible marks. The joiners of emoji and of some scripts are Cf too, and harmless.
+ * Replaces control characters, bidirectional overrides and the like by visible marks, because text of untrusted senders
+ * must not control the terminal. The joiners of emoji and of some scripts are Cf too, and harmless.
  */
 export const clean = (text: string): string => text.toWellFormed().replaceAll(STEERING, '\uFFFD');
 
@@ -12,7 +12,7 @@ export const cleanLines = (text: string): string =>
     .map((line) => line.split('\t').map(clean).join('\t'))
     .join('\n');
 
-/** JSON of exactly this value, in which steering characters stand as escapes. */
+/** Returns JSON of exactly this value, in which control characters are escaped. */
 export const cleanJson = (value: unknown, indent = 0): string =>
   JSON.stringify(value, undefined, indent).replaceAll(
     // JSON.stringify escapes the C0 range itself; line ends in its output are its own.
@@ -29,10 +29,10 @@ const MARK = '\uFFFD';
 /** A name as it is shown, and has to be typed. */
 export const nameToType = (name: string): string => clean(name).trim();
 
-/** Behind that name: what is typed for what no keyboard has. */
+/** Returns a hint to follow the name: what to type for characters that no keyboard has. */
 export const howToType = (name: string): string => (name.includes(MARK) ? ` (? for ${MARK})` : '');
 
-/** Whether this is that name. */
+/** Reports whether the typed text is that name. */
 export function isNameTyped(typed: string, name: string): boolean {
   const chars = [...typed.trim()];
   const wanted = [...name];

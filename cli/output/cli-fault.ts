@@ -1,7 +1,7 @@
 import { listOfAdvice, type Advice, type Advices } from '../client/index.ts';
 import { EXIT, type Ending } from './command-process.ts';
 
-/** What the command line itself found wrong before or after the API was asked: one line each, no stack. */
+/** A fault that the command line itself found before or after the API was called: one line each, no stack. */
 export class CliFault extends Error {
   readonly exitCode: number;
 
@@ -14,18 +14,18 @@ export class CliFault extends Error {
   }
 }
 
-/** As many letters may be wrong as make a slip of the fingers, not another word. */
+/** More wrong letters than this make another word, not a typing mistake. */
 const SLIPS_MAX = 2;
 
 export function nearestTo(text: string, known: readonly string[]): string | undefined {
   const [nearest] = known
     .map((word) => ({ word, slips: slipsBetween(word, text.toLowerCase()) }))
     .sort((a, b) => a.slips - b.slips);
-  // Of a short word, two letters are most of it.
+  // In a short word, two letters are most of it.
   return nearest && nearest.slips <= Math.min(SLIPS_MAX, Math.ceil(text.length / 3)) ? nearest.word : undefined;
 }
 
-/** How many letters are to be added, left out or changed (Levenshtein). */
+/** Counts the letters to add, remove or change (Levenshtein). */
 function slipsBetween(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, at) => at);
   for (const [at, letter] of [...one].entries()) {
@@ -41,7 +41,7 @@ function slipsBetween(one: string, other: string): number {
 
 const CHOICES = /must be (?:one of )?([\w-]+(?:(?:, | or | and )[\w-]+)+); got "([^"]+)"/;
 
-/** The choice that was meant, where a refusal lists what there is and one of them is nearly what was given. */
+/** Returns the choice that was meant, if a refusal lists the choices and one of them is similar to the given word. */
 export function meantBy(refusal: string): string | undefined {
   const [, choices, given] = CHOICES.exec(refusal) ?? [];
   return choices === undefined || given === undefined ? undefined : nearestTo(given, choices.split(/, | or | and /));

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** What a command has of its process; `process` itself is one. */
+/** The parts of a process that a command uses; `process` itself is one. */
 export type CommandProcess = Pick<
   NodeJS.Process,
   'stdin' | 'stdout' | 'stderr' | 'env' | 'exitCode' | 'cwd' | 'once' | 'off'
@@ -8,14 +8,14 @@ export type CommandProcess = Pick<
 
 const processes = new WeakMap<Command, CommandProcess>();
 
-/** Called once for the whole program, so that a test can run it beside others in one process. */
+/** Called once for the whole program, so that tests can run several in one process. */
 export const runIn = (program: Command, its: CommandProcess): void => void processes.set(program, its);
 
 export function processOf(command: Command): CommandProcess {
   return command.parent ? processOf(command.parent) : (processes.get(command) ?? process);
 }
 
-/** With what number a command ends, by what went wrong: the numbers of sysexits.h, where it has one. */
+/** Exit codes by what went wrong: the numbers of sysexits.h, if it has one. */
 export const EXIT = {
   done: 0,
   failed: 1,
@@ -30,7 +30,7 @@ export const EXIT = {
 
 export type Ending = keyof typeof EXIT;
 
-/** Told by `rasket --help` and its manual in the same words. */
+/** `rasket --help` and its manual use the same words. */
 export const EXIT_CODES: readonly { code: number; says: string }[] = (
   [
     ['done', 'done'],

@@ -8,10 +8,10 @@ import { formatTime } from './time.ts';
 import { bytesInWords } from '../families/bytes-in-words.ts';
 import { subjectOf } from '../families/queue.ts';
 
-/** What is told of an email, to teams and operators alike. */
+/** The parts of an email's history that teams and operators both see. */
 type Told = Omit<EmailHistory, 'email' | 'suppressed'> & {
   email: Pick<EmailHistory['email'], 'id' | 'from' | 'to' | 'cc' | 'bcc' | 'subject' | 'last_event' | 'scheduled_at'>;
-  /** Undefined where its reader has no business with the list of suppressions. */
+  /** Undefined if the reader must not see the list of suppressions. */
   suppressed: EmailHistory['suppressed'] | undefined;
 };
 
@@ -22,11 +22,14 @@ type Pending = EmailHistory['pending'][number];
 
 interface Telling {
   withTranscript?: boolean;
-  /** How an advice is said. */
+  /** Words an advice for its reader. */
   say?: Say;
 }
 
-/** What became of an email, from its acceptance to what comes next, in whole sentences: one text for each moment. */
+/**
+ * Describes what happened to an email, from its acceptance to the next step, in whole sentences: one text for each
+ * moment.
+ */
 export function tellHistory(
   terminal: Terminal,
   history: Told,
@@ -97,14 +100,14 @@ function tellSuppressed({ events, attempts, suppressed }: Told, say: Say): strin
 
 const ORIGINS = { bounce: 'it bounced', complaint: 'it complained', manual: 'by hand' } as const;
 
-/** One that begins with a dash would be taken for an option. */
+/** An address that begins with a dash would be taken for an option. */
 const asWord = (email: string): string => (email.startsWith('-') ? 'ADDRESS' : email);
 
-/** Subjects, links and what mail servers say are the words of strangers. */
+/** Subjects, links and replies of mail servers are text of untrusted senders. */
 const withoutSteering = <T>(value: T): T =>
   JSON.parse(JSON.stringify(value), (_, part: unknown) => (typeof part === 'string' ? clean(part) : part)) as T;
 
-/** The try that brought it about says more. What was given up, or came back by mail later, no try says. */
+/** The attempt that caused it says more. No attempt reports that delivery was given up, or that mail bounced later. */
 function isTold({ type, created_at: at, data }: Event, attempts: readonly Attempt[]): boolean {
   const outcome = BY_TRIES[type];
   if (outcome === undefined) return false;
@@ -212,7 +215,7 @@ function tellPending(terminal: Terminal, pending: readonly Pending[], email: Ema
   );
 }
 
-/** Mail that waits for its domain goes when its records are there. */
+/** Mail that waits for its domain is sent once the records exist. */
 function tellWaiting(pending: readonly Pending[], { from }: Email, say: Say): string[] {
   const [, domain] = /@([^\s@>]+)>?$/.exec(from) ?? [];
   if (domain === undefined || !pending.some(({ state }) => state === 'awaits_domain')) return [];

@@ -18,7 +18,7 @@ import { CliFault, meantBy } from './cli-fault.ts';
 import { EXIT, type Ending } from './command-process.ts';
 import type { Family } from '../families/family.ts';
 
-/** Where a key came from and what it was for, to say which one is to be changed, and how. */
+/** The origin of a key and its use, to say which one to change, and how. */
 export type KeyInUse = Pick<Target, 'url' | 'apiKey' | 'keyFrom' | 'development'>;
 
 const PASS = 'rkmp_';
@@ -29,7 +29,7 @@ const logIn = (words: string, key: KeyInUse | undefined): Advice => ({
   command: key === undefined ? ['login'] : ['login', '--url', key.url],
 });
 
-/** Without the option a browser comes first. */
+/** `login` without --api-key signs in with a browser. */
 const keepKey = (words: string, key: KeyInUse | undefined): Advice => ({
   words,
   command: key === undefined ? ['login', '--api-key'] : ['login', '--url', key.url, '--api-key'],
@@ -44,7 +44,7 @@ const sayRefused = (key: KeyInUse | undefined): string =>
         ? `The session in ${key.keyFrom} has ended at ${key.url} (invalid_api_key).`
         : `The API key in ${key.keyFrom} was not accepted by ${key.url} (invalid_api_key).`;
 
-/** What gives another key than one that is not accepted. */
+/** Advises how to get another key when one is not accepted. */
 function renew(key: KeyInUse | undefined): Advice {
   if (isPass(key))
     return {
@@ -61,12 +61,12 @@ function renew(key: KeyInUse | undefined): Advice {
   return isSession(key?.apiKey) ? signInAs('Sign in again with', key) : setOne(key);
 }
 
-/** For what takes a person. */
+/** Advice for operations that need a person. */
 const signInAs = (words: string, key: KeyInUse | undefined): Advice => logIn(words, key);
 
 export const setOne = (key: KeyInUse | undefined): Advice => logIn('Set one with', key);
 
-/** For a key that is good, and not allowed to. */
+/** Advice for a key that is valid, but lacks the permission. */
 const useAnother = (key: KeyInUse | undefined): Advice =>
   keepKey(
     `Use another key${key === undefined ? '' : ` than that in ${key.keyFrom}`}, with --api-key, or keep one with`,
@@ -93,7 +93,7 @@ type Path = Readonly<Record<string, unknown>>;
 
 const idIn = (values: Path, name: string): string => String(values[name] ?? 'ID');
 
-/** Where things are listed, by the parameters and fields that name one of them. */
+/** The lists to look in, by the parameters and fields that name an item. */
 const LISTS: Readonly<Record<string, (path: Path) => Advised>> = {
   api_key_id: () => ['listApiKeys'],
   assignee: () => ['listMembers'],
@@ -139,13 +139,13 @@ function attachmentsOf(path: Path): Advised {
   return ['listAttachments', idIn(path, 'email_id')];
 }
 
-/** The list of what a parameter or a field names; undefined where nothing lists it. */
+/** Returns the list of the items that a parameter or a field names; undefined if nothing lists them. */
 export const listFor = (name: string, path: Path = {}): Advice | undefined => {
   const list = LISTS[name]?.(path);
   return list && seeWhatThereIs(...list);
 };
 
-/** What there may be one of, or as many as the plan allows, is there already. */
+/** Creating is refused because the only one, or as many as the plan allows, exist already. */
 const TAKEN: Partial<Record<ContractId, Advised>> = {
   createContact: ['listContacts'],
   createContactProperty: ['listContactProperties'],
@@ -160,7 +160,7 @@ const TAKEN: Partial<Record<ContractId, Advised>> = {
 
 type Advise = (fault: ApiFault, key: KeyInUse | undefined) => Advices;
 
-/** What a refusal of an operation's own rules is answered with. */
+/** The advice for refusals by an operation's own rules. */
 const BY_OPERATION: Partial<Record<ContractId, Advise>> = {
   cancelEmail: whatBecameOfIt,
   claimDomain: ({ status, sent }) =>
@@ -219,7 +219,7 @@ function seeOtherTemplate({ sent: { alias }, body }: ApiFault): Advice | undefin
 
 const seeDomains: Advice = { words: 'See your domains with', command: ['listDomains'] };
 
-/** A domain that was not created cannot be looked at; the refusal itself says how it is created. */
+/** A domain that does not exist cannot be shown; the refusal itself says how it is created. */
 function seeSender({ from }: Path, message: string): Advice {
   const [, domain] = /@([^\s@>]+)>?$/.exec(String(from)) ?? [];
   return domain === undefined || message.includes('create it, publish its DNS records')
@@ -232,14 +232,14 @@ const setUpSso: Advice = {
   command: ['putSso', '--issuer', 'URL', '--client-id', 'ID', '--client-secret-file', '-'],
 };
 
-/** What a team has one of, or none yet. */
+/** The advice when a team lacks something of which it has at most one. */
 const NOT_THERE: Partial<Record<ContractId, Advice>> = {
   addSsoDomain: setUpSso,
   deleteSso: setUpSso,
   getSso: setUpSso,
 };
 
-/** By the name of the error; those of an operation's own rules are asked first. */
+/** The advice by error name; that of an operation's own rules takes precedence. */
 const BY_NAME: Readonly<Record<string, Advise>> = {
   missing_api_key: ({ operation }, key) => (isOperatorsCall(operation) ? beOperator : setOne(key)),
   restricted_api_key: (_, key) => useAnother(key),
@@ -281,7 +281,7 @@ const switchAiOn: Advice = { words: 'Switch them on with', command: ['updateTeam
 const isOperatorsCall = (operation: ContractId): boolean =>
   isCallOf(operation, (family) => family.isOperators === true);
 
-/** What is of the session itself, and what is done with the people of a team. */
+/** Operations of the session itself, and those on the people of a team. */
 const OF_PEOPLE: Partial<Record<ContractId, true>> = {
   getSession: true,
   updateTeamMember: true,
@@ -310,7 +310,7 @@ const fieldsOf = ({ body: { errors = [] }, path }: ApiFault): Advice | undefined
     path,
   );
 
-/** What helps against a field that nothing lists. */
+/** The advice for faults of fields whose values nothing lists. */
 const BY_FIELD: Readonly<Record<string, (fault: ApiFault) => Advice | undefined>> = {
   snoozed_until: ({ path, body }) =>
     body.message.includes('folder inbox')
@@ -321,7 +321,7 @@ const BY_FIELD: Readonly<Record<string, (fault: ApiFault) => Advice | undefined>
       : undefined,
 };
 
-/** Where a field of the body is at fault, the names in the path were found. */
+/** If a field of the body is at fault, the names in the path were found. */
 const ownFieldOf = (fault: ApiFault): Advices => {
   const [first] = fault.body.errors ?? [];
   return first && (BY_FIELD[first.path]?.(fault) ?? []);
@@ -329,7 +329,7 @@ const ownFieldOf = (fault: ApiFault): Advices => {
 
 const ID = /^(?:[a-z]+_[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
 
-/** A parameter that names something, with what can be no id. */
+/** Returns the advice for an invalid id in a parameter that names an item. */
 function parametersOf({ path, query }: ApiFault): Advice | undefined {
   const strays = Object.entries({ ...query, ...path }).filter(
     ([, value]) => value !== undefined && !ID.test(String(value)),
@@ -351,7 +351,7 @@ const listenInstead = ({ operation, sent: { endpoint } }: ApiFault): Advice | un
     ? { words: 'To get events on your own machine, take', command: ['webhooks listen', '--forward-to', endpoint] }
     : undefined;
 
-/** By the reason that a refusal gives beside its name. */
+/** The advice by the reason that a refusal gives in addition to its name. */
 const BY_REASON: Readonly<Record<string, Advice>> = {
   sending_off: { words: 'On the server’s machine, see why and switch it on with', command: ['sending'] },
   marketing_off: { words: 'On the server’s machine, see why with', command: ['sending'] },
@@ -361,10 +361,10 @@ const BY_REASON: Readonly<Record<string, Advice>> = {
   },
 };
 
-/** What helps against a reason that stands beside other things. */
+/** Returns the advice for a reason that is shown together with other things. */
 export const adviceOfReason = (reason: string): Advice | undefined => BY_REASON[reason];
 
-/** The advice behind a refusal. */
+/** Returns the advice that follows a refusal. */
 function adviceFor(fault: ApiFault, key?: KeyInUse): readonly Advice[] {
   const { operation, sent, body } = fault;
   if (body.claimable) return [{ words: 'Claim it with', command: ['claimDomain', nameIn(sent)] }];
@@ -381,11 +381,11 @@ export interface Explanation {
   exitCode: number;
 }
 
-/** Names what was typed instead of the fields that the API names. */
+/** Replaces the fields that the API names by what was typed. */
 export type Translate = (message: string, paths: readonly string[]) => string;
 
 interface Reader {
-  /** Says options where the API says fields. */
+  /** Translates fields of the API to options. */
   inWordsOf?: Translate | undefined;
   /** The key in use. */
   key?: KeyInUse | undefined;
@@ -409,7 +409,7 @@ export function explainFault(
   return undefined;
 }
 
-/** What is advised stands behind the cause; a command ends its line. */
+/** Inserts the advice after the cause; a command ends its line. */
 function withAdvice([cause = '', ...details]: readonly string[], advices: readonly Advice[], say: Say): string[] {
   const lines = [cause];
   let endsInCommand = false;
@@ -423,7 +423,7 @@ function withAdvice([cause = '', ...details]: readonly string[], advices: readon
   return [...lines, ...details].map(clean);
 }
 
-/** A 403 is about the key or about what was asked; its name says which. */
+/** A 403 concerns either the key or the request; its name says which. */
 const OF_THE_KEY: readonly string[] = ['invalid_permission', 'restricted_api_key', 'suspended_api_key'];
 
 function endingOf({ status, body }: ApiFault): Ending {
@@ -450,7 +450,7 @@ function explainRefusal(
   const paths = errors.map((error) => error.path);
   const meant = advices.length === 0 ? suggest(message) : [];
   const cause = `${inWordsOf(message, paths).replace(/\.?$/, '')} (${name}).`;
-  // A single field's message is the message of the whole; twice it would only look like two faults.
+  // The message of a single field is the whole message; printed twice it would look like two faults.
   const isSaid = ({ path, message: said }: { path: string; message: string }): boolean =>
     message.endsWith(said.startsWith(`${path}: `) ? said.slice(path.length + 2) : said);
   const fields = errors.length === 1 && errors.every(isSaid) ? [] : errors;

@@ -1,6 +1,6 @@
 /**
- * What people and programs read: tables, items, JSON, and faults in words. It promises that nothing a stranger wrote
- * reaches the terminal as a control character; it never calls the API.
+ * The output for people and programs: tables, items, JSON, and faults in words. No control characters of untrusted
+ * senders reach the terminal; this never calls the API.
  */
 export { callOf, commandsIn, isByHand, keyOf, sayOnLine, type Chosen, type Say, everyFamily } from './advice.ts';
 export { clean, cleanJson, cleanLines, howToType, isNameTyped, nameToType } from './clean.ts';

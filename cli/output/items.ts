@@ -8,7 +8,7 @@ import { formatTime, shortTime } from './time.ts';
 
 const SHOWN = 8;
 
-/** The end of an id, where it is random: the beginning is a time, which ids of one hour have in common. */
+/** Returns the end of an id, where it is random: the beginning is a time, which ids of one hour have in common. */
 export const shortId = (id: string): string => (id.length > SHOWN * 2 ? id.slice(-SHOWN) : id);
 
 type Item = object;
@@ -18,7 +18,7 @@ const STYLES: Record<Tone, Style> = { plain: 'plain', good: 'green', attention: 
 
 export const styleOf = (tone: Tone): Style => STYLES[tone];
 
-/** What a family declares as the columns of a table. */
+/** Returns the columns of a table from a family's fields. */
 export const tableColumns = (terminal: Terminal, fields: Fields): Column<Item>[] =>
   fields.map((field) => ({
     title: field.label.toUpperCase(),
@@ -29,8 +29,8 @@ export const tableColumns = (terminal: Terminal, fields: Fields): Column<Item>[]
   }));
 
 /**
- * Those of a list: for a person the ends of ids and short times, so that a row has space on one line; `isWide`, and for a
- * program, the whole values.
+ * Returns the columns of a list: for a person the ends of ids and short times, so that a row fits on one line; with
+ * `isWide`, and for a program, the whole values.
  */
 export const listColumns = (terminal: Terminal, fields: Fields, isWide = false): Column<Item>[] =>
   isWide || !terminal.isTty
@@ -61,7 +61,7 @@ function fitOf({ kind = 'text' }: Field<never>): NonNullable<Column<Item>['fit']
   return kind === 'long' || kind === 'body' ? 'below' : 'whole';
 }
 
-/** An item in full: a line for each field, and below them what has lines of its own. */
+/** Formats an item in full: a line for each field, and below them the values that have lines of their own. */
 export function formatItem(terminal: Terminal, fields: Fields, item: Item): string {
   const columns = terminal.isTty ? terminal.columns : undefined;
   const bodies = fields.filter(isBody).map((field) => bodyOf(valueOf(field, item, columns)));
@@ -75,7 +75,7 @@ const pairsOf = (terminal: Terminal, fields: Fields, item: Item) =>
     .filter((field) => !isBody(field))
     .map((field) => [field.label, textOf(terminal, field, item, 'second'), fieldStyle(field, item)] as const);
 
-/** The same, for a caller that breaks lines: what has a value, with its label as wide as the widest of them. */
+/** The same, for a caller that wraps lines: only fields with a value, with equally wide labels. */
 export function itemPairs(terminal: Terminal, fields: Fields, item: Item): { label: string; text: string }[] {
   const pairs = pairsOf(terminal, fields, item).filter(([, text]) => text !== '');
   const width = Math.max(0, ...pairs.map(([label]) => label.length));
@@ -90,7 +90,7 @@ function bodyOf(value: unknown): string {
   return cleanLines(typeof value === 'string' ? value : JSON.stringify(value, null, 2));
 }
 
-/** What stands in a table. */
+/** Returns the text of a cell of a table. */
 export const cellText = (terminal: Terminal, field: Field<never>, item: Item): string =>
   textOf(terminal, field, item, field.kind === 'moment' ? 'second' : 'minute');
 
@@ -104,13 +104,13 @@ function textOf(terminal: Terminal, field: Field<never>, item: Item, precision: 
 
 const fieldStyle = (field: Field<never>, item: Item): Style => styleOf(field.tone?.(item as never) ?? 'plain');
 
-/** Those that are shown without being asked for. */
+/** Returns the fields that are shown by default. */
 export const shownFields = (fields: Fields, isWide = false): Fields =>
   fields.filter(({ shown }) => shown === undefined || (isWide && shown === 'wide'));
 
 /**
- * Those that `--fields` names, in its order: by the name in the API, or as a title or a filter of the list calls them. A field
- * of a field needs no declaration of its own.
+ * Returns the fields that `--fields` names, in its order: by the name in the API, or by a title or a filter of the
+ * list. A field of a field needs no declaration of its own.
  */
 export function namedFields(fields: Fields, names: readonly string[], noun: string): Fields {
   const found = names.map((name): Field<never> => {
@@ -135,6 +135,6 @@ const wordsFor = ({ name, label, filter }: Field<never>): string[] =>
 
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[ -]/g, '_');
 
-/** An item with these fields alone, as the API gave them. */
+/** Returns an item with only these fields, as the API returned them. */
 export const pickFields = (item: Item, fields: Fields): object =>
   Object.fromEntries(fields.map(({ name }) => [name, readPart(item, name) ?? null]));

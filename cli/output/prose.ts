@@ -4,7 +4,10 @@ let segmenter: Intl.Segmenter | undefined;
 const graphemesOf = (text: string): Iterable<{ segment: string }> =>
   (segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })).segment(text);
 
-/** As most terminals count: two columns for East Asian wide characters and emoji, none for what joins the letter before it. */
+/**
+ * Counts columns as most terminals do: two for East Asian wide characters and emoji, none for what joins the letter
+ * before it.
+ */
 export function widthOf(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let width = 0;
@@ -21,7 +24,7 @@ function lettersOf(segment: string): number {
 
 const EMOJI = /\p{Emoji_Presentation}|\u{FE0F}/u;
 
-/** Marks, what is not seen, and the vowels and finals of a Korean syllable. */
+/** Marks, invisible characters, and the vowels and finals of a Korean syllable. */
 const JOINED = /[\p{Mn}\p{Me}\p{Cf}\u1160-\u11FF\uD7B0-\uD7FB]/u;
 
 const WIDE =
@@ -40,11 +43,14 @@ export function shorten(text: string, width: number): string {
 }
 
 const PAINT = /\u001B\[\d+m/g;
-/** A command goes to the end of its sentence. It is copied, and a terminal that breaks it hands it out whole. */
+/**
+ * A command extends to the end of its sentence and is not broken: if the terminal wraps it, copying still returns it
+ * whole.
+ */
 const PIECES =
   /(?<=^|\s)rasket [a-z](?:'[^']*'|[^';])*?(?=;|, or |\.? \(|\. [A-Z]|$)[;,.]*|\(with the key of [^)]*\)|\S+/g;
 
-/** What is said to a person, in lines of this width that end between two words; each goes on below its own beginning. */
+/** Wraps text between words at this width; each line is indented like its own beginning. */
 export const fitProse = (text: string, width: number): string =>
   text
     .split('\n')

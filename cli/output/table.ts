@@ -2,17 +2,17 @@ import { clean } from './clean.ts';
 import { fitProse, shorten, widthOf } from './prose.ts';
 import type { Style, Terminal } from './terminal.ts';
 
-/** A `whole` cell is never shortened; a `name` is not either, and stands below its row where few are as long. */
+/** A `whole` cell is never shortened; a `name` is not either, and goes below its row if few are as long. */
 type Fit = 'cut' | 'whole' | 'name' | 'below';
 
 interface Placed {
-  /** Which of the columns. */
+  /** The index of the column. */
   at: number;
   width: number;
   fit: Fit;
 }
 
-/** The cells of a row that stand beside each other, and how wide they may be together. */
+/** The cells of a row that share a line, and their total width. */
 interface Line {
   placed: readonly Placed[];
   space: number;
@@ -20,13 +20,13 @@ interface Line {
 
 const GAP = '  ';
 const INDENT = '  ';
-/** What stands in the place of a cell that stands below its row. */
+/** Marks a cell whose value is below its row. */
 const SEE_BELOW = '…';
 const WIDTH_MIN = 8;
 
 /**
- * Columns go to as few lines as the narrowest they can be fit in, broken where least has to be cut. A column of names is as
- * wide as its widest, unless the whole takes fewer lines with the longest of them below their rows.
+ * Distributes the columns over as few lines as their smallest widths permit, broken where least has to be cut. A column
+ * of names is as wide as its widest, unless the table takes fewer lines with the longest of them below their rows.
  */
 function layOut(fits: readonly Fit[], titles: readonly number[], rows: readonly number[][], space: number): Line[] {
   const widest = titles.map((title, at) => Math.max(title, ...rows.map((row) => row[at] ?? 0)));
@@ -38,7 +38,8 @@ function layOut(fits: readonly Fit[], titles: readonly number[], rows: readonly 
     const placed = beside.map((one) =>
       one.fit === 'name' ? { ...one, width: Math.min(one.width, Math.max(limit, titles[one.at] ?? 0)) } : one,
     );
-    // Where more than a few are longer, and with each that is narrower more, they are better off in a line of their own.
+    // If more than a few are longer, and more with each narrower column, they are easier to read on a line of their
+    // own.
     const misfits = rows.filter((row) => placed.some(({ at, width, fit }) => fit === 'name' && (row[at] ?? 0) > width));
     if (misfits.length * 3 > rows.length) break;
     const lines = breakLines(placed, space);
@@ -49,7 +50,7 @@ function layOut(fits: readonly Fit[], titles: readonly number[], rows: readonly 
   return [...(best?.lines ?? []), ...below.map((one) => ({ placed: [one], space: Infinity }))];
 }
 
-/** How wide names may be: as wide as the widest, then as each that is narrower. */
+/** Returns candidate widths for names: the widest, then each narrower one. */
 function limitsOf(fits: readonly Fit[], widest: readonly number[], rows: readonly number[][]): number[] {
   const names = widest.flatMap((width, at) => (fits[at] === 'name' ? [width, ...rows.map((row) => row[at] ?? 0)] : []));
   return names.length === 0 ? [Infinity] : [...new Set(names)].sort((a, b) => b - a);
@@ -57,7 +58,7 @@ function limitsOf(fits: readonly Fit[], widest: readonly number[], rows: readonl
 
 interface Broken {
   lines: Line[];
-  /** By how much its columns are too wide. */
+  /** The width by which the columns exceed the line. */
   excess: number;
 }
 
@@ -86,7 +87,7 @@ const narrowest = (one: Placed): Placed =>
 const widthOfAll = (placed: readonly Placed[]): number =>
   placed.reduce((sum, { width }) => sum + width, 0) + GAP.length * (placed.length - 1);
 
-/** The widest column that may be shortened gives way first. */
+/** Shortens the widest column that may be shortened first. */
 function narrow({ placed, space }: Line): Line {
   const cells = placed.map((one) => ({ ...one }));
   for (let excess = widthOfAll(cells) - space; excess > 0; excess--) {
@@ -98,13 +99,15 @@ function narrow({ placed, space }: Line): Line {
   return { placed: cells, space };
 }
 
-/** How many lines a row takes; one below that would be empty is left out. */
+/** Returns the number of lines of a row; an empty one below it is left out. */
 const heightOf = (lines: readonly Line[], row: readonly number[]): number =>
   lines.reduce((sum, line, at) => sum + (at === 0 || isFilled(line, row) ? 1 + tooLong(line, row).length : 0), 0);
 
 const isFilled = ({ placed }: Line, row: readonly number[]): boolean => placed.some(({ at }) => row[at] !== 0);
 
-/** The cells of a row that are wider than their column, have no space beside the others either, and so stand below it. */
+/**
+ * Returns the cells of a row that are wider than their column, find no space on the line either, and so go below it.
+ */
 function tooLong({ placed, space }: Line, row: readonly number[]): Placed[] {
   const filled = placed.filter(({ at }) => row[at] !== 0);
   const last = filled.at(-1);
@@ -124,7 +127,7 @@ function tooLong({ placed, space }: Line, row: readonly number[]): Placed[] {
   }
 }
 
-/** A text says something from so many columns on; a name, which tells one thing from another, from more. */
+/** The smallest useful width of a text; a name, which identifies an item, needs more. */
 const TEXT_MIN = 8;
 const NAME_MIN = 24;
 const NAME_LEAST = 10;
@@ -133,14 +136,14 @@ const TITLE_MIN = 4;
 interface ShrinkableColumn {
   at: number;
   fit: Fit;
-  /** As wide as its widest cell. */
+  /** The width of its widest cell. */
   cells: number;
   width: number;
 }
 
 /**
- * Each row on one line, as narrow as the terminal is: texts give way first, then names, then titles. Where that is not
- * enough the last columns are left out, texts before all others, and never the first.
+ * Puts each row on one line of the terminal: texts are shortened first, then names, then titles. If that is not enough
+ * the last columns are left out, texts before all others, and never the first.
  */
 function layOneLine(fits: readonly Fit[], titles: readonly number[], rows: readonly number[][], space: number): Line {
   let columns = titles.map((title, at): ShrinkableColumn => {
@@ -173,7 +176,7 @@ function layOneLine(fits: readonly Fit[], titles: readonly number[], rows: reado
 const excessOf = (columns: readonly ShrinkableColumn[], space: number): number =>
   columns.reduce((sum, { width }) => sum + width, GAP.length * (columns.length - 1)) - space;
 
-/** The widest gives way first, and none beyond its least. */
+/** Shrinks the widest first, and none below its minimum. */
 function shrink(
   columns: readonly ShrinkableColumn[],
   space: number,
@@ -193,33 +196,33 @@ export interface Column<Row> {
   value: (row: Row) => string | number | null | undefined;
   style?: (row: Row) => Style;
   /**
-   * A `whole` cell is never shortened; neither is a `name`, and where few are as long it stands below its row; a `below` one
-   * stands on a line of its own wherever the row has no space for it.
+   * A `whole` cell is never shortened; neither is a `name`, which goes below its row if few are as long; a `below` one
+   * goes on a line of its own whenever the row has no space for it.
    */
   fit?: Fit;
-  /** At a terminal its cells and its title end below each other. */
+  /** Aligns its cells and its title to the right at a terminal. */
   isRight?: boolean;
 }
 
 interface TableOptions<Row> {
-  /** Each row on one line, however long, and nothing shortened. */
+  /** Each row is one line, however long, and nothing is shortened. */
   isWide?: boolean | undefined;
-  /** Each row on one line that fits the terminal: what has no space is shortened or left out. */
+  /** Each row is one line that fits the terminal: values without space are shortened or left out. */
   isOneLine?: boolean | undefined;
-  /** Lines to stand under a row at a terminal. */
+  /** Returns lines to print below a row at a terminal. */
   remarks?: (row: Row) => readonly string[];
 }
 
 export interface Table<Row> {
-  /** Answers the lines of some rows, with the titles above the first of them; the widths stay what they were at first. */
+  /** Returns the lines of some rows, with the titles above the first of them; later calls keep the widths. */
   write(rows: readonly Row[]): string;
-  /** Whether anything that was written is shortened. */
+  /** Reports whether anything that was written is shortened. */
   hasCut(): boolean;
 }
 
 /**
- * For a person, aligned columns under their titles, shortened to the width of the terminal; what has no space beside the
- * others stands in lines below. For a program, a line of titles and one line for each row, whole values with a tab
+ * Opens a table. For a person, aligned columns under their titles, shortened to the width of the terminal; values that
+ * find no space go below the row. For a program, a line of titles and one line for each row, whole values with a tab
  * between them.
  */
 export function openTable<Row>(
@@ -282,7 +285,9 @@ interface Drawing {
   onCut: (() => void) | undefined;
 }
 
-/** One of the lines of a row, and below it what is too long for it. The last of its cells takes what space is left. */
+/**
+ * Draws one line of a row, and below it the values that are too long for it. The last cell takes the remaining space.
+ */
 function drawLine(line: Line, { texts, paint, isRight, isFirst, onCut }: Drawing): string[] {
   const widths = texts.map(widthOf);
   if (!isFirst && !isFilled(line, widths)) return [];

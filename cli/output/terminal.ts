@@ -4,23 +4,23 @@ import { fitProse } from './prose.ts';
 /** `screen`: light on dark, whatever the colours of the terminal are. */
 export type Style = 'plain' | 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'screen';
 
-/** Where answers go, and what the reader can see: a person at a terminal, or a program at a pipe. */
+/** The output and the abilities of its reader: a person at a terminal, or a program at a pipe. */
 export interface Terminal {
   isTty: boolean;
   columns: number;
-  /** Answers, to standard output. */
+  /** Prints results, to standard output. */
   print(text: string): void;
-  /** Sentences among the answers: for a person, in lines that end between words. */
+  /** Prints sentences among the results: for a person, wrapped between words. */
   tell(text: string): void;
-  /** What the API answered, whole: indented for a person, on one line for a program. */
+  /** Prints the whole response of the API: indented for a person, on one line for a program. */
   printJson(value: unknown): void;
-  /** What a person may like to know, to standard error; a program that reads a pipe is not told. */
+  /** Prints a remark for people to standard error; nothing if the output is a pipe. */
   hint(text: string): void;
-  /** What everybody is told beside the answers, to standard error. */
+  /** Prints a warning for everybody to standard error. */
   warn(text: string): void;
-  /** Replaces the line of progress, where somebody is watching; the empty text removes it. */
+  /** Replaces the line of progress, if somebody is watching; the empty text removes it. */
   progress(text: string): void;
-  /** Whether there is such a line now. */
+  /** Reports whether there is such a line now. */
   hasProgress(): boolean;
   paint(style: Style, text: string): string;
 }
@@ -64,13 +64,13 @@ const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, screen: '97;40'
 
 /** ISO/IEC 18004 asks for four squares of light around it; telephones read it with two, and a terminal has little room. */
 const QUIET_ZONE = 2;
-/** What is written is light, as on a dark terminal; with colours it is so on a light one, too. */
+/** The cells are light, as on a dark terminal; with colours they are light on a light terminal, too. */
 const BLOCKS = [' ', '▄', '▀', '█'] as const;
 
-/** A server of others may answer anything. */
+/** Limit for the text: a server that is not ours may return anything. */
 const CHARS_MAX = 500;
 
-/** A QR code, two rows of squares a line; undefined where the terminal is too narrow for it. */
+/** Draws a QR code, two rows of squares a line; returns undefined if the terminal is too narrow for it. */
 export async function qrLines(terminal: Pick<Terminal, 'columns'>, text: string): Promise<string[] | undefined> {
   if (text.length > CHARS_MAX) return undefined;
   const { encode } = await import('uqr');

@@ -3,7 +3,7 @@ import { clean, cleanLines } from './clean.ts';
 import type { Terminal } from './terminal.ts';
 import { formatTime } from './time.ts';
 
-/** Nothing of what stands between these is text. */
+/** The content of these elements is no text. */
 const HIDDEN = new Set(['head', 'script', 'style', 'title', 'template', 'svg']);
 const BREAKS = new Set([
   'br',
@@ -43,8 +43,8 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The text of an HTML mail, with where its links lead behind their words. Nothing is fetched: a picture is its description.
- * One walk through it, however it is written.
+ * Converts HTML mail to text, with the targets of its links after their words. Nothing is fetched: a picture is
+ * replaced by its description. A single pass, whatever the input.
  */
 export function textOfHtml(html: string): string {
   const parts: string[] = [];
@@ -116,13 +116,13 @@ const tidy = (text: string): string =>
 
 export type ThreadEmail = AnswerOf<'getInboxThreadEmail'>;
 
-/** What somebody wrote, as text: never a picture, never anything that steers the terminal. */
+/** Returns the body as text: never a picture, never anything that controls the terminal. */
 export function bodyOf({ text, html }: Pick<ThreadEmail, 'text' | 'html'>): string {
   const said = text !== null && text.trim() !== '' ? text : textOfHtml(html ?? '');
   return cleanLines(said).trimEnd();
 }
 
-/** Who wrote it to whom, and when. */
+/** Returns the sender, recipients and time. */
 export function headOf(terminal: Terminal, email: ThreadEmail): string[] {
   const {
     direction,
@@ -153,17 +153,17 @@ export function headOf(terminal: Terminal, email: ThreadEmail): string[] {
 
 const bare = (mailbox: string): string => (/<([^<>]*)>\s*$/.exec(mailbox)?.[1] ?? mailbox).trim().toLowerCase();
 
-/** Where an answer goes to somebody else than who is shown as its writer. */
+/** Reports whether an answer goes to somebody other than the shown sender. */
 const isElsewhere = (from: string, replyTo: readonly string[]): boolean =>
   replyTo.some((one) => bare(one) !== bare(from));
 
-/** What is known of who says that they wrote it. */
+/** Describes how far the claimed sender can be trusted. */
 function trustOf(verdict: ThreadEmail['verdict']): string {
   if (verdict === 'suspicious') return 'probably forged';
   return verdict === 'unauthenticated' ? 'not proven' : '';
 }
 
-/** An answer and the mail it answers, as they are seen in mail programs. */
+/** Quotes an email in an answer, as mail programs do. */
 export const quote = (text: string): string =>
   text
     .split('\n')

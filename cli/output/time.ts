@@ -1,8 +1,8 @@
 import type { Terminal } from './terminal.ts';
 
 /**
- * An ISO 8601 time of the API: exact and in UTC for a program, in the zone of the reader and with its offset at a terminal.
- * To the minute in a table, to the second where there is space.
+ * Formats an ISO 8601 time of the API: exact and in UTC for a program, in the zone of the reader and with its offset at
+ * a terminal. To the minute in a table, to the second if there is space.
  */
 export function formatTime(
   terminal: Terminal,
@@ -18,10 +18,13 @@ export function formatTime(
 }
 
 const DAY_MS = 86_400_000;
-/** Within half a year a day needs no year. */
+/** Within half a year a date needs no year. */
 const NEAR_MS = 183 * DAY_MS;
 
-/** In the zone of the reader, as short as it can be told: today the time, otherwise with its day, and far away the day alone. */
+/**
+ * Formats a time in the reader's zone, as short as possible: only the time if it is today, otherwise with its day, and
+ * only the date if it is far away.
+ */
 export function shortTime(time: string, now: number, precision: 'minute' | 'second' = 'minute'): string {
   const at = new Date(time).getTime();
   if (Number.isNaN(at)) return time;
@@ -32,7 +35,7 @@ export function shortTime(time: string, now: number, precision: 'minute' | 'seco
   return local.slice(0, 10) === today.slice(0, 10) ? clock : `${local.slice(5, 10)} ${clock}`;
 }
 
-/** As it stands in a list: short for a person, exact for a program. */
+/** Formats a time for a list: short for a person, exact for a program. */
 export const listTime = (terminal: Terminal, time: string | null | undefined): string =>
   terminal.isTty && typeof time === 'string' ? shortTime(time, Date.now()) : formatTime(terminal, time);
 

@@ -1,7 +1,7 @@
 import type { DnsConfiguration } from '../../src/contract/index.ts';
 import { clean } from './clean.ts';
 
-/** What a change of a zone is, or would be. */
+/** Describes a change of a zone that was made, or would be. */
 export function tellChange({ changes, zone, provider, dry_run: isDryRun }: DnsConfiguration): string {
   if (changes.length === 0) return `The zone ${clean(zone)} holds everything already; nothing changes.`;
   return `${isDryRun ? 'This would change' : 'Changed'} the zone ${clean(zone)} by the provider ${clean(provider)}.`;

@@ -4,12 +4,12 @@ import type { Dialog } from './dialog.ts';
 
 interface Compose {
   title: string;
-  /** Whom it goes to. */
+  /** The lines about its recipients. */
   head: readonly string[];
   text: string;
   send: (text: string) => void;
   keep: (text: string) => void;
-  /** What was written, when it is left. */
+  /** Receives the text when it is left unsent. */
   leave: (text: string) => void;
 }
 
@@ -18,7 +18,9 @@ const SHARE = 0.6;
 const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 const graphemes = (text: string): string[] => [...segments.segment(text)].map(({ segment }) => segment);
 
-/** A text of several lines, written where it is read. What was written is handed out however it is left. */
+/**
+ * An editor for a text of several lines, below the email it answers. The text is handed out however the dialog is left.
+ */
 export class ComposeDialog implements Dialog {
   readonly title: string;
   readonly keys = 'ctrl-s send it   ctrl-d keep it as a draft   esc put it aside';
@@ -45,7 +47,7 @@ export class ComposeDialog implements Dialog {
     return this.#lines.map((line) => line.join('')).join('\n');
   }
 
-  /** It was not sent: it is here for another try. */
+  /** Shows why the text was not sent; it can be sent again. */
   refuse(fault: string): void {
     this.#isBusy = false;
     this.#fault = fault;
@@ -54,12 +56,12 @@ export class ComposeDialog implements Dialog {
   draw(width: number, height: number): string[] {
     const head = this.#input.head.flatMap((line) => wrap(faint(clean(line)), width));
     const below = this.#isBusy ? ['Sending …'] : this.#fault === '' ? [] : wrap(this.#fault, width);
-    // What is answered stays in sight above it.
+    // The email that is answered stays visible above it.
     const space = Math.max(3, Math.floor(height * SHARE) - head.length - below.length - 1);
     const { drawn, at } = this.#drawn(width);
     const top = Math.max(0, Math.min(at - space + 1, drawn.length - space));
     const seen = drawn.slice(top, top + space);
-    // The box keeps its size while one writes.
+    // The box keeps its size while the user writes.
     const fill = Array.from({ length: Math.max(0, space - seen.length) }, () => '');
     return [...head, '', ...seen, ...fill, ...below];
   }

@@ -4,33 +4,33 @@ import { linesInWords, scrollOf } from '../draw/scroll.ts';
 import { bold, faint, fit, inverse, wrap } from '../draw/text.ts';
 import { LineEdit } from './line-edit.ts';
 
-/** What stands over a screen until it is answered. It takes every key. */
+/** A dialog covers a screen until it is answered. It takes every key. */
 export interface Dialog {
   title: string;
   draw: (width: number, height: number) => string[];
-  /** Answers false once it is over. */
+  /** Handles a key; returns false once the dialog is over. */
   key: (key: string) => boolean;
-  /** What it is about is asked for: until that is there, only Esc means anything. */
+  /** True while its subject is being loaded: until then only Esc is handled. */
   isAsking?: boolean;
   paste?: (text: string) => void;
   copy?: () => string | undefined;
-  /** What its keys are, for the last line; three spaces between two of them. */
+  /** Its keys, for the last line; separated by three spaces. */
   keys: string;
-  /** Which of its lines is in hand, where there are more than are shown. */
+  /** The position of the selected line, if not all lines are visible. */
   where?: string;
 }
 
-/** What is pasted where a line is written. */
+/** Returns pasted text as a single line. */
 export const inOneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 
-/** Yes or no, for what can be taken back. What would be done may be long: it is scrolled under the question. */
+/** Asks yes or no before a reversible action. A long description can be scrolled under the question. */
 export class AskDialog implements Dialog {
   readonly title: string;
   readonly #lines: readonly string[];
   readonly #yes: () => void;
   readonly #shows: (width: number) => readonly string[];
   #scroll = 0;
-  /** How many lines there are to scroll, and how many of them are seen. */
+  /** The number of lines, and how many of them are visible. */
   #length = 0;
   #space = 1;
   #isUnsure = false;
@@ -78,7 +78,7 @@ export class AskDialog implements Dialog {
   }
 }
 
-/** What cannot be undone: the name has to be typed, as on the command line. */
+/** Asks before an irreversible action: the name has to be typed, as on the command line. */
 export class ConfirmDialog implements Dialog {
   readonly title: string;
   readonly keys = 'enter do it, once the name is typed   esc leave it';
@@ -129,7 +129,7 @@ export class ConfirmDialog implements Dialog {
   }
 }
 
-/** What can be done here, with the keys that do it without this menu. */
+/** Lists the available actions, with the keys that start them without this menu. */
 export class MenuDialog implements Dialog {
   readonly title = 'What to do';
   readonly #actions: readonly BoundAction[];
@@ -222,7 +222,7 @@ export interface Choice {
   choose: () => void;
 }
 
-/** One of several, by its number or by what is in hand. */
+/** Chooses one of several, by its number or by the selection. */
 export class ChooseDialog implements Dialog {
   readonly title: string;
   readonly keys = 'enter or its number choose   ↑↓ move   esc leave it';
@@ -230,7 +230,7 @@ export class ChooseDialog implements Dialog {
   #at = 0;
   isAsking = true;
 
-  /** Without choices these are being asked for. */
+  /** Without choices, the dialog shows that they are being loaded. */
   constructor(title: string, choices?: readonly Choice[]) {
     this.title = title;
     if (choices) this.begin(choices);

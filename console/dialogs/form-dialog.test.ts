@@ -10,7 +10,7 @@ function formOf(action: Action | undefined, input: Partial<FormInput> = {}) {
   return {
     form,
     filled,
-    /** The fields that are shown, without what stands in them; the one in hand has its mark. */
+    /** The visible fields, without their values; the selected one has its mark. */
     fields: (): string[] =>
       seen().flatMap(
         (line) => /^(› |  )([a-z][a-z ]*?)( \*| \(\*\))?(?: {2,}.*|)$/.exec(line)?.slice(1, 3).join('') ?? [],

@@ -15,22 +15,22 @@ import { inOneLine, type Dialog } from './dialog.ts';
 import os from 'node:os';
 import { LineEdit } from './line-edit.ts';
 
-/** A line of a form: a field of a call, and what is written in it. */
+/** A line of a form: a field of a call, and its value. */
 interface Entry {
   name: string;
   label: string;
   says: string;
   isRequired: boolean;
-  /** Without one it is a part of the path. */
+  /** Undefined for a part of the path. */
   flag: Flag | undefined;
   edit: LineEdit;
-  /** What is set, where that is known. */
+  /** The current value, if it is known. */
   was: string | undefined;
-  /** What is too long for a line is changed elsewhere. */
+  /** True for a value that is too long to edit here. */
   isFixed: boolean;
-  /** It is not shown before somebody asks for more. */
+  /** Hidden until the user asks for more fields. */
   isMore: boolean;
-  /** It is the file that this other field may come from. */
+  /** The other field that may come from this file. */
   fileOf: string | undefined;
 }
 
@@ -48,7 +48,9 @@ const entryOf = ({ text = '', isFixed = false, ...line }: Given): Entry => ({
   isFixed: isFixed || text.length > LONG,
 });
 
-/** The lines of all fields that a form asks for; behind the last that may come from a file, those of the files. */
+/**
+ * Returns the lines of all fields of a form; the lines for files come after the last field that may come from a file.
+ */
 function linesOf(flags: Readonly<Record<string, Flag>>): Given[] {
   const asked = Object.entries(flags).filter(([, { place }]) => place !== 'line');
   const inFile = asked.filter(([, { fromFile }]) => fromFile !== undefined);
@@ -84,7 +86,7 @@ const fileNameOf = (name: string): string => `${name}_file`;
 
 const labelOf = (name: string, flag: Flag): string => optionOf(name, flag).replaceAll(/[-_]/g, ' ');
 
-/** Fields are called as the options are, without their dashes; what the command line takes one by one is one text here. */
+/** Uses the names of the options for fields, without their dashes; repeated options are one text here. */
 function saysOf(flag: Flag): string {
   const { isVariadic, isRepeatable, isBoolean, isFile, syntax } = flag;
   const said = `${isBoolean ? 'true or false: ' : ''}${explainFlag(flag).replaceAll(/--(?=[a-z])/g, '')}`;
@@ -97,13 +99,13 @@ const choicesOf = (entry: Entry | undefined): readonly string[] =>
 
 const isFilled = ({ edit }: Entry): boolean => edit.text.trim() !== '';
 
-/** Whether it has to be filled, as the others are. */
+/** Reports whether the entry must be filled, given the others. */
 const isNeeded = ({ isRequired, flag, was }: Entry, all: readonly Entry[]): boolean =>
   isRequired &&
   (was ?? '') === '' &&
   !all.some((other) => flag?.orElse?.includes(other.name) === true && isFilled(other));
 
-/** One of several would do as well as it. */
+/** Reports whether one of several other fields can replace it. */
 const isOneOfSeveral = ({ flag }: Entry): boolean => (flag?.orElse?.length ?? 0) > 1;
 
 function drawEntry(
@@ -125,7 +127,7 @@ const tooLong = ({ flag, edit: { text } }: Entry): string =>
 const isChanged = ({ was, edit }: Entry): boolean =>
   was === undefined ? edit.text.trim() !== '' : edit.text.trim() !== was.trim();
 
-/** What is wrong with a field before anything is asked; nothing, where it is left as it was. */
+/** Returns the fault of a field before the API is called; empty if the field was left unchanged. */
 function faultOf(entry: Entry, all: readonly Entry[]): string {
   const { flag, was = '', edit } = entry;
   const text = edit.text.trim();
@@ -149,7 +151,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** What was typed in the lines of a form. */
+/** Returns the values that were typed in the lines of a form. */
 function typedIn(entries: readonly Entry[]): Typed {
   const fields: Record<string, unknown> = {};
   const files: Record<string, string> = {};
@@ -173,7 +175,7 @@ function valueOf(flag: Flag, text: string, was: string): unknown {
   return flag.isFile ? atHome(text) : text;
 }
 
-/** As a shell would have written it. */
+/** Expands `~` as a shell would. */
 const atHome = (file: string): string => file.replace(/^~(?=\/|$)/, () => os.homedir());
 
 function keysGone(flag: Flag, text: string, was: string): string[] {
@@ -190,16 +192,16 @@ export interface Filled {
 export interface FormInput {
   keys: Readonly<Record<string, Key>>;
   flags: Action['flags'];
-  /** What a person will mostly want to hand in. */
+  /** Values that a person will most likely submit. */
   given?: Readonly<Record<string, string>>;
   note?: string | undefined;
-  /** What is set now has to be asked for: the form takes nothing until it is there. */
+  /** True while the current values are being loaded: the form takes no input until then. */
   isAsking?: boolean;
 }
 
 const FIELD = /(?<![\w.@-])[a-z]+(?:[_.][a-z0-9]+)*(?![\w@-])/g;
 
-/** A line for each field of a call. Of what is set already, only what was changed is handed in. */
+/** A form with a line for each field of a call. Of the current values only changed ones are submitted. */
 export class FormDialog implements Dialog {
   readonly title: string;
   readonly #done: (filled: Filled) => void;
@@ -207,11 +209,11 @@ export class FormDialog implements Dialog {
   #all: Entry[];
   /** The fields that most do without are shown too. */
   #isOpen = false;
-  /** Which of those that are shown is in hand. */
+  /** The index of the selected entry among the visible ones. */
   #at = 0;
   #fault = '';
   isAsking: boolean;
-  /** There are more fields than there is room for. */
+  /** True if there are more fields than fit. */
   #isCut = false;
 
   constructor(
@@ -223,7 +225,7 @@ export class FormDialog implements Dialog {
     this.#done = done;
     this.#note = note;
     this.isAsking = isAsking;
-    // Of several fields that exclude each other, the one typed first is meant.
+    // If several fields exclude each other, the one typed first counts.
     const isChosen = Object.entries(flags).some(([name, { isOneOf }]) => isOneOf && given[name] !== undefined);
     this.#all = [
       ...Object.entries(keys).map(([name, { word, says }]) =>
@@ -244,19 +246,19 @@ export class FormDialog implements Dialog {
     return this.#isOpen ? this.#all : this.#all.filter(({ isMore }) => !isMore);
   }
 
-  /** What is there beside what is shown. */
+  /** The entries that are not shown. */
   get #hidden(): readonly Entry[] {
     return this.#isOpen ? [] : this.#all.filter(({ isMore }) => isMore);
   }
 
-  /** The fields begin with what is set. */
+  /** Fills the fields with the current values. */
   begin(current: object): void {
     this.isAsking = false;
     this.#all = this.#all.map((entry) => {
       if (!entry.flag) return entry;
       const value = readPart(current, entry.name);
       const was = inWords(value);
-      // What would not come back as it was is not changed here.
+      // A value that would not survive the round trip through text is not editable here.
       const isFixed = Array.isArray(value) && inWords(splitText(entry.flag, was)) !== was;
       return entryOf({ ...entry, was, text: was, isFixed: isFixed || undefined });
     });
@@ -293,7 +295,7 @@ export class FormDialog implements Dialog {
     );
     const below = this.#fault === '' ? this.#notes(width).map(faint) : wrap(this.#fault, width);
     const room = Math.max(drawn[this.#at]?.length ?? 1, height - below.length);
-    // The one in hand stays in sight.
+    // The selected line stays visible.
     let first = 0;
     while (first < this.#at && drawn.slice(first, this.#at + 1).flat().length > room) first++;
     const shown = drawn.slice(first).flat();
@@ -312,7 +314,7 @@ export class FormDialog implements Dialog {
     return notes.flatMap((note) => wrap(note, width));
   }
 
-  /** What has to be filled, and of which fields one is enough. */
+  /** Names the entries that must be filled, and groups of which one is enough. */
   #missing(): string[] {
     const needed = this.#entries.filter((entry) => isNeeded(entry, this.#all));
     const either = needed.filter(isOneOfSeveral).map(({ label, flag }) => {
@@ -336,7 +338,7 @@ export class FormDialog implements Dialog {
     return true;
   }
 
-  /** The beginning of one choice alone means that one. */
+  /** Completes a text that only one choice begins with. */
   #complete(): void {
     const entry = this.#entries[this.#at];
     const text = entry?.edit.text.trim() ?? '';
@@ -375,7 +377,7 @@ export class FormDialog implements Dialog {
     entry.edit.insert(entry.flag?.hasLines ? text : inOneLine(text));
   }
 
-  /** It was handed in, and is to be tried again, where it is wrong. */
+  /** Shows the fault of a submitted form, which can be submitted again. */
   refuse(fault: string): void {
     this.#fault = fault;
     const at = this.#entries.findIndex(({ label }) => isAbout(fault, label));
@@ -386,7 +388,7 @@ export class FormDialog implements Dialog {
     if (this.#fault === fault) this.#fault = '';
   }
 
-  /** A message of the API, with its fields called as their lines here are. */
+  /** Returns a message of the API with the labels of the lines in place of the fields. */
   inItsWords = (message: string, paths: readonly string[]): string =>
     message.replaceAll(FIELD, (path) => (paths.includes(path) || path.includes('_') ? this.#labelOf(path) : path));
 
@@ -424,7 +426,7 @@ export class FormDialog implements Dialog {
   }
 }
 
-/** It begins with the field, or says it with a colon. */
+/** Reports whether the fault begins with the field, or names it with a colon. */
 const isAbout = (fault: string, label: string): boolean =>
   fault.startsWith(`${label} `) ||
   fault.startsWith(`${label}, at `) ||

@@ -3,15 +3,18 @@ import { inverse } from '../draw/text.ts';
 
 const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** So much is looked at beside the cursor: what is pasted may be as long as a letter, and is drawn with every key. */
+/**
+ * Only this much text around the cursor is examined: a pasted text may be as long as a letter, and is drawn with every
+ * key.
+ */
 const NEAR = 512;
 
 const graphemesOf = (text: string): string[] => [...segments.segment(text)].map(({ segment }) => segment);
 
-/** A line break keeps the one column that it has here. */
+/** Shows a line break as the single column that it takes here. */
 const shownOf = (text: string): string => clean(text.replaceAll(/\r\n?|\n/g, '↵').replaceAll('\t', ' '));
 
-/** A line that is being written, with the keys of a shell's line. It shows as much of it as there is space beside the cursor. */
+/** A line editor with the keys of a shell. It shows the text around the cursor that fits. */
 export class LineEdit {
   #text: string;
   #at: number;
@@ -64,7 +67,7 @@ export class LineEdit {
     return this.#at + (graphemesOf(this.#text.slice(this.#at, this.#at + NEAR))[0]?.length ?? 0);
   }
 
-  /** On so many columns at most. */
+  /** Draws at most so many columns. */
   draw(width: number): string {
     const end = this.#behind();
     const under = end === this.#at ? ' ' : shownOf(this.#text.slice(this.#at, end));
@@ -75,7 +78,7 @@ export class LineEdit {
     return `${endOf(left, room - widthOf(behind))}${inverse(under)}${behind}`;
   }
 
-  /** Without the cursor, from its beginning. */
+  /** Draws the text without the cursor, from its beginning. */
   drawAway(width: number): string {
     return startOf(shownOf(this.#text.slice(0, 2 * NEAR)), width);
   }

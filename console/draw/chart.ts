@@ -8,7 +8,7 @@ interface ChartInput {
   height: number;
   columns: number;
   paint: (text: string) => string;
-  /** What stands below the first and the last bar. */
+  /** The labels below the first and the last bar. */
   ends: readonly [from: string, to: string];
 }
 
@@ -20,7 +20,7 @@ export function chart({ values, height, columns, paint, ends: [from, to] }: Char
   const label = Math.max(2, grouped(most).length);
   const wide = Math.max(1, Math.min(BAR_MAX, Math.floor((columns - label - 2) / Math.max(1, values.length))));
   const middle = Math.floor(height / 2);
-  // Of few the middle is told only where it is a number.
+  // For small numbers the middle is labelled only if it is an integer.
   const isTold = most >= 10 || (most * (height - middle)) % height === 0;
   const lines = bars(values, height, wide).map((line, at) => {
     const told =
@@ -36,10 +36,10 @@ export function chart({ values, height, columns, paint, ends: [from, to] }: Char
   ];
 }
 
-/** From where mailbox providers begin to look, and from where they begin to refuse (percent). */
+/** The rates at which mailbox providers begin to take notice, and to refuse (percent). */
 const LIMITS = { bounced: [4, 10], complained: [0.1, 0.3] } as const;
 
-/** A count with its rate, and whether that is high: in words beside the colour. */
+/** Describes a count with its rate, and whether that is high: in words as well as by colour. */
 export function rateInWords(
   terminal: Terminal,
   what: keyof typeof LIMITS,

@@ -4,7 +4,7 @@ import { grouped } from '../../cli/families/index.ts';
 const THUMB = '┃';
 const TRACK = '│';
 
-/** Which part of a whole is seen, in rows or lines. */
+/** The visible part of a whole, in rows or lines. */
 interface Seen {
   top: number;
   seen: number;
@@ -12,8 +12,8 @@ interface Seen {
 }
 
 /**
- * These lines with a bar at their right that says which part is seen, where that is not all. The bar takes the last of the
- * columns; where another screen stands to the right it is drawn on the line between the two, one column further.
+ * Adds a scroll bar at the right of these lines, unless all of them are visible. The bar takes the last column; next to
+ * another screen it is drawn on the line between the two, one column further.
  */
 export function withBar(
   lines: readonly string[],
@@ -40,7 +40,7 @@ export function linesSeen(
   return { at, shown: withBar(lines.slice(at, at + rows), part, { columns, hasBeside }) };
 }
 
-/** It touches an end only where nothing is left beyond that. */
+/** The thumb touches an end only if nothing follows there. */
 function thumbOf({ top, seen, count }: Seen, height: number): { from: number; to: number } {
   const size = Math.max(1, Math.min(height - 2, Math.round((height * seen) / count)));
   const free = Math.max(0, height - size);
@@ -49,39 +49,42 @@ function thumbOf({ top, seen, count }: Seen, height: number): { from: number; to
   return { from, to: from + size };
 }
 
-/** What of a list is loaded. */
+/** The loaded part of a list. */
 interface Loaded {
   rows: readonly unknown[];
-  /** How many of the list stand before these; undefined behind a jump to the end, where they were not counted. */
+  /** The number of rows before these; undefined after a jump to the end, where they were not counted. */
   skipped: number | undefined;
   hasBefore: boolean;
   hasBehind: boolean;
 }
 
-/** Which row is in hand, of how many. */
+/** Describes the position of the selected row. */
 export const placeOf = (at: number, count: number): string =>
   count === 0 ? '0' : `${grouped(at + 1)}/${grouped(count)}`;
 
-/** The same in a list of pages, with a + where more of it follow. */
+/** The same in a list of pages, with a + if more of them follow. */
 export function placeInList({ rows, skipped, hasBefore, hasBehind }: Loaded, at: number): string {
   const more = hasBehind ? '+' : '';
   if (skipped === undefined) return `${hasBefore ? '… ' : ''}${placeOf(at, rows.length)}${more}`;
   return `${rows.length === 0 ? '0' : placeOf(skipped + at, skipped + rows.length)}${more}`;
 }
 
-/** Of what is loaded, where that was searched or sorted here: the API sorts by time alone. */
+/** Describes the position among the loaded rows, if those were searched or sorted here: the API sorts only by time. */
 export function placeInLoaded({ rows, hasBefore, hasBehind }: Loaded, at: number, count: number): string {
   const of = count === rows.length ? '' : ` of ${grouped(rows.length)}`;
   return `${placeOf(at, count)}${of}${hasBefore || hasBehind ? ' loaded' : ''}`;
 }
 
-/** Which lines of a text are seen; nothing where that is all of them. */
+/** Describes the visible lines of a text; empty if all of them are visible. */
 export function linesInWords(top: number, seen: number, count: number): string {
   if (count <= seen) return '';
   return `lines ${grouped(top + 1)}–${grouped(Math.min(count, top + seen))} of ${grouped(count)}`;
 }
 
-/** Where a key leads in a text of so many lines, of which a page is seen; undefined for a key that does not move. */
+/**
+ * Returns the new position for a key, in a text of so many lines of which one page is visible; undefined for a key that
+ * does not move.
+ */
 export function scrollOf(key: string, at: number, page: number, length: number): number | undefined {
   const steps: Readonly<Record<string, number>> = {
     up: -1,

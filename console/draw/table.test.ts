@@ -220,7 +220,7 @@ it('the titles tell the order, and the bar reaches the edge with the colour of t
   expect(unstyled(titles)).toContain('SIZE ↓');
   expect(unstyled(inHand)).toMatch(/^› {1}✗ ämter/);
   expect(shownWidth(inHand)).toBe(60);
-  // Red, and inverse again behind it.
+  // Red, then inverse again.
   expect(inHand).toMatch(/^\u001B\[7m›.*\u001B\[31m✗ ämter\u001B\[0m\u001B\[7m.* {2,}\u001B\[0m/);
   expect(drawn({ NO_COLOR: '1' })[1]).not.toContain('[31m');
 });

@@ -12,7 +12,7 @@ interface Placed {
 
 interface Columns {
   beside: readonly Placed[];
-  /** Names for which there is no space beside the rest: every row has them on lines of their own. */
+  /** Names that do not fit next to the other columns: each row shows them on lines of their own. */
   below: readonly Field<never>[];
 }
 
@@ -21,7 +21,7 @@ interface Space {
   /** Between two columns. */
   gap: number;
   textOf: (field: Field<never>, row: object) => string;
-  /** The row in hand stands in full beside the table: a row is one line, and a long name is cut. */
+  /** True if the selected row is shown in full next to the table: each row is then one line, and long names are cut. */
   isOneLine?: boolean | undefined;
 }
 
@@ -36,17 +36,17 @@ interface Wish extends Omit<Placed, 'width'> {
 
 const TEXT_MIN = 12;
 const TEXT_MAX = 60;
-/** So much of a name tells one row from the others. */
+/** This much of a name is enough to distinguish rows. */
 const NAME_MIN = 20;
-/** One row in so many may have a longer name than its column has space for: of all columns, and where times are given up. */
+/** One row in so many may have a name longer than its column: over all columns, and when times are dropped. */
 const FEW = 8;
 const MANY = 3;
 
 /**
- * The columns that find room beside each other. A name, by which one knows its row, is not cut: what is empty and the times,
- * which the order of the rows tells as well, go before it, and where all is too wide even so, names stand below their rows,
- * the last of them first. One row in a few may have a longer name. Then come ids, which are copied more often than read, and
- * what is for wide screens. What gets no room is in the detail.
+ * Selects the columns that fit next to each other. A name identifies its row and is not cut: empty columns and times,
+ * which the order of the rows shows as well, are dropped first, and if that is not enough, names go below their rows,
+ * the last of them first. One row in a few may have a longer name. Then come ids, which are copied more often than
+ * read, and columns for wide screens. The detail has the columns that do not fit.
  */
 function placeColumns(fields: readonly Field<never>[], rows: readonly object[], space: Space): Columns {
   const wishes = fields
@@ -90,17 +90,20 @@ function firstLine(always: readonly Wish[], space: Space): { first: readonly Wis
 /** Names as short as other texts may be. */
 const cutMore = (wish: Wish): Wish => ({ ...wish, least: wish.isName ? Math.min(wish.least, TEXT_MIN) : wish.least });
 
-/** Where there is room for it, a name is whole even beside the row in hand. */
+/** If there is space, a name is whole even when the selected row is shown next to the table. */
 const whole = (wish: Wish): Wish => ({ ...wish, least: wish.isName ? wish.natural : wish.least });
 
-/** With a column for names in which one row in so many has a longer one. */
+/** Narrows a column for names so that one row in so many has a longer one. */
 function narrow(wish: Wish, longer: number): Wish {
   if (!wish.isKept) return wish;
   const usual = wish.widths[wish.widths.length - 1 - Math.floor(wish.widths.length / longer)] ?? 0;
   return { ...wish, least: Math.max(wish.field.label.length, usual) };
 }
 
-/** Each as wide as it needs; what is left goes to the text that is cut in most rows, and to names that it makes whole. */
+/**
+ * Gives each column the width that it needs; the remaining space goes to the text that is cut in most rows, and to
+ * names that it makes whole.
+ */
 function fill(wishes: readonly Wish[], space: Space): Placed[] {
   const placed: (Placed & Pick<Wish, 'natural' | 'widths'>)[] = [];
   let left = space.width;
@@ -118,7 +121,7 @@ function fill(wishes: readonly Wish[], space: Space): Placed[] {
     cut.width++;
   }
   for (const name of placed.filter(({ isKept }) => isKept)) {
-    // The longest of its cells that fits: the fewer rows go on below.
+    // The longest cell that fits, so that fewer rows continue below.
     const whole = name.widths.findLast((width) => width <= name.width + left) ?? 0;
     const more = Math.max(0, (name.natural <= name.width + left ? name.natural : whole) - name.width);
     name.width += more;
@@ -165,14 +168,14 @@ function wishOf(field: Field<never>, rows: readonly object[], { textOf, isOneLin
 type Fields = readonly Field<never>[];
 
 const GAP = 2;
-/** What goes on below a row, and what marks it there. */
+/** The indentation of lines below a row, and the mark that refers to them. */
 const INDENT = 4;
 const SEE_BELOW = '…';
 
-/** A state is told by a mark and a word; its colour only repeats them. */
+/** A mark and a word show a state; the colour only repeats them. */
 const MARKS: Record<Tone, string> = { plain: '·', good: '✓', attention: '!', bad: '✗' };
 
-/** The end of an id tells one row from the others, and is enough to name it; the detail has it whole. */
+/** The end of an id distinguishes rows and is enough to name an item; the detail has the whole id. */
 const ID_END = 8;
 
 function cellOf(terminal: Terminal, field: Field<never>, row: object, isBrief = false): string {
@@ -186,7 +189,7 @@ function cellOf(terminal: Terminal, field: Field<never>, row: object, isBrief = 
 
 const isTime = ({ kind }: Field<never>): boolean => kind === 'time' || kind === 'moment';
 
-/** A time of this year without the year and the zone, which stand beside the table. */
+/** Returns a time without the current year and the zone, which are shown next to the table. */
 export const inBrief = (text: string): string => {
   const [, year, time] = /^(\d{4})-(\d\d-\d\d \d\d:\d\d(?::\d\d)?)/.exec(text) ?? [];
   return year === String(new Date().getFullYear()) && time !== undefined ? time : text;
@@ -195,12 +198,12 @@ export const inBrief = (text: string): string => {
 interface TableView {
   fields: Fields;
   rows: readonly object[];
-  /** Which row the keys are for. */
+  /** The selected row. */
   cursor: number;
   isMarked: (row: object) => boolean;
-  /** The keys are for something else: the row in hand is told without a bar. */
+  /** Keys go to something else: the selected row is marked without a bar. */
   isAside?: boolean | undefined;
-  /** The row in hand stands in full beside it. */
+  /** The selected row is shown in full next to it. */
   hasBeside?: boolean | undefined;
 }
 
@@ -208,7 +211,7 @@ export interface Table {
   head: readonly string[];
   /** The columns that are shown, in their order. */
   shown: Fields;
-  /** The lines of a row; more than one where it has a name for which there is no space beside the rest. */
+  /** Returns the lines of a row; more than one if a name does not fit next to the other columns. */
   row: (at: number) => readonly string[];
 }
 
@@ -236,13 +239,13 @@ export function layTable(
       if (at !== cursor) return [fit(` ${sign}${first}`, width), ...more];
       const inHand = [`›${sign}${first}`, ...more];
       if (isAside) return inHand.map((line) => bold(fit(unstyled(line), width)));
-      // Inverse is what every terminal can; a state is as readable in it as it is without.
+      // Every terminal supports inverse; a state is as readable in it as without.
       return inHand.map((line) => bar(fit(line, width)));
     },
   };
 }
 
-/** Numbers end where those above and below them end. */
+/** Numbers are aligned right. */
 const placed = ({ kind }: Field<never>, text: string, width: number): string =>
   kind === 'number' ? fitRight(text, width) : fit(text, width);
 
@@ -264,12 +267,12 @@ function rowLines({ beside, below }: Columns, textOf: (field: Field<never>) => s
   ];
 }
 
-/** How much of one value stands below the table. */
+/** Upper bound for one value below the table. */
 const LINES_MAX = 6;
 
 /**
- * What stands below the table about the row in hand: the values that have no room in a line. Each has at least its first
- * line there; what is left goes to them in their order.
+ * Draws the values of the selected row that do not fit in a line, below the table. Each has at least its first line
+ * there; the remaining lines go to them in their order.
  */
 export function drawBelow(fields: Fields, row: object | undefined, width: number, height: number): string[] {
   if (row === undefined) return [];
@@ -277,21 +280,21 @@ export function drawBelow(fields: Fields, row: object | undefined, width: number
     .filter(({ kind, shown }) => kind === 'long' && shown === undefined)
     .map((field) => ({ label: field.label, text: clean(readWords(field, row)) }))
     .filter(({ text }) => text !== '');
-  // Of each its label and a line.
+  // Each value has its label and one line.
   let left = height - 2 * long.length;
   return long.flatMap(({ label, text }) => {
     const all = wrap(text, width - 4);
     const lines = all.length > LINES_MAX ? [...all.slice(0, LINES_MAX), '…'] : all;
     const room = 1 + Math.max(0, Math.min(left, lines.length - 1));
     left -= room - 1;
-    // With one line alone the mark stands in it.
+    // A single line contains the mark itself.
     const cut = room === 1 ? [fit(text, width - 4)] : [...lines.slice(0, room - 1), '…'];
     const shown = room < lines.length ? cut : lines;
     return [`  ${faint(label)}`, ...shown.map((line) => `    ${line}`)];
   });
 }
 
-/** By which column rows are sorted, and whether the largest comes first. */
+/** The column by which rows are sorted, and whether the largest value comes first. */
 export interface Order {
   field: Field<never>;
   isDown: boolean;
@@ -299,7 +302,7 @@ export interface Order {
 
 const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
 
-/** Rows in this order; those that have nothing there stand at the end, and those that are alike stay as they stood. */
+/** Returns the rows in this order; those without a value come last, and equal ones keep their order. */
 export function inOrder<Row extends object>(rows: readonly Row[], { field, isDown }: Order): readonly Row[] {
   const keyed = rows.map((row) => ({ row, key: keyOf(field, row) }));
   const filled = keyed.filter(({ key }) => key !== undefined);
@@ -326,8 +329,8 @@ function compared(one: string | number, other: string | number): number {
 }
 
 /**
- * The order behind a key: `>` goes to the next column and `<` to the one before, with none behind the last; `=` turns it round.
- * Undefined for any other key.
+ * Returns the order after a key: `>` goes to the next column and `<` to the previous one, with no order after the last
+ * column; `=` reverses it. Undefined for any other key.
  */
 export function orderBy(
   key: string,
@@ -338,7 +341,7 @@ export function orderBy(
   if (key !== '>' && key !== '<') return undefined;
   const at = shown.findIndex(({ name }) => name === now?.field.name);
   const step = key === '>' ? 1 : -1;
-  // Before the first stands the order of the list itself.
+  // The list's own order comes before the first column.
   const to = (at + 1 + step + shown.length + 1) % (shown.length + 1);
   const field = shown[to - 1];
   return { order: field && { field, isDown: false } };

@@ -1,8 +1,8 @@
 import { widthOf, shorten } from '../../cli/output/index.ts';
 
 /**
- * Lines for a screen: texts with the colours that we gave them ourselves. What a stranger wrote was cleaned before it got
- * here, so that every escape sequence in a line is one of ours.
+ * Lines for a screen: texts with colours of our own. Text of untrusted senders was cleaned before it got here, so every
+ * escape sequence in a line is ours.
  */
 const SGR = '\u001B[';
 
@@ -23,15 +23,15 @@ const isStyle = (piece: string): boolean => piece.startsWith(SGR);
 
 export const unstyled = (text: string): string => text.replaceAll(/\u001B\[[\d;]*m/g, '');
 
-/** A bar over a whole line: what is coloured in it stays so. */
+/** Draws a bar over a whole line that keeps its colours. */
 export const bar = (line: string): string => inverse(line.replaceAll(`${SGR}0m`, `${SGR}0m${SGR}7m`));
 
-/** The one of several that is in hand: marked by more than by how it is drawn. */
+/** Marks the selected one of several by more than its style. */
 export const inHand = (label: string): string => inverse(bold(`[${label}]`));
 
 export const shownWidth = (text: string): number => widthOf(unstyled(text));
 
-/** The text on exactly so many columns: cut with an ellipsis, or filled up with blanks. */
+/** Returns the text on exactly so many columns: cut with an ellipsis, or padded with blanks. */
 export function fit(text: string, width: number): string {
   const long = shownWidth(text);
   if (long <= width) return text + ' '.repeat(width - long);
@@ -53,31 +53,31 @@ export function fit(text: string, width: number): string {
   return shown;
 }
 
-/** The same, with the blanks before it. */
+/** The same, padded on the left. */
 export function fitRight(text: string, width: number): string {
   const long = shownWidth(text);
   return long <= width ? ' '.repeat(width - long) + text : fit(text, width);
 }
 
-/** As many of these as there is room for, each of them whole, from the first that leaves the one in hand among them. */
+/** Returns as many whole texts as fit, from the first one that keeps the selected one visible. */
 export function wholes(texts: readonly string[], inHand: number, width: number): string {
   for (let first = 0; ; first++) {
     let upTo = first;
     let used = first > 0 ? 1 : 0;
     for (; upTo < texts.length; upTo++) {
       const wide = shownWidth(texts[upTo] ?? '');
-      // What is left out takes a mark.
+      // The mark for omitted texts takes a column.
       if (used + wide > width - (upTo === texts.length - 1 ? 0 : 1)) break;
       used += wide;
     }
-    // One that has no room whole is cut.
+    // A text that does not fit whole is cut.
     if (upTo === first && first >= inHand) return fit(texts[first] ?? '', width);
     if (upTo > inHand || first >= inHand)
       return fit((first > 0 ? '…' : '') + texts.slice(first, upTo).join('') + (upTo < texts.length ? '…' : ''), width);
   }
 }
 
-/** The lines of a text, none wider than `width`; broken between words where there are any. */
+/** Wraps a text into lines no wider than `width`; broken between words if there are any. */
 export function wrap(text: string, width: number): string[] {
   return text.split('\n').flatMap((line) => wrapLine(line.replaceAll('\t', '    '), Math.max(width, 8)));
 }
@@ -136,7 +136,7 @@ export function bars(values: readonly number[], height: number, width: number): 
   });
 }
 
-/** How much of a whole, drawn and readable without colour. */
+/** Draws a share as a bar that is readable without colour. */
 export function gauge(share: number, width: number): string {
   const full = Math.round(Math.min(1, Math.max(0, share)) * width);
   return `[${'■'.repeat(full)}${'·'.repeat(width - full)}]`;
@@ -145,7 +145,10 @@ export function gauge(share: number, width: number): string {
 /** A moment of today, by the local clock. */
 export const clockOf = (moment: number): string => new Date(moment).toTimeString().slice(0, 8);
 
-/** Lines in a frame of this width. Its title gives way where it is longer than the frame; where one is in it stands at the right. */
+/**
+ * Draws lines in a frame of this width. A title that is longer than the frame is cut; the position is shown at the
+ * right.
+ */
 export function boxed(title: string, lines: readonly string[], width: number, where = ''): string[] {
   const right = where === '' ? '' : ` ${where} ─`;
   const shown = shorten(title, width - 6 - shownWidth(right));
@@ -156,7 +159,9 @@ export function boxed(title: string, lines: readonly string[], width: number, wh
   ];
 }
 
-/** Two texts beside each other, with a line between them; one that is a column wider has drawn it itself. */
+/**
+ * Joins two texts as columns, with a line between them; a left text that is a column wider contains the line already.
+ */
 export function columnsBeside(
   left: readonly string[],
   right: readonly string[],

@@ -18,7 +18,7 @@ const actionIn = ({ actions = [] }: Family, verb: string): Action[] => actions.f
 const bind = (family: Family, keys: Readonly<Record<string, string>>): BoundAction[] =>
   Object.entries(keys).flatMap(([verb, key]) => actionIn(family, verb).map((action) => ({ action, key, label: verb })));
 
-/** What has no key of its own on the screen. */
+/** Actions that the screen does not have keys for itself. */
 const ON_THREAD = bind(inboxThreads, {
   spam: 'p',
   trash: 't',
@@ -50,7 +50,7 @@ const applies = (row: ThreadRow, { label }: BoundAction): boolean => {
   }
 };
 
-/** What can be done to a thread, and to the email in it that is answered. */
+/** Returns the actions on a thread, and on the email in it that is answered. */
 function offersOn(inbox: string, row: ThreadRow | undefined, emailId: string | undefined): Offer[] {
   if (!row) return [];
   const path = { inbox, thread_id: row.id };
@@ -71,17 +71,17 @@ interface Written {
   dialog: ComposeDialog;
   emailId: string;
   text: string;
-  /** Of what it becomes. */
+  /** The message after it was sent or stored. */
   done: string;
   after: () => void;
 }
 
-/** Answers as they are written. What was put aside, or not sent, is there again. */
+/** Answers while they are written. A text that was put aside, or not sent, is restored. */
 class Answers {
   readonly #host: Host;
-  /** By the email that they answer. */
+  /** Texts by the email that they answer. */
   readonly #aside = new Map<string, string>();
-  /** Of answers that were not sent, as far as is known: the same again is the same answer. */
+  /** Keys of answers that were not sent, as far as is known: sending the same again is the same answer. */
   readonly #keys = new Map<string, string>();
 
   constructor(host: Host) {
@@ -117,7 +117,7 @@ class Answers {
     this.#host.dialog = dialog;
   }
 
-  /** A text that was not sent stays where it was written, and is there again when it is left. */
+  /** A text that was not sent stays in the dialog, and is restored when that is left. */
   async #finish({ dialog, emailId, text, done, after }: Written, work: Promise<unknown>): Promise<void> {
     const host = this.#host;
     this.#aside.set(emailId, text);
@@ -155,10 +155,10 @@ interface SnoozeChoice {
 }
 
 const HOUR_MS = 3_600_000;
-/** When people begin to work. */
+/** The hour at which people begin to work. */
 const MORNING = 9;
 
-/** When a thread may come back, by the local clock. */
+/** Returns the times at which a thread may come back, by the local clock. */
 export function snoozeChoices(now: Date): SnoozeChoice[] {
   const morningIn = (days: number): Date =>
     new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, MORNING, 0, 0);
@@ -182,14 +182,14 @@ const AT_ONCE: ReadonlySet<string> = new Set(['tab', 'shift-tab', 'D', 'S', 'ctr
 const READABLE = 100;
 
 interface InboxInput {
-  /** Its id. */
+  /** The id of the inbox. */
   inbox: string;
   title: string;
   /** The screen of its drafts. */
   drafts: () => Screen;
 }
 
-/** An inbox to answer mail in: its threads on the left, what is written in the one in hand on the right. */
+/** An inbox for answering mail: its threads on the left, the emails of the selected one on the right. */
 export class InboxScreen implements Screen {
   readonly title: string;
   readonly own: ReadonlySet<string> = new Set(['r']);
@@ -204,7 +204,7 @@ export class InboxScreen implements Screen {
   /** The thread has the whole width, and the arrows scroll it. */
   #isWide = false;
   #isQuoteShown = false;
-  /** Where it was scrolled to; unset, its newest email is seen. */
+  /** The scroll position; undefined shows its newest email. */
   #scroll: number | undefined;
   #shownAt = 0;
   #page = 10;
@@ -245,7 +245,7 @@ export class InboxScreen implements Screen {
     await this.#loadThread(signal);
   }
 
-  /** The thread in hand; again only where something of it is new. */
+  /** Loads the selected thread; again only if it has changed. */
   async #loadThread(signal: AbortSignal): Promise<void> {
     const { row } = this.#list;
     if (!row) return;
@@ -271,7 +271,7 @@ export class InboxScreen implements Screen {
     return this.#open?.id === this.#list.row?.id ? this.#open?.opened : undefined;
   }
 
-  /** The one that is answered: the newest received, or the newest. */
+  /** The email to answer: the newest received, or the newest. */
   get #answered(): OpenThread['emails'][number] | undefined {
     const emails = this.#opened?.emails ?? [];
     return emails.findLast(({ direction }) => direction === 'inbound') ?? emails.at(-1);
@@ -317,7 +317,7 @@ export class InboxScreen implements Screen {
       isQuoteShown: this.#isQuoteShown,
     });
     this.#length = drawn.lines.length;
-    // Of several emails the newest is seen first.
+    // If there are several emails, the newest is shown first.
     const begin = opened.emails.length === 1 ? 0 : drawn.newestAt;
     const { at, shown } = linesSeen(drawn.lines, { top: this.#scroll ?? begin, columns: width + 2, rows });
     this.#shownAt = at;
@@ -358,7 +358,7 @@ export class InboxScreen implements Screen {
     return true;
   }
 
-  /** In the split view the arrows go through the list, and pages through the thread. */
+  /** In the split view the arrows move in the list, and pages in the thread. */
   #move(key: string): boolean {
     const isList = !this.#isWide && ['up', 'down', 'k', 'j', 'home', 'end', 'g', 'G'].includes(key);
     if (isList) {
@@ -404,7 +404,7 @@ export class InboxScreen implements Screen {
     if (row && !row.read) this.#change(row, { read: true });
   }
 
-  /** Seen at once; the server is asked behind it, and what it refuses is told. */
+  /** Shows the change at once; the server is called afterwards, and its refusals are reported. */
   #change(row: ThreadRow, body: Change, done = ''): void {
     const { read: isRead } = body;
     if (isRead !== undefined) this.#list.amend(row.id, { read: isRead });
@@ -416,7 +416,7 @@ export class InboxScreen implements Screen {
       .then(() => this.refresh());
   }
 
-  /** Done with here: the next thread is in hand. */
+  /** Removes a thread that was dealt with; the next one is selected. */
   #leaveTo(row: ThreadRow, body: Change, done: string): void {
     this.#last = { id: row.id, folder: row.folder, subject: row.subject ?? '' };
     this.#list.drop(row.id);
@@ -476,7 +476,7 @@ export class InboxScreen implements Screen {
   #answer(isToAll: boolean): void {
     const { row } = this.#list;
     const email = this.#answered;
-    // Pressed before there is anything to answer: it is opened once there is.
+    // If the key was pressed before there is an email to answer, the answer opens once there is.
     this.#isAnswering = row && !email ? { isToAll } : undefined;
     if (!row || !email) return;
     const path = { inbox: this.#inbox, thread_id: row.id, inbox_email_id: email.id };
@@ -548,7 +548,7 @@ export class InboxScreen implements Screen {
 
 const ON_ITS_WAY: readonly (string | null)[] = ['queued', 'scheduled', 'sent', 'delivery_delayed'];
 
-/** What becomes of an answer is seen in its thread. */
+/** Reports whether an answer is still being sent; its thread shows the progress. */
 const isOnItsWay = ({ direction, last_event: state }: OpenThread['emails'][number]): boolean =>
   direction === 'outbound' && ON_ITS_WAY.includes(state);
 
@@ -558,7 +558,7 @@ interface Labelled {
   done: () => void;
 }
 
-/** The labels of the inbox, those of the thread marked; one is put on or taken off. */
+/** Lists the labels of the inbox, with those of the thread marked; the choice adds or removes one. */
 async function chooseLabels(host: Host, signal: AbortSignal, { inbox, row, done }: Labelled): Promise<void> {
   const { client } = host;
   const dialog = new ChooseDialog(`Labels: ${clean(row.subject ?? '')}`);
@@ -568,7 +568,7 @@ async function chooseLabels(host: Host, signal: AbortSignal, { inbox, row, done 
   };
   try {
     const { data } = await client.call('listInboxLabels', { path: { inbox } }, signal);
-    // A user who has gone on to something else is not interrupted.
+    // Does not interrupt a user who has gone on to something else.
     if (host.dialog !== dialog) return;
     if (data.length === 0) {
       leave();

@@ -22,12 +22,12 @@ import type { Awaited } from '../waiting-keys.ts';
 import { SORT_KEYS, TableBody } from './table-body.ts';
 import { callAndSee } from '../parked-events.ts';
 
-/** What a person calls an item. */
+/** Returns the name by which people know an item. */
 export function titleOf(item: object): string {
   const { name, subject, email, endpoint, type, key, destination, action, summary, id, ...more } = item as Readonly<
     Record<string, unknown>
   >;
-  // Of an app: itself, or what it was let in to do.
+  // For an app: its own name, or that of the app which was authorized.
   const app = more.client_name ?? (more.client as { name?: unknown } | undefined)?.name;
   const title = [name, subject, email, endpoint, type, key, destination, action, summary, app, id].find(
     (text) => typeof text === 'string' && text !== '',
@@ -35,7 +35,7 @@ export function titleOf(item: object): string {
   return String(title ?? '');
 }
 
-/** The same, by the end of its id where it has no other name. */
+/** The same, by the end of its id if it has no other name. */
 export function shortTitleOf(item: { id?: unknown }): string {
   const title = titleOf(item);
   return title === item.id ? title.slice(-8) : title;
@@ -44,7 +44,10 @@ export function shortTitleOf(item: { id?: unknown }): string {
 const NAMES_NOTHING: readonly Field<never>['kind'][] = ['id', 'state', 'time', 'moment', 'long', 'body'];
 const NAME_MAX = 60;
 
-/** What an item is called in a question: the first that names it in its family's list, and of what happens often, when. */
+/**
+ * Names an item in a question: by the first field that names it in its family's list, and by its time if it happens
+ * often.
+ */
 export function nameOf(terminal: Terminal, { list, get }: Family, item: object): string {
   const fields = list?.columns ?? get?.fields ?? [];
   const textOf = (field: Field<never> | undefined): string =>
@@ -65,14 +68,14 @@ export function inALine(names: readonly string[]): string {
   return more > 0 ? `${names.slice(0, NAMED).join(', ')} and ${more} more` : names.join(', ');
 }
 
-/** What a person opens one for, by the operation that reads it: the label of that side. */
+/** The label of the tab that people usually want first, by the operation that reads the item. */
 const OPENS_ON: Readonly<Record<string, (item: { status?: string } | undefined) => string>> = {
   getReceivedEmail: () => 'text',
-  // A disabled one has something to be done about it, which its details say.
+  // A disabled endpoint needs attention, which its details explain.
   getWebhook: (item) => (item?.status === 'disabled' ? 'details' : 'events'),
 };
 
-/** What is told as a story first. */
+/** Items that are first shown as a story. */
 const STORIES: readonly string[] = ['getEmail', 'getQueuedEmail'];
 
 type Path = Readonly<Record<string, string>>;
@@ -87,25 +90,25 @@ interface ItemInput {
   family: Family;
   title: (item: object | undefined) => string;
   path: Path | undefined;
-  /** Its row of a list, where it was opened there, and what that can show. */
+  /** Its row, if it was opened from a list, and the fields of that row. */
   row?: { item: object; fields: readonly Field<never>[] } | undefined;
   fields: readonly Field<never>[];
   get: Detail | undefined;
-  /** Which side is shown first, by its label. */
+  /** The label of the tab to show first. */
   side?: string | undefined;
-  /** To the item before or behind it in the list that it was opened from, on the same side. */
+  /** Opens the previous or next item of the list that this one was opened from, on the same tab. */
   walk?: ((step: 1 | -1, from: { side: string; signal: AbortSignal }) => void) | undefined;
-  /** Which of that list it is. */
+  /** Returns its position in that list. */
   place?: (() => string) | undefined;
-  /** Where the API has no more of it than its row. */
+  /** Finds the row, if the API has no more about the item. */
   find?: (signal: AbortSignal) => Promise<object>;
-  /** What forms of its list begin with, where it has no actions of its own. */
+  /** The initial values for forms of its list, if the item has no actions of its own. */
   given?: ((item: { id: string }) => Path) | undefined;
   lists: readonly Inner[];
   list: (inner: Inner) => Screen;
 }
 
-/** One side of an item: a text to scroll, or a table to walk through. */
+/** One tab of an item: a text to scroll, or a table to move through. */
 interface Side {
   label: string;
   lines?: (width: number) => string[];
@@ -115,7 +118,7 @@ interface Side {
 /** The keys that go to another side. */
 const TURNS: Readonly<Record<string, 1 | -1>> = { right: 1, l: 1, tab: 1, left: -1, h: -1, 'shift-tab': -1 };
 
-/** An item from all its sides: its story, its fields, its texts, what it holds and the lists that belong to it. */
+/** An item with tabs for its story, its fields, its texts, its parts and the lists that belong to it. */
 export class ItemScreen implements Previewed {
   readonly #host: Host;
   readonly #input: ItemInput;
@@ -123,7 +126,7 @@ export class ItemScreen implements Previewed {
   #item: object | undefined;
   #story: string[] | undefined;
   #parts: PartsScreen | undefined;
-  /** Which side is shown, by its label: others may join while the item is loaded. */
+  /** The label of the shown tab: others may be added while the item is loaded. */
   #label = '';
   #scroll = 0;
   #height = 10;
@@ -228,7 +231,7 @@ export class ItemScreen implements Previewed {
     return sides.find(({ label }) => label === wanted) ?? sides[0];
   }
 
-  /** A row of a list lacks what only the detail has. */
+  /** A row of a list lacks the fields that only the detail has. */
   get #fields(): readonly Field<never>[] {
     const { fields, row } = this.#input;
     return this.#isLoaded || !row ? fields : row.fields;
@@ -257,7 +260,7 @@ export class ItemScreen implements Previewed {
   #told = (width: number): string[] =>
     (this.#story ?? []).flatMap((text) => [...wrap(text.replace(/\n$/, ''), width), '']);
 
-  /** Also what happens to have several lines, such as an answer of an endpoint. */
+  /** True also for values that happen to have several lines, such as the response of an endpoint. */
   #isBody(field: Field<never>): boolean {
     if (field.kind === 'body') return true;
     const value = this.#item && valueOf(field, this.#item);
@@ -266,7 +269,7 @@ export class ItemScreen implements Previewed {
 
   #bodyOf = (field: Field<never>, columns?: number): string => textOfBody(this.#item, field, columns);
 
-  /** What is known from its row is there before the rest of it. */
+  /** The values of its row are shown before the other ones are loaded. */
   #details(width: number): string[] {
     if (!this.#item) return [];
     const rest = this.#isLoaded ? [] : ['', this.#fault === '' ? faint('Loading …') : this.#fault];
@@ -278,14 +281,14 @@ export class ItemScreen implements Previewed {
     const plain = this.#fields.filter(({ kind, shown }) => kind !== 'body' && !(isAsked && shown === 'asked'));
     const terminal = { ...this.#host.terminal, isTty: true, columns: width };
     return itemPairs(terminal, plain, item).flatMap(({ label, text }) => {
-      // What goes on stands under its value.
+      // Further lines of a value are aligned below it.
       const indent = label.length + 2;
       return wrap(text, width - indent).map((line, at) => (at === 0 ? `${faint(label)}  ` : ' '.repeat(indent)) + line);
     });
   }
 
   note(): string {
-    // What could not be loaded is told in its place.
+    // A fault while loading is shown in place of the content.
     if (this.#fault !== '') return this.#isLoaded || this.#side()?.screen ? this.#fault : '';
     const inner = this.#side()?.screen?.note();
     if (inner !== undefined && inner !== '') return inner;
@@ -300,7 +303,7 @@ export class ItemScreen implements Previewed {
     const chosen = isAside ? (label: string) => bold(`[${label}]`) : inHand;
     const bar = sides.map(({ label }) => (label === side?.label ? chosen(label) : faint(` ${label} `)));
     const at = sides.findIndex(({ label }) => label === side?.label);
-    // Of one that is loading, texts may join.
+    // While an item is loading, tabs for texts may be added.
     const isAlone = sides.length === 1 && (this.#isLoaded || !this.#fields.some(({ kind }) => kind === 'body'));
     const tabs = isAlone ? [] : [wholes(bar, Math.max(0, at), columns)];
     const head = [...tabs, ...this.#next(columns), ''];
@@ -314,11 +317,11 @@ export class ItemScreen implements Previewed {
     return [...head, ...(lines.length === 0 ? this.#none(columns) : shown)];
   }
 
-  /** What is done next with the item as it stands. */
+  /** Lists the next steps for the item in its current state. */
   #next(columns: number): string[] {
     const { get } = this.#input;
     const advices = this.#isLoaded && this.#item ? listOfAdvice(get?.hint?.(this.#item as never)) : [];
-    // On a side that is a list, keys are for its rows.
+    // On a tab that is a list, keys are for its rows.
     const isHere = this.#side()?.screen === undefined || this.#side()?.screen === this.#parts;
     const said = isHere ? advices.map(this.#say()).filter((one) => one !== undefined) : [];
     return said.flatMap((one) => wrap(` ${one}`, columns - 1));
@@ -334,7 +337,7 @@ export class ItemScreen implements Previewed {
     return this.#fault === '' ? [faint(' Loading …')] : wrap(`  ${this.#fault}`, columns - 2);
   }
 
-  /** Which sides there are is known once it is loaded. */
+  /** The tabs are known once the item is loaded. */
   awaits(key: string): Awaited {
     if (this.#input.walk && (key === ']' || key === '[')) return undefined;
     if (!this.#isLoaded) return this.#fault === '' ? 'on its way' : 'not to be had';
@@ -401,7 +404,7 @@ export class ItemScreen implements Previewed {
   }
 }
 
-/** What an item holds, as a table; `y` copies what there is to copy of one. */
+/** The parts of an item, as a table; `y` copies the value of one. */
 class PartsScreen implements Screen {
   readonly title = '';
   readonly #host: Host;
@@ -425,7 +428,7 @@ class PartsScreen implements Screen {
 
   #rows(): readonly object[] {
     const item = this.#item();
-    // Until the item itself is there, its row of the list is: that may hold no parts.
+    // Until the item itself is loaded, its row of the list is used, which may hold no parts.
     return (item && (this.#parts.of(item as never) as readonly object[] | undefined)) ?? [];
   }
 
@@ -457,11 +460,11 @@ export function rowScreen(host: Host, fields: readonly Field<never>[], row: obje
 
 const NO_FAMILY: Family = { command: '', summary: '', noun: '' };
 
-/** A field of an item as a text of many lines; what is empty or not loaded is none. */
+/** Returns a field of an item as a text of many lines; empty if it has no value or is not loaded. */
 function textOfBody(item: object | undefined, field: Field<never>, columns?: number): string {
   const email = item as { text?: string | null; html?: string | null } | undefined;
   const value = item && valueOf(field, item, columns);
-  // What has no text is read as text all the same.
+  // HTML mail without a text is converted to text.
   if (field.name === 'text' && !value && email?.html) return bodyOf({ text: null, html: email.html });
   if (value === null || value === undefined) return '';
   return cleanLines(typeof value === 'string' ? value : JSON.stringify(value, null, 2));

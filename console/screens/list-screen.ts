@@ -22,9 +22,9 @@ import { Preview } from './preview.ts';
 import type { Awaited } from '../waiting-keys.ts';
 import { SORT_KEYS, TableBody } from './table-body.ts';
 
-/** Rows of one page of a list: the most that the API answers at once. */
+/** The rows of one page of a list: the largest page of the API. */
 const PAGE = 100;
-/** Limits how far a list is read to find one row, where the server does not search for the end of an id. */
+/** Limits how far a list is read to find one row, if the server cannot search for the end of an id. */
 const PAGES_SEARCHED = 20;
 
 interface SoughtRow {
@@ -38,7 +38,9 @@ interface Sought {
   signal: AbortSignal;
 }
 
-/** The row that has this id, or one that ends so, among its ids: of a list of what waits also that of its email. */
+/**
+ * Returns the row that has this id, or an id with this ending: for a list of what waits also by the id of its email.
+ */
 async function findRow(client: Client, list: List, { id, path, narrowed, signal }: Sought): Promise<SoughtRow> {
   const ids = list.columns.filter(({ kind }) => kind === 'id');
   const isMeant = (value: unknown): boolean => typeof value === 'string' && value.endsWith(id);
@@ -80,7 +82,7 @@ interface MoreColumns {
 const moreColumnsOf = (list: List, client: Client, changed: () => void): MoreColumns | undefined =>
   list.operation === 'listSegments' ? new SegmentCounts(list.columns, client, changed) : undefined;
 
-/** How many contacts are in each segment that is listed: a question a page. */
+/** Counts the contacts of each segment in the list: one request per page. */
 class SegmentCounts implements MoreColumns {
   readonly fields: readonly Field<never>[];
   readonly #client: Client;
@@ -133,7 +135,7 @@ type Path = Readonly<Record<string, string>>;
 
 const DOWN: ReadonlySet<string> = new Set(['down', 'j', 'pagedown', 'ctrl-f', 'ctrl-d']);
 
-/** How many pages are read on for one that a filter leaves. */
+/** Upper bound for the pages that are read to find a row that matches the filter. */
 const PAGES_READ_ON = 20;
 
 interface ListInput {
@@ -141,7 +143,7 @@ interface ListInput {
   list: List;
   path: Path;
   title: string;
-  /** What of the list is shown, beside what is filtered. */
+  /** Parameters that restrict the list, in addition to the filter. */
   narrowed?: Path;
 }
 
@@ -158,11 +160,11 @@ export class ListScreen implements Screen {
   readonly #body: TableBody<Row>;
   readonly #narrowed: Path;
   #filter: ReadFilter;
-  /** What was shown before the filter in use, until the API has taken that. */
+  /** The previous filter and its rows, until the API has accepted the filter in use. */
   #former: { filter: ReadFilter; pager: Pager<Row>; typed: string } | undefined;
   #signal = AbortSignal.abort();
   #fault = '';
-  /** Where one is going is on its way: the end of the list, or one that is in no page yet. */
+  /** The number of jumps in progress: to the end of the list, or to a row that is not loaded yet. */
   #leaps = 0;
 
   constructor(host: Host, { family, list, path, title, narrowed = {} }: ListInput) {
@@ -196,7 +198,7 @@ export class ListScreen implements Screen {
     void follow(this.#host, signal, { load, tell: (fault) => this.#tell(fault) });
   }
 
-  /** The beginning of a list is where things happen; a list scrolled further down is not refreshed. */
+  /** New rows come at the beginning of a list; a list scrolled further down is not refreshed. */
   async #follow(signal: AbortSignal): Promise<void> {
     const isAway = this.#pager.hasBefore || this.#body.at(this.#rows()) >= 40;
     const isQuiet = this.#pager.isLoaded && this.#fault === '';
@@ -219,7 +221,7 @@ export class ListScreen implements Screen {
     return tried(this.#host, this.#signal, { load, tell }).then(() => this.#host.changed());
   }
 
-  /** Keys wait until one is there. */
+  /** Makes keys wait until a jump is done. */
   async #leap(work: Promise<void>): Promise<void> {
     this.#leaps++;
     await work;
@@ -235,7 +237,7 @@ export class ListScreen implements Screen {
     return this.#leaps > 0 || !this.#pager.isLoaded || (isBehind && this.#pager.isLoading) ? 'on its way' : undefined;
   }
 
-  /** A filter that the API does not know is typed again, and what was there before it is shown. */
+  /** After the API has refused a filter, the user can correct it, and the previous rows are shown. */
   async #unlessRefused(signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const former = this.#former;
     try {
@@ -244,7 +246,7 @@ export class ListScreen implements Screen {
     } catch (error) {
       const isRefused = error instanceof ApiFault && [400, 422].includes(error.status);
       if (signal.aborted || !isRefused || former === undefined) throw error;
-      // Of two questions under one filter the second is refused like the first.
+      // If two requests used the same filter, the second is refused like the first.
       if (this.#former !== former) return;
       this.#former = undefined;
       this.#filter = former.filter;
@@ -259,13 +261,13 @@ export class ListScreen implements Screen {
     void this.#load((signal) => this.#pager.refresh(signal, at));
   }
 
-  /** Where the row in hand stands among all that are loaded. */
+  /** Returns the index of the selected row among all that are loaded. */
   #at(): number {
     const row = this.#body.row(this.#rows());
     return row === undefined ? 0 : this.#pager.rows.indexOf(row);
   }
 
-  /** The API cannot search this list: a text is looked for in what is loaded. */
+  /** The API cannot search this list: a text is searched for in the loaded rows. */
   #isOfLoaded(): boolean {
     return this.#filter.text !== '' && !('search' in this.#filter.query);
   }
@@ -394,18 +396,18 @@ export class ListScreen implements Screen {
     return new InboxScreen(this.#host, { inbox: row.id, title: clean(titleOf(row)), drafts });
   }
 
-  /** One that is in no page yet, by the end of its id as tables show it. */
+  /** Opens an item that is not loaded yet, by the end of its id as tables show it. */
   openByEnd(end: string): void {
     const load = async (signal: AbortSignal): Promise<void> => this.openById((await this.#find(end, signal)).id);
     void this.#leap(tried(this.#host, this.#signal, { load, tell: (fault) => this.#host.say(fault) }));
   }
 
-  /** One that is in no page yet. */
+  /** Opens an item that is not loaded yet. */
   openById(id: string): void {
     this.#host.open(this.#itemAt(id, undefined));
   }
 
-  /** Nobody sees the list meanwhile: what more of it is needed is asked for by the signal of the item. */
+  /** The list is not visible meanwhile: further rows are loaded under the signal of the item. */
   async #walk(step: 1 | -1, { side, signal }: { side: string; signal: AbortSignal }): Promise<void> {
     const pager = this.#pager;
     const next = (): Row | undefined => this.#rows()[this.#body.at(this.#rows()) + step];
@@ -432,7 +434,7 @@ export class ListScreen implements Screen {
     this.#host.openInstead(this.#itemAt(row.id, row, side));
   }
 
-  /** What was made here, where there is more of it than its row; what it holds is shown first. */
+  /** Opens an item that was created here, if it is more than its row; its content is shown first. */
   openMade({ operation }: Action, { id }: { id: string }): void {
     const isMine = this.#family.actions?.some((action) => action.operation === operation);
     const path = pathOfRow(this.#family, this.#path, id);
@@ -461,7 +463,7 @@ export class ListScreen implements Screen {
     });
   }
 
-  /** By whichever of the ids of its row somebody copied. */
+  /** Finds a row by whichever of its ids somebody copied. */
   #find(id: string, signal: AbortSignal): Promise<Row> {
     const path = this.#path;
     return findRow(this.#host.client, this.#list, { id, path, narrowed: this.#narrowed, signal });

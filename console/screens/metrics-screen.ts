@@ -19,7 +19,7 @@ const SPANS = [
 ] as const;
 type Span = (typeof SPANS)[number];
 
-/** From where this span begins: whole hours, and whole days of UTC, up to now. */
+/** Returns the beginning of this span: whole hours, and whole days of UTC, up to now. */
 export const startOf = ({ pieces, pieceMs }: Pick<Span, 'pieces' | 'pieceMs'>, now: number): string =>
   new Date(Math.floor(now / pieceMs + 1) * pieceMs - pieces * pieceMs).toISOString();
 
@@ -29,7 +29,7 @@ interface Seen {
   domains: Metrics;
 }
 
-/** What became of the mail of some time, in numbers: over time, in all, and by domain. */
+/** Shows what happened to the mail of a period, in numbers: over time, in total, and by domain. */
 export class MetricsScreen implements Screen {
   readonly title = 'metrics';
   readonly isWhole = true;
@@ -105,7 +105,7 @@ export class MetricsScreen implements Screen {
     return [...head, ...shown];
   }
 
-  /** In all, and by domain: beside each other where there is space. */
+  /** Draws the totals and the domains: next to each other if there is space. */
   #tables({ totals, domains }: Seen, columns: number): string[] {
     const all = totalsOf(totals).filter(({ emails }) => emails !== undefined);
     const lines = [

@@ -16,7 +16,7 @@ interface Seen {
   version?: string;
   checks?: AnswerOf<'getReady'>['checks'];
   findings?: readonly Finding[];
-  /** When these were so. */
+  /** The time of these values. */
   at?: number;
   metrics?: Metrics;
   queue?: AnswerOf<'getQueue'>;
@@ -25,7 +25,7 @@ interface Seen {
   endpoints?: readonly { endpoint: string; status: string }[];
   /** The last 28 days, day by day. */
   days?: Metrics;
-  /** What arrived nowhere, the newest first. */
+  /** Mail that did not arrive, the newest first. */
   failures?: readonly Failure[];
 }
 
@@ -34,11 +34,13 @@ const DAYS = 28;
 const METRICS = 'sent,delivered,delivery_delayed,bounced,complained,delivery_rate,bounce_rate,complaint_rate';
 const FAILED = ['bounced', 'failed'] as const;
 const FAILURES = 10;
-/** What changes slowly is asked less often, and after the rest. */
+/** Values that change slowly are requested less often, and last. */
 const SLOW_MS = 30_000;
 const PAUSE_MS = 300;
 
-/** Asks for all that the overview tells, piece by piece: a screen must not use up what the team may ask in a second. */
+/**
+ * Loads the content of the overview piece by piece: a screen must not use up the requests that the team has per second.
+ */
 class OverviewData {
   readonly #client: Client;
   readonly #isOperators: boolean;
@@ -58,7 +60,7 @@ class OverviewData {
     if (health === null) throw anotherProgram(client.url);
     const { version } = health;
     const { checks, findings: known = [] } = await this.#ready(signal);
-    // What anybody is told says whether there is anything; what of it concerns this team, and in detail, is another question.
+    // The public findings show whether anything is wrong; those of this team, with details, take another request.
     const findings = known.length === 0 ? [] : (await client.call('getFindings', {}, signal)).findings;
     see({ version, checks, findings, at: Date.now() });
     const range = {
@@ -96,7 +98,7 @@ class OverviewData {
     );
   }
 
-  /** A server that is not ready answers as an error and yet says everything. */
+  /** Returns the state; a server that is not ready responds with an error that contains everything. */
   async #ready(signal: AbortSignal): Promise<Pick<AnswerOf<'getReady'>, 'checks'> & { findings?: readonly unknown[] }> {
     try {
       const ready = await this.#client.call('getReady', {}, signal);
@@ -119,7 +121,7 @@ interface Sums {
 
 const share = (part: number, whole: number): number => (whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 100);
 
-/** The sums of the last so many periods, with their rates: each email counts once for each of them. */
+/** Sums the last so many periods, with their rates: each email counts once in each of them. */
 function sumsOf({ data = [] }: Metrics, last: number) {
   const sums: Sums = { sent: 0, delivered: 0, delayed: 0, bounced: 0, complained: 0 };
   for (const row of data.slice(-last)) {
@@ -137,13 +139,13 @@ function sumsOf({ data = [] }: Metrics, last: number) {
   };
 }
 
-/** Another key is chosen where the console is started. */
+/** Another key is chosen when the console is started. */
 const asOperator: Advice = { words: 'seen by operators alone', command: ['console', '--profile', 'operator'] };
 
-/** Where the values begin that stand beside a word. */
+/** The column of the values, after a word. */
 const VALUES_AT = 11;
 
-/** How things are: the day's mail, whether it arrives, whether the server is well, how much of the plan is used. */
+/** The current state: the day's mail, whether it arrives, whether the server is well, how much of the plan is used. */
 export class OverviewScreen implements Screen {
   readonly title = 'overview';
   readonly isWhole = true;
@@ -197,7 +199,7 @@ export class OverviewScreen implements Screen {
     return [...lines, '', ...more].slice(0, rows);
   }
 
-  /** The day beside the four weeks; below them the same in figures, and what is in the way of mail beside what is used. */
+  /** Draws the day next to the four weeks; below them the same in figures, and what blocks mail next to the usage. */
   #wide(metrics: Metrics, { columns, rows }: Size): string[] {
     const half = Math.floor((columns - 2) / 2);
     const height = rows >= 40 ? 9 : 6;
@@ -269,7 +271,7 @@ export class OverviewScreen implements Screen {
     ];
   }
 
-  /** What arrived nowhere, the newest first. */
+  /** Draws mail that did not arrive, the newest first. */
   #failures(columns: number, most: number): string[] {
     const { failures } = this.#seen;
     if (!failures) return [];
@@ -284,7 +286,7 @@ export class OverviewScreen implements Screen {
     return `${when}  ${this.#tone('bad', `✗ ${state}`)}  ${clean(to.join(', '))}  ${clean(subject)}`;
   }
 
-  /** Where mail waits, a line each: how much, since when, and how its last try ended. */
+  /** Draws destinations for which mail waits, a line each: how much, since when, and how its last try ended. */
   #destinations(columns: number): string[] {
     const { queue } = this.#seen;
     if (!queue || queue.destinations.length === 0) return [];
@@ -305,7 +307,7 @@ export class OverviewScreen implements Screen {
 
   #health(): string[] {
     const { version, checks, findings = [], at } = this.#seen;
-    // What is wrong stands where every screen says it.
+    // Faults are shown in the same place as on every other screen.
     if (!checks) return [faint(this.#fault === '' ? '  Loading …' : '  Nothing was loaded yet.')];
     const failed = checks.filter(({ ok }) => !ok);
     const isReady = failed.length === 0;
@@ -322,7 +324,7 @@ export class OverviewScreen implements Screen {
     return [`  ${bold('Server')}   ${since}${first}`];
   }
 
-  /** What is wrong most, and how much else is. */
+  /** Draws the gravest finding, and the number of the others. */
   #gravest([first, ...more]: readonly Finding[]): string[] {
     if (!first) return [];
     const mark = first.severity === 'error' ? '✗' : '!';
@@ -339,7 +341,7 @@ export class OverviewScreen implements Screen {
       this.#rate('complained', totals.complained, totals.complaint_rate),
       `${grouped(totals.delivery_delayed ?? 0)} delayed`,
     ];
-    // The figures are never cut: the bars are as wide as these leave room for, or stand above them.
+    // The figures are never cut: the bars take the space that they leave, or go above them.
     const room = columns - 4 - Math.max(...rates.map(shownWidth));
     const isBeside = room >= HOURS;
     const perBar = Math.max(1, Math.min(6, Math.floor((isBeside ? room : columns - 4) / HOURS)));
@@ -360,7 +362,7 @@ export class OverviewScreen implements Screen {
     return rateInWords(this.#host.terminal, what, { count, rate, name: ` ${what}` });
   }
 
-  /** How much waits, for how long, and where most of it goes. */
+  /** Draws the queue: how much waits, for how long, and where most of it goes. */
   #queue(most: number): string[] {
     const { queue } = this.#seen;
     if (!this.#isOperators) return [`  ${bold('Queue')}    ${faint(sayOnLine()(asOperator) ?? '')}`];
@@ -376,7 +378,7 @@ export class OverviewScreen implements Screen {
     return [`  ${bold('Queue')}    ${grouped(deliveries)} waiting, for ${where}: ${told.join(', ')}${more}`];
   }
 
-  /** What waits for somebody to do something. */
+  /** Draws what requires an action of somebody. */
   #attention(): string[] {
     const { domains, endpoints } = this.#seen;
     if (!domains || !endpoints) return [];
@@ -429,14 +431,14 @@ const pairs = (left: readonly string[], right: readonly string[], half: number):
 
 const axis = (perBar: number): string => `${'24 h ago'.padEnd(HOURS * perBar - 3)}now`;
 
-/** In the one unit that says it best. */
+/** Formats an age in the single unit that fits best. */
 function ageOf(since: string, now: string): string {
   const minutes = Math.max(0, Math.floor((Date.parse(now) - Date.parse(since)) / 60_000));
   if (minutes < 60) return `${minutes} min`;
   return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1440)} days`;
 }
 
-/** A line of a word and its value: what has no space goes on below the value. */
+/** Wraps a line of a word and its value, with the further lines below the value. */
 function hanging(line: string, width: number): string[] {
   const [first = '', ...more] = wrap(line, width);
   const below = more.flatMap((text) => wrap(text.trimStart(), width - VALUES_AT));

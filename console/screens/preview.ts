@@ -4,19 +4,19 @@ import type { Screen } from './screen.ts';
 /** A selection that moves on sooner asks for nothing: a team may ask a few times a second. */
 const PAUSE_MS = 200;
 
-/** What a preview shows: a screen whose side and lines can be moved from where its row is in hand. */
+/** The screen in a preview: its tab and scroll position can be changed from the list that has the selected row. */
 export interface Previewed extends Screen {
-  /** Which of its sides is shown, by its label; empty where it has none. */
+  /** The label of its shown tab; empty if it has none. */
   side?: string;
   turn?: (step: 1 | -1) => void;
   scroll?: (lines: number) => void;
-  /** Its row as it is now. */
+  /** Updates the row of the item. */
   renew?: (row: object) => void;
 }
 
 const SCROLLED = 3;
 
-/** What stands beside a table on a wide terminal: the row in hand in full, asked for once the walking stops. */
+/** Shows the selected row in full next to a table on a wide terminal; requested once the selection stops moving. */
 export class Preview<Row extends object> {
   readonly #make: (row: Row, side: string) => Previewed | undefined;
   readonly #idOf: (row: Row) => string;
@@ -32,7 +32,7 @@ export class Preview<Row extends object> {
     this.#make = make;
   }
 
-  /** The screen of this row, which follows it until the signal fires or another row is in hand. */
+  /** Returns the screen of this row, which is refreshed until the signal fires or another row is selected. */
   show(row: Row | undefined, signal: AbortSignal): Previewed | undefined {
     if (row === undefined) return void this.hide();
     const id = this.#idOf(row);
@@ -52,14 +52,14 @@ export class Preview<Row extends object> {
     this.#screen = undefined;
   }
 
-  /** Handed over when this row is opened: it is loaded already. */
+  /** Returns the loaded screen when its row is opened. */
   take(id: string): Previewed | undefined {
     const screen = id === this.#id ? this.#screen : undefined;
     this.hide();
     return screen;
   }
 
-  /** Answers whether the key was one for the preview. */
+  /** Returns whether the key was one for the preview. */
   key(key: string): boolean {
     const screen = this.#screen;
     if (!screen) return false;

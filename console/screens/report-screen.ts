@@ -12,7 +12,7 @@ import { SORT_KEYS, TableBody } from './table-body.ts';
 
 type Given = Readonly<Record<string, string>>;
 
-/** Rows that are made of one answer. */
+/** Rows that are made from one response. */
 export class ReportScreen implements Screen {
   readonly title: string;
   readonly #host: Host;
@@ -41,7 +41,7 @@ export class ReportScreen implements Screen {
     );
   }
 
-  /** Only where a row has more than a line of a table tells. */
+  /** Shown only if a row has more than fits in a line of a table. */
   beside = (isShown: boolean): Screen | undefined => {
     const hasMore = this.#report.given !== undefined || this.#report.columns.some(({ kind }) => kind === 'long');
     return this.#preview.show(isShown && hasMore ? this.#body.row(this.#shown) : undefined, this.#signal);
@@ -113,7 +113,7 @@ export class ReportScreen implements Screen {
     return new ListScreen(this.#host, { family: this.#family, list, path: {}, title, narrowed });
   }
 
-  /** What a row is of, in the words of the list and of forms. */
+  /** Returns the item of the selected row, in the parameters of the list and of forms. */
   #given(): Given | undefined {
     const row = this.#body.row(this.#shown);
     return row && this.#givenBy(row);

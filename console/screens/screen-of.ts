@@ -8,7 +8,10 @@ import { ReportScreen } from './report-screen.ts';
 import { follow, tried, type Host, type Screen, type Offer, type Size } from './screen.ts';
 import { wrap } from '../draw/text.ts';
 
-/** A screen that the credential in use does not open: it says what does, and asks for nothing but whether a lost server is back. */
+/**
+ * A screen that the credential in use cannot open: it says which one can, and only checks whether a lost server is
+ * back.
+ */
 class ClosedScreen implements Screen {
   readonly title: string;
   readonly #host: Host;
@@ -25,7 +28,7 @@ class ClosedScreen implements Screen {
     load: async (signal: AbortSignal): Promise<void> => {
       if (this.#host.lostSince !== undefined) await this.#host.client.call('getHealth', {}, signal);
     },
-    // The first line says it.
+    // The first line says it already.
     tell: (): void => undefined,
   };
 
@@ -63,7 +66,7 @@ class ClosedScreen implements Screen {
   }
 }
 
-/** The screen of the first level that a section stands for. */
+/** Returns the screen of the first level for a section. */
 export function screenOf(host: Host, section: Section): Screen {
   const { name } = section;
   if (isClosed(section, host.isPerson)) return new ClosedScreen(host, name, closed(host.client.url));

@@ -11,99 +11,102 @@ import { columnsBeside } from '../draw/text.ts';
 export interface Size {
   columns: number;
   rows: number;
-  /** Another screen beside it is the one that the keys are for. */
+  /** Keys go to another screen next to it. */
   isAside?: boolean;
-  /** What is in hand is shown in full beside it. */
+  /** The selected row is shown in full next to it. */
   hasBeside?: boolean;
 }
 
-/** What a screen is handed: the API, how to paint, and who draws it again. */
+/** What a screen gets from the console: the API, the terminal, and a way to be drawn again. */
 export interface Host {
   client: Client;
   terminal: Terminal;
   faults: Faults;
-  /** What is shown here. */
+  /** The sections that are available. */
   sections: readonly Section[];
-  /** Whether it is a person who calls, and not a key. */
+  /** True if the caller is a person instead of a key. */
   isPerson: boolean;
-  /** Since when the server says nothing: what is shown is as old. */
+  /** The time since when the server does not respond: the content is as old. */
   lostSince: number | undefined;
   changed: () => void;
   open: (screen: Screen) => void;
-  /** In the place of the one that is seen. */
+  /** Opens a screen in place of the visible one. */
   openInstead: (screen: Screen) => void;
   say: (text: string) => void;
-  /** What stands over the screen until it is answered. */
+  /** The dialog that covers the screen until it is answered. */
   dialog: Dialog | undefined;
-  /** Does an action, once everything about it is known and meant. */
+  /** Runs an action, once its fields are filled and it is confirmed. */
   begin: (bound: BoundAction, offer: Offer) => void;
   sayFault: (error: unknown) => void;
-  /** How an advice is said here, or on an open item. */
+  /** Returns how to word an advice here, or on an open item. */
   speaker: (at?: At) => Say;
-  /** A filter was refused: it is there to be corrected, below what is wrong with it. */
+  /** Opens the prompt with a filter that was refused, to be corrected, and its fault. */
   typeAgain: (filter: string, fault: unknown) => void;
 }
 
-/** What can be done here and now, and to what. */
+/** The actions that are available now, and their items. */
 export interface Offer {
   actions: readonly BoundAction[];
-  /** What can be done to others of the kind, and not to these as they are. */
+  /** Actions for others of the kind, which do not apply to these items in their state. */
   withheld?: readonly BoundAction[];
-  /** The paths of the items that are meant; one empty path where none is. */
+  /** The paths of the items; one empty path if there are none. */
   paths: readonly Readonly<Record<string, string>>[];
-  /** What these are called, in the order of their paths. */
+  /** The names of the items, in the order of their paths. */
   names?: readonly string[];
-  /** What a form begins with. */
+  /** The initial values of a form. */
   given?: Readonly<Record<string, string>>;
 }
 
 export interface Screen {
-  /** Where one is; the last part of the line of crumbs. */
+  /** The location; the last part of the line of crumbs. */
   title: string;
-  /** Beside the crumbs: filters, how much is loaded, what went wrong. */
+  /** Returns the note next to the crumbs: filters, how much is loaded, faults. */
   note: () => string;
-  /** Loads and follows, until the signal fires: nothing is asked for a screen that nobody sees. */
+  /** Loads and refreshes until the signal fires: nothing is requested for a screen that is not visible. */
   start: (signal: AbortSignal) => void;
   draw: (size: Size) => string[];
-  /** On a wide terminal what is in hand here, in full; asked before it is drawn, and with false where there is no space for it. */
+  /**
+   * On a wide terminal returns the screen with the selected item in full; called before drawing, and with false if
+   * there is no space for it.
+   */
   beside?: (isShown: boolean) => Screen | undefined;
-  /** It takes the whole width, whatever that is. */
+  /** It takes the whole width of any terminal. */
   isWhole?: boolean;
-  /** It was not opened from the row in hand, which is therefore not shown beside it. */
+  /** It was not opened from the selected row, which is therefore not shown next to it. */
   isApart?: boolean;
-  /** Answers whether the key meant anything here. */
+  /** Handles a key; returns whether it meant anything here. */
   key: (key: string) => boolean;
-  /** Whether what this key is for is there. */
+  /** Returns whether the content that this key acts on is loaded. */
   awaits?: (key: string) => Awaited;
   /** Keys that mean something else here than everywhere. */
   own?: ReadonlySet<string>;
-  /** The keys of this screen beside those of all, as pairs of key and meaning. */
+  /** Returns the keys of this screen in addition to the common ones, as pairs of key and meaning. */
   keys: () => readonly (readonly [string, string])[];
   offers: () => readonly Offer[];
-  /** What `y` copies. */
+  /** Returns the text that `y` copies. */
   copy: () => string | undefined;
   filter?: ScreenFilter | undefined;
   refresh: () => void;
-  /** How many rows are marked. */
+  /** The number of marked rows. */
   marked?: number;
-  /** Answers whether anything was marked. */
+  /** Removes all marks; returns whether there were any. */
   unmark?: () => boolean;
 }
 
 export interface ScreenFilter {
-  /** What it does, where it does more than to filter. */
+  /** The label of the `/` key, if it does more than filter. */
   label?: string;
-  /** What may stand before a `=`, with what may stand behind it, where that is known. */
+  /** The possible words before a `=`, each with the possible words after it, if they are known. */
   names: Readonly<Record<string, readonly string[]>>;
   text: string;
-  /** Throws an Error whose message says what is wrong. */
+  /** Throws an Error whose message describes the fault. */
   apply: (text: string) => void;
 }
 
-/** How often what is on the screen is asked for again. */
+/** The interval at which the content of the screen is refreshed. */
 const FOLLOW_MS = 3000;
 
-/** Asks again and again until the signal fires; what goes wrong is told and asked again. */
+/** Calls `load` again and again until the signal fires; reports faults and continues. */
 export async function follow(
   { faults }: Pick<Host, 'faults'>,
   signal: AbortSignal,
@@ -120,7 +123,7 @@ interface Followed {
   tell: (fault: string) => void;
 }
 
-/** Tells the fault of some work, and the empty text where it went well. */
+/** Runs some work and reports its fault, or the empty text if it succeeded. */
 export async function tried(
   { faults }: Pick<Host, 'faults'>,
   signal: AbortSignal,
@@ -136,16 +139,16 @@ export async function tried(
   }
 }
 
-/** From here on two screens stand beside each other. */
+/** From this width on two screens are shown next to each other. */
 const WIDE = 120;
-/** Of the width, what the screen on the left takes. */
+/** The share of the width for the screen on the left. */
 const LEFT = 0.45;
 
 export const isWide = (columns: number): boolean => columns >= WIDE;
 
 /**
- * The screen that is seen. On a wide terminal a list has the row in hand in full beside it, as far as the walking goes; what
- * is open has the list it was opened from on its left.
+ * Draws the visible screen. On a wide terminal a list has the selected row in full next to it, and follows the
+ * selection; an open item has the list it was opened from on its left.
  */
 export function drawPanes(screens: readonly Screen[], size: Size): string[] {
   const screen = screens.at(-1);
@@ -158,7 +161,7 @@ export function drawPanes(screens: readonly Screen[], size: Size): string[] {
   return drawBoth(outer, screen, { size, inHand: 'right' });
 }
 
-/** Whether this screen stands beside the one it was opened from. */
+/** Reports whether this screen is shown next to the one it was opened from. */
 export const hasOuter = (screen: Screen | undefined, outer: Screen | undefined): outer is Screen =>
   outer !== undefined && !outer.isWhole && !screen?.isWhole && !screen?.isApart;
 

@@ -4,21 +4,21 @@ import { inOrder, orderBy, drawBelow, layTable, type Order, type Table } from '.
 import { placeOf, withBar } from '../draw/scroll.ts';
 import type { Size } from './screen.ts';
 
-/** The same in every table. */
+/** The keys for sorting, the same in every table. */
 export const SORT_KEYS = [
   ['> <', 'sort by the next column, by the one before'],
   ['=', 'turn the order round'],
 ] as const;
 
-/** Rows to walk through: which one is in hand, which are marked, which part is seen. */
+/** Rows to move through: the selected one, the marked ones, and the visible part. */
 export class TableBody<Row extends object> {
   readonly fields: readonly Field<never>[];
   readonly marked = new Map<string, Row>();
   readonly #idOf: (row: Row) => string;
-  /** The row in hand. Without one it is the first, whichever comes to stand there. */
+  /** The selected row. Without one it is the first, whichever that is. */
   #selected: string | undefined;
   #top = 0;
-  /** How many rows are seen. */
+  /** The index of the first visible row. */
   #height = 10;
   #lastAt = 0;
   /** The columns that were drawn last. */
@@ -46,7 +46,7 @@ export class TableBody<Row extends object> {
     return this.order ? `by ${this.order.field.label.toLowerCase()} · ` : '';
   }
 
-  /** Which is in hand, of how many; nothing of none. */
+  /** Returns the position of the selected row; empty if there are no rows. */
   place(rows: readonly Row[]): string {
     return rows.length === 0 ? '' : placeOf(this.at(rows), rows.length);
   }
@@ -55,7 +55,7 @@ export class TableBody<Row extends object> {
     return rows[this.at(rows)];
   }
 
-  /** Answers whether the key was one of sorting or walking. */
+  /** Handles a key for sorting or moving; returns whether it was one. */
   key(key: string, rows: readonly Row[]): boolean {
     const sorted = orderBy(key, this.order, this.#shown);
     if (sorted) {
@@ -70,7 +70,7 @@ export class TableBody<Row extends object> {
     return true;
   }
 
-  /** This row stays in hand, whichever comes to stand before it. */
+  /** Keeps this row selected, whatever is inserted before it. */
   hold(row: Row): void {
     this.#selected = this.#idOf(row);
   }
@@ -94,7 +94,7 @@ export class TableBody<Row extends object> {
     for (const row of rows) this.marked.set(this.#idOf(row), row);
   }
 
-  /** Answers whether anything was marked. */
+  /** Removes all marks; returns whether there were any. */
   unmark(): boolean {
     const had = this.marked.size > 0;
     this.marked.clear();
@@ -102,7 +102,7 @@ export class TableBody<Row extends object> {
   }
 
   draw(terminal: Terminal, rows: readonly Row[], { columns, rows: height, hasBeside, isAside }: Size): string[] {
-    // The table keeps eight lines, where it has as many.
+    // The table keeps eight lines, if it has as many.
     const most = height - Math.min(8, rows.length + 2);
     const below = height >= 12 && !hasBeside ? drawBelow(this.fields, this.row(rows), columns, most) : [];
     const room = Math.max(2, height - below.length - (below.length > 0 ? 1 : 0));
@@ -114,7 +114,7 @@ export class TableBody<Row extends object> {
     let at = this.#top;
     for (; at < rows.length && seen.length + row(at).length <= space; at++) seen.push(...row(at));
     this.#height = Math.max(1, at - this.#top);
-    // One that is taller than the terminal is seen in part.
+    // A row that is taller than the terminal is visible in part.
     const shown = (seen.length > 0 ? seen : row(cursor)).slice(0, space);
     const filled = isCut ? [...shown, ...Array.from({ length: space - shown.length }, () => '')] : shown;
     const part = { top: this.#top, seen: at - this.#top, count: rows.length };
@@ -123,7 +123,7 @@ export class TableBody<Row extends object> {
     return [...table, ...Array.from({ length: room - table.length + 1 }, () => ''), ...below].slice(0, height);
   }
 
-  /** The table, a column narrower where a bar has to say which part of it is seen. */
+  /** Lays out the table, a column narrower if it needs a scroll bar. */
   #lay(
     terminal: Terminal,
     rows: readonly Row[],
@@ -137,7 +137,7 @@ export class TableBody<Row extends object> {
     const isMarked = (row: object): boolean => this.marked.has(this.#idOf(row as Row));
     const view = { fields, rows, cursor: this.at(rows), isMarked, isAside, hasBeside };
     const narrow = hasBeside ? columns : columns - 1;
-    // So many rows do not fit, however few lines each takes.
+    // So many rows cannot fit, however few lines each takes.
     let isCut = rows.length >= room;
     let table = layTable(terminal, view, isCut ? narrow : columns);
     const space = Math.max(1, room - table.head.length);
@@ -152,14 +152,14 @@ export class TableBody<Row extends object> {
   }
 }
 
-/** Whether these rows take more lines than there are. */
+/** Reports whether these rows take more lines than there are. */
 function takeMore({ row }: Table, count: number, space: number): boolean {
   let used = 0;
   for (let at = 0; at < count && used <= space; at++) used += row(at).length;
   return used > space;
 }
 
-/** The first row that is seen, for the one in hand to be seen whole and no space to be left below the last. */
+/** Returns the first visible row, such that the selected one is visible whole and no space remains below the last. */
 function firstSeen(
   heightOf: (at: number) => number,
   { top, cursor, count, space }: { top: number; cursor: number; count: number; space: number },

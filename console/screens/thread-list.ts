@@ -11,7 +11,7 @@ type View = (typeof VIEWS)[number];
 
 const FILTERS = inboxSearch.list.filters;
 
-/** Which threads are seen, and which of them is in hand. The one in hand is kept by its id while others come and go. */
+/** The visible threads and the selected one. The selection is kept by id while others come and go. */
 export class ThreadList {
   view: View = 'inbox';
   #filter: ReadFilter = readFilter(FILTERS, '', Date.now());
@@ -93,7 +93,7 @@ export class ThreadList {
     return this.#pager.hasBehind;
   }
 
-  /** Where the one in hand went away, what took its place is in hand: the next one. */
+  /** If the selected thread is gone, the one that took its place is selected. */
   get at(): number {
     const found = this.rows.findIndex(({ id }) => id === this.#id);
     return Math.max(0, found === -1 ? Math.min(this.#at, this.rows.length - 1) : found);
@@ -108,14 +108,14 @@ export class ThreadList {
     this.#id = this.rows[this.#at]?.id;
   }
 
-  /** What was done with is gone from this view before the server is asked again. */
+  /** Removes a thread that was dealt with from this view before the server is called. */
   drop(id: string): void {
     const { at } = this;
     this.#pager.rows = this.#pager.rows.filter((row) => row.id !== id);
     this.select(at);
   }
 
-  /** Shown as it is now, before the server is asked again. */
+  /** Shows a change before the server is called again. */
   amend(id: string, change: Partial<ThreadRow>): void {
     this.#pager.rows = this.#pager.rows.map((row) => (row.id === id ? { ...row, ...change } : row));
   }
@@ -130,12 +130,12 @@ export interface OpenThread {
   hasOlder: boolean;
 }
 
-/** A row of the list takes two lines: who and when, and what about. */
+/** A row of the list takes two lines: sender and time, and subject. */
 export const ROW_LINES = 2;
 
 /**
- * Who wrote last, or behind an arrow whom the inbox has answered since. Who it was is as the email says: a row does not know
- * whether that is proven, the thread beside it does.
+ * Draws the last sender, or after an arrow the recipient that the inbox has answered since. The sender is the one that
+ * the email claims: only the thread next to it knows whether that is proven.
  */
 export function drawThreadRow(row: ThreadRow, { isInHand, width }: { isInHand: boolean; width: number }): string[] {
   const when = shortTime(row.received_at);
@@ -154,7 +154,7 @@ export function drawThreadRow(row: ThreadRow, { isInHand, width }: { isInHand: b
   return row.read ? lines : [bold(lines[0] ?? ''), lines[1] ?? ''];
 }
 
-/** The name of `Ada Lovelace <ada@example.org>`, or the address where there is none. */
+/** Returns the name of `Ada Lovelace <ada@example.org>`, or the address if there is none. */
 const nameIn = (from: string): string => /^\s*"?([^"<]*[^"<\s])"?\s*</.exec(from.slice(0, 400))?.[1] ?? from;
 
 function shortTime(time: string): string {
@@ -163,12 +163,12 @@ function shortTime(time: string): string {
   return `${local.slice(5, 10)} ${local.slice(11, 16)}`;
 }
 
-/** So many quoted lines in a row are shown; what was quoted before that everybody has read. */
+/** The number of consecutive quoted lines that are shown; everybody has read earlier quotes. */
 const QUOTED_SHOWN = 3;
 
 interface DrawnThread {
   lines: string[];
-  /** Where the newest email begins. */
+  /** The line at which the newest email begins. */
   newestAt: number;
 }
 

@@ -17,13 +17,13 @@ type Run = ItemOf<'listAutomationRuns'>;
 
 const POLL_MS = 1000;
 const FIRST = 10;
-/** What the API gives at most for one question, and so how many runs are followed. */
+/** The largest page of the API, and thus the number of runs that are followed. */
 const PAGE = 100;
 const CALLS_AT_ONCE = 8;
 /** Before all others. */
 const NIL = '00000000-0000-0000-0000-000000000000';
 
-/** The newest runs, oldest first, then each one that begins or ends. A server that is away is waited for. */
+/** Follows the newest runs, oldest first, then each one that begins or ends. Waits for a server that is away. */
 async function watchRuns(session: Session, list: List, id: string, options: WatchOptions): Promise<void> {
   const { terminal, process, isJson } = session;
   const { fields: names, wide } = options;
@@ -60,12 +60,12 @@ async function watchRuns(session: Session, list: List, id: string, options: Watc
   if (options.untilDone && follower.hasFailed) session.fail();
 }
 
-/** Knows which runs are running, the newest of them, and finds out what became of each that no longer is. */
+/** Tracks the running runs and the newest one, and finds out how each of them ended. */
 class Follower {
   readonly #session: Session;
   readonly #path: { automation_id: string };
   readonly #running = new Set<string>();
-  /** What was found and is not answered yet: a look that breaks off loses nothing. */
+  /** Runs that were found but not returned yet: an interrupted poll loses nothing. */
   readonly #found = new Map<string, Run>();
   /** The newest run that was seen. */
   #last: string | undefined;
@@ -81,19 +81,19 @@ class Follower {
     return this.#running.size === 0 && !this.#hasMore;
   }
 
-  /** The first page, oldest first, and what became of it meanwhile. */
+  /** Returns the first page, oldest first, with what changed meanwhile. */
   async begin(query: { limit: number; status: string | undefined }): Promise<Run[]> {
     const newest = await this.#ask({ limit: 1 });
     this.#last = newest.data[0]?.id;
     const { data } = await this.#ask(query);
-    // What is newer than that is found as fresh by the next look.
+    // Newer runs are found by the next poll.
     const first = data.filter(({ id }) => this.#last !== undefined && id <= this.#last).toReversed();
     for (const { id, status } of first) if (status === 'running') this.#running.add(id);
     await this.#lookAtRunning();
     return [...first, ...this.#take()];
   }
 
-  /** Those that have begun and those that have ended since the look before, oldest first. */
+  /** Polls once; returns the runs that began or ended since the last poll, oldest first. */
   async look(): Promise<Run[]> {
     await this.#lookForFresh();
     await this.#lookAtRunning();
@@ -125,7 +125,7 @@ class Follower {
     }
   }
 
-  /** Finds those that were running and are not. One that only has no place on the page any more is let go. */
+  /** Finds runs that are no longer running. A run that only dropped off the page is no longer followed. */
   async #lookAtRunning(): Promise<void> {
     const { data, has_more: hasMore } = await this.#ask({ limit: PAGE, status: 'running' });
     this.#hasMore = hasMore;
@@ -141,7 +141,7 @@ class Follower {
     for (const id of seen) this.#running.add(id);
   }
 
-  /** One that has ended is removed when the plan keeps it no longer. */
+  /** A run that has ended is removed once the plan keeps it no longer. */
   async #read(runId: string): Promise<Run | undefined> {
     try {
       const call = { path: { ...this.#path, run_id: runId } };

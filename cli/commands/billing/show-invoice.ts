@@ -5,7 +5,7 @@ import type { Session } from '../declare.ts';
 import type { Options } from '../run-action.ts';
 import { mustBeFree, pour, save } from '../save-download.ts';
 
-/** As fields, or in the form that a spreadsheet or a printer takes. */
+/** Shows an invoice as fields, or in the form that a spreadsheet or a printer takes. */
 export async function showInvoice(session: Session, item: object, options: Options): Promise<void> {
   const { client, terminal, process } = session;
   const {
@@ -31,7 +31,7 @@ export async function showInvoice(session: Session, item: object, options: Optio
   terminal.print(terminal.isTty ? `Saved  ${JSON.stringify(output)}` : output);
 }
 
-/** For a terminal, which a name must not steer; a file and a pipe have it as it is. */
+/** Cleans the content for a terminal, which a name must not control; files and pipes get it unchanged. */
 async function* shown(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const pieces: Uint8Array[] = [];
   for await (const piece of content) pieces.push(piece);

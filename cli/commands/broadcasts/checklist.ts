@@ -6,7 +6,7 @@ import { prepare, tell, type Call } from '../run-action.ts';
 
 type Checklist = AnswerOf<'getBroadcastChecklist'>;
 
-/** Ends with 1 where a send would be refused, and says what sets what is missing. */
+/** Prints the checklist; exits with 1 if a send would be refused, and says how to set what is missing. */
 export async function runChecklist(session: Session, call: Call): Promise<void> {
   const [path, body] = await prepare(session, call);
   const answer = (await session.client.call(...callOf(call.action, path, body))) as Checklist;

@@ -8,9 +8,9 @@ import path from 'node:path';
 import { openInBrowser } from '../open-in-browser.ts';
 
 /**
- * The mail in a frame without any right, and under a policy that the frame has too: no script runs, no form is sent, and
- * nothing but pictures, styles and fonts is loaded; browsers also follow prefetch hints, which are never used. Whoever wrote
- * the mail need not be trusted.
+ * Returns a page that shows the mail in a frame without any permission, and under a policy that also applies to the
+ * frame: no script runs, no form is sent, and nothing but pictures, styles and fonts is loaded; browsers also follow
+ * prefetch hints, which are never used. The author of the mail need not be trusted.
  */
 export function previewPage({
   subject,
@@ -35,8 +35,8 @@ export function previewPage({
 }
 
 /**
- * The mail without what leads the frame away by itself, and without addresses that are code. The sandbox keeps both from
- * working; a browser that has none, or a page that is saved and opened otherwise, gets none of it.
+ * Removes everything from the mail that navigates the frame by itself, and addresses that are code. The sandbox
+ * prevents both; a browser without a sandbox, or a page that is saved and opened otherwise, gets none of it.
  */
 const withoutMoves = (html: string): string =>
   html
@@ -59,9 +59,11 @@ export async function runPreview(session: Session, call: Call): Promise<void> {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Writes a page where only this user reads it, and shows it in the browser of the desktop, where there is one. */
+/**
+ * Writes a page to a file that only this user can read, and opens it in the browser of the desktop, if there is one.
+ */
 async function openPage(env: Environment, html: string): Promise<{ file: string; isOpened: boolean }> {
-  // A folder of its own, mode 0700: in the one that all users share, a name can be taken before us.
+  // A folder of its own, mode 0700: in the shared one, another user can take a name before us.
   const folder = await mkdtemp(path.join(env['TMPDIR'] || os.tmpdir(), 'rasket-preview-'));
   const file = path.join(folder, 'preview.html');
   await writeFile(file, html, { mode: 0o600, flag: 'wx' });

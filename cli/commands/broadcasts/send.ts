@@ -25,7 +25,10 @@ export async function runSend(session: Session, call: Call): Promise<void> {
   if (last.held !== null) session.advise(resumeIt(last));
 }
 
-/** Until there is nothing to wait for: one that goes on later, or is held, would be waited for in vain. */
+/**
+ * Follows until there is nothing to wait for: a broadcast that is scheduled for later or held would be waited for in
+ * vain.
+ */
 async function follow({ client, terminal }: Session, id: string): Promise<Broadcast> {
   for (;;) {
     const seen = await client.call('getBroadcast', { path: { broadcast_id: id } });

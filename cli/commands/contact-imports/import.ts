@@ -32,7 +32,7 @@ export async function runImport(session: Session, call: Call): Promise<void> {
   await tellFailures(session, done);
 }
 
-/** A script that goes on would go on with nobody. */
+/** Reports whether no row was taken: a script that continued would work without contacts. */
 const tookNone = ({ counts }: Import): boolean => counts.total > 0 && counts.failed === counts.total;
 
 /** About how many rows there are: cells may hold line ends. */

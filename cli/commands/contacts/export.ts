@@ -19,7 +19,10 @@ export async function exportContacts({ client, terminal, process }: Session, opt
   terminal.print(terminal.isTty ? `Saved  ${JSON.stringify(output)}` : output);
 }
 
-/** For a terminal, which what strangers wrote must not steer; a file and a pipe have it as it is. */
+/**
+ * Cleans the content for a terminal, which text of untrusted senders must not control; files and pipes get it
+ * unchanged.
+ */
 async function* shown(content: AsyncIterable<Uint8Array>, isJson: boolean): AsyncGenerator<Uint8Array> {
   const show = isJson ? (line: string): string => cleanJson(JSON.parse(line)) : cleanLines;
   const decoder = new TextDecoder();

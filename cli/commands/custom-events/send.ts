@@ -14,7 +14,7 @@ const CALLS_AT_ONCE = 8;
 interface Sending {
   file: string;
   fromLine: number;
-  /** Of lines that name none. */
+  /** The event of lines that name none. */
   event: string | undefined;
 }
 
@@ -33,7 +33,10 @@ export async function runSendEvent(session: Session, call: Call): Promise<void> 
   await new LineSender(session, { file, event, fromLine: Number(fromLine ?? 1) }).run();
 }
 
-/** Sends the events of a file as it reads it, several at once. What is wrong with a line is told, and the others go on. */
+/**
+ * Sends the events of a file while reading it, several at once. A fault of a line is reported, and the other lines
+ * continue.
+ */
 class LineSender {
   readonly #session: Session;
   readonly #sending: Sending;
@@ -43,11 +46,11 @@ class LineSender {
   #lines = 0;
   #sent = 0;
   #failed = 0;
-  /** What no other line would get past either. */
+  /** A fault that would stop every other line as well. */
   #fault: unknown;
   /** Lines that this stopped, or Ctrl-C while they waited for the limit. They are to be sent again, and no others. */
   readonly #stopped: number[] = [];
-  /** Lines whose answer was lost: they may have been taken, and are not sent again by a run that goes on. */
+  /** Lines whose response was lost: they may have been accepted, and are not sent again by a run that continues. */
   readonly #inDoubt: number[] = [];
   #lastSent = 0;
 
@@ -143,7 +146,7 @@ class LineSender {
     return event === undefined ? read : { event, ...read };
   }
 
-  /** Waits as long as the limit asks for. A request that was begun is not called off: it may have been taken. */
+  /** Waits as long as the rate limit asks for. A request that was begun is not cancelled: it may have been accepted. */
   async #sendWhenAllowed(body: object): Promise<void> {
     const { signal } = this.#stop;
     for (;;) {
@@ -165,7 +168,10 @@ class LineSender {
     terminal.progress(isCounted ? bar : `line ${this.#line}: ${note}`);
   }
 
-  /** The line to go on with, behind all that were sent: none is sent twice. What stopped before those is named apart. */
+  /**
+   * Returns the line to continue with, after all that were sent: none is sent twice. Earlier lines that were stopped
+   * are returned separately.
+   */
   #rest(): { next: number; apart: number[] } {
     const stopped = this.#stopped.toSorted((a, b) => a - b);
     const next = stopped.find((line) => line > this.#lastSent) ?? this.#line + 1;
@@ -200,5 +206,5 @@ class LineSender {
 
 class LineFault extends Error {}
 
-/** Refusals that say nothing of other lines. */
+/** Refusals that concern only their own line. */
 const OF_A_LINE = new Set([400, 404, 409, 413, 422]);

@@ -11,7 +11,7 @@ interface ConfigureOptions {
   yes?: boolean;
 }
 
-/** Shows the change before it is made, and makes exactly what was shown or says that it has become another. */
+/** Shows the change before it is made, and makes exactly that change or reports that it has become another. */
 export async function configureDomain(session: Session, call: Call): Promise<void> {
   const { client, terminal } = session;
   const options: ConfigureOptions = call.options;
@@ -34,7 +34,7 @@ export async function configureDomain(session: Session, call: Call): Promise<voi
   show(session, await ask(false));
 }
 
-/** Before anything is asked of the server. */
+/** Checks before the server is called. */
 function mustBeAskable({ terminal, process, isJson }: Session): void {
   if (process.stdin.isTTY && terminal.isTty && !isJson) return;
   throw new CliFault('nobody can be asked here; say --yes to change the zone, or --dry-run to see how', 'usage');
@@ -52,7 +52,7 @@ function show({ terminal, isJson }: Session, made: DnsConfiguration): void {
 }
 
 async function isAgreed({ process }: Session, { changes, zone }: DnsConfiguration): Promise<boolean> {
-  // With nothing to change there is nothing to ask; the call itself may still be wanted, for what comes later.
+  // Without a change there is nothing to confirm; the call itself may still be wanted, for later changes.
   if (changes.length === 0) return true;
   return /^y(es)?$/i.test((await readLine(process, `Change ${clean(zone)}? [y/N] `)).trim());
 }

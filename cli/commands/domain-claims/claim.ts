@@ -39,7 +39,7 @@ async function check({ client }: Session, claim: DomainClaim): Promise<DomainCla
   try {
     return await client.call('verifyDomainClaim', { path: { domain_id: claim.domain_id ?? '' } });
   } catch (error) {
-    // Somebody else of the team has just asked; it can be asked again soon.
+    // Somebody else of the team has just asked; the request can be repeated soon.
     if (error instanceof ApiFault && error.body.name === 'rate_limit_exceeded') return undefined;
     throw error;
   }

@@ -20,13 +20,13 @@ export function printDomain(terminal: Terminal, domain: DomainObject, asZone: bo
   terminal.print(`${formatItem(terminal, shownFields(domains.get.fields), domain)}\n\n${records}`);
 }
 
-/** A program finds on each line what a person finds above and between the lines. */
+/** Columns for a program, which gets on each line what a person sees above and between the lines. */
 const asideOf = (domain: DomainObject): Column<DomainRecord>[] => [
   { title: 'DOMAIN', value: () => domain.status },
   { title: 'DIAGNOSIS', value: (record) => record.diagnosis },
 ];
 
-/** What is wrong with a record and what stands in DNS instead, to be read under its line. */
+/** Describes what is wrong with a record and what DNS contains instead, for the lines below it. */
 export function remarksOn(terminal: Terminal, record: DomainRecord): string[] {
   if (!record.diagnosis) return [];
   const { resolver = [], authoritative = [] } = record.found ?? {};

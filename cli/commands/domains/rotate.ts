@@ -10,7 +10,7 @@ export interface RotateOptions {
   zone?: boolean;
 }
 
-/** Of real time, or of a test's. */
+/** The clock and pauses, real or those of a test. */
 export interface Pace {
   now(): number;
   sleep(ms: number): Promise<void>;
@@ -21,7 +21,7 @@ const realPace: Pace = {
   sleep: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
 };
 
-/** The server remembers for half a minute that a record was absent; asking more often tells nothing new. */
+/** The server remembers for half a minute that a record was absent; asking more often returns nothing new. */
 const PAUSE_MS = 15_000;
 const MINUTE_MS = 60_000;
 
@@ -63,7 +63,7 @@ export async function rotateDkim(
   terminal.tell(`Not seen yet: ${awaited.name}. The old key signs on, and the server goes on looking.`);
 }
 
-/** The domain as it is now. The server switches by itself at its next look; asked to look, it does so at once. */
+/** Returns the current domain. The server switches by itself at its next check; a request makes it check at once. */
 async function look(
   client: Client,
   path: { domain_id: string },

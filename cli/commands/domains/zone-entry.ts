@@ -4,7 +4,7 @@ import type { DomainRecord } from '../../../src/contract/index.ts';
 const STRING_BYTES_MAX = 255;
 
 /**
- * A record as it stands in a zone file (RFC 1035 §5.1); the name is absolute, so that it fits under any $ORIGIN. A text of
+ * Formats a record for a zone file (RFC 1035 §5.1); the name is absolute, so that it fits under any $ORIGIN. A text of
  * several strings has parentheses around them and a line for each.
  */
 export function zoneEntry(record: DomainRecord): string {
@@ -47,7 +47,7 @@ function quoted(bytes: Uint8Array): string {
 
 const absolute = (name: string): string => `${plain(name).replace(/\.$/, '')}.`;
 
-/** A server’s word must not open a second line or a comment in somebody’s zone. */
+/** Text of the server must not begin a second line or a comment in somebody’s zone. */
 const plain = (text: string): string =>
   text.replaceAll(/[^\x20-\x7e]|;/g, (found) =>
     [...Buffer.from(found)].map((byte) => `\\${String(byte).padStart(3, '0')}`).join(''),

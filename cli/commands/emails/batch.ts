@@ -18,7 +18,7 @@ export async function sendBatch(session: Session, call: Call): Promise<void> {
   if (errors.length > 0) session.fail();
   if (isJson) return terminal.printJson(sent);
   for (const { id } of sent.data) terminal.print(terminal.isTty ? `Accepted  ${id}` : id);
-  // To standard error, also where the ids go into a pipe.
+  // Goes to standard error even when the ids go into a pipe.
   for (const { index, message } of errors)
     terminal.warn(`Email ${index + 1} of ${body.length} was refused: ${clean(message)}`);
 }

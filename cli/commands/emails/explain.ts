@@ -3,7 +3,7 @@ import { tellHistory } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { findId } from '../../input/find-id.ts';
 
-/** What became of an email, from its acceptance to what comes next, in whole sentences. */
+/** Explains what happened to an email, from its acceptance to the next step, in whole sentences. */
 export async function explainEmail(session: Session, id: string, options: { transcript?: boolean }): Promise<void> {
   const { client, terminal, isJson } = session;
   const history = await readHistory(client, await findId(client, 'email_id', id, { isRead: true }));

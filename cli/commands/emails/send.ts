@@ -8,7 +8,7 @@ import { toneOfEmail } from '../../families/emails.ts';
 const POLL_MS = 250;
 const POLL_MS_MAX = 3000;
 
-/** A delivered email may still be opened; whatever has come that far was delivered. */
+/** A delivered email may still be opened; any later status means that it was delivered. */
 const SETTLED: Record<EmailStatus, 'delivered' | 'lost' | undefined> = {
   queued: undefined,
   scheduled: undefined,
@@ -24,7 +24,7 @@ const SETTLED: Record<EmailStatus, 'delivered' | 'lost' | undefined> = {
   canceled: 'lost',
 };
 
-/** Asks ever more slowly, because the rate limit is shared by the whole team. */
+/** Polls ever more slowly, because the rate limit is shared by the whole team. */
 async function waitUntilSettled(session: Session, id: string, limitMs: number): Promise<void> {
   const { terminal, isJson } = session;
   const began = performance.now();
@@ -60,7 +60,7 @@ async function look({ client }: Session, id: string): Promise<EmailObject | unde
     return await client.call('getEmail', { path: { email_id: id } });
   } catch (error) {
     if (!(error instanceof ApiFault)) throw error;
-    // Others of the team use the same allowance; there will be some again.
+    // Others of the team use the same limit; it will have room again.
     if (error.body.name === 'rate_limit_exceeded') return undefined;
     if (error.status === 401 || error.status === 403) {
       throw new CliFault(
@@ -108,7 +108,7 @@ export async function sendEmail(session: Session, call: Call): Promise<void> {
   await tell(session, call, sent, body);
 }
 
-/** Two sources for one body, or standard input for both, would leave one of them out without a word. */
+/** Refuses two sources for one body, or standard input for both, because one of them would silently be ignored. */
 function mustAgree(dash: string | undefined, options: SendOptions): void {
   if (dash !== undefined && dash !== '-') {
     throw new CliFault(

@@ -2,7 +2,7 @@ import { uploadImage } from '../../input/index.ts';
 import type { Session } from '../declare.ts';
 import { prepare, type Call } from '../run-action.ts';
 
-/** One after the other; what was uploaded before one that is refused is told. */
+/** Uploads one image after the other; those uploaded before a refusal are reported. */
 export async function runUpload(session: Session, call: Call): Promise<void> {
   const { client, terminal, process, isJson } = session;
   const [, body] = await prepare(session, call);

@@ -10,7 +10,7 @@ import { emailsOf } from './read-thread.ts';
 
 type Path = { inbox: string; thread_id: string; inbox_email_id: string };
 
-/** Answers or forwards an email. What was typed in an editor is kept until it was sent. */
+/** Answers or forwards an email. A text from the editor is kept until it was sent. */
 export async function answer(session: Session, call: Call): Promise<void> {
   const { client, process } = session;
   const { action, options } = call;
@@ -28,7 +28,7 @@ export async function answer(session: Session, call: Call): Promise<void> {
   const written = isEdited
     ? editText(process, { begin: '', below: await below(session, inbox, thread, id, found) })
     : undefined;
-  // A typed text is meant, also one that was sent before.
+  // A typed text is intended, even if it was sent before.
   const key = keyIn(options) ?? (isEdited ? `cli-${randomUUID()}` : undefined);
   const words = [inbox, thread, id];
   const kept = {
@@ -56,7 +56,7 @@ const SENT_BEFORE =
 const keyIn = ({ idempotencyKey }: Call['options']): string | undefined =>
   typeof idempotencyKey === 'string' ? idempotencyKey : undefined;
 
-/** What else was said beside the text, to be said again. */
+/** The other options of the command, to be repeated in the advised one. */
 const BESIDE = ['to', 'cc', 'bcc', 'replyAll', 'subject', 'html', 'htmlFile', 'attach', 'header'] as const;
 
 const wordsOf = (options: Call['options']): string[] =>
@@ -67,7 +67,7 @@ const wordsOf = (options: Call['options']): string[] =>
     return value === true ? [flag] : [value].flat().flatMap((one) => [flag, String(one)]);
   });
 
-/** A text from a file ends as the one from the editor: it is the same answer, and is sent once. */
+/** Trims the end of a text as the editor does: text from a file is then the same answer, and is sent once. */
 const ended = (body: Body): Body =>
   typeof body['text'] === 'string' ? { ...body, text: body['text'].trimEnd() } : body;
 
@@ -77,8 +77,8 @@ function mustSay(body: Body, isForward: boolean): void {
 }
 
 /**
- * The email that is meant, the newest that was received where none is named; and what was sent since, among which is every answer
- * to it. One that is named and not there is for the server to refuse.
+ * Returns the email to answer, by default the newest received one, and the emails sent since, which include every
+ * answer to it. If a named email does not exist, the server refuses it.
  */
 async function lookIn(
   client: Client,
@@ -99,7 +99,7 @@ async function lookIn(
   throw new CliFault('there is no email in this thread to answer.', 'notFound');
 }
 
-/** What is answered, to be read below the scissors. */
+/** Returns the email that is answered, to be shown below the scissors. */
 async function below(
   { client, terminal }: Session,
   inbox: string,
@@ -119,7 +119,7 @@ async function below(
   ];
 }
 
-/** A text that could not be sent is kept as a draft or, where there is no server to keep it, in its file. */
+/** Stores a text that could not be sent as a draft or, if no server can store it, in its file. */
 async function keeping<T>(session: Session, kept: Kept, send: () => Promise<T>): Promise<T> {
   const { written } = kept;
   try {
@@ -136,11 +136,14 @@ interface Kept<W = Written | undefined> {
   path: Path;
   operation: 'replyToInboxEmail' | 'forwardInboxEmail';
   written: W;
-  /** What is to be said beside the text, the key among it, so that it is the same answer. */
+  /** The options to repeat with the text, including the key, so that it counts as the same answer. */
   again: readonly string[];
 }
 
-/** Nothing was sent. After a fault of the server, and while the same is on its way, it may have been: a draft would send it twice. */
+/**
+ * Reports whether certainly nothing was sent. After a fault of the server, and while the same request is under way, it
+ * may have been: a draft would send it twice.
+ */
 const isRefused = (error: unknown): boolean => error instanceof ApiFault && error.status < 500 && error.status !== 409;
 
 async function keep(
@@ -150,7 +153,7 @@ async function keep(
 ): Promise<Advice> {
   const { inbox, thread_id, inbox_email_id } = path;
   const { text, file, remove } = written;
-  // A draft goes to the sender of the email: what was to be forwarded is for others.
+  // A draft goes to the sender of the email, but a forwarded text is for others.
   if (isRefused(error) && operation === 'replyToInboxEmail') {
     try {
       const body = { text, thread_id, reply_to_email_id: inbox_email_id };

@@ -4,7 +4,7 @@ import { runAction, type Call } from '../run-action.ts';
 import { readTyped } from '../read-typed.ts';
 import { editText } from './edit-text.ts';
 
-/** What is named is changed; where nothing is, the editor is opened on the text. */
+/** Changes the named fields; without any, opens the editor on the text. */
 export async function editDraft(session: Session, call: Call): Promise<void> {
   const { client, process, terminal, isJson } = session;
   const { fields, files, cleared } = readTyped(call.action, [], call.options);

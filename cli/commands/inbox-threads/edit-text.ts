@@ -4,17 +4,17 @@ import os from 'node:os';
 import path from 'node:path';
 import { CliFault, type CommandProcess } from '../../output/index.ts';
 
-/** Everything from this line on is there to be read, and is not sent. */
+/** Everything from this line on is only shown, and not sent. */
 export const SCISSORS = '# ------------------------ >8 ------------------------';
 
-/** A text as somebody has written it, in a file that nobody else can read, until it is said to be of no more use. */
+/** A text from the editor, in a file that nobody else can read, until it is removed. */
 export interface Written {
   text: string;
   file: string;
   remove: () => void;
 }
 
-/** Opens the user's editor. A text that is empty is a fault, and leaves nothing behind. */
+/** Opens the user's editor. An empty text is a fault, and no file remains. */
 export function editText(
   { env, stdin }: Pick<CommandProcess, 'env' | 'stdin'>,
   { begin, below }: { begin: string; below: readonly string[] },

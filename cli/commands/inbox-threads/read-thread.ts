@@ -21,7 +21,7 @@ export async function* emailsOf(client: Client, path: ThreadPath): AsyncGenerato
   } while (after !== undefined);
 }
 
-/** So that no line that somebody wrote looks like the head of another email. */
+/** Indents a text, so that no line of it looks like the head of another email. */
 const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, '  ');
 
 export async function readThread(

@@ -3,7 +3,7 @@ import { account } from '../../families/index.ts';
 import { act, declareCommand } from '../declare.ts';
 import { declareFamily } from '../declare-family.ts';
 
-/** The account of a person: what concerns no team. */
+/** Adds the commands for a person's account, which concern no team. */
 export function addAccountCommands(program: Command): void {
   declareFamily(program, account, { add: addMfa });
 }

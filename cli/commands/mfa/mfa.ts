@@ -56,7 +56,7 @@ async function signedIn(session: Session, work: (as: SignedIn) => Promise<void>)
   await asPerson(at, await ownEmail(session), work);
 }
 
-/** Of the session that login kept; a key is nobody's. */
+/** Returns the address of the person whose session login stored; a key belongs to no person. */
 async function ownEmail({ client, target }: Session): Promise<string | undefined> {
   if (target.apiKey === undefined || !isSession(target.apiKey)) return undefined;
   try {
@@ -67,7 +67,7 @@ async function ownEmail({ client, target }: Session): Promise<string | undefined
   }
 }
 
-/** To standard error, where also those see it who keep the codes in a file. */
+/** Prints to standard error, where it is visible even when the codes go to a file. */
 async function showKey(
   { process: { stderr }, terminal }: Session,
   { otpauth_url: url, secret }: AnswerOf<'enrolMfa'>,

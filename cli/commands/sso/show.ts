@@ -2,7 +2,7 @@ import { domainColumns, sso } from '../../families/sso.ts';
 import type { AnswerOf } from '../../client/index.ts';
 import { formatItem, formatTable, shownFields, tableColumns, type Terminal } from '../../output/index.ts';
 
-/** The connection, and what to publish in DNS for its domains. */
+/** Prints the connection, and what to publish in DNS for its domains. */
 export function printSso(terminal: Terminal, connection: AnswerOf<'getSso'>): void {
   const item = formatItem(terminal, shownFields(sso.get.fields), connection);
   const { domains } = connection;

@@ -6,7 +6,7 @@ import { nameFields } from '../command-options.ts';
 export const addSuppressionCommands = (program: Command): void =>
   declareFamily(program, suppressions, {
     actions: {
-      // One is removed by its path, several by a question and one call.
+      // One is removed by its path, several after one confirmation and with one call.
       remove: {
         description:
           'Lets mail go to the addresses again. One that is not suppressed is refused when it stands alone and skipped among several, at most 100. Several are removed after a question, or with --yes.',

@@ -13,7 +13,7 @@ export async function removeSuppressions(session: Session, call: Call): Promise<
   }
   await mustBeConfirmed(session, call.options, {
     says: `lift ${named.length} suppressions, so that mail goes to all of these addresses again`,
-    // They have no name in common: how many they are has to be known.
+    // They have no common name, so their number has to be typed.
     name: () => Promise.resolve(String(named.length)),
   });
   const ids: string[] = [];

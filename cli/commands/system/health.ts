@@ -3,7 +3,7 @@ import { formatItem } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { getItem, type GetOptions } from '../run-get.ts';
 
-/** What it answered, and who that was. */
+/** Prints the response and its server. */
 export async function getHealth(
   session: Session,
   words: readonly (string | undefined)[],

@@ -7,7 +7,7 @@ import type { Session } from '../declare.ts';
 
 export async function getReady({ client, terminal, isJson, fail, sayCommand }: Session): Promise<void> {
   const ready = await askReady(client);
-  // That it can serve is what a script waits for, whatever else is wrong.
+  // Scripts wait until it can serve, whatever else is wrong.
   if (ready.failed.length > 0) fail(EXIT.server);
   if (isJson) return terminal.printJson(ready);
   const rows = findingRows(ready.findings ?? [], sayCommand);
@@ -16,7 +16,7 @@ export async function getReady({ client, terminal, isJson, fail, sayCommand }: S
   terminal.print([formatChecks(terminal, ready.checks), ...findings].join('\n\n'));
 }
 
-/** A server that is not ready answers as an error and yet says everything. */
+/** Returns the state; a server that is not ready responds with an error that contains everything. */
 export async function askReady(client: Client): Promise<ReadyObject | NotReadyObject> {
   try {
     const ready = await client.call('getReady', {});

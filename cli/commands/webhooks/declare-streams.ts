@@ -4,7 +4,7 @@ import { eventTypes } from '../../families/webhooks.ts';
 import { act, declareCommand } from '../declare.ts';
 import { addFlags } from '../declare-family.ts';
 
-/** `listen` and `replay`: the two that go on for a while. */
+/** Declares `listen` and `replay`, which run for a while. */
 export function declareStreams(webhooks: Command): void {
   const listen = declareCommand(webhooks, 'listen', {
     summary: 'get events on this machine, without a public address',

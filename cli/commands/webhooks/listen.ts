@@ -12,16 +12,16 @@ interface StreamedEvent {
   payload: string;
 }
 
-/** What became of posting it: a status, or in a word why there is none. */
+/** The result of forwarding an event: a status, or one word that says why there is none. */
 interface Forwarded {
   outcome: number | string;
   isTaken: boolean;
-  /** No answer came, although nobody told us to stop. */
+  /** True when no response came, although we were not asked to stop. */
   isUnanswered: boolean;
   ms: number;
 }
 
-/** As long as a webhook waits, so that what works here works there. */
+/** The same limit as for a webhook, so that what works here works there. */
 const FORWARD_MS = 10_000;
 
 /** Posts an event as a webhook delivery would: same body, same headers, no redirect followed. Never rejects. */
@@ -69,11 +69,11 @@ interface ListenOptions {
 
 /** Three signs of life missed. */
 const SILENCE_MS = 45_000;
-/** Enough that one slow answer does not hold up the rest; few enough that they stay nearly in order. */
+/** Enough that one slow response does not delay the others; few enough that they stay nearly in order. */
 const AT_ONCE_MAX = 4;
 const BACKOFF_MS = [1000, 2000, 5000, 10_000, 30_000];
 
-/** Streams events until Ctrl-C. A stream that breaks off is taken up again where it broke. */
+/** Streams events until Ctrl-C. A broken stream resumes at the same position. */
 export async function listenWebhooks(session: Session, options: ListenOptions): Promise<void> {
   const to = options.forwardTo === undefined ? undefined : readForwardTo(options.forwardTo, session.target.url);
   const stop = new AbortController();
@@ -132,13 +132,13 @@ async function listenOn(
   terminal.hint('Stopped listening.');
 }
 
-/** Spread, so that the listeners of a server that restarts do not all come back in the same moment. */
+/** Random, so that the listeners of a server that restarts do not all come back in the same moment. */
 function backoffMs(failures: number): number {
   const ms = BACKOFF_MS[Math.min(failures, BACKOFF_MS.length) - 1] ?? 0;
   return ms * (0.75 + Math.random() / 2);
 }
 
-/** A server that was there and is gone comes back; one that was never there, or says no, does not. */
+/** A server that was reachable comes back; one that was never reachable, or refuses, does not. */
 function isPassing(error: unknown, wasListening: boolean): boolean {
   if (error instanceof ApiFault) return error.status >= 500 || (error.status === 429 && wasListening);
   return error instanceof NoAnswer && wasListening;
@@ -165,7 +165,7 @@ interface ForwardTarget {
   tell(event: StreamedEvent, forwarded: Forwarded): void;
 }
 
-/** A program that does not run is explained once, and again when it has answered in between. */
+/** Explains once that the program does not run, and again if it has responded in between. */
 function tellOnce(to: URL, stderr: Session['process']['stderr']): ForwardTarget['tell'] {
   let isTold = false;
   return (event, { outcome, isUnanswered }) => {

@@ -51,13 +51,13 @@ export async function replayEvents(
 
 const misuse = (message: string): CliFault => new CliFault(message, 'usage');
 
-/** What stays undelivered: ten attempts failed, or the endpoint was disabled. */
+/** Deliveries that stay undelivered: ten attempts failed, or the endpoint was disabled. */
 const KINDS = ['failed', 'parked'] as const;
 type Kind = (typeof KINDS)[number];
 
 type Since = Readonly<Record<Kind, string | undefined>>;
 
-/** What failed was told of when it did, and may be meant to stay; what is parked waits for the one replay. */
+/** Failures were reported at the time, and may be meant to stay; paused events wait for the one replay. */
 function sinceOf(given: string | undefined): Since {
   const failed = readSince(given ?? '24h', Date.now());
   return { failed, parked: given === undefined ? undefined : failed };
@@ -104,7 +104,7 @@ async function replayAll(session: Session, kinds: readonly Kind[], options: Repl
 const count = (events: number, kinds: readonly Kind[]): string =>
   `${grouped(events)} ${kinds.join(' or ')} event${events === 1 ? '' : 's'}`;
 
-/** Waits as long as the limit asks for. What cannot be replayed any more is named and passed over. */
+/** Waits as long as the rate limit asks for. An event that cannot be replayed any more is named and skipped. */
 async function replayWhenAllowed(session: Session, event: Undelivered, show: (note: string) => void): Promise<boolean> {
   const { client, terminal, isJson } = session;
   const path = { webhook_id: event.webhook, event_id: event.id };
@@ -136,7 +136,7 @@ async function waitFor(seconds: number, show: (note: string) => void): Promise<v
   }
 }
 
-/** Oldest first: what happened first is sent first. */
+/** Lists oldest first, so that events are sent in the order in which they happened. */
 async function listUndelivered(
   session: Session,
   kinds: readonly Kind[],
@@ -171,7 +171,7 @@ async function listUndelivered(
   return { found: found.sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1)), left, retried };
 }
 
-/** What has not failed yet, because it is tried again by itself. */
+/** Returns events that have not failed yet, because they are still retried. */
 async function tellRetried({ client, say }: Session, webhook: string): Promise<string[]> {
   const query = { status: 'attempting', limit: PAGE } as const;
   const { data, has_more: hasMore } = await client.call('listWebhookEvents', { path: { webhook_id: webhook }, query });

@@ -13,7 +13,7 @@ export interface CronJob {
   name: string;
   /** Five fields, in UTC. */
   schedule: string;
-  /** `stopping` is aborted when the process is about to end: what takes its time breaks off then. */
+  /** `stopping` aborts when the process is about to end; long jobs stop then. */
   run(stopping?: AbortSignal): Promise<unknown>;
 }
 
@@ -30,7 +30,7 @@ const SPREAD_MS = 50_000;
  * Tolerated difference between the clocks of two nodes. A run that is recorded further ahead comes from a wrong clock.
  */
 const AHEAD_SLOTS_MAX = 5;
-/** How far back the schedule is searched for a job whose last run is not known. */
+/** Upper bound, in minutes, of the search for the latest slot of a job whose last run is not known. */
 const UNKNOWN_SLOTS = 366 * 24 * 60;
 const SAY_AGAIN_MS = 3_600_000;
 
@@ -77,7 +77,7 @@ export function startCron(world: World, jobs: readonly CronJob[]): Cron {
       const slots = await readSlots(db);
       const now = thisSlot();
       const unknown = jobs.filter(({ name }) => !slots.has(name)).map(({ name }) => name);
-      // Record that they ran in the minute before this one, so that a first start runs what is due now.
+      // Record a run in the minute before this one, so that a first start runs what is due now.
       if (unknown.length > 0) await noteJobs(db, unknown, now - 1);
       const ahead: string[] = [];
       for (const { job, schedule, afterMs } of planned) {

@@ -39,7 +39,7 @@ const USER_AGENT_CHARS_MAX = 500;
 /** The audit log's entry for a request: who called, from where, what was changed, and with which fields. */
 function noteOf({ operation }: OperationValidators, { request, caller, body, parameters }: CheckedRequest): AuditNote {
   if (!caller) throw new Error('an audited operation is never run without a caller');
-  // Where a path begins with the team, what the entry is about stands behind it.
+  // When the path begins with the team, the path parameter after it names the entry's target.
   const { team_id: inPath, ...below } = parameters.path;
   const named = namedIn(operation.operationId, below);
   // A switch is known to the team that is entered.
@@ -57,13 +57,13 @@ function noteOf({ operation }: OperationValidators, { request, caller, body, par
   };
 }
 
-/** Where a path begins with an inbox, what the entry is about stands behind it, or is made by the call. */
+/** When the path begins with an inbox, the next path parameter is the target, or the call creates the target. */
 function namedIn(operationId: string, { inbox, ...below }: Record<string, unknown>): unknown {
   const [named] = Object.values(below);
   return named ?? (operationId === 'createInboxLabel' ? undefined : inbox);
 }
 
-/** An app acts as its person; under which permission, stands beside what it asked. */
+/** An app acts as its user, so the grant it used is recorded along with the details of the request. */
 const grantOf = ({ actor }: Caller): object => (actor.kind === 'oauth_grant' ? { oauth_grant_id: actor.grantId } : {});
 
 function detailsOf(grant: object, asked: unknown): string | null {
@@ -95,7 +95,10 @@ const isVerb = (id: string): id is ValueId | PageId => Object.hasOwn(verbs, id);
 const unanswered = (operationId: string): Error =>
   new Error(`the contract has the operation ${operationId}, and nothing answers it`);
 
-/** Throws when the program answers none of that name: asked at the start, because answerers are made by their first request. */
+/**
+ * Throws when the program does not implement the operation. Called at the start, because answerers are made by their
+ * first request.
+ */
 export function mustHaveAnswerer({ operationId }: Pick<OperationValidators, 'operationId'>): void {
   if (!isVerb(operationId)) throw unanswered(operationId);
 }
@@ -108,7 +111,7 @@ export function answererOf(operation: OperationValidators, validators: Validator
   return async (checked) => send(checked.reply, await run(checked));
 }
 
-/** Runs an operation for a request that was checked, with its entry in the audit log; answers what the verb does. */
+/** Runs an operation for a checked request, with its entry in the audit log, and returns what the verb returns. */
 export function runnerOf(
   operation: OperationValidators,
   validators: Validators,
@@ -123,7 +126,7 @@ export function runnerOf(
   };
 }
 
-/** The same for what a person has approved: no limit of an app is asked. */
+/** The same for a call that a person has approved: the limits of the app do not apply. */
 function unheldRunnerOf(
   operation: OperationValidators,
   validators: Validators,
@@ -140,7 +143,8 @@ function unheldRunnerOf(
     const audit = isAudited ? audited(ctx.store, noteOf(operation, checked)) : undefined;
     if (audit) ctx.store = audit.store;
     const answered = await answer(ctx, callOf(checked), page);
-    // A read makes no change whose transaction would hold the entry: it is there before the first byte is sent.
+    // A read makes no change whose transaction would include the entry, so the entry is written before the first byte
+    // is sent.
     if (page && checked.request.method === 'GET') await audit?.write();
     return answered;
   };
@@ -200,7 +204,7 @@ const makerFor = (
   },
 });
 
-/** One of an earlier version may be there no more. */
+/** A call that an earlier version recorded may name an operation that no longer exists. */
 function knownOperation(validators: Validators, id: string): OperationValidators {
   const operation = validators.operations.get(id);
   if (!operation) throw notFound(`Operation ${id}`);
@@ -234,7 +238,9 @@ const pageCall = ({ request, reply }: CheckedRequest, services: HttpServices): P
   accept: request.headers.accept ?? '',
 });
 
-/** Sends an answer under the first success the contract declares, unless the operation names another status. */
+/**
+ * Sends a response with the first success status that the contract declares, unless the operation names another one.
+ */
 function senderOf(
   { operation }: OperationValidators,
   { document }: HttpServices,
@@ -255,13 +261,13 @@ function senderOf(
 interface CheckedRequest {
   request: FastifyRequest;
   reply: FastifyReply;
-  /** Undefined where the operation needs no credential. */
+  /** Undefined when the operation needs no credential. */
   caller: Caller | undefined;
   body: ParsedBody;
   parameters: RequestParameters;
 }
 
-/** A signal that aborts when the caller's connection ends before the answer. Made only on request. */
+/** Returns a signal that aborts when the caller's connection ends before the response. Made only on request. */
 export function whenCallerGone({ raw: { socket } }: FastifyRequest, reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
   const abort = (): void => controller.abort();
@@ -272,8 +278,8 @@ export function whenCallerGone({ raw: { socket } }: FastifyRequest, reply: Fasti
 }
 
 /**
- * Keeps an app to the limits of its grant, whichever port it comes through: refuses what is beyond one, and holds what a person
- * has to approve. Undefined where it may go on.
+ * Keeps an app to the limits of its grant, whichever port it comes through: refuses calls beyond a limit, and holds
+ * those that a person has to approve. Returns undefined if the call may proceed.
  */
 async function heldBack(
   operation: OperationValidators,
@@ -289,7 +295,7 @@ async function heldBack(
   const isOwn = asksForWriter(operation) && (await isOwnWork({ ...(ctxOf() as Ctx), actor }, call));
   const admission = admissionOf(actor.limits, effectOf(operation, body.value, { isOwn }));
   if (admission instanceof Refusal) throw admission;
-  // Nothing of such an app waits, or it changes nothing.
+  // Calls of such an app never wait, or this one changes nothing.
   if (admission === 'may' && (actor.limits.approval === 'none' || method === 'get')) return undefined;
   const ctx = { ...(ctxOf() as Ctx), actor: actor satisfies Actor };
   if (admission === 'may') {
@@ -301,7 +307,8 @@ async function heldBack(
       say: 'This needs the approval of a person (approval of its grant), and a call with a file cannot wait for one.',
     });
   }
-  // A person sees a call that can be made: a batch that waits has no entry at fault, even where a permissive one would send the others.
+  // A person only sees calls that can be made: in a batch that waits no entry is at fault, even if a permissive one
+  // would send the others.
   if (checksItself) (ctx as Ctx & Pick<OperationCtx, 'checkBody'>).checkBody('sendBatch', body.value);
   const inWorld = ctx as typeof ctx & Ctx<World>;
   const { files } = await fetchFilesOf(inWorld, call);

@@ -15,11 +15,11 @@ import type { Socket } from 'node:net';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The setting behind the route's limit of bytes, where its caller is told. */
+    /** The setting that limits the size of the body, named in the refusal. */
     limitedBy?: string;
-    /** Whether it is a step of OAuth, which is refused in words of its own, or by a page. */
+    /** Set for steps of OAuth, which report errors in the JSON of OAuth or on a page. */
     oauthFlow?: 'json' | 'page';
-    /** The path of the route, where its tokens are a resource of their own. */
+    /** The path of the route, if it is a resource with tokens of its own. */
     resourcePath?: '/mcp';
   }
 }
@@ -49,8 +49,8 @@ export const setRateHeaders = (reply: FastifyReply, state: RateState): void => v
 const RETRY_AFTER_S = 10;
 
 /**
- * The one place where an error becomes an answer: refusals as they are, an unavailable database as 503, and anything
- * else as our own defect, whose cause goes to the log under the request's id and nowhere else.
+ * Turns any error into the refusal to send: refusals as they are, an unavailable database as 503, and anything else as
+ * our own defect. The cause of a defect is only logged, under the request's id.
  */
 export function refusalFor(error: unknown, request: FastifyRequest, log: Log): Refusal {
   if (error instanceof Refusal) {
@@ -96,7 +96,7 @@ export function refusalFor(error: unknown, request: FastifyRequest, log: Log): R
 
 /** Errors that fastify throws while it reads a request. */
 function fastifyRefusal(error: unknown, request: FastifyRequest): Refusal | undefined {
-  // The caller closed the connection: the answer reaches no one, and it is no failure of our storage.
+  // The caller closed the connection: nobody gets the response, and our storage did not fail.
   if (request.raw.destroyed && !request.raw.complete) {
     return refuse('validation_error', { status: 400, say: 'The connection ended before the request body did.' });
   }
@@ -130,7 +130,7 @@ export function rateLimited(state: RateState): Refusal {
   });
 }
 
-/** Answers whatever went wrong: as the API does, or where the route is a step of OAuth, as OAuth has it. */
+/** Sends the response to any error: in the format of the API, or in that of OAuth when the route is a step of OAuth. */
 export function createRefusalAnswer(
   world: World,
   {
@@ -144,7 +144,7 @@ export function createRefusalAnswer(
     const refusal = error instanceof OauthRefusal ? error : refusalFor(error, request, world.log);
     if (!reply.hasHeader('ratelimit-limit')) setRateHeaders(reply, rateLimit.peek(addressBucket(request)));
     if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', request.id);
-    // A refused page or file must not be cached, whatever its headers said before.
+    // A refused page or file must not be cached, whatever its headers were before.
     reply.header('cache-control', 'no-store');
     if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);
     if (![400, 413, 415, 503].includes(refusal.status) || request.raw.complete) return send(request, reply, refusal);
@@ -156,7 +156,7 @@ export function createRefusalAnswer(
     answer();
 
     function answer(): void {
-      // The unread rest of the body would be taken for the next request.
+      // The unread part of the body would be parsed as the next request.
       if (!request.raw.complete) reply.header('connection', 'close');
       send(request, reply, refusal);
     }
@@ -177,13 +177,14 @@ export function createRefusalAnswer(
 
 /** Longer than a proxy takes to pass on the largest body that it lets through. */
 const REST_MS_MAX = 60_000;
-/** So many of the largest bodies that are taken. */
+/** The limit for a body that is dropped, as a multiple of the largest accepted one. */
 const REST_BODIES_MAX = 8;
 
 /**
- * A proxy gives up a body that is answered in its midst: nginx answers 502 in our place, and Caddy cuts off a client that has not sent all
- * of it yet. So the rest of a refused body is read and dropped before the answer. One that takes longer than a minute, or is larger than eight
- * of the largest that are taken, is cut off all the same.
+ * A proxy gives up when it gets a response while it still sends the body: nginx responds with 502 in our place, and
+ * Caddy cuts off a client that has not sent everything yet. So the remaining body of a refused request is read and
+ * dropped before the response. A body that takes longer than a minute, or is larger than eight of the largest accepted
+ * ones, is cut off all the same.
  */
 function readRest({ clock, config }: World, { raw }: FastifyRequest, answer: () => void): void {
   if (raw.destroyed) return answer();
@@ -207,8 +208,8 @@ export function answerPreflight(rateLimit: RateLimit, request: FastifyRequest, r
 }
 
 /**
- * Answers bytes that are not a complete HTTP request, in the form of every other answer, and closes the connection: it
- * is unknown where such a request ends and the next begins.
+ * Responds to bytes that are not a complete HTTP request, in the usual format, and closes the connection: it is unknown
+ * where such a request ends and the next one begins.
  */
 export function createBrokenRequests(
   world: World,
@@ -237,7 +238,7 @@ export function createBrokenRequests(
   };
 }
 
-/** A second answer in the middle of the first would be read as part of it. */
+/** A second response in the middle of the first would be read as part of it. */
 const isBeingAnswered = (socket: Socket): boolean =>
   (socket as { _httpMessage?: { headersSent: boolean } | null })._httpMessage?.headersSent === true;
 

@@ -19,14 +19,18 @@ import {
   PASS_PREFIX,
 } from '../../tenancy/operators/index.ts';
 
-/** One kind of credential: where a request carries it, and whom it stands for. Throws the refusal of one that is not valid. */
+/**
+ * One kind of credential: where a request contains it, and the identity it stands for. `identify` throws the refusal of
+ * a credential that is not valid.
+ */
 export type Authenticator = ({ prefix: string } | { cookie: string }) & {
   identify: (secret: string) => Promise<Identity>;
 };
 
 /**
- * In the order in which they are asked. A token that begins like none of another kind is an API key, or nothing.
- * A change by a cookie is taken from our own pages alone; a token is sent only by the program that has it.
+ * In the order in which they are tried. A token without the prefix of another kind is an API key or invalid. A change
+ * that is authenticated by a cookie is accepted only from our own pages; a token is sent only by the program that has
+ * it.
  */
 export const createAuthenticators = (world: World): Authenticator[] => [
   { prefix: OPERATOR_PREFIX, identify: createOperatorAuthentication(world) },
@@ -41,7 +45,7 @@ export const createAuthenticators = (world: World): Authenticator[] => [
 export const bearerOf = ({ headers }: FastifyRequest): string | undefined =>
   /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
 
-/** Refuses a token that is recognisably something else, with what to do. */
+/** Refuses a token that is recognisably of another kind, and says what to do. */
 function mustLookLikeOurs(token: string): void {
   if (/^["'].*["']$/.test(token)) {
     throw refuse('invalid_api_key', { say: 'The API key is sent in quotes; send it without them.' });
@@ -49,9 +53,9 @@ function mustLookLikeOurs(token: string): void {
 }
 
 /**
- * Finds out who calls. A token is asked before a cookie, so that a request with both is its token's. A request without a
- * valid credential is counted (`onRefused`); the fault of the credential is reported first. Undefined where the operation
- * needs no credential.
+ * Authenticates the caller. A token takes precedence over a cookie, so a request with both belongs to its token. A
+ * request without a valid credential is counted (`onRefused`); the fault of the credential is reported first. Returns
+ * undefined if the operation needs no credential.
  */
 export function createCallerCheck(
   authenticators: readonly Authenticator[],
@@ -91,7 +95,10 @@ export function createCallerCheck(
   };
 }
 
-/** The cookies of an answer. No script reads them, and no page of another site sends them with more than a link. */
+/**
+ * Sets the cookies of a response. Scripts cannot read them, and pages of other sites send them only with a link that is
+ * followed.
+ */
 export function browserOf({ config }: World, request: FastifyRequest, reply: FastifyReply): Browser {
   const attributes = `; Path=/; HttpOnly; SameSite=Lax${config.sessions.secure_cookie ? '; Secure' : ''}`;
   const set = (name: string, value: string, seconds: number): void =>
@@ -105,13 +112,16 @@ export function browserOf({ config }: World, request: FastifyRequest, reply: Fas
   };
 }
 
-/** A cookie that is there twice counts as none: a host beside ours may have set one of them. */
+/** Ignores a cookie that is sent twice: a host in the same domain as ours may have set one of them. */
 export function cookieOf(header: string | undefined, name: string): string | undefined {
   const [pair, ...more] = header?.split(';').filter((one) => one.trimStart().startsWith(`${name}=`)) ?? [];
   return more.length > 0 ? undefined : pair?.slice(pair.indexOf('=') + 1).trim();
 }
 
-/** Browsers send cookies along from the pages of others, and say there whose page it is. Links are no change and need no check. */
+/**
+ * Browsers send cookies along with requests from other sites, and name the origin of the page there. Links change
+ * nothing and need no check.
+ */
 export function mustBeSameOrigin({ method, headers }: FastifyRequest, own: string): void {
   if (method === 'GET' || method === 'HEAD' || headers.origin === new URL(own).origin) return;
   const got = headers.origin === undefined ? 'none' : JSON.stringify(headers.origin.slice(0, 200));

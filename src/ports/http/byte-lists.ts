@@ -50,7 +50,7 @@ export async function cutByteLists(bytes: Buffer): Promise<CutText> {
   return { bytes: Buffer.concat([...kept, bytes.subarray(copiedTo)]), lists };
 }
 
-/** Reads the numbers behind a bracket up to the closing one; undefined where one of them is no byte. */
+/** Reads the numbers after a bracket up to the closing one; undefined when one of them is not a byte. */
 async function readByteList(bytes: Buffer, from: number): Promise<{ content: Buffer; end: number } | undefined> {
   const chunks: Buffer[] = [];
   for (let at = from; ;) {
@@ -99,7 +99,7 @@ const CLOSE_LIST = 0x5d;
 const isDigit = (byte: number | undefined): byte is number => byte !== undefined && byte >= 0x30 && byte <= 0x39;
 const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-/** Finds the quote that ends a string; the end of the text where none does. */
+/** Returns the position of the quote that ends a string, or the end of the text if there is none. */
 function findEndOfString(bytes: Buffer, from: number): number {
   for (let quote = bytes.indexOf(QUOTE, from); quote !== -1; quote = bytes.indexOf(QUOTE, quote + 1)) {
     let backslashes = 0;

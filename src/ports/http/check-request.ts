@@ -14,7 +14,10 @@ const DEPTH_MAX = 64;
 /** Smaller bodies are not scanned: their objects do no harm. */
 const UNREAD_BYTES_MAX = 64 * 1024;
 
-/** Why a JSON text is too complex to parse; undefined if it is not. One pass over the bytes, without any allocation. */
+/**
+ * Returns the reason why a JSON text is too complex to parse; undefined if it is not. One pass over the bytes, without
+ * any allocation.
+ */
 export function complexityFault(bytes: Buffer): string | undefined {
   if (bytes.length <= UNREAD_BYTES_MAX) return undefined;
   let values = 0;
@@ -85,7 +88,10 @@ export function checkIdempotencyKey(key: string | undefined): void {
   });
 }
 
-/** Fault 7: the first path, query or header parameter at fault. Operations behind signed links answer 404 instead. */
+/**
+ * Fault 7: the first path, query or header parameter at fault. Operations reached by signed links respond with 404
+ * instead.
+ */
 export function checkParameters(operation: OperationValidators, parameters: RequestParameters): void {
   const fault = parameterFault(operation, parameters);
   if (!fault) return lowerUuids(operation, parameters);
@@ -121,11 +127,11 @@ function lowerUuids(operation: OperationValidators, { path, query }: RequestPara
 
 export interface ParsedBody {
   value: unknown;
-  /** Whether the text has \u escapes: only they can produce a NUL or half a surrogate pair from JSON in UTF-8. */
+  /** True when the text has \u escapes: only they can produce a NUL or half a surrogate pair from JSON in UTF-8. */
   hasEscapes: boolean;
 }
 
-/** A body in another coding than its own would be read as what it is not, or pass unchecked. */
+/** A body in another encoding than the declared one would be misread, or pass unchecked. */
 export function codingFault({ headers }: FastifyRequest): Refusal | undefined {
   const coding = headers['content-encoding'];
   const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
@@ -163,7 +169,7 @@ export function unwrapped(operation: OperationValidators, body: ParsedBody): Par
 const badBody = (say: string) => refuse('validation_error', { status: 400, say });
 
 /**
- * The last checks of a request: refuses the required fields that are absent, and where none is, all other fields at fault.
+ * The last checks of a request: refuses missing required fields, and if there are none, all other fields at fault.
  * `path` holds the parameters of the path, whose ids a body may repeat.
  */
 export function checkBody(

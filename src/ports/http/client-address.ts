@@ -7,15 +7,18 @@ import { findingOf, type Finding } from '../../platform/finding.ts';
 const HOUR_MS = 3_600_000;
 
 export interface UnknownProxy {
-  /** Looks at a request that has come in. */
+  /** Examines an incoming request. */
   note(request: IncomingMessage): void;
-  /** What forwarded a request within the last hour, and is not among `http.trusted_proxies`. */
+  /**
+   * Returns a finding about the address that forwarded a request within the last hour without being in
+   * `http.trusted_proxies`.
+   */
   findings(): Finding[];
 }
 
 /**
- * Behind a proxy that is not named all callers have one address: its. The limits by address, those of signing in among them, then
- * stop everybody at once. A public address is left alone: anybody may write the header.
+ * Detects a proxy that is not in `http.trusted_proxies`. All callers then have its address, so that limits by address,
+ * including those for signing in, stop everybody at once. Public addresses are ignored: anybody may write the header.
  */
 export function createUnknownProxy({ config, clock, log }: World): UnknownProxy {
   const isTrusted = createRangeCheck(config.http.trusted_proxies);
@@ -56,15 +59,19 @@ export function isOwnName({ config }: Pick<World, 'config'>, host: string | unde
 }
 
 /**
- * Whether a request may see what was caught. It needs no key, so that outside the development profile nobody may, and in it
- * only who asks under a name of this machine: any website open in its browser may send requests under another name.
+ * Reports whether a request may see captured mail. No key is needed, so this is refused outside the development
+ * profile. In the development profile the Host must be a name of this machine, unless `development.any_host` is set:
+ * any website that is open in its browser may send requests under another name.
  */
 export function mayUsePlayground({ config }: Pick<World, 'config'>, host: string | undefined): boolean {
   if (config.profile !== 'development') return false;
   return config.development.any_host || LOOPBACK.test(host ?? '');
 }
 
-/** The client's address behind the trusted proxies: the rule by which fastify finds the address of an API call. */
+/**
+ * Returns a function that finds the client's address when trusted proxies forward the request, by the same rule as
+ * fastify does for API calls.
+ */
 export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
   const isTrusted = createRangeCheck(trustedProxies);
   return (request) => {
@@ -73,7 +80,7 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
     const hops = String(request.headers['x-forwarded-for'] ?? '').split(',');
     for (let hop = hops.pop(); hop !== undefined && isTrusted(address); hop = hops.pop()) {
       const next = plainAddress(hop.trim());
-      // A trusted proxy writes addresses only: the rest of the header comes from an untrusted client.
+      // A trusted proxy writes addresses only: the other parts of the header come from an untrusted client.
       if (isIP(next) === 0) break;
       address = next;
     }

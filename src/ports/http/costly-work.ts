@@ -5,7 +5,7 @@ import { callerGone } from '../../tenancy/access/index.ts';
 import type { IncomingMessage } from 'node:http';
 import { refuse } from '../../platform/refusal.ts';
 
-/** The one party of all callers without a key: by address, one caller could be any number of parties. */
+/** All callers without a key share this name: counted by address, one caller could appear as any number of them. */
 export const ANYBODY = 'anybody';
 /** Smaller bodies are not delayed, as they do not block the event loop for long. */
 export const COSTLY_BYTES = 64 * 1024;
@@ -17,7 +17,7 @@ export const COSTLY_BYTES = 64 * 1024;
 const BYTES_AN_OBJECT = 1024;
 const OBJECT = '{'.charCodeAt(0);
 
-/** Storing a larger body blocks others as well, so that its turn lasts until it is answered … */
+/** Storing a larger body blocks others as well, so its turn lasts until the response is ready … */
 const LARGE_BYTES = 1024 * 1024;
 /** … but not for long: its attachments may have to be fetched from elsewhere. */
 const ANSWERED_MS_MAX = 250;
@@ -34,12 +34,12 @@ const PAGES_WAITING_MAX = 16;
 export const createCostlyExecutor = (): Semaphore =>
   createSemaphore(1, ({ tookMs }) => (tookMs < WORTH_A_REST_MS ? nextTurn() : rest(tookMs * RESTS_PER_WORK)));
 
-/** When true, a further page is refused, to be opened again later. */
+/** Reports whether too many pages are waiting; a further page is then refused and has to be opened again later. */
 export const arePagesOverloaded = (executor: Semaphore): boolean => executor.waitingOf(ANYBODY) >= PAGES_WAITING_MAX;
 
 /**
- * Reads a body and begins its answer; in the executor if the body is large or holds many objects. The executor covers synchronous work, such as
- * an operation's own checks; the answer is awaited after it.
+ * Reads a body and begins its response; in the executor if the body is large or holds many objects. The executor covers
+ * synchronous work, such as an operation's own checks; the response is awaited after it.
  */
 export async function beginAnswer(
   executor: Semaphore,
@@ -73,18 +73,21 @@ function isCostly(body: Buffer): boolean {
 
 /** Bytes of each request that are not counted: nearly all mail is smaller. */
 const FREE_BYTES = 64 * 1024;
-/** So many bodies of the largest size may be in memory over all connections, and half as many of one team. */
+/** Limit for all connections together, as a multiple of the largest body; one team may use half of it. */
 const LARGEST_AT_ONCE = 6;
 
 export interface UploadBudget {
   count(request: FastifyRequest, reply: FastifyReply, owner: string): void;
-  /** What came of this body is out of memory, and so is what will: the rest of a refused one is read and dropped. */
+  /**
+   * Stops counting the body of a refused request: its bytes so far are no longer in memory, and the remaining ones are
+   * read and dropped.
+   */
   letGo(body: IncomingMessage): void;
 }
 
 /**
- * A body is in memory from its first byte until it is answered, so the total is bounded: an upload that would exceed
- * the bound is refused, and may be repeated.
+ * Limits the memory of all bodies together. A body is in memory from its first byte until the response is sent, so an
+ * upload that would exceed the limit is refused, and may be repeated.
  */
 export function createUploadBudget(largestBytes: number): UploadBudget {
   const bytesMax = LARGEST_AT_ONCE * largestBytes;
@@ -102,7 +105,10 @@ export function createUploadBudget(largestBytes: number): UploadBudget {
   function count({ raw }: FastifyRequest, reply: FastifyReply, owner: string): void {
     let bytes = 0;
     let counted = 0;
-    /** Listens on the socket too: an answer that waits for an earlier one's end gets no `close` when the connection breaks. */
+    /**
+     * Listens on the socket too: a response that waits for an earlier one to end gets no `close` when the connection
+     * breaks.
+     */
     const release = (): void => {
       reply.raw.off('close', release);
       raw.socket.off('close', release);

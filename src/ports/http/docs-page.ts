@@ -7,7 +7,7 @@ const SCRIPT_PATH = '/docs/scalar.js';
 /**
  * The page exchanges no data with other hosts: no fonts, no proxy for calls that are tried out, no telemetry, no
  * assistant. Calls go to the server that the page came from. A call that is tried out would send every parameter that
- * has an example, `after` beside `before`: so optional parameters lose their examples.
+ * has an example, `after` together with `before`: so optional parameters lose their examples.
  */
 const START = `fetch('/openapi.json').then((answer) => answer.json()).then((document) => {
   for (const item of Object.values(document.paths)) {

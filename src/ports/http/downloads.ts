@@ -55,7 +55,7 @@ const percentEncode = (name: string): string =>
 
 const TYPES = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson; charset=utf-8' } as const;
 
-/** Answers with a file that is made while it is sent, as fast as the caller reads it. */
+/** Responds with a file that is produced while it is sent, as fast as the caller reads it. */
 export const exportContacts: Page<'exportContacts'> = async (ctx, { query }, { reply }) => {
   const format = query?.format ?? 'csv';
   const { lines, end } = await beginExport(ctx, { format, segmentId: query?.segment_id });
@@ -67,7 +67,7 @@ export const exportContacts: Page<'exportContacts'> = async (ctx, { query }, { r
     'content-disposition': `attachment; filename="contacts.${format}"`,
     'cache-control': 'private, no-store',
   });
-  // RFC 9110 §9.3.2: HEAD answers the headers alone.
+  // RFC 9110 §9.3.2: a response to HEAD has no content.
   return Readable.from(reply.request.method === 'HEAD' ? [] : lines);
 };
 
@@ -118,11 +118,11 @@ function contentOf(invoice: InvoiceObject): string {
 `;
 }
 
-/** Without a detour over fractions. */
+/** Computed in integers, without rounding of fractions. */
 const amount = (cents: number, currency: string): string =>
   `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')} ${escapeHtml(currency)}`;
 
-/** As 2026-11-30, which means the same everywhere. */
+/** Formats a date like 2026-11-30, which means the same everywhere. */
 const dateIn = (timeZone: string, at: number): string =>
   new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(at);
 

@@ -3,7 +3,7 @@ import type { OperationValidators } from '../../contract/index.ts';
 import { createFindTarget } from './find-operation.ts';
 
 const operation = (method: 'get' | 'post' | 'delete', path: string): OperationValidators =>
-  // What is looked at to find it.
+  // The paths that are searched.
   ({ operationId: `${method} ${path}`, method, path }) as OperationValidators;
 
 const find = createFindTarget([
@@ -39,7 +39,7 @@ test.each([
     'get /inboxes/{inbox}/threads/{thread_id}',
     { inbox: 'a@b.example', thread_id: '7' },
   ],
-  // Of two paths of which neither is a case of the other, the one that answers the method.
+  // When neither of two paths covers the other, the one that has the method wins.
   ['GET', '/emails/receiving/cancel', 'get /emails/receiving/{received_id}', { received_id: 'cancel' }],
   ['POST', '/emails/receiving/cancel', 'post /emails/{email_id}/cancel', { email_id: 'receiving' }],
 ])('%s %s is %s', (method, target, id, params) => {

@@ -2,13 +2,13 @@ import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import { findNearest, type OperationValidators } from '../../contract/index.ts';
 
-/** What the contract has at the path of a request. */
+/** The operation and parameters of a request's path. */
 interface Target {
-  /** Undefined where none of the path answers the method. */
+  /** Undefined when the path does not support the method. */
   operation: OperationValidators | undefined;
-  /** What stands in the path for each of its parameters, decoded. */
+  /** The decoded value of each path parameter. */
   params: Record<string, string>;
-  /** The methods of the path. HEAD is answered wherever GET is. */
+  /** The methods that the path supports. HEAD is supported wherever GET is. */
   methods: readonly string[];
 }
 
@@ -20,7 +20,7 @@ interface KnownPath {
   operations: Map<string, OperationValidators>;
 }
 
-/** Where paths part: by a word, or by what stands for a parameter. */
+/** A node of the tree of paths, with its branches: by a literal segment, or by a parameter. */
 interface Fork {
   words: Map<string, Fork>;
   parameter?: Fork;
@@ -29,7 +29,10 @@ interface Fork {
 
 const isParameter = (segment: string): boolean => segment.startsWith('{');
 
-/** Finds the operation of a request. One route for each operation would take longer to make than the rest of a start. */
+/**
+ * Finds the operation of a request. Adding one route for each operation would take longer than all other steps of a
+ * start.
+ */
 export function createFindTarget(operations: Iterable<OperationValidators>): FindTarget {
   const root: Fork = { words: new Map() };
   for (const operation of operations) add(root, operation);
@@ -82,7 +85,7 @@ function pathsAt(fork: Fork, segments: readonly string[], depth: number): KnownP
   ];
 }
 
-/** Whether all that the one stands for is a case of the other. */
+/** Reports whether `wide` matches every path that `narrow` matches. */
 const covers = (wide: KnownPath, narrow: KnownPath): boolean =>
   wide.segments.every((segment, at) => isParameter(segment) || segment === narrow.segments[at]);
 
@@ -93,13 +96,13 @@ const paramsOf = (path: KnownPath, segments: readonly string[]): Record<string, 
 
 const targets = new WeakMap<IncomingMessage, Target>();
 
-/** The path of every route of operations: which of them is meant, is found here. */
+/** The path of every route of operations; the operation is found here. */
 export const EVERY_PATH = '/*';
 
-/** Of a request that was routed; undefined for a path that the contract does not know. */
+/** Returns the target of a routed request; undefined for a path that the contract does not define. */
 export const targetOf = (request: FastifyRequest): Target | undefined => targets.get(request.raw);
 
-/** Notes what the request is for, which is looked for once. */
+/** Finds the target of a request once and remembers it. */
 export function findFor(request: IncomingMessage, find: FindTarget): Target | undefined {
   const target = find(request.method ?? '', request.url ?? '');
   if (target) targets.set(request, target);
@@ -111,7 +114,7 @@ const pages = new WeakMap<IncomingMessage, string>();
 /** Notes that the request is for the page at this path. */
 export const notePage = (request: FastifyRequest, path: string): void => void pages.set(request.raw, path);
 
-/** What log, measures and spans call the route of a request. */
+/** Returns the name of a request's route in logs, metrics and spans. */
 export function routeOf(request: FastifyRequest): { url: string | undefined; operation?: string } {
   const { url } = request.routeOptions;
   const operation = url === EVERY_PATH ? targetOf(request)?.operation : undefined;
@@ -127,8 +130,9 @@ const REPLACEMENT = '%EF%BF%BD';
 const DEPLOYMENT_BASE = '/api/v1';
 
 /**
- * Returns the path as the contract writes it, whichever of the two servers the caller uses. Pages for people are at one address
- * alone. Slashes at the beginning count as one: clients append `/emails` to a base address that ends with a slash.
+ * Returns the path as the contract writes it, whichever of the two servers the caller uses. Pages for people exist at
+ * one address only. Slashes at the beginning count as one: clients append `/emails` to a base address that ends with a
+ * slash.
  */
 export function contractTarget(target: string, isPage: (target: string) => boolean = () => false): string {
   const single = target.startsWith('//') ? target.replace(/^\/+/, '/') : target;
@@ -147,7 +151,10 @@ function withClaim(target: string): string {
     : target;
 }
 
-/** Reads `/audiences` and `/audiences/{id}`, the former names, as `/segments`; what stands below an audience has routes of its own. */
+/**
+ * Reads `/audiences` and `/audiences/{id}`, the former names, as `/segments`; paths below an audience have routes of
+ * their own.
+ */
 function withSegments(target: string): string {
   return target.startsWith('/audiences')
     ? target.replace(/^\/audiences(?=(?:\/[^/?#]+)?(?:[?#]|$))/, '/segments')
@@ -156,7 +163,7 @@ function withSegments(target: string): string {
 
 /**
  * Makes every path decodable, so that a broken escape is reported as a fault of its parameter, when that is checked: a
- * percent sign without an escape stands for itself, and escapes that are not UTF-8 become U+FFFD.
+ * percent sign without an escape is literal, and escapes that are not UTF-8 become U+FFFD.
  */
 function decodableTarget(target: string): string {
   if (!target.includes('%')) return target;
@@ -174,7 +181,7 @@ function utf8OrReplacement(escapes: string): string {
   }
 }
 
-/** A parameter that is given twice becomes a list, which no parameter of ours is: the contract's check names it. */
+/** A parameter that is given twice becomes a list, which no parameter of ours is: the contract's check reports it. */
 export function parseQuery(text: string): Record<string, unknown> {
   const query: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const [name, value] of new URLSearchParams(text)) {
@@ -185,7 +192,7 @@ export function parseQuery(text: string): Record<string, unknown> {
   return query;
 }
 
-/** What people write where they mean a family of the API. */
+/** Words that people write instead of the name of a resource of the API. */
 const OTHER_WORDS: Readonly<Record<string, string>> = {
   send: 'emails',
   mail: 'emails',
@@ -219,7 +226,7 @@ export function createRouteSuggestion(
     if (family === undefined) return '';
     const meant = `/${[family, ...others].join('/')}`;
     const target = find(method, meant);
-    // A suggestion that repeats what was sent would be no help.
+    // A suggestion that repeats the request would not help.
     if (target === undefined || meant === path) return '';
     return ` Did you mean ${target.operation ? `${method} ` : ''}${meant}?`;
   };

@@ -1,6 +1,7 @@
 /**
  * The HTTP port: fastify with the contract's operations. It checks a request in the documented order, turns it into one
- * verb call and the result or refusal into an answer. It holds no rule of its own beyond the conventions of all routes.
+ * verb call and the result or refusal into a response. It holds no rule of its own beyond the conventions of all
+ * routes.
  */
 export { createAuthenticators, type Authenticator } from './authenticators.ts';
 export { startMetricsPort } from './metrics.ts';

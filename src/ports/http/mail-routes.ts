@@ -13,7 +13,7 @@ const NOT_FOUND = Buffer.from(
   'This link does not work: it is not one of ours, was cut short on its way, or has been switched off.\n',
 );
 
-/** A cached answer would hide the next reader of the same mail. */
+/** A cached response would hide the next reader of the same mail. */
 const EVERY_ANSWER = [
   'cache-control',
   'no-store',
@@ -40,11 +40,11 @@ const NOT_FOUND_HEADERS = [
   String(NOT_FOUND.length),
 ];
 
-/** Any text in the place of the token matches: most are no tokens, and all of those get the same answer. */
+/** Matches any text in place of the token: most are invalid, and all of those get the same response. */
 const FORM = /^\/([co])\/([^?]*?)(\.gif)?(?:\?|$)/;
 
 /**
- * Answers the pixels and links of tracked mail, each on the tracking host of its domain; returns false to leave a
+ * Serves the pixels and links of tracked mail, each on the tracking host of its domain; returns false to leave a
  * request to the API. It runs before the API's hooks, because a reader has no key, and because a proxy that fetches for
  * thousands of readers must not meet the rate limit of one caller. Forged tokens are not limited: checking one costs
  * less than counting it, and 96 bits are not guessed.
@@ -58,7 +58,7 @@ export function createTrackingRoutes(
   const hosts = createLinkHosts(world);
   return (request, response) => {
     const { url = '', method } = request;
-    // Other requests are passed on after a look at one character.
+    // Other requests are passed on after a check of one character.
     if (url.charAt(2) !== '/' || (method !== 'GET' && method !== 'HEAD')) return false;
     const [, kind, token = '', suffix] = FORM.exec(url) ?? [];
     if (kind === undefined || (request.headers.host === undefined && request.httpVersion !== '1.0')) return false;
@@ -66,7 +66,7 @@ export function createTrackingRoutes(
       response.writeHead(status, headers).end(method === 'HEAD' ? undefined : body);
     };
     const answerNotFound = (): void => answer(404, NOT_FOUND_HEADERS, NOT_FOUND);
-    /** Answers only after the open or click is recorded. */
+    /** Responds only after the open or click is recorded. */
     const note = (what: { emailId: string; link?: string }, answerNow: () => void): void => {
       const reader = { ipAddress: clientAddress(request), userAgent: request.headers['user-agent'] ?? '' };
       const machine = isMachineFetch({ method, headers: request.headers }) ? { machine: true as const } : {};
@@ -98,21 +98,24 @@ export function createTrackingRoutes(
 
 const EVERY_IMAGE = {
   'x-content-type-options': 'nosniff',
-  // Whatever else its bytes may be read as: opened by itself it runs nothing and loads nothing.
+  // Opened by itself, a picture runs nothing and loads nothing, whatever else its bytes may be parsed as.
   'content-security-policy': "sandbox; default-src 'none'",
   'referrer-policy': 'no-referrer',
   'x-robots-tag': 'noindex, nofollow',
 };
 /** Mail is shown on pages of others. */
 const SHOWN_ANYWHERE = { 'cross-origin-resource-policy': 'cross-origin' };
-/** The bytes behind an address never change. Who has them may show them for a year, also once they are deleted here. */
+/**
+ * The bytes at an address never change. Clients that have them may show them for a year, even after they are deleted
+ * here.
+ */
 const FOR_A_YEAR = { 'cache-control': 'public, max-age=31536000, immutable' };
 const NOT_KEPT = { 'cache-control': 'no-store', 'content-type': 'text/plain; charset=utf-8' };
 
 /**
- * Answers pictures of mail by their addresses; returns false to leave a request to the API. It runs before the API's hooks,
- * because a reader has no key, and because a proxy that fetches for thousands of readers must not meet the rate limit of one
- * caller. It sets no cookie and asks for none.
+ * Serves pictures of mail by their addresses; returns false to leave a request to the API. It runs before the API's
+ * hooks, because a reader has no key, and because a proxy that fetches for thousands of readers must not meet the rate
+ * limit of one caller. It neither sets nor reads cookies.
  */
 export function createImageRoutes(world: World): (request: IncomingMessage, response: ServerResponse) => boolean {
   const requestedHost = createRequestedHost(world.config.http.trusted_proxies);

@@ -7,11 +7,11 @@ import { METRICS_TYPE } from '../../platform/meter/index.ts';
 import { plainAddress } from '../../platform/network/index.ts';
 import type { World } from '../../platform/world.ts';
 
-/** What a proxy adds to a request, so that one from the world never looks like one from this machine. */
+/** Headers that a proxy adds to a request, so that an external request never looks like one from this machine. */
 const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'];
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/;
 const LOOPBACK_ADDRESS = /^(?:127(?:\.\d+){3}|::1)$/;
-/** What could be guessed is no token. */
+/** A shorter token could be guessed. */
 const TOKEN_CHARS_MIN = 16;
 
 interface No {
@@ -20,8 +20,8 @@ interface No {
 }
 
 /**
- * Answers GET /metrics; returns false to leave a request to the API. It runs before the API's hooks: a Prometheus has no key of a
- * team, and counts against no limit.
+ * Serves GET /metrics; returns false to leave a request to the API. It runs before the API's hooks: Prometheus has no
+ * key of a team, and no limit applies to it.
  */
 export function createMetricsRoute(world: World): (request: IncomingMessage, response: ServerResponse) => boolean {
   return (request, response) => {
@@ -71,7 +71,7 @@ const TOO_SHORT: No = {
 };
 const WRONG_TOKEN: No = { status: 401, say: 'Send the token of metrics.token_file as Authorization: Bearer <token>.' };
 
-/** Proxies speak HTTP/1.0 to us unless they are told otherwise; Prometheus and curl do not. */
+/** Proxies speak HTTP/1.0 to us unless they are configured otherwise; Prometheus and curl do not. */
 const isFromHere = ({ headers, httpVersion, socket }: IncomingMessage): boolean =>
   LOOPBACK_ADDRESS.test(plainAddress(socket.remoteAddress ?? '')) &&
   LOOPBACK_HOST.test(headers.host ?? '') &&
@@ -90,7 +90,7 @@ export interface MetricsPort {
   close(): Promise<void>;
 }
 
-/** A port for the metrics alone, where one is set. */
+/** Opens a port for the metrics alone, if one is set. */
 export async function startMetricsPort(world: World): Promise<MetricsPort | undefined> {
   const { host, port } = world.config.metrics;
   if (port === 0) return undefined;

@@ -49,24 +49,24 @@ export const privatePageHeaders = (policy: string): Record<string, string> => ({
   'x-robots-tag': 'noindex, nofollow, noarchive',
 });
 
-/** Of an address that is carried through signing in, also in the address at a provider. */
+/** Limit for an address to return to after signing in, which also becomes part of the provider's address. */
 export const NEXT_CHARS_MAX = 2000;
 
 export interface HttpServices extends Services {
   tracking: Tracking;
   listeners: Listeners;
-  /** For work that blocks the event loop for long. */
+  /** Runs work that blocks the event loop for long. */
   executor: Semaphore;
 }
 
-/** What of HTTP answers a page, a file or a stream. */
+/** The HTTP objects that a page, a file or a stream needs for its response. */
 export interface PageCall {
   services: HttpServices;
   reply: FastifyReply;
   accept: string;
 }
 
-/** An operation that only HTTP answers. The caller has been let in and the call checked. */
+/** An operation that exists only over HTTP. The caller is authorized and the call checked before it runs. */
 export type Page<Id extends PageId> = (
   ctx: OperationCtxFor[CallerKindOf<Id>],
   call: CallOf<Id>,

@@ -28,12 +28,12 @@ const HEADERS = {
   'x-accel-buffering': 'no',
 };
 
-/** Answers with a stream that stays open until one side ends it. */
+/** Responds with a stream that stays open until one side ends it. */
 const listenWebhooks: Page<'listenWebhooks'> = async (ctx, { query, header }, { services, reply }) => {
   const lastId = header?.['Last-Event-ID'];
   const events = readTypes(query?.events, services.document);
   reply.headers(HEADERS);
-  // RFC 9110 §9.3.2: HEAD answers the headers alone. A stream that is never read would never end.
+  // RFC 9110 §9.3.2: a response to HEAD has no content. A stream that is never read would never end.
   if (reply.request.method === 'HEAD') return '';
   const stream = await services.listeners.open(ctx, {
     events,
@@ -55,7 +55,7 @@ function readTypes(text: string | undefined, document: OpenApiDocument): string[
   });
 }
 
-/** Answers that only HTTP gives: pages, files and streams. Every other operation is in operations/. */
+/** Responses that exist only over HTTP: pages, files and streams. Every other operation is in operations/. */
 export const pages: { [Id in PageId]: Page<Id> } = {
   getOpenapiJson(_ctx, _call, { services, reply }) {
     reply.type('application/json; charset=utf-8').header('cache-control', ASK_AGAIN);

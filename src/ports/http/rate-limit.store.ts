@@ -6,16 +6,16 @@ export interface BucketForm {
   now: number;
 }
 
-/** What a bucket has left, and how many tokens were taken of it. */
+/** The tokens that remain in a bucket, and the number of tokens taken. */
 export interface Taken {
   tokens: number;
   count: number;
 }
 
 /**
- * Refills buckets and takes of each as many tokens as are wanted, or as there are, in one statement; the row locks order the
- * nodes, and the names order the locks. Nothing is written of a bucket that has no token, so that a caller who goes on asking
- * does not keep it empty.
+ * Refills buckets and takes as many tokens from each as are wanted and available, in one statement; the row locks order
+ * the nodes, and the names order the locks. A bucket without a token is not written, so that a caller who goes on
+ * asking does not keep it empty.
  */
 export async function takeFromSharedBuckets(
   db: Executor,

@@ -12,7 +12,7 @@ export interface RateState {
   resetSeconds: number;
   allowed: boolean;
   retryAfterSeconds: number;
-  /** How many requests a second the bucket is filled for. */
+  /** The number of requests per second at which the bucket is refilled. */
   perSecond: number;
 }
 
@@ -43,7 +43,7 @@ export function createRateLimit(world: World): RateLimit {
   const { requests_per_second: perSecond, burst } = world.config.rate_limit;
   const buckets = new Map<string, Bucket>();
 
-  /** Of a bucket that has tokens for some of those who ask together, the first get them. */
+  /** When a bucket lacks tokens for all who ask together, the first ones get them. */
   const takeShared = inCompany<string, RateState>(async (names) => {
     const now = world.clock.now();
     const wanted = new Map<string, number>();

@@ -19,9 +19,9 @@ const ENDPOINT_CHARS_MAX = 500;
 
 /** Routes whose whole bodies are secrets, as the contract writes them: in the URL, a caller may encode any letter. */
 const SECRET_ROUTES = /^\/(?:auth|oauth)\//;
-/** Answers of these routes are in the log already. */
+/** Responses of these routes are in the log already. */
 const LOG_ROUTES = /^\/logs(?:\/|$)/;
-/** The operation whose answer is a link that needs no login. */
+/** The operation that returns a link which works without a login. */
 const SHARE = 'createShare';
 
 export interface Answered {
@@ -31,7 +31,9 @@ export interface Answered {
   payload: unknown;
 }
 
-/** Logs an answer that is about to be written. The entry's id is the request's, which the caller sees in x-request-id. */
+/**
+ * Logs a response that is about to be written. The entry's id is the request's, which the caller sees in x-request-id.
+ */
 export function createAnswerNote(
   world: World,
   requestLog: RequestLog,
@@ -79,13 +81,16 @@ export function createAnswerNote(
 const isOfPerson = ({ operation }: Operation, { actor }: Caller): boolean =>
   actor.kind === 'session' && callerKindOf(accessOf(operation)) === 'user';
 
-/** Whether it answers what a viewer may not read, who may read the logs: what is read, and what a change of billing shows. */
+/**
+ * Reports whether the response contains data that a viewer, who may read the logs, may not see: reads for admins, and
+ * changes of billing.
+ */
 const isForAdmins = ({ operation }: Operation, { method }: FastifyRequest): boolean => {
   const role = operation['x-service-role'] ?? '';
   return role === 'owner' || (method === 'GET' && role === 'admin');
 };
 
-/** Its answers hold what any operation answers, and a reader of the logs may not read all of that. */
+/** Its responses contain those of any operation, and a reader of the logs may not see all of that. */
 const isOfAssistant = ({ operation }: Operation): boolean => operation['x-mcp'] === true;
 
 /** Reads by our own command line are not logged: otherwise a user who follows the logs with it would see little else. */
@@ -113,7 +118,7 @@ interface Kept {
   isSecret: boolean;
   isShare: boolean;
   isDone: boolean;
-  /** There was a body and it was not JSON. */
+  /** True if there was a body that was not JSON. */
   isUnread: boolean;
   bytesMax: number;
 }
@@ -128,8 +133,8 @@ function requestBody(request: FastifyRequest, caller: Caller, kept: Kept): strin
   if (received === undefined) return markerText({ truncated: true, bytes });
   // Secrets can be found and removed only in JSON.
   if (kept.isUnread) return markerText({ unreadable: true, bytes });
-  // What a successful request created holds its texts already; writing them twice would cost each send a tenth of its
-  // time.
+  // The object that a successful request created contains its texts already; writing them twice would cost each send a
+  // tenth of its time.
   return redactBody(caller.body, { bytesMax: kept.bytesMax, bytes, isClipped: kept.isDone });
 }
 
@@ -142,7 +147,7 @@ function responseBody(payload: unknown, { isSecret, isShare, isUnread, bytesMax 
   if (typeof payload !== 'string' || payload === '') return null;
   const bytes = Buffer.byteLength(payload);
   if (isSecret) return markerText({ redacted: true, bytes });
-  // Parsing a long list again, to keep its beginning, would cost as much as making it.
+  // Serializing a long list again, to keep its beginning, would cost as much as creating it.
   if (bytes > bytesMax) return markerText({ truncated: true, bytes });
   try {
     const value: unknown = JSON.parse(payload);

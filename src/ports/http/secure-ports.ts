@@ -8,7 +8,7 @@ import { readClientHello, isToken } from '../../protocol/acme/index.ts';
 
 interface SecurePorts {
   ports: readonly number[];
-  /** Takes no new connections, and gives those there are `graceMs` to end. */
+  /** Takes no new connections, and gives the open ones `graceMs` to end. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -24,8 +24,8 @@ const HELLO_BYTES_MAX = 16_384 + 5;
 const PROOFS_AT_ONCE = 50;
 
 /**
- * Opens the ports of HTTPS. What comes over them is handed, decrypted, to the server that plain HTTP has, with all its rules
- * and limits. A new certificate is shown to new connections; those that stand go on.
+ * Opens the ports of HTTPS. Their connections are handed, decrypted, to the server that plain HTTP has, with all its
+ * rules and limits. New connections get a new certificate; open ones continue.
  */
 export async function openSecurePorts(world: World, server: Server, parts: SecureParts): Promise<SecurePorts> {
   const { host, ports } = world.config.https;
@@ -63,7 +63,7 @@ export async function openSecurePorts(world: World, server: Server, parts: Secur
 interface Opening {
   port: number;
   host: string;
-  /** Who is told that it cannot be opened is told what to change. */
+  /** Names the setting to change in the error when the port cannot be opened. */
   setting: string;
 }
 
@@ -84,7 +84,7 @@ function createSecureServer({ log }: World, server: Server, { tls, issued }: Sec
     minVersion: 'TLSv1.2',
     ALPNProtocols: ['http/1.1'],
     handshakeTimeout: HANDSHAKE_MS,
-    // An unknown name is shown the certificate of this installation, and nothing is asked for it.
+    // An unknown name gets the certificate of this installation, and no certificate is requested for it.
     SNICallback: (name, done) => {
       issued.contextFor(name).then(
         (context) => done(null, context),
@@ -101,7 +101,7 @@ function createSecureServer({ log }: World, server: Server, { tls, issued }: Sec
   return secure;
 }
 
-/** Shows nothing but proofs (RFC 8737), and ends each connection behind its handshake. */
+/** Presents only validation certificates (RFC 8737), and ends each connection after its handshake. */
 function createProofServer(world: World): NetServer {
   let underWay = 0;
   const options: TlsOptions = {
@@ -125,7 +125,7 @@ function createProofServer(world: World): NetServer {
   return proofs;
 }
 
-/** The first message says whether the authority asks for a proof, or anybody for a page. */
+/** The first message shows whether the authority asks for a proof, or a client for a page. */
 function tellApart(socket: Socket, { secure, proofs }: { secure: NetServer; proofs: NetServer }): void {
   let bytes = Buffer.alloc(0);
   socket.setTimeout(HANDSHAKE_MS, () => socket.destroy());
@@ -147,8 +147,8 @@ function tellApart(socket: Socket, { secure, proofs }: { secure: NetServer; proo
 const FOLDER = '/.well-known/acme-challenge/';
 
 /**
- * Answers the authority that proves our names (RFC 8555 §8.3), on every port: a proxy in front passes it on. Nothing but a
- * token of an order that waits is answered, so that no path leads anywhere.
+ * Responds to the authority that validates our names (RFC 8555 §8.3), on every port: a proxy in front passes its
+ * requests on. Only tokens of a pending order get a response, so that no path leads anywhere.
  */
 export function createChallengeRoute(world: World): (request: IncomingMessage, response: ServerResponse) => boolean {
   return ({ url = '', method }, response) => {
@@ -182,7 +182,10 @@ interface RedirectPorts {
 /** A name or an address, with or without a port. */
 const HOST = /^([a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(:\d{1,5})?$/i;
 
-/** Opens the ports that lead to https, and answer nothing but that and challenges: whatever else was sent there was sent in clear. */
+/**
+ * Opens the ports that redirect to https, and serve only that and challenges: any other content would have been sent in
+ * clear.
+ */
 export async function openRedirectPorts(world: World): Promise<RedirectPorts> {
   const { host, ports, redirect_ports: redirects } = world.config.https;
   const answersChallenge = createChallengeRoute(world);

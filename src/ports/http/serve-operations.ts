@@ -41,12 +41,12 @@ interface OperationParts extends McpParts {
 
 interface Served {
   find: FindTarget;
-  /** To be the server's before its first route. */
+  /** Options for the server; they must be set before its first route. */
   constraints: NonNullable<FastifyServerOptions['routerOptions']>['constraints'];
   addRoutes(server: FastifyInstance): Promise<void>;
 }
 
-/** What of an operation a route has to know before it runs; the same for many. */
+/** The properties of an operation that a route has to know before it runs; many operations share them. */
 type Kind = 'json' | 'email' | 'picture' | 'form' | 'oauth' | 'oauth page';
 const KINDS: readonly Kind[] = ['json', 'email', 'picture', 'form', 'oauth', 'oauth page'];
 
@@ -128,7 +128,7 @@ export function serveOperations(parts: OperationParts): Served {
   };
 }
 
-/** Leads a request to the route of pages or for the kind of its operation; what is neither goes nowhere. */
+/** Returns the route of a request: the one of pages or the one for the kind of its operation; undefined for neither. */
 const constraintOf = (find: FindTarget) => ({
   name: 'kind',
   storage: createStorage,
@@ -140,7 +140,7 @@ const constraintOf = (find: FindTarget) => ({
   },
 });
 
-/** Makes each when it is first asked for; that there is one for each operation is known before. */
+/** Creates each answerer with its first request; that one exists for each operation was checked before. */
 function createAnswerers(validators: Validators, services: HttpServices): (operation: OperationValidators) => Answerer {
   for (const operation of validators.operations.values()) if (!isMcp(operation)) mustHaveAnswerer(operation);
   const made = new Map<string, Answerer>();
@@ -192,18 +192,18 @@ const takesKey = ({ parameters }: OperationValidators): boolean =>
 
 const isCounted = (operation: OperationValidators): boolean => operation.method !== 'get' && !takesForm(operation);
 
-/** Whose requests are counted together: those of all keys of a team, and those of each person apart from them. */
+/** Returns the bucket of a caller: all keys of a team share one, and each person has their own. */
 function bucketOf(caller: Caller | undefined): string | undefined {
   if (caller?.actor.kind === 'operator') return `operator:${caller.actor.operatorId}`;
   if (caller?.actor.kind === 'session') return `user:${caller.actor.userId}`;
   return caller && `team:${caller.teamId}`;
 }
 
-/** Whether the operation reads its body itself, piece by piece, as a form. */
+/** Reports whether the operation reads its body itself, piece by piece, as a form. */
 const takesForm = ({ operation }: OperationValidators): boolean =>
   operation.requestBody?.content['multipart/form-data'] !== undefined;
 
-/** Whether its body is a file as it is. */
+/** Reports whether its body is a plain file. */
 const takesBytes = ({ operation }: OperationValidators): boolean =>
   operation.requestBody?.content['application/octet-stream'] !== undefined;
 
@@ -211,10 +211,10 @@ const takesPicture = ({ operationId }: OperationValidators): boolean => operatio
 
 const takesJson = (operation: OperationValidators): boolean => !takesForm(operation) && !takesBytes(operation);
 
-/** Carries the other operations, and reads its messages itself. */
+/** Reports whether this is the MCP endpoint, which calls the other operations and reads its messages itself. */
 const isMcp = ({ operation }: OperationValidators): boolean => operation['x-mcp'] === true;
 
-/** Its parameters and its body are checked by the rules of OAuth, where they are read. */
+/** Reports whether its parameters and its body are checked by the rules of OAuth, where they are read. */
 const isOfOauth = ({ operation }: OperationValidators): boolean => operation['x-oauth-flow'] === true;
 
 const NO_BODY: ParsedBody = { value: undefined, hasEscapes: false };

@@ -37,7 +37,7 @@ export interface HttpPort {
   securePorts: readonly number[];
   redirectPorts: readonly number[];
   url: string;
-  /** Takes no new requests, and gives those under way `graceMs` to be answered. */
+  /** Takes no new requests, and gives those under way `graceMs` to finish. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -52,9 +52,9 @@ const NO_COMPILERS = { buildValidator: noCompiler, buildSerializer: noCompiler }
 
 export interface HttpParts extends Omit<HttpServices, 'requestLog' | 'executor'> {
   authenticators?: readonly Authenticator[];
-  /** Looks at every request. */
+  /** Examines every request. */
   unknownProxy?: UnknownProxy;
-  /** What the ports of HTTPS show; without it there are none. */
+  /** The certificates of the HTTPS ports; undefined when there are none. */
   secure?: SecureParts | undefined;
 }
 
@@ -91,7 +91,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     serverFactory: (api) =>
       // Node's own refusal of a missing Host has none of our headers; the hook below refuses it instead.
       createServer({ requireHostHeader: false, keepAliveTimeout: 72_000 }, (request, response) => {
-        // RFC 9112 §9.6: after an answer that closes the connection, no further request of it is processed.
+        // RFC 9112 §9.6: after a response that closes the connection, no further request of it is processed.
         if (lingeringClose.isLingering(request.socket)) return;
         lastAnswers.note(request, response);
         if (!answersPublic(request, response)) api(request, response);
@@ -120,7 +120,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   });
   server.addHook('onResponse', measureAnswer(world));
   server.setErrorHandler((error, request, reply) => answerRefusal(request, reply, error));
-  // RFC 9110 §10.1.1: an expectation may be ignored; Node would answer a bare 417.
+  // RFC 9110 §10.1.1: an expectation may be ignored; Node would respond with a bare 417.
   server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
   await servePeoplePages(server, { services, validators, authenticators, rateLimit });
   await served.addRoutes(server);
@@ -160,7 +160,7 @@ function targetFault(
   });
 }
 
-/** What is no operation of the contract, an unknown path for one, is counted together. */
+/** Requests that match no operation of the contract, such as those for an unknown path, are counted together. */
 function measureAnswer({ meter, tracer }: World): onResponseHookHandler {
   return (request, reply, done) => {
     const { method } = request;
@@ -205,7 +205,7 @@ function collectBodies(server: FastifyInstance): void {
   server.addHook('preParsing', (request, _reply, _payload, done) => done(codingFault(request)));
 }
 
-/** RFC 9112 §3.2: an HTTP/1.1 request without Host is answered with 400. */
+/** RFC 9112 §3.2: an HTTP/1.1 request without Host gets a 400 response. */
 function hostFault(request: FastifyRequest, reply: FastifyReply): Refusal | undefined {
   if (request.headers.host !== undefined || request.raw.httpVersion === '1.0') return undefined;
   reply.header('connection', 'close');
@@ -223,7 +223,7 @@ function nameFault(world: World, request: FastifyRequest): Refusal | undefined {
   });
 }
 
-/** Programs say what they are; a person's browser need not. */
+/** Programs must send a User-Agent; a person's browser need not. */
 function agentFault({ headers, routeOptions }: FastifyRequest): Refusal | undefined {
   if (routeOptions.config.isForPeople || headers['user-agent']?.trim()) return undefined;
   const refusal = refuse('validation_error', {
@@ -234,7 +234,7 @@ function agentFault({ headers, routeOptions }: FastifyRequest): Refusal | undefi
   return refusal;
 }
 
-/** Opens all ports, or none; `host` is the address as it stands in a URL. */
+/** Opens all ports, or none; `host` is the address as written in a URL. */
 async function listen(server: FastifyInstance, world: World, secure: SecureParts | undefined) {
   const beside = await openPortsBeside(world, server.server, secure);
   try {

@@ -4,7 +4,10 @@ import type { World } from '../../platform/world.ts';
 import { refuse } from '../../platform/refusal.ts';
 
 const LOOK_MS = 10_000;
-/** So far a body may fall behind `UPLOAD_BYTES_PER_SECOND`. The rest of a request that is answered already has this time in all. */
+/**
+ * How far a body may fall behind `UPLOAD_BYTES_PER_SECOND`. Also the total time for the remaining body of a request
+ * that has its response already.
+ */
 const BEHIND_MS_MAX = 120_000;
 /** Slower than any line in use; 50 MiB take less than two hours. */
 export const UPLOAD_BYTES_PER_SECOND = 8192;
@@ -12,14 +15,14 @@ export const UPLOAD_BYTES_PER_SECOND = 8192;
 interface Upload {
   request: IncomingMessage;
   response: ServerResponse;
-  /** Bytes of the connection until the last look. */
+  /** The bytes of the connection at the last check. */
   bytes: number;
   deadline: number;
 }
 
 /**
- * Ends requests whose body comes too slowly. Node's `requestTimeout` is switched off: it limits the whole request, and would
- * cut a large file on a slow line. Its `headersTimeout` stays.
+ * Ends requests whose body arrives too slowly. Node's `requestTimeout` is switched off: it limits the whole request,
+ * and would cut a large file on a slow line. Its `headersTimeout` stays.
  */
 export function endSlowUploads({ clock }: Pick<World, 'clock'>, server: Server): void {
   /** A connection has one body at a time. */
@@ -45,8 +48,9 @@ export function endSlowUploads({ clock }: Pick<World, 'clock'>, server: Server):
   }
 
   /**
-   * Bytes that have come move the deadline on, to `BEHIND_MS_MAX` from now at most: a fast beginning allows no longer silence. The
-   * rest of an answered request is read and dropped, and moves nothing.
+   * Received bytes extend the deadline, to `BEHIND_MS_MAX` from now at most: a fast beginning does not allow a longer
+   * silence. The remaining body of a request that has its response is read and dropped, and does not extend the
+   * deadline.
    */
   function isLate(socket: Socket, upload: Upload, now: number): boolean {
     const earned = upload.response.writableEnded ? 0 : (socket.bytesRead - upload.bytes) / UPLOAD_BYTES_PER_SECOND;
@@ -67,30 +71,30 @@ export function endSlowUploads({ clock }: Pick<World, 'clock'>, server: Server):
 const UNREAD_LOOK_MS = 15_000;
 /** A connection that takes no byte for this long is not being read; a mobile network may be away for some seconds. */
 const STALLED_MS = 30_000;
-/** When the memory for answers is used up, connections that have taken nothing for this long are closed first. */
+/** When the memory for responses is used up, connections that have read nothing for this long are closed first. */
 const IDLE_MS = 2000;
-/** Limit of all unread answers together: the largest answers there are, twenty times. */
+/** Limit of all unread responses together: twenty times the largest one. */
 const WAITING_BYTES_MAX = 256 * 1024 * 1024;
-/** Smaller answers are sent without a check. */
+/** Smaller responses are sent without a check. */
 const LARGE_BYTES = 64 * 1024;
 
 interface Connection {
   /** Bytes that the system had taken over from us when last some were waiting. */
   taken: number;
-  /** When `taken` last grew, or when last nothing was waiting. */
+  /** The time when `taken` last grew, or when nothing was waiting. */
   since: number;
   large: Set<ServerResponse>;
 }
 
 interface UnreadAnswers {
-  /** Called before a large answer is written: makes room for it, or throws the refusal. */
+  /** Makes room for a large response, or throws the refusal. Called before the response is written. */
   admit(response: ServerResponse, bytes: number): void;
   close(): void;
 }
 
 /**
- * An answer stays in memory until the client has read it, so connections that stop reading are closed. Connections
- * without unread bytes, such as those of callers who wait for us, are left alone for any time, and so is a slow client
+ * A response stays in memory until the client has read it, so connections that stop reading are closed. Connections
+ * without unread bytes, such as those of callers who wait for us, stay open for any time, and so does a slow client
  * that goes on reading.
  */
 export function createUnreadAnswers(
@@ -149,7 +153,7 @@ export function createUnreadAnswers(
   };
 }
 
-/** With pipelined requests, an answer has no socket until those before it are sent. */
+/** With pipelined requests, a response has no socket until those before it are sent. */
 function waitingOn(socket: Socket, { large }: Connection): number {
   let bytes = socket.writableLength;
   for (const response of large) if (response.socket === null) bytes += response.writableLength;
@@ -158,8 +162,8 @@ function waitingOn(socket: Socket, { large }: Connection): number {
 
 /**
  * `bytesWritten` counts a buffer of megabytes as soon as it is handed over, and would show no progress until all of it
- * is gone; the handle knows how much of it is still to be taken, and Node's own socket timeout asks it as well. Of an
- * answer of 22 MB the public figures show nothing before the client has taken 15 MB: a client that reads less than 500
+ * is gone; the handle knows how much of it is still unsent, and Node's own socket timeout asks it as well. For a
+ * response of 22 MB the public figures show nothing before the client has read 15 MB: a client that reads less than 500
  * KB a second would be cut off while reading.
  */
 function takenOf(socket: Socket): number {
@@ -169,27 +173,30 @@ function takenOf(socket: Socket): number {
   return handle ? handle.bytesWritten - handle.writeQueueSize : 0;
 }
 
-/** A slow line takes this long for the largest body; who is silent gets no more. */
+/** A slow line takes this long for the largest body; a silent client gets no more. */
 const REST_MS_MAX = 30_000;
-/** So many of the largest bodies are read of one refused request, and of small limits at least `REST_BYTES_MIN`. */
+/**
+ * The limit for the body of a refused request, as a multiple of the largest one; at least `REST_BYTES_MIN` if limits
+ * are small.
+ */
 const REST_BODIES_MAX = 2;
 const REST_BYTES_MIN = 64 * 1024 * 1024;
 /** Further connections are closed at once. */
 const CONNECTIONS_MAX = 64;
 
 export interface LingeringClose {
-  /** Called before a request is refused whose body is still coming: keeps its connection until the body has come. */
+  /** Keeps the connection of a refused request until its body has arrived. Called before the refusal is sent. */
   begin(request: IncomingMessage): void;
-  /** Reports whether nothing more of a connection is answered. */
+  /** Reports whether no further request of a connection gets a response. */
   isLingering(socket: Socket): boolean;
   /** Closes every connection whose refusal is written. */
   close(): void;
 }
 
 /**
- * A connection that is closed with unread bytes is reset, and a client that is still sending then finds a broken pipe in place
- * of the answer. So the refusal is sent at once, and the rest of the body is read and dropped before the connection is closed: for a bounded
- * time, a bounded number of bytes and a bounded number of connections.
+ * A connection that is closed with unread bytes is reset, and a client that is still sending then finds a broken pipe
+ * in place of the response. So the refusal is sent at once, and the remaining body is read and dropped before the
+ * connection is closed: for a bounded time, a bounded number of bytes and a bounded number of connections.
  */
 export function createLingeringClose({ clock, config }: Pick<World, 'clock' | 'config'>): LingeringClose {
   const bytesMax = Math.max(REST_BODIES_MAX * config.http.email_body_limit_bytes, REST_BYTES_MIN);
@@ -204,7 +211,7 @@ export function createLingeringClose({ clock, config }: Pick<World, 'clock' | 'c
     let bytesLeft = bytesMax;
     const cancel = clock.timer(REST_MS_MAX, end);
     lingering.set(socket, end);
-    // Node.js calls this once the answer is written.
+    // Node.js calls this once the response is written.
     socket.destroySoon = () => {
       isAnswered = true;
       if (isOver) close();
@@ -237,15 +244,15 @@ export function createLingeringClose({ clock, config }: Pick<World, 'clock' | 'c
 }
 
 interface LastAnswers {
-  /** Called for every request before it is answered. */
+  /** Registers a request. Called for every request before it gets a response. */
   note(request: IncomingMessage, response: ServerResponse): void;
-  /** From here on every answer ends its connection, those that are under way among them. */
+  /** Makes every response from now on end its connection, including those under way. */
   begin(): void;
 }
 
 /**
- * A server that closes ends the connections that are idle at that moment. One that is being answered then would be kept for the
- * client's next request, and the stop would wait for it until its grace is over.
+ * A server that closes ends the connections that are idle at that moment. A connection with a response under way would
+ * then be kept for the client's next request, and the stop would wait for it until the grace period is over.
  */
 export function createLastAnswers(): LastAnswers {
   const underWay = new Map<ServerResponse, IncomingMessage>();

@@ -7,7 +7,10 @@ import type { Page } from './page.ts';
 import { createImage as storeImage } from '../../features/templates/index.ts';
 import { takeEvent } from '../../features/billing/start.ts';
 
-/** Of the whole header. RFC 2046 §5.1.1 allows a boundary 70 characters; at very long ones the form parser throws. */
+/**
+ * Limit for the whole header. RFC 2046 §5.1.1 allows a boundary 70 characters; at very long ones the form parser
+ * throws.
+ */
 const TYPE_CHARS_MAX = 255;
 const TYPE_TOO_LONG = `Content-Type is longer than ${TYPE_CHARS_MAX} characters`;
 
@@ -17,7 +20,7 @@ export async function readForms(server: FastifyInstance): Promise<void> {
   // `bodyLimit` does not hold for a form that is read as a stream: the size of the file is counted where it is stored
   // (`receiveFile`).
   await server.register(multipart, {
-    // One file more than is taken, and fields enough to name the one that is too many.
+    // One file more than is accepted, and fields enough to name the one that is too many.
     limits: { fileSize: Infinity, fieldSize: FIELD_BYTES_MAX, files: 2, fields: FIELDS.length + 2, parts: 20 },
   });
   server.addContentTypeParser('*', (_request, _payload, done) => done(noForm()));
@@ -34,7 +37,7 @@ export const createContactImport: Page<'createContactImport'> = async (ctx, _cal
   const { request } = reply;
   if (!request.isMultipart()) throw noForm();
   if ((request.headers['content-type'] ?? '').length > TYPE_CHARS_MAX) throw unread(TYPE_TOO_LONG);
-  /** Whether the form parser has the body; before that, the server drops the body of a refused request itself. */
+  /** True once the form parser has the body; before that, the server drops the body of a refused request itself. */
   let isReading = false;
   async function* parts(): AsyncGenerator<ImportPart> {
     isReading = true;
@@ -46,7 +49,7 @@ export const createContactImport: Page<'createContactImport'> = async (ctx, _cal
     return made;
   } catch (error) {
     if (!isReading) throw error;
-    // The rest of the body is read and dropped, so that a sender who reads only after its last byte gets the answer;
+    // The remaining body is read and dropped, so that a sender who reads only after its last byte gets the response;
     // `endSlowUploads` ends that two minutes after the beginning.
     request.raw.unpipe().resume();
     throw formFault(error);
@@ -56,7 +59,7 @@ export const createContactImport: Page<'createContactImport'> = async (ctx, _cal
 function partOf(part: Multipart): ImportPart {
   if (part.type === 'file') return { name: part.fieldname, content: part.file };
   const { fieldname: name, value, valueTruncated: isCut } = part;
-  // A part that says it is JSON comes parsed.
+  // A part with the type of JSON is parsed already.
   return { name, text: typeof value === 'string' ? value : JSON.stringify(value), isCut };
 }
 

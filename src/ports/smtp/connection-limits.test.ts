@@ -63,7 +63,7 @@ it('the oldest idle connection of the address that holds most makes way, and its
   expect(a2?.ended).toEqual([
     '4.3.2 Many wait for a connection, and your address holds the most; connect again in a minute',
   ]);
-  // Each address holds two at most by now.
+  // Each address holds at most two by now.
   enter(limits, '192.0.2.3');
   expect(b1?.ended).toHaveLength(1);
   expect(() => enter(limits, '192.0.2.3')).toThrow('Too many connections');

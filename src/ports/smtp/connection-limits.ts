@@ -1,12 +1,12 @@
 import { clientKey } from '../../platform/network/index.ts';
 import { SmtpReply } from './door.ts';
 
-/** Whether a port is open to the world, or only to programs that log in. */
+/** A port is open to the world, or only to programs that log in. */
 export type PortKind = 'world' | 'submission';
 
 /**
- * What a connection is at: over, though its socket is not gone yet; waiting, with nothing brought so far or with a message
- * brought; sending content; having its message carried out; logged in.
+ * The state of a connection: over, though its socket is not gone yet; waiting, without or with a message delivered so
+ * far; sending content; having its message processed; logged in.
  */
 export type Standing = 'over' | 'idle' | 'brought' | 'sending' | 'busy' | 'logged in';
 
@@ -21,20 +21,23 @@ export interface Occupant {
 
 export interface Slot {
   leave(): void;
-  /** Notes that the connection was told to end: as its slot will be free, no other has to end for it. */
+  /** Notes that the connection was asked to end: its slot will be free, so no other has to end for it. */
   isGoing(): void;
 }
 
 export interface ConnectionLimits {
   /** Counts a new connection; throws the refusal of one too many. From ourselves it has no address, and no limit of one. */
   enter(occupant: Occupant, from: { address: string | undefined; kind: PortKind }): Slot;
-  /** Whether so few connections are free that those held without need should be ended. */
+  /** Reports whether so few connections are free that unneeded ones should be ended. */
   isShort(kind: PortKind): boolean;
-  /** How many are open. */
+  /** Returns the number of open connections. */
   open(kind: PortKind): number;
 }
 
-/** The part that each kind may use: strangers leave connections to our own programs, and those some to the world. */
+/**
+ * The share that each kind may use: the world leaves connections to our own programs, and those leave some to the
+ * world.
+ */
 const PART_OF_TOTAL = 3 / 4;
 export const ofKindMax = (total: number): number => Math.ceil(total * PART_OF_TOTAL);
 const PART_WITHOUT_NEED = 4 / 5;
@@ -46,7 +49,7 @@ interface Held {
   slot: Slot;
 }
 
-/** One for all SMTP ports of the process. */
+/** Creates the limits that all SMTP ports of the process share. */
 export function createConnectionLimits(limits: { total: number; perAddress: number }): ConnectionLimits {
   const ofParties = new Map<string, number>();
   /** The oldest first. */
@@ -114,7 +117,7 @@ export function createConnectionLimits(limits: { total: number; perAddress: numb
 
 const MOST = 'Many wait for a connection, and your address holds the most; connect again in a minute';
 
-/** A login does not count for its address: behind one address there may be many programs that log in. */
+/** A login does not count for its address: many programs that log in may share one address. */
 function placeOf({ party, occupant: { standing } }: Held): { party: string | undefined; rank: number | undefined } {
   const rank = MAKE_WAY.indexOf(standing);
   return { party: standing === 'logged in' ? undefined : party, rank: rank < 0 ? undefined : rank };
@@ -122,9 +125,12 @@ function placeOf({ party, occupant: { standing } }: Held): { party: string | und
 
 /** Connections in a TLS handshake, which are no connections of SMTP yet. */
 export interface Handshakes {
-  /** Whether one more from this address may begin; where all are under way, the oldest of the address with most makes way. */
+  /**
+   * Reports whether one more from this address may begin; when all are in use, the oldest of the address with most
+   * makes way.
+   */
   admits(party: string): boolean;
-  /** Counts one, which `cut` ends; call what it answers when the handshake is over. */
+  /** Counts one, which `cut` ends; call the returned function when the handshake is over. */
   begin(party: string, cut: () => void): () => void;
 }
 
@@ -156,17 +162,18 @@ export function createHandshakes(max: { total: number; perAddress: number }): Ha
   };
 }
 
-/** A place that a party holds; parties are addresses of clients. */
+/** A place that a client's address (the party) holds. */
 interface Place {
-  /** Undefined for what belongs to no stranger, which never makes way. */
+  /** Undefined for a place that counts for no address; it never makes way. */
   party: string | undefined;
-  /** Lower ones make way first; undefined counts for its party, and stays. */
+  /** Lower ranks make way first; a place without a rank counts for its address, but never makes way. */
   rank: number | undefined;
 }
 
 /**
- * The place that makes way for a newcomer: of the party that holds most, if that is more than the newcomer holds, the lowest
- * rank, and of those the first of `places`. So no party keeps out one that holds fewer, however many parties there are.
+ * Returns the place that makes way for a newcomer: of the address that holds most, if that is more than the newcomer
+ * holds, the lowest rank, and among those the first of `places`. So no address keeps out one that holds fewer, however
+ * many addresses there are.
  */
 function whoMakesWay<P>(places: Iterable<P>, look: (place: P) => Place, newcomer: string | undefined): P | undefined {
   const parties = new Map<string, Party<P>>();

@@ -8,9 +8,9 @@ import { SmtpReply } from './door.ts';
 
 export interface CommandWaitOptions {
   clock: Clock;
-  /** Time for a command to come, whole, whatever bytes of it come meanwhile. */
+  /** The time for a whole command to arrive, even if bytes of it keep arriving. */
   commandMs: number;
-  /** Whether connections are running short for others. */
+  /** Reports whether connections are running short for others. */
   isShort(): boolean;
   /** Called once, with the reply to end the connection with. */
   tooLong(reply: SmtpReply): void;
@@ -19,7 +19,7 @@ export interface CommandWaitOptions {
 interface CommandWait {
   /** The client is to speak from now on. */
   begins(): void;
-  /** A command has come; the time to carry it out is not limited here. */
+  /** Call when a command has arrived; the time to execute it is not limited here. */
   came(): void;
   /** A message was accepted. */
   brought(): void;
@@ -56,7 +56,7 @@ function createCommandWait({ clock, commandMs, isShort, tooLong }: CommandWaitOp
     const waited = since === undefined ? 0 : now - since;
     const fault = since === undefined ? undefined : faultAt(now, waited);
     if (fault) return tooLong(fault);
-    // Looks again when the answer to `isShort` matters next.
+    // Checks again when the result of `isShort` matters next.
     const next = waited < shortMs ? shortMs - waited : Math.min(shortMs, commandMs - waited);
     cancel = clock.timer(next, look);
   };
@@ -69,7 +69,7 @@ function createCommandWait({ clock, commandMs, isShort, tooLong }: CommandWaitOp
   };
 }
 
-/** What the replies depend on. */
+/** The settings on which replies depend. */
 interface ReplyRules {
   mayLogInPlain: boolean;
   messageBytesMax: number;
@@ -80,7 +80,7 @@ type Words = string | ((rules: ReplyRules) => string);
 const TOO_LARGE = ({ messageBytesMax }: Pick<ReplyRules, 'messageBytesMax'>): string =>
   `5.3.4 The message is larger than the ${messageBytesMax} bytes that are taken; send less, or a link`;
 
-/** The library's replies name what is wrong; ours say what to do about it. A key is the beginning of a library reply. */
+/** The library's replies name the fault; ours say what to do about it. A key is the beginning of a library reply. */
 const WORDS: readonly [says: string, ours: Words][] = [
   ['Error: send HELO/EHLO first', '5.5.1 Say EHLO first'],
   [
@@ -145,7 +145,7 @@ export interface ListenerRules extends ReplyRules {
   /** Mail is accepted without a login too. */
   isForWorld: boolean;
   greetingDelayMs: number;
-  /** Time for a connection to log in; undefined where it need not. */
+  /** The time for a connection to log in; undefined if it need not. */
   loginMs: number | undefined;
 }
 
@@ -212,13 +212,13 @@ export class SmtpConnection extends SMTPConnection implements Occupant {
   }
 
   override _onCommand(command: Buffer, callback?: () => void): void {
-    // Clear text behind STARTTLS is thrown away, so it is no command.
+    // Clear text after STARTTLS is thrown away, so it is no command.
     if (!this._upgrading) this.#wait.came();
     this.#verb = command.toString('latin1', 0, 4).toUpperCase();
     super._onCommand(command, callback);
   }
 
-  /** Our own replies have their enhanced code; the library's are put into our words. */
+  /** Our own replies have an enhanced status code; those of the library are reworded. */
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
     this.#count(code);
     if (this.#replies > REPLIES_MAX && code !== 421)
@@ -232,7 +232,7 @@ export class SmtpConnection extends SMTPConnection implements Occupant {
     if (this.#listener.isClosing && code !== 354) setImmediate(() => this.endIfIdle());
   }
 
-  /** Notes the client's progress, and from when on it is to speak: content has limits of its own. */
+  /** Notes the client's progress, and when its turn to speak begins: content has limits of its own. */
   #count(code: number): void {
     const recipients = this._ready ? this.session.envelope.rcptTo.length : 0;
     const isAdded = this.#verb === 'RCPT' && code === 250 && recipients > this.#recipients;
@@ -340,7 +340,7 @@ export class SmtpConnection extends SMTPConnection implements Occupant {
 
   /** Ends the connection without a reply, whatever is under way. */
   cut(): void {
-    // To destroy the socket below a handshake brings Node.js down.
+    // Destroying the socket under a TLS handshake crashes Node.js.
     ((this._upgrading && this.#secureSocket) || this._socket).destroy();
   }
 
@@ -354,7 +354,7 @@ export class SmtpConnection extends SMTPConnection implements Occupant {
   makeWay({ responseCode, message }: SmtpReply): void {
     if (this._upgrading) return this.cut();
     if (!this._closing) this.send(responseCode, message);
-    // Without the time that a client has to hang up: while slots are short, sockets are not kept for it.
+    // Does not wait for the client to hang up: while slots are short, sockets are not kept for it.
     this._socket.destroySoon();
   }
 
@@ -371,7 +371,7 @@ export class SmtpConnection extends SMTPConnection implements Occupant {
   }
 }
 
-/** A kept connection sends NOOP or RSET now and then; answering a flood of them would keep others waiting. */
+/** A kept connection sends NOOP or RSET now and then; replying to a flood of them would delay others. */
 const REPLIES_MAX = 100;
 const SPARE_RECIPIENTS_MAX = 10_000;
 const ENHANCED = /^[245]\.\d{1,3}\.\d{1,3} /;

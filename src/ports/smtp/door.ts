@@ -11,7 +11,7 @@ export class SmtpReply extends Error {
   }
 }
 
-/** For errors that the client must not see: the cause is in the log. */
+/** Returns the reply to errors that the client must not see: the cause is in the log. */
 export const temporaryTrouble = (because?: unknown): SmtpReply =>
   new SmtpReply(451, '4.3.0', 'Temporary local problem; nothing was accepted, send it again later', because);
 
@@ -56,14 +56,14 @@ export interface Credentials {
   actsFor: string;
 }
 
-/** For applications: accepts nothing from a client that has not logged in. */
+/** The listener for applications: accepts nothing from a client that has not logged in. */
 export interface SubmissionDoor extends Door {
   login(session: Session, credentials: Credentials): Promise<Login>;
 }
 
-/** For the world: clients need no login. */
+/** The listener for the world: clients need no login. */
 export interface ReceivingDoor extends Door {
-  /** How long the greeting is delayed: spam programs that do not wait for it give themselves away. */
+  /** The delay of the greeting: spam programs that do not wait for it give themselves away. */
   greetingDelayMs: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The SMTP ports: smtp-server with our doors behind it, one for submission by applications with an API key, one for
- * receiving from the world. A door only translates the dialogue to verbs, and their answers and refusals to replies;
+ * The SMTP ports: smtp-server with our listeners, one for submission by applications with an API key, one for receiving
+ * from the world. A listener only translates the dialogue to verbs, and their results and refusals to replies;
  * `mail/accept` decides what may be sent. A 250 is given only when what it accepts is durable.
  */
 export type { Doors, SubmissionDoor, ReceivingDoor } from './door.ts';

@@ -5,26 +5,29 @@ import { SmtpReply, temporaryTrouble, type Content } from './door.ts';
 import { createBareLineEnds } from '../../protocol/line-ends.ts';
 import type { Clock } from '../../platform/clock.ts';
 
-/** Where messages stand while they come in and wait to be read, over all connections. */
+/** The space for messages while they come in and wait to be read, over all connections. */
 interface ContentSpace {
-  /** Whether a message of so many bytes would find room now. */
+  /** Reports whether a message of so many bytes would find room now. */
   fits(party: string, bytes: number): boolean;
-  /** The space of one message from `party`. */
+  /** Returns the space of one message from `party`. */
   begin(party: string): MessageSpace;
 }
 
 interface MessageSpace {
-  /** Where the next bytes go, in a file from the first that does on; undefined when there is no more room. */
+  /**
+   * Returns where the next bytes go: once a file is needed, all further bytes go to it; undefined when there is no more
+   * room.
+   */
   take(bytes: number): 'memory' | 'file' | undefined;
   giveBack(): void;
 }
 
-/** Larger messages, which are few, come into a file. */
+/** Larger messages, which are few, go to a file. */
 const IN_MEMORY_BYTES = 128 * 1024;
 
 /**
- * Of the files each party may take as much as it leaves to others, so that a party that keeps large messages open blocks only
- * its own. Where the memory is taken, ordinary messages go to files too.
+ * Each client may use as much of the file space as it leaves to others, so that a client that keeps large messages open
+ * blocks only its own. When the memory is used up, ordinary messages go to files too.
  */
 export function createContentSpace({ memoryBytes, fileBytes }: Record<'memoryBytes' | 'fileBytes', number>) {
   const memory = { free: memoryBytes };
@@ -41,7 +44,7 @@ export function createContentSpace({ memoryBytes, fileBytes }: Record<'memoryByt
             held += bytes;
             return 'memory';
           }
-          // What was held goes to the file with it.
+          // The bytes held in memory move to the file as well.
           if (!files.fits(party, held + bytes)) return undefined;
           files.enter(party, held + bytes);
           filed += held + bytes;
@@ -64,7 +67,9 @@ export function createContentSpace({ memoryBytes, fileBytes }: Record<'memoryByt
 interface Intake {
   /** Throws the refusal of a message that is announced as larger than there is room for. */
   mustFit(party: string, bytes: number): void;
-  /** Reads the content and has it carried out; a large one when its turn has come, unless the client `isGone` by then. */
+  /**
+   * Reads the content and has it processed; waits for its turn when it is large, unless the client `isGone` by then.
+   */
   take<T>(from: Bringer, content: Content, carryOut: (message: MessageContent) => Promise<T>): Promise<T>;
 }
 
@@ -73,9 +78,12 @@ interface Bringer {
   isGone(): boolean;
 }
 
-/** Of `receiving.memory_bytes`, for ordinary messages; in the rest large ones are read, one after the other if need be. */
+/**
+ * The share of `receiving.memory_bytes` for ordinary messages; the remaining memory is for reading large ones, one
+ * after the other if need be.
+ */
 const HELD_PART = 1 / 4;
-/** What reading and storing a message takes at its highest, in messages of its size. */
+/** The peak memory of reading and storing a message, as a multiple of its size. */
 const READING_TAKES = 4;
 
 export function createIntake(world: World): Intake {
@@ -104,16 +112,16 @@ export function createIntake(world: World): Intake {
   };
 }
 
-/** Where a message goes as it comes in. */
+/** The destination of a message as it comes in. */
 interface ContentGoal {
   space: MessageSpace;
   gathered: ContentGatherer;
 }
 
 /**
- * Reads the content of a message to its end and returns it byte for byte; the caller discards what was gathered and gives its space back.
- * Refused content is read to its end too, because the client does not listen before, and is not kept; content that stops
- * coming is given up.
+ * Reads the content of a message to its end and returns it byte for byte; the caller discards the gathered bytes and
+ * releases their space. Refused content is read to its end too, because the client does not listen before, but it is
+ * not stored; content that stops arriving is given up.
  */
 async function readContent(
   content: Content,
@@ -178,7 +186,7 @@ const tooLarge = (bytesMax: number): SmtpReply =>
 
 export interface ContentLimits {
   clock: Clock;
-  /** Content must come at `bytesPerSecond`, and may fall behind by this much. */
+  /** Content must arrive at `bytesPerSecond`, and may fall behind by this time. */
   timeoutMs: number;
   bytesPerSecond: number;
   bytesMax: number;
@@ -192,8 +200,8 @@ export const contentLimitsOf = ({ clock, config: { smtp } }: World): ContentLimi
 });
 
 /**
- * Calls `tooSlow` once when fewer bytes have come than should have by then. Credit is at most `timeoutMs`: content that
- * came fast at first does not pay for hours of silence.
+ * Calls `tooSlow` once when fewer bytes have arrived than required by then. Credit is at most `timeoutMs`: content that
+ * arrived fast at first does not pay for hours of silence.
  */
 export function watchRate(
   { clock, timeoutMs, bytesPerSecond }: Omit<ContentLimits, 'bytesMax'>,

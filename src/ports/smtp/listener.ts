@@ -40,8 +40,8 @@ const HANDSHAKE_MS = 30_000;
 /**
  * One port. Left to smtp-server 3.21: only CRLF "." CRLF ends content, clear text sent before a TLS handshake is thrown
  * away, clients that talk before the greeting are refused, and nothing is read while replies are not taken. Our own:
- * the doors behind it, PROXY headers of both versions from trusted networks, and what `SmtpConnection` overrides. The
- * library passes a bare CR or LF in content on unchanged, so each door has to refuse it.
+ * the handling of sessions, PROXY headers of both versions from trusted networks, and what `SmtpConnection` overrides.
+ * The library passes a bare CR or LF in content on unchanged, so each `Door` has to refuse it.
  */
 export class SmtpListener extends SMTPServer {
   readonly rules: ListenerRules;
@@ -83,7 +83,7 @@ export class SmtpListener extends SMTPServer {
     });
   }
 
-  /** Takes no new connections, ends idle ones, and gives the others `graceMs` to end what is under way. */
+  /** Takes no new connections, ends idle ones, and gives the others `graceMs` to finish. */
   async end(graceMs: number): Promise<void> {
     this.#isClosing = true;
     const closed = new Promise<void>((done) => this.close(() => done()));
@@ -95,7 +95,7 @@ export class SmtpListener extends SMTPServer {
     clearTimeout(cut);
   }
 
-  /** The connection was told to end, so that no other has to. */
+  /** Notes that the connection was asked to end, so that no other has to. */
   sendsOff(session: SMTPServerSession): void {
     this.#counts.isGoing(session);
   }
@@ -234,7 +234,7 @@ interface ConnectionCounts {
   isShort(): boolean;
 }
 
-/** Counts connections; one that was refused is not counted, and so not counted out. */
+/** Counts connections; a refused one is counted neither when it begins nor when it ends. */
 function countConnections({ doors, limits, ownConnections }: ListenerOptions): ConnectionCounts {
   const kind = doors.receiving ? 'world' : 'submission';
   const connections = new Map<string, SmtpConnection>();

@@ -22,7 +22,7 @@ it('of more holders than are remembered the least recent are forgotten, one by o
     if (n % 100 === 0 && takes('asking')) throw new Error(`forgotten after ${n} others`);
   }
   expect([takes('asking'), takes('quiet')]).toEqual([false, true]);
-  // Those of the last ten thousand are remembered still.
+  // The last ten thousand are still remembered.
   expect([takes('key 19999'), takes('key 19999')]).toEqual([true, false]);
   expect([takes('key 15000'), takes('key 15000')]).toEqual([true, false]);
 });

@@ -11,7 +11,7 @@ import type { ErrorName } from '../../contract/index.ts';
 interface FailedLogins {
   /** Throws the refusal of an address with too many failed logins. */
   mayTry(address: string): void;
-  /** Counts a failure and resolves when it may be answered: later with each failure. */
+  /** Counts a failure and resolves when the reply may be sent: later with each failure. */
   note(address: string): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ function createFailedLogins(clock: Clock, max: number): FailedLogins {
     note(address) {
       const { count, since } = recent(address);
       failures.set(clientKey(address), { count: count + 1, since });
-      // The first failure is taken for a slip, and answered at once.
+      // The first failure is taken for a slip, and its reply is sent at once.
       if (count === 0) return Promise.resolve();
       return new Promise((answer) => void clock.timer(Math.min(1000 * 2 ** (count - 1), DELAY_MS_MAX), answer));
     },
@@ -71,11 +71,11 @@ function byStatus(status: number): Code {
 }
 
 const USER_NAMES = new Set(['rasket', 'resend']);
-/** Failed logins of one connection; a program that goes on has the wrong key. */
+/** Failed logins of one connection; a program that continues has the wrong key. */
 const FAILURES_MAX = 3;
 const FOR_ANOTHER =
   'Nobody acts for somebody else here; leave the authorization identity empty, or give the user name there';
-/** What POST /emails requires. */
+/** The rights that POST /emails requires. */
 const SENDS = { permission: 'sending_access', scope: 'emails:send', role: 'member' } as const;
 
 interface Logins {
@@ -113,7 +113,7 @@ export function createLogins(world: World): Logins {
     async logIn(session, { username, password, actsFor }) {
       const found = await identify(password).catch((error: unknown) => asReply(error));
       // Only failures are limited by address: a key cannot be guessed, so a program with a wrong key must not keep out
-      // others behind the same address.
+      // others at the same address.
       if (found instanceof SmtpReply) failed.mayTry(session.remoteAddress);
       if (found instanceof SmtpReply) return refuseLogin(session, found);
       if (!USER_NAMES.has(username.toLowerCase()) && username !== found.actor.keyId) {
@@ -138,7 +138,7 @@ interface LoginLimits {
   /** Counts a connection that has logged in; throws the refusal of one too many. */
   enter(sessionId: string, login: Login): void;
   leave(sessionId: string): void;
-  /** Counts a message; throws the refusal, which says how long to wait. */
+  /** Counts a message; throws the refusal, which includes the time to wait. */
   take(login: Login): void;
 }
 
@@ -193,7 +193,7 @@ export function createLoginLimits(clock: Clock, max: LoginLimitsMax): LoginLimit
   };
 }
 
-/** Of more holders than this the least recent are forgotten, which fills their buckets. */
+/** Beyond this number the least recent holders are forgotten, which fills their buckets. */
 const HOLDERS_MAX = 10_000;
 
 interface Buckets {
@@ -211,7 +211,7 @@ function createBuckets(clock: Clock, perMinute: number): Buckets {
   const buckets = new BoundedMap<string, Bucket>(HOLDERS_MAX);
   const perMs = perMinute / 60_000;
 
-  /** A client that is refused counts as one that has asked, and is not forgotten for being refused. */
+  /** A refused client counts as one that has asked, and is not forgotten because it was refused. */
   function tokensOf(holder: string): number {
     const known = buckets.get(holder);
     if (!known) return perMinute;

@@ -15,7 +15,7 @@ const UNLOOKED: Record<Exclude<Deferral['why'], 'not_forwarded'>, Words> = {
   unchecked: ['4.7.0', 'What SPF, DKIM and DMARC say of the message cannot be found out now; send it again later'],
 };
 
-/** Refusals are written for a team about its own sends; these words tell the client about the recipient's address. */
+/** Refusals are written for a team about its own sends; these words describe the recipient's address to the client. */
 const NOT_FORWARDED: Partial<Record<ErrorName, Words>> = {
   service_unavailable: ['4.3.2', 'sending is switched off on this installation; send it again later'],
   daily_quota_exceeded: ['4.7.1', 'its owner may send no more today; send it again tomorrow'],
@@ -32,7 +32,7 @@ function deferralReply(deferral: Deferral): SmtpReply {
 }
 
 const MINUTE_MS = 60_000;
-/** More callers than there are within a minute at any installation of this size; beyond, the least recent are forgotten. */
+/** More callers than any installation of this size has within a minute; beyond that, the least recent are forgotten. */
 const CALLERS_MAX = 100_000;
 
 /** Counts the calls of each caller within a minute of the clock, or within `windowMs`; true while a caller is within `max`. */
@@ -52,7 +52,7 @@ export function createMessageRate(clock: Clock, max: number, windowMs = MINUTE_M
 type Taken = Exclude<Route, { kind: 'none' }>;
 
 /**
- * The door for the world. It accepts mail for our domains that receive, for our return paths and for the address of
+ * The listener for the world. It accepts mail for our domains that receive, for our return paths and for the address of
  * complaints, and refuses everything else at RCPT, so that no message ever has to be sent back.
  */
 export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor {
@@ -180,7 +180,7 @@ function clientOf(session: Session): Arrival['client'] {
 
 const mailFromOf = ({ envelope: { mailFrom } }: Session): string => (mailFrom ? mailFrom.address : '');
 
-/** Greylists mail for teams. Bounces and complaints to us are expected: they are never asked to come again. */
+/** Greylists mail for teams. Bounces and complaints to us are expected and never greylisted. */
 async function mustNotComeAgain(flow: Receive, session: Session, recipient: string): Promise<void> {
   const seconds = await flow.greylist({ address: session.remoteAddress, mailFrom: mailFromOf(session), recipient });
   if (seconds === undefined) return;
@@ -200,7 +200,7 @@ function mustGoAlone(routes: ReadonlyMap<string, Taken>, address: string, route:
   throw new SmtpReply(452, '4.5.3', 'A bounce of forwarded mail has one recipient; send this one next');
 }
 
-/** While content comes, a domain may be deleted or a team suspended; a client that sends again is refused at RCPT. */
+/** While content arrives, a domain may be deleted or a team suspended; a client that sends again is refused at RCPT. */
 async function mustStillBeTheirs(flow: Receive, routes: readonly Taken[]): Promise<void> {
   const byDomain = new Map(
     routes.flatMap((route) => (route.kind === 'team' ? [[domainOf(route.address), route] as const] : [])),

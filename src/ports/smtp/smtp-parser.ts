@@ -86,7 +86,9 @@ const QUOTED = /^([^<"]{0,40}<)("(?:[^"\\]|\\.)*")(@[^\s<>@"]+>.*)$/s;
 const STAND_IN = 'quoted';
 const CONTROL = /\p{Cc}/u;
 
-/** Replaces a quoted local part by a word (RFC 5321 §4.1.2), and says how to undo that; undefined if not needed. */
+/**
+ * Replaces a quoted local part by a word (RFC 5321 §4.1.2), and returns a way to undo that; undefined if not needed.
+ */
 export function withoutQuotes(command: string): { command: string; restore(address: string): string } | undefined {
   const [, before = '', local = '', behind = ''] = QUOTED.exec(command) ?? [];
   if (!/[ @<>]/.test(local) || CONTROL.test(local)) return undefined;

@@ -18,7 +18,7 @@ export interface SmtpListening {
 interface SmtpFault {
   port: number;
   reason: string;
-  /** Whether the process lacks the permission to open the port, so that only a new start helps. */
+  /** True when the process lacks the permission to open the port, so that only a restart helps. */
   needsStart: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface SmtpPorts {
   readonly listening: readonly SmtpListening[];
   /** The ports that are not open now. */
   readonly faults: readonly SmtpFault[];
-  /** Stops accepting connections, opens no further port, and gives running connections `graceMs` to end. */
+  /** Stops accepting connections, opens no further port, and gives open connections `graceMs` to end. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -177,7 +177,7 @@ function optionsFor(
   return { ...shared, isImplicit, doors, rules };
 }
 
-/** Why a port is not open, in one line that says what to do. */
+/** Describes why a port is not open, in one line that says what to do. */
 function listenFault(error: NodeJS.ErrnoException, plan: PortPlan, host: string): string {
   const settings = settingsOf(plan);
   const { port } = plan;
@@ -202,7 +202,7 @@ interface PortPlan {
   doors: DoorName[];
 }
 
-/** The ports to open, and their doors. A port that two settings name is one listener for both. */
+/** Returns the ports to open, and what listens there. A port that two settings name is one listener for both. */
 function planPorts({ submission, receiving }: Config, open: readonly DoorName[]): PortPlan[] {
   const wanted = [
     { name: 'submission' as const, isImplicit: false, ports: submission.ports },

@@ -24,15 +24,15 @@ import { tooLarge } from './connection.ts';
  * refused as too many, so the limit is one that they do not reach.
  */
 const RECIPIENTS_MAX = 1000;
-/** How many ids fit into the line of a reply. */
+/** The number of ids that fit into the line of a reply. */
 const SHOWN_IDS_MAX = 10;
 /** RFC 3461 §4.2 and §4.4. */
 const ORCPT_MAX = 500;
 const ENVID_MAX = 100;
-/** A message announced as larger is refused at MAIL where its team may not send; smaller ones are read first. */
+/** A message announced as larger is refused at MAIL if its team may not send; smaller ones are read first. */
 const LARGE_BYTES = 1024 * 1024;
 
-/** The door for applications: a login with an API key, and behind it the accept stage of POST /emails. */
+/** The listener for applications: a login with an API key, followed by the accept stage of POST /emails. */
 export function createSubmission(world: World, accept: Accept): SubmissionDoor {
   const { clock, mailLog } = world;
   const { smtp, submission } = world.config;
@@ -170,8 +170,8 @@ function readRecipient(address: string): Mailbox {
 }
 
 /**
- * Passes the content on, as long as it comes fast enough. Content that is too large is read to its end, because clients
- * do not listen before, but only up to twice the limit; then the connection is ended.
+ * Passes the content on, as long as it arrives fast enough. Content that is too large is read to its end, because
+ * clients do not listen before, but only up to twice the limit; then the connection is ended.
  */
 export async function* timedContent(content: Content, { bytesMax, ...pace }: ContentLimits): AsyncGenerator<Buffer> {
   const slow = new SmtpReply(421, '4.4.2', `Content comes too slowly; at least ${pace.bytesPerSecond} bytes a second`);

@@ -14,7 +14,7 @@ export const documentEnd = `</body></html>
 export const renderDocument = (title: string, content: string, style: string): string =>
   documentStart(title, style) + content + documentEnd;
 
-/** Text of others, isolated because it may run in either direction. */
+/** Isolates text of others, because it may run in either direction. */
 export const bdi = (text: string): string => `<bdi>${escapeHtml(text)}</bdi>`;
 
 /** `edge` is dark enough to find a field by; `line` only separates. */
@@ -92,5 +92,5 @@ address{font-style:normal}
 @media (max-width:32rem){main{padding:1.25rem 1rem}button{width:100%}dl div{grid-template-columns:1fr;gap:0}.codes{columns:1}}
 `;
 
-/** How a policy names a style that stands in the page. */
+/** Returns the source expression by which a Content-Security-Policy allows an inline style. */
 export const sourceOf = (style: string): string => `'sha256-${createHash('sha256').update(style).digest('base64')}'`;

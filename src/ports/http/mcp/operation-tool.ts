@@ -20,21 +20,21 @@ import type { HttpServices } from '../page.ts';
 import type { Caller } from '../request-log.ts';
 
 /**
- * The operations that are tools by their own names. Editors take 40 tools in all, and models choose worse among many: with the two
- * general tools, which reach everything else, this is as many as may be listed. What an assistant is asked for every day is here;
- * what deletes, and what sets a team up, is looked up first.
+ * The operations that are tools by their own names. Editors accept 40 tools in all, and models choose worse among many:
+ * with the two general tools, which reach everything else, this is the maximum. Everyday tasks of an assistant are
+ * here; operations that delete something or set up a team have to be searched for first.
  */
 export const CURATED = [
-  // Send, and find out what became of it.
+  // Sending, and finding out what happened to the mail.
   'sendEmail',
   'listEmails',
   'getEmail',
   'listEmailEvents',
   'listEmailAttempts',
-  // A scheduled email is moved or called off while there is time: an agent should not have to search for how.
+  // Moving or cancelling a scheduled email while there is time: an agent should not have to search for it.
   'updateEmail',
   'cancelEmail',
-  // Answers to what was sent.
+  // Replies to mail that was sent.
   'listReceivedEmails',
   'getReceivedEmail',
   'getEmailMetrics',
@@ -44,12 +44,12 @@ export const CURATED = [
   'createTemplate',
   'updateTemplate',
   'publishTemplate',
-  // Whom a person means, and what is known of them.
+  // Finding contacts and reading what is known about them.
   'listContacts',
   'getContact',
   'createContact',
   'updateContact',
-  // Whom a campaign goes to.
+  // The audience of a campaign.
   'listSegments',
   'createSegment',
   'previewSegment',
@@ -66,11 +66,12 @@ export const CURATED = [
   'sendBroadcast',
   'cancelBroadcast',
   'listBroadcastRecipients',
-  // What starts automations, and whether they run. To draw one up is work for a person with a graph before them.
+  // Events that start automations, and whether automations run. Designing one is work for a person with a graph on the
+  // screen.
   'sendEvent',
   'listAutomations',
   'getAutomation',
-  // Whose name and address the mail bears.
+  // The team whose name and address the mail shows.
   'getTeam',
 ] as const satisfies readonly ValueId[];
 
@@ -173,7 +174,7 @@ interface OperationCall {
   body: unknown;
 }
 
-/** Where each argument belongs. Unknown ones go where the contract's checks name it. */
+/** Sorts the arguments into path, query, headers and body. Unknown ones go where the contract's checks report them. */
 function callOf(document: OpenApiDocument, operation: OperationValidators, given: unknown): OperationCall {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw refuse('validation_error', { status: 400, say: 'The arguments of a tool must be a JSON object.' });
@@ -197,7 +198,7 @@ function callOf(document: OpenApiDocument, operation: OperationValidators, given
   };
 }
 
-/** Who calls, and the request that they call in. */
+/** The caller, and the request that contains the message. */
 export interface Assistant {
   request: FastifyRequest;
   reply: FastifyReply;

@@ -14,14 +14,14 @@ import type { Scope, OperationValidators } from '../../../contract/index.ts';
 
 interface Job {
   prompt: Prompt;
-  /** Without it the job cannot be done. */
+  /** The scope without which the job cannot be done. */
   scope: Scope;
   say: (given: Readonly<Record<string, string>>) => string;
 }
 
 const ARGUMENT_CHARS_MAX = 2000;
 
-/** What a person wrote, as one line of a text of ours. */
+/** Makes the text of a person fit into one line of our own text. */
 const told = (text: string | undefined): string => (text ?? '').slice(0, ARGUMENT_CHARS_MAX).trim();
 
 const JOBS: readonly Job[] = [
@@ -80,7 +80,7 @@ const jobsOf = ({ actor }: Assistant): readonly Job[] => JOBS.filter(({ scope })
 
 const listPrompts = (assistant: Assistant): Prompt[] => jobsOf(assistant).map(({ prompt }) => prompt);
 
-/** Undefined where there is none by this name, for this grant; a text where an argument is missing. */
+/** Returns undefined when no prompt has this name for this grant, and a text when an argument is missing. */
 function getPrompt(
   assistant: Assistant,
   name: string,
@@ -98,7 +98,7 @@ function getPrompt(
 
 const LIST = 'rasket://operations';
 
-/** What an assistant reads of the API before it calls it: little enough for a model, where the whole contract is far too much. */
+/** What an assistant reads about the API before it calls it: short enough for a model, unlike the whole contract. */
 const RESOURCES: readonly Resource[] = [
   {
     uri: LIST,
@@ -119,7 +119,10 @@ const RESOURCE_TEMPLATES: readonly ResourceTemplateType[] = [
   },
 ];
 
-/** Undefined where there is none by this address, for this grant. An address is compared as it stands, and never resolved. */
+/**
+ * Returns undefined when no resource has this address for this grant. Addresses are compared literally and never
+ * resolved.
+ */
 function readResource(tools: Tools, assistant: Assistant, uri: string): ReadResourceResult | undefined {
   const reached = tools.reached(assistant);
   if (uri === LIST) return { contents: [{ uri, mimeType: 'text/markdown', text: listOf(reached) }] };
@@ -167,7 +170,7 @@ interface ProtocolParts {
 
 type AnswerMessage = (assistant: Assistant, message: { id?: unknown; method?: unknown }) => Promise<FastifyReply>;
 
-/** Answers a message by the protocol's own library, which keeps nothing between two of them. */
+/** Handles each message with the protocol's own library, which keeps no state between messages. */
 export function createProtocol({ tools, version, url }: ProtocolParts): AnswerMessage {
   return async (assistant, message) => {
     // Loaded with the first message: most installations get none.
@@ -181,7 +184,7 @@ export function createProtocol({ tools, version, url }: ProtocolParts): AnswerMe
     });
     const makeServer = () => serverFor(library, { assistant, tools, version });
     if (!(await isLegacyRequest(asked, message))) {
-      // Nothing is announced between two requests, so that no client has to keep a connection open for it.
+      // Nothing is announced between two requests, so no client has to keep a connection open for it.
       if (isListen(message)) return send(reply, noMethod(message));
       const handler = createMcpHandler(makeServer, { maxSubscriptions: 0 });
       return send(reply, await handler.fetch(asked, { parsedBody: message }));
@@ -230,7 +233,10 @@ function serverFor(
   return made;
 }
 
-/** As the library answers what it does not know; of this method it would say that it is there and too many listen. */
+/**
+ * Handled like any method the library does not know; for this one it would respond that the method exists but has too
+ * many listeners.
+ */
 const isListen = (message: { id?: unknown; method?: unknown }): boolean => message.method === 'subscriptions/listen';
 const noMethod = (message: { id?: unknown; method?: unknown }): Response =>
   Response.json(
@@ -238,7 +244,7 @@ const noMethod = (message: { id?: unknown; method?: unknown }): Response =>
     { status: 404 },
   );
 
-/** What the library reads of a request; the credential is not handed on. */
+/** Returns the headers that the library reads; the credential is not passed on. */
 function protocolHeaders({ headers }: FastifyRequest): Headers {
   const passed = new Headers();
   for (const [name, value] of Object.entries(headers)) {

@@ -15,7 +15,7 @@ import { createCallOperation, type Assistant } from './operation-tool.ts';
 import { createProtocol } from './protocol.ts';
 import { createTools, type ToolCall } from './tools.ts';
 
-/** No name server can make these lead elsewhere. */
+/** Names and addresses that no name server can redirect. */
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
@@ -36,7 +36,7 @@ function mustBeForUs({ host, headers: { origin } }: FastifyRequest, own: string)
   });
 }
 
-/** Without its port, which a proxy may change. */
+/** Returns the host without its port, which a proxy may change. */
 function hostnameOf(host: string): string | undefined {
   return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : undefined;
 }
@@ -50,8 +50,8 @@ export interface McpParts {
 }
 
 /**
- * The route of the Model Context Protocol. Who may call, from where and how much is decided here, before the protocol's library
- * sees a message; it keeps nothing between two of them.
+ * The route of the Model Context Protocol. Origin, credential and limits are checked here, before the protocol's
+ * library sees a message; the library keeps no state between messages.
  */
 export function serveMcp(server: FastifyInstance, operation: OperationValidators, parts: McpParts): void {
   const { services, validators, rateLimit, noteAnswer, countUpload } = parts;
@@ -110,7 +110,7 @@ export function serveMcp(server: FastifyInstance, operation: OperationValidators
 
 type Admit = (request: FastifyRequest, reply: FastifyReply) => Promise<Assistant>;
 
-/** Lets in who comes to our address, from no page of others, with an access token for it. */
+/** Admits requests to our address that come from no other site's page, with an access token for it. */
 function createDoor(world: World): Admit {
   const identify = createGrantAuthentication(world, 'mcp');
   return async (request, reply) => {
@@ -125,7 +125,9 @@ function createDoor(world: World): Admit {
   };
 }
 
-/** Names what the grant has and what it lacks: earlier clients ask the person for exactly what is named. */
+/**
+ * Names the scopes that the grant has and those that it lacks: older clients ask the person for exactly the named ones.
+ */
 function mustHaveScopes(assistant: Assistant, lacking: readonly string[], origin: string): void {
   if (lacking.length === 0) return;
   challengeForScopes(assistant.reply, [...assistant.actor.scopes, ...lacking], origin, '/mcp');
@@ -143,7 +145,7 @@ function readMessage(request: FastifyRequest): { id?: unknown; method?: unknown 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The call of a tool, if the message is one; what is no proper call is answered by the protocol's library. */
+/** Returns the tool call in a message, if it is one; the protocol's library responds to malformed calls. */
 function toolCallIn(message: { method?: unknown; params?: unknown }): ToolCall | undefined {
   if (message.method !== 'tools/call' || !isObject(message.params)) return undefined;
   const { name, arguments: given = {} } = message.params;

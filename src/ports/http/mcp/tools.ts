@@ -17,7 +17,10 @@ import { CURATED, annotationsOf, toolOf, type Assistant, type CallOperation } fr
 const ANSWER_CHARS_MAX = 60_000;
 const TEXT_CHARS_MAX = 10_000;
 
-/** Families whose answers hold what the team or the operator has written, and nothing else. All others may bring mail, names or replies. */
+/**
+ * Families whose responses contain only what the team or the operator has written. All others may contain mail, names
+ * or replies.
+ */
 const OF_THE_TEAM: ReadonlySet<string> = new Set([
   'billing',
   'contact-properties',
@@ -30,17 +33,20 @@ const OF_THE_TEAM: ReadonlySet<string> = new Set([
   'topics',
 ]);
 
-/** Whether an answer may hold what people outside the team have written. What is not known may. */
+/** Reports whether a response may contain text written by people outside the team. True for an unknown family. */
 export const isOfOthers = (family: string | undefined): boolean => family === undefined || !OF_THE_TEAM.has(family);
 
-/** How an answer is shown: `mark` is a text that strangers cannot know, where it holds what others have written. */
+/**
+ * How to show a response: `mark` is a text that untrusted senders cannot know; set when the response may contain text
+ * of others.
+ */
 interface Showing {
   mark?: string | undefined;
-  /** The operation, where asking again changes nothing: what is trimmed can be read on. */
+  /** The operation, if it can be repeated safely to read the parts that were trimmed. */
   readable?: string | undefined;
 }
 
-/** An answer as text for a model, trimmed where it is large; a note says what is missing and how to get it. */
+/** Returns a response as text for a model, trimmed when it is large; a note says what is missing and how to get it. */
 function answerText(answer: unknown, { mark, readable }: Showing = {}): string[] {
   const { value, note } = trimmed(answer);
   const texts = [marked(typeof value === 'string' ? value : JSON.stringify(value), mark)];
@@ -52,7 +58,7 @@ function answerText(answer: unknown, { mark, readable }: Showing = {}): string[]
 
 const partsOf = (answer: unknown): number => Math.max(1, Math.ceil(wholeOf(answer).length / ANSWER_CHARS_MAX));
 
-/** A piece of the whole answer, from 1 on; what the pieces have in common is their order. */
+/** Returns one part of the whole response, counted from 1. The parts can be joined in order. */
 function partText(answer: unknown, part: number, { mark }: Showing): string[] {
   const whole = wholeOf(answer);
   const piece = whole.slice(
@@ -66,7 +72,7 @@ function partText(answer: unknown, part: number, { mark }: Showing): string[] {
 
 const wholeOf = (answer: unknown): string => (typeof answer === 'string' ? answer : JSON.stringify(answer));
 
-/** The place at or before `at` where no character of two units is cut. */
+/** Returns the position at or before `at` that does not split a character of two units. */
 function betweenChars(text: string, at: number): number {
   const isInside = /[\ud800-\udbff]/.test(text.charAt(at - 1)) && /[\udc00-\udfff]/.test(text.charAt(at));
   return isInside ? at - 1 : at;
@@ -79,7 +85,7 @@ const asData = (text: string, mark: string): string =>
 
 interface Trimmed {
   value: unknown;
-  /** What is missing; of a list that is paged, also how to get it. */
+  /** Says what is missing and, for a paged list, how to get it. */
   note?: { say: string; isPaged?: boolean };
 }
 
@@ -187,11 +193,11 @@ interface ToolParts {
   callOperation: CallOperation;
   /** A text that cannot be guessed. */
   newMark: () => string;
-  /** What any error is for the caller. */
+  /** Turns any error into the refusal for the caller. */
   refusalOf: (error: unknown, assistant: Assistant) => Refusal;
 }
 
-/** What an assistant may do: the operations that its grant reaches, as tools. */
+/** Creates the tools of an assistant: the operations that its grant allows. */
 export function createTools({ document, validators, callOperation, newMark, refusalOf }: ToolParts) {
   // Files, pages and streams are no tools: a model has no use for their bytes.
   const all = [...validators.operations.values()].filter(
@@ -283,7 +289,7 @@ function resultOf(answer: unknown, { part, ...showing }: Showing & { part: numbe
   return { content: texts(partText(answer, part, showing)) };
 }
 
-/** What a limit refuses whatever it is called with is not offered; what may be approved is. */
+/** Omits operations that a limit refuses for every input; operations that can be approved are offered. */
 const reaches = ({ actor }: Assistant, operation: OperationValidators): boolean =>
   reachOf(actor, accessOf(operation.operation)) === 'reached' &&
   !(admissionOf(actor.limits, leastEffectOf(operation)) instanceof Refusal);
@@ -336,7 +342,7 @@ function outOfReach({ operations }: Validators, id: string): CallToolResult {
   throw notFound(`Operation ${JSON.stringify(id.slice(0, 100))}`);
 }
 
-/** What no scope reaches: keys, domains and people of the team among it. */
+/** The result for an operation that no scope allows, such as those for keys, domains and people of the team. */
 const OF_NO_APP = {
   isError: true,
   content: [
@@ -350,7 +356,10 @@ const OF_NO_APP = {
 const texts = (all: readonly string[]): { type: 'text'; text: string }[] => all.map((text) => ({ type: 'text', text }));
 const bad = (say: string): Refusal => refuse('validation_error', { status: 400, say: `${say}.` });
 
-/** Those in which most of the words occur, best first: a word in the id or summary says more than one in the text. */
+/**
+ * Returns the operations that contain most of the words, best match first: a word in the id or summary counts more than
+ * one in the description.
+ */
 function bestMatches(all: readonly OperationValidators[], query: string, limit: number): OperationValidators[] {
   const words = wordsOf(query);
   return all
@@ -369,11 +378,11 @@ function scoreOf({ operationId, operation }: OperationValidators, words: readonl
 
 const spaced = (camel: string): string => camel.replaceAll(/[A-Z]/g, ' $&');
 
-/** In lower case and without the plural, so that "contacts" finds a contact. */
+/** Splits a text into words in lower case and without the plural, so that "contacts" finds a contact. */
 const wordsOf = (text: string): string[] =>
   (text.toLowerCase().match(/[\p{L}\d]+/gu) ?? []).map((word) => (word.length > 3 ? word.replace(/s$/, '') : word));
 
-/** A refusal as the result of a tool: its name, what is wrong, and what a model does about it. */
+/** Formats a refusal as the result of a tool: its name, what is wrong, and what a model can do about it. */
 function refusalText(refusal: Refusal): string {
   const fields = (refusal.errors ?? []).map(({ path, message }) => `- ${path}: ${message}`);
   return [`${refusal.errorName}: ${refusal.message}`, ...fields, `What to do: ${adviceOn(refusal)}`].join('\n');

@@ -7,10 +7,13 @@ import { isUtf8 } from 'node:buffer';
 import { complexityFault } from '../check-request.ts';
 import { parseQuery } from '../find-operation.ts';
 
-/** What an app in a browser asks from a page of its own. No cookie goes with it, and none is taken. */
+/** Paths that an app in a browser calls from a page of its own. Cookies are neither sent with these calls nor read. */
 const OPEN_PATHS = /^\/(?:oauth\/(?:register(?:\/[^/?]+)?|token|revoke)|\.well-known\/oauth-[a-z-]+(?:\/mcp)?)(?:\?|$)/;
 
-/** Allows pages of other sites to call the steps of OAuth. Answers whether the request was but the browser's question whether it may. */
+/**
+ * Allows pages of other sites to call the steps of OAuth. Reports whether the request was only a browser's preflight
+ * request.
+ */
 export function allowOtherOrigins(request: FastifyRequest, reply: FastifyReply): boolean {
   if (!OPEN_PATHS.test(request.url)) return false;
   reply.headers({
@@ -30,8 +33,8 @@ const FORM = /^application\/x-www-form-urlencoded\s*(;|$)/i;
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
 /**
- * The body of a step of OAuth, as a form or JSON. A field that is there twice becomes a list, so that the step refuses
- * it: which of the two was meant cannot be known.
+ * Reads the body of a step of OAuth, as a form or JSON. A field that occurs twice becomes a list, so that the step
+ * refuses it: the intended value is unknown.
  */
 export function readOauthFields(
   bytes: Buffer | undefined,
@@ -63,7 +66,10 @@ function readJson(bytes: Buffer): Record<string, unknown> {
   return { ...value };
 }
 
-/** Of the outermost object of a text that is valid JSON; JSON.parse keeps the last value without a word. */
+/**
+ * Returns the first name that occurs twice in the outermost object of a text that is valid JSON; JSON.parse silently
+ * keeps the last value.
+ */
 function nameThatIsThereTwice(json: string): string | undefined {
   const names = new Set<string>();
   let depth = 0;
@@ -81,11 +87,11 @@ function nameThatIsThereTwice(json: string): string | undefined {
 
 const bad = (say: string): OauthRefusal => new OauthRefusal('invalid_request', say);
 
-/** What an app did wrong is said by its own name, all else by the nearest one. */
+/** Reports faults of the app by their own OAuth error name, and all other refusals by the nearest one. */
 export function sendOauthError(reply: FastifyReply, refusal: OauthRefusal | Refusal): void {
   const error = refusal instanceof OauthRefusal ? refusal.error : nameOf(refusal.status);
   if (error === 'invalid_token') reply.header('www-authenticate', 'Bearer error="invalid_token"');
-  // What is at fault in a body that is too large, or in a call that is no HTTP, is a request that is malformed.
+  // A body that is too large and a call that is not HTTP count as malformed requests.
   const status = error === 'invalid_request' && refusal.status !== 429 ? 400 : refusal.status;
   reply
     .code(status)
@@ -101,7 +107,10 @@ function nameOf(status: number): string {
 const metadataOf = (origin: string, path = ''): string =>
   `resource_metadata="${origin}/.well-known/oauth-protected-resource${path}"`;
 
-/** RFC 9728 §5.1: where a token is to be had. Nobody is told that a token is wrong who has sent none (RFC 6750 §3.1). */
+/**
+ * RFC 9728 §5.1: says where to get a token. A request without a token is not reported as having an invalid one (RFC
+ * 6750 §3.1).
+ */
 export const challengeOf = ({ errorName }: Refusal, origin: string, path?: '/mcp'): string =>
   `Bearer ${errorName === 'invalid_api_key' ? 'error="invalid_token", ' : ''}${metadataOf(origin, path)}`;
 

@@ -7,7 +7,7 @@ import { bdi, formStyle, renderDocument, sourceOf } from '../layout/index.ts';
 
 const POLICY = `default-src 'none'; style-src ${sourceOf(formStyle)}; base-uri 'none'; form-action 'none'`;
 
-/** For a person whom an app has sent here with something that leads nowhere. */
+/** Shows an error page to a person whom an app has sent here with an invalid request. */
 export const refusedPage = (reply: FastifyReply, say: string, status = 400): FastifyReply =>
   reply
     .code(status)
@@ -33,7 +33,7 @@ const ASKED = [
   'resource',
 ];
 
-/** Leads to the page of consent, which reads the same once more, or back to the app with what is wrong. */
+/** Redirects to the consent page, which reads the request once more, or back to the app with the error. */
 export const authorizeClient: Page<'authorizeClient'> = async (ctx, { query }, { reply }) => {
   const asked = query as Readonly<Record<string, unknown>>;
   const read = await readAuthorization(ctx.store, asked);
@@ -42,7 +42,8 @@ export const authorizeClient: Page<'authorizeClient'> = async (ctx, { query }, {
   for (const name of ASKED)
     for (const value of [asked[name]].flat()) if (typeof value === 'string') passed.append(name, value);
   if (read.kind === 'asked') return reply.code(302).header('location', `${CONSENT_PATH}?${passed}`).send('');
-  // Anybody may register any address: who is sent on to it at once has first shown to be a person here (RFC 9700 §4.11.2).
+  // Anybody may register any address: only a person who is signed in here is redirected to it at once (RFC 9700
+  // §4.11.2).
   const next = `/oauth/authorize?${passed}`;
   const isKnown = await isSignedIn(ctx);
   if (!isKnown && next.length > NEXT_CHARS_MAX) return refusedPage(reply, tooLong(next.length));
@@ -50,7 +51,7 @@ export const authorizeClient: Page<'authorizeClient'> = async (ctx, { query }, {
   return reply.code(302).header('location', to).send('');
 };
 
-/** The app would never be told what is wrong: signing in would end elsewhere. */
+/** The app would never learn what is wrong, because signing in would not lead back to it. */
 const tooLong = (chars: number): string =>
   `What the app asks for is not right, and its address has ${chars} characters: after signing in, an address of at most ${NEXT_CHARS_MAX} is come back to. Sign in first, then begin again in the app, which is told then what is wrong.`;
 

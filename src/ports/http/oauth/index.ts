@@ -1,4 +1,4 @@
-/** What HTTP adds to the steps of OAuth: forms, the words of RFC 6749 for what is refused, calls from pages of other sites. */
+/** The HTTP side of OAuth: forms, the error names of RFC 6749, and calls from pages of other sites. */
 export {
   challengeForScope,
   challengeForScopes,

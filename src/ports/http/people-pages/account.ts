@@ -5,7 +5,7 @@ import { timeInWords } from '../share-page/index.ts';
 import { attempt, forSignedIn, renderAlert, renderForm, renderLink, renderLinks, renderStatus } from './elements.ts';
 import type { PageCtx, PeoplePage, Shown, SignedIn } from './page.ts';
 
-/** What another page did before it led here. */
+/** Messages about what another page did before it led here. */
 const SAID: Readonly<Record<string, string>> = {
   joined: 'You are in the team now.',
   switched: 'You work in another team now.',
@@ -19,7 +19,7 @@ export const accountPage: PeoplePage = {
   get: forSignedIn((ctx, { query }) => showAccount(ctx, { said: SAID[query.get('said') ?? ''] })),
 };
 
-/** From the list of teams: the session goes on in this one. */
+/** Switches the session to a team chosen from the list of teams. */
 export const teamPage: PeoplePage = {
   path: '/account/team',
   get: async () => ({ to: '/account' }),
@@ -93,7 +93,7 @@ export const sessionsPage: PeoplePage = {
   ),
   post: forSignedIn(async (ctx, { form }) => {
     const done = await attempt(ctx.call('endSession', { path: { session_id: form.get('session_id') ?? '' } }));
-    // One that has ended in the meantime is what was wanted.
+    // A session that has ended in the meantime is the wanted result.
     if (done instanceof Refusal && done.status !== 404) return showSessions(ctx, { fault: done });
     return { to: '/account/sessions?said=ended' };
   }),
@@ -157,7 +157,7 @@ const SYSTEMS: readonly [RegExp, string][] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-/** What a person calls it; otherwise what it calls itself. */
+/** Describes the browser in words that people use, or by its own User-Agent if it is unknown. */
 function browserInWords(agent: string | null): string {
   const browser = BROWSERS.find(([form]) => form.test(agent ?? ''))?.[1];
   const system = SYSTEMS.find(([form]) => form.test(agent ?? ''))?.[1];

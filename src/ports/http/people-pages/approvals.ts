@@ -106,7 +106,7 @@ const renderBodies = ({ text, html }: Pick<ApprovalMessage, 'text' | 'html'>): s
     .map((body) => `<pre>${escapeHtml(visible(body ?? ''))}</pre>`)
     .join('');
 
-/** Marks that turn the direction of a text around would show another text than the one that is sent. */
+/** Shows direction marks, because they would make the text look different from the one that is sent. */
 const visible = (text: string): string =>
   text.replaceAll(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (mark) => `\\u${mark.codePointAt(0)?.toString(16)}`);
 
@@ -116,7 +116,10 @@ const ONE_PATH = '/account/approvals/one';
 type PersonCtx = PageCtx & { session: SignedIn };
 type One = AnswerOf<'getApproval'>;
 
-/** What apps want to do in the team of the session. The link of a mail leads here; it decides nothing. */
+/**
+ * Lists the calls that apps want to make in the team of the session. The link in the mail leads here; following it
+ * decides nothing.
+ */
 export const approvalsPage: PeoplePage = {
   path: PATH,
   get: forSignedIn(async (ctx, { query }) => {
@@ -146,7 +149,7 @@ function rowOf(one: AnswerOf<'listApprovals'>['data'][number]): string {
   return `<li><div>${renderLink(`${ONE_PATH}?id=${one.id}`, one.summary)}<br><span class="quiet">${about}</span></div></li>`;
 }
 
-/** One of them, with all that it would do. */
+/** Shows one of them, with all its effects. */
 export const approvalPage: PeoplePage = {
   path: ONE_PATH,
   get: forSignedIn((ctx, { query }) => showOne(ctx, query.get('id') ?? '')),
@@ -185,7 +188,7 @@ async function showOne(ctx: PersonCtx, id: string, fault?: Refusal): Promise<Sho
 
 type ShowForm = (submit: string, decision: string, isSecond: boolean) => string;
 
-/** What this person may decide; where they may not, why. */
+/** Renders the decisions that this person may make, or the reason why they may not. */
 function decisionsOf({ whyNot }: PersonCtx, { operation_id: operation, content }: One, form: ShowForm): string {
   const not = whyNot('approveCall') ?? whyNot(operation);
   const refused = not && `<p>You cannot approve this: ${bdi(not.message)}</p>`;
@@ -211,7 +214,7 @@ function saidOf({ status, error, decided_by: by }: One): string {
   }
 }
 
-/** By their checksums, so that the person who has looked knows what is sent. */
+/** Lists the files with their checksums, so that the person who reviews them knows what is sent. */
 function filesIn({ files }: One): string {
   if (files.length === 0) return '';
   const rows = files.map(

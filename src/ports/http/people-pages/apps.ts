@@ -56,8 +56,9 @@ const UNCOUNTED =
   'Then it sends no broadcasts, reports no events, moves no scheduled emails and changes no contacts or automations, unless you approve it.';
 
 /**
- * How a person keeps an app to less than its scopes; what makes no difference to these scopes is not asked. With `days` the end
- * of another grant is not kept: it is begun with so many days, or with none.
+ * Returns the fields by which a person limits an app; limits that make no difference for these scopes are left out.
+ * With `days`, the end of another grant is not copied: the new grant lasts that many days, or has no end when `days` is
+ * null.
  */
 function limitFields(scopes: readonly Scope[], now?: Limited, days?: number | null): Field[] {
   return [
@@ -126,8 +127,8 @@ const endField = (expiresAt: number | null): Field => ({
 });
 
 /**
- * What a form with these fields says; a number that is none is left to who reads the limits. What a form of ours never says is
- * refused: taken for no limit, it would let an app do what was not allowed.
+ * Reads the limits from a form with these fields; an invalid number is left to the check of the limits. A value that
+ * our forms never send is refused: taken for no limit, it would let an app do what was not allowed.
  */
 function limitsIn(form: Fields, now: number): LimitsAsked {
   const count = form.get('emails_per_day')?.trim() ?? '';
@@ -160,7 +161,7 @@ function endIn(ends: string, now: number): string | null {
   throw invalidField('ends', `ends must be never, keep, or one of the days ${DAYS.join(', ')}`);
 }
 
-/** The limits in words, one a line; none where it has none. */
+/** Returns the limits in words, one a line; empty if there are none. */
 function limitsInWords({ limits, expiresAt }: Limited): string[] {
   const approval = APPROVALS.find(({ value }) => value === limits.approval)?.label.toLowerCase();
   return [
@@ -178,7 +179,7 @@ const SAID: Readonly<Record<string, string>> = { ended: 'It has ended.', limited
 
 type PersonCtx = PageCtx & { session: SignedIn };
 
-/** What the person has let in, in every team. */
+/** Lists the apps that the person has authorized, in every team. */
 export const appsPage: PeoplePage = {
   path: PATH,
   get: forSignedIn((ctx, { query }) =>
@@ -238,7 +239,7 @@ function rowOf(row: Row): string {
 
 const LIMITS_PATH = '/account/apps/limits';
 
-/** To what the person keeps one of the apps that they have let in. */
+/** Changes the limits of an app that the person has authorized. */
 export const appLimitsPage: PeoplePage = {
   path: LIMITS_PATH,
   get: forSignedIn((ctx, { query }) => showLimits(ctx, query.get('grant') ?? '')),
@@ -274,7 +275,7 @@ async function showLimits(
 
 const CONSENT_PATH = '/oauth/consent';
 
-/** Where a person lets an app in. It is asked every time: nothing that was allowed before is taken for an answer. */
+/** Asks a person to authorize an app. It asks every time: an earlier approval does not count. */
 export const consentPage: PeoplePage = {
   path: CONSENT_PATH,
   get: forSignedIn(async (ctx, { query }) => {
@@ -307,7 +308,9 @@ const consentCtx = ({ store, browser, requestId, session }: PageCtx & { session:
   actor: session.actor,
 });
 
-/** Nothing of the app is fetched or drawn: its name is a stranger's text, and its picture could be anybody's. */
+/**
+ * Nothing of the app is fetched or drawn: its name is text of an untrusted sender, and its picture could be anybody's.
+ */
 function shown(
   { store, session: { actor } }: PageCtx & { session: SignedIn },
   { client, request }: Asked,
@@ -337,16 +340,16 @@ function shown(
   };
 }
 
-/** Each grant counts for itself: what an app was kept to before must not end by its asking again. */
+/** Each grant counts for itself: the limits of an earlier grant must not end because the app asks again. */
 function alreadyIn(before: Limited): string {
   const limits = limitsInWords(before).map((line) => `<li>${escapeHtml(line)}</li>`);
   const kept = limits.length === 0 ? 'It has no limits.' : `It is kept to less:</p><ul>${limits.join('')}</ul><p>`;
   return `<h2>It has access already</h2><p>${kept} The form below begins with the same. What you allow now comes beside it, and each of the two counts its emails a day by itself: ${renderLink('/account/apps', 'end the former one')} where it is not needed any more.</p>`;
 }
 
-/** As a policy of content names it, which knows no IPv6 addresses. */
+/** Returns the target as a Content-Security-Policy source; these cannot express IPv6 addresses. */
 function formTarget(target: URL): string {
-  // Any other sign could end the directive, or stand for every host.
+  // Any other character could end the directive, or match every host.
   const isPlain = /^https?:$/.test(target.protocol) && /^[a-z0-9._-]+$/.test(target.hostname);
   return isPlain ? target.origin : target.protocol;
 }
@@ -377,7 +380,7 @@ type Asks = AnswerOf<'getDeviceLogin'>;
 const VERBS = { approve: 'approveDeviceLogin', deny: 'denyDeviceLogin' } as const;
 const isVerb = (text: string | undefined): text is keyof typeof VERBS => text !== undefined && text in VERBS;
 
-/** Where a person approves a program that has shown them a code, such as `rasket login`. */
+/** Approves a program that has shown the person a code, such as `rasket login`. */
 export const devicePage: PeoplePage = {
   path: DEVICE_PATH,
   get: forSignedIn(async ({ call, session }, { query }) => {
@@ -389,7 +392,7 @@ export const devicePage: PeoplePage = {
   post: forSignedIn(async ({ call }, { form }) => {
     const code = form.get('user_code') ?? '';
     const decision = form.get('decision');
-    // Only a person who has seen what asks decides.
+    // Only a person who has seen the program decides.
     if (!isVerb(decision)) return { to: `${DEVICE_PATH}?code=${encodeURIComponent(code)}` };
     const done = await attempt(call(VERBS[decision], { body: { user_code: code } }));
     return done instanceof Refusal ? askForCode(code, done) : sayDone(done);

@@ -4,43 +4,46 @@ import { NEXT_CHARS_MAX } from '../page.ts';
 import type { LedTo, PageCtx, PageHandler, Shown, SignedIn, Visit } from './page.ts';
 
 export interface Field {
-  /** As the operation calls it, so that its faults are shown here. */
+  /** The name of the operation's field, so that its faults are shown here. */
   name: string;
   label: string;
   type?: 'text' | 'email' | 'password' | 'number' | 'checkbox';
-  /** To choose one of; `value` is what is chosen. */
+  /** Makes the field a choice; `value` is the chosen option. */
   options?: readonly { value: string; label: string }[];
   isChecked?: boolean;
-  /** What browsers and password managers fill in (HTML, "autofill field names"). */
+  /** The value that browsers and password managers fill in (HTML, "autofill field names"). */
   autocomplete: string;
-  /** What was typed before; passwords and codes are never sent back. */
+  /** The value typed before; passwords and codes are never sent back. */
   value?: string | undefined;
   hint?: string;
   isOptional?: boolean;
   inputmode?: 'numeric' | 'text';
-  /** As the operation calls it, where that is another name. */
+  /** The operation's name for the field, if it differs from `name`. */
   faultOf?: string;
 }
 
 interface Form {
   action: string;
   submit: string;
-  /** What the button is called where it stands among others of the same words. */
+  /** Accessible name of the button when several have the same label. */
   describedAs?: string;
-  /** Whose password it is, for password managers; nobody sees it. */
+  /** The account of the password, for password managers; it is not visible. */
   username?: string | undefined;
-  /** A button that is not what most people come for. */
+  /** Set for a secondary button. */
   isSecond?: boolean;
   fields?: readonly Field[];
   /** Sent along without being shown. */
   hidden?: Readonly<Record<string, string | undefined>>;
-  /** Why the form was not taken the last time. */
+  /** The reason why the form was refused the last time. */
   fault?: Refusal | undefined;
-  /** Tells forms with the same fields on one page apart. */
+  /** Distinguishes forms with the same fields on one page. */
   id?: string;
 }
 
-/** A form; after a refusal each fault stands at its field, what is at fault has the focus, and the rest is said above. */
+/**
+ * Renders a form; after a refusal each fault is shown at its field, the first such field has the focus, and other
+ * faults are shown above.
+ */
 export function renderForm(wanted: Form): string {
   const { action, fields = [], hidden = {}, fault, id = 'f' } = wanted;
   const names = new Map(fields.map(({ name, faultOf = name }) => [faultOf, name]));
@@ -79,7 +82,7 @@ function renderField(
   return field.type === 'checkbox' || field.options ? renderChoice(field, around.id) : renderInput(field, around);
 }
 
-/** What can only be chosen is never at fault. */
+/** Renders a select or checkbox; these never have a fault. */
 function renderChoice({ name, label, hint, value = '', options, isChecked }: Field, id: string): string {
   const described = hint === undefined ? '' : ` aria-describedby="${id}-hint"`;
   const says = hint === undefined ? '' : `<span class="hint" id="${id}-hint">${escapeHtml(hint)}</span>`;
@@ -119,7 +122,7 @@ function renderInput(
   }${hint === undefined ? '' : `<span class="hint" id="${id}-hint">${escapeHtml(hint)}</span>`}</div>`;
 }
 
-/** Faults are written for programs: here they begin a line, and what was typed stands beside them already. */
+/** Turns a fault into a sentence: faults are written for programs, and the typed value is already in the field. */
 const sentence = (fault: string): string => {
   const text = fault.replace(/; got [^]*$/, '');
   const begun = text.charAt(0).toUpperCase() + text.slice(1);
@@ -137,7 +140,7 @@ export const renderLink = (to: string, label: string): string => `<a href="${esc
 export const renderLinks = (...links: readonly string[]): string =>
   `<p class="links">${links.filter((link) => link !== '').join('<br>')}</p>`;
 
-/** What of a page is different after a refusal. */
+/** Returns the properties of a page that differ after a refusal. */
 export const afterFault = (fault: Refusal | undefined): Partial<Shown> =>
   fault ? { status: fault.status, isFault: true, retryAfterSeconds: fault.retryAfterSeconds } : {};
 
@@ -148,7 +151,7 @@ export const showForm = (title: string, form: Form, { above = '', below = '' } =
   ...afterFault(form.fault),
 });
 
-/** The refusal of an operation as a value, so that its form is shown again; any other error is no answer to a person. */
+/** Returns the refusal of an operation as a value, so that its form is shown again; throws any other error. */
 export async function attempt<T>(work: Promise<T>): Promise<T | Refusal> {
   try {
     return await work;
@@ -158,7 +161,7 @@ export async function attempt<T>(work: Promise<T>): Promise<T | Refusal> {
   }
 }
 
-/** Lets only people in who are signed in; everyone else signs in first and comes back. */
+/** Admits only people who are signed in; everyone else signs in first and comes back. */
 export const forSignedIn =
   (handler: PageHandler<PageCtx & { session: SignedIn }>): PageHandler =>
   async (ctx, visit) =>
@@ -176,9 +179,9 @@ const tooLongToComeBack = (): Shown => ({
 });
 
 /**
- * Where a person goes on after signing in, as an address bar or a form brought it: a path of this service, or undefined for
- * everything that a browser may take for another host. The text is passed on as it is, so that what was checked is what the
- * browser gets.
+ * Returns the path to go to after signing in, as given in the address or a form: a path of this service, or undefined
+ * for everything that a browser may take for another host. The text is passed on unchanged, so that the browser gets
+ * exactly what was checked.
  */
 export function ownPath(text: string | undefined): string | undefined {
   if (text === undefined || text.length > NEXT_CHARS_MAX || !/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(text))
@@ -189,6 +192,6 @@ export function ownPath(text: string | undefined): string | undefined {
   return url?.origin === base && !url.pathname.startsWith('//') ? text : undefined;
 }
 
-/** The address of a page with `next` in it, where there is one. */
+/** Returns the address of a page with `next` in it, if there is one. */
 export const withNext = (path: string, next: string | undefined): string =>
   next === undefined ? path : `${path}${path.includes('?') ? '&' : '?'}next=${encodeURIComponent(next)}`;

@@ -4,12 +4,12 @@ import { renderLink, renderLinks, renderStatus, type Field } from './elements.ts
 const SECONDS = 600;
 const TOKEN = /^[\w-]{1,512}$/;
 
-/** Of what the token is, so that a page takes none that was meant for another. */
+/** The purpose of a token, so that a page rejects tokens that were issued for another one. */
 type TokenKind = 'challenge' | 'invitation' | 'reset' | 'verify';
 
 const cookieFor = (kind: TokenKind): string => `rasket_page_${kind}`;
 
-/** For the next page, and out of sight of the address bar and of the history. */
+/** Keeps a token for the next page, out of the address bar and the history. */
 export const keepToken = ({ browser }: PageCtx, kind: TokenKind, token: string, seconds = SECONDS): void =>
   browser.keep(cookieFor(kind), token, seconds);
 
@@ -21,8 +21,8 @@ export const keptToken = ({ browser }: PageCtx, kind: TokenKind): string | undef
 export const forgetToken = ({ browser }: PageCtx, kind: TokenKind): void => browser.forget(cookieFor(kind));
 
 /**
- * Takes the token of a link in a mail out of the address: the browser keeps it for a few minutes and asks for the page again
- * without it. A form carries it itself, so that another tab changes nothing about it.
+ * Takes the token of a mailed link out of the address: the browser keeps it for a few minutes and requests the page
+ * again without it. A form contains the token itself, so that another tab does not affect it.
  */
 export function takeToken(ctx: PageCtx, { query }: Visit, kind: TokenKind, path: string): LedTo | undefined {
   const token = query.get('token');
@@ -40,7 +40,7 @@ export const newPasswordField: Field = {
   hint: 'At least 6 characters. A few words that only you would put together are better than signs.',
 };
 
-/** The same, whether or not there is an account: who asked learns it from the mailbox. */
+/** The same whether or not there is an account: only the mailbox shows it. */
 export const mailedPage = (says: string): Shown => ({
   title: 'Look into your mailbox',
   content: `${renderStatus(says)}<p>If nothing comes within a few minutes, look among the junk mail, and whether the address was right.</p>${renderLinks(renderLink('/sign-in', 'Back to signing in'))}`,

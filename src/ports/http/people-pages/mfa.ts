@@ -31,7 +31,7 @@ export const mfaPage: PeoplePage = {
   ),
 };
 
-/** A page behind a form of another one, which has nothing to show by itself. */
+/** Defines a page that only receives the form of another page and shows nothing itself. */
 const behindForm = (path: string, post: (ctx: PageCtx, form: Fields) => ReturnType<PeoplePage['get']>): PeoplePage => ({
   path,
   get: async () => ({ to: '/account/mfa' }),

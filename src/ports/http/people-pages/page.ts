@@ -17,7 +17,7 @@ export function readForm(bytes: Buffer | undefined, contentType: string | undefi
   return readFields(bytes.toString('utf8'), 'This form');
 }
 
-/** Which of two values was meant cannot be known; U+FFFD stands for bytes that are not UTF-8. */
+/** Refuses a field that occurs twice, because the intended value is unknown; bytes that are not UTF-8 become U+FFFD. */
 export function readFields(text: string, what = 'This address'): Fields {
   const fields = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(text)) {
@@ -43,11 +43,11 @@ export interface PageCtx {
    * the audit log, as over HTTP. Throws its refusal. A GET calls nothing but reads.
    */
   call<Id extends ValueId>(id: Id, call: CallOf<Id>): Promise<AnswerOf<Id>>;
-  /** Why this person may not call an operation; undefined where they may. */
+  /** Returns the reason why this person may not call an operation; undefined if they may. */
   whyNot(operationId: string): Refusal | undefined;
 }
 
-/** What was asked of a page. */
+/** A request for a page. */
 export interface Visit {
   /** Path and query, as they came. */
   target: string;
@@ -60,16 +60,19 @@ export interface Visit {
 export interface Shown {
   title: string;
   content: string;
-  /** 200 where nothing is said. */
+  /** 200 by default. */
   status?: number;
-  /** That something went wrong is said by the title too, which is what a screen reader reads first. */
+  /** The title mentions the failure too, because screen readers read it first. */
   isFault?: boolean;
   retryAfterSeconds?: number | undefined;
-  /** Origins or schemes to which a form of this page may lead in the end, beside this service: browsers check redirects as well. */
+  /**
+   * Origins or schemes to which a form of this page may lead in the end, besides this service: browsers check redirects
+   * as well.
+   */
   formsLeadTo?: readonly string[];
 }
 
-/** An answer of 303, to a path of ours or to an address that was checked. */
+/** A 303 redirect, to a path of this service or to an address that was checked. */
 export interface LedTo {
   to: string;
 }
@@ -79,8 +82,8 @@ export type PageHandler<Ctx extends PageCtx = PageCtx> = (ctx: Ctx, visit: Visit
 /** A page at a fixed path. Each has its line in `table.ts`. */
 export interface PeoplePage {
   path: string;
-  /** Changes nothing: programs that look for viruses open every link in a mail. */
+  /** Must change nothing: virus scanners open every link in a mail. */
   get: PageHandler;
-  /** Comes from a page of this service alone. */
+  /** Accepted only from a page of this service. */
   post?: PageHandler;
 }

@@ -37,7 +37,7 @@ import { confirmPage, disablePage, enrolPage, mfaPage, recoveryCodesPage } from 
 import { forgotPasswordPage, passwordPage, resetPasswordPage } from './password.ts';
 import { codePage, recoveryCodePage, signInPage, signOutPage, ssoCallbackPage, ssoStartPage } from './sign-in.ts';
 
-/** Where somebody comes who types the address of the service alone. */
+/** The page for somebody who types only the address of the service. */
 const frontPage: PeoplePage = {
   path: '/',
   get: async ({ store }) => ({ to: store.config.profile === 'development' ? '/playground' : '/account' }),
@@ -76,20 +76,20 @@ export const peoplePages: readonly PeoplePage[] = [
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the route is a page for people, whose programs need not say what they are. */
+    /** Set for pages for people, whose programs need not send a User-Agent. */
     isForPeople?: true;
   }
 }
 
 const pathOf = (target: string): string => target.split('?', 1)[0] ?? '';
 
-/** Whether the path is a page's, or below one. */
+/** Reports whether the path is that of a page, or below one. */
 export function isPeoplePage(target: string): boolean {
   const path = pathOf(target);
   return peoplePages.some((page) => path === page.path || (page.path !== '/' && path.startsWith(`${page.path}/`)));
 }
 
-/** By its path, decoded. */
+/** Returns the page of the request's decoded path. */
 const pageOf = ({ params }: FastifyRequest): PeoplePage | undefined =>
   pagesByPath.get(`/${(params as { '*': string })['*']}`);
 
@@ -97,18 +97,18 @@ const pagesByPath = new Map(peoplePages.map((page) => [page.path, page]));
 
 const methodsOf = (page: PeoplePage): string[] => (page.post ? ['GET', 'HEAD', 'POST'] : ['GET', 'HEAD']);
 
-/** The methods of the page at this path; empty where there is none. */
+/** Returns the methods of the page at this path; empty if there is none. */
 export function methodsOfPage(target: string): string[] {
   const page = pagesByPath.get(pathOf(target));
   return page ? methodsOf(page) : [];
 }
 
-/** What the route of pages is told apart by from the others on every path (`serve-operations.ts`). */
+/** Distinguishes the route of pages from the others on every path (`serve-operations.ts`). */
 export const PAGE = 'page of people';
 
 /**
- * Adds one route for all pages: the router takes longer to add routes than to look a page up. What is asked below a page and is none, or by another method, is answered with a page
- * too: a person reads it.
+ * Adds one route for all pages: the router takes longer to add routes than to look a page up. An unknown path below a
+ * page, or another method, gets a page as response too, because a person reads it.
  */
 export async function servePeoplePages(server: FastifyInstance, parts: PeoplePageParts): Promise<void> {
   const { services, rateLimit } = parts;
@@ -194,7 +194,7 @@ function refusalPage(refusal: Refusal, origin: string): Shown {
   };
 }
 
-/** Never kept in between, and led to once. */
+/** Redirects with 303, so that a form is not sent twice; never cached. */
 const leadTo = (reply: FastifyReply, { to }: LedTo): FastifyReply =>
   reply
     .code(303)
@@ -214,7 +214,10 @@ function sendPage(reply: FastifyReply, shown: Shown): FastifyReply {
 
 const STYLE = sourceOf(formStyle);
 
-/** With `no-referrer` browsers would say `Origin: null` with a form, and the form could not be told from a stranger's. */
+/**
+ * With `no-referrer` browsers would send `Origin: null` with a form, and the form could not be distinguished from one
+ * of another site.
+ */
 const pageHeaders = (formsLeadTo: readonly string[] = []): Record<string, string> => ({
   ...privatePageHeaders(
     `default-src 'none'; style-src ${STYLE}; base-uri 'none'; form-action ${["'self'", ...formsLeadTo].join(' ')}`,
@@ -229,7 +232,7 @@ interface PeoplePageParts {
   rateLimit: RateLimit;
 }
 
-/** A session that has ended is none: its person signs in again. */
+/** A session that has ended counts as none: its person signs in again. */
 async function whoIsSignedIn(
   authenticators: readonly Authenticator[],
   { headers }: FastifyRequest,
@@ -246,7 +249,7 @@ async function whoIsSignedIn(
   return undefined;
 }
 
-/** Asked before a page offers what would be refused. */
+/** Called before a page offers an action that would be refused. */
 const createWhyNot =
   ({ validators }: Pick<PeoplePageParts, 'validators'>) =>
   (session: SignedIn | undefined): PageCtx['whyNot'] =>

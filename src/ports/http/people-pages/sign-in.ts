@@ -16,7 +16,7 @@ import type { PageCtx, PeoplePage, Shown, Visit, LedTo, Fields } from './page.ts
 import { finishSignIn, startSignIn, type NotSignedIn, type SignInFault } from '../../../features/identity/start.ts';
 import { bdi } from '../layout/index.ts';
 
-/** What another page did before it led here. */
+/** Messages about what another page did before it led here. */
 const SAID: Readonly<Record<string, string>> = {
   'signed-out': 'You are signed out.',
   'signed-out-everywhere': 'You are signed out everywhere.',
@@ -74,7 +74,7 @@ const show = (signUp: string, { next, email, said, fault }: State): Shown =>
     },
   );
 
-/** The second step, for who has a second factor. */
+/** The second step, for people who have a second factor. */
 const secondStep = (
   path: string,
   ask: (ctx: PageCtx, token: string, code: string) => Promise<unknown>,
@@ -161,7 +161,7 @@ export const recoveryCodePage = secondStep(
     ),
 );
 
-/** Asks for an address where none is given, and leads to the provider of its domain. */
+/** Asks for an address if none is given, and redirects to the provider of its domain. */
 export const ssoStartPage: PeoplePage = {
   path: START_PATH,
   async get(ctx, { query }) {
@@ -170,7 +170,10 @@ export const ssoStartPage: PeoplePage = {
   post: (ctx, { form }) => begin(ctx, form),
 };
 
-/** What a provider leads back to. It begins a session, although it is a GET: only for the browser that asked for it. */
+/**
+ * The page to which a provider redirects. It begins a session, although it is a GET: only for the browser that asked
+ * for it.
+ */
 export const ssoCallbackPage: PeoplePage = {
   path: CALLBACK_PATH,
   async get(ctx, { query }) {
@@ -204,7 +207,8 @@ function askForEmail({ store }: PageCtx, { next, email, fault }: Asked): Shown {
   return {
     title: 'Sign in with single sign-on',
     content: `${fault ? renderAlert(fault.says) : ''}${form}${renderLinks(renderLink(withNext('/sign-in', next), 'Sign in with a password'))}`,
-    // Browsers hold the address that a form leads to in the end against the page too, and which one that is is not known yet.
+    // Browsers also check the final address of a form's redirects against the policy of the page, and that one is not
+    // known yet.
     formsLeadTo: ['https:', ...(store.origin().startsWith('http:') ? ['http:'] : [])],
     ...(fault ? { status: fault.status, isFault: true } : {}),
   };

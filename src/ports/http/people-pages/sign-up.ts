@@ -67,7 +67,7 @@ const closed = (): Shown => ({
   status: 403,
 });
 
-/** Opening the link changes nothing, because programs that look for viruses open it too: pressing the button does. */
+/** Opening the link changes nothing, because virus scanners open it too: pressing the button does. */
 export const verifyEmailPage: PeoplePage = {
   path: '/verify-email',
   async get(ctx, visit) {
@@ -104,7 +104,7 @@ const dead = (): Shown => deadLink(renderLink('/sign-up', 'Make an account'), re
 
 const PATH = '/invitation';
 
-/** The token shows that the mail arrived, so that its holder may read who invites, where, and to what. */
+/** The token proves that the mail arrived, so its holder may read who invites, where, and to what. */
 export const invitationPage: PeoplePage = {
   path: PATH,
   async get(ctx, visit) {
@@ -127,7 +127,7 @@ async function accept(ctx: PageCtx, token: string): Promise<Shown | LedTo> {
   const done = await attempt(ctx.call('acceptInvitation', { body: { token } }));
   if (done instanceof Refusal) return showInvitation(ctx, token, { fault: done });
   forgetToken(ctx, 'invitation');
-  // The person who accepts wants to be there; a team that cannot be entered just now shows in the account.
+  // The person who accepts wants to enter the team; one that cannot be entered just now is shown in the account.
   await attempt(ctx.call('switchTeam', { path: { team_id: done.team_id } }));
   return { to: '/account?said=joined' };
 }

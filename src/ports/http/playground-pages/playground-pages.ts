@@ -101,7 +101,7 @@ function renderFiles(reading: MessageReading): string {
   return `<section aria-labelledby="files"><h2 id="files">Attachments</h2><ul>${items.join('')}</ul></section>`;
 }
 
-/** A mark and a word: never a colour alone. */
+/** Shown as a mark and a word, never by colour alone. */
 const verdict = (result: string): string =>
   `${result === 'pass' ? '✓' : result === 'none' ? '·' : '✗'} ${escapeHtml(result)}`;
 
@@ -154,8 +154,8 @@ interface Answer {
 }
 
 /**
- * Answers the pages; returns false to leave a request to the API, as always outside the development profile, where mail that
- * is captured is that of many people.
+ * Serves the pages; returns false to leave a request to the API, as it always does outside the development profile,
+ * where captured mail belongs to many people.
  */
 export function createPlaygroundPages(world: World): (request: IncomingMessage, response: ServerResponse) => boolean {
   if (world.config.profile !== 'development') return () => false;

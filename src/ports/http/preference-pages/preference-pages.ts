@@ -39,7 +39,7 @@ async function readForm(request: IncomingMessage): Promise<URLSearchParams | und
   return boundary ? partsOf(text, boundary[1] ?? boundary[2] ?? '') : new URLSearchParams(text);
 }
 
-/** Bytes beyond the limit are read and dropped, so that the sender gets to the answer. */
+/** Reads and drops the bytes beyond the limit, so that the sender gets to the response. */
 function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
@@ -83,7 +83,7 @@ interface Answer {
 }
 
 /**
- * Answers preference links on every host that leads to us; returns false to leave a request to the API. It runs before
+ * Serves preference links on every host that leads to us; returns false to leave a request to the API. It runs before
  * the API's hooks, because a reader has no key and a mail program may send no User-Agent. Each valid link has the rate
  * limit of a team, because providers press buttons for thousands of readers from one address; without a valid link, the
  * client's address has that limit.
@@ -97,7 +97,7 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
     void answerTo(request, name as PageName, token)
       .catch((error: unknown) => failed(world, name, error))
       .then(({ status, html, headers = {} }) => {
-        // An unread rest of the body would be taken for the next request.
+        // An unread part of the body would be parsed as the next request.
         if (!request.complete) response.shouldKeepAlive = false;
         const bytes = Buffer.from(html);
         response.writeHead(status, { ...preferencePageHeaders, ...headers, 'content-length': bytes.length });

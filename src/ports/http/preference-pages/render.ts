@@ -4,7 +4,7 @@ import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { bdi, formStyle, renderDocument, sourceOf } from '../layout/index.ts';
 import { privatePageHeaders } from '../page.ts';
 
-/** `form-action` allows the page's own host alone, so a scanner that follows a form goes nowhere else. */
+/** `form-action` allows only the page's own host, so a scanner that follows a form goes nowhere else. */
 export const preferencePageHeaders = {
   ...privatePageHeaders(`default-src 'none'; style-src ${sourceOf(formStyle)}; base-uri 'none'; form-action 'self'`),
   'content-type': 'text/html; charset=utf-8',
@@ -122,7 +122,7 @@ export const renderTooLarge = (): string =>
 export const renderBusy = (): string =>
   renderPage('Try again soon', '<p>Nothing was changed. The link works; open it again in a few seconds.</p>');
 
-/** `does` is what the button asks for: the address may be added again. */
+/** `does` is the action of the button: the address may be added again. */
 function renderErased(shown: Shown, does?: 'unsubscribe' | 'unsubscribe_all'): string {
   const { topic, isUnsubscribed, done } = shown;
   const isOut = isUnsubscribed || (does === 'unsubscribe' && topic?.subscription === 'opt_out');

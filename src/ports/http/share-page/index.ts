@@ -1,6 +1,6 @@
 /**
- * The page behind a share link: one email, read-only, for people without an account. It runs no script, loads nothing
- * from other hosts until the reader asks for remote images, and never shows the bcc recipients.
+ * The page that a share link leads to: one email, read-only, for people without an account. It runs no script, loads
+ * nothing from other hosts until the reader asks for remote images, and never shows the bcc recipients.
  */
 export {
   getSharePage,

@@ -43,7 +43,10 @@ const sized = (email: Omit<RenderedEmail, 'bytes'>): RenderedEmail => ({
   bytes: email.links.reduce((sum, link) => sum + link.length, (email.frame?.length ?? 0) + (email.text?.length ?? 0)),
 });
 
-/** Rendered emails that are kept: links are opened again and again, and a hostile body of 2 MB becomes one of twelve. */
+/**
+ * The number of cached rendered emails: links are opened again and again, and a hostile body of 2 MB becomes one of
+ * twelve.
+ */
 const EMAILS_MAX = 256;
 const BYTES_MAX = 64 * 1024 * 1024;
 /** Renderings that may wait for the one under way; further requests are refused, to be repeated later. */
@@ -136,7 +139,7 @@ ${NOT_SHOWN.map((name) => `x-${name}`).join(',')}{display:none}`;
 
 let format: Intl.DateTimeFormat | undefined;
 
-/** In UTC: without a script, the page cannot know the reader's time zone. */
+/** Formats a time in UTC: without a script, the page cannot know the reader's time zone. */
 export function timeInWords(ms: number): string {
   // Made with the first page: it takes longer to make than all modules of the pages take to load.
   format ??= new Intl.DateTimeFormat('en-GB', {
@@ -209,7 +212,7 @@ export const getSharePage: Page<'getSharePage'> = async (
   reply.type('text/html; charset=utf-8');
   if (content.bytes <= COSTLY_BYTES) return renderSharePage({ email, content, withRemoteImages });
   if (arePagesOverloaded(executor)) return answerBusy();
-  // Sent within the executor: to hand megabytes to the system takes as long as to put them together.
+  // Sent within the executor: handing megabytes to the system takes as long as building them.
   await executor.run(() => void reply.send(renderSharePage({ email, content, withRemoteImages })), { tenant: ANYBODY });
   return reply;
 };
@@ -275,7 +278,7 @@ export function renderContent({ frame, text, ...rest }: RenderedEmail, withRemot
   ];
 }
 
-/** Loading an image tells its owner that the email was opened, so the reader is asked first. */
+/** Loading an image notifies its owner that the email was opened, so the reader is asked first. */
 function renderImageNotice(withRemoteImages: boolean): string {
   return withRemoteImages
     ? '<p class="notice">Remote images are shown. <a href="?images=0">Hide remote images</a></p>'
@@ -299,7 +302,7 @@ const renderNoSharePage = (): string =>
     readingStyle,
   );
 
-/** For a valid link, while too many others are being opened. */
+/** Renders the page for a valid link while too many others are being opened. */
 const renderBusyPage = (): string =>
   renderDocument(
     'Try again soon',
