@@ -565,7 +565,7 @@ export class HtmlTokenizer {
       this.at++;
       this.#state = State.comment;
       this.#contentStart = this.at;
-    } else if (this.#state === State.declarationOpen && code === BRACKET && this.#isInForeign()) {
+    } else if (this.#state === State.declarationOpen && code === BRACKET && this.isInForeign) {
       this.#state = State.cdataOpen;
       this.at++;
     } else if (this.#state === State.cdataOpen && code === CDATA.charCodeAt(this.at - this.#contentStart)) {
@@ -748,7 +748,8 @@ export class HtmlTokenizer {
     return this.#state === State.cdata ? 'cdata' : 'unfinished';
   }
 
-  #isInForeign(): boolean {
+  /** Whether what follows the tag that was read last is markup of SVG or MathML. */
+  get isInForeign(): boolean {
     const inner = this.#foreign.at(-1);
     return inner !== undefined && inner.is !== 'html';
   }
@@ -794,7 +795,7 @@ export class HtmlTokenizer {
 
   /** Ends SVG and MathML up to the next element in them that holds HTML. */
   #endForeign(): void {
-    while (this.#isInForeign()) this.#foreign.pop();
+    while (this.isInForeign) this.#foreign.pop();
   }
 
   #leaveForeign(): void {

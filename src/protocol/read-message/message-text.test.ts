@@ -98,3 +98,13 @@ it('who signed is read at the head alone, folded or not', () => {
     { domain: 'example.org', selector: 'two', algorithm: 'ed25519-sha256' },
   ]);
 });
+
+describe('text that a browser shows', () => {
+  it.each([
+    ['after a head that never ends', '<html><head><title>x</title><p>Hello', 'Hello'],
+    ['after an empty style of an image', 'a<svg><style/></svg><p>b', 'a\n\nb'],
+    ['beside a template in the head', '<head><template><p>no</template></head>yes', 'yes'],
+  ])('stands in the text of a message %s', (_, html, text) => {
+    expect(textOfHtml(html)).toBe(text);
+  });
+});

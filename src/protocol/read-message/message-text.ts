@@ -13,8 +13,11 @@ export function textOfHtml(html: string, { hasImages = true } = {}): string {
   return writer.finish();
 }
 
-/** Elements whose content no reader shows; without an end tag they go to the end. */
-const HIDDEN = 'head script style title template iframe noembed noframes'.split(' ');
+/**
+ * Elements whose content no reader shows; without an end tag they go to the end. A head is not among them: whatever is text in
+ * it belongs to the body (HTML §13.2.6.4.4).
+ */
+const HIDDEN = 'script style title template iframe noembed noframes'.split(' ');
 const BLOCKS = 'p div tr table h1 h2 h3 h4 h5 h6 ul ol blockquote section header footer article'.split(' ');
 /** The effect of an element on the text; elements not listed have none. */
 const EFFECTS = new Map<string, 'hidden' | 'block' | 'line' | 'cell' | 'item' | 'link' | 'pre' | 'image'>([
@@ -73,10 +76,7 @@ class TextWriter {
   }
 
   #readHidden(kind: TokenKind): void {
-    const { name } = this.#tokens;
-    if (kind === 'end tag' && name === this.#hidden) this.#hidden = undefined;
-    // A head ends where the body begins.
-    else if (kind === 'start tag' && name === 'body' && this.#hidden === 'head') this.#hidden = undefined;
+    if (kind === 'end tag' && this.#tokens.name === this.#hidden) this.#hidden = undefined;
   }
 
   #readText(html: string): void {
@@ -87,7 +87,7 @@ class TextWriter {
   #readStartTag(name: string): void {
     switch (EFFECTS.get(name)) {
       case 'hidden':
-        this.#hidden = name;
+        if (!(this.#tokens.isSelfClosing && this.#tokens.isInForeign)) this.#hidden = name;
         return;
       case 'link':
         return this.#beginLink();

@@ -175,3 +175,7 @@ describe('HTML of a stranger inside of ours', () => {
     expect(plainHtml('<p>abc</p><p>def</p>', 14)).toBe('<p>abc</p><p>d</p>');
   });
 });
+
+it('plain HTML keeps what follows an image that ends itself', () => {
+  expect(plainHtml('a<svg/>b<p>c</p><math/>d', 100)).toBe('ab<p>c</p>d');
+});

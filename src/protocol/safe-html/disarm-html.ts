@@ -224,7 +224,8 @@ class PlainWriter {
 
   #readStartTag(name: string): void {
     if (LEFT_OUT.has(name)) {
-      this.#leftOut = name;
+      const isEmpty = this.#tokens.isSelfClosing && (name === 'svg' || name === 'math');
+      if (!isEmpty) this.#leftOut = name;
       return;
     }
     if (name === 'img') {
