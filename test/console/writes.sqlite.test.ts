@@ -231,7 +231,7 @@ describe('what the console writes', () => {
     expect((await ask('/api-keys')).data).toContainEqual(expect.objectContaining({ name: 'Pinned', domain_id: id }));
 
     await go('suppressions', 'suppressions');
-    await go('add', 'the address to suppress; commas between several');
+    await go('add', 'the addresses; commas between several');
     await fill('one@example.net, two@example.net');
     await seat.press('Enter');
     await seat.sees('Suppressed  2 of them');
