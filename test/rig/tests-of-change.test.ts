@@ -17,7 +17,7 @@ it('a change in one family chooses that family’s tests, in whichever tree it s
   expect(filtersOf('src/contract/topics.yaml')).toEqual(['src/contract/', 'test/api/topics/']);
   expect(filtersOf('src/features/audience/operations.ts')).toContain('test/api/topics/');
   expect(filtersOf('cli/families/topics.ts')).toContain('test/api/topics/');
-  expect(filtersOf('cli/families/topics.ts')).toContain('test/cli/parity');
+  expect(filtersOf('cli/families/topics.ts')).toContain('test/cli/commands');
 });
 
 it('a changed test runs itself, and what nothing is known of is named', () => {

@@ -34,7 +34,7 @@ const TESTS_OF: [source: string, tests: string[]][] = [
   ['src/', ['test/api/emails/send-email', 'test/api/system/']],
   ['config/', ['test/config/']],
   ['migrations/', ['test/platform/migrate', 'test/api/conventions/']],
-  ['cli/', ['test/cli/parity', 'test/cli/families', 'test/cli/lists', 'test/cli/sessions.test']],
+  ['cli/', ['test/cli/commands', 'test/cli/families', 'test/cli/lists', 'test/cli/sessions']],
   ['console/', ['test/console/frames', 'test/console/keys']],
   ['bin/', ['test/cli/starts', 'test/cli/operators', 'test/install/launcher']],
   ['install.sh', ['test/install/install']],
