@@ -3,7 +3,7 @@ import { isByHand, sayOnLine, type Say } from '../cli/output/index.ts';
 import type { Family, List } from '../cli/families/index.ts';
 import { families, itemKeys, type BoundAction, type Section } from './catalog.ts';
 
-/** Where the console has the equivalents of these commands. */
+/** Maps commands to the operation or screen of the console that does the same. */
 const HERE: Partial<Record<ByHand, ContractId | 'overview'>> = {
   'contacts import-failures': 'getContactImport',
   doctor: 'overview',

@@ -1,4 +1,4 @@
-/** What a team has in addition to its mail: an endpoint that failed, an automation in progress, a planned broadcast. */
+/** Makes what a team has in addition to its mail: an endpoint that failed, an automation in progress, a planned broadcast. */
 import type { World } from '../../src/platform/world.ts';
 import type { Ctx } from '../../src/tenancy/access/index.ts';
 import {

@@ -192,7 +192,7 @@ function findOwners(proc: string, wanted: ReadonlySet<string>): Map<string, numb
     const folder = path.join(proc, name, 'fd');
     for (const descriptor of list(folder)) {
       const inode = /^socket:\[(\d+)\]$/.exec(linkOf(path.join(folder, descriptor)))?.[1];
-      // Of a master and its workers, takes the master, which has the lowest process id.
+      // A master and its workers share a socket; the master has the lowest process id.
       if (inode !== undefined && wanted.has(inode) && !owners.has(inode)) owners.set(inode, Number(name));
     }
   }

@@ -170,7 +170,7 @@ it.each([
 
 const CHANGE = { url: 'http://x', method: 'POST', timeoutMs: 1 };
 
-// As for a stream that has fallen silent: `listen` connects again.
+// `listen` ends its own stream when it falls silent, and connects again.
 it('an end of our own is no defect', () => {
   expect(noAnswer(CHANGE, AbortSignal.abort().reason)).toMatchObject({ isInDoubt: true });
 });

@@ -10,14 +10,14 @@ import { explainFlag, optionOf, type Flag, type Key } from '../families/flag.ts'
 import { eventTypesHelp, typeIn, typesIn } from '../input/event-types.ts';
 
 /**
- * What a family's declaration cannot express: commands of its own, and what some of its actions do in addition to the
- * one call.
+ * Holds the parts of a family that its declaration cannot express: commands of its own, and what some of its actions do
+ * in addition to the one call.
  */
 interface ByHand {
   add?: (parent: Command) => void;
   /** Actions by verb. */
   actions?: Readonly<Record<string, ActionByHand>>;
-  /** What the list does in addition to showing its pages. */
+  /** Extends the list, which otherwise only shows its pages. */
   list?: ListByHand;
   /** How an item is shown, and the options for that. */
   shown?: { add: (command: Command) => void; show: Show };

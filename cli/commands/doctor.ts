@@ -42,7 +42,7 @@ interface Examined {
   key_from: string;
   /** The status of the key according to the server; null if it was not asked. */
   key_state: string | null;
-  /** Where keys are read from and stored, and why not in a better place. */
+  /** Names the place that keys are read from and stored in, and the reason if it is not the best one. */
   key_store: string;
   ready: Awaited<ReturnType<typeof askReady>> | null;
   /** The installation on this machine, if there is one. */

@@ -9,7 +9,7 @@ export interface MachineLook {
   /** The external checks, run by the server, or by this command if no server runs. */
   checks: AnswerOf<'getOperatorFindings'>['checks'];
   problems: string[];
-  /** What was not examined and why, and what that takes. */
+  /** Lists each check that was not made, with the reason and what it takes to make it. */
   notAsked: string[];
 }
 

@@ -27,7 +27,7 @@ interface Page {
   has_more?: boolean;
 }
 
-/** Where to look for an item: the preceding parameters of the path, and whether it is only read. */
+/** Narrows the search for an item: the preceding parameters of the path, and whether it is only read. */
 interface Finding {
   path?: Path;
   isRead?: boolean;

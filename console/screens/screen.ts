@@ -17,7 +17,7 @@ export interface Size {
   hasBeside?: boolean;
 }
 
-/** What a screen gets from the console: the API, the terminal, and a way to be drawn again. */
+/** Gives a screen the API, the terminal, and a way to be drawn again. */
 export interface Host {
   client: Client;
   terminal: Terminal;

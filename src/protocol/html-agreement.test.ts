@@ -7,8 +7,8 @@ import { textOfHtml } from './read-message/index.ts';
 import { linksIn, plainHtml } from './safe-html/index.ts';
 import { findTargets, startTagsOf } from './track-links/index.ts';
 
-describe('whatever is written', () => {
-  it('what is a link to one use is a link to every other', () => {
+describe('for any HTML', () => {
+  it('tracking, merging and the list of links agree on which text is a link', () => {
     const target = 'http://probe.test/';
     fc.assert(
       fc.property(someHtml, someHtml, (before, after) => {
@@ -25,7 +25,7 @@ describe('whatever is written', () => {
     );
   });
 
-  it('what is shown as text is text to a merge', () => {
+  it('a value in text that readers see is merged as text', () => {
     const word = 'probe7';
     fc.assert(
       fc.property(someHtml, someHtml, (before, after) => {

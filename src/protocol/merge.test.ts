@@ -380,7 +380,7 @@ describe('values that strangers have written', () => {
   });
 });
 
-describe('an address that a value begins', () => {
+describe('a merge value at the beginning of an address', () => {
   const render = (html: string, values: Record<string, string>): string =>
     renderMerge(parseMerge(html), { given: new Map(Object.entries(values)) }, { escape: 'html', areForeign: true });
 
@@ -398,7 +398,7 @@ describe('an address that a value begins', () => {
     expect(new URL(decodeAttribute(address), 'https://base.test/').protocol).toBe('https:');
   });
 
-  it('is kept where it runs nothing', () => {
+  it('an address that runs no code is kept', () => {
     expect(render('<a href="{{{A}}}">', { A: 'https://x.test/?a=1&b=2' })).toBe(
       '<a href="https://x.test/?a=1&amp;b=2">',
     );

@@ -70,8 +70,8 @@ describe('a command that is made of an operation', () => {
     expect(example).toBe("things create 'My thing'");
   });
 
-  it('is refused where neither a command nor a reason is named', () => {
-    const document = documentOf({});
+  it('the contract does not merge while an operation names neither a command nor a reason for having none', () => {
+    const document = makeDocument({});
     delete document.paths['/things']?.post?.['x-cli'];
     expect(() => takeCommands(document)).toThrow('createThing has no x-cli');
   });
@@ -79,7 +79,7 @@ describe('a command that is made of an operation', () => {
 
 type Properties = Record<string, object>;
 
-function documentOf(properties: Properties): OpenApiDocument {
+function makeDocument(properties: Properties): OpenApiDocument {
   const post = {
     operationId: 'createThing',
     tags: ['things'],
@@ -100,9 +100,9 @@ function documentOf(properties: Properties): OpenApiDocument {
 }
 
 function describeOne(properties: Properties) {
-  const document = documentOf(properties);
+  const document = makeDocument(properties);
   takeCommands(document);
   const [command] = Object.values(document['x-commands']);
-  if (!command || listOperations(document).length !== 1) throw new Error('the operation has no command');
+  if (!command || listOperations(document).length !== 1) throw new Error('no command was made for the operation');
   return command;
 }

@@ -11,7 +11,7 @@ export async function verifyDomain(session: Session, call: Call): Promise<void> 
   const found = await client.call('getDomain', { path });
   if (isJson) terminal.printJson(checked);
   else printDomain(terminal, found, false);
-  // As when waiting for an email, the exit code reports that the domain is not verified yet.
+  // The exit code reports that the domain is not verified yet, as it does for an email that is waited for.
   if (found.status !== 'verified') {
     throw new CliFault(
       `${found.name} is ${found.status}, not verified. A new record may take a while to be seen; it is looked for again within the hour.`,

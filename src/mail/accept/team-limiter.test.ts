@@ -4,7 +4,7 @@ import { createTeamLimiter } from './team-limiter.ts';
 /** Lets all work that is ready go on. */
 const turn = (): Promise<void> => new Promise((next) => setImmediate(next));
 
-it('as many as allowed run at a time for a team, the others in their order, and a failure frees its place', async () => {
+it('a team limiter runs at most the allowed number of tasks of a team, queues the others in order, and frees the place of a task that fails', async () => {
   const limited = createTeamLimiter({ atOnce: 2, waitingMax: 3 });
   const begun: number[] = [];
   const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>());

@@ -20,3 +20,4 @@ export {
   listSimulatorDomains,
 } from './settings.ts';
 export { holdsSecret, placeOf, showConfig } from './show-config.ts';
+export { CHECKS } from './doctor-settings.ts';

@@ -49,7 +49,7 @@ it('a task that fails lets the next one run', async () => {
   expect(await executor.run(() => 'after')).toBe('after');
 });
 
-it('as many tasks run together as fit, round robin by tenant, and one that is larger than all runs alone', async () => {
+it('a semaphore runs as many tasks together as fit, round robin by tenant, and runs a task larger than its maximum alone', async () => {
   const turns = createSemaphore(10);
   const begun: string[] = [];
   const ends = new Map<string, () => void>();

@@ -108,7 +108,7 @@ export function createSemaphore(max: number, pauseAfter?: PauseAfter): Semaphore
     return undefined;
   }
 
-  const amountOf = ({ amount = 1 }: Wait): number => Math.min(Math.ceil(amount), max);
+  const boundAmount = ({ amount = 1 }: Wait): number => Math.min(Math.ceil(amount), max);
 
   return {
     get used() {
@@ -119,7 +119,7 @@ export function createSemaphore(max: number, pauseAfter?: PauseAfter): Semaphore
     },
     waitingOf: queue.sizeOf,
     async acquire(options = {}) {
-      const amount = amountOf(options);
+      const amount = boundAmount(options);
       await take(amount, options);
       let isOver = false;
       return () => {
@@ -129,7 +129,7 @@ export function createSemaphore(max: number, pauseAfter?: PauseAfter): Semaphore
       };
     },
     async run(work, options = {}) {
-      const amount = amountOf(options);
+      const amount = boundAmount(options);
       const waiting = take(amount, options);
       if (waiting) await waiting;
       const elapsedMs = pauseAfter && stopwatch();

@@ -135,7 +135,7 @@ describe('places in the body', () => {
   });
 });
 
-describe('whatever is written', () => {
+describe('for any HTML', () => {
   it('tokens follow each other from the beginning of the text to its end', () => {
     fc.assert(
       fc.property(someHtml, (html) => {

@@ -50,7 +50,7 @@ it('finds each address once, and gives up on a text that has only ever the same'
   expect(linksIn(`${same.repeat(50)}<a href=https://b.example>`, 10)).toEqual(['https://a.example']);
 });
 
-it('what is no tag to a browser links to nothing', () => {
+it('the list of links ignores text that a browser does not read as a tag', () => {
   const html =
     '<!-- <a href="https://a.example"> --><a data-href="https://b.example"><p title=\'href="https://c.example"\'><style><a href="https://d.example"></style>href="https://e.example"<a title=">" href="https://f.example">';
   expect(linksIn(html, 10)).toEqual(['https://f.example']);

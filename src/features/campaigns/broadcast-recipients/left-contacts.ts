@@ -8,15 +8,15 @@ import { contactsOfEmails } from './broadcast-recipients.store.ts';
 export async function findLeftEmails(tx: Executor, rows: readonly DeliveryToContact[]): Promise<Set<string>> {
   const left = new Set<string>();
   const emails = await emailRowsByIds(tx, [...new Set(rows.map((row) => row.email_id))]);
-  const contactOf = await findContacts(tx, rows);
+  const contactByEmail = await findContacts(tx, rows);
   const groups = Map.groupBy(emails, ({ team_id: teamId, topic_id: topicId }) => `${teamId} ${topicId}`);
   for (const group of groups.values()) {
     const [first] = group;
     if (!first) continue;
-    const contactIds = group.flatMap(({ id }) => contactOf.get(id) ?? []);
+    const contactIds = group.flatMap(({ id }) => contactByEmail.get(id) ?? []);
     const excluded = await mayMail(tx, first.team_id, { contactIds, topicId: first.topic_id });
     for (const { id } of group) {
-      const why = excluded.get(contactOf.get(id) ?? '');
+      const why = excluded.get(contactByEmail.get(id) ?? '');
       // Suppressed recipients are found for all mail.
       if (why !== undefined && why !== 'suppressed') left.add(id);
     }
@@ -27,7 +27,8 @@ export async function findLeftEmails(tx: Executor, rows: readonly DeliveryToCont
 /** Returns the contact of each email. A delivery of an automation has it; for a broadcast, its report does. */
 async function findContacts(tx: Executor, rows: readonly DeliveryToContact[]): Promise<Map<string, string>> {
   const ofBroadcasts = rows.filter((row) => row.broadcast_id !== null).map((row) => row.email_id);
-  const contactOf = ofBroadcasts.length === 0 ? new Map<string, string>() : await contactsOfEmails(tx, ofBroadcasts);
-  for (const row of rows) if (row.contact_id !== null) contactOf.set(row.email_id, row.contact_id);
-  return contactOf;
+  const contactByEmail =
+    ofBroadcasts.length === 0 ? new Map<string, string>() : await contactsOfEmails(tx, ofBroadcasts);
+  for (const row of rows) if (row.contact_id !== null) contactByEmail.set(row.email_id, row.contact_id);
+  return contactByEmail;
 }

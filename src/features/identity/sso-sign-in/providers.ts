@@ -117,11 +117,11 @@ const ALGORITHMS: readonly string[] = [
   'Ed25519',
 ];
 
-const knownOf = new WeakMap<World['providers'], BoundedMap<string, Known>>();
+const knownProviders = new WeakMap<World['providers'], BoundedMap<string, Known>>();
 
 function knownFor({ providers }: World, connection: ConnectionRow): Known {
-  const all = knownOf.get(providers) ?? new BoundedMap<string, Known>(PROVIDERS_MAX);
-  knownOf.set(providers, all);
+  const all = knownProviders.get(providers) ?? new BoundedMap<string, Known>(PROVIDERS_MAX);
+  knownProviders.set(providers, all);
   const known = all.get(connection.id) ?? { metadata: undefined, keys: undefined, keysAsked: undefined };
   all.set(connection.id, known);
   return known;

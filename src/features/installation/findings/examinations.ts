@@ -1,3 +1,4 @@
+import { CHECKS } from '../../../platform/config/index.ts';
 import type { AnswerOf } from '../../../contract/index.ts';
 import type { Store } from '../../../platform/store.ts';
 import * as rows from './examinations.store.ts';
@@ -125,25 +126,10 @@ const read = (row: rows.ExaminationRow): Last => ({
   findings: JSON.parse(row.findings) as Finding[],
 });
 
-const ORDER: readonly CheckName[] = [
-  'port25',
-  'relays',
-  'reverse_dns',
-  'helo',
-  'dnsbl',
-  'resolver',
-  'clock',
-  'disk',
-  'files',
-  'certificates',
-  'caa',
-  'backups',
-] as const;
-
 /** Returns the checks of each machine that are still believed. */
 export async function lastExaminations({ clock, db }: Store): Promise<Checked[]> {
   const checks = (await rows.checksSince(db, clock.now() - BELIEVED_MS)).map(read);
-  const place = ({ name }: Checked): number => ORDER.indexOf(name);
+  const place = ({ name }: Checked): number => CHECKS.indexOf(name);
   return checks.toSorted((a, b) => a.machine.localeCompare(b.machine) || place(a) - place(b));
 }
 

@@ -78,7 +78,7 @@ function watchCommits({ db, clock, log }: Watched): DatabaseWatch {
     findings,
     async check() {
       if (trying && !(await hasEnded(trying)))
-        throw new Error('the next commit after a failed one did not end in time');
+        throw new Error(`no commit ended within ${ANSWER_MS_MAX} ms after one had failed`);
       if (failing) throw new Error('the last commit failed', { cause: failing.error });
     },
     async stop() {
