@@ -82,6 +82,24 @@ it('a clock jump of thirty days runs each job once, logs no missed minutes, and 
   expect(stage.counts()).toEqual({ minutely: 3, hourly: 0, daily: 0, weekly: 0 });
 });
 
+it('minutes that pass while the database is asked are decided together, not one by one', async () => {
+  await using stage = await setStage();
+  await stage.pass(2);
+  stage.counts();
+  const { db } = stage.scene.app.world;
+  const asked = vi.spyOn(db, 'all');
+  try {
+    stage.scene.clock.advance(25 * HOUR);
+    await stage.cron.idle();
+    expect(asked.mock.calls.length).toBeLessThan(10);
+  } finally {
+    asked.mockRestore();
+  }
+  stage.scene.clock.advance(MINUTE);
+  await stage.cron.idle();
+  expect(stage.counts()).toEqual({ minutely: 1, hourly: 1, daily: 1, weekly: 0 });
+});
+
 it('no job stops when the clock is set back after a jump', async () => {
   await using stage = await setStage();
   await stage.pass(2);

@@ -49,6 +49,8 @@ export function startCron(world: World, jobs: readonly CronJob[]): Cron {
   const cancels = new Set<() => void>();
   const stopping = new AbortController();
   let saidAt = -Infinity;
+  let isDeciding = false;
+  let isDueAgain = false;
 
   function after(delayMs: number, fire: () => void): void {
     const cancel = clock.timer(delayMs, () => {
@@ -68,8 +70,24 @@ export function startCron(world: World, jobs: readonly CronJob[]): Cron {
   function awaitMinute(): void {
     after(SLOT_MS - (clock.now() % SLOT_MS), () => {
       awaitMinute();
-      track(decide());
+      decideOnce();
     });
+  }
+
+  /** A minute that begins during a decision is decided after it: minutes that pass at once cost one more, not one each. */
+  function decideOnce(): void {
+    if (isDeciding) {
+      isDueAgain = true;
+      return;
+    }
+    isDeciding = true;
+    const decided = decide().finally(() => {
+      isDeciding = false;
+      const again = isDueAgain && !stopping.signal.aborted;
+      isDueAgain = false;
+      if (again) decideOnce();
+    });
+    track(decided);
   }
 
   async function decide(): Promise<void> {
