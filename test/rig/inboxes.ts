@@ -1,4 +1,5 @@
 import type { StoredFolder } from '../../src/features/inbox/store/rows.ts';
+import { insertThread } from '../../src/features/inbox/store/threads.store.ts';
 import type { ApiAnswer } from './api.ts';
 import { receivingDomainOf } from './mx.ts';
 import { receiveMail } from './received-mail.ts';
@@ -91,63 +92,44 @@ export async function inboxOf(
   };
 }
 
-/** Threads of one email each, as rows, in two statements; answers their ids, oldest first. */
+/** Begins threads of one email each, without their mail; returns their ids, oldest first. */
 export async function plantThreads(
   scene: Scene,
-  { id: inbox_id }: { id: string },
-  { id: team_id }: { id: string },
+  { id: inboxId }: { id: string },
+  { id: teamId }: { id: string },
   mails: readonly { subject: string; from: string; folder?: StoredFolder }[],
 ): Promise<string[]> {
   const { db, ids } = scene.app.world;
-  const rows = mails.map(({ subject, from, folder = 'inbox' }) => {
-    scene.clock.advance(1);
-    const thread_id = ids.uuid();
-    const email_id = ids.uuid();
-    const at = scene.clock.now();
-    const thread = {
-      id: thread_id,
-      team_id,
-      inbox_id,
-      subject,
-      subject_key: subject,
-      folder,
-      is_read: 0,
-      sort_id: email_id,
-      email_count: 1,
-      has_attachment: 0,
-      last_at: at,
-      sender: from,
-      to_list: '[]',
-      cc_list: '[]',
-      bcc_list: '[]',
-      snippet: '',
-      created_at: at,
-    };
-    const texts = { from_text: from, to_text: '', cc_text: '', bcc_text: '', body_text: subject.toLowerCase() };
-    const email = {
-      inbox_id,
-      email_id,
-      thread_id,
-      team_id,
-      direction: 'inbound',
-      is_read: 0,
-      has_attachment: 0,
-      ...texts,
-    };
-    return { thread, email };
+  const threadIds: string[] = [];
+  await db.tx(async (tx) => {
+    for (const { subject, from, folder = 'inbox' } of mails) {
+      scene.clock.advance(1);
+      const id = ids.uuid();
+      await insertThread(
+        tx,
+        { id, folder },
+        {
+          inboxId,
+          teamId,
+          emailId: ids.uuid(),
+          direction: 'inbound',
+          at: scene.clock.now(),
+          from,
+          to: [],
+          cc: [],
+          bcc: [],
+          subject,
+          subjectKey: subject,
+          text: '',
+          hasAttachment: false,
+          keys: [],
+          participants: [],
+        },
+      );
+      threadIds.push(id);
+    }
   });
-  const insert = async (table: string, all: Record<string, string | number>[]): Promise<void> => {
-    await db.insertMany(table, Object.keys(all[0] ?? {}), all.map(Object.values) as (string | number)[][]);
-  };
-  await insert(
-    'inbox_threads',
-    rows.map(({ thread }) => thread),
-  );
-  await insert(
-    'inbox_emails',
-    rows.map(({ email }) => email),
-  );
-  return rows.map(({ thread }) => thread.id);
+  return threadIds;
 }
 
 export async function runJob(scene: Scene, name: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { insertInvoice } from '../../src/features/billing/billing.store.ts';
 import type { Scene, Team } from './scene.ts';
 
 let invoices = 0;
@@ -20,10 +21,15 @@ export async function plantInvoice(scene: Scene, team: Pick<Team, 'id'>): Promis
     total_cents: 2000,
     lines: [{ ...line, quantity: 31, unit: 'days', price_cents: 2000, amount_cents: 2000 }],
   };
-  const columns = ['id', 'team_id', 'number', 'month', 'content', 'issued_at'];
   const number = `PLANTED-${++invoices}-${randomUUID().slice(0, 8)}`;
   // Two of one team have a month each.
-  const row = [id, team.id, number, `${month}-${invoices}`, JSON.stringify(content), clock.now()];
-  await db.insertMany('invoices', columns, [row]);
+  await insertInvoice(db, {
+    id,
+    team_id: team.id,
+    number,
+    month: `${month}-${invoices}`,
+    content: JSON.stringify(content),
+    issued_at: clock.now(),
+  });
   return id;
 }

@@ -1,3 +1,5 @@
+import type { Role } from '../../src/contract/index.ts';
+import { insertMember } from '../../src/tenancy/members/index.ts';
 import { createUser } from '../../src/tenancy/users/index.ts';
 import { codeOf, fromBase32, stepAt } from '../../src/protocol/totp.ts';
 import { PageVisitor, type PageSeen } from './page-visitor.ts';
@@ -16,9 +18,16 @@ export async function accountOf(scene: Scene, { team, email }: { team?: Team; em
   return { id, email: address };
 }
 
-export async function joinTeam(scene: Scene, team: Team, userId: string, role = 'owner'): Promise<void> {
-  const sql = 'insert into team_members (id, team_id, user_id, role, created_at) values (?, ?, ?, ?, ?)';
-  await scene.app.world.db.run(sql, [scene.app.world.ids.uuid(), team.id, userId, role, scene.clock.now()]);
+export async function joinTeam(scene: Scene, team: Team, userId: string, role: Role = 'owner'): Promise<void> {
+  const { db, ids, clock } = scene.app.world;
+  await insertMember(db, {
+    id: ids.uuid(),
+    team_id: team.id,
+    user_id: userId,
+    role,
+    sso_exempt: 0,
+    created_at: clock.now(),
+  });
 }
 
 /** Signs in through the pages. */

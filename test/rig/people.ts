@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { Role } from '../../src/contract/index.ts';
 import { hashToken } from '../../src/platform/secrets/index.ts';
 import { SESSION_COOKIE, SESSION_PREFIX } from '../../src/features/identity/sessions/sessions.ts';
-import { emailKeyOf } from '../../src/tenancy/users/index.ts';
+import { insertMember } from '../../src/tenancy/members/index.ts';
+import { copySession, endSession, insertSession } from '../../src/tenancy/session-rows/index.ts';
+import { emailKeyOf, insertUser } from '../../src/tenancy/users/index.ts';
 import type { ApiAnswer, ApiCall } from './api.ts';
 import type { Scene, Team } from './scene.ts';
 
@@ -27,30 +29,43 @@ export interface People {
 
 let people = 0;
 
-/** People who are signed in, as rows of theirs in the tables: to sign in by password takes longer than most tests. */
+/** Signs people in without a password: hashing one takes longer than most tests. */
 export function peopleOf(scene: Scene): People {
   const { db } = scene.app.world;
-  const insert = (table: string, row: Record<string, string | number | null>): Promise<number> =>
-    db.insertMany(table, Object.keys(row), [Object.values(row)]);
 
-  async function begin(userId: string, teamId: string | undefined, more: { kind?: 'device'; client_name?: string }) {
-    const id = randomUUID();
+  function newSession() {
     const token = `${SESSION_PREFIX}${randomUUID()}`;
     const now = scene.clock.now();
-    const times = { created_at: now, last_used_at: now, expires_at: now + 1e10 };
-    await insert('sessions', {
-      id,
+    const row = {
+      id: randomUUID(),
       token_hash: hashToken(token),
-      user_id: userId,
-      current_team_id: teamId ?? null,
-      ...times,
-      ...more,
-    });
+      created_at: now,
+      last_used_at: now,
+      expires_at: now + 1e10,
+      address: null,
+      user_agent: null,
+    };
+    return { token, row };
+  }
+
+  async function begin(userId: string, teamId: string | undefined): Promise<{ token: string; sessionId: string }> {
+    const { token, row } = newSession();
+    const more = { user_id: userId, current_team_id: teamId ?? null, sso_team_id: null, host_cookie: 0 };
+    await insertSession(db, { ...row, ...more });
+    return { token, sessionId: row.id };
+  }
+
+  /** A program gets a copy of the browser's session in which it is approved. */
+  async function beginProgram(userId: string, teamId: string | undefined): Promise<string> {
+    const { sessionId } = await begin(userId, teamId);
+    const { token, row } = newSession();
+    await copySession(db, sessionId, { ...row, client_name: 'rasket on a-laptop' });
+    await endSession(db, sessionId);
     return token;
   }
 
   async function session({ userId, email, memberId }: Pick<Person, 'userId' | 'email' | 'memberId'>, teamId?: string) {
-    const token = await begin(userId, teamId, {});
+    const { token } = await begin(userId, teamId);
     const headers = { cookie: `${SESSION_COOKIE}=${token}`, origin: scene.url };
     const call = (method: string, path: string, body?: unknown) => {
       const given: ApiCall = { headers, ...(body === undefined ? {} : { body }) };
@@ -61,17 +76,24 @@ export function peopleOf(scene: Scene): People {
 
   return {
     session,
-    program: ({ userId }, teamId) => begin(userId, teamId, { kind: 'device', client_name: 'rasket on a-laptop' }),
+    program: ({ userId }, teamId) => beginProgram(userId, teamId),
     async person({ email = `person${++people}@people.example`, team, role = 'member', isVerified = true } = {}) {
       const userId = randomUUID();
       const memberId = randomUUID();
       const now = scene.clock.now();
       const verified = isVerified ? now : null;
-      const key = emailKeyOf(email);
-      await insert('users', { id: userId, email, email_key: key, email_verified_at: verified, created_at: now });
+      await insertUser(db, {
+        id: userId,
+        email,
+        email_key: emailKeyOf(email),
+        name: null,
+        password_hash: null,
+        email_verified_at: verified,
+        created_at: now,
+      });
       if (team) {
-        const row = { id: memberId, team_id: team.id, user_id: userId, role, created_at: now };
-        await insert('team_members', row);
+        const row = { id: memberId, team_id: team.id, user_id: userId, role, sso_exempt: 0, created_at: now };
+        await insertMember(db, row);
       }
       return session({ userId, email, memberId }, team?.id);
     },

@@ -1,3 +1,5 @@
+import { insertPayloads } from '../../src/features/webhooks/endpoints/webhook-events.store.ts';
+import { insertWebhook } from '../../src/features/webhooks/endpoints/webhooks.store.ts';
 import { newSigningSecret } from '../../src/features/webhooks/endpoints/webhooks.ts';
 import type { Scene } from './scene.ts';
 
@@ -12,11 +14,23 @@ export async function plantWebhook(scene: Scene, team: { id: string }, wishes: P
   const { world } = scene.app;
   const id = world.ids.prefixed('wh_');
   const { endpoint = 'https://hooks.test/', events = ['email.sent'], status = 'enabled' } = wishes;
-  await world.db.run(
-    `insert into webhooks (id, team_id, endpoint, events, status, secret_sealed, created_at)
-      values (?, ?, ?, ?, ?, ?, ?)`,
-    [id, team.id, endpoint, JSON.stringify(events), status, newSigningSecret(world, id).sealed, scene.clock.now()],
-  );
+  await insertWebhook(world.db, {
+    id,
+    team_id: team.id,
+    endpoint,
+    events: JSON.stringify(events),
+    status,
+    secret_sealed: newSigningSecret(world, id).sealed,
+    previous_secret_sealed: null,
+    previous_secret_until: null,
+    created_at: scene.clock.now(),
+    disabled_at: null,
+    disabled_reason: null,
+    failing_since: null,
+    last_attempt_at: null,
+    last_http_status: null,
+    last_error: null,
+  });
   return id;
 }
 
@@ -62,11 +76,7 @@ export async function plantWebhookEvent(
   const email = { email_id: eventId, from: 'a@example.com', to: ['b@example.org'], subject: 'Planted' };
   const data = { ...email, message_id: '<planted@example.com>', created_at: at };
   const payload = JSON.stringify({ type, created_at: at, data });
-  await world.db.run('insert into webhook_payloads (event_id, team_id, payload) values (?, ?, ?)', [
-    eventId,
-    team.id,
-    payload,
-  ]);
+  await insertPayloads(world.db, [{ event_id: eventId, team_id: team.id, payload, isOfRecorded: false }]);
   return `msg_${eventId.replaceAll('-', '')}`;
 }
 
