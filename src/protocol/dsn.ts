@@ -38,25 +38,26 @@ interface ComposedNotice {
   isEightBit: boolean;
 }
 
-const TITLES: Record<NoticeAction, string> = {
-  failed: 'Undelivered mail',
-  delayed: 'Delayed mail',
-  delivered: 'Delivered mail',
-  relayed: 'Mail passed on',
-  expanded: 'Mail passed on to a list',
+const SUBJECTS: Record<NoticeAction, string> = {
+  failed: 'Delivery failed',
+  delayed: 'Delivery delayed',
+  delivered: 'Message delivered',
+  relayed: 'Message relayed',
+  expanded: 'Message delivered to a mailing list',
 };
-const SAYS: Record<NoticeAction, string> = {
-  failed: 'Your message could not be delivered to:',
-  delayed: 'Your message could not be delivered yet, and is tried again, to:',
-  delivered: 'Your message was delivered to:',
-  relayed: 'Your message was passed on to a mail server that sends no notices of its own, for:',
-  expanded: 'Your message was passed on to the members of a list, for:',
+const INTRODUCTIONS: Record<NoticeAction, string> = {
+  failed: 'Your message could not be delivered to the following recipients:',
+  delayed: 'Your message has not been delivered yet to the following recipients. Delivery will be retried:',
+  delivered: 'Your message was delivered to the following recipients:',
+  relayed:
+    'Your message was relayed to a mail server that does not send delivery notices, for the following recipients:',
+  expanded: 'Your message was delivered to the members of a mailing list, for the following recipients:',
 };
 
 /** Composes an RFC 3464 report: a text for people, fields for programs, and the requested part of the message. */
 export function composeNotice(notice: Notice): ComposedNotice {
   const { action, host, from, id, at, asked, original } = notice;
-  const subject = TITLES[action];
+  const subject = SUBJECTS[action];
   const messageId = `<${id}@${host}>`;
   const boundary = `=_${id}`;
   const text = textOf(notice);
@@ -97,8 +98,8 @@ function textOf({ action, recipients, retryUntil, host, original }: Notice): str
     `  ${address}`,
     `    ${[status, oneLine(diagnostic ?? '')].join(' ').trim()}`,
   ]);
-  const until = retryUntil ? ['', `It is tried until ${formatDate(retryUntil)}.`] : [];
-  const lines = [SAYS[action], '', ...each, ...until, '', `Subject: ${original.subject}`, '', host, ''];
+  const until = retryUntil ? ['', `Delivery is retried until ${formatDate(retryUntil)}.`] : [];
+  const lines = [INTRODUCTIONS[action], '', ...each, ...until, '', `Subject: ${original.subject}`, '', host, ''];
   return lines.join('\r\n');
 }
 

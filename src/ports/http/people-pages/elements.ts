@@ -32,7 +32,7 @@ interface Form {
   /** Set for a secondary button. */
   isSecond?: boolean;
   fields?: readonly Field[];
-  /** Sent along without being shown. */
+  /** Hidden fields of the form. */
   hidden?: Readonly<Record<string, string | undefined>>;
   /** The reason why the form was refused the last time. */
   fault?: Refusal | undefined;
@@ -136,7 +136,7 @@ export const renderStatus = (says: string): string => `<p class="status" role="s
 
 export const renderLink = (to: string, label: string): string => `<a href="${escapeHtml(to)}">${escapeHtml(label)}</a>`;
 
-/** Ways on from here, below everything else. */
+/** Renders the links at the bottom of a page, one per line. */
 export const renderLinks = (...links: readonly string[]): string =>
   `<p class="links">${links.filter((link) => link !== '').join('<br>')}</p>`;
 
@@ -144,7 +144,7 @@ export const renderLinks = (...links: readonly string[]): string =>
 export const afterFault = (fault: Refusal | undefined): Partial<Shown> =>
   fault ? { status: fault.status, isFault: true, retryAfterSeconds: fault.retryAfterSeconds } : {};
 
-/** A page that is nothing but its form. */
+/** Returns a page that consists of one form, with optional HTML above and below it. */
 export const showForm = (title: string, form: Form, { above = '', below = '' } = {}): Shown => ({
   title,
   content: above + renderForm(form) + below,
@@ -165,15 +165,15 @@ export async function attempt<T>(work: Promise<T>): Promise<T | Refusal> {
 export const forSignedIn =
   (handler: PageHandler<PageCtx & { session: SignedIn }>): PageHandler =>
   async (ctx, visit) =>
-    ctx.session ? handler({ ...ctx, session: ctx.session }, visit) : toSignIn(visit);
+    ctx.session ? handler({ ...ctx, session: ctx.session }, visit) : askToSignIn(visit);
 
-const toSignIn = ({ target }: Visit): LedTo | Shown =>
-  target.length > NEXT_CHARS_MAX ? tooLongToComeBack() : { to: withNext('/sign-in', target) };
+const askToSignIn = ({ target }: Visit): LedTo | Shown =>
+  target.length > NEXT_CHARS_MAX ? renderTargetTooLong() : { to: withNext('/sign-in', target) };
 
-/** Signing in would end elsewhere, for no visible reason. */
-const tooLongToComeBack = (): Shown => ({
+/** Explains why the person cannot be redirected: after signing in they would end up on another page. */
+const renderTargetTooLong = (): Shown => ({
   title: 'Sign in first',
-  content: `<p>This takes somebody who is signed in, and its address has more than ${NEXT_CHARS_MAX} characters, which is too long to come back to. Sign in, then begin again where you came from, such as in the app that has led you here.</p>${renderLinks(renderLink('/sign-in', 'Sign in'))}`,
+  content: `<p>You need to sign in to open this page. Its address has more than ${NEXT_CHARS_MAX} characters, so you cannot be sent back to it after you sign in. Sign in, then start again where you came from, for example in the app that sent you here.</p>${renderLinks(renderLink('/sign-in', 'Sign in'))}`,
   status: 401,
   isFault: true,
 });

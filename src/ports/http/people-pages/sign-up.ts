@@ -14,7 +14,7 @@ import { forgetToken, keepToken, keptToken, takeToken, newPasswordField, deadLin
 import type { PeoplePage, Shown, LedTo, PageCtx } from './page.ts';
 import { bdi } from '../layout/index.ts';
 
-const toSignIn = renderLink('/sign-in', 'I have an account: sign in');
+const signInLink = renderLink('/sign-in', 'Already have an account? Sign in');
 
 export const signUpPage: PeoplePage = {
   path: '/sign-up',
@@ -23,7 +23,7 @@ export const signUpPage: PeoplePage = {
     if (mode === 'closed') return closed();
     if (query.get('said') === 'mailed') {
       return mailedPage(
-        'If an account can be made for the address that you gave, a mail with a link is on its way there. The account begins when you open the link.',
+        'If an account can be created for that address, you will receive an email with a link. Open the link to finish creating your account.',
       );
     }
     return show(mode, {});
@@ -41,10 +41,10 @@ export const signUpPage: PeoplePage = {
 
 const show = (mode: string, { email, name, fault }: { email?: string; name?: string; fault?: Refusal }): Shown =>
   showForm(
-    'Make an account',
+    'Create your account',
     {
       action: '/sign-up',
-      submit: 'Make an account',
+      submit: 'Create account',
       fields: [
         { name: 'email', label: 'Email', type: 'email', autocomplete: 'username', value: email },
         { name: 'name', label: 'Name', autocomplete: 'name', value: name, isOptional: true },
@@ -55,19 +55,19 @@ const show = (mode: string, { email, name, fault }: { email?: string; name?: str
     {
       above:
         mode === 'invitation'
-          ? '<p>Accounts are by invitation here: use the address to which a team has sent you one.</p>'
+          ? '<p>You need an invitation to create an account. Enter the email address that your invitation was sent to.</p>'
           : '',
-      below: renderLinks(toSignIn),
+      below: renderLinks(signInLink),
     },
   );
 
 const closed = (): Shown => ({
-  title: 'No accounts are made here',
-  content: `<p>Nobody makes an account by themselves on this service; ask whoever runs it.</p>${renderLinks(toSignIn)}`,
+  title: 'Sign-up is closed',
+  content: `<p>You cannot create an account on this service yourself. Contact its operator.</p>${renderLinks(signInLink)}`,
   status: 403,
 });
 
-/** Opening the link changes nothing, because virus scanners open it too: pressing the button does. */
+/** Verifies an address when the person presses the button. Opening the link alone changes nothing: virus scanners do it too. */
 export const verifyEmailPage: PeoplePage = {
   path: '/verify-email',
   async get(ctx, visit) {
@@ -89,22 +89,22 @@ export const verifyEmailPage: PeoplePage = {
 };
 
 const verifyForm = (token: string, fault?: Refusal): Shown => ({
-  title: 'Verify your address',
+  title: 'Verify your email address',
   content: [
-    '<p>Press the button to begin the account that was asked for with this address. If that was not you, close this page: then there is no account.</p>',
-    renderForm({ action: '/verify-email', submit: 'Yes, begin my account', hidden: { token }, fault }),
+    '<p>Somebody requested an account with this email address. If it was you, verify the address to create the account. If not, close this page; no account will be created.</p>',
+    renderForm({ action: '/verify-email', submit: 'Verify and create account', hidden: { token }, fault }),
     fault?.status === 409
-      ? renderLinks(renderLink('/sign-in', 'Sign in'), renderLink('/forgot-password', 'Ask for a new password'))
+      ? renderLinks(renderLink('/sign-in', 'Sign in'), renderLink('/forgot-password', 'Reset your password'))
       : '',
   ].join('\n'),
   ...(fault ? { status: fault.status, isFault: true, retryAfterSeconds: fault.retryAfterSeconds } : {}),
 });
 
-const dead = (): Shown => deadLink(renderLink('/sign-up', 'Make an account'), renderLink('/sign-in', 'Sign in'));
+const dead = (): Shown => deadLink(renderLink('/sign-up', 'Create an account'), renderLink('/sign-in', 'Sign in'));
 
 const PATH = '/invitation';
 
-/** The token proves that the mail arrived, so its holder may read who invites, where, and to what. */
+/** Shows an invitation. The token proves that its holder received the mail, so they may see the team, role and inviter. */
 export const invitationPage: PeoplePage = {
   path: PATH,
   async get(ctx, visit) {
@@ -127,7 +127,7 @@ async function accept(ctx: PageCtx, token: string): Promise<Shown | LedTo> {
   const done = await attempt(ctx.call('acceptInvitation', { body: { token } }));
   if (done instanceof Refusal) return showInvitation(ctx, token, { fault: done });
   forgetToken(ctx, 'invitation');
-  // The person who accepts wants to enter the team; one that cannot be entered just now is shown in the account.
+  // Switches to the new team. If that fails, the account page lists the team all the same.
   await attempt(ctx.call('switchTeam', { path: { team_id: done.team_id } }));
   return { to: '/account?said=joined' };
 }
@@ -141,13 +141,13 @@ async function showInvitation(
   if (token === undefined || !invitation) return deadLink(renderLink('/sign-in', 'Sign in'));
   return {
     title: `You are invited to ${invitation.team}`,
-    content: `${sayWho(invitation)}\n${waysIn(ctx, { token, invitation, name, fault })}`,
+    content: `${renderInvitation(invitation)}\n${waysIn(ctx, { token, invitation, name, fault })}`,
     ...afterFault(fault),
   };
 }
 
-const sayWho = ({ team, role, email, inviter }: ShownInvitation): string =>
-  `<p>${inviter === null ? 'Somebody who leads it' : bdi(inviter)} invites ${bdi(email)} to the team <strong>${bdi(team)}</strong>, in the role ${role}.</p>`;
+const renderInvitation = ({ team, role, email, inviter }: ShownInvitation): string =>
+  `<p>${inviter === null ? `${bdi(email)} was invited` : `${bdi(inviter)} invited ${bdi(email)}`} to join the team <strong>${bdi(team)}</strong> with the role ${role}.</p>`;
 
 interface Way {
   token: string;
@@ -158,25 +158,25 @@ interface Way {
 
 function waysIn({ session, store }: PageCtx, { token, invitation, name, fault }: Way): string {
   if (session && session.actor.userId === invitation.userId) {
-    return renderForm({ action: PATH, submit: 'Accept', hidden: { token }, fault });
+    return renderForm({ action: PATH, submit: 'Accept invitation', hidden: { token }, fault });
   }
   if (session) {
     return [
       fault ? renderAlert(fault.message) : '',
-      `<p>You are signed in as ${bdi(session.actor.name)}, which is another address.</p>`,
-      renderForm({ action: '/sign-out', submit: 'Sign out, and go on', hidden: { next: PATH } }),
+      `<p>You are signed in as ${bdi(session.actor.name)}, but this invitation is for a different address.</p>`,
+      renderForm({ action: '/sign-out', submit: 'Sign out and continue', hidden: { next: PATH } }),
     ].join('\n');
   }
   if (invitation.userId !== null) {
     const alert = fault ? renderAlert(fault.message) : '';
-    return `${alert}<p>This address has an account.</p>${renderLinks(renderLink(withNext('/sign-in', PATH), 'Sign in to accept'))}`;
+    return `${alert}<p>There is already an account with this address.</p>${renderLinks(renderLink(withNext('/sign-in', PATH), 'Sign in to accept'))}`;
   }
   if (store.config.accounts.sign_up === 'closed') {
-    return '<p>This address has no account yet, and nobody makes one by themselves on this service; ask whoever runs it.</p>';
+    return '<p>There is no account with this address yet, and you cannot create one on this service yourself. Contact its operator.</p>';
   }
   return renderForm({
     action: PATH,
-    submit: 'Make my account and join',
+    submit: 'Create account and join',
     hidden: { token },
     username: invitation.email,
     fault,

@@ -26,7 +26,7 @@ import {
   type Done,
 } from './render.ts';
 
-/** Our largest form has two ids for each of two hundred topics. */
+/** Limit of a form. Our largest form has two ids for each of two hundred topics. */
 const FORM_BYTES_MAX = 64 * 1024;
 
 /** Reads a form in either encoding of browsers and mail programs; undefined if it is too large or broken off. */
@@ -39,7 +39,7 @@ async function readForm(request: IncomingMessage): Promise<URLSearchParams | und
   return boundary ? partsOf(text, boundary[1] ?? boundary[2] ?? '') : new URLSearchParams(text);
 }
 
-/** Reads and drops the bytes beyond the limit, so that the sender gets to the response. */
+/** Reads a body; undefined if it is too large or broken off. Bytes beyond the limit are dropped, so that the sender reads the response. */
 function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
@@ -55,7 +55,7 @@ function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   });
 }
 
-/** RFC 7578, as far as short fields need it. */
+/** Reads the fields of a multipart form (RFC 7578), as far as short fields need it. */
 function partsOf(text: string, boundary: string): URLSearchParams {
   const fields = new URLSearchParams();
   for (const part of text.split(`--${boundary}`).slice(1)) {
@@ -66,7 +66,7 @@ function partsOf(text: string, boundary: string): URLSearchParams {
   return fields;
 }
 
-/** The token ends at a query: some mail programs append one to the URL. */
+/** Path of a link. The token ends at a query, because some mail programs append one to the URL. */
 const FORM = /^\/(unsubscribe|preferences|confirm)\/([^?]*?)\/?(?:\?|$)/;
 type PageName = 'unsubscribe' | 'preferences' | 'confirm';
 
@@ -144,11 +144,11 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
 
 const RENDER = { unsubscribe: renderUnsubscribe, preferences: renderPreferences, confirm: renderConfirmation };
 
-/** RFC 8058 §3.1; also with a line end or in other letter case, as careless senders write it. */
+/** Reports whether a POST is a one-click request (RFC 8058 §3.1), also with a line end or in other letter case. */
 const saysOneClick = (fields: URLSearchParams): boolean =>
   [...fields].some(([name, value]) => /^list-unsubscribe$/i.test(name) && /^one-click\s*$/i.test(value));
 
-/** The buttons of each page. */
+/** The values of `do` that each page accepts. */
 const BUTTONS: Record<PageName, readonly string[]> = {
   unsubscribe: ['unsubscribe', 'subscribe'],
   preferences: ['save', 'unsubscribe_all', 'subscribe_all'],
