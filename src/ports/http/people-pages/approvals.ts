@@ -89,7 +89,7 @@ function renderChanges({ changes }: ApprovalContent): string {
     typeof value === 'string' ? value : JSON.stringify(value ?? null, null, 2);
   const rows = changes.map(
     ({ field, before, after }) =>
-      `<h3>${bdi(field)}</h3><p>Now:</p><pre>${escapeHtml(visible(asText(before)))}</pre><p>After approval:</p><pre>${escapeHtml(visible(asText(after)))}</pre>`,
+      `<h3>${bdi(field)}</h3><p>Now:</p><pre>${escapeHtml(escapeMarks(asText(before)))}</pre><p>After approval:</p><pre>${escapeHtml(escapeMarks(asText(after)))}</pre>`,
   );
   return `<h2>Changes</h2>${rows.join('')}`;
 }
@@ -103,11 +103,11 @@ const renderRows = (values: Readonly<Record<string, string>>): string => {
 const renderBodies = ({ text, html }: Pick<ApprovalMessage, 'text' | 'html'>): string =>
   [text, html]
     .filter((body) => body !== null && body !== '')
-    .map((body) => `<pre>${escapeHtml(visible(body ?? ''))}</pre>`)
+    .map((body) => `<pre>${escapeHtml(escapeMarks(body ?? ''))}</pre>`)
     .join('');
 
 /** Escapes direction marks, because they would make the text look different from the one that is sent. */
-const visible = (text: string): string =>
+const escapeMarks = (text: string): string =>
   text.replaceAll(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (mark) => `\\u${mark.codePointAt(0)?.toString(16)}`);
 
 const PATH = '/account/approvals';
@@ -123,7 +123,7 @@ type One = AnswerOf<'getApproval'>;
 export const approvalsPage: PeoplePage = {
   path: PATH,
   get: forSignedIn(async (ctx, { query }) => {
-    if (ctx.session.teamId === null) return withoutTeam();
+    if (ctx.session.teamId === null) return renderNoTeam();
     const after = query.get('after');
     const isAll = query.get('all') === 'yes';
     const wanted = { ...(isAll ? {} : { status: 'pending' as const }), ...(after === undefined ? {} : { after }) };
@@ -133,7 +133,7 @@ export const approvalsPage: PeoplePage = {
       title: 'Approval requests',
       content: [
         page.data.length === 0 ? '<p>There are no requests to show in this team.</p>' : '',
-        `<ul class="rows">${page.data.map(rowOf).join('')}</ul>`,
+        `<ul class="rows">${page.data.map(renderRow).join('')}</ul>`,
         renderLinks(
           page.has_more ? renderLink(older, 'Older requests') : '',
           isAll ? renderLink(PATH, 'Show pending requests') : renderLink(`${PATH}?all=yes`, 'Show all requests'),
@@ -144,7 +144,7 @@ export const approvalsPage: PeoplePage = {
   }),
 };
 
-function rowOf(one: AnswerOf<'listApprovals'>['data'][number]): string {
+function renderRow(one: AnswerOf<'listApprovals'>['data'][number]): string {
   const about = `${bdi(one.grant.client_name)}, ${timeInWords(Date.parse(one.created_at))}, ${one.status}`;
   return `<li><div>${renderLink(`${ONE_PATH}?id=${one.id}`, one.summary)}<br><span class="quiet">${about}</span></div></li>`;
 }
@@ -152,21 +152,21 @@ function rowOf(one: AnswerOf<'listApprovals'>['data'][number]): string {
 /** Shows one request with all its effects, and takes the decision. */
 export const approvalPage: PeoplePage = {
   path: ONE_PATH,
-  get: forSignedIn((ctx, { query }) => showOne(ctx, query.get('id') ?? '')),
+  get: forSignedIn((ctx, { query }) => showRequest(ctx, query.get('id') ?? '')),
   post: forSignedIn(async (ctx, { form }) => {
     const id = form.get('approval_id') ?? '';
     const path = { approval_id: id };
     const decision = form.get('decision');
-    if (decision !== 'approve' && decision !== 'reject') return showOne(ctx, id);
+    if (decision !== 'approve' && decision !== 'reject') return showRequest(ctx, id);
     const done = await attempt(
       decision === 'approve' ? ctx.call('approveCall', { path }) : ctx.call('rejectCall', { path, body: {} }),
     );
-    return done instanceof Refusal ? showOne(ctx, id, done) : { to: `${ONE_PATH}?id=${encodeURIComponent(id)}` };
+    return done instanceof Refusal ? showRequest(ctx, id, done) : { to: `${ONE_PATH}?id=${encodeURIComponent(id)}` };
   }),
 };
 
-async function showOne(ctx: PersonCtx, id: string, fault?: Refusal): Promise<Shown> {
-  if (ctx.session.teamId === null) return withoutTeam();
+async function showRequest(ctx: PersonCtx, id: string, fault?: Refusal): Promise<Shown> {
+  if (ctx.session.teamId === null) return renderNoTeam();
   const one = await ctx.call('getApproval', { path: { approval_id: id } });
   const form = (submit: string, decision: string, isSecond: boolean): string =>
     renderForm({ action: ONE_PATH, submit, isSecond, hidden: { approval_id: one.id, decision }, id: decision });
@@ -178,7 +178,7 @@ async function showOne(ctx: PersonCtx, id: string, fault?: Refusal): Promise<Sho
       `<p>The app <strong>${bdi(one.grant.client_name)}</strong> made this request on ${timeInWords(Date.parse(one.created_at))}. If you approve it, it is carried out exactly as shown.</p>`,
       renderContent(one),
       renderFiles(one),
-      `<h2>API call</h2><pre>${escapeHtml(visible(formatCall(one)))}</pre>`,
+      `<h2>API call</h2><pre>${escapeHtml(escapeMarks(formatCall(one)))}</pre>`,
       one.status === 'pending' ? renderDecisions(ctx, one, form) : '',
       renderLinks(renderLink(PATH, 'Back to approval requests')),
     ].join('\n'),
@@ -224,21 +224,21 @@ function renderFiles({ files }: One): string {
 }
 
 function formatCall({ operation_id: operation, call }: One): string {
-  return `${operation} ${JSON.stringify({ ...call, body: headFirst(call.body) }, null, 2)}`;
+  return `${operation} ${JSON.stringify({ ...call, body: putHeadFirst(call.body) }, null, 2)}`;
 }
 
 const HEAD = ['from', 'to', 'cc', 'bcc', 'reply_to', 'subject'];
 
 /** Puts the sender, the recipients and the subject first. */
-function headFirst(body: unknown): unknown {
-  if (Array.isArray(body)) return body.map(headFirst);
+function putHeadFirst(body: unknown): unknown {
+  if (Array.isArray(body)) return body.map(putHeadFirst);
   if (typeof body !== 'object' || body === null) return body;
   const known = Object.entries(body);
   const isHead = ([name]: [string, unknown]) => HEAD.includes(name);
   return Object.fromEntries([...known.filter(isHead), ...known.filter((one) => !isHead(one))]);
 }
 
-const withoutTeam = (): Shown => ({
+const renderNoTeam = (): Shown => ({
   title: 'Choose a team first',
   content: `<p>Approval requests belong to a team, and no team is selected in your session.</p>${renderLinks(renderLink('/account', 'Your account'))}`,
   status: 403,

@@ -108,7 +108,7 @@ const sendFields = (now: Limited | undefined): Field[] => [
 ];
 
 /** Returns the longest choice that ends no later than the grant, or the shortest one; null if the grant has no end. */
-function daysUntil(limited: Limited | undefined, now: number): number | null {
+function chooseDays(limited: Limited | undefined, now: number): number | null {
   const end = limited?.expiresAt ?? null;
   if (end === null) return null;
   return DAYS.findLast((days) => now + days * DAY_MS <= end) ?? DAYS[0] ?? null;
@@ -130,15 +130,15 @@ const endField = (expiresAt: number | null): Field => ({
  * Reads the limits from a form with these fields; an invalid number is left to the check of the limits. A value that
  * our forms never send is refused: taken for no limit, it would let an app do what was not allowed.
  */
-function limitsIn(form: Fields, now: number): LimitsAsked {
+function readLimits(form: Fields, now: number): LimitsAsked {
   const count = form.get('emails_per_day')?.trim() ?? '';
   const ends = form.get('ends');
   return {
     read_only: isTicked(form, 'read_only'),
-    approval: approvalIn(form.get('approval') ?? 'none'),
+    approval: readApproval(form.get('approval') ?? 'none'),
     recipients: isTicked(form, 'own_domains') ? 'own_domains' : 'any',
     emails_per_day: count === '' ? null : /^\d{1,7}$/.test(count) ? Number(count) : EMAILS_MAX + 1,
-    ...(ends === 'keep' ? {} : { expires_at: endIn(ends ?? 'never', now) }),
+    ...(ends === 'keep' ? {} : { expires_at: readExpiry(ends ?? 'never', now) }),
   };
 }
 
@@ -148,13 +148,13 @@ function isTicked(form: Fields, name: string): boolean {
   throw invalidField(name, `${name} must be yes or omitted`);
 }
 
-function approvalIn(given: string): (typeof APPROVALS)[number]['value'] {
+function readApproval(given: string): (typeof APPROVALS)[number]['value'] {
   const found = APPROVALS.find(({ value }) => value === given);
   if (found) return found.value;
   throw invalidField('approval', `approval must be one of ${APPROVALS.map(({ value }) => value).join(', ')}`);
 }
 
-function endIn(ends: string, now: number): string | null {
+function readExpiry(ends: string, now: number): string | null {
   if (ends === 'never') return null;
   const days = DAYS.find((one) => String(one) === ends);
   if (days !== undefined) return isoTime(now + days * DAY_MS);
@@ -162,7 +162,7 @@ function endIn(ends: string, now: number): string | null {
 }
 
 /** Returns the limits in words, one per line; empty if there are none. */
-function limitsInWords({ limits, expiresAt }: Limited): string[] {
+function describeLimits({ limits, expiresAt }: Limited): string[] {
   const approval = APPROVALS.find(({ value }) => value === limits.approval)?.label.toLowerCase();
   return [
     limits.readOnly ? 'Read-only access' : '',
@@ -211,7 +211,7 @@ async function showApps(
       fault ? renderAlert(fault.message) : '',
       rows.length === 0
         ? '<p>You have not authorized any apps.</p>'
-        : `<p>These apps can act for you in the team that is shown, until you revoke their access. They chose their own names; this service does not verify who made them.</p><ul class="rows">${rows.map(rowOf).join('')}</ul>`,
+        : `<p>These apps can act for you in the team that is shown, until you revoke their access. They chose their own names; this service does not verify who made them.</p><ul class="rows">${rows.map(renderRow).join('')}</ul>`,
       renderLinks(
         hasMore ? renderLink(`${PATH}?after=${rows.at(-1)?.id ?? ''}`, 'Older apps') : '',
         renderLink('/account', 'Back to your account'),
@@ -221,7 +221,7 @@ async function showApps(
   };
 }
 
-function rowOf(row: Row): string {
+function renderRow(row: Row): string {
   const since = timeInWords(row.created_at);
   const used = row.last_used_at === null ? 'never used' : `last used ${timeInWords(row.last_used_at)}`;
   const scopes = row.scopes.split(' ').map((scope) => `<li>${escapeHtml(SCOPES[scope as Scope] ?? scope)}</li>`);
@@ -233,7 +233,7 @@ function rowOf(row: Row): string {
     hidden: { grant_id: row.id },
     id: `end-${row.id}`,
   });
-  const limits = limitsInWords({ limits: readStored(row.limits), expiresAt: row.expires_at });
+  const limits = describeLimits({ limits: readStored(row.limits), expiresAt: row.expires_at });
   const lines = limits.map((line) => `<li>${escapeHtml(line)}</li>`).join('');
   const limited = lines === '' ? '' : `<p>Limits:</p><ul>${lines}</ul>`;
   const change = renderLink(`${PATH}/limits?grant=${row.id}`, `Change the limits of ${row.client_name}`);
@@ -250,7 +250,7 @@ export const appLimitsPage: PeoplePage = {
     const { store, browser, requestId, session } = ctx;
     const id = form.get('grant_id') ?? '';
     const own = { store, browser, requestId, actor: session.actor };
-    const done = await attempt((async () => limitOwnGrant(own, id, limitsIn(form, store.clock.now())))());
+    const done = await attempt((async () => limitOwnGrant(own, id, readLimits(form, store.clock.now())))());
     if (!(done instanceof Refusal)) return { to: '/account/apps?said=limited' };
     if (done.errors) return showLimits(ctx, id, done);
     throw done;
@@ -283,28 +283,29 @@ export const consentPage: PeoplePage = {
   path: CONSENT_PATH,
   get: forSignedIn(async (ctx, { query }) => {
     const read = await readAuthorization(ctx.store, Object.fromEntries(query));
-    if (read.kind === 'unknown') return unknown(read.say);
+    if (read.kind === 'unknown') return renderUnknownApp(read.say);
     if (read.kind === 'refused') return { to: read.to };
-    const ask = await askForConsent(consentCtx(ctx), ctx.session.teamId, read);
-    return ask ? shown(ctx, read, ask) : withoutTeam();
+    const ask = await askForConsent(toConsentCtx(ctx), ctx.session.teamId, read);
+    return ask ? renderConsent(ctx, read, ask) : renderNoTeam();
   }),
   post: forSignedIn(async (ctx, { form }) => {
     const decision = form.get('decision');
-    if (decision !== 'allow' && decision !== 'refuse') return unknown('This form does not contain a decision.');
-    const answer = await attempt(decide(ctx, form, decision === 'allow'));
+    if (decision !== 'allow' && decision !== 'refuse')
+      return renderUnknownApp('This form does not contain a decision.');
+    const answer = await attempt(saveDecision(ctx, form, decision === 'allow'));
     if (!(answer instanceof Refusal)) return { to: answer };
     // The limit is not valid. The form on the previous page can still be sent.
-    if (answer.errors) return limitAtFault(answer);
+    if (answer.errors) return renderLimitFault(answer);
     throw answer;
   }),
 };
 
-async function decide(ctx: PageCtx & { session: SignedIn }, form: Fields, isAllowed: boolean): Promise<string> {
-  const limits = isAllowed && limitsIn(form, ctx.store.clock.now());
-  return answerConsent(consentCtx(ctx), form.get('consent') ?? '', limits);
+async function saveDecision(ctx: PageCtx & { session: SignedIn }, form: Fields, isAllowed: boolean): Promise<string> {
+  const limits = isAllowed && readLimits(form, ctx.store.clock.now());
+  return answerConsent(toConsentCtx(ctx), form.get('consent') ?? '', limits);
 }
 
-const consentCtx = ({ store, browser, requestId, session }: PageCtx & { session: SignedIn }) => ({
+const toConsentCtx = ({ store, browser, requestId, session }: PageCtx & { session: SignedIn }) => ({
   store,
   browser,
   requestId,
@@ -315,7 +316,7 @@ const consentCtx = ({ store, browser, requestId, session }: PageCtx & { session:
  * Renders the consent page. The app's logo is neither fetched nor shown, because anybody can register any picture; its
  * name is text of an untrusted client.
  */
-function shown(
+function renderConsent(
   { store, session: { actor } }: PageCtx & { session: SignedIn },
   { client, request }: Asked,
   { token, team, before }: Pick<Ask, 'token' | 'team' | 'before'>,
@@ -338,10 +339,10 @@ function shown(
       '<p class="quiet">If the app uses a one-time token twice, its access is revoked and it has to ask you again. This is how stolen tokens are detected.</p>',
       before ? renderEarlierGrant(before) : '',
       '<h2>Limit access (optional)</h2>',
-      form('Authorize', 'allow', false, limitFields(request.scopes, before, daysUntil(before, store.clock.now()))),
+      form('Authorize', 'allow', false, limitFields(request.scopes, before, chooseDays(before, store.clock.now()))),
       form('Cancel', 'refuse', true),
     ].join('\n'),
-    formsLeadTo: [formTarget(target)],
+    formsLeadTo: [toPolicySource(target)],
   };
 }
 
@@ -350,33 +351,33 @@ function shown(
  * again.
  */
 function renderEarlierGrant(before: Limited): string {
-  const limits = limitsInWords(before).map((line) => `<li>${escapeHtml(line)}</li>`);
+  const limits = describeLimits(before).map((line) => `<li>${escapeHtml(line)}</li>`);
   const kept = limits.length === 0 ? 'It has no limits.' : `Its limits are:</p><ul>${limits.join('')}</ul><p>`;
   return `<h2>This app already has access</h2><p>${kept} The form below starts with the same settings. Authorizing the app again does not replace its earlier access, and emails per day are counted separately for each. If you no longer need the earlier access, ${renderLink('/account/apps', 'revoke it')}.</p>`;
 }
 
 /** Returns the target as a Content-Security-Policy source. An IPv6 address cannot be expressed, so its scheme is used. */
-function formTarget(target: URL): string {
+function toPolicySource(target: URL): string {
   // Any other character could end the directive, or match every host.
   const isPlain = /^https?:$/.test(target.protocol) && /^[a-z0-9._-]+$/.test(target.hostname);
   return isPlain ? target.origin : target.protocol;
 }
 
-const unknown = (say: string): Shown => ({
+const renderUnknownApp = (say: string): Shown => ({
   title: 'This app cannot be authorized',
   content: `<p>${bdi(say)}</p><p>No access was granted.</p>`,
   status: 400,
   isFault: true,
 });
 
-const limitAtFault = ({ message, status }: Refusal): Shown => ({
+const renderLimitFault = ({ message, status }: Refusal): Shown => ({
   title: 'This limit cannot be set',
   content: `<p>${bdi(message)}</p><p>No access was granted yet. Go back to the previous page and correct the limit.</p>`,
   status,
   isFault: true,
 });
 
-const withoutTeam = (): Shown => ({
+const renderNoTeam = (): Shown => ({
   title: 'Choose a team first',
   content: `<p>An app acts in a team, and no team is selected in your session. Choose a team, then go back to the app and start again.</p>${renderLinks(renderLink('/account', 'Your account'))}`,
   status: 403,
@@ -403,7 +404,7 @@ export const devicePage: PeoplePage = {
     // A form without a decision comes from the page that asks for the code: show the program first.
     if (!isVerb(decision)) return { to: `${DEVICE_PATH}?code=${encodeURIComponent(code)}` };
     const done = await attempt(call(VERBS[decision], { body: { user_code: code } }));
-    return done instanceof Refusal ? askForCode(code, done) : sayDone(done);
+    return done instanceof Refusal ? askForCode(code, done) : renderDecision(done);
   }),
 };
 
@@ -414,16 +415,16 @@ const askForCode = (code?: string, fault?: Refusal): Shown =>
       action: DEVICE_PATH,
       submit: 'Continue',
       fields: [{ name: 'user_code', label: 'Code shown by the program', autocomplete: 'off', value: code }],
-      fault: fault?.status === 404 ? noSuchCode() : fault,
+      fault: fault?.status === 404 ? codeNotFound() : fault,
     },
     { above: '<p>A command-line tool or another program without a browser asked you to open this page.</p>' },
   );
 
-const noSuchCode = (): Refusal =>
+const codeNotFound = (): Refusal =>
   refuse('not_found', { say: 'This code is not valid or has expired. A code is valid for ten minutes.' });
 
 function askForDecision(asks: Asks, code: string, { actor }: SignedIn): Shown {
-  if (asks.status !== 'pending') return sayDone(asks);
+  if (asks.status !== 'pending') return renderDecision(asks);
   const rows = [
     ['Program', bdi(asks.client_name)],
     ['IP address', bdi(asks.address)],
@@ -446,7 +447,7 @@ function askForDecision(asks: Asks, code: string, { actor }: SignedIn): Shown {
   };
 }
 
-const sayDone = ({ status, client_name: name }: Asks): Shown => ({
+const renderDecision = ({ status, client_name: name }: Asks): Shown => ({
   title: status === 'approved' ? 'Approved' : 'Denied',
   content: [
     renderStatus(

@@ -1,7 +1,7 @@
 import { Refusal } from '../../../platform/refusal.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { NEXT_CHARS_MAX } from '../page.ts';
-import type { LedTo, PageCtx, PageHandler, Shown, SignedIn, Visit } from './page.ts';
+import type { Redirect, PageCtx, PageHandler, Shown, SignedIn, Visit } from './page.ts';
 
 export interface Field {
   /** The name of the operation's field, so that its faults are shown here. */
@@ -85,15 +85,15 @@ function renderField(
 /** Renders a select or checkbox; these never have a fault. */
 function renderChoice({ name, label, hint, value = '', options, isChecked }: Field, id: string): string {
   const described = hint === undefined ? '' : ` aria-describedby="${id}-hint"`;
-  const says = hint === undefined ? '' : `<span class="hint" id="${id}-hint">${escapeHtml(hint)}</span>`;
+  const hintHtml = hint === undefined ? '' : `<span class="hint" id="${id}-hint">${escapeHtml(hint)}</span>`;
   if (!options) {
-    return `<div class="field choice"><input id="${id}" name="${name}" type="checkbox" value="yes"${isChecked ? ' checked' : ''}${described}><label for="${id}">${escapeHtml(label)}</label>${says}</div>`;
+    return `<div class="field choice"><input id="${id}" name="${name}" type="checkbox" value="yes"${isChecked ? ' checked' : ''}${described}><label for="${id}">${escapeHtml(label)}</label>${hintHtml}</div>`;
   }
   const choices = options.map(
     (one) =>
       `<option value="${escapeHtml(one.value)}"${one.value === value ? ' selected' : ''}>${escapeHtml(one.label)}</option>`,
   );
-  return `<div class="field"><label for="${id}">${escapeHtml(label)}</label><select id="${id}" name="${name}"${described}>${choices.join('')}</select>${says}</div>`;
+  return `<div class="field"><label for="${id}">${escapeHtml(label)}</label><select id="${id}" name="${name}"${described}>${choices.join('')}</select>${hintHtml}</div>`;
 }
 
 function renderInput(
@@ -118,19 +118,19 @@ function renderInput(
   ];
   const optional = isOptional ? ' <span class="quiet">(optional)</span>' : '';
   return `<div class="field"><label for="${id}">${escapeHtml(label)}${optional}</label><input ${attributes.filter(Boolean).join(' ')}>${
-    fault === undefined ? '' : `<span class="fault" id="${id}-fault">${escapeHtml(sentence(fault))}</span>`
+    fault === undefined ? '' : `<span class="fault" id="${id}-fault">${escapeHtml(toSentence(fault))}</span>`
   }${hint === undefined ? '' : `<span class="hint" id="${id}-hint">${escapeHtml(hint)}</span>`}</div>`;
 }
 
-/** Turns a fault into a sentence: faults are written for programs, and the typed value is already in the field. */
-const sentence = (fault: string): string => {
+/** Turns a fault, which is written for programs, into a sentence. Leaves out the typed value, which is in the field. */
+const toSentence = (fault: string): string => {
   const text = fault.replace(/; got [^]*$/, '');
   const begun = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 };
 
 export const renderAlert = (says: string, id = 'alert'): string =>
-  `<p class="alert" role="alert" id="${id}">${escapeHtml(sentence(says))}</p>`;
+  `<p class="alert" role="alert" id="${id}">${escapeHtml(toSentence(says))}</p>`;
 
 export const renderStatus = (says: string): string => `<p class="status" role="status">${escapeHtml(says)}</p>`;
 
@@ -167,7 +167,7 @@ export const forSignedIn =
   async (ctx, visit) =>
     ctx.session ? handler({ ...ctx, session: ctx.session }, visit) : askToSignIn(visit);
 
-const askToSignIn = ({ target }: Visit): LedTo | Shown =>
+const askToSignIn = ({ target }: Visit): Redirect | Shown =>
   target.length > NEXT_CHARS_MAX ? renderTargetTooLong() : { to: withNext('/sign-in', target) };
 
 /** Explains why the person cannot be redirected: after signing in they would end up on another page. */

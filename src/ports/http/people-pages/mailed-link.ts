@@ -1,4 +1,4 @@
-import type { LedTo, PageCtx, Visit, Shown } from './page.ts';
+import type { Redirect, PageCtx, Visit, Shown } from './page.ts';
 import { renderLink, renderLinks, renderStatus, type Field } from './elements.ts';
 
 const SECONDS = 600;
@@ -7,24 +7,24 @@ const TOKEN = /^[\w-]{1,512}$/;
 /** The purpose of a token. A page rejects tokens that were issued for another purpose. */
 type TokenKind = 'challenge' | 'invitation' | 'reset' | 'verify';
 
-const cookieFor = (kind: TokenKind): string => `rasket_page_${kind}`;
+const cookieName = (kind: TokenKind): string => `rasket_page_${kind}`;
 
 /** Keeps a token for the next page, out of the address bar and the history. */
 export const keepToken = ({ browser }: PageCtx, kind: TokenKind, token: string, seconds = SECONDS): void =>
-  browser.keep(cookieFor(kind), token, seconds);
+  browser.keep(cookieName(kind), token, seconds);
 
 export const keptToken = ({ browser }: PageCtx, kind: TokenKind): string | undefined => {
-  const token = browser.cookie(cookieFor(kind));
+  const token = browser.cookie(cookieName(kind));
   return token !== undefined && TOKEN.test(token) ? token : undefined;
 };
 
-export const forgetToken = ({ browser }: PageCtx, kind: TokenKind): void => browser.forget(cookieFor(kind));
+export const forgetToken = ({ browser }: PageCtx, kind: TokenKind): void => browser.forget(cookieName(kind));
 
 /**
  * Takes the token of a mailed link out of the address: the browser keeps it for a few minutes and requests the page
  * again without it. A form contains the token itself, so that another tab does not affect it.
  */
-export function takeToken(ctx: PageCtx, { query }: Visit, kind: TokenKind, path: string): LedTo | undefined {
+export function takeToken(ctx: PageCtx, { query }: Visit, kind: TokenKind, path: string): Redirect | undefined {
   const token = query.get('token');
   if (token === undefined) return undefined;
   if (TOKEN.test(token)) keepToken(ctx, kind, token);

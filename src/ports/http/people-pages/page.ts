@@ -75,11 +75,11 @@ export interface Shown {
 }
 
 /** A 303 redirect, to a path of this service or to an address that was checked. */
-export interface LedTo {
+export interface Redirect {
   to: string;
 }
 
-export type PageHandler<Ctx extends PageCtx = PageCtx> = (ctx: Ctx, visit: Visit) => Promise<Shown | LedTo>;
+export type PageHandler<Ctx extends PageCtx = PageCtx> = (ctx: Ctx, visit: Visit) => Promise<Shown | Redirect>;
 
 /** A page at a fixed path. Each is listed in `peoplePages` (`serve.ts`). */
 export interface PeoplePage {

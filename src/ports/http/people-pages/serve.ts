@@ -11,7 +11,7 @@ import {
   FORM_BYTES_MAX,
   readFields,
   readForm,
-  type LedTo,
+  type Redirect,
   type PageCtx,
   type PeoplePage,
   type Shown,
@@ -81,26 +81,26 @@ declare module 'fastify' {
   }
 }
 
-const pathOf = (target: string): string => target.split('?', 1)[0] ?? '';
+const parsePath = (target: string): string => target.split('?', 1)[0] ?? '';
 
 /** Reports whether the path is that of a page, or below one. */
 export function isPeoplePage(target: string): boolean {
-  const path = pathOf(target);
+  const path = parsePath(target);
   return peoplePages.some((page) => path === page.path || (page.path !== '/' && path.startsWith(`${page.path}/`)));
 }
 
 /** Returns the page of the request's decoded path. */
-const pageOf = ({ params }: FastifyRequest): PeoplePage | undefined =>
+const findPage = ({ params }: FastifyRequest): PeoplePage | undefined =>
   pagesByPath.get(`/${(params as { '*': string })['*']}`);
 
 const pagesByPath = new Map(peoplePages.map((page) => [page.path, page]));
 
-const methodsOf = (page: PeoplePage): string[] => (page.post ? ['GET', 'HEAD', 'POST'] : ['GET', 'HEAD']);
+const listMethods = (page: PeoplePage): string[] => (page.post ? ['GET', 'HEAD', 'POST'] : ['GET', 'HEAD']);
 
 /** Returns the methods of the page at this path; empty if there is none. */
 export function methodsOfPage(target: string): string[] {
-  const page = pagesByPath.get(pathOf(target));
-  return page ? methodsOf(page) : [];
+  const page = pagesByPath.get(parsePath(target));
+  return page ? listMethods(page) : [];
 }
 
 /** Distinguishes the route of pages from the others on every path (`serve-operations.ts`). */
@@ -119,7 +119,7 @@ export async function servePeoplePages(server: FastifyInstance, parts: PeoplePag
     scope.setErrorHandler((error, request, reply) => {
       const refusal = refusalFor(error, request, world.log);
       if (!request.raw.complete) reply.header('connection', 'close');
-      sendPage(reply, refusalPage(refusal, world.origin()));
+      sendPage(reply, renderRefusal(refusal, world.origin()));
     });
     addRoute(scope);
   });
@@ -135,10 +135,10 @@ export async function servePeoplePages(server: FastifyInstance, parts: PeoplePag
       onRequest: async (request, reply) => {
         const state = await rateLimit.take(bucketOfAddress(request.ip));
         if (!state.allowed) throw rateLimited(state);
-        const page = pageOf(request);
-        if (!page) throw notHere();
+        const page = findPage(request);
+        if (!page) throw pageNotFound();
         notePage(request, page.path);
-        const methods = methodsOf(page);
+        const methods = listMethods(page);
         if (!methods.includes(request.method)) {
           reply.header('allow', methods.join(', '));
           throw refuse('method_not_allowed', { say: `This page does not accept ${request.method} requests.` });
@@ -146,20 +146,24 @@ export async function servePeoplePages(server: FastifyInstance, parts: PeoplePag
         mustBeSameOrigin(request, world.origin());
       },
       handler: async (request, reply) => {
-        const page = pageOf(request);
-        if (!page) throw notHere();
-        const answer = await answerOf(page, request, reply);
-        if ('to' in answer) return leadTo(reply, answer);
+        const page = findPage(request);
+        if (!page) throw pageNotFound();
+        const answer = await answerRequest(page, request, reply);
+        if ('to' in answer) return sendRedirect(reply, answer);
         return sendPage(reply, answer);
       },
     });
   }
 
-  async function answerOf(page: PeoplePage, request: FastifyRequest, reply: FastifyReply): Promise<Shown | LedTo> {
+  async function answerRequest(
+    page: PeoplePage,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<Shown | Redirect> {
     const target = request.originalUrl;
     const query = readFields(target.split('?').slice(1).join('?'));
     const form = readForm(request.body as Buffer | undefined, request.headers['content-type']);
-    const session = await whoIsSignedIn(parts.authenticators, request);
+    const session = await findSession(parts.authenticators, request);
     const ctx: PageCtx = {
       store: world,
       browser: browserOf(world, request, reply),
@@ -169,12 +173,12 @@ export async function servePeoplePages(server: FastifyInstance, parts: PeoplePag
       whyNot: bindWhyNot(session),
     };
     const handler = request.method === 'POST' ? page.post : page.get;
-    if (!handler) throw notHere();
+    if (!handler) throw pageNotFound();
     return handler(ctx, { target, query, form });
   }
 }
 
-const notHere = (): Refusal => refuse('not_found', { say: 'There is no page at this address.' });
+const pageNotFound = (): Refusal => refuse('not_found', { say: 'There is no page at this address.' });
 
 const TITLES: Readonly<Record<number, string>> = {
   403: 'This is not allowed',
@@ -185,7 +189,7 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Service temporarily unavailable',
 };
 
-function refusalPage(refusal: Refusal, origin: string): Shown {
+function renderRefusal(refusal: Refusal, origin: string): Shown {
   return {
     title: TITLES[refusal.status] ?? 'Your request could not be completed',
     content: `<p>${bdi(refusal.message)}</p>${renderLinks(renderLink(`${origin}/sign-in`, 'Sign in'))}`,
@@ -195,7 +199,7 @@ function refusalPage(refusal: Refusal, origin: string): Shown {
 }
 
 /** Redirects with 303, so that a form is not sent twice; never cached. */
-const leadTo = (reply: FastifyReply, { to }: LedTo): FastifyReply =>
+const sendRedirect = (reply: FastifyReply, { to }: Redirect): FastifyReply =>
   reply
     .code(303)
     .headers({ ...pageHeaders(), location: to })
@@ -233,7 +237,7 @@ interface PeoplePageParts {
 }
 
 /** Returns the session of the request; undefined if there is none or it has ended, so that the person signs in again. */
-async function whoIsSignedIn(
+async function findSession(
   authenticators: readonly Authenticator[],
   { headers }: FastifyRequest,
 ): Promise<SignedIn | undefined> {

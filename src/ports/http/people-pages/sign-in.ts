@@ -12,7 +12,7 @@ import {
   renderForm,
 } from './elements.ts';
 import { forgetToken, keepToken, keptToken } from './mailed-link.ts';
-import type { PageCtx, PeoplePage, Shown, Visit, LedTo, Fields } from './page.ts';
+import type { PageCtx, PeoplePage, Shown, Visit, Redirect, Fields } from './page.ts';
 import { finishSignIn, startSignIn, type NotSignedIn, type SignInFault } from '../../../features/identity/start.ts';
 import { bdi } from '../layout/index.ts';
 
@@ -30,14 +30,14 @@ export const signInPage: PeoplePage = {
   async get({ session, store }, { query }) {
     const next = ownPath(query.get('next'));
     if (session) return { to: next ?? '/account' };
-    return show(store.config.accounts.sign_up, { next, said: MESSAGES[query.get('said') ?? ''] });
+    return showSignIn(store.config.accounts.sign_up, { next, said: MESSAGES[query.get('said') ?? ''] });
   },
   async post(ctx, { form }) {
     const email = form.get('email') ?? '';
     const password = form.get('password') ?? '';
     const next = ownPath(form.get('next'));
     const done = await attempt(ctx.call('logIn', { body: { email, password } }));
-    if (done instanceof Refusal) return show(ctx.store.config.accounts.sign_up, { next, email, fault: done });
+    if (done instanceof Refusal) return showSignIn(ctx.store.config.accounts.sign_up, { next, email, fault: done });
     if (done.object === 'session') return { to: next ?? '/account' };
     keepToken(ctx, 'challenge', done.challenge_token);
     return { to: withNext('/sign-in/code', next) };
@@ -51,7 +51,7 @@ interface State {
   fault?: Refusal;
 }
 
-const show = (signUp: string, { next, email, said, fault }: State): Shown =>
+const showSignIn = (signUp: string, { next, email, said, fault }: State): Shown =>
   showForm(
     'Sign in',
     {
@@ -165,9 +165,9 @@ export const recoveryCodePage = secondStep(
 export const ssoStartPage: PeoplePage = {
   path: START_PATH,
   async get(ctx, { query }) {
-    return query.has('email') ? begin(ctx, query) : askForEmail(ctx, { next: ownPath(query.get('next')) });
+    return query.has('email') ? startSso(ctx, query) : askForEmail(ctx, { next: ownPath(query.get('next')) });
   },
-  post: (ctx, { form }) => begin(ctx, form),
+  post: (ctx, { form }) => startSso(ctx, form),
 };
 
 /**
@@ -178,16 +178,16 @@ export const ssoCallbackPage: PeoplePage = {
   path: CALLBACK_PATH,
   async get(ctx, { query }) {
     const done = await finishSignIn(ctx, new URLSearchParams([...query]));
-    return done.kind === 'signed_in' ? { to: ownPath(done.next) ?? '/account' } : explain(done);
+    return done.kind === 'signed_in' ? { to: ownPath(done.next) ?? '/account' } : renderSsoFault(done);
   },
 };
 
-async function begin(ctx: PageCtx, fields: Fields): Promise<Shown | LedTo> {
+async function startSso(ctx: PageCtx, fields: Fields): Promise<Shown | Redirect> {
   const email = fields.get('email') ?? '';
   const next = ownPath(fields.get('next'));
   const done = await startSignIn(ctx, { email, next });
   if (done.kind === 'led') return done;
-  if (done.why !== 'bad_email' && done.why !== 'no_sso') return explain(done);
+  if (done.why !== 'bad_email' && done.why !== 'no_sso') return renderSsoFault(done);
   return askForEmail(ctx, { next, email, fault: SSO_FAULTS[done.why] });
 }
 
@@ -264,7 +264,7 @@ const SSO_FAULTS: Record<SignInFault, Explanation> = {
   removed: { status: 403, says: 'You are no longer a member of this team. Ask an admin of the team to invite you.' },
 };
 
-function explain({ why, provider = '', said }: NotSignedIn): Shown {
+function renderSsoFault({ why, provider = '', said }: NotSignedIn): Shown {
   const { status, says } = SSO_FAULTS[why];
   const word = said === undefined ? '' : `<p class="quiet">Error from the identity provider: ${bdi(said)}</p>`;
   return {

@@ -11,7 +11,7 @@ import {
   withNext,
 } from './elements.ts';
 import { forgetToken, keepToken, keptToken, takeToken, newPasswordField, deadLink, mailedPage } from './mailed-link.ts';
-import type { PeoplePage, Shown, LedTo, PageCtx } from './page.ts';
+import type { PeoplePage, Shown, Redirect, PageCtx } from './page.ts';
 import { bdi } from '../layout/index.ts';
 
 const signInLink = renderLink('/sign-in', 'Already have an account? Sign in');
@@ -20,26 +20,26 @@ export const signUpPage: PeoplePage = {
   path: '/sign-up',
   async get({ store }, { query }) {
     const mode = store.config.accounts.sign_up;
-    if (mode === 'closed') return closed();
+    if (mode === 'closed') return renderClosed();
     if (query.get('said') === 'mailed') {
       return mailedPage(
         'If an account can be created for that address, you will receive an email with a link. Open the link to finish creating your account.',
       );
     }
-    return show(mode, {});
+    return showSignUp(mode, {});
   },
   async post({ store, call }, { form }) {
     const mode = store.config.accounts.sign_up;
-    if (mode === 'closed') return closed();
+    if (mode === 'closed') return renderClosed();
     const email = form.get('email') ?? '';
     const password = form.get('password') ?? '';
     const name = form.get('name') ?? '';
     const done = await attempt(call('signUp', { body: { email, password, name: name.trim() === '' ? null : name } }));
-    return done instanceof Refusal ? show(mode, { email, name, fault: done }) : { to: '/sign-up?said=mailed' };
+    return done instanceof Refusal ? showSignUp(mode, { email, name, fault: done }) : { to: '/sign-up?said=mailed' };
   },
 };
 
-const show = (mode: string, { email, name, fault }: { email?: string; name?: string; fault?: Refusal }): Shown =>
+const showSignUp = (mode: string, { email, name, fault }: { email?: string; name?: string; fault?: Refusal }): Shown =>
   showForm(
     'Create your account',
     {
@@ -61,7 +61,7 @@ const show = (mode: string, { email, name, fault }: { email?: string; name?: str
     },
   );
 
-const closed = (): Shown => ({
+const renderClosed = (): Shown => ({
   title: 'Sign-up is closed',
   content: `<p>You cannot create an account on this service yourself. Contact its operator.</p>${renderLinks(signInLink)}`,
   status: 403,
@@ -74,12 +74,13 @@ export const verifyEmailPage: PeoplePage = {
     const led = takeToken(ctx, visit, 'verify', '/verify-email');
     if (led) return led;
     const token = keptToken(ctx, 'verify');
-    return token === undefined ? dead() : verifyForm(token);
+    return token === undefined ? renderDeadLink() : verifyForm(token);
   },
   async post(ctx, { form }) {
     const token = form.get('token') ?? '';
     const done = await attempt(ctx.call('verifyEmail', { body: { token } }));
-    if (done instanceof Refusal) return done.status === 404 || done.status === 400 ? dead() : verifyForm(token, done);
+    if (done instanceof Refusal)
+      return done.status === 404 || done.status === 400 ? renderDeadLink() : verifyForm(token, done);
     forgetToken(ctx, 'verify');
     const choosing = done.has_password ? undefined : await firstPasswordToken(ctx.store, token);
     if (choosing === undefined) return { to: '/sign-in?said=verified' };
@@ -100,7 +101,8 @@ const verifyForm = (token: string, fault?: Refusal): Shown => ({
   ...(fault ? { status: fault.status, isFault: true, retryAfterSeconds: fault.retryAfterSeconds } : {}),
 });
 
-const dead = (): Shown => deadLink(renderLink('/sign-up', 'Create an account'), renderLink('/sign-in', 'Sign in'));
+const renderDeadLink = (): Shown =>
+  deadLink(renderLink('/sign-up', 'Create an account'), renderLink('/sign-in', 'Sign in'));
 
 const PATH = '/invitation';
 
@@ -113,7 +115,7 @@ export const invitationPage: PeoplePage = {
   },
   async post(ctx, { form }) {
     const token = form.get('token') ?? '';
-    if (ctx.session) return accept(ctx, token);
+    if (ctx.session) return acceptAndSwitch(ctx, token);
     const name = form.get('name') ?? '';
     const body = { token, password: form.get('password') ?? '', name: name.trim() === '' ? null : name };
     const done = await attempt(ctx.call('signUpByInvitation', { body }));
@@ -123,7 +125,7 @@ export const invitationPage: PeoplePage = {
   },
 };
 
-async function accept(ctx: PageCtx, token: string): Promise<Shown | LedTo> {
+async function acceptAndSwitch(ctx: PageCtx, token: string): Promise<Shown | Redirect> {
   const done = await attempt(ctx.call('acceptInvitation', { body: { token } }));
   if (done instanceof Refusal) return showInvitation(ctx, token, { fault: done });
   forgetToken(ctx, 'invitation');
@@ -141,7 +143,7 @@ async function showInvitation(
   if (token === undefined || !invitation) return deadLink(renderLink('/sign-in', 'Sign in'));
   return {
     title: `You are invited to ${invitation.team}`,
-    content: `${renderInvitation(invitation)}\n${waysIn(ctx, { token, invitation, name, fault })}`,
+    content: `${renderInvitation(invitation)}\n${renderWaysIn(ctx, { token, invitation, name, fault })}`,
     ...afterFault(fault),
   };
 }
@@ -156,7 +158,7 @@ interface Way {
   fault: Refusal | undefined;
 }
 
-function waysIn({ session, store }: PageCtx, { token, invitation, name, fault }: Way): string {
+function renderWaysIn({ session, store }: PageCtx, { token, invitation, name, fault }: Way): string {
   if (session && session.actor.userId === invitation.userId) {
     return renderForm({ action: PATH, submit: 'Accept invitation', hidden: { token }, fault });
   }

@@ -23,8 +23,8 @@ import {
 } from '../share-page/index.ts';
 import { bdi, readingStyle, renderDocument } from '../layout/index.ts';
 
-const listOf = (row: CapturedRow): string[] => JSON.parse(row.recipients) as string[];
-const subjectOf = (text: string): string => (text.trim() === '' ? '(no subject)' : text);
+const parseRecipients = (row: CapturedRow): string[] => JSON.parse(row.recipients) as string[];
+const displaySubject = (text: string): string => (text.trim() === '' ? '(no subject)' : text);
 
 function renderInbox(
   rows: readonly CapturedRow[],
@@ -32,8 +32,8 @@ function renderInbox(
   { next, isFirst }: { next: string | undefined; isFirst: boolean },
 ): string {
   const items = rows.map(
-    (row) => `<li><a href="/playground/${row.id}"><bdi>${escapeHtml(subjectOf(row.subject))}</bdi></a><br>
-<span class="quiet">to ${listOf(row).map(bdi).join(', ')}, ${timeInWords(row.created_at)}: ${escapeHtml(stateInWords(states.get(row.email_id) ?? ''))}</span></li>`,
+    (row) => `<li><a href="/playground/${row.id}"><bdi>${escapeHtml(displaySubject(row.subject))}</bdi></a><br>
+<span class="quiet">to ${parseRecipients(row).map(bdi).join(', ')}, ${timeInWords(row.created_at)}: ${escapeHtml(stateInWords(states.get(row.email_id) ?? ''))}</span></li>`,
   );
   const list =
     items.length === 0
@@ -62,7 +62,7 @@ interface MessageView {
 }
 
 function renderMessage({ row, message, reading, checks, content, ...rest }: MessageView): string {
-  const title = subjectOf(reading.subject);
+  const title = displaySubject(reading.subject);
   const rows: [string, string][] = [
     ['From', bdi(reading.from)],
     ['To', reading.to.map(bdi).join(', ')],
@@ -71,7 +71,7 @@ function renderMessage({ row, message, reading, checks, content, ...rest }: Mess
     ['Captured', timeInWords(row.created_at)],
     [
       'Envelope',
-      `${bdi(row.mail_from === '' ? '(null sender)' : row.mail_from)} to ${listOf(row).map(bdi).join(', ')}`,
+      `${bdi(row.mail_from === '' ? '(null sender)' : row.mail_from)} to ${parseRecipients(row).map(bdi).join(', ')}`,
     ],
     ['Status', escapeHtml(stateInWords(rest.state ?? ''))],
     ['Email', escapeHtml(row.email_id)],
@@ -81,14 +81,14 @@ function renderMessage({ row, message, reading, checks, content, ...rest }: Mess
     : `<p>This message cannot be parsed: ${escapeHtml(reading.because)}.</p>`;
   return renderDocument(
     title,
-    `<header><p><a href="/playground">All messages</a></p><h1>${bdi(title)}</h1>${listed(rows)}${renderFiles(reading)}${renderChecks(checks)}
-<details><summary>Headers</summary><pre>${escapeHtml(headOf(message))}</pre></details></header>
+    `<header><p><a href="/playground">All messages</a></p><h1>${bdi(title)}</h1>${renderList(rows)}${renderFiles(reading)}${renderChecks(checks)}
+<details><summary>Headers</summary><pre>${escapeHtml(extractHead(message))}</pre></details></header>
 <main aria-label="Message">${body}</main>`,
     readingStyle,
   );
 }
 
-const listed = (rows: readonly [string, string][]): string =>
+const renderList = (rows: readonly [string, string][]): string =>
   `<dl>${rows
     .filter(([, value]) => value !== '')
     .map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`)
@@ -123,13 +123,13 @@ function renderChecks({ spf, dkim, dmarc }: Checks): string {
       `${renderResult(dmarc.result)}${of(dmarc.domain)}${dmarc.policy === null ? '' : `, policy ${bdi(dmarc.policy)}`}`,
     ],
   ];
-  return `<section aria-labelledby="checks"><h2 id="checks">Authentication results at a receiving server</h2>${listed(rows)}
+  return `<section aria-labelledby="checks"><h2 id="checks">Authentication results at a receiving server</h2>${renderList(rows)}
 <p class="quiet">These results require that the DNS records listed by <code>rasket domains get</code> are published.</p></section>`;
 }
 
 const HEAD_CHARS_MAX = 64 * 1024;
 
-function headOf(message: Buffer): string {
+function extractHead(message: Buffer): string {
   const end = message.indexOf('\r\n\r\n');
   return message.subarray(0, Math.min(end === -1 ? message.length : end, HEAD_CHARS_MAX)).toString('utf8');
 }

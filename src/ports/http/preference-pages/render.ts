@@ -36,21 +36,21 @@ export function renderUnsubscribe(shown: Shown): string {
   if (!contact) return renderErased(shown, 'unsubscribe');
   const more = topic ? CHOOSE_OR_LEAVE : 'Manage your email preferences';
   if (!shown.isUnsubscribed && topic?.subscription !== 'opt_out') {
-    const what = topic ? topic.name : `all email from ${senderOf(shown)}`;
-    return page(shown, `Unsubscribe from ${what}`, [
-      status(done === 'subscribed' ? 'Done. You are subscribed again.' : ''),
-      `<p>${address(shown)} receives ${subjectOf(shown)}.</p>`,
-      form(shown, 'unsubscribe', button('Unsubscribe')),
-      toChoices(shown, more),
+    const what = topic ? topic.name : `all email from ${senderName(shown)}`;
+    return renderTeamPage(shown, `Unsubscribe from ${what}`, [
+      renderStatus(done === 'subscribed' ? 'Done. You are subscribed again.' : ''),
+      `<p>${renderEmail(shown)} receives ${renderSubject(shown)}.</p>`,
+      renderForm(shown, 'unsubscribe', renderButton('Unsubscribe')),
+      renderChoicesLink(shown, more),
     ]);
   }
   // A contact who left everything subscribes again on the page that lists everything.
   const isOneStepBack = shown.mayJoin && !(topic && shown.isUnsubscribed);
-  return page(shown, 'You are unsubscribed', [
-    status(done === 'unsubscribed' ? 'Done.' : ''),
-    `<p>${address(shown)} will no longer receive ${shown.isUnsubscribed ? `email from ${bdi(senderOf(shown))}` : subjectOf(shown)}.</p>`,
-    isOneStepBack ? form(shown, 'subscribe', button('Subscribe again', 'second')) : '',
-    toChoices(shown, more),
+  return renderTeamPage(shown, 'You are unsubscribed', [
+    renderStatus(done === 'unsubscribed' ? 'Done.' : ''),
+    `<p>${renderEmail(shown)} will no longer receive ${shown.isUnsubscribed ? `email from ${bdi(senderName(shown))}` : renderSubject(shown)}.</p>`,
+    isOneStepBack ? renderForm(shown, 'subscribe', renderButton('Subscribe again', 'second')) : '',
+    renderChoicesLink(shown, more),
   ]);
 }
 
@@ -65,40 +65,40 @@ const SAVED = {
 export function renderPreferences(shown: Shown): string {
   if (!shown.contact) return renderErased(shown, 'unsubscribe_all');
   const { isUnsubscribed, topics, done } = shown;
-  const back = shown.mayJoin ? form(shown, 'subscribe_all', button('Subscribe again', 'second')) : '';
-  return page(shown, `Email preferences for ${senderOf(shown)}`, [
-    status(done === undefined ? '' : SAVED[done]),
-    `<p>These preferences apply to ${address(shown)}.</p>`,
+  const back = shown.mayJoin ? renderForm(shown, 'subscribe_all', renderButton('Subscribe again', 'second')) : '';
+  return renderTeamPage(shown, `Email preferences for ${senderName(shown)}`, [
+    renderStatus(done === undefined ? '' : SAVED[done]),
+    `<p>These preferences apply to ${renderEmail(shown)}.</p>`,
     isUnsubscribed
       ? '<p>You have unsubscribed from everything. Your choices below take effect when you subscribe again.</p>'
       : '',
-    shown.mayJoin && topics.length > 0 ? topicsForm(shown) : '',
+    shown.mayJoin && topics.length > 0 ? renderTopics(shown) : '',
     '<h2>All email</h2>',
-    isUnsubscribed ? back : form(shown, 'unsubscribe_all', button('Unsubscribe from everything', 'second')),
+    isUnsubscribed ? back : renderForm(shown, 'unsubscribe_all', renderButton('Unsubscribe from everything', 'second')),
   ]);
 }
 
 export function renderConfirmation(shown: Shown): string {
   const { topic, contact, done } = shown;
   if (!contact) return renderErased(shown);
-  const link = toChoices(shown, CHOOSE_OR_LEAVE);
+  const link = renderChoicesLink(shown, CHOOSE_OR_LEAVE);
   if (!topic || !shown.mayJoin) {
     const says = 'This subscription is no longer offered. You do not need to do anything.';
-    return page(shown, 'Nothing to confirm', [`<p>${says}</p>`, link]);
+    return renderTeamPage(shown, 'Nothing to confirm', [`<p>${says}</p>`, link]);
   }
   if (topic.subscription === 'opt_in') {
-    return page(shown, `You are subscribed to ${topic.name}`, [
-      status(done === undefined ? '' : 'Done.'),
+    return renderTeamPage(shown, `You are subscribed to ${topic.name}`, [
+      renderStatus(done === undefined ? '' : 'Done.'),
       shown.isUnsubscribed
         ? `<p>You have unsubscribed from everything, so nothing is sent until you subscribe again.</p>`
-        : `<p>${address(shown)} receives ${subjectOf(shown)}.</p>`,
+        : `<p>${renderEmail(shown)} receives ${renderSubject(shown)}.</p>`,
       link,
     ]);
   }
-  return page(shown, `Subscribe to ${topic.name}`, [
-    `<p>${bdi(senderOf(shown))} received a request to send ${bdi(topic.name)} to ${address(shown)}.</p>`,
+  return renderTeamPage(shown, `Subscribe to ${topic.name}`, [
+    `<p>${bdi(senderName(shown))} received a request to send ${bdi(topic.name)} to ${renderEmail(shown)}.</p>`,
     topic.description === null ? '' : `<p>${bdi(topic.description)}</p>`,
-    form(shown, 'subscribe', button('Confirm subscription')),
+    renderForm(shown, 'subscribe', renderButton('Confirm subscription')),
     '<p class="links">If you did not request this, do nothing. You are not subscribed unless you confirm.</p>',
   ]);
 }
@@ -131,57 +131,62 @@ export const renderBusy = (): string =>
 function renderErased(shown: Shown, does?: 'unsubscribe' | 'unsubscribe_all'): string {
   const { topic, isUnsubscribed, done } = shown;
   const isOut = isUnsubscribed || (does === 'unsubscribe' && topic?.subscription === 'opt_out');
-  const what = does === 'unsubscribe' ? subjectOf(shown) : `email from ${bdi(senderOf(shown))}`;
-  return page(shown, 'You are not on the list', [
-    status(done === 'unsubscribed' && isOut ? 'Done.' : ''),
-    `<p>${bdi(senderOf(shown))} no longer has the address that this email was sent to, so nothing is sent to it.</p>`,
+  const what = does === 'unsubscribe' ? renderSubject(shown) : `email from ${bdi(senderName(shown))}`;
+  return renderTeamPage(shown, 'You are not on the list', [
+    renderStatus(done === 'unsubscribed' && isOut ? 'Done.' : ''),
+    `<p>${bdi(senderName(shown))} no longer has the address that this email was sent to, so nothing is sent to it.</p>`,
     isOut ? `<p>If it is added again, it will not receive ${what}.</p>` : '',
-    does === undefined || isOut ? '' : form(shown, does, button('Unsubscribe, even if it is added again')),
+    does === undefined || isOut ? '' : renderForm(shown, does, renderButton('Unsubscribe, even if it is added again')),
   ]);
 }
 
-const page = (shown: Shown, title: string, parts: readonly string[]): string =>
-  renderPage(title, parts.filter((part) => part !== '').join('\n'), footerOf(shown));
+const renderTeamPage = (shown: Shown, title: string, parts: readonly string[]): string =>
+  renderPage(title, parts.filter((part) => part !== '').join('\n'), renderFooter(shown));
 
-const address = ({ contact }: Shown): string => `<strong>${bdi(contact?.email ?? '')}</strong>`;
+const renderEmail = ({ contact }: Shown): string => `<strong>${bdi(contact?.email ?? '')}</strong>`;
 
-const subjectOf = (shown: Shown): string =>
-  shown.topic ? `${bdi(shown.topic.name)} from ${bdi(senderOf(shown))}` : `email from ${bdi(senderOf(shown))}`;
+const renderSubject = (shown: Shown): string =>
+  shown.topic ? `${bdi(shown.topic.name)} from ${bdi(senderName(shown))}` : `email from ${bdi(senderName(shown))}`;
 
-const status = (says: string): string => (says === '' ? '' : `<p class="status" role="status">${escapeHtml(says)}</p>`);
+const renderStatus = (says: string): string =>
+  says === '' ? '' : `<p class="status" role="status">${escapeHtml(says)}</p>`;
 
-const button = (label: string, kind = ''): string =>
+const renderButton = (label: string, kind = ''): string =>
   `<button type="submit"${kind === '' ? '' : ` class="${kind}"`}>${escapeHtml(label)}</button>`;
 
-const form = ({ action }: Shown, does: string, content: string): string =>
+const renderForm = ({ action }: Shown, does: string, content: string): string =>
   `<form method="post" action="${action}"><input type="hidden" name="do" value="${does}">${content}</form>`;
 
-const toChoices = ({ choices }: Shown, label: string): string =>
+const renderChoicesLink = ({ choices }: Shown, label: string): string =>
   `<p class="links"><a href="${choices}">${label}</a></p>`;
 
-function topicsForm(shown: Shown): string {
-  const boxes = shown.topics.map(topicBox).join('\n');
-  return form(shown, 'save', `<fieldset><legend>I want to receive</legend>${boxes}</fieldset>${button('Save')}`);
+function renderTopics(shown: Shown): string {
+  const boxes = shown.topics.map(renderTopic).join('\n');
+  return renderForm(
+    shown,
+    'save',
+    `<fieldset><legend>I want to receive</legend>${boxes}</fieldset>${renderButton('Save')}`,
+  );
 }
 
-function topicBox({ id, name, description, subscription }: TopicPreference): string {
+function renderTopic({ id, name, description, subscription }: TopicPreference): string {
   const checked = subscription === 'opt_in' ? ' checked' : '';
   const described = description === null ? '' : ` aria-describedby="d-${id}"`;
   const says = description === null ? '' : `<span id="d-${id}">${bdi(description)}</span>`;
   return `<div class="topic"><input type="checkbox" id="t-${id}" name="topic" value="${id}"${checked}${described}><label for="t-${id}">${bdi(name)}</label>${says}<input type="hidden" name="shown" value="${id}"></div>`;
 }
 
-const senderOf = ({ team }: Preferences): string => team.sender_name ?? team.name;
+const senderName = ({ team }: Preferences): string => team.sender_name ?? team.name;
 
-function footerOf(shown: Shown): string {
+function renderFooter(shown: Shown): string {
   const { postal_address: postal } = shown.team;
-  const lines = postal === null ? [] : addressLines(JSON.parse(postal) as PostalAddress);
-  return `<address>${[senderOf(shown), ...lines].map(bdi).join('<br>')}</address>`;
+  const lines = postal === null ? [] : formatAddress(JSON.parse(postal) as PostalAddress);
+  return `<address>${[senderName(shown), ...lines].map(bdi).join('<br>')}</address>`;
 }
 
 const COUNTRIES = new Intl.DisplayNames('en', { type: 'region' });
 
-function addressLines({ line1, line2, city, state, postal_code, country }: PostalAddress): string[] {
+function formatAddress({ line1, line2, city, state, postal_code, country }: PostalAddress): string[] {
   const place = [city, state, postal_code].filter((part) => part).join(', ');
   return [line1, line2 ?? '', place, COUNTRIES.of(country) ?? country].filter((line) => line !== '');
 }
