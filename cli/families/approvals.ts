@@ -31,7 +31,7 @@ const jsonOrText = (value: unknown): string => (typeof value === 'string' ? valu
 function messageText(message: Message): string {
   const { kind, name, fallbacks, attachments } = message;
   const files = attachments.map(
-    ({ filename, size }) => `${filename ?? 'a file'}${size === null ? '' : ` (${size} bytes)`}`,
+    ({ filename, size }) => `${filename ?? 'unnamed file'}${size === null ? '' : ` (${size} bytes)`}`,
   );
   const head = lines({
     [kind.replace('_', ' ').toUpperCase()]: name ?? ' ',
@@ -41,12 +41,12 @@ function messageText(message: Message): string {
     Bcc: message.bcc.join(', '),
     'Reply to': message.reply_to.join(', '),
     Subject: message.subjects.join(' / '),
-    'Shown after the subject': message.preview_text ?? '',
+    'Preview text': message.preview_text ?? '',
     Template: kind === 'template' ? '' : (message.template ?? ''),
-    'Without a value': Object.entries(fallbacks)
+    'Fallback values': Object.entries(fallbacks)
       .map(([key, value]) => `${key}: ${value}`)
       .join(', '),
-    Files: files.join(', '),
+    Attachments: files.join(', '),
   });
   const bodies = [message.text, message.html].filter((body) => body !== null && body !== '');
   return [head.join('\n').replace(':  ', ''), ...bodies].join('\n\n');
@@ -60,11 +60,12 @@ function contentText({ messages, sender, audience, changes }: Content): string |
   const whom = lines({
     Segment: audience?.segment_name ?? '',
     Topic: audience?.topic_name ?? '',
-    Contacts: audience ? `${audience.contacts}, of whom ${audience.subscribed} want mail${earlier}` : '',
-    'Sender named below': [...(sender ? [sender.name] : []), ...address].join(', '),
+    Contacts: audience ? `${audience.contacts}, of which ${audience.subscribed} are subscribed${earlier}` : '',
+    'Sender identity': [...(sender ? [sender.name] : []), ...address].join(', '),
   });
   const changed = changes.map(
-    ({ field, before: was, after }) => `CHANGES ${field}\nNow: ${jsonOrText(was)}\nAfter it: ${jsonOrText(after)}`,
+    ({ field, before: was, after }) =>
+      `CHANGES ${field}\nNow: ${jsonOrText(was)}\nAfter approval: ${jsonOrText(after)}`,
   );
   const parts = [whom.join('\n'), ...messages.map(messageText), ...changed].filter((part) => part !== '');
   return parts.length === 0 ? null : parts.join('\n\n');

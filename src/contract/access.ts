@@ -168,26 +168,26 @@ export const describeRoles = (): string =>
  * `x-service-scope`.
  */
 export const SCOPES = {
-  'emails:send': 'Send emails from your team’s domains, and change or cancel scheduled ones',
-  'emails:read': 'Read emails that were sent and received, with their content and attachments, and share links to them',
-  'inbox:read': 'Read your inboxes, their threads, notes and drafts',
-  'inbox:write': 'Answer from your inboxes, sort their threads, and create, change and delete inboxes',
+  'emails:send': 'Send emails from your team’s domains, and reschedule or cancel scheduled emails',
+  'emails:read': 'Read sent and received emails with their content and attachments, and create share links to them',
+  'inbox:read': 'Read your inboxes with their threads, notes and drafts',
+  'inbox:write': 'Send emails from your inboxes, organize and delete threads, and create, change and delete inboxes',
   'templates:read': 'Read your templates',
   'templates:write': 'Create, change, publish and delete templates',
-  'contacts:read': 'Read your contacts, with their properties, segments and topics, and export them',
+  'contacts:read': 'Read and export your contacts with their properties, segments and topics',
   'contacts:write': 'Create, change, import and delete contacts, properties, segments and topics',
-  'broadcasts:read': 'Read broadcasts, their recipients and reports, and your images',
-  'broadcasts:write': 'Create, change, send and delete broadcasts to your contacts, and images',
+  'broadcasts:read': 'Read your broadcasts with their recipients and reports, and your images',
+  'broadcasts:write': 'Create, change, send and delete broadcasts to your contacts, and manage your images',
   'events:read': 'Read the definitions of your custom events',
   'events:write': 'Create, change and delete the definitions of custom events',
-  'events:send': 'Report events of your contacts, which start automations',
+  'events:send': 'Report custom events about your contacts, which can start automations',
   'automations:read': 'Read automations and their runs',
   'automations:write': 'Create, change, stop and delete automations',
-  'logs:read': 'Read the logs of your team’s API requests, with what was said in those that it may make itself',
+  'logs:read': 'Read the logs of your team’s API requests, with the content of requests that the app may make itself',
   'team:read': 'Read your team’s profile, plan and sender identity',
   'team:write': 'Change your team’s sender identity and settings',
-  'ai:use': 'Use the AI helpers, which cost credits and send what they are asked about to a model',
-  'billing:read': 'Read your team’s plan, the prices, and its invoices',
+  'ai:use': 'Use the AI features, which cost credits and send the content that they work on to an AI model',
+  'billing:read': 'Read your team’s plan, prices and invoices',
 } as const;
 
 export type Scope = keyof typeof SCOPES;

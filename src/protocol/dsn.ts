@@ -5,7 +5,7 @@ export type NoticeAction = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'exp
 
 export interface NoticeRecipient {
   address: string;
-  /** RFC 3463. */
+  /** The enhanced status code (RFC 3463). */
   status: string;
   /** The remote server's reply, on one line. */
   diagnostic?: string;
@@ -38,25 +38,26 @@ interface ComposedNotice {
   isEightBit: boolean;
 }
 
-const TITLES: Record<NoticeAction, string> = {
-  failed: 'Undelivered mail',
-  delayed: 'Delayed mail',
-  delivered: 'Delivered mail',
-  relayed: 'Mail passed on',
-  expanded: 'Mail passed on to a list',
+const SUBJECTS: Record<NoticeAction, string> = {
+  failed: 'Delivery failed',
+  delayed: 'Delivery delayed',
+  delivered: 'Message delivered',
+  relayed: 'Message relayed',
+  expanded: 'Message delivered to a mailing list',
 };
-const SAYS: Record<NoticeAction, string> = {
-  failed: 'Your message could not be delivered to:',
-  delayed: 'Your message could not be delivered yet, and is tried again, to:',
-  delivered: 'Your message was delivered to:',
-  relayed: 'Your message was passed on to a mail server that sends no notices of its own, for:',
-  expanded: 'Your message was passed on to the members of a list, for:',
+const INTRODUCTIONS: Record<NoticeAction, string> = {
+  failed: 'Your message could not be delivered to the following recipients:',
+  delayed: 'Your message has not been delivered yet to the following recipients. Delivery will be retried:',
+  delivered: 'Your message was delivered to the following recipients:',
+  relayed:
+    'Your message was relayed to a mail server that does not send delivery notices, for the following recipients:',
+  expanded: 'Your message was delivered to the members of a mailing list, for the following recipients:',
 };
 
 /** Composes an RFC 3464 report: a text for people, fields for programs, and the requested part of the message. */
 export function composeNotice(notice: Notice): ComposedNotice {
   const { action, host, from, id, at, asked, original } = notice;
-  const subject = TITLES[action];
+  const subject = SUBJECTS[action];
   const messageId = `<${id}@${host}>`;
   const boundary = `=_${id}`;
   const text = textOf(notice);
@@ -97,12 +98,12 @@ function textOf({ action, recipients, retryUntil, host, original }: Notice): str
     `  ${address}`,
     `    ${[status, oneLine(diagnostic ?? '')].join(' ').trim()}`,
   ]);
-  const until = retryUntil ? ['', `It is tried until ${formatDate(retryUntil)}.`] : [];
-  const lines = [SAYS[action], '', ...each, ...until, '', `Subject: ${original.subject}`, '', host, ''];
+  const until = retryUntil ? ['', `Delivery is retried until ${formatDate(retryUntil)}.`] : [];
+  const lines = [INTRODUCTIONS[action], '', ...each, ...until, '', `Subject: ${original.subject}`, '', host, ''];
   return lines.join('\r\n');
 }
 
-/** RFC 3464 §2.2 and §2.3. */
+/** Returns the fields about the message and about each recipient (RFC 3464 §2.2 and §2.3). */
 function fieldsOf({ action, host, at, arrivedAt, retryUntil, asked, recipients }: Notice): string {
   const message = [
     ...(asked.envelopeId === undefined ? [] : [`Original-Envelope-Id: ${asked.envelopeId}`]),
@@ -125,7 +126,7 @@ function fieldsOf({ action, host, at, arrivedAt, retryUntil, asked, recipients }
   return [message, ...groups].map((lines) => `${lines.join('\r\n')}\r\n`).join('\r\n');
 }
 
-/** RFC 6533 §3: characters beyond ASCII are written as their code points. */
+/** Returns an address with its type. Characters beyond ASCII are written as their code points (RFC 6533 §3). */
 function typed(address: string): string {
   if (/^[!-~]*$/.test(address)) return `rfc822; ${address}`;
   const escaped = address.replace(/[^!-~]|[\\+=]/gu, (char) => {
@@ -139,7 +140,10 @@ const DIAGNOSTIC_MAX = 600;
 const oneLine = (text: string): string => text.replace(/[^\x20-\x7e]+/g, ' ').slice(0, DIAGNOSTIC_MAX);
 const folded = (text: string): string => text.replace(/(.{60,}?) (?=\S)/g, '$1\r\n ');
 
-/** RFC 3462: headers alone may be encoded; a whole message may not be. RFC 6533 names those with UTF-8 in their headers. */
+/**
+ * Returns the part that contains the message or its headers. Headers alone may be encoded, a whole message may not
+ * (RFC 3462). A message with UTF-8 in its headers has a type of its own (RFC 6533).
+ */
 function returnedPart({ head, body }: Notice['original']): { part: Buffer; isEightBit: boolean } {
   if (body === undefined) {
     return { part: textPart('text/rfc822-headers', head.toString()), isEightBit: false };
@@ -151,7 +155,7 @@ function returnedPart({ head, body }: Notice['original']): { part: Buffer; isEig
   return { part: part([`Content-Type: ${type}`, ...encoding], whole), isEightBit };
 }
 
-/** RFC 3461 §4: printable ASCII except "+" and "=" is literal, and everything else is "+" and two digits. */
+/** Encodes xtext (RFC 3461 §4): printable ASCII except "+" and "=" is literal, everything else is "+" and two digits. */
 export const encodeXtext = (text: string): string =>
   text.replace(/[^!-~]|[+=]/g, (char) => `+${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
 

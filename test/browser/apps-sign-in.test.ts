@@ -52,10 +52,10 @@ describePeers('an app whose browser is a real one', ['chromium'], () => {
       page.getByRole('button', { name: 'Sign in', exact: true }).click(),
     ]);
     await painted(page);
-    expect(await page.locator('h1').textContent()).toBe('Let an app in?');
+    expect(await page.locator('h1').textContent()).toMatch(/^Authorize /);
     await Promise.all([
       page.waitForURL((url) => url.pathname === '/callback'),
-      page.getByRole('button', { name: 'Allow', exact: true }).click(),
+      page.getByRole('button', { name: 'Authorize', exact: true }).click(),
     ]);
     return new URL(page.url());
   }
@@ -65,10 +65,10 @@ describePeers('an app whose browser is a real one', ['chromium'], () => {
     await page.goto(`${place.origin}/account/apps`);
     await painted(page);
     await page
-      .getByRole('button', { name: /^End An editor/ })
+      .getByRole('button', { name: /^Revoke access of An editor/ })
       .first()
       .click();
-    await page.getByRole('status').filter({ hasText: 'It has ended.' }).waitFor();
+    await page.getByRole('status').filter({ hasText: 'The access of the app was revoked.' }).waitFor();
   }
 
   it.each(Object.entries(SIGNING_IN))('the MCP client of %s: to its tools, and out again', async (revision, signIn) => {

@@ -33,15 +33,15 @@ describePeers('the page of consent in a real browser', ['chromium'], () => {
   });
 
   it.each([
-    ['Allow', /^got \/callback\?code=rkc_/],
-    ['Do not allow', /^got \/callback\?error=access_denied/],
+    ['Authorize', /^got \/callback\?code=rkc_/],
+    ['Cancel', /^got \/callback\?error=access_denied/],
   ])('%s leads back to the app, by keyboard alone', async (button, told) => {
     const oauth = oauthOf(scene);
     const redirectUri = `http://127.0.0.1:${port}/callback`;
     const client = await oauth.register({ redirect_uris: [redirectUri] });
     const page = await browser.context.newPage();
     await page.goto(`${scene.url}/oauth/authorize?${oauth.queryOf(client, newVerifier())}`);
-    expect(await page.locator('h1').textContent()).toBe('Let an app in?');
+    expect(await page.locator('h1').textContent()).toBe('Authorize Newsletter Desk');
     await page.evaluate(axe.source);
     const { violations } = await page.evaluate<AxeResults>('axe.run()');
     expect(violations.map(({ id }) => id)).toEqual([]);

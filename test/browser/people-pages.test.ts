@@ -86,7 +86,7 @@ describePeers('the pages of people in a real browser', ['chromium'], () => {
       expect(await page.locator(':focus').getAttribute('aria-invalid')).toBe('true');
       await page.keyboard.type('a new password');
       await enter(page);
-      expect(await page.getByRole('status').textContent()).toContain('Your new password is set');
+      expect(await page.getByRole('status').textContent()).toContain('Your password was changed');
       await page.keyboard.type(email);
       await page.keyboard.press('Tab');
       await page.keyboard.type('a new password');
@@ -124,7 +124,7 @@ describePeers('the pages of people in a real browser', ['chromium'], () => {
         await open(page, '/sign-up');
         await page.getByLabel('Email').fill('ada@people.example');
         await page.getByLabel('New password').fill('x');
-        await press(page, 'Make an account');
+        await press(page, 'Create account');
       },
     ],
     ['mailed', (page) => open(page, '/forgot-password?said=mailed')],
@@ -148,7 +148,7 @@ describePeers('the pages of people in a real browser', ['chromium'], () => {
         await press(page, 'Set up an authenticator app');
       },
       async (page) => {
-        const link = await page.getByRole('link', { name: 'Open it in an app' }).getAttribute('href');
+        const link = await page.getByRole('link', { name: 'Open in an authenticator app' }).getAttribute('href');
         expect(await seenByCamera(page)).toBe(link);
       },
     ],
@@ -194,7 +194,7 @@ describePeers('the pages of people in a real browser', ['chromium'], () => {
       const key = (await page.locator('code').textContent()) ?? '';
       await page.getByRole('textbox', { name: 'Code' }).fill(codeFor(scene, key));
       await page.getByLabel('Your password').fill(PASSWORD);
-      await press(page, 'Switch it on');
+      await press(page, 'Turn on');
       expect(await lookAt(page, [['recovery-codes', async () => undefined]])).toEqual([]);
       expect(await lookAt(page, [['mfa-on', () => open(page, '/account/mfa')]])).toEqual([]);
       await browser.context.clearCookies();

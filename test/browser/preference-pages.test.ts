@@ -103,11 +103,11 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
       expect(await subscription(news)).toBe('opt_out');
       await pressByKeyboard(page, 'Subscribe again');
       expect(await subscription(news)).toBe('opt_in');
-      await pressByKeyboard(page, 'Choose what you get, or leave everything');
+      await pressByKeyboard(page, 'Manage your email preferences, or unsubscribe from everything');
       await tabTo(page, `Offers ${people}`);
       await page.keyboard.press('Space');
       await pressByKeyboard(page, 'Save');
-      expect(await page.getByRole('status').textContent()).toBe('Your choices are saved.');
+      expect(await page.getByRole('status').textContent()).toBe('Your preferences were saved.');
       expect([await subscription(news), await subscription(offers)]).toEqual(['opt_in', 'opt_in']);
       await pressByKeyboard(page, 'Unsubscribe from everything');
       expect(await isOut()).toBe(true);
@@ -121,7 +121,7 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
     await withPage(async (page) => {
       await page.goto(confirm);
       expect(await subscription(offers)).toBe('opt_out');
-      await pressByKeyboard(page, 'Yes, subscribe me');
+      await pressByKeyboard(page, 'Confirm subscription');
       expect(await subscription(offers)).toBe('opt_in');
     });
   });
@@ -157,7 +157,7 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
       ['saved', pressing(stays.preferences, 'Save')],
       ['left-everything', pressing(leaves.preferences, 'Unsubscribe from everything')],
       ['confirm', (page) => page.goto(stays.confirm)],
-      ['confirmed', pressing(confirms.confirm, 'Yes, subscribe me')],
+      ['confirmed', pressing(confirms.confirm, 'Confirm subscription')],
       ['not-on-the-list', (page) => page.goto(gone.unsubscribe)],
       ['no-link', (page) => page.goto(`${scene.url}/unsubscribe/x`)],
     ];

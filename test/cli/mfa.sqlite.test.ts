@@ -98,7 +98,7 @@ describe('login --password', () => {
     const wrong = right === '000000' ? '000001' : '000000';
     const done = await rasket('login --password', emailAnd(email, [CODE, wrong], [CODE, right]));
     expect(done, done.shown).toMatchObject({ code: 0 });
-    expect(done.stderr).toContain('The code is wrong, or was used before; wait for the next one.');
+    expect(done.stderr).toContain('The code is wrong or was already used; wait for the next one.');
     for (const secret of [PASSWORD, right, key]) expect(done.shown).not.toContain(secret);
     const again = await rasket('login --password', emailAnd(email, [CODE, codes[0] ?? '']));
     expect(again, again.shown).toMatchObject({ code: 0 });

@@ -50,7 +50,7 @@ it('is where the bare address leads', async () => {
 });
 
 it('lists what was caught, newest first, the simulator’s mail with it, each with what became of it', async () => {
-  expect((await page('/playground')).html).toContain('Nothing was caught yet');
+  expect((await page('/playground')).html).toContain('No emails captured yet');
   await send({ subject: 'First', text: 'one' });
   await send({
     subject: '<b>Second</b>',
@@ -160,7 +160,7 @@ it('pages, and says what is not there', async () => {
   expect(linksIn(first.html)).not.toContain(linksIn(second.html)[0]);
   expect(second.html).not.toContain('Older');
   const missing = await page('/playground/019a9c1e-0000-7000-8000-000000000000');
-  expect(missing).toMatchObject({ status: 404, html: expect.stringContaining('not here') });
+  expect(missing).toMatchObject({ status: 404, html: expect.stringContaining('Message not found') });
   expect(await page('/playground', { method: 'HEAD' })).toMatchObject({ status: 200, html: '' });
 });
 

@@ -66,7 +66,7 @@ it('the links of a suspended team stop at once, and work again when it is resume
   const answer = await follow(scene.url, mail.links[0] ?? '');
   expect([answer.headers.location, answer.body.toString()]).toEqual([
     undefined,
-    expect.stringContaining('switched off'),
+    expect.stringContaining('may have been disabled'),
   ]);
   await administerTeam(scene.app.world, team.id, { riskState: 'normal' });
   expect(await on(host)).toEqual(WORKS);

@@ -25,17 +25,17 @@ async function signedIn() {
 
 it('shows the teams, and switches between them', async () => {
   const { visitor, page, number } = await signedIn();
-  expect(page.text).toContain(`First <b>team</b> ${number} you are here, as owner`);
+  expect(page.text).toContain(`First <b>team</b> ${number} current team, your role: owner`);
   const switched = await visitor.follow(visitor.send(page, 'Switch'));
-  expect(switched.text).toContain(`Other team ${number} you are here, as viewer`);
-  expect(switched.text).toContain('You work in another team now.');
+  expect(switched.text).toContain(`Other team ${number} current team, your role: viewer`);
+  expect(switched.text).toContain('You switched to another team.');
   const strange = await scene.team();
   const body = `team_id=${strange.id}`;
   expect(await visitor.open('/account/team', { body })).toMatchObject({ status: 404, heading: 'Your account' });
   expect((await visitor.open('/account/team', { body: 'team_id=x' })).text).toContain(
     'Team_id must be the id of a team',
   );
-  expect((await visitor.open('/account')).text).toContain(`Other team ${number} you are here`);
+  expect((await visitor.open('/account')).text).toContain(`Other team ${number} current team`);
 });
 
 it('changes the password, ends the other sessions, and says what was wrong', async () => {
@@ -43,18 +43,18 @@ it('changes the password, ends the other sessions, and says what was wrong', asy
   const elsewhere = new PageVisitor(scene);
   await signIn(elsewhere, email);
   const page = await visitor.open('/account/password');
-  const wrong = await visitor.send(page, 'Change the password', {
+  const wrong = await visitor.send(page, 'Change password', {
     current_password: 'no',
     password: 'another password',
   });
   expect(wrong).toMatchObject({ status: 422 });
   expect(wrong.text).toContain('The current password is wrong.');
-  const short = await visitor.send(page, 'Change the password', { current_password: PASSWORD, password: 'ab' });
+  const short = await visitor.send(page, 'Change password', { current_password: PASSWORD, password: 'ab' });
   expect(short.forms[0]?.faults).toEqual({ password: 'Password must have 6 to 4096 characters.' });
   const done = await visitor.follow(
-    visitor.send(page, 'Change the password', { current_password: PASSWORD, password: 'another password' }),
+    visitor.send(page, 'Change password', { current_password: PASSWORD, password: 'another password' }),
   );
-  expect(done.text).toContain('Your password is changed');
+  expect(done.text).toContain('Your password was changed');
   expect((await elsewhere.open('/account')).status).toBe(303);
   expect((await signIn(elsewhere, email, 'another password')).heading).toBe('Your account');
 });
@@ -64,9 +64,9 @@ it('shows where the person is signed in, ends one session, and all', async () =>
   const phone = new PageVisitor(scene);
   await signIn(phone, email);
   const list = await visitor.open('/account/sessions');
-  expect(list.forms.filter(({ submit }) => submit === 'End')).toHaveLength(1);
-  expect(list.text).toContain('This one');
-  expect((await visitor.follow(visitor.send(list, 'End'))).text).toContain('It has ended.');
+  expect(list.forms.filter(({ submit }) => submit === 'End session')).toHaveLength(1);
+  expect(list.text).toContain('This session');
+  expect((await visitor.follow(visitor.send(list, 'End session'))).text).toContain('The session was ended.');
   expect((await phone.open('/account')).status).toBe(303);
   await signIn(phone, email);
   const out = await visitor.follow(visitor.send(await visitor.open('/account/sessions'), 'Sign out everywhere'));

@@ -31,8 +31,8 @@ const statusOf = async (device: string): Promise<string> =>
 it('says what asks, from where and since when, and signs it in once it is approved', async () => {
   const { code, device } = await begin();
   const page = await visitor.open('/device');
-  const asks = await visitor.follow(visitor.send(page, 'Go on', { user_code: ` ${code.toLowerCase()} ` }));
-  expect(asks).toMatchObject({ status: 200, heading: 'Sign in at a program?' });
+  const asks = await visitor.follow(visitor.send(page, 'Continue', { user_code: ` ${code.toLowerCase()} ` }));
+  expect(asks).toMatchObject({ status: 200, heading: 'Authorize this device?' });
   for (const says of ['rasket on ada-laptop', '127.0.0.1', 'rasket-cli/9 <b>', 'ada@people.example', 'UTC'])
     expect(asks.text).toContain(says);
   expect(asks.html).not.toContain('9 <b>');
@@ -47,7 +47,7 @@ it('leads who is not signed in there and back, and opening its link approves not
   const { link, device } = await begin();
   const stranger = await new PageVisitor(scene).open(link);
   expect(stranger).toMatchObject({ status: 303, leadsTo: `/sign-in?next=${encodeURIComponent(link)}` });
-  for (let i = 0; i < 3; i++) expect((await visitor.open(link)).heading).toBe('Sign in at a program?');
+  for (let i = 0; i < 3; i++) expect((await visitor.open(link)).heading).toBe('Authorize this device?');
   expect(await statusOf(device)).toBe('pending');
   const asks = await visitor.open(link);
   expect((await visitor.send(asks, 'Deny')).heading).toBe('Denied');
@@ -58,9 +58,9 @@ it('leads who is not signed in there and back, and opening its link approves not
 
 it('shows the code again with what is wrong with it, and stops who guesses', async () => {
   const page = await visitor.open('/device');
-  const wrong = await visitor.follow(visitor.send(page, 'Go on', { user_code: 'BBBB-"><b>' }));
+  const wrong = await visitor.follow(visitor.send(page, 'Continue', { user_code: 'BBBB-"><b>' }));
   expect(wrong).toMatchObject({ status: 404, forms: [{ fields: { user_code: 'BBBB-"><b>' } }] });
-  expect(wrong.text).toContain('There is no such code, or it has expired');
+  expect(wrong.text).toContain('This code is not valid or has expired');
   for (let i = 1; i < 10; i++) expect((await visitor.open('/device?code=BBBB-BBBB')).status).toBe(404);
   const { link } = await begin();
   expect(await visitor.open(link)).toMatchObject({ status: 429 });

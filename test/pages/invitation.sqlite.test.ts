@@ -28,24 +28,24 @@ async function invite(email: string): Promise<string> {
   return `/invitation?token=${row ? tokenOf(world, row) : ''}`;
 }
 
-const BUTTON = 'Make my account and join';
+const BUTTON = 'Create account and join';
 
 it('makes an account, joins and signs in, once', async () => {
   const visitor = new PageVisitor(scene);
   const link = await invite('grace@people.example');
   const page = await visitor.follow(visitor.open(link));
   expect(page.heading).toBe('You are invited to The <i>team</i>');
-  expect(page.text).toContain('invites grace@people.example to the team The <i>team</i>, in the role member.');
+  expect(page.text).toContain('invited grace@people.example to join the team The <i>team</i> with the role member.');
   const short = await visitor.send(page, BUTTON, { name: 'Grace', password: 'x' });
   expect(short.forms[0]).toMatchObject({
     faults: { password: 'Password must have 6 to 4096 characters.' },
     fields: { name: 'Grace' },
   });
   const account = await visitor.follow(visitor.send(short, BUTTON, { password: PASSWORD }));
-  expect(account.text).toContain('You are in the team now.');
-  expect(account.text).toContain('you are here, as member');
+  expect(account.text).toContain('You joined the team.');
+  expect(account.text).toContain('current team, your role: member');
   const again = new PageVisitor(scene);
-  expect((await again.follow(again.open(link))).text).toContain('This address has an account.');
+  expect((await again.follow(again.open(link))).text).toContain('There is already an account with this address.');
 });
 
 it('of an address with an account asks to sign in, and comes back to accept', async () => {
@@ -55,8 +55,8 @@ it('of an address with an account asks to sign in, and comes back to accept', as
   expect(page.links).toContain('/sign-in?next=%2Finvitation');
   const signIn2 = await visitor.open('/sign-in?next=%2Finvitation');
   const back = await visitor.follow(visitor.send(signIn2, 'Sign in', { email, password: PASSWORD }));
-  const done = await visitor.follow(visitor.send(back, 'Accept'));
-  expect(done.text).toContain('you are here, as member');
+  const done = await visitor.follow(visitor.send(back, 'Accept invitation'));
+  expect(done.text).toContain('current team, your role: member');
 });
 
 it('is shown to somebody else who is signed in, and not accepted for them', async () => {
@@ -64,11 +64,11 @@ it('is shown to somebody else who is signed in, and not accepted for them', asyn
   const visitor = new PageVisitor(scene);
   await signIn(visitor, email);
   const page = await visitor.follow(visitor.open(await invite('hopper@people.example')));
-  expect(page.text).toContain(`You are signed in as ${email}, which is another address.`);
-  expect(page.forms.map(({ submit }) => submit)).toEqual(['Sign out, and go on']);
+  expect(page.text).toContain(`You are signed in as ${email}, but this invitation is for a different address.`);
+  expect(page.forms.map(({ submit }) => submit)).toEqual(['Sign out and continue']);
   const token = (await invite('lovelace@people.example')).split('=')[1] ?? '';
   expect(await visitor.open('/invitation', { body: `token=${token}` })).toMatchObject({ status: 403 });
-  const on = await visitor.follow(visitor.send(page, 'Sign out, and go on'));
+  const on = await visitor.follow(visitor.send(page, 'Sign out and continue'));
   expect(on.forms.map(({ submit }) => submit)).toEqual([BUTTON]);
 });
 

@@ -25,18 +25,18 @@ describe('signing up', () => {
     const visitor = new PageVisitor(scene);
     const page = await visitor.open('/sign-up');
     const mailed = await visitor.follow(
-      visitor.send(page, 'Make an account', { email: 'new@people.example', name: 'New', password: PASSWORD }),
+      visitor.send(page, 'Create account', { email: 'new@people.example', name: 'New', password: PASSWORD }),
     );
-    expect(mailed.heading).toBe('Look into your mailbox');
+    expect(mailed.heading).toBe('Check your email');
     const token = await verification();
     const opened = await visitor.open(`/verify-email?token=${token}`);
     expect(opened).toMatchObject({ status: 303, leadsTo: '/verify-email' });
     expect(opened.headers['set-cookie']?.[0]).toMatch(/; HttpOnly; SameSite=Lax/);
     const asked = await visitor.follow(opened);
-    expect(asked.heading).toBe('Verify your address');
+    expect(asked.heading).toBe('Verify your email address');
     expect((await signIn(new PageVisitor(scene), 'new@people.example')).status).toBe(422);
-    const done = await visitor.follow(visitor.send(asked, 'Yes, begin my account'));
-    expect(done.text).toContain('Your address is verified.');
+    const done = await visitor.follow(visitor.send(asked, 'Verify and create account'));
+    expect(done.text).toContain('Your email address is verified.');
     expect((await signIn(visitor, 'new@people.example')).heading).toBe('Your account');
   });
 
@@ -44,17 +44,18 @@ describe('signing up', () => {
     const email = 'invited@people.example';
     const stranger = new PageVisitor(scene);
     const planted = { email, password: 'planted by a stranger' };
-    await stranger.send(await stranger.open('/sign-up'), 'Make an account', planted);
+    await stranger.send(await stranger.open('/sign-up'), 'Create account', planted);
     const link = `/verify-email?token=${await verification()}`;
     const owner = new PageVisitor(scene);
-    const begun = async () => owner.follow(owner.send(await owner.follow(owner.open(link)), 'Yes, begin my account'));
+    const begun = async () =>
+      owner.follow(owner.send(await owner.follow(owner.open(link)), 'Verify and create account'));
     expect((await begun()).heading).toBe('Choose a new password');
     // Whoever closed that page opens the link again.
     const choosing = await begun();
     expect(choosing.text).toContain('has no password yet');
     expect((await signIn(stranger, email, planted.password)).status).toBe(422);
-    const done = await owner.follow(owner.send(choosing, 'Set the new password', { password: PASSWORD }));
-    expect(done.text).toContain('Your new password is set');
+    const done = await owner.follow(owner.send(choosing, 'Set new password', { password: PASSWORD }));
+    expect(done.text).toContain('Your password was changed');
     expect((await signIn(owner, email)).heading).toBe('Your account');
     expect((await begun()).heading).not.toBe('Choose a new password');
   });
@@ -63,8 +64,8 @@ describe('signing up', () => {
     const { email } = await accountOf(scene);
     const visitor = new PageVisitor(scene);
     const page = await visitor.open('/sign-up');
-    const known = await visitor.send(page, 'Make an account', { email, password: PASSWORD });
-    const unknown = await visitor.send(page, 'Make an account', {
+    const known = await visitor.send(page, 'Create account', { email, password: PASSWORD });
+    const unknown = await visitor.send(page, 'Create account', {
       email: 'nobody.else@people.example',
       password: PASSWORD,
     });
@@ -75,7 +76,7 @@ describe('signing up', () => {
     const visitor = new PageVisitor(scene);
     const page = await visitor.open('/sign-up');
     const typed = { email: 'a@people.example', name: 'A"<b>', password: 'short' };
-    const wrong = await visitor.send(page, 'Make an account', typed);
+    const wrong = await visitor.send(page, 'Create account', typed);
     expect(wrong).toMatchObject({ status: 400, title: 'Error: Make an account – rasket' });
     expect(wrong.forms[0]).toMatchObject({
       faults: { password: 'Password must have 6 to 4096 characters.' },
@@ -88,7 +89,7 @@ describe('signing up', () => {
     const visitor = new PageVisitor(scene);
     for (const token of ['rv_x', 'rv_%0d%0a', '%3Cscript%3E', 'a'.repeat(600)]) {
       const page = await visitor.follow(visitor.open(`/verify-email?token=${token}`));
-      const answer = page.forms.length === 0 ? page : await visitor.send(page, 'Yes, begin my account');
+      const answer = page.forms.length === 0 ? page : await visitor.send(page, 'Verify and create account');
       expect(answer).toMatchObject({ status: 404, heading: 'This link does not work' });
     }
   });
@@ -101,20 +102,20 @@ describe('a new password', () => {
     const elsewhere = new PageVisitor(scene);
     await signIn(elsewhere, email);
     const mailed = await visitor.follow(
-      visitor.send(await visitor.open('/forgot-password'), 'Mail me a link', { email }),
+      visitor.send(await visitor.open('/forgot-password'), 'Send password reset email', { email }),
     );
-    expect(mailed.heading).toBe('Look into your mailbox');
+    expect(mailed.heading).toBe('Check your email');
     const link = `/reset-password?token=${await reset(email)}`;
     const page = await visitor.follow(visitor.open(link));
     expect(page.heading).toBe('Choose a new password');
-    const short = await visitor.send(page, 'Set the new password', { password: 'x' });
+    const short = await visitor.send(page, 'Set new password', { password: 'x' });
     expect(short.forms[0]?.faults['password']).toBe('Password must have 6 to 4096 characters.');
-    const done = await visitor.follow(visitor.send(short, 'Set the new password', { password: 'a new password' }));
-    expect(done.text).toContain('Your new password is set');
+    const done = await visitor.follow(visitor.send(short, 'Set new password', { password: 'a new password' }));
+    expect(done.text).toContain('Your password was changed');
     expect((await elsewhere.open('/account')).status).toBe(303);
     expect((await signIn(elsewhere, email, 'a new password')).heading).toBe('Your account');
     const again = await visitor.follow(visitor.open(link));
-    expect(await visitor.send(again, 'Set the new password', { password: 'a third one' })).toMatchObject({
+    expect(await visitor.send(again, 'Set new password', { password: 'a third one' })).toMatchObject({
       status: 404,
     });
   });
@@ -123,7 +124,7 @@ describe('a new password', () => {
     const { email } = await accountOf(scene);
     const visitor = new PageVisitor(scene);
     const page = await visitor.open('/forgot-password');
-    const ask = (address: string) => visitor.send(page, 'Mail me a link', { email: address });
+    const ask = (address: string) => visitor.send(page, 'Send password reset email', { email: address });
     const known = await ask(email);
     const unknown = await ask('nobody@people.example');
     expect([known.status, known.leadsTo, known.html]).toEqual([unknown.status, unknown.leadsTo, unknown.html]);
@@ -134,7 +135,7 @@ describe('a new password', () => {
     const visitor = new PageVisitor(scene);
     const page = await visitor.follow(visitor.open(`/reset-password?token=${await reset(email)}`));
     await visitor.open('/reset-password?token=rp_of_somebody_else');
-    const done = await visitor.send(page, 'Set the new password', { password: 'a new password' });
+    const done = await visitor.send(page, 'Set new password', { password: 'a new password' });
     expect(done.leadsTo).toBe('/sign-in?said=password-changed');
   });
 });
@@ -142,7 +143,7 @@ describe('a new password', () => {
 it('where nobody makes an account by themselves, the page says so', async () => {
   await using closed = await startScene({ roles: ['http'], config: { accounts: { sign_up: 'closed' } } });
   const visitor = new PageVisitor(closed);
-  expect(await visitor.open('/sign-up')).toMatchObject({ status: 403, heading: 'No accounts are made here' });
+  expect(await visitor.open('/sign-up')).toMatchObject({ status: 403, heading: 'Sign-up is closed' });
   expect((await visitor.open('/sign-up', { body: 'email=a@b.example' })).status).toBe(403);
   expect((await visitor.open('/sign-in')).links).not.toContain('/sign-up');
 });

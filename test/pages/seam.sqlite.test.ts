@@ -89,7 +89,7 @@ describe('every page', () => {
 
   const withParts = peoplePages.map(({ path }) => path).filter((path) => path !== '/');
   it.each(withParts)('%s has nothing below it, and is not below /api/v1', async (path) => {
-    expect(await visitor.open(`${path}/x-y-z`)).toMatchObject({ status: 404, heading: 'There is no page here' });
+    expect(await visitor.open(`${path}/x-y-z`)).toMatchObject({ status: 404, heading: 'Not found' });
     const moved = await visitor.open(`/api/v1${path}`);
     expect([moved.status, moved.headers['content-type']]).toEqual([404, 'application/json; charset=utf-8']);
   });

@@ -106,8 +106,8 @@ describe('signing in', () => {
     const visitor = new PageVisitor(scene);
     const post = (body: string, type = 'application/x-www-form-urlencoded') =>
       visitor.open('/sign-in', { body, headers: { 'content-type': type } });
-    expect((await post('email=a&email=b')).text).toContain('names "email" twice');
-    expect((await post('email=%ff')).text).toContain('is not in UTF-8');
+    expect((await post('email=a&email=b')).text).toContain('contains "email" more than once');
+    expect((await post('email=%ff')).text).toContain('is not valid UTF-8');
     expect((await post('{}', 'application/json')).status).toBe(400);
     expect((await post(`email=${'a'.repeat(64 * 1024)}`)).text).toContain('at most 65536 bytes');
     expect((await post('email=a%00b&password=x')).forms[0]?.faults['email']).toContain('NUL');
@@ -154,12 +154,12 @@ describe('a second factor', () => {
     const link = setUp.links.find((one) => one.startsWith('otpauth://totp/'));
     expect(link).toContain(key.replaceAll(' ', ''));
     expect(readQrCode(pixelsOf(setUp.html))).toBe(link);
-    const wrong = await visitor.send(setUp, 'Switch it on', { code: '12', password: PASSWORD });
+    const wrong = await visitor.send(setUp, 'Turn on', { code: '12', password: PASSWORD });
     expect(wrong).toMatchObject({ status: 422, heading: 'Set up an authenticator app' });
     expect(Object.keys(wrong.forms[0]?.faults ?? {})).toEqual(['code']);
     expect(wrong.html).toContain(key);
     expect(readQrCode(pixelsOf(wrong.html))).toBe(link);
-    const on = await visitor.send(wrong, 'Switch it on', { code: codeFor(scene, key), password: PASSWORD });
+    const on = await visitor.send(wrong, 'Turn on', { code: codeFor(scene, key), password: PASSWORD });
     const codes = [...on.html.matchAll(/<li>([\w-]+)<\/li>/g)].map(([, code = '']) => code);
     expect(codes).toHaveLength(10);
     expect((await visitor.open('/account/mfa')).html).not.toContain(codes[0]);
@@ -187,10 +187,8 @@ describe('a second factor', () => {
     const lost = await third.open('/sign-in/recovery-code');
     expect((await third.send(lost, 'Sign in', { code: 'nothing' })).forms[0]?.faults['code']).toBeDefined();
     expect((await third.send(lost, 'Sign in', { code: codes[0] ?? '' })).leadsTo).toBe('/account');
-    const off = await third.follow(
-      third.send(await third.open('/account/mfa'), 'Switch it off', { code: codes[1] ?? '' }),
-    );
-    expect(off.text).toContain('The second factor is off.');
+    const off = await third.follow(third.send(await third.open('/account/mfa'), 'Turn off', { code: codes[1] ?? '' }));
+    expect(off.text).toContain('Two-factor authentication is off.');
   });
 
   it('is not asked for by who has shown no password', async () => {

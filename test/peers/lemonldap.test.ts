@@ -71,7 +71,7 @@ describePeers('LemonLDAP::NG', ['lemonldap-ng'], () => {
     await provider.stop();
     scene.clock.advance(601_000);
     const page = await new Browsing().get(startUrl(scene, `dwho@${DOMAIN}`));
-    expect([page.status, page.text]).toEqual([503, expect.stringContaining('does not answer')]);
+    expect([page.status, page.text]).toEqual([503, expect.stringContaining('does not respond')]);
     await provider.start();
     scene.clock.advance(5000);
     expect((await signIn('dwho')).status).toBe(303);

@@ -79,7 +79,7 @@ export function oauthOf(scene: Scene) {
     limits: Record<string, string> = {},
   ) {
     const { visitor, page } = await asked(person, app, verifier, more);
-    return answerIn(await visitor.send(withoutLimits(page), 'Allow', limits)).get('code') ?? '';
+    return answerIn(await visitor.send(withoutLimits(page), 'Authorize', limits)).get('code') ?? '';
   }
 
   const exchange = (app: OauthApp, code: string, verifier: string, more: Record<string, string> = {}) =>
@@ -118,7 +118,7 @@ export function oauthOf(scene: Scene) {
 
 /** What an earlier grant of the same app is kept to is filled in already: the person takes it out. */
 function withoutLimits(page: PageSeen): PageSeen {
-  const form = page.forms.find(({ submit }) => submit === 'Allow');
+  const form = page.forms.find(({ submit }) => submit === 'Authorize');
   if (!form) return page;
   for (const name of ['read_only', 'own_domains']) {
     if (!(name in form.fields)) continue;
@@ -142,7 +142,7 @@ export function letInBy(scene: Scene, person: Person, redirectUri = REDIRECT_URI
   const browse = async ({ pathname, search }: URL): Promise<URL> => {
     const browser = oauthOf(scene).visitorOf(person);
     const page = await browser.follow(browser.open(pathname + search));
-    return new URL((await browser.send(page, 'Allow')).leadsTo ?? '');
+    return new URL((await browser.send(page, 'Authorize')).leadsTo ?? '');
   };
   return { origin: scene.app.world.origin(), redirectUri, browse };
 }

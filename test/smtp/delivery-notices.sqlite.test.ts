@@ -109,7 +109,7 @@ describe('where the next server sends no notices', () => {
     // It is a send of the team, which can be followed like any other.
     const { key } = (owners.get(scene) as { team: Team }).team;
     const { data } = (await scene.api('GET', '/emails', { key })).body;
-    expect(data[0]).toMatchObject({ subject: 'Undelivered mail', last_event: 'delivered' });
+    expect(data[0]).toMatchObject({ subject: 'Delivery failed', last_event: 'delivered' });
     expect((await scene.api('GET', `/emails/${data[0].id}`, { key })).body.tags).toEqual([
       { name: 'delivery_notice', value: 'failed' },
       { name: 'notice_of', value: id },
@@ -195,8 +195,8 @@ describe('where the next server sends no notices', () => {
     expect(notices).toEqual([]);
     const { key } = (owners.get(scene) as { team: Team }).team;
     const { data } = (await scene.api('GET', '/emails', { key })).body;
-    expect(data[0]).toMatchObject({ subject: 'Undelivered mail', last_event: 'bounced' });
-    expect(data[1]).not.toMatchObject({ subject: 'Undelivered mail' });
+    expect(data[0]).toMatchObject({ subject: 'Delivery failed', last_event: 'bounced' });
+    expect(data[1]).not.toMatchObject({ subject: 'Delivery failed' });
   });
 });
 

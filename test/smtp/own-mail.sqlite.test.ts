@@ -111,7 +111,7 @@ describe('a notice to a sender whose domain receives here', () => {
     const all = await submitted('permfail@dest.example.org NOTIFY=FAILURE');
     expect(all.received).toHaveLength(1);
     expect(all.received[0]).toMatchObject({
-      subject: 'Undelivered mail',
+      subject: 'Delivery failed',
       from: `Mail delivery <postmaster@${domain}>`,
       received_for: [`app@${domain}`],
       authentication: { dkim: expect.arrayContaining([expect.objectContaining({ domain, result: 'pass' })]) },
@@ -119,7 +119,7 @@ describe('a notice to a sender whose domain receives here', () => {
       dropped_reason: null,
     });
     expect(all.sent.map((one) => [one.subject, one.last_event])).toEqual([
-      ['Undelivered mail', 'delivered'],
+      ['Delivery failed', 'delivered'],
       ['Out', 'bounced'],
     ]);
   });
@@ -129,8 +129,8 @@ describe('a notice to a sender whose domain receives here', () => {
     const all = await submitted('permfail@dest.example.org NOTIFY=FAILURE,DELAY,SUCCESS');
     expect(all.received).toHaveLength(1);
     expect(all.sent.map((one) => [one.subject, one.last_event])).toEqual([
-      ['Undelivered mail', 'bounced'],
-      ['Undelivered mail', 'delivered'],
+      ['Delivery failed', 'bounced'],
+      ['Delivery failed', 'delivered'],
       ['Out', 'bounced'],
     ]);
   });
@@ -149,7 +149,7 @@ describe('a notice to a sender whose domain receives here', () => {
     const all = await submitted('permfail@dest.example.org NOTIFY=FAILURE');
     expect(all.received).toEqual([]);
     expect(all.sent.map((one) => [one.subject, one.last_event])).toEqual([
-      ['Undelivered mail', 'bounced'],
+      ['Delivery failed', 'bounced'],
       ['Out', 'bounced'],
     ]);
   });

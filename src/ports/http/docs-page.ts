@@ -5,9 +5,9 @@ import type { OpenApiDocument } from '../../contract/index.ts';
 const SCRIPT_PATH = '/docs/scalar.js';
 
 /**
- * The page exchanges no data with other hosts: no fonts, no proxy for calls that are tried out, no telemetry, no
+ * Starts the reference. The page exchanges no data with other hosts: it loads no fonts and uses no proxy, telemetry or
  * assistant. Calls go to the server that the page came from. A call that is tried out would send every parameter that
- * has an example, `after` together with `before`: so optional parameters lose their examples.
+ * has an example, such as `after` together with `before`, so optional parameters lose their examples.
  */
 const START = `fetch('/openapi.json').then((answer) => answer.json()).then((document) => {
   for (const item of Object.values(document.paths)) {
@@ -32,19 +32,19 @@ const START = `fetch('/openapi.json').then((answer) => answer.json()).then((docu
   });
 });`;
 
-/** The API reference: search, every call to try out, and examples for curl, the official client and Python. */
+/** Renders the API reference, with search, calls to try out, and examples for curl, the official client and Python. */
 export function renderDocsPage({ info }: OpenApiDocument): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark"><link rel="icon" href="data:,"><title>${info.title} API ${info.version}</title></head>
-<body><noscript>This page needs JavaScript. The same is at <a href="/openapi.yaml">/openapi.yaml</a>.</noscript>
+<body><noscript>This page requires JavaScript. The API description is also at <a href="/openapi.yaml">/openapi.yaml</a>.</noscript>
 <div id="app"></div><script src="${SCRIPT_PATH}"></script><script>${START}</script></body></html>
 `;
 }
 
 const startHash = createHash('sha256').update(START).digest('base64');
 
-/** `default-src` does not cover the base URL, form targets, or which sites may frame the page. */
+/** The Content-Security-Policy. `default-src` covers neither the base URL, nor form targets, nor who may frame the page. */
 export const docsPolicy = [
   "default-src 'none'",
   `script-src 'self' 'sha256-${startHash}'`,
@@ -59,12 +59,12 @@ export const docsPolicy = [
 
 let script: Promise<Buffer> | undefined;
 
-/** Five megabytes that most servers never serve: read at the first request. */
+/** Returns the script of the page. It has five megabytes that most servers never serve, so it is read at the first request. */
 export function loadDocsScript(): Promise<Buffer> {
   return (script ??= readScript());
 }
 
-/** The Scalar package serves the script only through its fastify plugin, so we ask that once. */
+/** Reads the script through the fastify plugin of the Scalar package, because the package offers no other way. */
 async function readScript(): Promise<Buffer> {
   const [{ fastify }, { default: scalar }] = await Promise.all([
     import('fastify'),

@@ -7,13 +7,11 @@ import { createClientAddress, createRequestedHost } from './client-address.ts';
 import { pipeline } from 'node:stream/promises';
 import { imageOfToken, openImage, tokenInPath, type ImageRow } from '../../features/templates/index.ts';
 
-/** The smallest image there is: one transparent dot. */
+/** The smallest possible image, one transparent dot. */
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64');
-const NOT_FOUND = Buffer.from(
-  'This link does not work: it is not one of ours, was cut short on its way, or has been switched off.\n',
-);
+const NOT_FOUND = Buffer.from('This link does not work. It may be incomplete, or it may have been disabled.\n');
 
-/** A cached response would hide the next reader of the same mail. */
+/** Headers of every response. A cached response would hide the next reader of the same mail. */
 const EVERY_ANSWER = [
   'cache-control',
   'no-store',
@@ -98,16 +96,15 @@ export function createTrackingRoutes(
 
 const EVERY_IMAGE = {
   'x-content-type-options': 'nosniff',
-  // Opened by itself, a picture runs nothing and loads nothing, whatever else its bytes may be parsed as.
+  // An image that is opened by itself runs and loads nothing, whatever else its bytes may be parsed as.
   'content-security-policy': "sandbox; default-src 'none'",
   'referrer-policy': 'no-referrer',
   'x-robots-tag': 'noindex, nofollow',
 };
-/** Mail is shown on pages of others. */
+/** Allows images on other sites, because webmail shows them there. */
 const SHOWN_ANYWHERE = { 'cross-origin-resource-policy': 'cross-origin' };
 /**
- * The bytes at an address never change. Clients that have them may show them for a year, even after they are deleted
- * here.
+ * Lets clients keep an image for a year, even after it is deleted here, because the bytes at an address never change.
  */
 const FOR_A_YEAR = { 'cache-control': 'public, max-age=31536000, immutable' };
 const NOT_KEPT = { 'cache-control': 'no-store', 'content-type': 'text/plain; charset=utf-8' };
@@ -126,7 +123,7 @@ export function createImageRoutes(world: World): (request: IncomingMessage, resp
     void answer(request, response).catch((error: unknown) => {
       world.log.error({ err: error }, 'an image could not be served');
       if (response.headersSent) response.destroy();
-      else say(response, 503, 'This image cannot be shown just now; try again later.\n', method === 'HEAD');
+      else say(response, 503, 'This image cannot be shown right now. Try again later.\n', method === 'HEAD');
     });
     return true;
   };
@@ -152,13 +149,13 @@ export function createImageRoutes(world: World): (request: IncomingMessage, resp
 
 const etagOf = ({ content_hash: hash }: ImageRow): string => `"${hash.slice(0, 32)}"`;
 
-/** RFC 9110 §13.1.2: the comparison is the weak one. */
+/** Reports whether the client has the image already. The comparison is the weak one (RFC 9110 §13.1.2). */
 const isKnown = (asked: string | undefined, etag: string): boolean =>
   asked !== undefined &&
   (asked.trim() === '*' || asked.split(',').some((one) => one.trim().replace(/^W\//, '') === etag));
 
 const sayGone = (response: ServerResponse, isHead: boolean): void =>
-  say(response, 404, 'There is no such image: its address was cut short on its way, or it was deleted.\n', isHead);
+  say(response, 404, 'Image not found. Its address may be incomplete, or it was deleted.\n', isHead);
 
 function say(response: ServerResponse, status: number, text: string, isHead: boolean): void {
   response.writeHead(status, { ...EVERY_IMAGE, ...NOT_KEPT, 'content-length': Buffer.byteLength(text) });

@@ -21,7 +21,7 @@ export type Admission = 'may' | 'waits' | Refusal;
  */
 export function admissionOf(limits: GrantLimits, effect: Effect): Admission {
   if (effect === 'reads') return 'may';
-  if (limits.readOnly) return beyond('read_only', 'it may only read');
+  if (limits.readOnly) return beyond('read_only', 'it has read-only access');
   if (needsApproval(limits, effect)) return 'waits';
   const why = UNFORESEEN[effect];
   if (why === undefined) return 'may';
@@ -55,5 +55,5 @@ function needsApproval({ approval }: GrantLimits, effect: Effect): boolean {
 /** Returns the refusal, with the name of the limit in the contract and who may change it. */
 export const beyond = (limit: 'read_only' | 'recipients' | 'emails_per_day', why: string): Refusal =>
   refuse('invalid_permission', {
-    say: `This app is limited by ${limit} of its grant: ${why}. The person who let it in, or an admin of the team, can change that.`,
+    say: `This app is limited by ${limit} of its grant: ${why}. The person who authorized it, or an admin of the team, can change the limit.`,
   });

@@ -98,7 +98,7 @@ export async function findNamedUser(db: Executor, email: string): Promise<UserRo
  */
 export function mustNotBeDisabled({ disabled_at: at }: Pick<UserRow, 'disabled_at'>): void {
   if (at === null) return;
-  throw refuse('invalid_permission', { say: 'This account is disabled; ask whoever runs this service.' });
+  throw refuse('invalid_permission', { say: 'This account is disabled; contact the operator of this service.' });
 }
 
 /** A disabled person, and the number of open invitations of theirs that were withdrawn. */

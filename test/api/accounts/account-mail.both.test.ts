@@ -138,7 +138,7 @@ describe('the team whose domain it is sent from', () => {
       await scene.api('POST', '/emails', { key: team.key, body, headers: { 'idempotency-key': key } });
     await post('/auth/password-reset', { email });
     await scene.settled();
-    expect(subjectsTo(scene, email)).toEqual(['Choose a new password', 'Choose a new password']);
+    expect(subjectsTo(scene, email)).toEqual(['Reset your password', 'Reset your password']);
     expect((await used()) - before).toBe(2);
   });
 });
@@ -177,7 +177,7 @@ it('is sent to an address that the sending team has suppressed by hand, and not 
   await scene.settled();
   await post('/auth/password-reset', { email: dead });
   await scene.settled();
-  expect(subjectsTo(scene, silenced)).toEqual(['Choose a new password']);
+  expect(subjectsTo(scene, silenced)).toEqual(['Reset your password']);
   const { data } = (await scene.api('GET', '/emails?limit=100', { key: team.key })).body;
   const states = data.filter(({ to }: { to: string[] }) => to[0] === dead);
   expect(states.map((one: { last_event: string }) => one.last_event)).toEqual(['suppressed', 'bounced']);
@@ -186,7 +186,7 @@ it('is sent to an address that the sending team has suppressed by hand, and not 
   const { id } = (await scene.api('POST', '/emails', { key: team.key, body })).body;
   await scene.settled();
   expect((await scene.api('GET', `/emails/${id}`, { key: team.key })).body.last_event).toBe('suppressed');
-  expect(subjectsTo(scene, silenced)).toEqual(['Choose a new password']);
+  expect(subjectsTo(scene, silenced)).toEqual(['Reset your password']);
 });
 
 it('asks servers that offer DSN to bring back no more than its headers', async () => {
@@ -233,7 +233,7 @@ describe('where it cannot be sent', () => {
     expect(await finding(one)).toEqual([]);
     await post('/auth/password-reset', { email }, {}, one);
     await one.settled();
-    expect(subjectsTo(one, email)).toEqual(['Choose a new password']);
+    expect(subjectsTo(one, email)).toEqual(['Reset your password']);
   });
 
   it('as where accounts.mail_from is on a domain that is not verified; where it is, that address sends', async () => {

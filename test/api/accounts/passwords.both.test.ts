@@ -66,7 +66,7 @@ describe('a new password', () => {
     expect(refusal(await logIn(email, PASSWORD))).toBe('422 validation_error');
     expect((await logIn(email, NEW)).status).toBe(200);
     await scene.settled();
-    expect(subjectsTo(scene, email)).toEqual(['Choose a new password', 'Your password was replaced']);
+    expect(subjectsTo(scene, email)).toEqual(['Reset your password', 'Your password was reset']);
     expect(await entries('password.reset')).toMatchObject([{ subject_id: id, actor: { name: email } }]);
     expect(await entries('password.reset_requested')).toMatchObject([
       { subject_id: id, actor: { kind: 'system' }, address: '127.0.0.1', details: { email } },
@@ -167,10 +167,10 @@ describe('a new password', () => {
     const { email } = await person();
     for (let stranger = 0; stranger < 4; stranger++) await post('/auth/signup', { email, password: NEW });
     await scene.settled();
-    expect(subjectsTo(scene, email)).toEqual(Array.from({ length: 3 }, () => 'You have an account already'));
+    expect(subjectsTo(scene, email)).toEqual(Array.from({ length: 3 }, () => 'You already have an account'));
     for (let asking = 0; asking < 4; asking++) await ask(email);
     await scene.settled();
-    expect(subjectsTo(scene, email).slice(3)).toEqual(Array.from({ length: 3 }, () => 'Choose a new password'));
+    expect(subjectsTo(scene, email).slice(3)).toEqual(Array.from({ length: 3 }, () => 'Reset your password'));
   });
 
   it('is asked for on the page that mails lead to when they carry no link of their own', async () => {

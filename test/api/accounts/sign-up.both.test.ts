@@ -89,7 +89,7 @@ describe('signing up', () => {
     const answer = await signUp(email, 'another password');
     expect(answer.body).toMatchObject({ email, email_verified_at: null });
     await scene.settled();
-    expect(subjectsTo(scene, email)).toEqual(['Verify your address', 'You have an account already']);
+    expect(subjectsTo(scene, email)).toEqual(['Verify your email address', 'You already have an account']);
     expect(mailsTo(scene, email).at(-1)).not.toContain('token=');
     expect((await logIn(email)).status).toBe(200);
     expect(refusal(await logIn(email, 'another password'))).toBe('422 validation_error');
@@ -229,8 +229,8 @@ describe('addresses that a reader takes for one', () => {
     await post('/auth/password-reset', { email: other });
     await scene.settled();
     expect(subjectsTo(scene, email).slice(1).toSorted()).toEqual([
-      'Choose a new password',
-      'You have an account already',
+      'Reset your password',
+      'You already have an account',
     ]);
     const mails = await scene.app.world.db.all<{ to_list: string }>('select to_list from emails');
     expect(mails.filter(({ to_list: to }) => to.includes(other))).toEqual([]);
@@ -253,7 +253,7 @@ describe('who may', () => {
     await one.settled();
     expect(subjectsTo(one, stranger)).toEqual([]);
     expect(await one.app.world.db.all('select id from sign_ups where email = ?', [stranger])).toEqual([]);
-    expect(subjectsTo(one, guest)).toContain('Verify your address');
+    expect(subjectsTo(one, guest)).toContain('Verify your email address');
     const token = /token=(rv_[\w-]+)/.exec(mailsTo(one, guest).join('\n'))?.[1] ?? '';
     await owner.call('DELETE', `${path}/${id}`);
     expect(refusal(await verify(token, one))).toBe('404 not_found');

@@ -57,7 +57,7 @@ it('shows the template that is published or sent', async () => {
   const html = '<p>What <b>it</b> says</p>';
   const made = (await desk.call('POST', '/templates', { name: 'Welcome', subject: 'Hello there', html })).body;
   const page = await pageOf(owner, await held(token, 'POST', `/templates/${made.id}/publish`));
-  for (const says of ['The template', 'Welcome', 'Hello there', html]) expect(page.text).toContain(says);
+  for (const says of ['Template', 'Welcome', 'Hello there', html]) expect(page.text).toContain(says);
   await desk.call('POST', `/templates/${made.id}/publish`, {});
   const email = await held(token, 'POST', '/emails', sending({ template: { id: made.id } }));
   expect((await pageOf(owner, email)).text).toContain(html);
@@ -74,7 +74,7 @@ it('shows what a broadcast says, and how many it reaches', async () => {
   const fields = { segment_id: segment.id, from: `a@${desk.domain.name}`, ...words };
   const broadcast = (await desk.call('POST', '/broadcasts', fields)).body;
   const { text } = await pageOf(owner, await held(token, 'POST', `/broadcasts/${broadcast.id}/send`));
-  for (const says of ['The broadcast', 'July', words.html, 'Recipients', 'Readers of July', '3, of whom 2 want mail'])
+  for (const says of ['Broadcast', 'July', words.html, 'Recipients', 'Readers of July', '3, of which 2 are subscribed'])
     expect(text).toContain(says);
   const created = await held(token, 'POST', '/broadcasts', { ...fields, send: true });
   expect((await pageOf(owner, created)).text).toContain('Readers of July');

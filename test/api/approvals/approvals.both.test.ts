@@ -349,7 +349,7 @@ describe('people', () => {
     scene.clock.advance(2000);
     await scene.settled();
     const mails = scene.sink.messages.slice(before).map(({ data }) => data.toString());
-    const told = mails.filter((raw) => raw.includes('An app asks for your approval'));
+    const told = mails.filter((raw) => raw.includes('An app is waiting for your approval'));
     expect(told).toHaveLength(1);
     expect(told[0]).toContain('/account/approvals');
     const visitor = oauth.visitorOf(owner);
@@ -361,7 +361,7 @@ describe('people', () => {
     const foreign = { headers: { origin: 'https://evil.example' } };
     expect((await visitor.send(page, 'Approve', {}, foreign)).status).toBe(403);
     const done = await visitor.follow(visitor.send(page, 'Approve'));
-    expect(done.text).toContain('It was approved');
+    expect(done.text).toContain('This request was approved');
     expect((await visitor.send(page, 'Reject')).status).toBe(422);
     expect(await sentWith('By page')).toBe(1);
   });

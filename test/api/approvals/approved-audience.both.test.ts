@@ -111,10 +111,10 @@ describe('a broadcast that waits for approval', () => {
     }
     // A person may change it; the shown content is different then.
     await desk.call('PATCH', `/contact-properties/${property}`, { fallback_value: 'friend' });
-    expect(said(await approve(approvalId))).toMatch(/^422 .*was changed/);
+    expect(said(await approve(approvalId))).toMatch(/^422 .*has changed/);
     await desk.call('PATCH', `/contact-properties/${property}`, { fallback_value: 'reader' });
     await desk.call('PATCH', '/team', { sender_name: 'Another GmbH' });
-    expect(said(await approve(approvalId))).toMatch(/^422 .*was changed/);
+    expect(said(await approve(approvalId))).toMatch(/^422 .*has changed/);
     await desk.call('PATCH', '/team', { sender_name: 'Example GmbH' });
     expect((await approve(approvalId)).body.status).toBe('done');
   });
@@ -127,7 +127,7 @@ describe('the approval of a broadcast', () => {
     const token = await tokenFor('broadcasts');
     const { id, approvalId } = await waiting(token, segment);
     for (let n = 0; n < 2; n++) await contact({ segments: [{ id: segment }] });
-    expect(said(await approve(approvalId))).toMatch(/^422 This would go to 5 contacts, and it was 3/);
+    expect(said(await approve(approvalId))).toMatch(/^422 This would now go to 5 contacts\. It was 3/);
     expect((await desk.call('GET', `/approvals/${approvalId}`)).body).toMatchObject({
       status: 'pending',
       content: { is_changed: true, audience: { subscribed: 5, subscribed_before: 3 } },

@@ -98,7 +98,10 @@ describe('a file that a call names by a URL', () => {
     const id = await waitsFor(token, at, body);
     served = 'something else';
     const refused = await approve(id);
-    expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('is another file now')]);
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      expect.stringContaining('has changed since the app made the request'),
+    ]);
     expect((await desk.call('GET', `/approvals/${id}`)).body.status).toBe('pending');
     // The app asks again, for what it is now.
     const again = await waitsFor(token, at, body);

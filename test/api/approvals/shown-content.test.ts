@@ -147,7 +147,14 @@ describe('the content of an approval', () => {
       subscribed: 2,
       subscribed_before: 2,
     });
-    await expectShown(id, ['July', 'Other words', 'of any kind', 'Example GmbH', 'Readers', '3, of whom 2 want mail']);
+    await expectShown(id, [
+      'July',
+      'Other words',
+      'of any kind',
+      'Example GmbH',
+      'Readers',
+      '3, of which 2 are subscribed',
+    ]);
   });
 
   it('the approval of a batch shows every template that it names, once', async () => {

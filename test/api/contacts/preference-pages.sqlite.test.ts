@@ -108,7 +108,7 @@ describe('one click', () => {
     const ada = await person(team);
     const { unsubscribe } = await linksTo(scene, team, ada, { topicId: news });
     await call(team, 'DELETE', `/topics/${news}`);
-    expect((await visit(scene, unsubscribe)).text).toContain('Unsubscribe from all mail');
+    expect((await visit(scene, unsubscribe)).text).toContain('Unsubscribe from all email');
     await visit(scene, unsubscribe, { body: ONE_CLICK });
     expect(await isOut(team, ada.id)).toBe(true);
   });
@@ -207,7 +207,7 @@ describe('the preference page', () => {
     expect(page.text).not.toContain('Hidden');
     const unchanged = await press(scene, page, 'save');
     expect(await decisions(team, ada.id)).toEqual(['topic_opt_in api']);
-    expect(unchanged.text).toContain('Your choices are saved.');
+    expect(unchanged.text).toContain('Your preferences were saved.');
     await press(scene, page, 'save', { tick: offers, untick: news });
     expect(await topicsOf(team, ada.id)).toEqual({
       News: 'opt_out',

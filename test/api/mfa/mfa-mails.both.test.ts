@@ -14,8 +14,8 @@ it('a person is told by mail of every change of the second factor, and of a reco
     await scene.settled();
     return subjectsTo(scene, person.email);
   };
-  expect(await subjects()).toEqual(['Signing in asks for a code now']);
-  expect(mailsTo(scene, person.email)[0]).toContain('from the network address 127.0.0.1');
+  expect(await subjects()).toEqual(['Two-factor authentication was turned on']);
+  expect(mailsTo(scene, person.email)[0]).toContain('from the IP address 127.0.0.1');
 
   scene.clock.advance(STEP_MS);
   const replaced = await person.browser.call('POST', '/auth/mfa/recovery-codes', { code: person.code() });
@@ -31,7 +31,7 @@ it('a person is told by mail of every change of the second factor, and of a reco
   expect((await browser.call('POST', '/auth/mfa/disable', { code: first })).status).toBe(422);
   expect(await subjects()).toHaveLength(3);
   expect((await browser.call('POST', '/auth/mfa/disable', { code: second })).status).toBe(200);
-  expect((await subjects()).at(-1)).toBe('Signing in asks for no code any more');
+  expect((await subjects()).at(-1)).toBe('Two-factor authentication was turned off');
 
   const other = await enrolled(scene, team);
   // Two mails that are due together arrive in any order.
@@ -39,6 +39,6 @@ it('a person is told by mail of every change of the second factor, and of a reco
   await resetMfa(scene.app.world, other.email, tell);
   await scene.settled();
   const told = mailsTo(scene, other.email).at(-1);
-  expect(told).toContain('Whoever runs this service has switched the second factor off');
-  expect(told).not.toContain('network address');
+  expect(told).toContain('The operator of this service turned off two-factor authentication');
+  expect(told).not.toContain('IP address');
 });

@@ -248,7 +248,7 @@ it('new recovery codes end those of before', async () => {
   const disable = (given: string) => browser.call('POST', '/auth/mfa/disable', { code: given });
   expect((await disable(recovery[0] ?? '')).status).toBe(422);
   expect((await disable(answer.body.recovery_codes[0])).status).toBe(200);
-  expect((await replace(code())).body.message).toBe('The second factor is off.');
+  expect((await replace(code())).body.message).toBe('Two-factor authentication is off.');
 });
 
 it.each([

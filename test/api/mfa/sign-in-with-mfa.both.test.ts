@@ -19,12 +19,12 @@ beforeEach(() => scene.clock.advance(25 * 3_600_000));
 afterAll(() => scene.close());
 
 const MINUTE = 60_000;
-const WRONG = { status: 422, body: { name: 'validation_error', message: expect.stringContaining('is wrong, or was') } };
+const WRONG = { status: 422, body: { name: 'validation_error', message: expect.stringContaining('is wrong or was') } };
 const ENDED = {
   status: 422,
   body: {
     name: 'validation_error',
-    message: 'This challenge is not valid, or has ended; sign in with the password again.',
+    message: 'This challenge is not valid or has expired; sign in with your password again.',
   },
 };
 
@@ -317,7 +317,7 @@ describe('a disabled person', () => {
     const other = new Browser(scene);
     expect(await other.logIn(email)).toMatchObject({
       status: 403,
-      body: { name: 'invalid_permission', message: 'This account is disabled; ask whoever runs this service.' },
+      body: { name: 'invalid_permission', message: 'This account is disabled; contact the operator of this service.' },
     });
     expect(await other.logIn(email, 'wrong')).toMatchObject({
       status: 422,

@@ -172,7 +172,7 @@ describe('asking', () => {
   it('takes a state of 512 characters and returns it unchanged', async () => {
     const state = `"${'ä&=%#+ '.repeat(80)}`.slice(0, 512).padEnd(512, '.');
     const { visitor: browser, page } = await oauth.asked(owner, app, newVerifier(), { state });
-    expect(answerIn(await browser.send(page, 'Allow')).get('state')).toBe(state);
+    expect(answerIn(await browser.send(page, 'Authorize')).get('state')).toBe(state);
   });
 
   it('takes a resource in each of its forms, and parameters that nobody knows', async () => {

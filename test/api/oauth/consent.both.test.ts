@@ -45,17 +45,17 @@ describe('consent', () => {
     const scope = 'emails:send emails:read';
     const asked = async (person = owner, other = again) =>
       (await oauth.asked(person, other, newVerifier(), { scope })).page;
-    const fields = ({ forms }: PageSeen) => forms.find(({ submit }) => submit === 'Allow')?.fields;
+    const fields = ({ forms }: PageSeen) => forms.find(({ submit }) => submit === 'Authorize')?.fields;
     const none = { approval: 'none', emails_per_day: '', ends: 'never' };
     const first = await asked();
     expect(fields(first)).toMatchObject(none);
-    expect(first.text).not.toContain('has access already');
+    expect(first.text).not.toContain('already has access');
     const limits = { approval: 'sends', own_domains: 'yes', emails_per_day: '7', ends: '90' };
     await oauth.letIn(owner, again, { scope }, limits);
     scene.clock.advance(86_400_000);
     const second = await asked();
     expect(fields(second)).toMatchObject({ approval: 'sends', own_domains: 'yes', emails_per_day: '7', ends: '30' });
-    for (const says of ['It has access already', 'At most 7 emails a day', 'each of the two counts'])
+    for (const says of ['This app already has access', 'Sends at most 7 emails per day', 'counted separately for each'])
       expect(second.text).toContain(says);
     // Of this app, person and team alone.
     expect(fields(await asked(owner, app))).toMatchObject(none);
@@ -78,9 +78,9 @@ describe('consent', () => {
   it('is answered once: of two presses at once, one is', async () => {
     for (let round = 0; round < scaled(3); round++) {
       const { visitor: browser, page } = await oauth.asked(owner, app, newVerifier());
-      const answers = await Promise.all([browser.send(page, 'Allow'), browser.send(page, 'Allow')]);
+      const answers = await Promise.all([browser.send(page, 'Authorize'), browser.send(page, 'Authorize')]);
       expect(answers.map(({ status }) => status).sort()).toEqual([303, 422]);
-      expect((await browser.send(page, 'Do not allow')).status).toBe(422);
+      expect((await browser.send(page, 'Cancel')).status).toBe(422);
     }
   });
 
@@ -91,12 +91,12 @@ describe('consent', () => {
     const foreign = await mine.open('/oauth/consent', { body, headers: { origin: 'https://evil.example' } });
     expect(foreign.status).toBe(403);
     const other = await people.session(owner, team.id);
-    expect((await oauth.visitorOf(other).send(page, 'Allow')).status).toBe(422);
+    expect((await oauth.visitorOf(other).send(page, 'Authorize')).status).toBe(422);
     const stranger = await people.person({ team, role: 'owner' });
-    expect((await oauth.visitorOf(stranger).send(page, 'Allow')).status).toBe(422);
+    expect((await oauth.visitorOf(stranger).send(page, 'Authorize')).status).toBe(422);
     const none = await visitor().open('/oauth/consent', { body });
     expect(none.leadsTo).toMatch(/^\/sign-in/);
-    expect((await mine.send(page, 'Allow')).status).toBe(303);
+    expect((await mine.send(page, 'Authorize')).status).toBe(303);
   });
 
   it.each(['', 'consent=', 'consent=x&decision=maybe', 'consent=a&consent=b&decision=allow', 'decision=allow'])(
@@ -113,19 +113,19 @@ describe('consent', () => {
     const query = new URLSearchParams({ ...page.forms[0]?.fields }).toString();
     expect((await browser.open(`/oauth/consent?${query}`)).status).toBe(400);
     scene.clock.advance(10 * 60_000);
-    expect((await browser.send(page, 'Allow')).status).toBe(422);
+    expect((await browser.send(page, 'Authorize')).status).toBe(422);
   });
 
   it('is asked again however often it was given', async () => {
     await oauth.letIn(owner, app);
-    expect((await oauth.asked(owner, app, newVerifier())).page.heading).toBe('Let an app in?');
+    expect((await oauth.asked(owner, app, newVerifier())).page.heading).toBe('Authorize Newsletter Desk');
   });
 
   it('of somebody who has left the team since the page was shown gives nothing', async () => {
     const person = await people.person({ team });
     const { visitor: browser, page } = await oauth.asked(person, app, newVerifier());
     await scene.app.world.db.run('delete from team_members where id = ?', [person.memberId]);
-    const answer = await browser.send(page, 'Allow');
+    const answer = await browser.send(page, 'Authorize');
     expect([answer.status, answer.leadsTo]).toEqual([403, undefined]);
   });
 
@@ -139,7 +139,7 @@ describe('consent', () => {
     expect(page.text).toContain('more than 2000 characters');
     expect(page.links).toContain('/sign-in');
     // Who is signed in is asked, as by a shorter one.
-    expect((await oauth.visitorOf(owner).open(`/oauth/consent?${query}`)).heading).toBe('Let an app in?');
+    expect((await oauth.visitorOf(owner).open(`/oauth/consent?${query}`)).heading).toBe('Authorize Newsletter Desk');
   });
 
   it('of somebody whose session ends at the same moment gives nothing', async () => {
@@ -155,7 +155,7 @@ describe('consent', () => {
     await db.tx(async (tx) => {
       await lockUser(tx, person.userId);
       await tx.run('delete from sessions where user_id = ?', [person.userId]);
-      answer = browser.send(page, 'Allow');
+      answer = browser.send(page, 'Authorize');
       if (db.dialect === 'pg') await expect.poll(waiting).toBe(1);
     });
     expect((await answer)?.leadsTo ?? '').not.toContain('code=');
@@ -202,12 +202,14 @@ describe('the page of apps', () => {
     const browser = oauth.visitorOf(person);
     expect((await browser.open('/account')).links).toContain('/account/apps');
     const page = await browser.open('/account/apps');
-    expect(page.heading).toBe('Apps you have let in');
-    expect(page.text).toMatch(/Newsletter Desk In Second <team>, since .*, not used yet .*Desk <b> In .*, last used /);
-    expect(page.forms.filter(({ submit }) => submit === 'End it')).toHaveLength(2);
-    const ended = await browser.follow(browser.send(page, 'End it'));
-    expect(ended.text).toContain('It has ended.');
-    expect(ended.forms.filter(({ submit }) => submit === 'End it')).toHaveLength(1);
+    expect(page.heading).toBe('Authorized apps');
+    expect(page.text).toMatch(
+      /Newsletter Desk In Second <team>, authorized .*, never used .*Desk <b> In .*, last used /,
+    );
+    expect(page.forms.filter(({ submit }) => submit === 'Revoke access')).toHaveLength(2);
+    const ended = await browser.follow(browser.send(page, 'Revoke access'));
+    expect(ended.text).toContain('The access of the app was revoked.');
+    expect(ended.forms.filter(({ submit }) => submit === 'Revoke access')).toHaveLength(1);
     expect((await scene.api('GET', '/team', { key: there.access_token })).status).toBe(401);
     expect((await scene.api('GET', '/team', { key: here.access_token })).status).toBe(200);
     const [entry] = (await scene.api('GET', '/audit', { key: other.key })).body.data;

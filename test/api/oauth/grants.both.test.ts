@@ -59,7 +59,7 @@ describe('grants', () => {
         body: { client_name, redirect_uris: [named.redirectUri] },
       });
     expect((await rename('Payroll')).status).toBe(200);
-    const answer = await visitor.send(page, 'Allow');
+    const answer = await visitor.send(page, 'Authorize');
     expect((await newestAudit()).details).toMatchObject({ client_name: 'Honest App' });
     expect((await oauth.exchange(named, answerIn(answer).get('code') ?? '', verifier)).status).toBe(200);
     expect((await rename('Your Bank')).status).toBe(200);

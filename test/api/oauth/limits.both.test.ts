@@ -60,10 +60,10 @@ describe('limits at consent', () => {
 
   it.each(['0', '-1', '1.5', 'many', '1000001', '99999999'])('refuse %s emails a day, and stay open', async (count) => {
     const { visitor, page } = await oauth.asked(owner, app, newVerifier(), EVERYTHING);
-    const refused = await visitor.send(page, 'Allow', { emails_per_day: count });
+    const refused = await visitor.send(page, 'Authorize', { emails_per_day: count });
     expect([refused.status, refused.leadsTo]).toEqual([422, undefined]);
     expect(refused.text).toContain('whole number from 1 to 1000000');
-    expect(answerIn(await visitor.send(page, 'Allow', { emails_per_day: '1' })).get('code')).toMatch(/^rkc_/);
+    expect(answerIn(await visitor.send(page, 'Authorize', { emails_per_day: '1' })).get('code')).toMatch(/^rkc_/);
   });
 });
 
@@ -76,10 +76,10 @@ describe('a form that says what no form of ours says', () => {
     ['own_domains', ''],
   ])('with %s=%j lets nothing in, and the question stays open', async (name, value) => {
     const { visitor, page } = await oauth.asked(owner, app, newVerifier(), EVERYTHING);
-    const refused = await visitor.send(page, 'Allow', { [name]: value });
+    const refused = await visitor.send(page, 'Authorize', { [name]: value });
     expect([refused.status, refused.leadsTo]).toEqual([422, undefined]);
     expect(refused.text).toContain(`${name} must be`);
-    expect(answerIn(await visitor.send(page, 'Allow')).get('code')).toMatch(/^rkc_/);
+    expect(answerIn(await visitor.send(page, 'Authorize')).get('code')).toMatch(/^rkc_/);
   });
 });
 
@@ -300,13 +300,13 @@ describe('limits of a grant that is there', () => {
     await letIn({ emails_per_day: '9' });
     const { id } = await newest();
     const visitor = oauth.visitorOf(owner);
-    expect((await visitor.open('/account/apps')).text).toContain('At most 9 emails a day');
+    expect((await visitor.open('/account/apps')).text).toContain('Sends at most 9 emails per day');
     const page = await visitor.open(`/account/apps/limits?grant=${id}`);
     expect(page.forms[0]?.fields['emails_per_day']).toBe('9');
-    expect((await visitor.send(page, 'Set the limits', { emails_per_day: 'x' })).forms[0]?.faults).toHaveProperty(
+    expect((await visitor.send(page, 'Save limits', { emails_per_day: 'x' })).forms[0]?.faults).toHaveProperty(
       'emails_per_day',
     );
-    const set = await visitor.send(page, 'Set the limits', { emails_per_day: '4', read_only: 'yes', ends: '30' });
+    const set = await visitor.send(page, 'Save limits', { emails_per_day: '4', read_only: 'yes', ends: '30' });
     expect(set.leadsTo).toBe('/account/apps?said=limited');
     expect((await newest()).limits).toMatchObject({ emails_per_day: 4, read_only: true, recipients: 'any' });
     const stranger = oauth.visitorOf(await people.person({ team, role: 'owner' }));

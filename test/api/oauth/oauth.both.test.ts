@@ -85,10 +85,10 @@ describe('letting an app in', () => {
   it('leads over consent to a code and to tokens that reach what their scopes name', async () => {
     const verifier = newVerifier();
     const { visitor, page } = await oauth.asked(owner, app, verifier, { scope: 'team:read emails:send' });
-    expect(page.heading).toBe('Let an app in?');
+    expect(page.heading).toBe('Authorize Newsletter Desk');
     expect(page.text).toContain('Newsletter Desk');
     expect(page.text).toContain('Send emails from your team’s domains');
-    const answer = await visitor.send(page, 'Allow');
+    const answer = await visitor.send(page, 'Authorize');
     expect(answer.leadsTo).toMatch(/^https:\/\/app\.example\.com\/callback\?code=rkc_[\w-]{32}&state=state-1&iss=/);
     expect(answerIn(answer).get('iss')).toBe(origin());
     const tokens = await oauth.exchange(app, answerIn(answer).get('code') ?? '', verifier);
@@ -110,7 +110,7 @@ describe('letting an app in', () => {
 
   it('refused, tells the app so', async () => {
     const { visitor, page } = await oauth.asked(owner, app, newVerifier());
-    const answer = answerIn(await visitor.send(page, 'Do not allow'));
+    const answer = answerIn(await visitor.send(page, 'Cancel'));
     expect(Object.fromEntries(answer)).toMatchObject({ error: 'access_denied', state: 'state-1', iss: origin() });
     expect(answer.get('code')).toBeNull();
   });

@@ -78,7 +78,7 @@ describe('an app that is disabled', () => {
     const { visitor, page } = await oauth.asked(owner, app, newVerifier());
     const fresh = await oauth.asked(owner, app, newVerifier());
     expect((await disable(app)).status).toBe(200);
-    const answered = await visitor.send(page, 'Allow');
+    const answered = await visitor.send(page, 'Authorize');
     expect(answered).toMatchObject({ leadsTo: undefined });
     expect(answered.status).toBeGreaterThanOrEqual(400);
     const opened = await fresh.visitor.follow(

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-const SHUT_OUT = 'An app that acts for you was shut out';
+const SHUT_OUT = 'The access of an app was revoked';
 const statusOf = async (key: string): Promise<number> => (await scene.api('GET', '/team', { key })).status;
 
 describe('an app that comes twice with what works once', () => {
@@ -36,7 +36,7 @@ describe('an app that comes twice with what works once', () => {
     await scene.settled();
     expect(subjectsTo(scene, owner.email)).toEqual([SHUT_OUT]);
     const mail = mailsTo(scene, owner.email).join('');
-    expect(mail).toContain('from the network address 127.0.0.1');
+    expect(mail).toContain('from the IP address 127.0.0.1');
     expect(mail).toContain('rasket oauth-grants list');
     expect(mail).not.toContain(first.refresh_token);
     expect(subjectsTo(scene, other.email)).toEqual([]);

@@ -49,7 +49,7 @@ describe('GET /share/{token}', () => {
     expect(ours).toContain('<h1><bdi>Tick &amp; &lt;tock&gt;</bdi></h1>');
     expect(ours).toContain('<title>Tick &amp; &lt;tock&gt;</title>');
     expect(ours).toContain(`<time datetime="${new Date(scene.clock.now()).toISOString()}">`);
-    expect(ours).toMatch(/<dt>State<\/dt><dd>(Waiting to be sent|Sent|Delivered)<\/dd>/);
+    expect(ours).toMatch(/<dt>Status<\/dt><dd>(Queued|Sent|Delivered)<\/dd>/);
     expect(ours).toMatch(
       /2 attachments[^]*Invoice &lt;1&gt;\.pdf<\/bdi> <span class="quiet">12 kB[^]*b\.txt[^]*1 byte</,
     );
@@ -166,7 +166,7 @@ describe('GET /share/{token}', () => {
     for (const [i, { path }] of paths.entries()) {
       const after = await scene.api('GET', `${path}?images=1`);
       expect(after.status).toBe(200);
-      expect(/<dt>State<\/dt><dd>([^<]*)/.exec(after.text)?.[1]).toBe('Delivered');
+      expect(/<dt>Status<\/dt><dd>([^<]*)/.exec(after.text)?.[1]).toBe('Delivered');
       const contentOf = (page: string): string => framed(page).slice(framed(page).indexOf('</style>'));
       expect(contentOf(after.text) === contentOf(before[i]?.text ?? '')).toBe(true);
     }

@@ -62,7 +62,7 @@ describe('a session through the provider of a team', () => {
     expect((await call('POST', `/teams/${one.team.id}/switch`)).status).toBe(200);
     expect((await call('GET', '/domains')).status).toBe(200);
     const page = await browser.get(`${scene.url}/account`);
-    expect(page.text).toContain('reaches this team alone');
+    expect(page.text).toContain('gives access to this team only');
     expect(page.text).not.toContain(other.id);
     // With the password both are reached.
     expect((await idsOf(bob.call, '/teams')).toSorted()).toEqual([one.team.id, other.id].toSorted());

@@ -219,7 +219,7 @@ describe('what a provider answers is not believed', () => {
     provider.wrong = wrong();
     const started = await new Browsing().get(startUrl(scene, email));
     if (started.location === null) return expect([502, 503]).toContain(started.status);
-    await refusedWith(email, /cannot be trusted|does not answer/);
+    await refusedWith(email, /is not valid|does not respond/);
     provider.wrong = {};
     // Where its endpoints are is kept for a while.
     scene.clock.advance(600_000);
@@ -229,10 +229,10 @@ describe('what a provider answers is not believed', () => {
   it.each([
     ['an address that is not verified', { email_verified: false }, /has not verified your email/],
     ['an address of which it does not say so', { email_verified: undefined }, /has not verified your email/],
-    ['an address outside of the domains', { email: 'ada@elsewhere.example' }, /not of a domain of your team/],
-    ['an address in a subdomain', { email: 'ada@sub.sso1.example.org' }, /not of a domain of your team/],
-    ['a text that is no address', { email: 'ada' }, /not of a domain of your team/],
-    ['no address', { email: undefined }, /did not tell your email/],
+    ['an address outside of the domains', { email: 'ada@elsewhere.example' }, /not at a domain of your team/],
+    ['an address in a subdomain', { email: 'ada@sub.sso1.example.org' }, /not at a domain of your team/],
+    ['a text that is no address', { email: 'ada' }, /not at a domain of your team/],
+    ['no address', { email: undefined }, /did not provide your email/],
   ])('%s', async (_, claims, says) => {
     const { email } = await teamAndPerson();
     provider.person = { ...provider.person, ...claims };
@@ -243,7 +243,7 @@ describe('what a provider answers is not believed', () => {
     const given = await teamAndPerson();
     const { browser } = await signInBySso(scene, given.email);
     provider.person = { ...provider.person, sub: 'somebody new' };
-    await refusedWith(given.email, /knew the person with this address as somebody else/, 403);
+    await refusedWith(given.email, /linked to a different identity/, 403);
     const member = (await membersOf(given)).find(({ email }) => email === given.email);
     const place = `/teams/${given.team.id}/members/${member?.id}/sso`;
     const viewer = await people.person({ team: given.team, role: 'member' });
@@ -260,14 +260,14 @@ describe('what a provider answers is not believed', () => {
     const attacker = await teamWithSso(scene, people, evil);
     evil.person = { sub: 'evil', email: victim.email, email_verified: true };
     const through = `anybody@${attacker.domain}`;
-    await refusedWith(through, /not of a domain of your team/, 403);
+    await refusedWith(through, /not at a domain of your team/, 403);
     // Also not by an identity that was linked while the domain was its own.
     evil.person = { sub: 'evil', email: through, email_verified: true };
     expect((await signInBySso(scene, through)).status).toBe(303);
     await proveDomain(scene, attacker.owner, attacker.team, `second.${attacker.domain}`);
     await attacker.owner.call('DELETE', `/teams/${attacker.team.id}/sso/domains/${attacker.domain}`);
     evil.person = { ...evil.person, email: `anybody@second.${attacker.domain}` };
-    await refusedWith(`anybody@second.${attacker.domain}`, /account here has an address that is not of a domain/, 403);
+    await refusedWith(`anybody@second.${attacker.domain}`, /email address of your account is not at a domain/, 403);
   });
 });
 
@@ -282,7 +282,7 @@ describe('an answer is one browser’s, once', () => {
     for (const browser of [theirs, new Browsing()]) {
       const done = await browser.get(back);
       expect([done.status, browser.cookies.has('rasket_session')]).toEqual([400, false]);
-      expect(done.text).toContain('begun in another browser');
+      expect(done.text).toContain('started in another browser');
     }
     expect((await mine.get(back)).status).toBe(303);
   });
@@ -296,9 +296,9 @@ describe('an answer is one browser’s, once', () => {
     expect((await browser.get(back)).status).toBe(303);
     const again = new Browsing();
     for (const [name, value] of kept) again.cookies.set(name, value);
-    expect((await again.get(back)).text).toContain('has been used already');
+    expect((await again.get(back)).text).toContain('was already used');
     expect(again.cookies.has('rasket_session')).toBe(false);
-    expect((await browser.get(back)).text).toContain('begun in another browser');
+    expect((await browser.get(back)).text).toContain('started in another browser');
   });
 
   it('comes within ten minutes', async () => {
@@ -359,7 +359,7 @@ describe('keys', () => {
       serve: { path: '/jwks', answer: (r) => r.setHeader('content-type', 'application/json').end('{"keys":[]}') },
     };
     scene.clock.advance(601_000);
-    await refusedWith(email, /cannot be trusted/);
+    await refusedWith(email, /is not valid/);
   });
 });
 
@@ -369,7 +369,7 @@ describe('a provider that does not do its part', () => {
     await provider.close();
     const page = await new Browsing().get(startUrl(scene, email));
     expect(page.status).toBe(503);
-    expect(page.text).toMatch(/does not answer.*an owner who is exempt/s);
+    expect(page.text).toMatch(/does not respond.*An owner who is exempt/s);
     provider = await startStandInProvider(() => scene.clock.now());
   });
 
@@ -391,7 +391,7 @@ describe('a provider that does not do its part', () => {
     const page = signInBySso(scene, email);
     await waits.promise;
     scene.clock.advance(10_000);
-    expect([(await page).status, (await page).text]).toEqual([503, expect.stringContaining('does not answer')]);
+    expect([(await page).status, (await page).text]).toEqual([503, expect.stringContaining('does not respond')]);
   });
 
   it.each(['/.well-known/openid-configuration', '/token', '/jwks'])('answers 10 MB at %s', async (path) => {
@@ -414,7 +414,7 @@ describe('a provider that does not do its part', () => {
         },
       },
     };
-    await refusedWith(email, /cannot be trusted/, 502);
+    await refusedWith(email, /is not valid/, 502);
   });
 
   it.each([
@@ -425,14 +425,14 @@ describe('a provider that does not do its part', () => {
     const answer: NonNullable<Wrongs['serve']>['answer'] = (response) =>
       void response.writeHead(status, { location: `${provider.issuer}/elsewhere` }).end();
     provider.wrong = { serve: { path, answer } };
-    await refusedWith(email, /cannot be trusted/, 502);
+    await refusedWith(email, /is not valid/, 502);
     expect(provider.asked).not.toContain('/elsewhere');
   });
 
   it('says no, in its own word', async () => {
     const { email } = await teamAndPerson();
     provider.wrong = { answer: { code: null, error: '<b>access_denied</b>' } };
-    await refusedWith(email, /did not sign you in.*&lt;b&gt;access_denied/s, 403);
+    await refusedWith(email, /refused to sign you in.*&lt;b&gt;access_denied/s, 403);
   });
 });
 
@@ -443,10 +443,10 @@ describe('GET /auth/sso/start', () => {
     const real = await page(person.email);
     const unknown = await page('nobody@nosso.example');
     expect([real.status, real.text.replaceAll('real@', 'nobody@')]).toEqual([404, unknown.text]);
-    expect(real.text).toContain('do not sign in with single sign-on here');
+    expect(real.text).toContain('Single sign-on is not set up for addresses of this domain');
     const { domain } = await teamAndPerson();
     expect((await page(`nobody@${domain}`)).status).toBe(303);
-    expect((await page('no address')).text).toContain('no email address');
+    expect((await page('no address')).text).toContain('Enter a valid email address');
     expect((await new Browsing().get(`${scene.url}/auth/sso/start`)).text).toContain('<form method="post"');
   });
 
@@ -530,7 +530,7 @@ describe('who reaches what', () => {
     const member = (await membersOf(given)).find(({ email }) => email === given.email);
     await given.owner.call('DELETE', `/teams/${given.team.id}/members/${member?.id}`);
     expect((await call('GET', '/auth/me')).status).toBe(401);
-    await refusedWith(given.email, /not in this team any more/, 403);
+    await refusedWith(given.email, /no longer a member of this team/, 403);
     const invited = { email: given.email, role: 'viewer' };
     expect((await given.owner.call('POST', `/teams/${given.team.id}/invitations`, invited)).status).toBe(201);
     expect((await signInBySso(scene, given.email)).status).toBe(303);
@@ -538,7 +538,7 @@ describe('who reaches what', () => {
     const late = await people.person({ team: given.team, email: `late${made}@${given.domain}` });
     await given.owner.call('DELETE', `/teams/${given.team.id}/members/${late.memberId}`);
     provider.person = { sub: 'late', email: late.email, email_verified: true };
-    await refusedWith(late.email, /not in this team any more/, 403);
+    await refusedWith(late.email, /no longer a member of this team/, 403);
   });
 
   it('sessions end with their connection, and with another one in its place', async () => {
@@ -563,7 +563,7 @@ describe('who reaches what', () => {
     const started = await browser.get(startUrl(scene, given.email));
     const back = await throughProvider(new Browsing(), started.location ?? '', scene.url);
     await given.put({ client_id: 'another', client_secret: 'x' });
-    expect((await browser.get(back)).text).toContain('changed its single sign-on meanwhile');
+    expect((await browser.get(back)).text).toContain('changed its single sign-on settings in the meantime');
   });
 
   it('our second factor is not asked for', async () => {

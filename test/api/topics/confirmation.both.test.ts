@@ -97,7 +97,9 @@ describe('an opt-in through the API', () => {
     const link = await linkTo(email);
     expect(mailsTo(email)[0]).toContain('Subject: Do you want News?');
     const page = await visit(scene, link);
-    expect(page.text).toMatch(/Subscribe to News .* was asked to send News to ada@example\.org \. What is new/);
+    expect(page.text).toMatch(
+      /Subscribe to News .* received a request to send News to ada@example\.org \. What is new/,
+    );
     await visit(scene, link, { method: 'HEAD' });
     expect(await stateOf(it, email)).toBe('opt_out pending');
     const done = await press(scene, page, 'subscribe');

@@ -21,65 +21,64 @@ export function composeAccountMail(origin: string, mail: AccountMail): { subject
 
 function partsOf(origin: string, mail: AccountMail): { subject: string; lines: string[] } {
   const { address, at } = mail;
-  const occasion = `${isoTime(at)}${address === null ? '' : `, from the network address ${address}`}`;
+  const occasion = `${isoTime(at)}${address === null ? '' : ` from the IP address ${address}`}`;
   switch (mail.kind) {
     case 'verify':
       return {
-        subject: 'Verify your address',
+        subject: 'Verify your email address',
         lines: [
-          `An account at ${origin} was asked for with this address, on ${occasion}.`,
+          `Somebody requested an account at ${origin} with this email address on ${occasion}.`,
           '',
-          'If that was you, begin it within three days by this link:',
+          'If this was you, open this link within three days to verify your address and create the account:',
           '',
           `${origin}/verify-email?token=${mail.token}`,
           '',
-          'In the browser in which it was asked for, the account gets the password that was chosen there; in every other you',
-          'choose one. If it was not you, do not open the link; without it there is no account.',
+          'If you open it in the browser in which you signed up, your account gets the password you entered there. In any other',
+          'browser you choose a password. If this was not you, ignore this email; no account is created.',
         ],
       };
     case 'exists':
       return {
-        subject: 'You have an account already',
+        subject: 'You already have an account',
         lines: [
-          `An account at ${origin} was asked for with this address, on ${occasion}.`,
+          `Somebody requested an account at ${origin} with this email address on ${occasion}.`,
           '',
-          'You have one already, and nothing about it has changed. If that was you, sign in with the password you have, or',
-          'choose a new one:',
+          'You already have an account, and it was not changed. If this was you, sign in with your password, or reset it:',
           '',
           `${origin}/forgot-password`,
           '',
-          'If it was not you, ignore this mail.',
+          'If this was not you, ignore this email.',
         ],
       };
     case 'reset':
       return {
-        subject: 'Choose a new password',
+        subject: 'Reset your password',
         lines: [
-          `A new password for your account at ${origin} was asked for, on ${occasion}.`,
+          `Somebody requested a password reset for your account at ${origin} on ${occasion}.`,
           '',
-          'If that was you, choose it within an hour by this link, which works once:',
+          'If this was you, open this link within one hour to choose a new password. The link works once:',
           '',
           `${origin}/reset-password?token=${mail.token}`,
           '',
-          'If it was not you, ignore this mail: your password stays as it is.',
+          'If this was not you, ignore this email. Your password was not changed.',
         ],
       };
     case 'password_reset':
       return {
-        subject: 'Your password was replaced',
-        lines: changed(origin, occasion, 'You are signed out everywhere.'),
+        subject: 'Your password was reset',
+        lines: composePasswordChanged(origin, occasion, 'You were signed out everywhere.'),
       };
     case 'password_changed':
       return {
         subject: 'Your password was changed',
-        lines: changed(origin, occasion, 'You are signed out everywhere but where you did it.'),
+        lines: composePasswordChanged(origin, occasion, 'You were signed out of all other sessions.'),
       };
     case 'app_shut_out':
-      return { subject: 'An app that acts for you was shut out', lines: shutOut(origin, occasion) };
+      return { subject: 'The access of an app was revoked', lines: composeAppRevoked(origin, occasion) };
     case 'approval_waits':
-      return { subject: 'An app asks for your approval', lines: approvalWaits(origin, occasion) };
+      return { subject: 'An app is waiting for your approval', lines: composeApprovalRequest(origin, occasion) };
     default:
-      return secondFactor(mail.kind, origin, occasion);
+      return composeFactorNotice(mail.kind, origin, occasion);
   }
 }
 
@@ -90,79 +89,83 @@ type FactorNotice = Exclude<
 
 const FACTOR_NOTICES: Record<FactorNotice, { subject: string; what: string; more: string[] }> = {
   mfa_enabled: {
-    subject: 'Signing in asks for a code now',
-    what: 'The second factor was switched on',
+    subject: 'Two-factor authentication was turned on',
+    what: 'Two-factor authentication was turned on',
     more: [
-      'You are signed out everywhere but where you did it. Keep the recovery codes where you find them without the app.',
+      'You were signed out of all other sessions. Keep your recovery codes in a place that you can reach without the app.',
     ],
   },
   mfa_disabled: {
-    subject: 'Signing in asks for no code any more',
-    what: 'The second factor was switched off',
-    more: ['The password alone signs in now.'],
+    subject: 'Two-factor authentication was turned off',
+    what: 'Two-factor authentication was turned off',
+    more: ['You now sign in with your password alone.'],
   },
   mfa_reset: {
-    subject: 'Signing in asks for no code any more',
-    what: 'Whoever runs this service has switched the second factor off',
-    more: ['You are signed out everywhere, and the password alone signs in now.'],
+    subject: 'Two-factor authentication was turned off',
+    what: 'The operator of this service turned off two-factor authentication',
+    more: ['You were signed out everywhere. You now sign in with your password alone.'],
   },
   recovery_codes_replaced: {
     subject: 'You have new recovery codes',
-    what: 'New recovery codes were made',
-    more: ['Those of before are worth nothing any more.'],
+    what: 'New recovery codes were generated',
+    more: ['Your old recovery codes no longer work.'],
   },
   recovery_code_used: {
     subject: 'A recovery code was used to sign in',
-    what: 'Somebody has signed in with the password and a recovery code',
-    more: ['That code is used up.'],
+    what: 'Somebody signed in with your password and a recovery code',
+    more: ['That recovery code no longer works.'],
   },
 };
 
-function secondFactor(kind: FactorNotice, origin: string, occasion: string): { subject: string; lines: string[] } {
+function composeFactorNotice(
+  kind: FactorNotice,
+  origin: string,
+  occasion: string,
+): { subject: string; lines: string[] } {
   const { subject, what, more } = FACTOR_NOTICES[kind];
   const lines = [
-    `${what}, for your account at ${origin}, on ${occasion}.`,
+    `${what} for your account at ${origin} on ${occasion}.`,
     ...more,
     '',
-    'If you know nothing of it, choose a new password at once, and tell whoever runs this service:',
+    'If this was not you, contact the operator of this service and reset your password immediately:',
     '',
     `${origin}/forgot-password`,
   ];
   return { subject, lines };
 }
 
-const changed = (origin: string, occasion: string, ended: string): string[] => [
-  `The password of your account at ${origin} was changed, on ${occasion}.`,
+const composePasswordChanged = (origin: string, occasion: string, ended: string): string[] => [
+  `The password of your account at ${origin} was changed on ${occasion}.`,
   ended,
   '',
-  'If it was not you, choose a new one at once, and look at who has access to your mailbox:',
+  'If this was not you, check who has access to your mailbox and reset your password immediately:',
   '',
   `${origin}/forgot-password`,
 ];
 
-const shutOut = (origin: string, occasion: string): string[] => [
-  `An app that you had let act for you at ${origin} came with access that was used before, on ${occasion}.`,
+const composeAppRevoked = (origin: string, occasion: string): string[] => [
+  `An app that you authorized at ${origin} used a one-time token a second time on ${occasion}.`,
   '',
-  'That happens where somebody has copied it, and also where an app does not keep what it is given. So the access was',
-  'ended for whoever has it; nothing else was changed. Your list of apps says which one it was:',
+  'Either somebody copied the token, or the app does not store its tokens correctly. The access was therefore revoked for',
+  'everyone who has the token. Nothing else was changed. To see which app it was, list the apps:',
   '',
   '    rasket oauth-grants list',
   '',
-  'The app may ask you to let it in again. Allow it only if you have begun that yourself; if you do not know the app, choose',
-  'a new password, which ends what all apps may do for you:',
+  'The app may ask you to authorize it again. Do so only if you started this yourself. If you do not know the app, reset your',
+  'password, which revokes the access of all apps:',
   '',
-  `${origin}/reset-password`,
+  `${origin}/forgot-password`,
 ];
 
 /**
- * The link opens the pending approvals, and a signed-in person decides there, so a program that opens links decides
- * nothing.
+ * Composes the notice that an app's request waits for approval. Its link opens the list of requests, where a signed-in
+ * person decides, so that a program that opens links decides nothing.
  */
-const approvalWaits = (origin: string, occasion: string): string[] => [
-  `An app that you let act for you at ${origin} wants to do something that needs your approval, on ${occasion}.`,
-  'It is done once you have approved it, and never without that. Look at it, and decide, within seven days:',
+const composeApprovalRequest = (origin: string, occasion: string): string[] => [
+  `An app that you authorized at ${origin} made a request that needs your approval on ${occasion}.`,
+  'The request is carried out only after it is approved. Review it within seven days:',
   '',
   `${origin}/account/approvals`,
   '',
-  'Further ones that come before you have decided are shown there too, without another mail.',
+  'Requests that arrive before you decide are listed there too, without another email.',
 ];

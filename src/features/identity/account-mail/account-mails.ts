@@ -70,7 +70,7 @@ type Item = { id: string } & (
 type Accepts = Pick<Accept, 'acceptEmail'>;
 
 /**
- * Processes requests of people and mails them. Only here is it looked up whether an address has an account, because no
+ * Processes requests of people and mails them. Whether an address has an account is looked up only here, because no
  * caller waits for the response.
  */
 export function createAccountMails(world: World, accept: Accepts): WorkLoop {
@@ -223,13 +223,13 @@ async function send(
   if (!team || domain === undefined) return 'the team has no verified domain to send from';
   const by = invitation.invited_by === BY_OPERATOR ? 'The operator of this service' : (inviter?.email ?? 'Somebody');
   const text = [
-    `${by} invites ${email} to the team "${team.name}", with the role ${invitation.role}.`,
+    `${by} invited ${email} to join the team "${team.name}" with the role ${invitation.role}.`,
     '',
-    'To accept, with an account that you have or a new one, open this link:',
+    'To accept the invitation with an existing or a new account, open this link:',
     '',
     `${world.origin()}/invitation?token=${token}`,
     '',
-    `It works once, until ${isoTime(invitation.expires_at)}. If you did not expect it, ignore this mail.`,
+    `The link works once and expires on ${isoTime(invitation.expires_at)}. If you did not expect it, ignore this email.`,
   ].join('\n');
   const input = { from: `rasket <notifications@${domain}>`, to: email, subject: `Invitation to ${team.name}`, text };
   // Anybody with the token counts as the owner of the address, so the team that invites must not read this mail.

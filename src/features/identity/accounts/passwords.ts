@@ -209,7 +209,7 @@ async function mustKnowPassword(
     if (current === undefined) return;
     throw refuse('validation_error', {
       status: 422,
-      say: 'This account has no password yet; leave current_password out.',
+      say: 'This account has no password yet; omit current_password.',
     });
   }
   if (current === undefined) {
@@ -225,4 +225,7 @@ async function mustKnowPassword(
 }
 
 const replaced = () =>
-  refuse('validation_error', { status: 422, say: 'The password was changed meanwhile; sign in with the new one.' });
+  refuse('validation_error', {
+    status: 422,
+    say: 'The password was changed in the meantime; sign in with the new one.',
+  });

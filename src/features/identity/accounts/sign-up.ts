@@ -69,7 +69,7 @@ export async function signUp(
 function mustTakeSignUps({ config }: Store): void {
   if (config.accounts.sign_up !== 'closed') return;
   throw refuse('invalid_permission', {
-    say: 'Nobody makes an account by themselves here; ask whoever runs this service.',
+    say: 'Sign-up is closed on this service; contact its operator.',
   });
 }
 
@@ -119,7 +119,9 @@ async function mustBeNew(db: Executor, emailKey: string): Promise<void> {
 }
 
 const refuseKnownInvitee = () =>
-  refuse('resource_locked', { say: 'This address has an account already; sign in to accept the invitation.' });
+  refuse('resource_locked', {
+    say: 'There is already an account with this address; sign in to accept the invitation.',
+  });
 
 /**
  * Creates the requested account. It gets the requested password only in the browser that made the request: anybody can
@@ -189,5 +191,5 @@ const gone = () => notFound('Request for an account');
 
 const refuseKnownAddress = () =>
   refuse('resource_locked', {
-    say: 'This address has an account already; sign in, or ask for a new password.',
+    say: 'There is already an account with this address; sign in, or reset your password.',
   });

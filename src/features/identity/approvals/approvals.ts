@@ -82,7 +82,7 @@ const BROKEN_OFF: Fault = {
   statusCode: 500,
   name: 'application_error',
   message:
-    'The service stopped while the call was made, and it is not known whether it was: look first, before the app asks for it again.',
+    'The service stopped while it carried out the request, so it is not known whether the request took effect. Check this before the app makes it again.',
 };
 
 function presentApproval(row: ApprovalRow, around: Around & { content: ApprovalContent | null }) {
@@ -364,28 +364,28 @@ async function present({ store, teamId }: Ctx, id: string, { summaryOf }: Pick<M
 }
 
 const decided = ({ status }: ApprovalRow): Refusal =>
-  refuse('validation_error', { status: 422, say: `This was decided already: it is ${status}.` });
+  refuse('validation_error', { status: 422, say: `This request was already decided; its status is ${status}.` });
 const tooLate = (): Refusal =>
-  refuse('validation_error', { status: 422, say: 'This has expired; the app has to ask for it again.' });
+  refuse('validation_error', { status: 422, say: 'This request has expired; the app has to make it again.' });
 const ended = (): Refusal =>
   refuse('validation_error', {
     status: 422,
-    say: 'The grant of the app has ended, so nothing is done for it any more.',
+    say: 'The grant of the app has ended, so its requests are no longer carried out.',
   });
 const fileChanged = ({ field, url }: HeldFile): Refusal =>
   refuse('validation_error', {
     status: 422,
-    say: `${field}.path: ${url} is another file now than when the app has asked. Reject it, and let the app ask again.`,
+    say: `${field}.path: the file at ${url} has changed since the app made the request. Reject the request, and have the app make it again.`,
   });
 const changed = (): Refusal =>
   refuse('validation_error', {
     status: 422,
-    say: 'What this names (a broadcast, a draft, an inbox or a template) was changed since the app has asked. Reject it, and let the app ask again.',
+    say: 'Content of this request (a broadcast, a draft, an inbox or a template) has changed since the app made it. Reject the request, and have the app make it again.',
   });
 const grown = (before: number, now: number): Refusal =>
   refuse('validation_error', {
     status: 422,
-    say: `This would go to ${now} contacts, and it was ${before} when the app asked, so the audience has grown by more than a tenth. Check the segment, reject this, and let the app ask again.`,
+    say: `This would now go to ${now} contacts. It was ${before} when the app made the request, so the audience has grown by more than a tenth. Check the segment, reject the request, and have the app make it again.`,
   });
 
 const KEPT_MS = 90 * 24 * 3_600_000;

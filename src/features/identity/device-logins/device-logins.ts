@@ -89,13 +89,13 @@ async function decideIt(ctx: UserCtx, userCode: string, status: 'approved' | 'de
   // Otherwise a stolen token could create other tokens, which would outlive it.
   if ((await kindOfSession(store.db, actor.sessionId)) === 'device') {
     throw refuse('invalid_permission', {
-      say: 'A program is approved in a browser, by a person who is signed in there.',
+      say: 'Only a person who is signed in with a browser can approve a program.',
     });
   }
   const row = await look(ctx, userCode);
   const sessionId = status === 'approved' ? actor.sessionId : null;
   if (!(await store.db.tx((tx) => decide(tx, { id: row.id, status, sessionId })))) {
-    throw refuse('resource_locked', { status: 409, say: 'This code was approved or denied before.' });
+    throw refuse('resource_locked', { status: 409, say: 'This code was already approved or denied.' });
   }
   return present(row, status);
 }

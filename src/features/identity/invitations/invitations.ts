@@ -210,7 +210,7 @@ async function mustBeInvited(tx: Executor, invitation: InvitationRow, userId: st
   }
   if (account.email_verified_at === null) {
     throw refuse('invalid_permission', {
-      say: 'Verify your address first; the invitation stays open until it expires.',
+      say: 'Verify your email address first; the invitation stays open until it expires.',
     });
   }
 }

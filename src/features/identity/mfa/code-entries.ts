@@ -71,7 +71,7 @@ export async function countEntry(tx: Executor, userId: string, kind: Kind, now: 
   if (failures <= FAILURES_MAX) return;
   const retryAfterSeconds = Math.max(1, Math.ceil((since + FAILURES_MS - now) / 1000));
   throw refuse('rate_limit_exceeded', {
-    say: `Too many were wrong for this account. Try again in ${retryAfterSeconds} s.`,
+    say: `Too many wrong entries for this account. Try again in ${retryAfterSeconds} s.`,
     retryAfterSeconds,
   });
 }
@@ -85,13 +85,13 @@ export async function mustSpend(
 ): Promise<void> {
   if (entry.kind === 'recovery_code') {
     if (await useRecoveryHash(tx, secret.user_id, entry.hash)) return;
-    throw wrong('recovery_code', 'The recovery code is wrong, or was used before.');
+    throw wrong('recovery_code', 'The recovery code is wrong or was already used.');
   }
   const key = fromBase32(secrets.open(secret.secret, SEALED_MFA_SECRETS.purpose, secret.id));
   if (!key) throw new Error('the secret of an authenticator app is not in Base32');
   const step = matchingStep(key, entry.code, { now: clock.now(), after: secret.last_step });
   if (step !== undefined && (await useStep(tx, secret.id, step))) return;
-  throw wrong('code', 'The code is wrong, or was used before; wait for the next one.');
+  throw wrong('code', 'The code is wrong or was already used; wait for the next one.');
 }
 
 /** Clears the count after a right entry. */

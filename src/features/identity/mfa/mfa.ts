@@ -56,7 +56,7 @@ export async function enrolMfa({ store, actor }: UserCtx) {
     const user = await lockUser(tx, actor.userId);
     if (!user) throw notFound('User');
     if (user.mfa_enabled_at !== null) {
-      throw refuse('validation_error', { status: 422, say: 'The second factor is on; switch it off first.' });
+      throw refuse('validation_error', { status: 422, say: 'Two-factor authentication is on; turn it off first.' });
     }
     const times = { created_at: now, confirmed_at: null };
     await replaceSecret(tx, { id, user_id: user.id, secret: sealed, last_step: null, ...times });
@@ -93,7 +93,7 @@ async function ownUser({ store, actor }: UserCtx): Promise<UserRow> {
 async function ownSecret(ctx: UserCtx): Promise<SecretRow> {
   const secret = await secretOf(ctx.store.db, ctx.actor.userId);
   if (secret && secret.confirmed_at !== null) return secret;
-  throw refuse('validation_error', { status: 422, say: 'The second factor is off.' });
+  throw refuse('validation_error', { status: 422, say: 'Two-factor authentication is off.' });
 }
 
 /**
@@ -147,7 +147,7 @@ export async function resetMfa(store: Store, email: string, tell: Tell): Promise
     const user = await lockUser(tx, id);
     if (!user) throw notFound('User');
     if (user.mfa_enabled_at === null) {
-      throw refuse('resource_locked', { say: `The second factor of ${user.email} is off already.` });
+      throw refuse('resource_locked', { say: `Two-factor authentication of ${user.email} is already off.` });
     }
     await removeFactors(tx, id);
     await setMfaEnabled(tx, id, null);
@@ -228,7 +228,7 @@ export async function confirmMfa(ctx: UserCtx, { code, password }: { code: strin
 async function mustShowPassword({ store }: UserCtx, user: UserRow, password: string | undefined): Promise<void> {
   if (user.password_hash === null) {
     if (password === undefined) return;
-    throw invalidField('password', 'password must be left out: you have none.');
+    throw invalidField('password', 'password must be omitted, because you have no password.');
   }
   if (password === undefined) throw refuse('missing_required_field', { say: 'Missing required field: password.' });
   await mustBePassword(store, user, password);
@@ -239,6 +239,6 @@ const nothingToConfirm = ({ mfa_enabled_at: at }: UserRow) =>
     status: 422,
     say:
       at === null
-        ? 'No app waits to be confirmed, or it was set up more than an hour ago; set it up again.'
-        : 'The second factor is on already.',
+        ? 'No authenticator app is waiting to be confirmed, or its setup was started more than an hour ago; set it up again.'
+        : 'Two-factor authentication is already on.',
   });

@@ -79,7 +79,7 @@ export async function readAuthorization(store: Store, query: Fields): Promise<Au
   const redirectUri = query['redirect_uri'];
   const known = JSON.parse(client.redirect_uris) as string[];
   if (typeof redirectUri !== 'string' || !known.includes(redirectUri)) {
-    const say = 'The app that sent you here wants you to be sent on to an address that it has not registered.';
+    const say = 'The app that sent you here asked to redirect you to an address that it has not registered.';
     return { kind: 'unknown', say };
   }
   try {
@@ -215,7 +215,7 @@ export async function answerConsent(ctx: ConsentCtx, token: string, decision: De
   const isKnown = client && (JSON.parse(client.redirect_uris) as string[]).includes(request.redirectUri);
   if (!isKnown) throw refuse('not_found', { say: CLIENT_GONE });
   if (!limited) {
-    return refusedTo(store, request, { error: 'access_denied', message: 'The person has not allowed it.' });
+    return refusedTo(store, request, { error: 'access_denied', message: 'The person denied the request.' });
   }
   return allowedTo(store, request, await allow(ctx, row.team_id, client, { ...request, limited }));
 }
@@ -242,7 +242,7 @@ async function allow(ctx: ConsentCtx, teamId: string, client: ClientRow, request
     const member = await holdMembershipOf(tx, actor.userId, teamId);
     const team = await findTeam(tx, teamId);
     if (!member || team?.risk_state !== 'normal') {
-      throw refuse('invalid_permission', { say: 'You are not in this team any more, or it is suspended.' });
+      throw refuse('invalid_permission', { say: 'You are no longer a member of this team, or the team is suspended.' });
     }
     await insertCode(tx, {
       code_hash: hashToken(code),
@@ -261,15 +261,15 @@ async function allow(ctx: ConsentCtx, teamId: string, client: ClientRow, request
 const detailsOf = (clientId: string, { client, scopes, limited = UNLIMITED }: AllowedRequest): string =>
   JSON.stringify({ client_id: clientId, client_name: client.name, scopes, limits: presentLimits(limited) });
 
-const CLIENT_GONE = 'The app has taken back its registration, or was disabled.';
+const CLIENT_GONE = 'The app removed or changed its registration, or was disabled. Go back to the app and start again.';
 
 const ended = (): Refusal =>
-  refuse('invalid_permission', { say: 'Your session has ended at this moment; sign in, then begin again in the app.' });
+  refuse('invalid_permission', { say: 'Your session has just ended. Sign in, then start again in the app.' });
 
 const answered = (): Refusal =>
   refuse('validation_error', {
     status: 422,
-    say: 'This question was answered already, or it is too old. Go back to the app and begin again.',
+    say: 'This request was already answered or has expired. Go back to the app and start again.',
   });
 
 const IS_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

@@ -120,7 +120,10 @@ export async function limitLocked(
 ): Promise<GrantRow> {
   if (!grant) throw notFound('Grant');
   if (grant.revoked_at !== null || (grant.expires_at !== null && grant.expires_at <= now)) {
-    throw refuse('validation_error', { status: 422, say: 'This grant has ended; the app has to ask again.' });
+    throw refuse('validation_error', {
+      status: 422,
+      say: 'This grant has ended; the app has to request access again.',
+    });
   }
   const before = { limits: readStored(grant.limits), expiresAt: grant.expires_at };
   const { limits, expiresAt } = changedLimits(before, asked, now);
@@ -138,7 +141,7 @@ async function lockForChange(tx: Executor, { teamId, actor }: Pick<Ctx, 'teamId'
   const isAdmin = actor.kind !== 'session' || ROLES.indexOf(actor.role ?? 'viewer') >= ROLES.indexOf('admin');
   if (isOwn || isAdmin) return grant;
   throw refuse('invalid_permission', {
-    say: 'You may change and revoke what you have allowed yourself; for what others have allowed it needs the role admin.',
+    say: 'You can change and revoke the access that you granted yourself. Changing access that others granted requires the role admin.',
   });
 }
 

@@ -73,7 +73,7 @@ export async function beginAttempt(
   const known = browser && knownBrowser(store, browser, emailKey);
   const parties: Attempt['parties'] =
     known === undefined ? partiesOf('', emailKey, address) : { browser: hashOf(`browser ${known} ${emailKey}`) };
-  await countWithin(store, parties, { limits: LIMITS, what: 'Too many attempts to sign in have failed' });
+  await countWithin(store, parties, { limits: LIMITS, what: 'Too many failed sign-in attempts' });
   return { parties };
 }
 
@@ -87,7 +87,7 @@ export const countRequest = (
 ): Promise<void> =>
   countWithin(store, partiesOf(`${kind} `, emailKey, address), {
     limits: REQUEST_LIMITS,
-    what: 'Too many requests were made for this address, or from yours',
+    what: 'Too many requests for this email address or from your IP address',
   });
 
 const INVITATION = 'invitation ';

@@ -115,7 +115,7 @@ async function takeAttempt({ store, browser }: NobodyCtx, token: string, { kind 
 const ended = () =>
   refuse('validation_error', {
     status: 422,
-    say: 'This challenge is not valid, or has ended; sign in with the password again.',
+    say: 'This challenge is not valid or has expired; sign in with your password again.',
   });
 
 /**

@@ -160,7 +160,10 @@ export async function beginSession(
 export function mustBeUnchanged(now: UserRow | undefined, shown: UserRow): asserts now is UserRow {
   if (now) mustNotBeDisabled(now);
   if (now?.password_hash === shown.password_hash && now.mfa_enabled_at === shown.mfa_enabled_at) return;
-  throw refuse('validation_error', { status: 422, say: 'Your account was changed at this moment; sign in again.' });
+  throw refuse('validation_error', {
+    status: 422,
+    say: 'Your account was changed while you signed in; sign in again.',
+  });
 }
 
 /** Program that was approved in a browser session. */

@@ -44,20 +44,24 @@ export function createAdminNotices(world: World, accept: Pick<Accept, 'acceptEma
       (await untold(db)).toSorted((one, other) => Number(failed.has(one.id)) - Number(failed.has(other.id))),
     async carry(endpoint) {
       failed.add(endpoint.id);
-      await tell(world, accept, endpoint);
+      await notifyAdmins(world, accept, endpoint);
       failed.delete(endpoint.id);
     },
     describe: ({ id }) => ({ webhookId: id }),
   });
 }
 
-async function tell(world: World, accept: Pick<Accept, 'acceptEmail'>, endpoint: DisabledEndpoint): Promise<void> {
-  const why = await send(world, accept, endpoint);
-  if (why !== undefined) {
+async function notifyAdmins(
+  world: World,
+  accept: Pick<Accept, 'acceptEmail'>,
+  endpoint: DisabledEndpoint,
+): Promise<void> {
+  const fault = await send(world, accept, endpoint);
+  if (fault !== undefined) {
     const { id: webhookId, team_id: teamId } = endpoint;
     world.log.error(
       { webhookId, teamId, host: hostOf(endpoint) },
-      `a webhook was disabled and no admin could be told: ${why}`,
+      `a webhook was disabled and no admin could be notified: ${fault}`,
     );
   }
   await noteTold(world.db, endpoint.id, world.clock.now());
@@ -73,7 +77,7 @@ async function send(
   if (to.length === 0) return 'the team has no admin addresses; set them with rasket teams update --admin';
   const domain = await noticeDomain(world.db, endpoint.team_id);
   if (domain === undefined) return 'the team has no verified domain to send from';
-  const input = { from: `rasket <notifications@${domain}>`, to, ...wordsFor(endpoint) };
+  const input = { from: `rasket <notifications@${domain}>`, to, ...composeNotice(endpoint) };
   return mailOnce(world, accept, {
     teamId: endpoint.team_id,
     job: 'admin-notices',
@@ -86,7 +90,7 @@ async function send(
 /** Returns the host only, because paths and query strings of webhooks hold secrets that mail and log must not show. */
 const hostOf = ({ endpoint }: DisabledEndpoint): string => URL.parse(endpoint)?.host ?? '';
 
-function wordsFor(endpoint: DisabledEndpoint) {
+function composeNotice(endpoint: DisabledEndpoint) {
   const { id, disabled_at: disabledAt, failing_since: failingSince } = endpoint;
   const host = hostOf(endpoint);
   const since = isoTime(failingSince ?? disabledAt);
@@ -96,12 +100,12 @@ function wordsFor(endpoint: DisabledEndpoint) {
       `The webhook endpoint ${id} at ${host} was disabled at ${isoTime(disabledAt)}.`,
       ...(failingSince === null ? [] : [`No delivery to it has succeeded since ${since}.`]),
       '',
-      'Events go on being recorded for it, but nothing is sent. When the endpoint works again, enable it:',
+      'Events for this endpoint are still recorded, but they are not sent. When the endpoint works again, enable it:',
       `  rasket webhooks update ${id} --status enabled`,
-      'What happens from then on is sent. To send what did not arrive before as well, replay it:',
+      'New events are then sent again. To also send the events that were not delivered, replay them:',
       `  rasket webhooks replay --failed --parked --since ${since} --webhook ${id}`,
-      'Parked are events that happened while the endpoint was disabled or that were waiting for their next attempt;',
-      'failed are those whose ten attempts are over.',
+      'Parked events happened while the endpoint was disabled, or were waiting for their next attempt when it was disabled.',
+      'Failed events have had all ten attempts.',
     ].join('\n'),
   };
 }
@@ -144,7 +148,7 @@ export interface WebhookSender {
   idle(): Promise<void>;
 }
 
-const ENDPOINTS_PER_LOOK = 5000;
+const ENDPOINTS_PER_POLL = 5000;
 /**
  * Delay between polls, which step into the index once for each endpoint: with thousands of endpoints, not every commit
  * causes one.
@@ -228,7 +232,7 @@ function createEndpointLoop(
   /** Wakes the running senders, and leases free endpoints. */
   async function claim({ inFlight }: Claim<EndpointSender>, lease: Lease): Promise<Claimed<EndpointSender>> {
     const { now, until } = lease;
-    const ids = await endpointsWithWork(db, { owner, now, limit: ENDPOINTS_PER_LOOK });
+    const ids = await endpointsWithWork(db, { owner, now, limit: ENDPOINTS_PER_POLL });
     const running = new Map(inFlight.map((sender) => [sender.id, sender]));
     const free = ids.filter((id) => !running.has(id) && !deferred.has(id));
     const leased = await leaseEndpoints(db, free, lease);

@@ -10,14 +10,14 @@ export const documentStart = (title: string, style: string): string => `<!doctyp
 export const documentEnd = `</body></html>
 `;
 
-/** The page around its content; `content` is HTML already. */
+/** Renders a page around its content; `content` is HTML already. */
 export const renderDocument = (title: string, content: string, style: string): string =>
   documentStart(title, style) + content + documentEnd;
 
-/** Isolates text of others, because it may run in either direction. */
+/** Isolates text of other people, because it may run in either direction. */
 export const bdi = (text: string): string => `<bdi>${escapeHtml(text)}</bdi>`;
 
-/** `edge` is dark enough to find a field by; `line` only separates. */
+/** Colours of all pages. `edge` is dark enough to mark a field; `line` only separates. */
 const COLOURS = `
 :root{color-scheme:light dark;--ground:#f6f7f9;--card:#fff;--ink:#1b1f24;--quiet:#57606a;--line:#d8dee4;--edge:#8c959f;--accent:#0b57d0;--on-accent:#fff;--bad:#b3261e}
 @media (prefers-color-scheme:dark){:root{--ground:#0f1216;--card:#181c22;--ink:#e6e9ee;--quiet:#9aa4b0;--line:#2d333b;--edge:#6e7681;--accent:#8ab4f8;--on-accent:#0f1216;--bad:#f2b8b5}}
@@ -25,7 +25,7 @@ const COLOURS = `
 a{color:var(--accent)}
 dd{margin:0}`;
 
-/** Pages to read: mail as it was sent. */
+/** Style of pages to read, such as mail as it was sent. */
 export const readingStyle = `${COLOURS}
 body{margin:0 auto;padding:1.5rem 1rem 3rem;max-width:60rem;background:var(--ground);color:var(--ink);font:1rem/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
 header,main{background:var(--card);border:1px solid var(--line);border-radius:.5rem;padding:1.25rem;margin-bottom:1rem}
@@ -49,7 +49,7 @@ footer{font-size:.875rem}
 @media print{.frame{height:auto;border:0}iframe{height:100vh}}
 `;
 
-/** Pages with forms: one card, one thing to do. */
+/** Style of pages with forms: one card with one thing to do. */
 export const formStyle = `${COLOURS}
 body{margin:0 auto;padding:1.5rem 1rem 3rem;max-width:38rem;background:var(--ground);color:var(--ink);font:1.0625rem/1.55 system-ui,sans-serif;overflow-wrap:anywhere}
 main{background:var(--card);border:1px solid var(--edge);border-radius:.5rem;padding:1.5rem}

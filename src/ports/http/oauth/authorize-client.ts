@@ -15,8 +15,8 @@ export const refusedPage = (reply: FastifyReply, say: string, status = 400): Fas
     .type('text/html; charset=utf-8')
     .send(
       renderDocument(
-        'This app cannot be let in – rasket',
-        `<main><h1>This app cannot be let in</h1>\n<p>${bdi(say)}</p>\n<p>Nothing was allowed. You can close this page; the app’s developer has to mend this.</p></main>`,
+        'This app cannot be authorized – rasket',
+        `<main><h1>This app cannot be authorized</h1>\n<p>${bdi(say)}</p>\n<p>No access was granted. You can close this page. The developer of the app has to fix this.</p></main>`,
         formStyle,
       ),
     );
@@ -51,9 +51,9 @@ export const authorizeClient: Page<'authorizeClient'> = async (ctx, { query }, {
   return reply.code(302).header('location', to).send('');
 };
 
-/** The app would never learn what is wrong, because signing in would not lead back to it. */
+/** Explains why the person is not asked to sign in: they could not be sent back, so the app would never get the error. */
 const tooLong = (chars: number): string =>
-  `What the app asks for is not right, and its address has ${chars} characters: after signing in, an address of at most ${NEXT_CHARS_MAX} is come back to. Sign in first, then begin again in the app, which is told then what is wrong.`;
+  `The request of the app is not valid, and its address has ${chars} characters. After signing in you can be sent back only to an address of at most ${NEXT_CHARS_MAX} characters. Sign in first, then start again in the app, which then receives the error.`;
 
 async function isSignedIn({ store, browser }: NobodyCtx): Promise<boolean> {
   for (const { name, token } of sessionCookiesIn(browser)) {

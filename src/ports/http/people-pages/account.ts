@@ -5,18 +5,18 @@ import { timeInWords } from '../share-page/index.ts';
 import { attempt, forSignedIn, renderAlert, renderForm, renderLink, renderLinks, renderStatus } from './elements.ts';
 import type { PageCtx, PeoplePage, Shown, SignedIn } from './page.ts';
 
-/** Messages about what another page did before it led here. */
-const SAID: Readonly<Record<string, string>> = {
-  joined: 'You are in the team now.',
-  switched: 'You work in another team now.',
-  'password-changed': 'Your password is changed, and you are signed out everywhere else.',
+/** Messages by the value of the `said` parameter, which a page sets when it redirects here after a change. */
+const MESSAGES: Readonly<Record<string, string>> = {
+  joined: 'You joined the team.',
+  switched: 'You switched to another team.',
+  'password-changed': 'Your password was changed. You were signed out of all other sessions.',
 };
 
 type PersonCtx = PageCtx & { session: SignedIn };
 
 export const accountPage: PeoplePage = {
   path: '/account',
-  get: forSignedIn((ctx, { query }) => showAccount(ctx, { said: SAID[query.get('said') ?? ''] })),
+  get: forSignedIn((ctx, { query }) => showAccount(ctx, { said: MESSAGES[query.get('said') ?? ''] })),
 };
 
 /** Switches the session to a team chosen from the list of teams. */
@@ -39,11 +39,11 @@ async function showAccount(
   const rows: [string, string][] = [
     ['Email', `${bdi(me.email)}${me.email_verified_at === null ? ' (not verified)' : ''}`],
     ['Name', me.name === null ? '' : bdi(me.name)],
-    ['Second factor', mfa.enabled ? `On; ${mfa.recovery_codes_remaining} recovery codes are left` : 'Off'],
+    ['Two-factor authentication', mfa.enabled ? `On (recovery codes left: ${mfa.recovery_codes_remaining})` : 'Off'],
   ];
   const teams = me.teams.map(
     ({ id, name }) =>
-      `<li><div>${bdi(name)}${id === me.current_team_id ? ` <span class="quiet">you are here, as ${session.actor.role ?? 'nobody'}</span>` : ''}</div>${
+      `<li><div>${bdi(name)}${id === me.current_team_id ? ` <span class="quiet">current team, your role: ${session.actor.role ?? 'none'}</span>` : ''}</div>${
         id === me.current_team_id ? '' : switchForm(id, name)
       }</li>`,
   );
@@ -58,17 +58,20 @@ async function showAccount(
         .join('')}</dl>`,
       renderLinks(
         renderLink('/account/password', mfa.has_password ? 'Change your password' : 'Choose a password'),
-        renderLink('/account/mfa', mfa.enabled ? 'Your second factor' : 'Set up a second factor'),
+        renderLink(
+          '/account/mfa',
+          mfa.enabled ? 'Manage two-factor authentication' : 'Set up two-factor authentication',
+        ),
         renderLink('/account/sessions', 'Where you are signed in'),
-        renderLink('/account/apps', 'Apps you have let in'),
-        renderLink('/account/approvals', 'What apps want to do'),
+        renderLink('/account/apps', 'Authorized apps'),
+        renderLink('/account/approvals', 'Approval requests'),
       ),
       '<h2>Your teams</h2>',
       teams.length === 0
-        ? '<p>You are in no team. Whoever leads one can invite you.</p>'
+        ? '<p>You are not a member of a team. An owner or admin of a team can invite you.</p>'
         : `<ul class="rows">${teams.join('')}</ul>`,
       isBySso
-        ? '<p>You signed in through single sign-on, which reaches this team alone. For your other teams, and to change your password or second factor, sign in with your password.</p>'
+        ? '<p>You signed in with single sign-on, which gives access to this team only. To use your other teams, or to change your password or two-factor authentication, sign in with your password.</p>'
         : '',
       renderForm({ action: '/sign-out', submit: 'Sign out', isSecond: true, id: 'out' }),
     ].join('\n'),
@@ -89,11 +92,14 @@ const switchForm = (id: string, name: string): string =>
 export const sessionsPage: PeoplePage = {
   path: '/account/sessions',
   get: forSignedIn((ctx, { query }) =>
-    showSessions(ctx, { after: query.get('after'), said: query.get('said') === 'ended' ? 'It has ended.' : undefined }),
+    showSessions(ctx, {
+      after: query.get('after'),
+      said: query.get('said') === 'ended' ? 'The session was ended.' : undefined,
+    }),
   ),
   post: forSignedIn(async (ctx, { form }) => {
     const done = await attempt(ctx.call('endSession', { path: { session_id: form.get('session_id') ?? '' } }));
-    // A session that has ended in the meantime is the wanted result.
+    // If the session has ended in the meantime, the person has what they wanted.
     if (done instanceof Refusal && done.status !== 404) return showSessions(ctx, { fault: done });
     return { to: '/account/sessions?said=ended' };
   }),
@@ -106,14 +112,14 @@ async function showSessions(
   const { data, has_more: hasMore } = await call('listSessions', { query: after === undefined ? {} : { after } });
   const rows = data.map((one) => {
     const what = one.client_name ?? browserInWords(one.user_agent);
-    const when = `Since ${timeInWords(Date.parse(one.created_at))}, last used ${timeInWords(Date.parse(one.last_used_at))}`;
+    const when = `Signed in ${timeInWords(Date.parse(one.created_at))}, last used ${timeInWords(Date.parse(one.last_used_at))}`;
     const where = one.address === null ? '' : `, from ${bdi(one.address)}`;
     const end = one.is_current
-      ? '<strong>This one</strong>'
+      ? '<strong>This session</strong>'
       : renderForm({
           action: '/account/sessions',
-          submit: 'End',
-          describedAs: `End ${what}, since ${timeInWords(Date.parse(one.created_at))}`,
+          submit: 'End session',
+          describedAs: `End session: ${what}, signed in ${timeInWords(Date.parse(one.created_at))}`,
           isSecond: true,
           hidden: { session_id: one.id },
           id: `end-${one.id}`,
@@ -134,7 +140,7 @@ async function showSessions(
         id: 'all',
       }),
       renderLinks(
-        hasMore ? renderLink(`/account/sessions?after=${data.at(-1)?.id ?? ''}`, 'Older ones') : '',
+        hasMore ? renderLink(`/account/sessions?after=${data.at(-1)?.id ?? ''}`, 'Older sessions') : '',
         renderLink('/account', 'Back to your account'),
       ),
     ].join('\n'),
@@ -157,10 +163,10 @@ const SYSTEMS: readonly [RegExp, string][] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-/** Describes the browser in words that people use, or by its own User-Agent if it is unknown. */
+/** Returns the common name of a browser and its system, or its User-Agent if it is unknown. */
 function browserInWords(agent: string | null): string {
   const browser = BROWSERS.find(([form]) => form.test(agent ?? ''))?.[1];
   const system = SYSTEMS.find(([form]) => form.test(agent ?? ''))?.[1];
-  if (browser === undefined) return agent === null || agent === '' ? 'A browser' : agent.slice(0, 80);
+  if (browser === undefined) return agent === null || agent === '' ? 'Unknown browser' : agent.slice(0, 80);
   return system === undefined ? browser : `${browser} on ${system}`;
 }

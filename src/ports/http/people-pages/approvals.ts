@@ -16,16 +16,16 @@ import {
 import type { PageCtx, PeoplePage, Shown, SignedIn } from './page.ts';
 
 const TITLES: Record<ApprovalMessage['kind'], string> = {
-  email: 'The email',
-  broadcast: 'The broadcast',
-  draft: 'The draft',
-  reply: 'The answer',
-  forward: 'The forward',
-  template: 'The template',
-  automation_step: 'The email of a step',
+  email: 'Email',
+  broadcast: 'Broadcast',
+  draft: 'Draft',
+  reply: 'Reply',
+  forward: 'Forwarded email',
+  template: 'Template',
+  automation_step: 'Email of an automation step',
 };
 
-/** Renders in full what a call names and does not contain: a person decides on texts and recipients, not on ids. */
+/** Renders in full the content that a call refers to by id, because a person decides on texts and recipients. */
 function renderContent({ content }: AnswerOf<'getApproval'>): string {
   if (content === null) return '';
   return [
@@ -38,12 +38,12 @@ function renderContent({ content }: AnswerOf<'getApproval'>): string {
 }
 
 const CHANGED =
-  'Content that this call names has changed since the app asked, or it would go to more contacts. It cannot be approved: reject it, and let the app ask again.';
+  'The content of this request has changed since the app made it, or it would now go to more contacts. It cannot be approved. Reject it, and have the app make the request again.';
 
 function renderMessage(message: ApprovalMessage): string {
   const { kind, name, template, fallbacks, attachments } = message;
   const files = attachments.map(
-    ({ filename, size }) => `${filename ?? 'a file'}${size === null ? '' : ` (${size} bytes)`}`,
+    ({ filename, size }) => `${filename ?? 'unnamed file'}${size === null ? '' : ` (${size} bytes)`}`,
   );
   const rows = renderRows({
     Name: name ?? '',
@@ -54,17 +54,17 @@ function renderMessage(message: ApprovalMessage): string {
     'Reply to': message.reply_to.join(', '),
     Recipients: message.recipients > 1 ? `${message.recipients}` : '',
     Subject: message.subjects.join(' / '),
-    'Shown after the subject': message.preview_text ?? '',
+    'Preview text': message.preview_text ?? '',
     Template: kind === 'template' ? '' : (template ?? ''),
-    'Without a value': Object.entries(fallbacks)
+    'Fallback values': Object.entries(fallbacks)
       .map(([key, value]) => `${key}: ${value}`)
       .join(', '),
-    Files: files.join(', '),
+    Attachments: files.join(', '),
   });
   return `<h2>${TITLES[kind]}</h2>${rows}${renderBodies(message)}`;
 }
 
-/** Renders the recipients of a broadcast as of now. Until the decision the app may not add contacts. */
+/** Renders the current recipients of a broadcast. The app cannot add contacts before the decision. */
 function renderAudience({ audience }: ApprovalContent): string {
   if (audience === null) return '';
   const { contacts, subscribed, subscribed_before: before, segment_name: segment, topic_name: topic } = audience;
@@ -72,7 +72,7 @@ function renderAudience({ audience }: ApprovalContent): string {
   const rows = {
     Segment: segment,
     Topic: topic ?? '',
-    Contacts: `${contacts}, of whom ${subscribed} want mail${earlier}`,
+    Contacts: `${contacts}, of which ${subscribed} are subscribed${earlier}`,
   };
   return `<h2>Recipients</h2>${renderRows(rows)}`;
 }
@@ -80,18 +80,18 @@ function renderAudience({ audience }: ApprovalContent): string {
 function renderSender({ sender }: ApprovalContent): string {
   if (sender === null) return '';
   const lines = Object.values(sender.postal_address ?? {}).filter((line) => typeof line === 'string');
-  return `<h2>Sender named below it</h2>${renderRows({ Name: sender.name, Address: lines.join(', ') })}`;
+  return `<h2>Sender identity</h2>${renderRows({ Name: sender.name, Address: lines.join(', ') })}`;
 }
 
 function renderChanges({ changes }: ApprovalContent): string {
   if (changes.length === 0) return '';
-  const inWords = (value: unknown): string =>
+  const asText = (value: unknown): string =>
     typeof value === 'string' ? value : JSON.stringify(value ?? null, null, 2);
   const rows = changes.map(
     ({ field, before, after }) =>
-      `<h3>${bdi(field)}</h3><p>Now:</p><pre>${escapeHtml(visible(inWords(before)))}</pre><p>After it:</p><pre>${escapeHtml(visible(inWords(after)))}</pre>`,
+      `<h3>${bdi(field)}</h3><p>Now:</p><pre>${escapeHtml(escapeMarks(asText(before)))}</pre><p>After approval:</p><pre>${escapeHtml(escapeMarks(asText(after)))}</pre>`,
   );
-  return `<h2>What changes</h2>${rows.join('')}`;
+  return `<h2>Changes</h2>${rows.join('')}`;
 }
 
 const renderRows = (values: Readonly<Record<string, string>>): string => {
@@ -99,15 +99,15 @@ const renderRows = (values: Readonly<Record<string, string>>): string => {
   return `<dl>${rows.map(([label, value]) => `<div><dt>${label}</dt><dd>${bdi(value)}</dd></div>`).join('')}</dl>`;
 };
 
-/** Renders HTML and text, because a mail program shows one of them, and we cannot know which. */
+/** Renders both HTML and text, because it is not known which of them a mail program will show. */
 const renderBodies = ({ text, html }: Pick<ApprovalMessage, 'text' | 'html'>): string =>
   [text, html]
     .filter((body) => body !== null && body !== '')
-    .map((body) => `<pre>${escapeHtml(visible(body ?? ''))}</pre>`)
+    .map((body) => `<pre>${escapeHtml(escapeMarks(body ?? ''))}</pre>`)
     .join('');
 
-/** Shows direction marks, because they would make the text look different from the one that is sent. */
-const visible = (text: string): string =>
+/** Escapes direction marks, because they would make the text look different from the one that is sent. */
+const escapeMarks = (text: string): string =>
   text.replaceAll(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (mark) => `\\u${mark.codePointAt(0)?.toString(16)}`);
 
 const PATH = '/account/approvals';
@@ -123,50 +123,50 @@ type One = AnswerOf<'getApproval'>;
 export const approvalsPage: PeoplePage = {
   path: PATH,
   get: forSignedIn(async (ctx, { query }) => {
-    if (ctx.session.teamId === null) return withoutTeam();
+    if (ctx.session.teamId === null) return renderNoTeam();
     const after = query.get('after');
     const isAll = query.get('all') === 'yes';
     const wanted = { ...(isAll ? {} : { status: 'pending' as const }), ...(after === undefined ? {} : { after }) };
     const page = await ctx.call('listApprovals', { query: wanted });
     const older = `${PATH}?after=${page.data.at(-1)?.id ?? ''}${isAll ? '&all=yes' : ''}`;
     return {
-      title: 'What apps want to do',
+      title: 'Approval requests',
       content: [
-        page.data.length === 0 ? '<p>Nothing waits for you in this team.</p>' : '',
-        `<ul class="rows">${page.data.map(rowOf).join('')}</ul>`,
+        page.data.length === 0 ? '<p>There are no requests to show in this team.</p>' : '',
+        `<ul class="rows">${page.data.map(renderRow).join('')}</ul>`,
         renderLinks(
-          page.has_more ? renderLink(older, 'Older ones') : '',
-          isAll ? renderLink(PATH, 'What waits alone') : renderLink(`${PATH}?all=yes`, 'With what was decided'),
-          renderLink('/account', 'Back to your account, where you switch the team'),
+          page.has_more ? renderLink(older, 'Older requests') : '',
+          isAll ? renderLink(PATH, 'Show pending requests') : renderLink(`${PATH}?all=yes`, 'Show all requests'),
+          renderLink('/account', 'Back to your account, where you can switch teams'),
         ),
       ].join('\n'),
     };
   }),
 };
 
-function rowOf(one: AnswerOf<'listApprovals'>['data'][number]): string {
+function renderRow(one: AnswerOf<'listApprovals'>['data'][number]): string {
   const about = `${bdi(one.grant.client_name)}, ${timeInWords(Date.parse(one.created_at))}, ${one.status}`;
   return `<li><div>${renderLink(`${ONE_PATH}?id=${one.id}`, one.summary)}<br><span class="quiet">${about}</span></div></li>`;
 }
 
-/** Shows one of them, with all its effects. */
+/** Shows one request with all its effects, and takes the decision. */
 export const approvalPage: PeoplePage = {
   path: ONE_PATH,
-  get: forSignedIn((ctx, { query }) => showOne(ctx, query.get('id') ?? '')),
+  get: forSignedIn((ctx, { query }) => showRequest(ctx, query.get('id') ?? '')),
   post: forSignedIn(async (ctx, { form }) => {
     const id = form.get('approval_id') ?? '';
     const path = { approval_id: id };
     const decision = form.get('decision');
-    if (decision !== 'approve' && decision !== 'reject') return showOne(ctx, id);
+    if (decision !== 'approve' && decision !== 'reject') return showRequest(ctx, id);
     const done = await attempt(
       decision === 'approve' ? ctx.call('approveCall', { path }) : ctx.call('rejectCall', { path, body: {} }),
     );
-    return done instanceof Refusal ? showOne(ctx, id, done) : { to: `${ONE_PATH}?id=${encodeURIComponent(id)}` };
+    return done instanceof Refusal ? showRequest(ctx, id, done) : { to: `${ONE_PATH}?id=${encodeURIComponent(id)}` };
   }),
 };
 
-async function showOne(ctx: PersonCtx, id: string, fault?: Refusal): Promise<Shown> {
-  if (ctx.session.teamId === null) return withoutTeam();
+async function showRequest(ctx: PersonCtx, id: string, fault?: Refusal): Promise<Shown> {
+  if (ctx.session.teamId === null) return renderNoTeam();
   const one = await ctx.call('getApproval', { path: { approval_id: id } });
   const form = (submit: string, decision: string, isSecond: boolean): string =>
     renderForm({ action: ONE_PATH, submit, isSecond, hidden: { approval_id: one.id, decision }, id: decision });
@@ -174,13 +174,13 @@ async function showOne(ctx: PersonCtx, id: string, fault?: Refusal): Promise<Sho
     title: one.summary,
     content: [
       fault ? renderAlert(fault.message) : '',
-      saidOf(one),
-      `<p>An app that calls itself <strong>${bdi(one.grant.client_name)}</strong> asked for this ${timeInWords(Date.parse(one.created_at))}. It is done as the app has asked, or not at all.</p>`,
+      renderOutcome(one),
+      `<p>The app <strong>${bdi(one.grant.client_name)}</strong> made this request on ${timeInWords(Date.parse(one.created_at))}. If you approve it, it is carried out exactly as shown.</p>`,
       renderContent(one),
-      filesIn(one),
-      `<h2>The call</h2><pre>${escapeHtml(visible(inWords(one)))}</pre>`,
-      one.status === 'pending' ? decisionsOf(ctx, one, form) : '',
-      renderLinks(renderLink(PATH, 'Back to what waits')),
+      renderFiles(one),
+      `<h2>API call</h2><pre>${escapeHtml(escapeMarks(formatCall(one)))}</pre>`,
+      one.status === 'pending' ? renderDecisions(ctx, one, form) : '',
+      renderLinks(renderLink(PATH, 'Back to approval requests')),
     ].join('\n'),
     ...afterFault(fault),
   };
@@ -189,58 +189,58 @@ async function showOne(ctx: PersonCtx, id: string, fault?: Refusal): Promise<Sho
 type ShowForm = (submit: string, decision: string, isSecond: boolean) => string;
 
 /** Renders the decisions that this person may make, or the reason why they may not. */
-function decisionsOf({ whyNot }: PersonCtx, { operation_id: operation, content }: One, form: ShowForm): string {
+function renderDecisions({ whyNot }: PersonCtx, { operation_id: operation, content }: One, form: ShowForm): string {
   const not = whyNot('approveCall') ?? whyNot(operation);
   const refused = not && `<p>You cannot approve this: ${bdi(not.message)}</p>`;
   const approve = refused ?? (content?.is_changed ? '' : form('Approve', 'approve', false));
   return approve + (whyNot('rejectCall') === undefined ? form('Reject', 'reject', true) : '');
 }
 
-function saidOf({ status, error, decided_by: by }: One): string {
+function renderOutcome({ status, error, decided_by: by }: One): string {
   const who = by?.name ? ` by ${by.name}` : '';
   switch (status) {
     case 'pending':
       return '';
     case 'done':
-      return renderStatus(`It was approved${who}, and is done.`);
+      return renderStatus(`This request was approved${who} and carried out.`);
     case 'failed':
-      return renderAlert(`It was approved${who}, and did not work: ${error?.message ?? ''}`);
+      return renderAlert(`This request was approved${who} but failed: ${error?.message ?? ''}`);
     case 'running':
-      return renderStatus(`It was approved${who} at this moment.`);
+      return renderStatus(`This request was approved${who} and is being carried out.`);
     case 'rejected':
-      return renderStatus(`It was rejected${who}.`);
+      return renderStatus(`This request was rejected${who}.`);
     case 'expired':
-      return renderStatus('Nobody decided in time; the app has to ask again.');
+      return renderStatus('This request expired before it was decided. The app has to make it again.');
   }
 }
 
 /** Lists the files with their checksums, so that the person who reviews them knows what is sent. */
-function filesIn({ files }: One): string {
+function renderFiles({ files }: One): string {
   if (files.length === 0) return '';
   const rows = files.map(
     ({ url, bytes, sha256 }) => `<li>${bdi(url)}: ${bytes} bytes, SHA-256 <code>${escapeHtml(sha256)}</code></li>`,
   );
-  return `<h2>The files</h2><p>As they were when the app asked; another one is not sent.</p><ul>${rows.join('')}</ul>`;
+  return `<h2>Files</h2><p>These are the files as they were when the app made the request. A file that has changed since then is not sent.</p><ul>${rows.join('')}</ul>`;
 }
 
-function inWords({ operation_id: operation, call }: One): string {
-  return `${operation} ${JSON.stringify({ ...call, body: headFirst(call.body) }, null, 2)}`;
+function formatCall({ operation_id: operation, call }: One): string {
+  return `${operation} ${JSON.stringify({ ...call, body: putHeadFirst(call.body) }, null, 2)}`;
 }
 
 const HEAD = ['from', 'to', 'cc', 'bcc', 'reply_to', 'subject'];
 
-/** Puts the recipients first. */
-function headFirst(body: unknown): unknown {
-  if (Array.isArray(body)) return body.map(headFirst);
+/** Puts the sender, the recipients and the subject first. */
+function putHeadFirst(body: unknown): unknown {
+  if (Array.isArray(body)) return body.map(putHeadFirst);
   if (typeof body !== 'object' || body === null) return body;
   const known = Object.entries(body);
   const isHead = ([name]: [string, unknown]) => HEAD.includes(name);
   return Object.fromEntries([...known.filter(isHead), ...known.filter((one) => !isHead(one))]);
 }
 
-const withoutTeam = (): Shown => ({
+const renderNoTeam = (): Shown => ({
   title: 'Choose a team first',
-  content: `<p>What apps want to do is of a team, and your session is in none.</p>${renderLinks(renderLink('/account', 'Your account'))}`,
+  content: `<p>Approval requests belong to a team, and no team is selected in your session.</p>${renderLinks(renderLink('/account', 'Your account'))}`,
   status: 403,
   isFault: true,
 });

@@ -39,9 +39,9 @@ const DAYS = [1, 7, 30, 90, 365];
 
 const APPROVALS = [
   { value: 'none', label: 'Nothing' },
-  { value: 'broadcasts', label: 'Sending a broadcast' },
-  { value: 'sends', label: 'Everything that sends mail or may start it' },
-  { value: 'changes', label: 'Everything that changes or sends anything' },
+  { value: 'broadcasts', label: 'Sending broadcasts' },
+  { value: 'sends', label: 'Everything that sends email or may cause email to be sent' },
+  { value: 'changes', label: 'Everything that makes a change or sends email' },
 ] as const;
 
 const MAY_SEND: ReadonlySet<Scope> = new Set([
@@ -52,8 +52,8 @@ const MAY_SEND: ReadonlySet<Scope> = new Set([
   'automations:write',
 ] as const);
 
-const UNCOUNTED =
-  'Then it sends no broadcasts, reports no events, moves no scheduled emails and changes no contacts or automations, unless you approve it.';
+const LIMIT_HINT =
+  'With this limit, the app cannot send broadcasts, report events, reschedule emails, or change contacts, automations or templates, unless the request was approved.';
 
 /**
  * Returns the fields by which a person limits an app; limits that make no difference for these scopes are left out.
@@ -73,16 +73,16 @@ const changeFields = (now: Limited | undefined): Field[] => [
     name: 'read_only',
     type: 'checkbox',
     autocomplete: 'off',
-    label: 'It may only read',
+    label: 'Read-only access',
     isChecked: now?.limits.readOnly === true,
   },
   {
     name: 'approval',
     autocomplete: 'off',
-    label: 'You approve first',
+    label: 'Require approval for',
     options: APPROVALS,
     value: now?.limits.approval ?? 'none',
-    hint: 'Until then it waits under your account, and you are told by mail.',
+    hint: 'Requests wait in your account until they are approved or rejected. You are notified by email.',
   },
 ];
 
@@ -91,8 +91,8 @@ const sendFields = (now: Limited | undefined): Field[] => [
     name: 'own_domains',
     type: 'checkbox',
     autocomplete: 'off',
-    hint: UNCOUNTED,
-    label: 'It writes to addresses of your team’s own domains alone',
+    hint: LIMIT_HINT,
+    label: 'Send only to addresses at your team’s own domains',
     isChecked: now?.limits.recipients === 'own_domains',
   },
   {
@@ -101,14 +101,14 @@ const sendFields = (now: Limited | undefined): Field[] => [
     inputmode: 'numeric',
     autocomplete: 'off',
     isOptional: true,
-    label: 'At most so many emails a day, one for each recipient',
-    hint: UNCOUNTED,
+    label: 'Maximum emails per day, counting each recipient',
+    hint: LIMIT_HINT,
     value: now?.limits.emailsPerDay?.toString() ?? '',
   },
 ];
 
-/** The longest choice that ends no later than it does, or the shortest; null for none. */
-function daysUntil(limited: Limited | undefined, now: number): number | null {
+/** Returns the longest choice that ends no later than the grant, or the shortest one; null if the grant has no end. */
+function chooseDays(limited: Limited | undefined, now: number): number | null {
   const end = limited?.expiresAt ?? null;
   if (end === null) return null;
   return DAYS.findLast((days) => now + days * DAY_MS <= end) ?? DAYS[0] ?? null;
@@ -117,12 +117,12 @@ function daysUntil(limited: Limited | undefined, now: number): number | null {
 const endField = (expiresAt: number | null): Field => ({
   name: 'ends',
   autocomplete: 'off',
-  label: 'It ends',
+  label: 'Access expires',
   value: expiresAt === null ? 'never' : 'keep',
   options: [
     ...(expiresAt === null ? [] : [{ value: 'keep', label: timeInWords(expiresAt) }]),
-    { value: 'never', label: 'When you end it' },
-    ...DAYS.map((days) => ({ value: String(days), label: days === 1 ? 'After a day' : `After ${days} days` })),
+    { value: 'never', label: 'Never' },
+    ...DAYS.map((days) => ({ value: String(days), label: days === 1 ? 'After 1 day' : `After ${days} days` })),
   ],
 });
 
@@ -130,52 +130,55 @@ const endField = (expiresAt: number | null): Field => ({
  * Reads the limits from a form with these fields; an invalid number is left to the check of the limits. A value that
  * our forms never send is refused: taken for no limit, it would let an app do what was not allowed.
  */
-function limitsIn(form: Fields, now: number): LimitsAsked {
+function readLimits(form: Fields, now: number): LimitsAsked {
   const count = form.get('emails_per_day')?.trim() ?? '';
   const ends = form.get('ends');
   return {
     read_only: isTicked(form, 'read_only'),
-    approval: approvalIn(form.get('approval') ?? 'none'),
+    approval: readApproval(form.get('approval') ?? 'none'),
     recipients: isTicked(form, 'own_domains') ? 'own_domains' : 'any',
     emails_per_day: count === '' ? null : /^\d{1,7}$/.test(count) ? Number(count) : EMAILS_MAX + 1,
-    ...(ends === 'keep' ? {} : { expires_at: endIn(ends ?? 'never', now) }),
+    ...(ends === 'keep' ? {} : { expires_at: readExpiry(ends ?? 'never', now) }),
   };
 }
 
 function isTicked(form: Fields, name: string): boolean {
   const value = form.get(name);
   if (value === undefined || value === 'yes') return value === 'yes';
-  throw invalidField(name, `${name} must be yes, or absent`);
+  throw invalidField(name, `${name} must be yes or omitted`);
 }
 
-function approvalIn(given: string): (typeof APPROVALS)[number]['value'] {
+function readApproval(given: string): (typeof APPROVALS)[number]['value'] {
   const found = APPROVALS.find(({ value }) => value === given);
   if (found) return found.value;
-  throw invalidField('approval', `approval must be ${APPROVALS.map(({ value }) => value).join(', ')}`);
+  throw invalidField('approval', `approval must be one of ${APPROVALS.map(({ value }) => value).join(', ')}`);
 }
 
-function endIn(ends: string, now: number): string | null {
+function readExpiry(ends: string, now: number): string | null {
   if (ends === 'never') return null;
   const days = DAYS.find((one) => String(one) === ends);
   if (days !== undefined) return isoTime(now + days * DAY_MS);
-  throw invalidField('ends', `ends must be never, keep, or one of the days ${DAYS.join(', ')}`);
+  throw invalidField('ends', `ends must be never, keep, or a number of days: ${DAYS.join(', ')}`);
 }
 
-/** Returns the limits in words, one a line; empty if there are none. */
-function limitsInWords({ limits, expiresAt }: Limited): string[] {
+/** Returns the limits in words, one per line; empty if there are none. */
+function describeLimits({ limits, expiresAt }: Limited): string[] {
   const approval = APPROVALS.find(({ value }) => value === limits.approval)?.label.toLowerCase();
   return [
-    limits.readOnly ? 'It may only read' : '',
-    limits.approval === 'none' ? '' : `A person approves first: ${approval}`,
-    limits.recipients === 'any' ? '' : 'It writes to your team’s own domains alone',
-    limits.emailsPerDay === null ? '' : `At most ${limits.emailsPerDay} emails a day`,
-    expiresAt === null ? '' : `It ends ${timeInWords(expiresAt)}`,
+    limits.readOnly ? 'Read-only access' : '',
+    limits.approval === 'none' ? '' : `Requires approval for: ${approval}`,
+    limits.recipients === 'any' ? '' : 'Sends only to addresses at your team’s own domains',
+    limits.emailsPerDay === null ? '' : `Sends at most ${limits.emailsPerDay} emails per day`,
+    expiresAt === null ? '' : `Access expires ${timeInWords(expiresAt)}`,
   ].filter((line) => line !== '');
 }
 
 const PATH = '/account/apps';
 
-const SAID: Readonly<Record<string, string>> = { ended: 'It has ended.', limited: 'The limits are set.' };
+const MESSAGES: Readonly<Record<string, string>> = {
+  ended: 'The access of the app was revoked.',
+  limited: 'The limits were saved.',
+};
 
 type PersonCtx = PageCtx & { session: SignedIn };
 
@@ -183,7 +186,7 @@ type PersonCtx = PageCtx & { session: SignedIn };
 export const appsPage: PeoplePage = {
   path: PATH,
   get: forSignedIn((ctx, { query }) =>
-    showApps(ctx, { after: query.get('after'), said: SAID[query.get('said') ?? ''] }),
+    showApps(ctx, { after: query.get('after'), said: MESSAGES[query.get('said') ?? ''] }),
   ),
   post: forSignedIn(async (ctx, { form }) => {
     const { store, browser, requestId, session } = ctx;
@@ -202,15 +205,15 @@ async function showApps(
 ): Promise<Shown> {
   const { rows, hasMore } = await listOwnGrants({ store, actor: session.actor }, after);
   return {
-    title: 'Apps you have let in',
+    title: 'Authorized apps',
     content: [
       said === undefined ? '' : renderStatus(said),
       fault ? renderAlert(fault.message) : '',
       rows.length === 0
-        ? '<p>No app acts for you.</p>'
-        : `<p>They call themselves so; this service does not know who made them. Each acts for you in its team, until you end it.</p><ul class="rows">${rows.map(rowOf).join('')}</ul>`,
+        ? '<p>You have not authorized any apps.</p>'
+        : `<p>These apps can act for you in the team that is shown, until you revoke their access. They chose their own names; this service does not verify who made them.</p><ul class="rows">${rows.map(renderRow).join('')}</ul>`,
       renderLinks(
-        hasMore ? renderLink(`${PATH}?after=${rows.at(-1)?.id ?? ''}`, 'Older ones') : '',
+        hasMore ? renderLink(`${PATH}?after=${rows.at(-1)?.id ?? ''}`, 'Older apps') : '',
         renderLink('/account', 'Back to your account'),
       ),
     ].join('\n'),
@@ -218,23 +221,23 @@ async function showApps(
   };
 }
 
-function rowOf(row: Row): string {
+function renderRow(row: Row): string {
   const since = timeInWords(row.created_at);
-  const used = row.last_used_at === null ? 'not used yet' : `last used ${timeInWords(row.last_used_at)}`;
+  const used = row.last_used_at === null ? 'never used' : `last used ${timeInWords(row.last_used_at)}`;
   const scopes = row.scopes.split(' ').map((scope) => `<li>${escapeHtml(SCOPES[scope as Scope] ?? scope)}</li>`);
   const end = renderForm({
     action: PATH,
-    submit: 'End it',
-    describedAs: `End ${row.client_name}, since ${since}`,
+    submit: 'Revoke access',
+    describedAs: `Revoke access of ${row.client_name}, authorized ${since}`,
     isSecond: true,
     hidden: { grant_id: row.id },
     id: `end-${row.id}`,
   });
-  const limits = limitsInWords({ limits: readStored(row.limits), expiresAt: row.expires_at });
+  const limits = describeLimits({ limits: readStored(row.limits), expiresAt: row.expires_at });
   const lines = limits.map((line) => `<li>${escapeHtml(line)}</li>`).join('');
-  const limited = lines === '' ? '' : `<p>Kept to less:</p><ul>${lines}</ul>`;
+  const limited = lines === '' ? '' : `<p>Limits:</p><ul>${lines}</ul>`;
   const change = renderLink(`${PATH}/limits?grant=${row.id}`, `Change the limits of ${row.client_name}`);
-  return `<li><div>${bdi(row.client_name)}<br><span class="quiet">In ${bdi(row.team_name)}, since ${since}, ${used}</span><ul>${scopes.join('')}</ul>${limited}${change}</div>${end}</li>`;
+  return `<li><div>${bdi(row.client_name)}<br><span class="quiet">In ${bdi(row.team_name)}, authorized ${since}, ${used}</span><ul>${scopes.join('')}</ul>${limited}${change}</div>${end}</li>`;
 }
 
 const LIMITS_PATH = '/account/apps/limits';
@@ -247,7 +250,7 @@ export const appLimitsPage: PeoplePage = {
     const { store, browser, requestId, session } = ctx;
     const id = form.get('grant_id') ?? '';
     const own = { store, browser, requestId, actor: session.actor };
-    const done = await attempt((async () => limitOwnGrant(own, id, limitsIn(form, store.clock.now())))());
+    const done = await attempt((async () => limitOwnGrant(own, id, readLimits(form, store.clock.now())))());
     if (!(done instanceof Refusal)) return { to: '/account/apps?said=limited' };
     if (done.errors) return showLimits(ctx, id, done);
     throw done;
@@ -263,11 +266,11 @@ async function showLimits(
   const now = { limits: readStored(grant.limits), expiresAt: grant.expires_at };
   const fields = limitFields(grant.scopes.split(' ') as Scope[], now);
   return {
-    title: 'Limits of an app',
+    title: 'App limits',
     content: [
-      `<p>${bdi(grant.client_name)} is kept to these from its next call on.</p>`,
-      renderForm({ action: LIMITS_PATH, submit: 'Set the limits', fields, hidden: { grant_id: grant.id }, fault }),
-      renderLinks(renderLink('/account/apps', 'Back to your apps')),
+      `<p>These limits apply to ${bdi(grant.client_name)} from its next API call.</p>`,
+      renderForm({ action: LIMITS_PATH, submit: 'Save limits', fields, hidden: { grant_id: grant.id }, fault }),
+      renderLinks(renderLink('/account/apps', 'Back to authorized apps')),
     ].join('\n'),
     ...afterFault(fault),
   };
@@ -275,33 +278,34 @@ async function showLimits(
 
 const CONSENT_PATH = '/oauth/consent';
 
-/** Asks a person to authorize an app. It asks every time: an earlier approval does not count. */
+/** Asks a person to authorize an app. It asks every time, even if the person has authorized the app before. */
 export const consentPage: PeoplePage = {
   path: CONSENT_PATH,
   get: forSignedIn(async (ctx, { query }) => {
     const read = await readAuthorization(ctx.store, Object.fromEntries(query));
-    if (read.kind === 'unknown') return unknown(read.say);
+    if (read.kind === 'unknown') return renderUnknownApp(read.say);
     if (read.kind === 'refused') return { to: read.to };
-    const ask = await askForConsent(consentCtx(ctx), ctx.session.teamId, read);
-    return ask ? shown(ctx, read, ask) : withoutTeam();
+    const ask = await askForConsent(toConsentCtx(ctx), ctx.session.teamId, read);
+    return ask ? renderConsent(ctx, read, ask) : renderNoTeam();
   }),
   post: forSignedIn(async (ctx, { form }) => {
     const decision = form.get('decision');
-    if (decision !== 'allow' && decision !== 'refuse') return unknown('This form has no answer in it.');
-    const answer = await attempt(decide(ctx, form, decision === 'allow'));
+    if (decision !== 'allow' && decision !== 'refuse')
+      return renderUnknownApp('This form does not contain a decision.');
+    const answer = await attempt(saveDecision(ctx, form, decision === 'allow'));
     if (!(answer instanceof Refusal)) return { to: answer };
-    // A limit that cannot be set; the question is still open on the page before.
-    if (answer.errors) return limitAtFault(answer);
+    // The limit is not valid. The form on the previous page can still be sent.
+    if (answer.errors) return renderLimitFault(answer);
     throw answer;
   }),
 };
 
-async function decide(ctx: PageCtx & { session: SignedIn }, form: Fields, isAllowed: boolean): Promise<string> {
-  const limits = isAllowed && limitsIn(form, ctx.store.clock.now());
-  return answerConsent(consentCtx(ctx), form.get('consent') ?? '', limits);
+async function saveDecision(ctx: PageCtx & { session: SignedIn }, form: Fields, isAllowed: boolean): Promise<string> {
+  const limits = isAllowed && readLimits(form, ctx.store.clock.now());
+  return answerConsent(toConsentCtx(ctx), form.get('consent') ?? '', limits);
 }
 
-const consentCtx = ({ store, browser, requestId, session }: PageCtx & { session: SignedIn }) => ({
+const toConsentCtx = ({ store, browser, requestId, session }: PageCtx & { session: SignedIn }) => ({
   store,
   browser,
   requestId,
@@ -309,9 +313,10 @@ const consentCtx = ({ store, browser, requestId, session }: PageCtx & { session:
 });
 
 /**
- * Nothing of the app is fetched or drawn: its name is text of an untrusted sender, and its picture could be anybody's.
+ * Renders the consent page. The app's logo is neither fetched nor shown, because anybody can register any picture; its
+ * name is text of an untrusted client.
  */
-function shown(
+function renderConsent(
   { store, session: { actor } }: PageCtx & { session: SignedIn },
   { client, request }: Asked,
   { token, team, before }: Pick<Ask, 'token' | 'team' | 'before'>,
@@ -322,55 +327,59 @@ function shown(
   const form = (submit: string, decision: string, isSecond: boolean, fields: readonly Field[] = []): string =>
     renderForm({ action: CONSENT_PATH, submit, isSecond, fields, hidden: { consent: token, decision }, id: decision });
   return {
-    title: 'Let an app in?',
+    title: 'Authorize an app',
+    heading: `Authorize ${bdi(client.name)}`,
     content: [
-      `<p>An app that calls itself <strong>${bdi(client.name)}</strong> asks to act for you in the team <strong>${bdi(team.name)}</strong>.</p>`,
-      `<h2>It wants to</h2><ul>${scopes.join('')}</ul>`,
-      request.resource === 'mcp' ? '<p>It reaches this by <code>/mcp</code> alone.</p>' : '',
-      `<dl><div><dt>You are</dt><dd>${bdi(actor.name)}, ${actor.role ?? 'without a role'} of the team</dd></div>`,
-      `<div><dt>It is told at</dt><dd>${bdi(place)}</dd></div></dl>`,
-      '<p>This service does not know who made the app. Allow it only if you have just asked for this yourself. It never may do more than your own role allows, and you or an admin of the team can end it at any time.</p>',
-      '<p class="quiet">Where the app comes twice with what works once, it is shut out and asks you again: that is how stolen access is noticed.</p>',
-      before ? alreadyIn(before) : '',
-      '<h2>Keep it to less</h2>',
-      form('Allow', 'allow', false, limitFields(request.scopes, before, daysUntil(before, store.clock.now()))),
-      form('Do not allow', 'refuse', true),
+      `<p><strong>${bdi(client.name)}</strong> wants to act for you in the team <strong>${bdi(team.name)}</strong>.</p>`,
+      `<h2>This app will be able to</h2><ul>${scopes.join('')}</ul>`,
+      request.resource === 'mcp' ? '<p>It can do this only through <code>/mcp</code>.</p>' : '',
+      `<dl><div><dt>Signed in as</dt><dd>${bdi(actor.name)} (role in the team: ${actor.role ?? 'none'})</dd></div>`,
+      `<div><dt>Redirects to</dt><dd>${bdi(place)}</dd></div></dl>`,
+      '<p>This service does not verify who made the app. Authorize it only if you started this yourself. The app can never do more than your own role allows. You can revoke access at any time in your account, under Authorized apps; so can an admin of the team.</p>',
+      '<p class="quiet">If the app uses a one-time token twice, its access is revoked and it has to ask you again. This is how stolen tokens are detected.</p>',
+      before ? renderEarlierGrant(before) : '',
+      '<h2>Limit access (optional)</h2>',
+      form('Authorize', 'allow', false, limitFields(request.scopes, before, chooseDays(before, store.clock.now()))),
+      form('Cancel', 'refuse', true),
     ].join('\n'),
-    formsLeadTo: [formTarget(target)],
+    formsLeadTo: [toPolicySource(target)],
   };
 }
 
-/** Each grant counts for itself: the limits of an earlier grant must not end because the app asks again. */
-function alreadyIn(before: Limited): string {
-  const limits = limitsInWords(before).map((line) => `<li>${escapeHtml(line)}</li>`);
-  const kept = limits.length === 0 ? 'It has no limits.' : `It is kept to less:</p><ul>${limits.join('')}</ul><p>`;
-  return `<h2>It has access already</h2><p>${kept} The form below begins with the same. What you allow now comes beside it, and each of the two counts its emails a day by itself: ${renderLink('/account/apps', 'end the former one')} where it is not needed any more.</p>`;
+/**
+ * Describes an earlier grant of the same app. Each grant keeps its own limits, so that an app cannot shed them by asking
+ * again.
+ */
+function renderEarlierGrant(before: Limited): string {
+  const limits = describeLimits(before).map((line) => `<li>${escapeHtml(line)}</li>`);
+  const kept = limits.length === 0 ? 'It has no limits.' : `Its limits are:</p><ul>${limits.join('')}</ul><p>`;
+  return `<h2>This app already has access</h2><p>${kept} The form below starts with the same settings. Authorizing the app again does not replace its earlier access, and emails per day are counted separately for each. If you no longer need the earlier access, ${renderLink('/account/apps', 'revoke it')}.</p>`;
 }
 
-/** Returns the target as a Content-Security-Policy source; these cannot express IPv6 addresses. */
-function formTarget(target: URL): string {
+/** Returns the target as a Content-Security-Policy source. An IPv6 address cannot be expressed, so its scheme is used. */
+function toPolicySource(target: URL): string {
   // Any other character could end the directive, or match every host.
   const isPlain = /^https?:$/.test(target.protocol) && /^[a-z0-9._-]+$/.test(target.hostname);
   return isPlain ? target.origin : target.protocol;
 }
 
-const unknown = (say: string): Shown => ({
-  title: 'This app cannot be let in',
-  content: `<p>${bdi(say)}</p><p>Nothing was allowed.</p>`,
+const renderUnknownApp = (say: string): Shown => ({
+  title: 'This app cannot be authorized',
+  content: `<p>${bdi(say)}</p><p>No access was granted.</p>`,
   status: 400,
   isFault: true,
 });
 
-const limitAtFault = ({ message, status }: Refusal): Shown => ({
+const renderLimitFault = ({ message, status }: Refusal): Shown => ({
   title: 'This limit cannot be set',
-  content: `<p>${bdi(message)}</p><p>Nothing was allowed yet. Go back to the page before, and change it there.</p>`,
+  content: `<p>${bdi(message)}</p><p>No access was granted yet. Go back to the previous page and correct the limit.</p>`,
   status,
   isFault: true,
 });
 
-const withoutTeam = (): Shown => ({
+const renderNoTeam = (): Shown => ({
   title: 'Choose a team first',
-  content: `<p>An app acts in a team, and your session is in none. Choose one, then go back to the app and begin again.</p>${renderLinks(renderLink('/account', 'Your account'))}`,
+  content: `<p>An app acts in a team, and no team is selected in your session. Choose a team, then go back to the app and start again.</p>${renderLinks(renderLink('/account', 'Your account'))}`,
   status: 403,
   isFault: true,
 });
@@ -392,44 +401,44 @@ export const devicePage: PeoplePage = {
   post: forSignedIn(async ({ call }, { form }) => {
     const code = form.get('user_code') ?? '';
     const decision = form.get('decision');
-    // Only a person who has seen the program decides.
+    // A form without a decision comes from the page that asks for the code: show the program first.
     if (!isVerb(decision)) return { to: `${DEVICE_PATH}?code=${encodeURIComponent(code)}` };
     const done = await attempt(call(VERBS[decision], { body: { user_code: code } }));
-    return done instanceof Refusal ? askForCode(code, done) : sayDone(done);
+    return done instanceof Refusal ? askForCode(code, done) : renderDecision(done);
   }),
 };
 
 const askForCode = (code?: string, fault?: Refusal): Shown =>
   showForm(
-    'Sign in at a program',
+    'Authorize a device',
     {
       action: DEVICE_PATH,
-      submit: 'Go on',
-      fields: [{ name: 'user_code', label: 'The code that the program shows', autocomplete: 'off', value: code }],
-      fault: fault?.status === 404 ? noSuchCode() : fault,
+      submit: 'Continue',
+      fields: [{ name: 'user_code', label: 'Code shown by the program', autocomplete: 'off', value: code }],
+      fault: fault?.status === 404 ? codeNotFound() : fault,
     },
-    { above: '<p>A command line or another program without a browser asked you to open this page.</p>' },
+    { above: '<p>A command-line tool or another program without a browser asked you to open this page.</p>' },
   );
 
-const noSuchCode = (): Refusal =>
-  refuse('not_found', { say: 'There is no such code, or it has expired: each works for ten minutes.' });
+const codeNotFound = (): Refusal =>
+  refuse('not_found', { say: 'This code is not valid or has expired. A code is valid for ten minutes.' });
 
 function askForDecision(asks: Asks, code: string, { actor }: SignedIn): Shown {
-  if (asks.status !== 'pending') return sayDone(asks);
+  if (asks.status !== 'pending') return renderDecision(asks);
   const rows = [
     ['Program', bdi(asks.client_name)],
-    ['From the address', bdi(asks.address)],
-    ['Which says it is', bdi(asks.user_agent)],
-    ['Asked at', bdi(asks.created_at.replace('T', ' ').replace(/\.\d+Z$/, ' UTC'))],
-    ['It will be signed in as', bdi(actor.name)],
+    ['IP address', bdi(asks.address)],
+    ['User agent', bdi(asks.user_agent)],
+    ['Requested at', bdi(asks.created_at.replace('T', ' ').replace(/\.\d+Z$/, ' UTC'))],
+    ['Will be signed in as', bdi(actor.name)],
   ].map(([label, value]) => `<div><dt>${label}</dt><dd>${value}</dd></div>`);
   const form = (decision: string, submit: string, isSecond = false): string =>
     renderForm({ action: DEVICE_PATH, submit, isSecond, hidden: { user_code: code, decision }, id: decision });
   return {
-    title: 'Sign in at a program?',
+    title: 'Authorize this device?',
     content: [
       `<dl>${rows.join('')}</dl>`,
-      '<p>Approve it only if you have started it yourself just now and it shows this code. It may then do all that you may do.</p>',
+      '<p>Approve only if you just started this program yourself and it shows the code below. It will be able to do everything that you can do.</p>',
       `<p class="codes"><strong>${bdi(code)}</strong></p>`,
       form('approve', 'Approve'),
       '<p></p>',
@@ -438,13 +447,13 @@ function askForDecision(asks: Asks, code: string, { actor }: SignedIn): Shown {
   };
 }
 
-const sayDone = ({ status, client_name: name }: Asks): Shown => ({
+const renderDecision = ({ status, client_name: name }: Asks): Shown => ({
   title: status === 'approved' ? 'Approved' : 'Denied',
   content: [
     renderStatus(
       status === 'approved'
-        ? `${name} is signed in within seconds. You may close this page.`
-        : `${name} is not signed in. You may close this page.`,
+        ? `${name} will be signed in within a few seconds. You can close this page.`
+        : `${name} was not signed in. You can close this page.`,
     ),
     renderLinks(renderLink('/account', 'Your account')),
   ].join('\n'),

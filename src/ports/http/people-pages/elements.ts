@@ -1,7 +1,7 @@
 import { Refusal } from '../../../platform/refusal.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { NEXT_CHARS_MAX } from '../page.ts';
-import type { LedTo, PageCtx, PageHandler, Shown, SignedIn, Visit } from './page.ts';
+import type { Redirect, PageCtx, PageHandler, Shown, SignedIn, Visit } from './page.ts';
 
 export interface Field {
   /** The name of the operation's field, so that its faults are shown here. */
@@ -32,7 +32,7 @@ interface Form {
   /** Set for a secondary button. */
   isSecond?: boolean;
   fields?: readonly Field[];
-  /** Sent along without being shown. */
+  /** Hidden fields of the form. */
   hidden?: Readonly<Record<string, string | undefined>>;
   /** The reason why the form was refused the last time. */
   fault?: Refusal | undefined;
@@ -85,15 +85,15 @@ function renderField(
 /** Renders a select or checkbox; these never have a fault. */
 function renderChoice({ name, label, hint, value = '', options, isChecked }: Field, id: string): string {
   const described = hint === undefined ? '' : ` aria-describedby="${id}-hint"`;
-  const says = hint === undefined ? '' : `<span class="hint" id="${id}-hint">${escapeHtml(hint)}</span>`;
+  const hintHtml = hint === undefined ? '' : `<span class="hint" id="${id}-hint">${escapeHtml(hint)}</span>`;
   if (!options) {
-    return `<div class="field choice"><input id="${id}" name="${name}" type="checkbox" value="yes"${isChecked ? ' checked' : ''}${described}><label for="${id}">${escapeHtml(label)}</label>${says}</div>`;
+    return `<div class="field choice"><input id="${id}" name="${name}" type="checkbox" value="yes"${isChecked ? ' checked' : ''}${described}><label for="${id}">${escapeHtml(label)}</label>${hintHtml}</div>`;
   }
   const choices = options.map(
     (one) =>
       `<option value="${escapeHtml(one.value)}"${one.value === value ? ' selected' : ''}>${escapeHtml(one.label)}</option>`,
   );
-  return `<div class="field"><label for="${id}">${escapeHtml(label)}</label><select id="${id}" name="${name}"${described}>${choices.join('')}</select>${says}</div>`;
+  return `<div class="field"><label for="${id}">${escapeHtml(label)}</label><select id="${id}" name="${name}"${described}>${choices.join('')}</select>${hintHtml}</div>`;
 }
 
 function renderInput(
@@ -118,25 +118,25 @@ function renderInput(
   ];
   const optional = isOptional ? ' <span class="quiet">(optional)</span>' : '';
   return `<div class="field"><label for="${id}">${escapeHtml(label)}${optional}</label><input ${attributes.filter(Boolean).join(' ')}>${
-    fault === undefined ? '' : `<span class="fault" id="${id}-fault">${escapeHtml(sentence(fault))}</span>`
+    fault === undefined ? '' : `<span class="fault" id="${id}-fault">${escapeHtml(toSentence(fault))}</span>`
   }${hint === undefined ? '' : `<span class="hint" id="${id}-hint">${escapeHtml(hint)}</span>`}</div>`;
 }
 
-/** Turns a fault into a sentence: faults are written for programs, and the typed value is already in the field. */
-const sentence = (fault: string): string => {
+/** Turns a fault, which is written for programs, into a sentence. Leaves out the typed value, which is in the field. */
+const toSentence = (fault: string): string => {
   const text = fault.replace(/; got [^]*$/, '');
   const begun = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 };
 
 export const renderAlert = (says: string, id = 'alert'): string =>
-  `<p class="alert" role="alert" id="${id}">${escapeHtml(sentence(says))}</p>`;
+  `<p class="alert" role="alert" id="${id}">${escapeHtml(toSentence(says))}</p>`;
 
 export const renderStatus = (says: string): string => `<p class="status" role="status">${escapeHtml(says)}</p>`;
 
 export const renderLink = (to: string, label: string): string => `<a href="${escapeHtml(to)}">${escapeHtml(label)}</a>`;
 
-/** Ways on from here, below everything else. */
+/** Renders the links at the bottom of a page, one per line. */
 export const renderLinks = (...links: readonly string[]): string =>
   `<p class="links">${links.filter((link) => link !== '').join('<br>')}</p>`;
 
@@ -144,7 +144,7 @@ export const renderLinks = (...links: readonly string[]): string =>
 export const afterFault = (fault: Refusal | undefined): Partial<Shown> =>
   fault ? { status: fault.status, isFault: true, retryAfterSeconds: fault.retryAfterSeconds } : {};
 
-/** A page that is nothing but its form. */
+/** Returns a page that consists of one form, with optional HTML above and below it. */
 export const showForm = (title: string, form: Form, { above = '', below = '' } = {}): Shown => ({
   title,
   content: above + renderForm(form) + below,
@@ -165,15 +165,15 @@ export async function attempt<T>(work: Promise<T>): Promise<T | Refusal> {
 export const forSignedIn =
   (handler: PageHandler<PageCtx & { session: SignedIn }>): PageHandler =>
   async (ctx, visit) =>
-    ctx.session ? handler({ ...ctx, session: ctx.session }, visit) : toSignIn(visit);
+    ctx.session ? handler({ ...ctx, session: ctx.session }, visit) : askToSignIn(visit);
 
-const toSignIn = ({ target }: Visit): LedTo | Shown =>
-  target.length > NEXT_CHARS_MAX ? tooLongToComeBack() : { to: withNext('/sign-in', target) };
+const askToSignIn = ({ target }: Visit): Redirect | Shown =>
+  target.length > NEXT_CHARS_MAX ? renderTargetTooLong() : { to: withNext('/sign-in', target) };
 
-/** Signing in would end elsewhere, for no visible reason. */
-const tooLongToComeBack = (): Shown => ({
+/** Explains why the person cannot be redirected: after signing in they would end up on another page. */
+const renderTargetTooLong = (): Shown => ({
   title: 'Sign in first',
-  content: `<p>This takes somebody who is signed in, and its address has more than ${NEXT_CHARS_MAX} characters, which is too long to come back to. Sign in, then begin again where you came from, such as in the app that has led you here.</p>${renderLinks(renderLink('/sign-in', 'Sign in'))}`,
+  content: `<p>You need to sign in to open this page. Its address has more than ${NEXT_CHARS_MAX} characters, so you cannot be sent back to it after you sign in. Sign in, then start again where you came from, for example in the app that sent you here.</p>${renderLinks(renderLink('/sign-in', 'Sign in'))}`,
   status: 401,
   isFault: true,
 });

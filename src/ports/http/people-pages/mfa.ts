@@ -21,44 +21,47 @@ const codeField: Field = {
   label: 'Code',
   autocomplete: 'one-time-code',
   inputmode: 'numeric',
-  hint: 'The six digits that the app shows now.',
+  hint: 'Enter the 6-digit code from your authenticator app.',
 };
 
 export const mfaPage: PeoplePage = {
   path: '/account/mfa',
   get: forSignedIn((ctx, { query }) =>
-    showStatus(ctx, { said: query.get('said') === 'off' ? 'The second factor is off.' : undefined }),
+    showStatus(ctx, { said: query.get('said') === 'off' ? 'Two-factor authentication is off.' : undefined }),
   ),
 };
 
-/** Defines a page that only receives the form of another page and shows nothing itself. */
-const behindForm = (path: string, post: (ctx: PageCtx, form: Fields) => ReturnType<PeoplePage['get']>): PeoplePage => ({
+/** Defines a page that only receives the form of another page; a GET redirects to the status page. */
+const definePostPage = (
+  path: string,
+  post: (ctx: PageCtx, form: Fields) => ReturnType<PeoplePage['get']>,
+): PeoplePage => ({
   path,
   get: async () => ({ to: '/account/mfa' }),
   post: forSignedIn((ctx, { form }) => post(ctx, form)),
 });
 
-export const enrolPage = behindForm('/account/mfa/set-up', async (ctx) => {
+export const enrolPage = definePostPage('/account/mfa/set-up', async (ctx) => {
   const made = await attempt(ctx.call('enrolMfa', {}));
   return made instanceof Refusal ? showStatus(ctx, { fault: made }) : showEnrolment(ctx, made);
 });
 
-export const confirmPage = behindForm('/account/mfa/confirm', async (ctx, form) => {
+export const confirmPage = definePostPage('/account/mfa/confirm', async (ctx, form) => {
   const { has_password: hasPassword } = await ctx.call('getMfa', {});
   const password = hasPassword ? { password: form.get('password') ?? '' } : {};
   const done = await attempt(ctx.call('confirmMfa', { body: { code: (form.get('code') ?? '').trim(), ...password } }));
-  if (!(done instanceof Refusal)) return showCodes('Your second factor is on', done.recovery_codes);
+  if (!(done instanceof Refusal)) return showCodes('Two-factor authentication is on', done.recovery_codes);
   const [secret = '', otpauth_url = ''] = [form.get('secret'), form.get('otpauth_url')];
   return showEnrolment(ctx, { secret, otpauth_url }, done);
 });
 
-export const recoveryCodesPage = behindForm('/account/mfa/recovery-codes', async (ctx, form) => {
+export const recoveryCodesPage = definePostPage('/account/mfa/recovery-codes', async (ctx, form) => {
   const done = await attempt(ctx.call('replaceRecoveryCodes', { body: { code: (form.get('code') ?? '').trim() } }));
   if (done instanceof Refusal) return showStatus(ctx, { fault: done, of: 'codes' });
   return showCodes('Your new recovery codes', done.recovery_codes);
 });
 
-export const disablePage = behindForm('/account/mfa/disable', async (ctx, form) => {
+export const disablePage = definePostPage('/account/mfa/disable', async (ctx, form) => {
   const done = await attempt(ctx.call('disableMfa', { body: { code: (form.get('code') ?? '').trim() } }));
   return done instanceof Refusal ? showStatus(ctx, { fault: done, of: 'off' }) : { to: '/account/mfa?said=off' };
 });
@@ -66,7 +69,7 @@ export const disablePage = behindForm('/account/mfa/disable', async (ctx, form) 
 interface Said {
   said?: string | undefined;
   fault?: Refusal;
-  /** The form that the refusal is of. */
+  /** The form that was refused. */
   of?: 'codes' | 'off';
 }
 
@@ -75,32 +78,34 @@ async function showStatus({ call }: PageCtx, { said, fault, of }: Said): Promise
   const faultOf = (form: Said['of']): Refusal | undefined => (form === of ? fault : undefined);
   const content = mfa.enabled
     ? [
-        `<p>Signing in by password asks for a code of your authenticator app, since ${timeInWords(Date.parse(mfa.enabled_at ?? ''))}. Recovery codes that are left: ${mfa.recovery_codes_remaining}.</p>`,
+        `<p>Two-factor authentication has been on since ${timeInWords(Date.parse(mfa.enabled_at ?? ''))}. When you sign in with your password, you also enter a code from your authenticator app. Recovery codes left: ${mfa.recovery_codes_remaining}.</p>`,
         '<h2>New recovery codes</h2>',
         renderForm({
           action: '/account/mfa/recovery-codes',
-          submit: 'Make ten new codes',
+          submit: 'Generate ten new codes',
           isSecond: true,
           id: 'codes',
           fields: [codeField],
           fault: faultOf('codes'),
         }),
-        '<h2>Switch it off</h2>',
+        '<h2>Turn off two-factor authentication</h2>',
         renderForm({
           action: '/account/mfa/disable',
-          submit: 'Switch it off',
+          submit: 'Turn off',
           isSecond: true,
           id: 'off',
-          fields: [{ ...codeField, hint: 'Of the app, or a recovery code.', inputmode: 'text' }],
+          fields: [
+            { ...codeField, hint: 'Enter a code from your authenticator app, or a recovery code.', inputmode: 'text' },
+          ],
           fault: faultOf('off'),
         }),
       ]
     : [
-        '<p>With a second factor nobody signs in with your password alone: a code of an authenticator app on your telephone is asked for as well.</p>',
+        '<p>With two-factor authentication, you sign in with your password and a code from an authenticator app on your phone. Your password alone is not enough.</p>',
         renderForm({ action: '/account/mfa/set-up', submit: 'Set up an authenticator app', fault: faultOf(undefined) }),
       ];
   return {
-    title: 'Your second factor',
+    title: 'Two-factor authentication',
     content: [said === undefined ? '' : renderStatus(said), ...content, back].join('\n'),
     ...afterFault(fault),
   };
@@ -113,19 +118,19 @@ async function showEnrolment(
 ): Promise<Shown> {
   const { has_password: hasPassword } = await call('getMfa', {});
   const isOurs = otpauth_url.startsWith('otpauth://');
-  const link = isOurs ? `<p>${renderLink(otpauth_url, 'Open it in an app on this device')}</p>` : '';
-  const picture = isOurs ? qrSvg(otpauth_url, 'QR code of the key below, for an authenticator app') : undefined;
+  const link = isOurs ? `<p>${renderLink(otpauth_url, 'Open in an authenticator app on this device')}</p>` : '';
+  const picture = isOurs ? qrSvg(otpauth_url, 'QR code of the setup key below, for an authenticator app') : undefined;
   return {
     title: 'Set up an authenticator app',
     content: [
       picture === undefined
-        ? '<p>Add an account by key in your authenticator app, with this key:</p>'
-        : `<p>Scan this with your authenticator app:</p>\n${picture}\n<p>Or add an account by key there, with this key:</p>`,
+        ? '<p>Enter this setup key in your authenticator app:</p>'
+        : `<p>Scan this QR code with your authenticator app:</p>\n${picture}\n<p>Or enter this setup key in the app:</p>`,
       `<p><code>${escapeHtml(secret.replaceAll(/(.{4})(?=.)/g, '$1 '))}</code></p>`,
       link,
       renderForm({
         action: '/account/mfa/confirm',
-        submit: 'Switch it on',
+        submit: 'Turn on',
         username: session?.actor.name,
         hidden: { secret, otpauth_url },
         fault,
@@ -153,9 +158,9 @@ const showCodes = (title: string, codes: readonly string[]): Shown => ({
   title,
   content: [
     renderStatus(
-      'These recovery codes are shown this once. Keep them where your telephone is not: each stands in for the app one time.',
+      'These recovery codes are shown only once. Keep them in a different place from your phone. You can use each code once instead of a code from the app.',
     ),
     `<ul class="codes">${codes.map((code) => `<li>${escapeHtml(code)}</li>`).join('')}</ul>`,
-    renderLinks(renderLink('/account', 'I have kept them')),
+    renderLinks(renderLink('/account', 'I have saved my recovery codes')),
   ].join('\n'),
 });

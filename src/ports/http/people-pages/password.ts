@@ -8,7 +8,7 @@ export const forgotPasswordPage: PeoplePage = {
   async get(_ctx, { query }) {
     if (query.get('said') !== 'mailed') return showForgot({});
     return mailedPage(
-      'If the address that you gave has an account here, a mail with a link to choose a new password is on its way there. The link works for an hour.',
+      'If there is an account with that address, you will receive an email with a link to reset your password. The link expires after one hour.',
     );
   },
   async post({ call }, { form }) {
@@ -20,14 +20,14 @@ export const forgotPasswordPage: PeoplePage = {
 
 const showForgot = ({ email, fault }: { email?: string; fault?: Refusal }): Shown =>
   showForm(
-    'Ask for a new password',
+    'Reset your password',
     {
       action: '/forgot-password',
-      submit: 'Mail me a link',
+      submit: 'Send password reset email',
       fields: [{ name: 'email', label: 'Email', type: 'email', autocomplete: 'username', value: email }],
       fault,
     },
-    { below: renderLinks(renderLink('/sign-in', 'Back to signing in')) },
+    { below: renderLinks(renderLink('/sign-in', 'Back to sign-in')) },
   );
 
 export const resetPasswordPage: PeoplePage = {
@@ -53,18 +53,18 @@ export const resetPasswordPage: PeoplePage = {
 };
 
 const FIRST =
-  'Your address is verified, and your account has no password yet: the one that was chosen when it was asked for counts only in the browser in which that was done. Choose yours.';
+  'Your email address is verified, but your account has no password yet: the password entered at sign-up is used only if you open the link in the browser in which you signed up. Choose a password now.';
 
 const showReset = (
   token: string,
   fault?: Refusal,
-  says = 'You are signed out everywhere with it. A second factor stays as it is.',
+  says = 'This signs you out everywhere and revokes the access of all authorized apps. Two-factor authentication is not changed.',
 ): Shown =>
   showForm(
     'Choose a new password',
     {
       action: '/reset-password',
-      submit: 'Set the new password',
+      submit: 'Set new password',
       hidden: { token },
       fields: [newPasswordField],
       fault,
@@ -73,7 +73,7 @@ const showReset = (
   );
 
 const deadReset = (): Shown =>
-  deadLink(renderLink('/forgot-password', 'Ask for a new link'), renderLink('/sign-in', 'Sign in'));
+  deadLink(renderLink('/forgot-password', 'Request a new link'), renderLink('/sign-in', 'Sign in'));
 
 export const passwordPage: PeoplePage = {
   path: '/account/password',
@@ -95,16 +95,16 @@ const showChange = (email: string, hasPassword: boolean, fault?: Refusal): Shown
     hasPassword ? 'Change your password' : 'Choose a password',
     {
       action: '/account/password',
-      submit: hasPassword ? 'Change the password' : 'Set the password',
+      submit: hasPassword ? 'Change password' : 'Set password',
       username: email,
       fields: [
-        ...(hasPassword ? [currentPasswordField('current_password', 'Password until now')] : []),
+        ...(hasPassword ? [currentPasswordField('current_password', 'Current password')] : []),
         newPasswordField,
       ],
       fault,
     },
     {
-      above: '<p>You are signed out everywhere else with it.</p>',
+      above: '<p>This signs you out of all other sessions and revokes the access of all authorized apps.</p>',
       below: renderLinks(renderLink('/account', 'Back to your account')),
     },
   );

@@ -11,7 +11,7 @@ import {
   FORM_BYTES_MAX,
   readFields,
   readForm,
-  type LedTo,
+  type Redirect,
   type PageCtx,
   type PeoplePage,
   type Shown,
@@ -37,13 +37,13 @@ import { confirmPage, disablePage, enrolPage, mfaPage, recoveryCodesPage } from 
 import { forgotPasswordPage, passwordPage, resetPasswordPage } from './password.ts';
 import { codePage, recoveryCodePage, signInPage, signOutPage, ssoCallbackPage, ssoStartPage } from './sign-in.ts';
 
-/** The page for somebody who types only the address of the service. */
+/** Redirects a person who enters only the address of the service. */
 const frontPage: PeoplePage = {
   path: '/',
   get: async ({ store }) => ({ to: store.config.profile === 'development' ? '/playground' : '/account' }),
 };
 
-/** Every page, each by its path. */
+/** All pages for people. */
 export const peoplePages: readonly PeoplePage[] = [
   frontPage,
   signInPage,
@@ -76,39 +76,39 @@ export const peoplePages: readonly PeoplePage[] = [
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Set for pages for people, whose programs need not send a User-Agent. */
+    /** Set on routes of pages for people. A browser need not send a User-Agent to them. */
     isForPeople?: true;
   }
 }
 
-const pathOf = (target: string): string => target.split('?', 1)[0] ?? '';
+const parsePath = (target: string): string => target.split('?', 1)[0] ?? '';
 
 /** Reports whether the path is that of a page, or below one. */
 export function isPeoplePage(target: string): boolean {
-  const path = pathOf(target);
+  const path = parsePath(target);
   return peoplePages.some((page) => path === page.path || (page.path !== '/' && path.startsWith(`${page.path}/`)));
 }
 
 /** Returns the page of the request's decoded path. */
-const pageOf = ({ params }: FastifyRequest): PeoplePage | undefined =>
+const findPage = ({ params }: FastifyRequest): PeoplePage | undefined =>
   pagesByPath.get(`/${(params as { '*': string })['*']}`);
 
 const pagesByPath = new Map(peoplePages.map((page) => [page.path, page]));
 
-const methodsOf = (page: PeoplePage): string[] => (page.post ? ['GET', 'HEAD', 'POST'] : ['GET', 'HEAD']);
+const listMethods = (page: PeoplePage): string[] => (page.post ? ['GET', 'HEAD', 'POST'] : ['GET', 'HEAD']);
 
 /** Returns the methods of the page at this path; empty if there is none. */
 export function methodsOfPage(target: string): string[] {
-  const page = pagesByPath.get(pathOf(target));
-  return page ? methodsOf(page) : [];
+  const page = pagesByPath.get(parsePath(target));
+  return page ? listMethods(page) : [];
 }
 
 /** Distinguishes the route of pages from the others on every path (`serve-operations.ts`). */
 export const PAGE = 'page of people';
 
 /**
- * Adds one route for all pages: the router takes longer to add routes than to look a page up. An unknown path below a
- * page, or another method, gets a page as response too, because a person reads it.
+ * Adds one route for all pages, because adding many routes to the router takes longer than looking a page up. An unknown
+ * path below a page and a wrong method are answered with a page too, because a person reads the response.
  */
 export async function servePeoplePages(server: FastifyInstance, parts: PeoplePageParts): Promise<void> {
   const { services, rateLimit } = parts;
@@ -119,7 +119,7 @@ export async function servePeoplePages(server: FastifyInstance, parts: PeoplePag
     scope.setErrorHandler((error, request, reply) => {
       const refusal = refusalFor(error, request, world.log);
       if (!request.raw.complete) reply.header('connection', 'close');
-      sendPage(reply, refusalPage(refusal, world.origin()));
+      sendPage(reply, renderRefusal(refusal, world.origin()));
     });
     addRoute(scope);
   });
@@ -135,31 +135,35 @@ export async function servePeoplePages(server: FastifyInstance, parts: PeoplePag
       onRequest: async (request, reply) => {
         const state = await rateLimit.take(bucketOfAddress(request.ip));
         if (!state.allowed) throw rateLimited(state);
-        const page = pageOf(request);
-        if (!page) throw notHere();
+        const page = findPage(request);
+        if (!page) throw pageNotFound();
         notePage(request, page.path);
-        const methods = methodsOf(page);
+        const methods = listMethods(page);
         if (!methods.includes(request.method)) {
           reply.header('allow', methods.join(', '));
-          throw refuse('method_not_allowed', { say: `${request.method} is not allowed here.` });
+          throw refuse('method_not_allowed', { say: `This page does not accept ${request.method} requests.` });
         }
         mustBeSameOrigin(request, world.origin());
       },
       handler: async (request, reply) => {
-        const page = pageOf(request);
-        if (!page) throw notHere();
-        const answer = await answerOf(page, request, reply);
-        if ('to' in answer) return leadTo(reply, answer);
+        const page = findPage(request);
+        if (!page) throw pageNotFound();
+        const answer = await answerRequest(page, request, reply);
+        if ('to' in answer) return sendRedirect(reply, answer);
         return sendPage(reply, answer);
       },
     });
   }
 
-  async function answerOf(page: PeoplePage, request: FastifyRequest, reply: FastifyReply): Promise<Shown | LedTo> {
+  async function answerRequest(
+    page: PeoplePage,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<Shown | Redirect> {
     const target = request.originalUrl;
     const query = readFields(target.split('?').slice(1).join('?'));
     const form = readForm(request.body as Buffer | undefined, request.headers['content-type']);
-    const session = await whoIsSignedIn(parts.authenticators, request);
+    const session = await findSession(parts.authenticators, request);
     const ctx: PageCtx = {
       store: world,
       browser: browserOf(world, request, reply),
@@ -169,25 +173,25 @@ export async function servePeoplePages(server: FastifyInstance, parts: PeoplePag
       whyNot: bindWhyNot(session),
     };
     const handler = request.method === 'POST' ? page.post : page.get;
-    if (!handler) throw notHere();
+    if (!handler) throw pageNotFound();
     return handler(ctx, { target, query, form });
   }
 }
 
-const notHere = (): Refusal => refuse('not_found', { say: 'There is no page at this address.' });
+const pageNotFound = (): Refusal => refuse('not_found', { say: 'There is no page at this address.' });
 
 const TITLES: Readonly<Record<number, string>> = {
   403: 'This is not allowed',
-  404: 'There is no page here',
-  405: 'This cannot be done here',
+  404: 'Not found',
+  405: 'Method not allowed',
   429: 'Too many requests',
   500: 'Something went wrong',
-  503: 'Try again soon',
+  503: 'Service temporarily unavailable',
 };
 
-function refusalPage(refusal: Refusal, origin: string): Shown {
+function renderRefusal(refusal: Refusal, origin: string): Shown {
   return {
-    title: TITLES[refusal.status] ?? 'This did not work',
+    title: TITLES[refusal.status] ?? 'Your request could not be completed',
     content: `<p>${bdi(refusal.message)}</p>${renderLinks(renderLink(`${origin}/sign-in`, 'Sign in'))}`,
     status: refusal.status,
     retryAfterSeconds: refusal.retryAfterSeconds,
@@ -195,16 +199,16 @@ function refusalPage(refusal: Refusal, origin: string): Shown {
 }
 
 /** Redirects with 303, so that a form is not sent twice; never cached. */
-const leadTo = (reply: FastifyReply, { to }: LedTo): FastifyReply =>
+const sendRedirect = (reply: FastifyReply, { to }: Redirect): FastifyReply =>
   reply
     .code(303)
     .headers({ ...pageHeaders(), location: to })
     .send('');
 
 function sendPage(reply: FastifyReply, shown: Shown): FastifyReply {
-  const { title, content, status = 200, isFault, retryAfterSeconds, formsLeadTo } = shown;
+  const { title, heading = bdi(title), content, status = 200, isFault, retryAfterSeconds, formsLeadTo } = shown;
   if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds);
-  const main = `<main><h1>${bdi(title)}</h1>\n${content}</main>`;
+  const main = `<main><h1>${heading}</h1>\n${content}</main>`;
   return reply
     .code(status)
     .headers(pageHeaders(formsLeadTo))
@@ -215,8 +219,8 @@ function sendPage(reply: FastifyReply, shown: Shown): FastifyReply {
 const STYLE = sourceOf(formStyle);
 
 /**
- * With `no-referrer` browsers would send `Origin: null` with a form, and the form could not be distinguished from one
- * of another site.
+ * Returns the headers of a page. With `no-referrer` browsers would send `Origin: null` with a form, and the form could
+ * not be distinguished from one of another site.
  */
 const pageHeaders = (formsLeadTo: readonly string[] = []): Record<string, string> => ({
   ...privatePageHeaders(
@@ -232,8 +236,8 @@ interface PeoplePageParts {
   rateLimit: RateLimit;
 }
 
-/** A session that has ended counts as none: its person signs in again. */
-async function whoIsSignedIn(
+/** Returns the session of the request; undefined if there is none or it has ended, so that the person signs in again. */
+async function findSession(
   authenticators: readonly Authenticator[],
   { headers }: FastifyRequest,
 ): Promise<SignedIn | undefined> {
@@ -249,7 +253,7 @@ async function whoIsSignedIn(
   return undefined;
 }
 
-/** Called before a page offers an action that would be refused. */
+/** Creates the check by which a page decides whether to offer an action, instead of one that would be refused. */
 const createWhyNot =
   ({ validators }: Pick<PeoplePageParts, 'validators'>) =>
   (session: SignedIn | undefined): PageCtx['whyNot'] =>
@@ -265,7 +269,7 @@ const createWhyNot =
     }
   };
 
-/** The operations of the API, as a page calls them. */
+/** Creates the function by which pages call operations of the API. */
 function createCalls({ validators, services }: PeoplePageParts) {
   const runners = new Map<string, ReturnType<typeof runnerOf>>();
   const runnerFor = (operation: OperationValidators): ReturnType<typeof runnerOf> => {
@@ -278,7 +282,8 @@ function createCalls({ validators, services }: PeoplePageParts) {
       const call: { path?: object; query?: object; body?: unknown } = given as object;
       const operation = validators.operations.get(id);
       if (!operation) throw new Error(`the contract has no operation ${id}`);
-      if (request.method !== 'POST' && operation.method !== 'get') throw new Error(`a GET must not call ${id}`);
+      if (request.method !== 'POST' && operation.method !== 'get')
+        throw new Error(`a GET request for a page called ${id}, which may change something`);
       const access = accessOf(operation.operation);
       const caller = access.permission === 'none' ? undefined : session;
       if (access.permission !== 'none') {

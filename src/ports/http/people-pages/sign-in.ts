@@ -12,17 +12,17 @@ import {
   renderForm,
 } from './elements.ts';
 import { forgetToken, keepToken, keptToken } from './mailed-link.ts';
-import type { PageCtx, PeoplePage, Shown, Visit, LedTo, Fields } from './page.ts';
+import type { PageCtx, PeoplePage, Shown, Visit, Redirect, Fields } from './page.ts';
 import { finishSignIn, startSignIn, type NotSignedIn, type SignInFault } from '../../../features/identity/start.ts';
 import { bdi } from '../layout/index.ts';
 
-/** Messages about what another page did before it led here. */
-const SAID: Readonly<Record<string, string>> = {
+/** Messages by the value of the `said` parameter, which a page sets when it redirects here. */
+const MESSAGES: Readonly<Record<string, string>> = {
   'signed-out': 'You are signed out.',
   'signed-out-everywhere': 'You are signed out everywhere.',
-  verified: 'Your address is verified. Sign in with the password that you chose.',
-  'password-changed': 'Your new password is set, and you are signed out everywhere. Sign in with it.',
-  'too-late': 'The second step took too long. Sign in again.',
+  verified: 'Your email address is verified. Sign in with the password that you chose.',
+  'password-changed': 'Your password was changed, and you were signed out everywhere. Sign in with your new password.',
+  'too-late': 'Your sign-in timed out. Sign in again.',
 };
 
 export const signInPage: PeoplePage = {
@@ -30,14 +30,14 @@ export const signInPage: PeoplePage = {
   async get({ session, store }, { query }) {
     const next = ownPath(query.get('next'));
     if (session) return { to: next ?? '/account' };
-    return show(store.config.accounts.sign_up, { next, said: SAID[query.get('said') ?? ''] });
+    return showSignIn(store.config.accounts.sign_up, { next, said: MESSAGES[query.get('said') ?? ''] });
   },
   async post(ctx, { form }) {
     const email = form.get('email') ?? '';
     const password = form.get('password') ?? '';
     const next = ownPath(form.get('next'));
     const done = await attempt(ctx.call('logIn', { body: { email, password } }));
-    if (done instanceof Refusal) return show(ctx.store.config.accounts.sign_up, { next, email, fault: done });
+    if (done instanceof Refusal) return showSignIn(ctx.store.config.accounts.sign_up, { next, email, fault: done });
     if (done.object === 'session') return { to: next ?? '/account' };
     keepToken(ctx, 'challenge', done.challenge_token);
     return { to: withNext('/sign-in/code', next) };
@@ -51,7 +51,7 @@ interface State {
   fault?: Refusal;
 }
 
-const show = (signUp: string, { next, email, said, fault }: State): Shown =>
+const showSignIn = (signUp: string, { next, email, said, fault }: State): Shown =>
   showForm(
     'Sign in',
     {
@@ -68,44 +68,44 @@ const show = (signUp: string, { next, email, said, fault }: State): Shown =>
       above: said === undefined ? '' : renderStatus(said),
       below: renderLinks(
         renderLink(withNext(START_PATH, next), 'Sign in with single sign-on'),
-        renderLink('/forgot-password', 'I have forgotten my password'),
-        signUp === 'closed' ? '' : renderLink('/sign-up', 'Make an account'),
+        renderLink('/forgot-password', 'Forgot password?'),
+        signUp === 'closed' ? '' : renderLink('/sign-up', 'Create an account'),
       ),
     },
   );
 
-/** The second step, for people who have a second factor. */
+/** Defines a page of the second step of signing in, for people who use two-factor authentication. */
 const secondStep = (
   path: string,
-  ask: (ctx: PageCtx, token: string, code: string) => Promise<unknown>,
-  look: Look,
+  checkCode: (ctx: PageCtx, token: string, code: string) => Promise<unknown>,
+  render: RenderStep,
 ): PeoplePage => ({
   path,
   async get(ctx, { query }) {
     const next = ownPath(query.get('next'));
     if (ctx.session) return { to: next ?? '/account' };
     if (keptToken(ctx, 'challenge') === undefined) return { to: withNext('/sign-in', next) };
-    return look({ next });
+    return render({ next });
   },
   async post(ctx, { form }: Visit) {
     const next = ownPath(form.get('next'));
     const token = keptToken(ctx, 'challenge');
     if (token === undefined) return { to: withNext('/sign-in?said=too-late', next) };
-    const done = await attempt(ask(ctx, token, (form.get('code') ?? '').trim()));
-    if (done instanceof Refusal) return look({ next, fault: done });
+    const done = await attempt(checkCode(ctx, token, (form.get('code') ?? '').trim()));
+    if (done instanceof Refusal) return render({ next, fault: done });
     forgetToken(ctx, 'challenge');
     return { to: next ?? '/account' };
   },
 });
 
-type Look = (state: { next: string | undefined; fault?: Refusal }) => Shown;
+type RenderStep = (state: { next: string | undefined; fault?: Refusal }) => Shown;
 
 export const codePage = secondStep(
   '/sign-in/code',
   ({ call }, challenge_token, code) => call('verifyMfa', { body: { challenge_token, code } }),
   ({ next, fault }) =>
     showForm(
-      'Your second factor',
+      'Two-factor authentication',
       {
         action: '/sign-in/code',
         submit: 'Sign in',
@@ -116,7 +116,7 @@ export const codePage = secondStep(
             label: 'Code',
             autocomplete: 'one-time-code',
             inputmode: 'numeric',
-            hint: 'The six digits that your authenticator app shows for this service.',
+            hint: 'Enter the 6-digit code from your authenticator app.',
           },
         ],
         fault,
@@ -124,7 +124,7 @@ export const codePage = secondStep(
       {
         below: renderLinks(
           renderLink(withNext('/sign-in/recovery-code', next), 'Use a recovery code instead'),
-          renderLink(withNext('/sign-in', next), 'Begin again'),
+          renderLink(withNext('/sign-in', next), 'Start over'),
         ),
       },
     ),
@@ -135,7 +135,7 @@ export const recoveryCodePage = secondStep(
   ({ call }, challenge_token, recovery_code) => call('recoverMfa', { body: { challenge_token, recovery_code } }),
   ({ next, fault }) =>
     showForm(
-      'A recovery code',
+      'Use a recovery code',
       {
         action: '/sign-in/recovery-code',
         submit: 'Sign in',
@@ -147,15 +147,15 @@ export const recoveryCodePage = secondStep(
             autocomplete: 'off',
             inputmode: 'text',
             faultOf: 'recovery_code',
-            hint: 'One of the ten that you kept when you set up the second factor. It works once.',
+            hint: 'Enter one of the recovery codes that you saved when you set up two-factor authentication. Each code works once.',
           },
         ],
         fault,
       },
       {
         below: renderLinks(
-          renderLink(withNext('/sign-in/code', next), 'Use the app instead'),
-          renderLink(withNext('/sign-in', next), 'Begin again'),
+          renderLink(withNext('/sign-in/code', next), 'Use your authenticator app instead'),
+          renderLink(withNext('/sign-in', next), 'Start over'),
         ),
       },
     ),
@@ -165,30 +165,30 @@ export const recoveryCodePage = secondStep(
 export const ssoStartPage: PeoplePage = {
   path: START_PATH,
   async get(ctx, { query }) {
-    return query.has('email') ? begin(ctx, query) : askForEmail(ctx, { next: ownPath(query.get('next')) });
+    return query.has('email') ? startSso(ctx, query) : askForEmail(ctx, { next: ownPath(query.get('next')) });
   },
-  post: (ctx, { form }) => begin(ctx, form),
+  post: (ctx, { form }) => startSso(ctx, form),
 };
 
 /**
- * The page to which a provider redirects. It begins a session, although it is a GET: only for the browser that asked
- * for it.
+ * Handles the redirect from a provider. It begins a session although it is a GET, but only in the browser that started
+ * the sign-in.
  */
 export const ssoCallbackPage: PeoplePage = {
   path: CALLBACK_PATH,
   async get(ctx, { query }) {
     const done = await finishSignIn(ctx, new URLSearchParams([...query]));
-    return done.kind === 'signed_in' ? { to: ownPath(done.next) ?? '/account' } : explain(done);
+    return done.kind === 'signed_in' ? { to: ownPath(done.next) ?? '/account' } : renderSsoFault(done);
   },
 };
 
-async function begin(ctx: PageCtx, fields: Fields): Promise<Shown | LedTo> {
+async function startSso(ctx: PageCtx, fields: Fields): Promise<Shown | Redirect> {
   const email = fields.get('email') ?? '';
   const next = ownPath(fields.get('next'));
   const done = await startSignIn(ctx, { email, next });
   if (done.kind === 'led') return done;
-  if (done.why !== 'bad_email' && done.why !== 'no_sso') return explain(done);
-  return askForEmail(ctx, { next, email, fault: SSO_SAID[done.why] });
+  if (done.why !== 'bad_email' && done.why !== 'no_sso') return renderSsoFault(done);
+  return askForEmail(ctx, { next, email, fault: SSO_FAULTS[done.why] });
 }
 
 interface Asked {
@@ -207,7 +207,7 @@ function askForEmail({ store }: PageCtx, { next, email, fault }: Asked): Shown {
   return {
     title: 'Sign in with single sign-on',
     content: `${fault ? renderAlert(fault.says) : ''}${form}${renderLinks(renderLink(withNext('/sign-in', next), 'Sign in with a password'))}`,
-    // Browsers also check the final address of a form's redirects against the policy of the page, and that one is not
+    // Browsers also check where a form is redirected in the end against the policy of the page, and the provider is not
     // known yet.
     formsLeadTo: ['https:', ...(store.origin().startsWith('http:') ? ['http:'] : [])],
     ...(fault ? { status: fault.status, isFault: true } : {}),
@@ -219,54 +219,54 @@ interface Explanation {
   says: string;
 }
 
-/** `{provider}` stands for the host of the provider. */
-const SSO_SAID: Record<SignInFault, Explanation> = {
-  bad_email: { status: 422, says: 'This is no email address.' },
+/** Explanations by fault; `{provider}` stands for the host of the provider. */
+const SSO_FAULTS: Record<SignInFault, Explanation> = {
+  bad_email: { status: 422, says: 'Enter a valid email address.' },
   no_sso: {
     status: 404,
-    says: 'Addresses of this domain do not sign in with single sign-on here. Sign in with a password.',
+    says: 'Single sign-on is not set up for addresses of this domain. Sign in with a password.',
   },
   no_attempt: {
     status: 400,
-    says: 'This sign-in was begun in another browser, or more than ten minutes ago, or another one was begun after it. Start again.',
+    says: 'This sign-in was started in another browser, was started more than ten minutes ago, or was replaced by a newer one. Start again.',
   },
-  answered_before: { status: 400, says: 'This sign-in has been used already. Start again.' },
-  connection_gone: { status: 409, says: 'Your team has changed its single sign-on meanwhile. Start again.' },
+  answered_before: { status: 400, says: 'This sign-in was already used. Start again.' },
+  connection_gone: { status: 409, says: 'Your team changed its single sign-on settings in the meantime. Start again.' },
   provider_down: {
     status: 503,
-    says: 'The identity provider of your team ({provider}) does not answer. Try again in a few minutes. If it stays so, ask those who run it, or an owner of your team: an owner who is exempt from single sign-on signs in with a password and can switch it off.',
+    says: 'The identity provider of your team ({provider}) does not respond. Try again in a few minutes. If the problem persists, contact its administrator or an owner of your team. An owner who is exempt from single sign-on can sign in with a password and turn it off.',
   },
   provider_wrong: {
     status: 502,
-    says: 'The identity provider of your team ({provider}) answered something that cannot be trusted, so that you are not signed in. Start again; if it stays so, ask those who run it, or an owner of your team.',
+    says: 'You were not signed in, because the response of your team’s identity provider ({provider}) is not valid. Start again. If the problem persists, contact its administrator or an owner of your team.',
   },
-  provider_refused: { status: 403, says: 'The identity provider of your team ({provider}) did not sign you in.' },
+  provider_refused: { status: 403, says: 'The identity provider of your team ({provider}) refused to sign you in.' },
   no_email: {
     status: 403,
-    says: 'The identity provider ({provider}) did not tell your email address. Ask those who run it to tell this service the scope "email".',
+    says: 'The identity provider ({provider}) did not provide your email address. Ask its administrator to allow the scope "email" for this service.',
   },
   unverified_email: {
     status: 403,
-    says: 'The identity provider ({provider}) has not verified your email address. Verify it there, or ask those who run it.',
+    says: 'The identity provider ({provider}) has not verified your email address. Verify it there, or contact its administrator.',
   },
   other_domain: {
     status: 403,
-    says: 'The identity provider ({provider}) knows you by an address that is not of a domain of your team.',
+    says: 'Your email address at the identity provider ({provider}) is not at a domain of your team.',
   },
   account_elsewhere: {
     status: 403,
-    says: 'Your account here has an address that is not of a domain of this team, so that its provider ({provider}) cannot sign you in.',
+    says: 'The email address of your account is not at a domain of this team, so its identity provider ({provider}) cannot sign you in.',
   },
   other_identity: {
     status: 403,
-    says: 'The identity provider ({provider}) knew the person with this address as somebody else. Ask an admin of your team to unlink the former identity.',
+    says: 'Your account is linked to a different identity at the identity provider ({provider}). Ask an admin of your team to unlink that identity.',
   },
-  removed: { status: 403, says: 'You are not in this team any more. Ask an admin of the team to invite you.' },
+  removed: { status: 403, says: 'You are no longer a member of this team. Ask an admin of the team to invite you.' },
 };
 
-function explain({ why, provider = '', said }: NotSignedIn): Shown {
-  const { status, says } = SSO_SAID[why];
-  const word = said === undefined ? '' : `<p class="quiet">It said: ${bdi(said)}</p>`;
+function renderSsoFault({ why, provider = '', said }: NotSignedIn): Shown {
+  const { status, says } = SSO_FAULTS[why];
+  const word = said === undefined ? '' : `<p class="quiet">Error from the identity provider: ${bdi(said)}</p>`;
   return {
     title: 'You are not signed in',
     content: `${renderAlert(says.replace('{provider}', provider))}${word}${renderLinks(renderLink(START_PATH, 'Start again'), renderLink('/sign-in', 'Sign in with a password'))}`,

@@ -11,40 +11,40 @@ import {
   withNext,
 } from './elements.ts';
 import { forgetToken, keepToken, keptToken, takeToken, newPasswordField, deadLink, mailedPage } from './mailed-link.ts';
-import type { PeoplePage, Shown, LedTo, PageCtx } from './page.ts';
+import type { PeoplePage, Shown, Redirect, PageCtx } from './page.ts';
 import { bdi } from '../layout/index.ts';
 
-const toSignIn = renderLink('/sign-in', 'I have an account: sign in');
+const signInLink = renderLink('/sign-in', 'Already have an account? Sign in');
 
 export const signUpPage: PeoplePage = {
   path: '/sign-up',
   async get({ store }, { query }) {
     const mode = store.config.accounts.sign_up;
-    if (mode === 'closed') return closed();
+    if (mode === 'closed') return renderClosed();
     if (query.get('said') === 'mailed') {
       return mailedPage(
-        'If an account can be made for the address that you gave, a mail with a link is on its way there. The account begins when you open the link.',
+        'If an account can be created for that address, you will receive an email with a link. Open the link to finish creating your account.',
       );
     }
-    return show(mode, {});
+    return showSignUp(mode, {});
   },
   async post({ store, call }, { form }) {
     const mode = store.config.accounts.sign_up;
-    if (mode === 'closed') return closed();
+    if (mode === 'closed') return renderClosed();
     const email = form.get('email') ?? '';
     const password = form.get('password') ?? '';
     const name = form.get('name') ?? '';
     const done = await attempt(call('signUp', { body: { email, password, name: name.trim() === '' ? null : name } }));
-    return done instanceof Refusal ? show(mode, { email, name, fault: done }) : { to: '/sign-up?said=mailed' };
+    return done instanceof Refusal ? showSignUp(mode, { email, name, fault: done }) : { to: '/sign-up?said=mailed' };
   },
 };
 
-const show = (mode: string, { email, name, fault }: { email?: string; name?: string; fault?: Refusal }): Shown =>
+const showSignUp = (mode: string, { email, name, fault }: { email?: string; name?: string; fault?: Refusal }): Shown =>
   showForm(
-    'Make an account',
+    'Create your account',
     {
       action: '/sign-up',
-      submit: 'Make an account',
+      submit: 'Create account',
       fields: [
         { name: 'email', label: 'Email', type: 'email', autocomplete: 'username', value: email },
         { name: 'name', label: 'Name', autocomplete: 'name', value: name, isOptional: true },
@@ -55,31 +55,32 @@ const show = (mode: string, { email, name, fault }: { email?: string; name?: str
     {
       above:
         mode === 'invitation'
-          ? '<p>Accounts are by invitation here: use the address to which a team has sent you one.</p>'
+          ? '<p>You need an invitation to create an account. Enter the email address that your invitation was sent to.</p>'
           : '',
-      below: renderLinks(toSignIn),
+      below: renderLinks(signInLink),
     },
   );
 
-const closed = (): Shown => ({
-  title: 'No accounts are made here',
-  content: `<p>Nobody makes an account by themselves on this service; ask whoever runs it.</p>${renderLinks(toSignIn)}`,
+const renderClosed = (): Shown => ({
+  title: 'Sign-up is closed',
+  content: `<p>You cannot create an account on this service yourself. Contact its operator.</p>${renderLinks(signInLink)}`,
   status: 403,
 });
 
-/** Opening the link changes nothing, because virus scanners open it too: pressing the button does. */
+/** Verifies an address when the person presses the button. Opening the link alone changes nothing: virus scanners do it too. */
 export const verifyEmailPage: PeoplePage = {
   path: '/verify-email',
   async get(ctx, visit) {
     const led = takeToken(ctx, visit, 'verify', '/verify-email');
     if (led) return led;
     const token = keptToken(ctx, 'verify');
-    return token === undefined ? dead() : verifyForm(token);
+    return token === undefined ? renderDeadLink() : verifyForm(token);
   },
   async post(ctx, { form }) {
     const token = form.get('token') ?? '';
     const done = await attempt(ctx.call('verifyEmail', { body: { token } }));
-    if (done instanceof Refusal) return done.status === 404 || done.status === 400 ? dead() : verifyForm(token, done);
+    if (done instanceof Refusal)
+      return done.status === 404 || done.status === 400 ? renderDeadLink() : verifyForm(token, done);
     forgetToken(ctx, 'verify');
     const choosing = done.has_password ? undefined : await firstPasswordToken(ctx.store, token);
     if (choosing === undefined) return { to: '/sign-in?said=verified' };
@@ -89,22 +90,23 @@ export const verifyEmailPage: PeoplePage = {
 };
 
 const verifyForm = (token: string, fault?: Refusal): Shown => ({
-  title: 'Verify your address',
+  title: 'Verify your email address',
   content: [
-    '<p>Press the button to begin the account that was asked for with this address. If that was not you, close this page: then there is no account.</p>',
-    renderForm({ action: '/verify-email', submit: 'Yes, begin my account', hidden: { token }, fault }),
+    '<p>Somebody requested an account with this email address. If it was you, verify the address to create the account. If not, close this page; no account will be created.</p>',
+    renderForm({ action: '/verify-email', submit: 'Verify and create account', hidden: { token }, fault }),
     fault?.status === 409
-      ? renderLinks(renderLink('/sign-in', 'Sign in'), renderLink('/forgot-password', 'Ask for a new password'))
+      ? renderLinks(renderLink('/sign-in', 'Sign in'), renderLink('/forgot-password', 'Reset your password'))
       : '',
   ].join('\n'),
   ...(fault ? { status: fault.status, isFault: true, retryAfterSeconds: fault.retryAfterSeconds } : {}),
 });
 
-const dead = (): Shown => deadLink(renderLink('/sign-up', 'Make an account'), renderLink('/sign-in', 'Sign in'));
+const renderDeadLink = (): Shown =>
+  deadLink(renderLink('/sign-up', 'Create an account'), renderLink('/sign-in', 'Sign in'));
 
 const PATH = '/invitation';
 
-/** The token proves that the mail arrived, so its holder may read who invites, where, and to what. */
+/** Shows an invitation. The token proves that its holder received the mail, so they may see the team, role and inviter. */
 export const invitationPage: PeoplePage = {
   path: PATH,
   async get(ctx, visit) {
@@ -113,7 +115,7 @@ export const invitationPage: PeoplePage = {
   },
   async post(ctx, { form }) {
     const token = form.get('token') ?? '';
-    if (ctx.session) return accept(ctx, token);
+    if (ctx.session) return acceptAndSwitch(ctx, token);
     const name = form.get('name') ?? '';
     const body = { token, password: form.get('password') ?? '', name: name.trim() === '' ? null : name };
     const done = await attempt(ctx.call('signUpByInvitation', { body }));
@@ -123,11 +125,11 @@ export const invitationPage: PeoplePage = {
   },
 };
 
-async function accept(ctx: PageCtx, token: string): Promise<Shown | LedTo> {
+async function acceptAndSwitch(ctx: PageCtx, token: string): Promise<Shown | Redirect> {
   const done = await attempt(ctx.call('acceptInvitation', { body: { token } }));
   if (done instanceof Refusal) return showInvitation(ctx, token, { fault: done });
   forgetToken(ctx, 'invitation');
-  // The person who accepts wants to enter the team; one that cannot be entered just now is shown in the account.
+  // Switches to the new team. If that fails, the account page lists the team all the same.
   await attempt(ctx.call('switchTeam', { path: { team_id: done.team_id } }));
   return { to: '/account?said=joined' };
 }
@@ -141,13 +143,13 @@ async function showInvitation(
   if (token === undefined || !invitation) return deadLink(renderLink('/sign-in', 'Sign in'));
   return {
     title: `You are invited to ${invitation.team}`,
-    content: `${sayWho(invitation)}\n${waysIn(ctx, { token, invitation, name, fault })}`,
+    content: `${renderInvitation(invitation)}\n${renderWaysIn(ctx, { token, invitation, name, fault })}`,
     ...afterFault(fault),
   };
 }
 
-const sayWho = ({ team, role, email, inviter }: ShownInvitation): string =>
-  `<p>${inviter === null ? 'Somebody who leads it' : bdi(inviter)} invites ${bdi(email)} to the team <strong>${bdi(team)}</strong>, in the role ${role}.</p>`;
+const renderInvitation = ({ team, role, email, inviter }: ShownInvitation): string =>
+  `<p>${inviter === null ? `${bdi(email)} was invited` : `${bdi(inviter)} invited ${bdi(email)}`} to join the team <strong>${bdi(team)}</strong> with the role ${role}.</p>`;
 
 interface Way {
   token: string;
@@ -156,27 +158,27 @@ interface Way {
   fault: Refusal | undefined;
 }
 
-function waysIn({ session, store }: PageCtx, { token, invitation, name, fault }: Way): string {
+function renderWaysIn({ session, store }: PageCtx, { token, invitation, name, fault }: Way): string {
   if (session && session.actor.userId === invitation.userId) {
-    return renderForm({ action: PATH, submit: 'Accept', hidden: { token }, fault });
+    return renderForm({ action: PATH, submit: 'Accept invitation', hidden: { token }, fault });
   }
   if (session) {
     return [
       fault ? renderAlert(fault.message) : '',
-      `<p>You are signed in as ${bdi(session.actor.name)}, which is another address.</p>`,
-      renderForm({ action: '/sign-out', submit: 'Sign out, and go on', hidden: { next: PATH } }),
+      `<p>You are signed in as ${bdi(session.actor.name)}, but this invitation is for a different address.</p>`,
+      renderForm({ action: '/sign-out', submit: 'Sign out and continue', hidden: { next: PATH } }),
     ].join('\n');
   }
   if (invitation.userId !== null) {
     const alert = fault ? renderAlert(fault.message) : '';
-    return `${alert}<p>This address has an account.</p>${renderLinks(renderLink(withNext('/sign-in', PATH), 'Sign in to accept'))}`;
+    return `${alert}<p>There is already an account with this address.</p>${renderLinks(renderLink(withNext('/sign-in', PATH), 'Sign in to accept'))}`;
   }
   if (store.config.accounts.sign_up === 'closed') {
-    return '<p>This address has no account yet, and nobody makes one by themselves on this service; ask whoever runs it.</p>';
+    return '<p>There is no account with this address yet, and you cannot create one on this service yourself. Contact its operator.</p>';
   }
   return renderForm({
     action: PATH,
-    submit: 'Make my account and join',
+    submit: 'Create account and join',
     hidden: { token },
     username: invitation.email,
     fault,

@@ -23,8 +23,8 @@ import {
 } from '../share-page/index.ts';
 import { bdi, readingStyle, renderDocument } from '../layout/index.ts';
 
-const listOf = (row: CapturedRow): string[] => JSON.parse(row.recipients) as string[];
-const subjectOf = (text: string): string => (text.trim() === '' ? '(no subject)' : text);
+const parseRecipients = (row: CapturedRow): string[] => JSON.parse(row.recipients) as string[];
+const displaySubject = (text: string): string => (text.trim() === '' ? '(no subject)' : text);
 
 function renderInbox(
   rows: readonly CapturedRow[],
@@ -32,12 +32,12 @@ function renderInbox(
   { next, isFirst }: { next: string | undefined; isFirst: boolean },
 ): string {
   const items = rows.map(
-    (row) => `<li><a href="/playground/${row.id}"><bdi>${escapeHtml(subjectOf(row.subject))}</bdi></a><br>
-<span class="quiet">to ${listOf(row).map(bdi).join(', ')}, ${timeInWords(row.created_at)}: ${escapeHtml(stateInWords(states.get(row.email_id) ?? ''))}</span></li>`,
+    (row) => `<li><a href="/playground/${row.id}"><bdi>${escapeHtml(displaySubject(row.subject))}</bdi></a><br>
+<span class="quiet">to ${parseRecipients(row).map(bdi).join(', ')}, ${timeInWords(row.created_at)}: ${escapeHtml(stateInWords(states.get(row.email_id) ?? ''))}</span></li>`,
   );
   const list =
     items.length === 0
-      ? '<p>Nothing was caught yet. Send an email to any address and load this page again.</p>'
+      ? '<p>No emails captured yet. Send an email to any address and reload this page.</p>'
       : `<ol>${items.join('\n')}</ol>`;
   const links = [
     isFirst ? '' : '<a href="/playground">Newest</a>',
@@ -45,8 +45,8 @@ function renderInbox(
   ].filter((link) => link !== '');
   return renderDocument(
     'Playground',
-    `<main><h1>Playground</h1><p class="quiet">What the development server would have sent, the newest first. None of it left this machine.</p>
-${list}${links.length === 0 ? '' : `<nav aria-label="Pages">${links.join(' ')}</nav>`}</main>`,
+    `<main><h1>Playground</h1><p class="quiet">Emails captured by the development server, newest first. None of them left this machine.</p>
+${list}${links.length === 0 ? '' : `<nav aria-label="Pagination">${links.join(' ')}</nav>`}</main>`,
     readingStyle,
   );
 }
@@ -62,30 +62,33 @@ interface MessageView {
 }
 
 function renderMessage({ row, message, reading, checks, content, ...rest }: MessageView): string {
-  const title = subjectOf(reading.subject);
+  const title = displaySubject(reading.subject);
   const rows: [string, string][] = [
     ['From', bdi(reading.from)],
     ['To', reading.to.map(bdi).join(', ')],
     ['Cc', reading.cc.map(bdi).join(', ')],
     ['Reply to', reading.replyTo.map(bdi).join(', ')],
-    ['Caught', timeInWords(row.created_at)],
-    ['Envelope', `${bdi(row.mail_from === '' ? '(nobody)' : row.mail_from)} to ${listOf(row).map(bdi).join(', ')}`],
-    ['State', escapeHtml(stateInWords(rest.state ?? ''))],
+    ['Captured', timeInWords(row.created_at)],
+    [
+      'Envelope',
+      `${bdi(row.mail_from === '' ? '(null sender)' : row.mail_from)} to ${parseRecipients(row).map(bdi).join(', ')}`,
+    ],
+    ['Status', escapeHtml(stateInWords(rest.state ?? ''))],
     ['Email', escapeHtml(row.email_id)],
   ];
   const body = reading.isRead
     ? renderContent(content, rest.withRemoteImages).map(String).join('')
-    : `<p>It cannot be read: ${escapeHtml(reading.because)}.</p>`;
+    : `<p>This message cannot be parsed: ${escapeHtml(reading.because)}.</p>`;
   return renderDocument(
     title,
-    `<header><p><a href="/playground">All messages</a></p><h1>${bdi(title)}</h1>${listed(rows)}${renderFiles(reading)}${renderChecks(checks)}
-<details><summary>Headers</summary><pre>${escapeHtml(headOf(message))}</pre></details></header>
+    `<header><p><a href="/playground">All messages</a></p><h1>${bdi(title)}</h1>${renderList(rows)}${renderFiles(reading)}${renderChecks(checks)}
+<details><summary>Headers</summary><pre>${escapeHtml(extractHead(message))}</pre></details></header>
 <main aria-label="Message">${body}</main>`,
     readingStyle,
   );
 }
 
-const listed = (rows: readonly [string, string][]): string =>
+const renderList = (rows: readonly [string, string][]): string =>
   `<dl>${rows
     .filter(([, value]) => value !== '')
     .map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`)
@@ -96,52 +99,52 @@ function renderFiles(reading: MessageReading): string {
   if (parts.length === 0) return '';
   const items = parts.map(
     ({ filename, contentType, content }) =>
-      `<li>${bdi(filename ?? 'without a name')} <span class="quiet">${escapeHtml(contentType)}, ${bytesInWords(content.byteLength)}</span></li>`,
+      `<li>${bdi(filename ?? 'unnamed file')} <span class="quiet">${escapeHtml(contentType)}, ${bytesInWords(content.byteLength)}</span></li>`,
   );
   return `<section aria-labelledby="files"><h2 id="files">Attachments</h2><ul>${items.join('')}</ul></section>`;
 }
 
-/** Shown as a mark and a word, never by colour alone. */
-const verdict = (result: string): string =>
+/** Renders a result as a mark and a word, never by colour alone. */
+const renderResult = (result: string): string =>
   `${result === 'pass' ? '✓' : result === 'none' ? '·' : '✗'} ${escapeHtml(result)}`;
 
 function renderChecks({ spf, dkim, dmarc }: Checks): string {
   const of = (name: string | null): string => (name === null ? '' : ` for ${bdi(name)}`);
   const rows: [string, string][] = [
-    ['SPF', `${verdict(spf.result)}${of(spf.domain)}`],
+    ['SPF', `${renderResult(spf.result)}${of(spf.domain)}`],
     ...(dkim.length === 0
-      ? ([['DKIM', `${verdict('none')}: it is not signed`]] as [string, string][])
+      ? ([['DKIM', `${renderResult('none')}: the message is not signed`]] as [string, string][])
       : dkim.map((one): [string, string] => [
           'DKIM',
-          `${verdict(one.result)}${of(one.domain)}, key ${bdi(one.selector ?? '?')}`,
+          `${renderResult(one.result)}${of(one.domain)}, key ${bdi(one.selector ?? '?')}`,
         ])),
     [
       'DMARC',
-      `${verdict(dmarc.result)}${of(dmarc.domain)}${dmarc.policy === null ? '' : `, policy ${bdi(dmarc.policy)}`}`,
+      `${renderResult(dmarc.result)}${of(dmarc.domain)}${dmarc.policy === null ? '' : `, policy ${bdi(dmarc.policy)}`}`,
     ],
   ];
-  return `<section aria-labelledby="checks"><h2 id="checks">What a receiving server would find</h2>${listed(rows)}
-<p class="quiet">Once the records of its domain are published as <code>rasket domains get</code> lists them.</p></section>`;
+  return `<section aria-labelledby="checks"><h2 id="checks">Authentication results at a receiving server</h2>${renderList(rows)}
+<p class="quiet">These results require that the DNS records listed by <code>rasket domains get</code> are published.</p></section>`;
 }
 
 const HEAD_CHARS_MAX = 64 * 1024;
 
-function headOf(message: Buffer): string {
+function extractHead(message: Buffer): string {
   const end = message.indexOf('\r\n\r\n');
   return message.subarray(0, Math.min(end === -1 ? message.length : end, HEAD_CHARS_MAX)).toString('utf8');
 }
 
-const renderNotHere = (): string =>
+const renderNotFound = (): string =>
   renderDocument(
-    'Not here',
-    '<main><h1>This message is not here</h1><p>It may have been removed since. <a href="/playground">All messages</a></p></main>',
+    'Message not found',
+    '<main><h1>Message not found</h1><p>It may have been deleted. <a href="/playground">All messages</a></p></main>',
     readingStyle,
   );
 
-const renderTrouble = (): string =>
+const renderInternalError = (): string =>
   renderDocument(
     'Something went wrong',
-    '<main><h1>Something went wrong</h1><p>The server’s log says what. <a href="/playground">All messages</a></p></main>',
+    '<main><h1>Something went wrong</h1><p>See the server’s log for details. <a href="/playground">All messages</a></p></main>',
     readingStyle,
   );
 
@@ -154,8 +157,8 @@ interface Answer {
 }
 
 /**
- * Serves the pages; returns false to leave a request to the API, as it always does outside the development profile,
- * where captured mail belongs to many people.
+ * Serves the pages; returns false to leave a request to the API. Outside the development profile it always returns false,
+ * because captured mail belongs to many people there.
  */
 export function createPlaygroundPages(world: World): (request: IncomingMessage, response: ServerResponse) => boolean {
   if (world.config.profile !== 'development') return () => false;
@@ -169,7 +172,7 @@ export function createPlaygroundPages(world: World): (request: IncomingMessage, 
     void answer
       .catch((error: unknown): Answer => {
         world.log.error({ err: error }, 'a page of the playground failed');
-        return { status: 500, html: renderTrouble() };
+        return { status: 500, html: renderInternalError() };
       })
       .then(({ status, html }) => {
         const bytes = Buffer.from(html);
@@ -191,9 +194,9 @@ export function createPlaygroundPages(world: World): (request: IncomingMessage, 
   }
 
   async function showMessage(id: string, withRemoteImages: boolean): Promise<Answer> {
-    const caught = await readCaptured(world.db, world.blobs, id);
-    if (!caught) return { status: 404, html: renderNotHere() };
-    const { row, message } = caught;
+    const captured = await readCaptured(world.db, world.blobs, id);
+    if (!captured) return { status: 404, html: renderNotFound() };
+    const { row, message } = captured;
     const reading = await readMessage(message, CAPTURED_LIMITS);
     const checks = await checkCaptured(world, row, message);
     const { html, text, parts } = reading.isRead ? reading : { html: null, text: null, parts: [] };

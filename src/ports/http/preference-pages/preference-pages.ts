@@ -26,21 +26,21 @@ import {
   type Done,
 } from './render.ts';
 
-/** Our largest form has two ids for each of two hundred topics. */
+/** Limit of a form. Our largest form has two ids for each of two hundred topics. */
 const FORM_BYTES_MAX = 64 * 1024;
 
 /** Reads a form in either encoding of browsers and mail programs; undefined if it is too large or broken off. */
 async function readForm(request: IncomingMessage): Promise<URLSearchParams | undefined> {
-  const body = await bodyOf(request);
+  const body = await readBody(request);
   if (!body) return undefined;
   const type = request.headers['content-type'] ?? '';
   const boundary = /^multipart\/form-data\s*;.*?boundary=(?:"([^"]{1,70})"|([^\s;]{1,70}))/i.exec(type);
   const text = body.toString('utf8');
-  return boundary ? partsOf(text, boundary[1] ?? boundary[2] ?? '') : new URLSearchParams(text);
+  return boundary ? parseMultipart(text, boundary[1] ?? boundary[2] ?? '') : new URLSearchParams(text);
 }
 
-/** Reads and drops the bytes beyond the limit, so that the sender gets to the response. */
-function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
+/** Reads a body; undefined if it is too large or broken off. Bytes beyond the limit are dropped, so that the sender reads the response. */
+function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let length = 0;
@@ -55,8 +55,8 @@ function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   });
 }
 
-/** RFC 7578, as far as short fields need it. */
-function partsOf(text: string, boundary: string): URLSearchParams {
+/** Reads the fields of a multipart form (RFC 7578), as far as short fields need it. */
+function parseMultipart(text: string, boundary: string): URLSearchParams {
   const fields = new URLSearchParams();
   for (const part of text.split(`--${boundary}`).slice(1)) {
     const end = /\r?\n\r?\n/.exec(part);
@@ -66,7 +66,7 @@ function partsOf(text: string, boundary: string): URLSearchParams {
   return fields;
 }
 
-/** The token ends at a query: some mail programs append one to the URL. */
+/** Path of a link. The token ends at a query, because some mail programs append one to the URL. */
 const FORM = /^\/(unsubscribe|preferences|confirm)\/([^?]*?)\/?(?:\?|$)/;
 type PageName = 'unsubscribe' | 'preferences' | 'confirm';
 
@@ -94,8 +94,8 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
   return (request, response) => {
     const [, name, token = ''] = FORM.exec(request.url ?? '') ?? [];
     if (name === undefined) return false;
-    void answerTo(request, name as PageName, token)
-      .catch((error: unknown) => failed(world, name, error))
+    void answerRequest(request, name as PageName, token)
+      .catch((error: unknown) => renderFailure(world, name, error))
       .then(({ status, html, headers = {} }) => {
         // An unread part of the body would be parsed as the next request.
         if (!request.complete) response.shouldKeepAlive = false;
@@ -106,7 +106,7 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
     return true;
   };
 
-  async function answerTo(request: IncomingMessage, name: PageName, token: string): Promise<Answer> {
+  async function answerRequest(request: IncomingMessage, name: PageName, token: string): Promise<Answer> {
     const { method = '' } = request;
     if (!['GET', 'HEAD', 'POST'].includes(method)) {
       return { status: 405, html: renderMethodRefused(), headers: { allow: 'GET, HEAD, POST' } };
@@ -122,16 +122,16 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
     if (method !== 'POST') return show({ link, name, token }, await readPreferences(world, link));
     const form = await readForm(request);
     if (!form) return { status: 413, html: renderTooLarge() };
-    return press({ link, name, token }, form);
+    return applyChange({ link, name, token }, form);
   }
 
-  async function press(page: Page, fields: URLSearchParams): Promise<Answer> {
+  async function applyChange(page: Page, fields: URLSearchParams): Promise<Answer> {
     const { link, name } = page;
-    const isOneClick = name === 'unsubscribe' && saysOneClick(fields);
-    const change = isOneClick ? ({ do: 'unsubscribe' } as const) : changeIn(name, fields);
+    const isOneClick = name === 'unsubscribe' && isOneClickForm(fields);
+    const change = isOneClick ? ({ do: 'unsubscribe' } as const) : readChange(name, fields);
     if (!change) return { ...show(page, await readPreferences(world, link)), status: 400 };
     const source = isOneClick ? 'one_click' : name === 'confirm' ? 'confirmation' : 'preference_page';
-    return show(page, await changePreferences(world, link, change, source), doneBy(change));
+    return show(page, await changePreferences(world, link, change, source), toDone(change));
   }
 
   function show({ link, name, token }: Page, preferences: Preferences | undefined, done?: Done): Answer {
@@ -144,30 +144,30 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
 
 const RENDER = { unsubscribe: renderUnsubscribe, preferences: renderPreferences, confirm: renderConfirmation };
 
-/** RFC 8058 §3.1; also with a line end or in other letter case, as careless senders write it. */
-const saysOneClick = (fields: URLSearchParams): boolean =>
+/** Reports whether a POST is a one-click request (RFC 8058 §3.1), also with a line end or in other letter case. */
+const isOneClickForm = (fields: URLSearchParams): boolean =>
   [...fields].some(([name, value]) => /^list-unsubscribe$/i.test(name) && /^one-click\s*$/i.test(value));
 
-/** The buttons of each page. */
+/** The values of `do` that each page accepts. */
 const BUTTONS: Record<PageName, readonly string[]> = {
   unsubscribe: ['unsubscribe', 'subscribe'],
   preferences: ['save', 'unsubscribe_all', 'subscribe_all'],
   confirm: ['subscribe'],
 };
 
-function changeIn(name: PageName, fields: URLSearchParams): PreferenceChange | undefined {
+function readChange(name: PageName, fields: URLSearchParams): PreferenceChange | undefined {
   const wanted = fields.get('do') ?? '';
   if (!BUTTONS[name].includes(wanted)) return undefined;
   if (wanted !== 'save') return { do: wanted as Exclude<PreferenceChange['do'], 'save'> };
   return { do: 'save', shown: new Set(fields.getAll('shown')), chosen: new Set(fields.getAll('topic')) };
 }
 
-function doneBy(change: PreferenceChange): Done {
+function toDone(change: PreferenceChange): Done {
   if (change.do === 'save') return 'saved';
   return change.do === 'subscribe' || change.do === 'subscribe_all' ? 'subscribed' : 'unsubscribed';
 }
 
-function failed(world: World, page: string, error: unknown): Answer {
+function renderFailure(world: World, page: string, error: unknown): Answer {
   const isSetback = isDatabaseSetback(error);
   world.log.error({ err: error, page }, isSetback ? 'storage is not available' : 'a preference page failed');
   return { status: isSetback ? 503 : 500, html: renderBusy() };

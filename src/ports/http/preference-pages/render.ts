@@ -4,13 +4,13 @@ import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { bdi, formStyle, renderDocument, sourceOf } from '../layout/index.ts';
 import { privatePageHeaders } from '../page.ts';
 
-/** `form-action` allows only the page's own host, so a scanner that follows a form goes nowhere else. */
+/** Headers of these pages. `form-action` allows only the page's own host, so a scanner that follows a form stays here. */
 export const preferencePageHeaders = {
   ...privatePageHeaders(`default-src 'none'; style-src ${sourceOf(formStyle)}; base-uri 'none'; form-action 'self'`),
   'content-type': 'text/html; charset=utf-8',
 };
 
-/** `main` and `footer` are HTML already. */
+/** Renders a page. `main` and `footer` are HTML already. */
 const renderPage = (title: string, main: string, footer = ''): string =>
   renderDocument(
     title,
@@ -19,7 +19,7 @@ ${main}</main>${footer === '' ? '' : `\n<footer>${footer}</footer>`}`,
     formStyle,
   );
 
-/** The change that was just made, shown first; undefined for a GET. */
+/** The change that was just made, which the page reports first; undefined for a GET. */
 export type Done = 'unsubscribed' | 'subscribed' | 'saved' | undefined;
 
 interface Shown extends Preferences {
@@ -30,153 +30,163 @@ interface Shown extends Preferences {
   done: Done;
 }
 
-/** The page of an unsubscribe link: to leave the topic of its mail, or everything. */
+/** Renders the page of an unsubscribe link, on which a reader leaves the topic of the mail, or everything. */
 export function renderUnsubscribe(shown: Shown): string {
   const { contact, topic, done } = shown;
   if (!contact) return renderErased(shown, 'unsubscribe');
-  const more = topic ? 'Choose what you get, or leave everything' : 'Choose what you get';
+  const more = topic ? CHOOSE_OR_LEAVE : 'Manage your email preferences';
   if (!shown.isUnsubscribed && topic?.subscription !== 'opt_out') {
-    const what = topic ? topic.name : `all mail from ${senderOf(shown)}`;
-    return page(shown, `Unsubscribe from ${what}`, [
-      status(done === 'subscribed' ? 'Done. You are subscribed again.' : ''),
-      `<p>${address(shown)} gets ${subjectOf(shown)}.</p>`,
-      form(shown, 'unsubscribe', button('Unsubscribe')),
-      toChoices(shown, more),
+    const what = topic ? topic.name : `all email from ${senderName(shown)}`;
+    return renderTeamPage(shown, `Unsubscribe from ${what}`, [
+      renderStatus(done === 'subscribed' ? 'Done. You are subscribed again.' : ''),
+      `<p>${renderEmail(shown)} receives ${renderSubject(shown)}.</p>`,
+      renderForm(shown, 'unsubscribe', renderButton('Unsubscribe')),
+      renderChoicesLink(shown, more),
     ]);
   }
   // A contact who left everything subscribes again on the page that lists everything.
   const isOneStepBack = shown.mayJoin && !(topic && shown.isUnsubscribed);
-  return page(shown, 'You are unsubscribed', [
-    status(done === 'unsubscribed' ? 'Done.' : ''),
-    `<p>${address(shown)} will not get ${shown.isUnsubscribed ? `mail from ${bdi(senderOf(shown))}` : subjectOf(shown)} any more.</p>`,
-    isOneStepBack ? form(shown, 'subscribe', button('Subscribe again', 'second')) : '',
-    toChoices(shown, more),
+  return renderTeamPage(shown, 'You are unsubscribed', [
+    renderStatus(done === 'unsubscribed' ? 'Done.' : ''),
+    `<p>${renderEmail(shown)} will no longer receive ${shown.isUnsubscribed ? `email from ${bdi(senderName(shown))}` : renderSubject(shown)}.</p>`,
+    isOneStepBack ? renderForm(shown, 'subscribe', renderButton('Subscribe again', 'second')) : '',
+    renderChoicesLink(shown, more),
   ]);
 }
+
+const CHOOSE_OR_LEAVE = 'Manage your email preferences, or unsubscribe from everything';
 
 const SAVED = {
   unsubscribed: 'Done. You are unsubscribed from everything.',
   subscribed: 'Done. You are subscribed again.',
-  saved: 'Your choices are saved.',
+  saved: 'Your preferences were saved.',
 };
 
 export function renderPreferences(shown: Shown): string {
   if (!shown.contact) return renderErased(shown, 'unsubscribe_all');
   const { isUnsubscribed, topics, done } = shown;
-  const back = shown.mayJoin ? form(shown, 'subscribe_all', button('Subscribe again', 'second')) : '';
-  return page(shown, `Your mail from ${senderOf(shown)}`, [
-    status(done === undefined ? '' : SAVED[done]),
-    `<p>For ${address(shown)}.</p>`,
+  const back = shown.mayJoin ? renderForm(shown, 'subscribe_all', renderButton('Subscribe again', 'second')) : '';
+  return renderTeamPage(shown, `Email preferences for ${senderName(shown)}`, [
+    renderStatus(done === undefined ? '' : SAVED[done]),
+    `<p>These preferences apply to ${renderEmail(shown)}.</p>`,
     isUnsubscribed
-      ? '<p>You have unsubscribed from everything. What is chosen here counts once you subscribe again.</p>'
+      ? '<p>You have unsubscribed from everything. Your choices below take effect when you subscribe again.</p>'
       : '',
-    shown.mayJoin && topics.length > 0 ? topicsForm(shown) : '',
-    '<h2>Everything</h2>',
-    isUnsubscribed ? back : form(shown, 'unsubscribe_all', button('Unsubscribe from everything', 'second')),
+    shown.mayJoin && topics.length > 0 ? renderTopics(shown) : '',
+    '<h2>All email</h2>',
+    isUnsubscribed ? back : renderForm(shown, 'unsubscribe_all', renderButton('Unsubscribe from everything', 'second')),
   ]);
 }
 
 export function renderConfirmation(shown: Shown): string {
   const { topic, contact, done } = shown;
   if (!contact) return renderErased(shown);
-  const link = toChoices(shown, 'Choose what you get, or leave everything');
+  const link = renderChoicesLink(shown, CHOOSE_OR_LEAVE);
   if (!topic || !shown.mayJoin) {
-    const says = 'What you were asked about is not offered any more. You need not do anything.';
-    return page(shown, 'Nothing to confirm', [`<p>${says}</p>`, link]);
+    const says = 'This subscription is no longer offered. You do not need to do anything.';
+    return renderTeamPage(shown, 'Nothing to confirm', [`<p>${says}</p>`, link]);
   }
   if (topic.subscription === 'opt_in') {
-    return page(shown, `You are subscribed to ${topic.name}`, [
-      status(done === undefined ? '' : 'Done.'),
+    return renderTeamPage(shown, `You are subscribed to ${topic.name}`, [
+      renderStatus(done === undefined ? '' : 'Done.'),
       shown.isUnsubscribed
-        ? `<p>You have unsubscribed from everything, so that nothing is sent before you subscribe again.</p>`
-        : `<p>${address(shown)} gets ${subjectOf(shown)}.</p>`,
+        ? `<p>You have unsubscribed from everything, so nothing is sent until you subscribe again.</p>`
+        : `<p>${renderEmail(shown)} receives ${renderSubject(shown)}.</p>`,
       link,
     ]);
   }
-  return page(shown, `Subscribe to ${topic.name}`, [
-    `<p>${bdi(senderOf(shown))} was asked to send ${bdi(topic.name)} to ${address(shown)}.</p>`,
+  return renderTeamPage(shown, `Subscribe to ${topic.name}`, [
+    `<p>${bdi(senderName(shown))} received a request to send ${bdi(topic.name)} to ${renderEmail(shown)}.</p>`,
     topic.description === null ? '' : `<p>${bdi(topic.description)}</p>`,
-    form(shown, 'subscribe', button('Yes, subscribe me')),
-    '<p class="links">If that was not you, do nothing: without a press of the button nothing is sent.</p>',
+    renderForm(shown, 'subscribe', renderButton('Confirm subscription')),
+    '<p class="links">If you did not request this, do nothing. You are not subscribed unless you confirm.</p>',
   ]);
 }
 
 export const renderNoLink = (): string =>
   renderPage(
     'This link does not work',
-    '<p>It may have been cut short on its way. Open it again from the mail that it came with, or copy the whole address.</p>',
+    '<p>It may be incomplete. Open it again from the email, or copy the whole address.</p>',
   );
 
 export const renderSample = (): string =>
   renderPage(
     'This link is a sample',
-    '<p>The mail that it stands in is a test or a preview, so that there is nobody to unsubscribe. In mail that is sent to readers, each has a link of its own here.</p>',
+    '<p>The email that contains it is a test or a preview, so there is nobody to unsubscribe. In an email that is sent to contacts, each contact has a link of their own.</p>',
   );
 
 export const renderMethodRefused = (): string =>
-  renderPage('This cannot be done here', '<p>Open the link from the mail that it came with.</p>');
+  renderPage('Method not allowed', '<p>Open the link from the email.</p>');
 
 export const renderTooLarge = (): string =>
-  renderPage('That was too much', '<p>Nothing was changed. Open the link again from the mail that it came with.</p>');
+  renderPage('Request too large', '<p>Nothing was changed. Open the link again from the email.</p>');
 
 export const renderBusy = (): string =>
-  renderPage('Try again soon', '<p>Nothing was changed. The link works; open it again in a few seconds.</p>');
+  renderPage('Try again soon', '<p>Nothing was changed. Open the link again in a few seconds.</p>');
 
-/** `does` is the action of the button: the address may be added again. */
+/**
+ * Renders the page for a contact that was deleted. `does` is the action of the button: the reader can still unsubscribe,
+ * because the address may be added again.
+ */
 function renderErased(shown: Shown, does?: 'unsubscribe' | 'unsubscribe_all'): string {
   const { topic, isUnsubscribed, done } = shown;
   const isOut = isUnsubscribed || (does === 'unsubscribe' && topic?.subscription === 'opt_out');
-  const what = does === 'unsubscribe' ? subjectOf(shown) : `mail from ${bdi(senderOf(shown))}`;
-  return page(shown, 'You are not on the list', [
-    status(done === 'unsubscribed' && isOut ? 'Done.' : ''),
-    `<p>${bdi(senderOf(shown))} does not have the address that this mail went to any more, so that nothing is sent to it.</p>`,
-    isOut ? `<p>If it is added again, it will not get ${what}.</p>` : '',
-    does === undefined || isOut ? '' : form(shown, does, button('Unsubscribe, also if it is added again')),
+  const what = does === 'unsubscribe' ? renderSubject(shown) : `email from ${bdi(senderName(shown))}`;
+  return renderTeamPage(shown, 'You are not on the list', [
+    renderStatus(done === 'unsubscribed' && isOut ? 'Done.' : ''),
+    `<p>${bdi(senderName(shown))} no longer has the address that this email was sent to, so nothing is sent to it.</p>`,
+    isOut ? `<p>If it is added again, it will not receive ${what}.</p>` : '',
+    does === undefined || isOut ? '' : renderForm(shown, does, renderButton('Unsubscribe, even if it is added again')),
   ]);
 }
 
-const page = (shown: Shown, title: string, parts: readonly string[]): string =>
-  renderPage(title, parts.filter((part) => part !== '').join('\n'), footerOf(shown));
+const renderTeamPage = (shown: Shown, title: string, parts: readonly string[]): string =>
+  renderPage(title, parts.filter((part) => part !== '').join('\n'), renderFooter(shown));
 
-const address = ({ contact }: Shown): string => `<strong>${bdi(contact?.email ?? '')}</strong>`;
+const renderEmail = ({ contact }: Shown): string => `<strong>${bdi(contact?.email ?? '')}</strong>`;
 
-const subjectOf = (shown: Shown): string =>
-  shown.topic ? `${bdi(shown.topic.name)} from ${bdi(senderOf(shown))}` : `mail from ${bdi(senderOf(shown))}`;
+const renderSubject = (shown: Shown): string =>
+  shown.topic ? `${bdi(shown.topic.name)} from ${bdi(senderName(shown))}` : `email from ${bdi(senderName(shown))}`;
 
-const status = (says: string): string => (says === '' ? '' : `<p class="status" role="status">${escapeHtml(says)}</p>`);
+const renderStatus = (says: string): string =>
+  says === '' ? '' : `<p class="status" role="status">${escapeHtml(says)}</p>`;
 
-const button = (label: string, kind = ''): string =>
+const renderButton = (label: string, kind = ''): string =>
   `<button type="submit"${kind === '' ? '' : ` class="${kind}"`}>${escapeHtml(label)}</button>`;
 
-const form = ({ action }: Shown, does: string, content: string): string =>
+const renderForm = ({ action }: Shown, does: string, content: string): string =>
   `<form method="post" action="${action}"><input type="hidden" name="do" value="${does}">${content}</form>`;
 
-const toChoices = ({ choices }: Shown, label: string): string =>
+const renderChoicesLink = ({ choices }: Shown, label: string): string =>
   `<p class="links"><a href="${choices}">${label}</a></p>`;
 
-function topicsForm(shown: Shown): string {
-  const boxes = shown.topics.map(topicBox).join('\n');
-  return form(shown, 'save', `<fieldset><legend>I want to get</legend>${boxes}</fieldset>${button('Save')}`);
+function renderTopics(shown: Shown): string {
+  const boxes = shown.topics.map(renderTopic).join('\n');
+  return renderForm(
+    shown,
+    'save',
+    `<fieldset><legend>I want to receive</legend>${boxes}</fieldset>${renderButton('Save')}`,
+  );
 }
 
-function topicBox({ id, name, description, subscription }: TopicPreference): string {
+function renderTopic({ id, name, description, subscription }: TopicPreference): string {
   const checked = subscription === 'opt_in' ? ' checked' : '';
   const described = description === null ? '' : ` aria-describedby="d-${id}"`;
   const says = description === null ? '' : `<span id="d-${id}">${bdi(description)}</span>`;
   return `<div class="topic"><input type="checkbox" id="t-${id}" name="topic" value="${id}"${checked}${described}><label for="t-${id}">${bdi(name)}</label>${says}<input type="hidden" name="shown" value="${id}"></div>`;
 }
 
-const senderOf = ({ team }: Preferences): string => team.sender_name ?? team.name;
+const senderName = ({ team }: Preferences): string => team.sender_name ?? team.name;
 
-function footerOf(shown: Shown): string {
+function renderFooter(shown: Shown): string {
   const { postal_address: postal } = shown.team;
-  const lines = postal === null ? [] : addressLines(JSON.parse(postal) as PostalAddress);
-  return `<address>${[senderOf(shown), ...lines].map(bdi).join('<br>')}</address>`;
+  const lines = postal === null ? [] : formatAddress(JSON.parse(postal) as PostalAddress);
+  return `<address>${[senderName(shown), ...lines].map(bdi).join('<br>')}</address>`;
 }
 
 const COUNTRIES = new Intl.DisplayNames('en', { type: 'region' });
 
-function addressLines({ line1, line2, city, state, postal_code, country }: PostalAddress): string[] {
+function formatAddress({ line1, line2, city, state, postal_code, country }: PostalAddress): string[] {
   const place = [city, state, postal_code].filter((part) => part).join(', ');
   return [line1, line2 ?? '', place, COUNTRIES.of(country) ?? country].filter((line) => line !== '');
 }

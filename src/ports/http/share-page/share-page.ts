@@ -15,7 +15,7 @@ import { showEmail, type TextThread } from '../../../platform/text-thread/index.
 const INLINE_IMAGE_CHARS_MAX = 16 * 1024 * 1024;
 const LINKS_MAX = 100;
 
-/** The part of a page that is costly to make and never changes: the email's own content, escaped. */
+/** The email's own content, escaped. It is the part of a page that is costly to render and never changes. */
 export interface RenderedEmail {
   /** The HTML as written into the frame's `srcdoc`; undefined for an email without HTML. */
   frame: Buffer | undefined;
@@ -26,7 +26,7 @@ export interface RenderedEmail {
   bytes: number;
 }
 
-/** Renders the parts of a page; with `texts`, those of a large email in the text thread. */
+/** Renders the content of an email; with `texts`, a large email is rendered in the text thread. */
 export async function renderEmail({ html, text, images }: SharedContent, texts?: TextThread): Promise<RenderedEmail> {
   const shown = { html, text, images, imageCharsMax: INLINE_IMAGE_CHARS_MAX, linksMax: LINKS_MAX };
   const chars = (html?.length ?? 0) + (text?.length ?? 0);
@@ -44,12 +44,11 @@ const sized = (email: Omit<RenderedEmail, 'bytes'>): RenderedEmail => ({
 });
 
 /**
- * The number of cached rendered emails: links are opened again and again, and a hostile body of 2 MB becomes one of
- * twelve.
+ * Limit of cached rendered emails. Links are opened again and again, and a hostile body of 2 MB is rendered to twelve.
  */
 const EMAILS_MAX = 256;
 const BYTES_MAX = 64 * 1024 * 1024;
-/** Renderings that may wait for the one under way; further requests are refused, to be repeated later. */
+/** Number of renderings that may wait for the one in progress; further requests are refused and can be repeated later. */
 const WAITING_MAX = 16;
 
 interface Entry {
@@ -66,8 +65,8 @@ interface Kept {
 const keptOf = new WeakMap<World, Kept>();
 
 /**
- * The rendering of the email, whether done, under way or queued: large ones are rendered one after the other, since
- * they can be requested without a key. Undefined when too many wait already.
+ * Returns the rendering of the email, whether done, in progress or queued; undefined when too many wait already. Large
+ * emails are rendered one after the other, because they can be requested without a key.
  */
 export function renderedOnce(
   world: World,
@@ -79,8 +78,8 @@ export function renderedOnce(
   const { entries } = kept;
   const known = entries.get(email.id);
   if (!known && email.isLarge && kept.waiting > WAITING_MAX) return undefined;
-  const entry = known ?? { rendered: email.isLarge ? inLine(kept, render) : render(), bytes: 0 };
-  // Keeps the map in the order of use, the latest last.
+  const entry = known ?? { rendered: email.isLarge ? enqueue(kept, render) : render(), bytes: 0 };
+  // Keeps the map in the order of use, with the most recent entry last.
   entries.delete(email.id);
   entries.set(email.id, entry);
   if (!known) {
@@ -97,8 +96,8 @@ export function renderedOnce(
   return entry.rendered;
 }
 
-/** `waiting` includes the rendering under way. */
-function inLine<T>(kept: Kept, work: () => Promise<T>): Promise<T> {
+/** Runs `work` after the renderings that were queued before it. `waiting` includes the one in progress. */
+function enqueue<T>(kept: Kept, work: () => Promise<T>): Promise<T> {
   kept.waiting++;
   const done = kept.line.then(work);
   const leave = (): void => void kept.waiting--;
@@ -116,10 +115,9 @@ function makeRoom(entries: Map<string, Entry>): void {
 }
 
 /**
- * The frame around the email's HTML, which cannot do anything. An empty `sandbox` takes away scripts, forms, popups,
- * the page's origin and every way to leave the frame. `srcdoc` rather than a URL of its own, because a URL could be
- * opened without the frame around it. The policy is repeated inside, in case a browser does not pass it on to the
- * frame.
+ * Returns the start of the frame around the email's HTML. An empty `sandbox` disables scripts, forms, popups, the page's
+ * origin and every way to leave the frame. The frame uses `srcdoc`, because a URL of its own could be opened without the
+ * frame around it. The policy is repeated inside, in case a browser does not pass it on to the frame.
  */
 function frameStart(withRemoteImages: boolean): string {
   const policy = `<meta http-equiv="Content-Security-Policy" content="${framePolicy(withRemoteImages)}">`;
@@ -139,9 +137,9 @@ ${NOT_SHOWN.map((name) => `x-${name}`).join(',')}{display:none}`;
 
 let format: Intl.DateTimeFormat | undefined;
 
-/** Formats a time in UTC: without a script, the page cannot know the reader's time zone. */
+/** Formats a time in UTC, because a page without a script cannot know the reader's time zone. */
 export function timeInWords(ms: number): string {
-  // Made with the first page: it takes longer to make than all modules of the pages take to load.
+  // Created with the first page, because that takes longer than loading all modules of the pages.
   format ??= new Intl.DateTimeFormat('en-GB', {
     day: 'numeric',
     month: 'long',
@@ -154,7 +152,7 @@ export function timeInWords(ms: number): string {
 }
 
 const STATES: Record<string, string> = {
-  queued: 'Waiting to be sent',
+  queued: 'Queued',
   scheduled: 'Scheduled',
   sent: 'Sent',
   delivery_delayed: 'Delivery delayed',
@@ -217,7 +215,7 @@ export const getSharePage: Page<'getSharePage'> = async (
   return reply;
 };
 
-const TOO_MANY = 'Too many shared emails are being opened just now; try again in a few seconds.';
+const TOO_MANY = 'Too many shared emails are being opened right now; try again in a few seconds.';
 
 interface SharePage {
   email: Omit<SharedEmail, 'isLarge'>;
@@ -233,7 +231,7 @@ export function renderSharePage({ email, content, withRemoteImages }: SharePage)
 <main aria-label="Email">`,
     ...renderContent(content, withRemoteImages),
     `</main>
-<footer><p>This is a read-only copy of one email. The link to it works until ${renderTime(email.expiresAt)}; whoever has the link can open it.</p></footer>${documentEnd}`,
+<footer><p>This is a read-only copy of one email. Anyone with the link can view it until ${renderTime(email.expiresAt)}.</p></footer>${documentEnd}`,
   ];
   return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
 }
@@ -246,7 +244,7 @@ function renderFields(email: SharePage['email']): string {
     ['Reply to', email.replyTo.map(bdi).join(', ')],
     ['Date', renderTime(email.createdAt)],
     ['Scheduled for', email.scheduledAt === null ? '' : renderTime(email.scheduledAt)],
-    ['State', escapeHtml(stateInWords(email.lastEvent))],
+    ['Status', escapeHtml(stateInWords(email.lastEvent))],
   ];
   const shown = rows.filter(([, value]) => value !== '');
   return `<dl>${shown.map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join('')}</dl>`;
@@ -264,7 +262,7 @@ function renderAttachments({ attachments }: SharePage['email']): string {
 
 export function renderContent({ frame, text, ...rest }: RenderedEmail, withRemoteImages: boolean): (string | Buffer)[] {
   if (frame === undefined) {
-    if (text === undefined) return ['<p class="quiet">The content of this email is no longer kept.</p>'];
+    if (text === undefined) return ['<p class="quiet">The content of this email is no longer stored.</p>'];
     return ['<pre dir="auto">', text, '</pre>'];
   }
   const notice = rest.mayLoadImages ? renderImageNotice(withRemoteImages) : '';
@@ -282,23 +280,23 @@ export function renderContent({ frame, text, ...rest }: RenderedEmail, withRemot
 function renderImageNotice(withRemoteImages: boolean): string {
   return withRemoteImages
     ? '<p class="notice">Remote images are shown. <a href="?images=0">Hide remote images</a></p>'
-    : '<p class="notice">Remote images are hidden, because loading them tells the sender that the email was opened. <a href="?images=1">Show remote images</a></p>';
+    : '<p class="notice">Remote images are hidden, because loading them would tell the sender that the email was opened. <a href="?images=1">Show remote images</a></p>';
 }
 
 function renderLinks(links: readonly string[]): string {
   if (links.length === 0) return '';
   const items = links.map((link) => `<li><bdi>${escapeHtml(link)}</bdi></li>`);
-  return `<details><summary>Where its links lead</summary><p class="quiet">Links in this copy cannot be followed. Copy an address if you trust it.</p><ol>${items.join('')}</ol></details>`;
+  return `<details><summary>Links in this email</summary><p class="quiet">Links in this copy are disabled. Copy an address if you trust it.</p><ol>${items.join('')}</ol></details>`;
 }
 
 const renderTime = (ms: number): string => `<time datetime="${new Date(ms).toISOString()}">${timeInWords(ms)}</time>`;
 
-/** The same page for links that never existed, have expired, or were revoked. */
+/** Renders the page for a link that never existed, has expired, or was revoked, so that these look the same. */
 const renderNoSharePage = (): string =>
   renderDocument(
     'Link not found',
     `<main><h1>This link does not work</h1>
-<p>It may have expired, or somebody may have revoked it. Ask the person who gave it to you for a new one.</p></main>`,
+<p>It may have expired or been revoked. Ask the person who sent it to you for a new one.</p></main>`,
     readingStyle,
   );
 
@@ -306,12 +304,12 @@ const renderNoSharePage = (): string =>
 const renderBusyPage = (): string =>
   renderDocument(
     'Try again soon',
-    `<main><h1>Too many shared emails are being opened just now</h1>
+    `<main><h1>Too many shared emails are being opened right now</h1>
 <p>The link works. Open it again in a few seconds.</p></main>`,
     readingStyle,
   );
 
-/** The policy that the page and the frame inside it have in common. */
+/** Returns the policy of the page and of the frame inside it. */
 const framePolicy = (withRemoteImages: boolean): string =>
   [
     "default-src 'none'",
@@ -322,8 +320,8 @@ const framePolicy = (withRemoteImages: boolean): string =>
   ].join('; ');
 
 /**
- * A `srcdoc` document is under the policy of the page around it, so the page's own policy is what confines the email:
- * that is why it allows inline styles, and why its `default-src` gives a frame nowhere to go. The reader can only allow
+ * Returns the headers of the page. A `srcdoc` document is under the policy of the page around it, so the page's own policy
+ * confines the email: it allows inline styles, and its `default-src` blocks everything else. The reader can only allow
  * images. The token is in the URL, so the URL must not be stored or passed on either.
  */
 export const sharePageHeaders = (withRemoteImages: boolean): Record<string, string> => ({
