@@ -53,7 +53,7 @@ describe('the keys of the console', () => {
     await seat.press('4');
     await seat.sees('rk_');
     await seat.press('?');
-    await seat.sees('Actions of this screen', 'revoke: revoke a key, immediately and permanently', 'Navigation');
+    await seat.sees('Actions of this screen', 'revoke: revoke a key, immediately', 'Navigation');
     for (let lines = 0; lines < 12; lines++) await seat.press('j');
     await seat.sees('Global', 'copy the id, or the value of a record');
   });
@@ -201,7 +201,7 @@ describe('the keys of the console', () => {
     await seat.press('x');
     await seat.sees('What to do');
     await seat.press('e');
-    await seat.sees('revoke the key immediately and permanently', 'Type Billing to do it on');
+    await seat.sees('revoke the key immediately', 'Type Billing to do it on');
     await seat.type('Biling');
     await seat.press('Enter');
     await seat.sees('That is not the name; nothing was changed.');
@@ -363,7 +363,7 @@ describe('the keys of the console', () => {
     await scene.settled();
     await seat.press('8');
     await seat.sees('Receipt');
-    await go('create', 'a name that the team uses for the template');
+    await go('create', 'a name that the team uses');
     await seat.type('Greeting');
     await seat.press('Down');
     await seat.type('<p>Hi</p>');

@@ -99,7 +99,7 @@ describe('what the console writes', () => {
     const other = await scene.team('Other');
     const held = await other.domain('held.example.com');
     await go('domains', 'mail.example.com');
-    await go('claim', 'the name exactly as the other team has verified it');
+    await go('claim', 'the name exactly as the other team');
     await fill(held.name, '', '');
     await seat.press('Enter');
     await seat.sees(
@@ -264,7 +264,7 @@ describe('what the console writes', () => {
     expect((await ask(`/inbound-rules/${rule.id}`)).action).toBe('drop');
 
     await go('segments', 'There are no segments yet.');
-    await go('create', 'the name that the team uses for the segment');
+    await go('create', 'the name that the team uses');
     await fill('Known', '{"all":');
     await seat.press('Enter');
     await seat.sees('filter must be JSON.');
