@@ -86,9 +86,9 @@ function narrowFlags(all: CommandText['flags'], { words = [] }: CommandOverride)
   return Object.fromEntries(flags) as CommandText['flags'];
 }
 
-/** Turns `Read a topic` into `show a topic`, and adds the order of a list. */
+/** Turns `Retrieve a topic` into `show a topic`, and adds the order of a list. */
 function summarise({ operation }: OperationEntry): string {
-  const text = operation.summary.replace(/^(?:Read|See) /, 'Show ').replaceAll('`', '');
+  const text = operation.summary.replace(/^(?:Read|Retrieve|See|View) /, 'Show ').replaceAll('`', '');
   const order = /^List /.test(text) && /\bnewest first\b/i.test(operation.description) ? ', newest first' : '';
   return text.slice(0, 1).toLowerCase() + text.slice(1) + order;
 }

@@ -253,7 +253,7 @@ function checkTextAndImages({ html, text }: CheckedContent, images: number): Con
   const shown = html === null || html === '' ? (text ?? '') : textOfHtml(html, { hasImages: false });
   const letters = shown.replaceAll(/[^\p{L}\p{N}]+/gu, '').length;
   if (letters >= LETTERS_A_PICTURE * Math.min(images, PICTURES_COUNTED)) {
-    return passed('text_and_images', 'There is enough text beside the pictures.');
+    return passed('text_and_images', 'There is enough text next to the pictures.');
   }
   const message = 'The mail is mostly pictures: filters distrust it, and who sees no pictures sees little.';
   return { name: 'text_and_images', status: 'warn', message, details: [] };

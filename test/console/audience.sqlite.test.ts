@@ -113,7 +113,7 @@ describe('an audience in the console', () => {
     await seat.press('C-u', 'Enter');
     await seat.sees('Changed  ');
     expect((await ask(`/contact-properties/${age.id}`)).fallback_value).toBeNull();
-    await go('delete', 'take the property and its value away from every contact', 'Type age to do it');
+    await go('delete', 'remove the property and its value from every contact', 'Type age to do it');
     await seat.type('age');
     await seat.press('Enter');
     await seat.sees('Deleted  ');

@@ -71,7 +71,7 @@ describe('whoever sits at the console for the first time', () => {
     await seat.sees(/^ domains +\d+\/3$/m);
     await go('segments', 'Customers');
     await seat.press('c');
-    await seat.sees('what the team calls it');
+    await seat.sees('the name that the team uses');
     await seat.type('Known');
     await seat.press('C-s');
     await seat.sees('segments › Known', 'Created  ');

@@ -53,7 +53,7 @@ describe('the keys of the console', () => {
     await seat.press('4');
     await seat.sees('rk_');
     await seat.press('?');
-    await seat.sees('Actions of this screen', 'revoke: revoke a key, at once and for good', 'Navigation');
+    await seat.sees('Actions of this screen', 'revoke: revoke a key, immediately', 'Navigation');
     for (let lines = 0; lines < 12; lines++) await seat.press('j');
     await seat.sees('Global', 'copy the id, or the value of a record');
   });
@@ -201,7 +201,7 @@ describe('the keys of the console', () => {
     await seat.press('x');
     await seat.sees('What to do');
     await seat.press('e');
-    await seat.sees('revoke the key at once and for good', 'Type Billing to do it on');
+    await seat.sees('revoke the key immediately', 'Type Billing to do it on');
     await seat.type('Biling');
     await seat.press('Enter');
     await seat.sees('That is not the name; nothing was changed.');
@@ -295,7 +295,7 @@ describe('the keys of the console', () => {
     await seat.sees(/^› .*✗ failed/m);
     await seat.press('Space', 'Space');
     await seat.sees('2 marked');
-    await go('replay', /Send an event again: email\.\w+ \d{4}-\S+ [\d:]+Z, email\.\w+ \d{4}-/);
+    await go('replay', /Replay an event: email\.\w+ \d{4}-\S+ [\d:]+Z, email\.\w+ \d{4}-/);
     await seat.press('y');
     await seat.sees(/Replayed {2}email\.\w+ \d{4}-.*, email\./);
     await seat.press('g', 'Enter');
@@ -363,7 +363,7 @@ describe('the keys of the console', () => {
     await scene.settled();
     await seat.press('8');
     await seat.sees('Receipt');
-    await go('create', 'what the team calls it');
+    await go('create', 'a name that the team uses');
     await seat.type('Greeting');
     await seat.press('Down');
     await seat.type('<p>Hi</p>');

@@ -134,8 +134,8 @@ describe('the console of an operator', () => {
     await seat.press('?');
     const frame = await seat.sees(
       'Actions of this screen',
-      'hold: hold mail back until it is released',
-      'drop: take mail out',
+      'hold: hold mail until it is released',
+      'drop: remove mail',
     );
     expect(frame).not.toContain('suppressions');
     await seat.press('Escape');

@@ -117,7 +117,7 @@ describe('the console of a person', () => {
     expect((await ada.call('POST', '/teams', { name: 'Looms' })).status).toBe(201);
     await go('teams', 'Looms');
     await seat.press('s');
-    await seat.sees(/work in another of your teams/i);
+    await seat.sees(/switch to another of your teams/i);
     await seat.press('y');
     await seat.sees('You work in the team Looms now.');
     await go('invitations', 'Nobody is invited.');

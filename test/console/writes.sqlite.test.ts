@@ -99,7 +99,7 @@ describe('what the console writes', () => {
     const other = await scene.team('Other');
     const held = await other.domain('held.example.com');
     await go('domains', 'mail.example.com');
-    await go('claim', 'the very name that the other team has verified');
+    await go('claim', 'the name exactly as the other team');
     await fill(held.name, '', '');
     await seat.press('Enter');
     await seat.sees(
@@ -264,7 +264,7 @@ describe('what the console writes', () => {
     expect((await ask(`/inbound-rules/${rule.id}`)).action).toBe('drop');
 
     await go('segments', 'There are no segments yet.');
-    await go('create', 'what the team calls it');
+    await go('create', 'the name that the team uses');
     await fill('Known', '{"all":');
     await seat.press('Enter');
     await seat.sees('filter must be JSON.');
@@ -289,7 +289,7 @@ describe('what the console writes', () => {
     });
 
     await go('team', 'Slug');
-    await go('update', 'who says in marketing mail that it is the sender');
+    await go('update', 'the name of the sender in marketing mail');
     await keepFrame(seat, 'team-form', 'postal code');
     await fill('Example Ltd', '1 Example Street', '', 'London', '', 'N1 1AA', 'GB', '');
     await seat.press('Enter');

@@ -38,6 +38,10 @@ const sound: Record<string, string> = {
   'src/platform/db/db.ts': "export const ping = 'select 1 as one';\n",
   'src/mail/queue/words.ts':
     "export const says = 'Select one as you like, delete from it what is old, insert into the list, or update it with a set';\n",
+  // Comments, and names such as a path, are not read by users.
+  'cli/index.ts': "// Whoever is told.\nimport { beside } from './beside.ts';\nexport const hint = beside;\n",
+  'cli/send.test.ts': "it('takes what is told beside it', () => {});\n",
+  'docs/decisions/queue.md': 'What became of whom.\n',
   'test/rig/clock.test.ts':
     "// skipped because the clock of this machine cannot be set\nit.skip('runs backwards', () => {});\n",
 };
@@ -115,6 +119,20 @@ const plants: Record<string, Record<string, string>[]> = {
         'paths:\n  /emails:\n    get:\n      operationId: listEmails\n      summary: List emails\n      description: All.\n' +
         '      x-service-permission: full_access\n      x-service-scope: emails:read\n',
     },
+  ],
+  'what users read is plain English': [
+    {
+      'src/contract/emails.yaml':
+        'paths:\n  /emails:\n    get:\n      description: |\n        Lists emails, with whom\n        they went to.\n',
+    },
+    { 'src/contract/emails.yaml': 'x-errors:\n  - { name: a, meaning: The endpoint is\n      told so. }\n' },
+    { 'cli/commands/send.ts': "export const help = 'Says what became of an email';\n" },
+    { 'console/app.tsx': 'export const x = <p>The app that you let in</p>;\n' },
+    { 'console/foot.ts': 'export const f = (n: number) => `${n} emails are held back`;\n' },
+    { 'src/ports/http/people-pages/apps.ts': "export const title = 'Shut out this app?';\n" },
+    { 'src/ports/http/docs-page.ts': "export const title = 'At the most 3';\n" },
+    { 'docs/sending.md': '# Sending\n\nWhoever sends needs a key.\n' },
+    { 'README.md': 'The files stand beside the database.\n' },
   ],
   'a test that does not run says why': [
     { 'test/flow/a.test.ts': word('it', ".skip('a', () => {});\n") },

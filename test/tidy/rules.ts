@@ -2,6 +2,7 @@ import { findUnknownContractWords, findUnmarkedOperations } from './contract-wor
 import { findFixedSchedules } from './fixed-days.ts';
 import { findInexactVersions, findMachinePaths, findMissingPlatforms, findRecordedAddresses } from './manifest.ts';
 import { findTestsNobodyRuns } from './names.ts';
+import { findUnplainWords } from './plain-words.ts';
 import { findFilesNotPacked, findFilesReadAround } from './program-files.ts';
 import { findUncheckedVersions, findUnlistedMembers } from './private-members.ts';
 import { findUnexplainedSkips } from './skips.ts';
@@ -18,6 +19,7 @@ export const rules: Rule[] = [
   { promise: 'a write names its table in its first words', find: findUnheardWrites },
   { promise: 'the contract has no word that a validator would skip', find: findUnknownContractWords },
   { promise: 'every operation of the contract says who may call it', find: findUnmarkedOperations },
+  { promise: 'what users read is plain English', find: findUnplainWords },
   { promise: 'a test that does not run says why', find: findUnexplainedSkips },
   { promise: 'no test schedules anything for a day that will be over', find: findFixedSchedules },
   { promise: 'package.json names exact versions', find: findInexactVersions },
