@@ -48,7 +48,7 @@ function seen({ status, headers, text }: ApiAnswer, email: string): string {
 }
 
 describe.each(routes)('$name', ({ call }) => {
-  it('answers alike, byte for byte, whether or not the address has an account', async () => {
+  it('gives the same answer, byte for byte, whether or not the address has an account', async () => {
     const { known, unknown } = await pair();
     const asked = async (email: string) => {
       // The general limit of calls is full again, and says the same.
@@ -65,7 +65,7 @@ describe.each(routes)('$name', ({ call }) => {
     scene.clock.advance(16 * 60_000);
   });
 
-  it('takes as long: of interleaved calls neither kind is the slower one', async () => {
+  it('takes the same time whether or not the address has an account', async () => {
     const measured: number[] = [];
     // Of equal ones a measurement is beyond the bound once in eight thousand times, three are not; what differs is so each time.
     do measured.push(superiority(await timed(call)) - 0.5);

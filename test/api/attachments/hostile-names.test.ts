@@ -108,13 +108,13 @@ describe('hostile attachment names', () => {
       },
     });
 
-  it.each(REFUSED)('a name that %s is refused, and named', async (_, name, status) => {
+  it.each(REFUSED)('a name that %s is refused and named', async (_, name, status) => {
     const answer = await send(['good.txt', name]);
     expect(answer).toMatchObject({ status, body: { errors: [{ path: 'attachments.1.filename' }] } });
     expect(answer.body.message).toMatch(/attachments\.1\.filename/);
   });
 
-  it('every other one arrives as it was written, with its own file and no header of its making', async () => {
+  it('every other name arrives unchanged, with its own file and without injected headers', async () => {
     const names = TAKEN.map(([, name]) => name);
     const { status, body } = await send(names);
     expect(status).toBe(200);
@@ -137,7 +137,7 @@ describe('hostile attachment names', () => {
     }
   });
 
-  it('and is offered as a download under a name that does no harm', async () => {
+  it('every other name is offered for download under a safe file name', async () => {
     const { body } = await send(TAKEN.map(([, name]) => name));
     const { data } = (await scene.api('GET', `/emails/${body.id}/attachments?limit=100`, { key: team.key })).body;
     expect(data.map((item: { filename: string }) => item.filename)).toEqual(TAKEN.map(([, name]) => name));

@@ -329,15 +329,15 @@ async function tried(): Promise<string> {
   return id as string;
 }
 
-describe('every change that the contract says is audited', () => {
-  it('is made here, or named as made elsewhere', () => {
+describe('audited changes of the contract', () => {
+  it('are all covered here or listed as covered elsewhere', () => {
     expect([...Object.keys(changes), ...elsewhere].sort()).toEqual(
       audited.map(({ operationId }) => operationId).sort(),
     );
   });
 
   it.each(audited.filter(({ operationId }) => operationId in changes).map((one) => [labelOf(one), one] as const))(
-    '%s has one entry, in the words of the contract',
+    'include %s, which writes one entry in the words of the contract',
     async (_, { operationId, method, operation }) => {
       const { path, body, subject, removes = null } = (await changes[operationId]?.()) ?? { path: '' };
       const before = (await entries('/operator/audit', operator)).length;
@@ -367,14 +367,14 @@ describe('every change that the contract says is audited', () => {
     },
   );
 
-  it('no other operation changes anything, but for those with a reason', () => {
+  it('are all operations that change something, except those listed with a reason', () => {
     const silent = contractOperations().filter(
       ({ method, operation }) => method !== 'get' && operation['x-service-audit'] === undefined,
     );
     expect(silent.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(unaudited).sort());
   });
 
-  it('what takes out the data of many people in one call is entered too, and HEAD takes out nothing', async () => {
+  it('include exports of many people’s data, and HEAD exports nothing', async () => {
     const before = (await entries()).length;
     expect((await scene.api('HEAD', '/contacts/export', { key: team.key })).status).toBe(200);
     const nowhere = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31';
@@ -392,8 +392,8 @@ describe('every change that the contract says is audited', () => {
   });
 });
 
-describe('an entry', () => {
-  it('names the key as it was called, and holds no secret', async () => {
+describe('an audit entry', () => {
+  it('names the key as it was called then, and contains no secret', async () => {
     const name = 'Deploy';
     const made = await scene.api('POST', '/api-keys', { key: team.key, body: { name } });
     await scene.api('POST', '/api-keys', {
@@ -410,7 +410,7 @@ describe('an entry', () => {
     expect(first?.subject_id).toBe(made.body.id);
   });
 
-  it('stands if and only if its change does', async () => {
+  it('is written if and only if its change is made', async () => {
     const { db } = scene.app.world;
     const before = (await entries()).length;
     // The entry cannot be written, so that the change is not made.
@@ -427,7 +427,7 @@ describe('an entry', () => {
     expect(await entries()).toHaveLength(before);
   });
 
-  it('is never written over, and is removed by its age alone', async () => {
+  it('cannot be changed, and is removed only by age', async () => {
     const { world } = scene.app;
     await expect(world.db.run("update audit_log set action = 'nothing'")).rejects.toThrow(/append-only/);
     const all = await entries();

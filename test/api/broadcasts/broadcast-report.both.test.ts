@@ -70,7 +70,7 @@ async function reported(names: readonly string[]): Promise<Report> {
 const TYPES = ['sent', 'delivered', 'opened', 'clicked', 'bounced', 'complained', 'unsubscribed', 'suppressed'];
 
 describe('GET /broadcasts/{id}/recipients', () => {
-  it('each type lists those to whom it happened, with what it counts', async () => {
+  it('lists the recipients of each type, with the matching count', async () => {
     const { desk, id, emails, contacts, count, names, page } = await reported(['a', 'b', 'c', 'd', 'e', 'f', 'x']);
     const of = (name: string, type: string, more = {}) => ({ emailId: emails[name] ?? '', type, ...more });
     await count(['a', 'b', 'c', 'd'].map((name) => of(name, 'email.sent')));
@@ -139,7 +139,7 @@ describe('GET /broadcasts/{id}/recipients', () => {
     ]);
   });
 
-  it('finds part of an address in any letter case, and pages both ways', async () => {
+  it('finds part of an address in any letter case, and pages in both directions', async () => {
     const { emails, count, names, page } = await reported(['ada', 'bob', 'adam', 'eve_1', 'evex1', 'Ada.B']);
     await count(Object.values(emails).map((emailId) => ({ emailId, type: 'email.sent' })));
     expect(await names('type=sent&email=ADA')).toEqual(['Ada.B', 'adam', 'ada']);
@@ -152,7 +152,7 @@ describe('GET /broadcasts/{id}/recipients', () => {
     expect(await names('type=delivered&email=ada')).toEqual([]);
   });
 
-  it('a contact that was deleted since is named no more, neither by its id nor by its address', async () => {
+  it('shows neither id nor address of a contact that was deleted since', async () => {
     const { id, desk, contacts, emails, count, names, page } = await reported(['a', 'xb', 'c']);
     await count([{ emailId: emails['a'] ?? '', type: 'email.sent' }]);
     // As one that was sent has it.
@@ -187,7 +187,7 @@ describe('GET /broadcasts/{id}/recipients', () => {
   });
 });
 
-describe('clicks', () => {
+describe('clicks of a broadcast', () => {
   it('are counted by link, by recipient, and by both', async () => {
     const { emails, count, page } = await reported(['a', 'b', 'c']);
     const click = (name: string, link: string) => ({ emailId: emails[name] ?? '', type: 'email.clicked', link });
@@ -217,7 +217,7 @@ describe('clicks', () => {
     ]);
   });
 
-  it('of more than a thousand links, the rest count together', async () => {
+  it('share one count for all links beyond the first thousand', async () => {
     const { emails, count, page } = await reported(['a', 'b']);
     const click = (name: string, n: number) => ({
       emailId: emails[name] ?? '',
@@ -250,7 +250,7 @@ describe('clicks', () => {
     ]);
   });
 
-  it('of machines stand beside those of people, and alone nowhere', async () => {
+  it('by machines are counted only alongside clicks by people, never on their own', async () => {
     const { emails, count, page } = await reported(['a', 'b']);
     const click = (name: string, link: string, isMachine: boolean) => ({
       emailId: emails[name] ?? '',
@@ -276,7 +276,7 @@ describe('clicks', () => {
     ]);
   });
 
-  it('the same from two sides at once are all counted', async () => {
+  it('of the same links that are counted concurrently are all counted', async () => {
     const { emails, count, page } = await reported(['a', 'b']);
     const link = 'https://example.com/';
     const clicks = ['a', 'b'].map((name) => ({ emailId: emails[name] ?? '', type: 'email.clicked', link }));
@@ -287,7 +287,7 @@ describe('clicks', () => {
 });
 
 describe('GET /broadcasts/{id}/exclusions', () => {
-  it('says whom and why', async () => {
+  it('lists the excluded contacts with the reasons', async () => {
     const { contacts, page } = await reported(['a', 'xb', 'xc']);
     const [first] = await page('exclusions?limit=1');
     expect(first).toEqual({
@@ -300,8 +300,8 @@ describe('GET /broadcasts/{id}/exclusions', () => {
   });
 });
 
-describe('an address', () => {
-  it('is one row of a broadcast, whichever contact has it', async () => {
+describe('an address in a broadcast', () => {
+  it('is one row, whichever contact has it', async () => {
     const { id } = await reported(['a', 'xb']);
     const { db, ids } = scene.app.world;
     const again = ['a@example.org', 'xb@example.org', 'c@example.org'].map((email) => ({

@@ -50,8 +50,8 @@ async function leftFiles(): Promise<string[]> {
   return left.filter((id) => !known.some((row) => row.id === id));
 }
 
-describe('an import that comes by another door than HTTP', () => {
-  it('is read with its fields, wherever they stand', async () => {
+describe('a contact import that does not come over HTTP', () => {
+  it('is read with its fields in any order', async () => {
     const team = await scene.team();
     const { key } = team;
     const made = await handIn(team, [
@@ -126,7 +126,7 @@ describe('an import that comes by another door than HTTP', () => {
       422,
       'file: no column holds addresses: call one "email" or name it in column_map; there are "name".',
     ],
-  ])('%s: refused as over HTTP, and nothing is left', async (_, parts, status, message) => {
+  ])('is refused as over HTTP, and stores nothing, with %s', async (_, parts, status, message) => {
     const team = await scene.team();
     const refusal = await handIn(team, parts).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(Refusal);
@@ -137,7 +137,7 @@ describe('an import that comes by another door than HTTP', () => {
     expect(await leftFiles()).toEqual([]);
   });
 
-  it('is not read while twenty of its team are open', async () => {
+  it('is not read while its team has twenty open imports', async () => {
     await using idle = await startScene({ roles: ['http'] });
     const team = await idle.team();
     const ctx = { ...ctxOf(team), store: idle.app.world };

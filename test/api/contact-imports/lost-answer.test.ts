@@ -3,7 +3,7 @@ import { breakable } from '../../rig/breakable.ts';
 import { startScene } from '../../rig/scene.ts';
 import { uploadIn } from './importing.ts';
 
-it('an import whose commit succeeded, although its answer was lost, has its file and is done', async () => {
+it('an import whose commit succeeded but whose answer was lost keeps its file and is processed', async () => {
   const scene = await startScene();
   const team = await scene.team();
   // Nothing else writes meanwhile: statements of a background loop would be counted as well.

@@ -8,7 +8,7 @@ const HELD_BYTES = 190_000;
 const PER_TEAM = 4;
 const IN_ALL = 9;
 
-describe('bodies that are under way', () => {
+describe('request bodies in memory', () => {
   let scene: Scene;
   let teams: Team[];
   const uploads: RawConnection[] = [];
@@ -43,7 +43,7 @@ describe('bodies that are under way', () => {
   const oneRefused = (all: RawConnection[]) => Promise.race(all.map((connection) => connection.answer()));
   const refused = { status: 503, body: { name: 'service_unavailable', message: expect.stringContaining('try again') } };
 
-  it('are bounded for a team; others, and what is small, go on', async () => {
+  it('are limited per team, without affecting other teams or small bodies', async () => {
     const all: RawConnection[] = [];
     for (let i = 0; i <= PER_TEAM; i++) all.push(await upload(teams[0]));
     const answer = await oneRefused(all);
@@ -58,7 +58,7 @@ describe('bodies that are under way', () => {
     expect(await other.answer()).toMatchObject({ status: 400, body: { name: 'validation_error' } });
   });
 
-  it('whose bytes nobody collects are nobody’s fault, however many others there are', async () => {
+  it('do not count while their bytes are not collected, however many requests there are', async () => {
     for (let i = 0; i < PER_TEAM; i++) await upload(teams[0]);
     for (let i = 0; i < 3; i++) {
       expect((await (await upload(teams[0], HELD_BYTES, 'GET /emails')).answer()).status).toBe(200);
@@ -66,7 +66,7 @@ describe('bodies that are under way', () => {
     }
   });
 
-  it('are not those that are refused and read to their end for a proxy: what is dropped counts for nobody', async () => {
+  it('do not count when a refused body is read to its end for a proxy', async () => {
     const config = {
       http: {
         email_body_limit_bytes: LARGEST_BYTES,
@@ -99,7 +99,7 @@ describe('bodies that are under way', () => {
     expect([answer.status, answer.headers['connection']]).toEqual([413, 'close']);
   });
 
-  it('are bounded for all together, and give back what they held when they break off or are answered', async () => {
+  it('are limited in total, and release their share when they break off or are answered', async () => {
     const all: RawConnection[] = [];
     for (let i = 0; i < IN_ALL; i++) all.push(await upload(teams[i % 3]));
     all.push(await upload(teams[0]));

@@ -5,7 +5,7 @@ import { sendOne, share } from '../shares/shared.ts';
 
 const KEYED = 5;
 
-describe('what holds the one thread is worked at one after the other', () => {
+describe('costly work on the main thread', () => {
   let scene: Scene;
   let team: Team;
   let small: Record<string, unknown>;
@@ -26,7 +26,7 @@ describe('what holds the one thread is worked at one after the other', () => {
     }
   }
 
-  it('large pages without a key: of forty readers some are asked to come back, and calls go on', async () => {
+  it('large public pages: some of forty readers get 503, and API calls still proceed', async () => {
     const other = await scene.team();
     const { id } = await sendOne(scene, other, { html: '"'.repeat(200_000) });
     const path = await share(scene, other, id);
@@ -46,7 +46,7 @@ describe('what holds the one thread is worked at one after the other', () => {
     expect((await get(scene.url + path)).status).toBe(200);
   });
 
-  it('large bodies: those of one team do not come before a call of another', async () => {
+  it('large bodies of one team do not delay a call of another', async () => {
     const other = await scene.team();
     const many = 12;
     const fields = Array.from({ length: 20_000 }, (_, n) => `"X-Field-${n}":"1"`).join(',');
@@ -70,7 +70,7 @@ describe('what holds the one thread is worked at one after the other', () => {
     expect([...statuses]).toEqual([400]);
   });
 
-  it('large bodies of broadcasts that a short call names: their checks do not come before a call of another team', async () => {
+  it('checks of large broadcasts of one team do not delay a call of another', async () => {
     const other = await scene.team();
     const many = 6;
     const body = { from: 'a@example.org', subject: 'S', html: '<table><tr><td>'.repeat(20_000) };

@@ -18,7 +18,7 @@ const PREFIXES: Record<string, string> = {
 };
 
 // A difference between "not yours" and "not there" would tell a caller which ids exist.
-describe('what belongs to another team answers byte for byte as what does not exist', () => {
+describe('an object of another team gets the same answer, byte for byte, as one that does not exist', () => {
   let scene: Scene;
   let owner: Team;
   let stranger: Team;
@@ -40,7 +40,7 @@ describe('what belongs to another team answers byte for byte as what does not ex
 
   const taking = keyed.filter((operation) => operation.parameters.some((parameter) => parameter.in === 'path'));
 
-  it.each(taking.map((operation) => [labelOf(operation), operation] as const))('%s', async (_, operation) => {
+  it.each(taking.map((operation) => [labelOf(operation), operation] as const))('in %s', async (_, operation) => {
     const ask = async (ids: Record<string, string>): Promise<ApiAnswer> => {
       // The bucket is full again, so that what is left of it says nothing either.
       scene.clock.advance(10_000);
@@ -53,13 +53,13 @@ describe('what belongs to another team answers byte for byte as what does not ex
     expect(comparable(foreign)).toEqual(comparable(absent));
   });
 
-  it('every id that stands in a path is tried', () => {
+  it('in each of the path parameters, all of which are tried here', () => {
     const names = taking.flatMap(({ parameters }) => parameters.filter((p) => p.in === 'path').map((p) => p.name));
     const made = Object.keys(makers).filter((name) => !OF_OPERATORS.has(name));
     expect(made.sort()).toEqual([...new Set(names)].sort());
   });
 
-  it('an id of one family is a 404 in every other', async () => {
+  it('under its id in the route of another family, which returns 404', async () => {
     const uuids = Object.entries(theirs).filter(([name]) => !(name in PREFIXES));
     const ownOf = ({ parameters }: (typeof taking)[number]): string =>
       parameters.find((parameter) => parameter.in === 'path')?.name ?? '';
@@ -79,7 +79,7 @@ describe('what belongs to another team answers byte for byte as what does not ex
     }
   });
 
-  it('a suppressed address of another team', async () => {
+  it('as a suppressed address', async () => {
     for (const method of ['GET', 'DELETE']) {
       scene.clock.advance(10_000);
       const foreign = await scene.api(method, '/suppressions/gone@example.org', { key: stranger.key });
@@ -90,7 +90,7 @@ describe('what belongs to another team answers byte for byte as what does not ex
     }
   });
 
-  it('a domain_id in the body of POST /api-keys', async () => {
+  it('as domain_id in the body of POST /api-keys', async () => {
     const ask = async (id: string): Promise<ApiAnswer> => {
       scene.clock.advance(10_000);
       const body = { name: 'Pinned', permission: 'sending_access', domain_id: id };
@@ -106,7 +106,7 @@ describe('what belongs to another team answers byte for byte as what does not ex
     );
   });
 
-  it('ids and addresses in the body of POST /suppressions/batch/remove', async () => {
+  it('as ids and addresses in the body of POST /suppressions/batch/remove', async () => {
     const ask = (body: object) => scene.api('POST', '/suppressions/batch/remove', { key: stranger.key, body });
     for (const body of [{ ids: [theirs['suppression']] }, { emails: ['gone@example.org'] }]) {
       expect(await ask(body)).toMatchObject({ status: 200, body: { data: [] } });
@@ -115,7 +115,7 @@ describe('what belongs to another team answers byte for byte as what does not ex
     expect(kept.status).toBe(200);
   });
 
-  it('cursors and filters that are ids of another team show nothing of it', async () => {
+  it('as cursors and filters, which reveal nothing of it', async () => {
     const paths = [
       `/emails?after=${theirs['email_id']}`,
       `/emails?before=${theirs['email_id']}`,
@@ -133,7 +133,7 @@ describe('what belongs to another team answers byte for byte as what does not ex
     }
   });
 
-  it('nothing of the owner was changed by any of this', async () => {
+  it('and none of these calls changes it', async () => {
     for (const [name, id] of Object.entries(theirs)) {
       const path = { email_id: '/emails', domain_id: '/domains', suppression: '/suppressions', template: '/templates' }[
         name

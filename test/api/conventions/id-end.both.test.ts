@@ -112,7 +112,7 @@ const listed: Listed[] = [
   },
 ];
 
-describe.each(listed)('id_end of $family', ({ path, make, filter, key = () => team.key }) => {
+describe.each(listed)('the id_end filter of $family', ({ path, make, filter, key = () => team.key }) => {
   const ask = (at: string, query: Record<string, string>) => asked(at, query, key());
   let ids: string[];
   beforeAll(async () => {
@@ -120,7 +120,7 @@ describe.each(listed)('id_end of $family', ({ path, make, filter, key = () => te
     for (let n = 1; n <= 5; n++) ids.push(await make(n));
   });
 
-  it('finds what has an id that ends so, from four digits up to the whole', async () => {
+  it('finds the object whose id ends with it, from four digits up to the whole id', async () => {
     for (const id of ids.slice(0, 3)) {
       for (const length of [8, 13, 17, 21, 32]) {
         const end = digits(id).slice(-length);
@@ -135,7 +135,7 @@ describe.each(listed)('id_end of $family', ({ path, make, filter, key = () => te
     });
   });
 
-  it('beside a place in the list, and beside no other filter', async () => {
+  it('can be combined with after and before, but with no other filter', async () => {
     const [oldest = '', , middle = ''] = ids;
     const end = digits(middle).slice(-12);
     expect(idsOf(await ask(path(), { id_end: end, before: oldest }))).toEqual([middle]);
@@ -148,7 +148,7 @@ describe.each(listed)('id_end of $family', ({ path, make, filter, key = () => te
     });
   });
 
-  it.each(['abc', 'xyz1', '0'.repeat(33), '', '%%%%', 'ab-cd'])('%j is refused', async (end) => {
+  it.each(['abc', 'xyz1', '0'.repeat(33), '', '%%%%', 'ab-cd'])('refuses %j', async (end) => {
     expect(await ask(path(), { id_end: end })).toMatchObject({
       status: 422,
       body: { message: expect.stringContaining('id_end must be 4 to 32 hexadecimal digits without hyphens') },
@@ -163,7 +163,7 @@ describe.each(listed)('id_end of $family', ({ path, make, filter, key = () => te
   });
 });
 
-it('what waits is found by the id of its email too, at each of its destinations', async () => {
+it('a queued email is also found by the id of its email, at each of its destinations', async () => {
   const { id } = await post('/emails', {
     from: `a@${kept.domain}`,
     to: ['x@example.org', 'y@example.net'],
@@ -178,7 +178,7 @@ it('what waits is found by the id of its email too, at each of its destinations'
   expect(found.data.map((row: { email_id: string }) => row.email_id)).toEqual([id, id]);
 });
 
-it('a thread is found in whichever folder it is', async () => {
+it('a thread is found in any folder', async () => {
   await inbox.receive({ subject: 'Away' });
   const [{ id } = { id: '' }] = await inbox.threads('?limit=1');
   const end = digits(id).slice(-8);
@@ -212,7 +212,7 @@ describe('id_end among many requests', () => {
     await db.withKnex((knex) => knex.raw(driver === 'pg' ? 'vacuum analyze request_logs' : 'analyze'));
   });
 
-  it('looks at the newest, and says so where none of them fits', async () => {
+  it('searches the newest, and says so if none of them matches', async () => {
     const [oldest = '', second = ''] = ids;
     // The request log may have written a request of this test behind them.
     const found = await asked('/logs', { id_end: digits(ids[100] ?? '').slice(-12) }, other.key);

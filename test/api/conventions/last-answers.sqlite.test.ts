@@ -25,7 +25,7 @@ async function stop(scene: Scene): Promise<{ stopped: Promise<void> }> {
   return { stopped };
 }
 
-it('a call that came before the stop is answered behind it, and a connection that a client would keep holds nothing up', async () => {
+it('a call that arrived before the stop is answered after it, and a keep-alive connection does not delay the stop', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const team = await scene.team();
   const connection = await connectRaw(scene.url);
@@ -47,7 +47,7 @@ it('a call that came before the stop is answered behind it, and a connection tha
   await stopped;
 });
 
-it('a file that is being fetched comes whole, and its connection ends with it', async () => {
+it('a file being downloaded is sent whole during a stop, and its connection is closed after it', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const team = await scene.team();
   const attachments = [{ filename: 'a.bin', content: Buffer.alloc(FILE_BYTES, 'a').toString('base64') }];

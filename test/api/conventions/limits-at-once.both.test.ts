@@ -181,7 +181,7 @@ const FAMILIES: { what: string; prepare: (team: Team) => Promise<Make>; refused?
   },
 ];
 
-it.each(FAMILIES)('$what', async ({ prepare, refused = 422, made = 201 }) => {
+it.each(FAMILIES)('calls at once do not exceed the limit of $what', async ({ prepare, refused = 422, made = 201 }) => {
   for (let round = 0; round < ROUNDS; round++) {
     const make = await prepare(await scene.team());
     const statuses = await Promise.all(countTo(AT_ONCE).map((n) => make(n)));

@@ -144,7 +144,7 @@ const pairs = faults.flatMap((first) =>
   faults.filter((second) => second.rank > first.rank).map((second) => [first, second] as const),
 );
 
-describe('of two faults in one request, the one of the lower rank is named', () => {
+describe('for two faults in one request, the one of the lower rank is reported', () => {
   let scene: Scene;
   let team: Team;
   let domain: string;
@@ -197,15 +197,18 @@ describe('of two faults in one request, the one of the lower rank is named', () 
     });
   }
 
-  it.each(faults.map((fault) => [fault.rank, fault.name, fault] as const))('%i: %s alone', async (_, __, fault) => {
-    const answer = await askWith(fault);
-    expect({ status: answer.status, error: answer.body.name }).toEqual({ status: fault.status, error: fault.error });
-    expect(answer.body.code).toBe(fault.rank === 1 ? 1010 : undefined);
-  });
+  it.each(faults.map((fault) => [fault.rank, fault.name, fault] as const))(
+    'a fault of rank %i is reported on its own: %s',
+    async (_, __, fault) => {
+      const answer = await askWith(fault);
+      expect({ status: answer.status, error: answer.body.name }).toEqual({ status: fault.status, error: fault.error });
+      expect(answer.body.code).toBe(fault.rank === 1 ? 1010 : undefined);
+    },
+  );
 
   const possible = pairs.filter(([a, b]) => a.only === undefined || b.only === undefined || a.only === b.only);
   it.each(possible.map(([a, b]) => [`${a.rank} ${a.name}`, `${b.rank} ${b.name}`, a, b] as const))(
-    '%s before %s',
+    '%s is reported before %s',
     async (_, __, first, second) => {
       const alone = await askWith(first);
       const both = await askWith(first, second);

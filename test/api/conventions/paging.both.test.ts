@@ -236,7 +236,7 @@ describe.each(listed)(`paging through ${COUNT} $family`, (list) => {
   };
 
   it.each([1, 7, 15, 20, COUNT - 1, COUNT, COUNT + 1, 100])(
-    'by %i, forwards: each item once, newest first',
+    'by %i, forwards, returns each item once, newest first',
     async (limit) => {
       const seen: string[] = [];
       for (let cursor = '', hasMore = true; hasMore;) {
@@ -252,7 +252,7 @@ describe.each(listed)(`paging through ${COUNT} $family`, (list) => {
   );
 
   it.each([1, 7, 12, COUNT - 1, 100])(
-    'by %i, backwards from the oldest: each item once, every page newest first',
+    'by %i, backwards from the oldest, returns each item once and every page newest first',
     async (limit) => {
       const oldest = all.at(-1) ?? '';
       let seen = [oldest];
@@ -266,22 +266,22 @@ describe.each(listed)(`paging through ${COUNT} $family`, (list) => {
     },
   );
 
-  it('twenty at a time where nothing is said', async () => {
+  it('returns twenty by default', async () => {
     const first = await page(every);
     expect(first).toEqual({ ids: all.slice(0, 20), hasMore: true });
   });
 
-  it('beyond either end there is an empty page', async () => {
+  it('returns an empty page beyond either end', async () => {
     expect(await page(`after=${all.at(-1)}&${every}`)).toEqual({ ids: [], hasMore: false });
     expect(await page(`before=${all[0]}&${every}`)).toEqual({ ids: [], hasMore: false });
   });
 
-  it('before the smallest id that there can be stands the last page', async () => {
+  it('returns the last page before the smallest possible id', async () => {
     const smallest = (all[0] ?? '').replace(/[0-9a-f-]{32,}$/, (digits) => digits.replaceAll(/[0-9a-f]/g, '0'));
     expect(await page(`limit=10&before=${smallest}&${every}`)).toEqual({ ids: all.slice(-10), hasMore: true });
   });
 
-  it('a page back leads to the page one came from', async () => {
+  it('leads back to the previous page with before', async () => {
     const one = all.slice(0, 10);
     const two = all.slice(10, 20);
     expect((await page(`limit=10&after=${one.at(-1)}&${every}`)).ids).toEqual(two);
@@ -309,9 +309,9 @@ describe.each(listed)(`paging through ${COUNT} $family`, (list) => {
         .slice(0, 3),
     );
   };
-  if (half) it('filters apply before paging', () => filtersApply(half()));
+  if (half) it('applies filters before paging', () => filtersApply(half()));
 
-  it('an item that comes in meanwhile moves no page', async () => {
+  it('is not shifted by an item that arrives meanwhile', async () => {
     const first = await page(`limit=10&${every}`);
     const fresh = await list.make(scene, team, COUNT + (list.family === 'emails' ? 1 : 2));
     const second = await page(`limit=10&after=${first.ids.at(-1)}&${every}`);
@@ -320,8 +320,8 @@ describe.each(listed)(`paging through ${COUNT} $family`, (list) => {
   });
 });
 
-describe('lists', () => {
-  it('every list of the contract is paged here', () => {
+describe('lists of the contract', () => {
+  it('are all paged in this file', () => {
     // Attachments come together with their email and keep the order they have in it.
     const elsewhere = [
       'GET /emails/{email_id}/attachments',
@@ -360,7 +360,7 @@ describe('lists', () => {
     expect(lists.map(labelOf).sort()).toEqual([...elsewhere, ...listed.map(({ path }) => `GET ${path}`)].sort());
   });
 
-  it.each(listed)('every filter of $path is asked for here', ({ path, half, every = '' }) => {
+  it.each(listed)('have every filter tested in this file: $path', ({ path, half, every = '' }) => {
     const declared = lists.find((operation) => operation.path === path)?.parameters.filter((p) => p.in === 'query');
     // The end of an id stands alone, and is asked for by a file of its own.
     const others = ['limit', 'after', 'before', 'id_end'];
@@ -369,7 +369,7 @@ describe('lists', () => {
     expect([...new Set(asked.keys())].sort()).toEqual(filters?.sort());
   });
 
-  it('a team without anything gets an empty list', async () => {
+  it('are empty for a team without anything', async () => {
     const { key } = await scene.team();
     // It has the key it asks with, each question is logged, and without an endpoint there is no list of its events.
     const never = ['api-keys', 'logs', 'webhook events'];

@@ -97,7 +97,7 @@ it('the refusal for too many large bodies at once reaches each client that is re
   for (const { socket } of all) socket.destroy();
 });
 
-it('a refused body is read no further than a limit of bytes, and no request that follows it is processed', async () => {
+it('a refused body is read up to a limit of bytes, and no request that follows it is processed', async () => {
   const connection = await connectRaw(scene.url);
   connection.write(head(2 * READ_BYTES_MAX));
   expect((await connection.answer()).status).toBe(413);
@@ -110,7 +110,7 @@ it('a refused body is read no further than a limit of bytes, and no request that
   expect(await next.closed()).toBe('');
 });
 
-it('a client that stops in the middle of a refused body is closed after a while, or as soon as it hangs up', async () => {
+it('a client that stops in the middle of a refused body is disconnected after a while, or when it hangs up', async () => {
   const silent = await connectRaw(scene.url);
   silent.write(head(LARGEST_BYTES + 1));
   expect((await silent.answer()).status).toBe(413);
@@ -124,7 +124,7 @@ it('a client that stops in the middle of a refused body is closed after a while,
   expect(await gone.closed()).toBe('');
 });
 
-it('only a bounded number of connections waits for the rest of a refused body', async () => {
+it('the number of connections that drain a refused body is limited', async () => {
   const all: RawConnection[] = [];
   for (let i = 0; i < CONNECTIONS_MAX; i++) {
     const connection = await connectRaw(scene.url);
@@ -140,7 +140,7 @@ it('only a bounded number of connections waits for the rest of a refused body', 
   for (const { socket } of all) socket.destroy();
 });
 
-it('a stop of the server does not wait for the rest of a refused body', async () => {
+it('a stop of the server does not wait until a refused body is drained', async () => {
   const stopping = await startScene({ roles: ['http'], config: { http: { email_body_limit_bytes: LARGEST_BYTES } } });
   const connection = await connectRaw(stopping.url);
   const lines = ['POST /emails HTTP/1.1', 'Host: x', 'User-Agent: by-hand/1', 'Content-Type: application/json'];

@@ -70,17 +70,20 @@ const operations = contractOperations().filter(
 );
 
 describe.each([...ROLES, null])('a person whose role is %s', (role) => {
-  it.each(operations.map((operation) => [labelOf(operation), operation] as const))('%s', async (_, operation) => {
-    const { 'x-service-permission': permission, 'x-service-role': least } = operation.operation;
-    const isOpen = permission === 'none';
-    // What is a person's own needs no role, and no team either.
-    const isOwn = permission === 'session' && least === null;
-    const isHigh = role !== null && least !== null && ROLES.indexOf(role) >= ROLES.indexOf(least);
-    const { status, name } = await call(operation, as(role));
-    if (isOpen || isOwn || isHigh) expect([status, name]).not.toContain('invalid_permission');
-    else expect({ status, name }).toEqual({ status: 403, name: 'invalid_permission' });
-    if (!isOpen) expect(status).not.toBe(401);
-  });
+  it.each(operations.map((operation) => [labelOf(operation), operation] as const))(
+    'gets the documented decision for %s',
+    async (_, operation) => {
+      const { 'x-service-permission': permission, 'x-service-role': least } = operation.operation;
+      const isOpen = permission === 'none';
+      // What is a person's own needs no role, and no team either.
+      const isOwn = permission === 'session' && least === null;
+      const isHigh = role !== null && least !== null && ROLES.indexOf(role) >= ROLES.indexOf(least);
+      const { status, name } = await call(operation, as(role));
+      if (isOpen || isOwn || isHigh) expect([status, name]).not.toContain('invalid_permission');
+      else expect({ status, name }).toEqual({ status: 403, name: 'invalid_permission' });
+      if (!isOpen) expect(status).not.toBe(401);
+    },
+  );
 });
 
 const unsafe = operations.filter(
@@ -90,7 +93,7 @@ const unsafe = operations.filter(
 
 // What is of operators or of keys alone is refused to a cookie before it is refused for its page.
 it.each(unsafe.map((operation) => [labelOf(operation), operation] as const))(
-  'a page of others makes no call by the cookie of an owner: %s',
+  'a page of another origin cannot call %s with the cookie of an owner',
   async (_, operation) => {
     for (const origin of ['null', 'https://evil.example', scene.app.world.origin().replace(/:\d+$/, ':1')]) {
       const { status, message } = await call(operation, { ...as('owner'), origin });
@@ -149,7 +152,7 @@ const named = (id: string): Operation => {
   return found;
 };
 
-it('is told which role is needed and which one is there', async () => {
+it('a refusal names the required role and the actual one', async () => {
   expect((await call(named('createDomain'), as('member'))).message).toBe(
     'This needs the role admin in the team, or a higher one; yours is member.',
   );
@@ -158,7 +161,7 @@ it('is told which role is needed and which one is there', async () => {
   );
 });
 
-it('a request with a token and a cookie is its token’s, and a cookie of another name is none', async () => {
+it('a request with a token and a cookie uses the token, and a cookie of another name is ignored', async () => {
   const body = { name: 'Sends', permission: 'sending_access' };
   const { token } = (await scene.api('POST', '/api-keys', { key: team.key, body })).body;
   const both = { ...as('owner'), authorization: `Bearer ${token}` };
@@ -169,10 +172,10 @@ it('a request with a token and a cookie is its token’s, and a cookie of anothe
   });
 });
 
-describe('the audit log names the kind of who acted', () => {
+describe('the audit log names the kind of actor', () => {
   const newest = async () => (await scene.api('GET', '/audit', { key: team.key })).body.data[0];
 
-  it('a person', async () => {
+  it('for a person', async () => {
     expect((await call(named('createSegment'), as('member'), { body: { name: 'Readers' } })).status).toBe(201);
     expect(await newest()).toMatchObject({
       action: 'segment.created',
@@ -180,7 +183,7 @@ describe('the audit log names the kind of who acted', () => {
     });
   });
 
-  it('the program itself', async () => {
+  it('for the program itself', async () => {
     const { world } = scene.app;
     const nowhere = { address: null, user_agent: null, request_id: null, details: null };
     const subject = { team_id: team.id, action: 'broadcast.canceled', subject_id: null };

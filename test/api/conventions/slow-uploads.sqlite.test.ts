@@ -12,7 +12,7 @@ const STEP_MS = 10_000;
 const STEP_BYTES = 90_000;
 const lines = (...all: string[]): string => `${all.join('\r\n')}\r\n\r\n`;
 
-describe('a body on a slow line', () => {
+describe('a request body on a slow connection', () => {
   let scene: Scene;
   let team: Team;
   beforeAll(async () => {
@@ -44,7 +44,7 @@ describe('a body on a slow line', () => {
   it.each([
     ['a file', '/contacts/imports', form.headers['content-type'], form.body, 201],
     ['an email', '/emails', 'application/json', Buffer.from(JSON.stringify(email)), 403],
-  ])('is read whole while it goes on: %s', async (_, path, type, body, status) => {
+  ])('is read whole while it makes progress: %s', async (_, path, type, body, status) => {
     const upload = await begin(path, `Content-Type: ${type}`, `Content-Length: ${body.length}`);
     for (let at = 0; at < body.length; at += STEP_BYTES) await step(upload, body.subarray(at, at + STEP_BYTES));
     const answer = await upload.answer();
@@ -57,7 +57,7 @@ describe('a body on a slow line', () => {
     ['an email that drips', '/emails', 'application/json', 100],
     ['a file that drips', '/contacts/imports', 'multipart/form-data; boundary=b1', 100],
     ['an email that was fast at first', '/emails', 'application/json', 0],
-  ])('%s is refused after two minutes', async (what, path, type, bytes) => {
+  ])('is refused after two minutes for %s', async (what, path, type, bytes) => {
     const upload = await begin(path, `Content-Type: ${type}`, 'Content-Length: 30000000');
     const head = '--b1\r\ncontent-disposition: form-data; name="file"; filename="a.csv"\r\n\r\nemail\n';
     await step(upload, type.startsWith('multipart') ? head : '{');
@@ -70,7 +70,7 @@ describe('a body on a slow line', () => {
     expect(await upload.closed()).toBe('');
   });
 
-  it('ends two minutes after it began where it is refused before, however fast it comes', async () => {
+  it('ends two minutes after it began if it was refused before, however fast it is sent', async () => {
     const upload = await begin('/nothing', 'Transfer-Encoding: chunked');
     expect((await upload.answer()).status).toBe(404);
     const chunk = `${STEP_BYTES.toString(16)}\r\n${'x'.repeat(STEP_BYTES)}\r\n`;
@@ -79,7 +79,7 @@ describe('a body on a slow line', () => {
   });
 });
 
-it('the limit of Node, which counts no progress, does not hold beside it', async () => {
+it('the request timeout of Node, which ignores progress, does not apply', async () => {
   const servers: Server[] = [];
   const begun = async (prepare: (server: Server) => void): Promise<RawConnection> => {
     const server = createServer(

@@ -36,19 +36,22 @@ describe.each([
     return { upper, lower };
   }
 
-  test.each(['upper', 'lower'] as const)('published by the %s, it stays until neither wants it', async (first) => {
-    for (const leaving of ['upper', 'lower'] as const) {
-      const domains = await both(first);
-      const staying = leaving === 'upper' ? domains.lower : domains.upper;
-      await remove(domains[leaving].team, domains[leaving].id);
-      expect(mx()).toHaveLength(1);
-      expect((await configure(staying.team, staying.id, { dry_run: true })).changes).toEqual([]);
-      await remove(staying.team, staying.id);
-      expect(office.server.lines()).toEqual([]);
-    }
-  });
+  test.each(['upper', 'lower'] as const)(
+    'stays until neither domain wants it when the %s one published it',
+    async (first) => {
+      for (const leaving of ['upper', 'lower'] as const) {
+        const domains = await both(first);
+        const staying = leaving === 'upper' ? domains.lower : domains.upper;
+        await remove(domains[leaving].team, domains[leaving].id);
+        expect(mx()).toHaveLength(1);
+        expect((await configure(staying.team, staying.id, { dry_run: true })).changes).toEqual([]);
+        await remove(staying.team, staying.id);
+        expect(office.server.lines()).toEqual([]);
+      }
+    },
+  );
 
-  test('taking the records of one back leaves it to the other', async () => {
+  test('stays for the other domain when the records of one are removed', async () => {
     const { upper, lower } = await both('lower');
     await configure(lower.team, lower.id, { remove: true });
     expect(mx()).toHaveLength(1);
@@ -57,7 +60,7 @@ describe.each([
   });
 });
 
-test('a domain that nobody has verified or published keeps no record of others', async () => {
+test('a domain that nobody has verified or published keeps no record of another domain', async () => {
   const team = await office.scene.team();
   const other = await office.scene.team();
   const { id } = await create(team, { name: office.host });

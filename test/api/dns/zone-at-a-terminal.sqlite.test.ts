@@ -30,7 +30,7 @@ it.each([
   { words: ['domains', 'zone', 'mail.example.com'], columns: undefined },
   { words: ['domains', 'get', 'mail.example.com', '--zone'], columns: 40 },
   { words: ['domains', 'get', 'mail.example.com', '--zone'], columns: undefined },
-])('a zone file is read back as it is published, whatever the width: $words, $columns', async ({ words, columns }) => {
+])('a zone file is printed as it is published at any width: $words, $columns', async ({ words, columns }) => {
   expect(wanted().some(({ type, data }) => type === 'TXT' && data.length > 255)).toBe(true);
   const env = { RASKET_URL: scene.url, RASKET_API_KEY: team.key };
   const { stdout, code } = await runInProcess(words, { env, cwd: scene.dataDir, columns });
