@@ -9,7 +9,7 @@ const step = fc.oneof(
   fc.record({ advance: delay }),
 );
 
-it('fires what falls due in its order, at its time, and nothing that was cancelled', () => {
+it('the manual clock fires due timers in order and on time, and no canceled ones', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const clock = createManualClock(1000);

@@ -166,7 +166,7 @@ describe('DELETE /domains/{id}', () => {
     expect((await types(domain.id)).filter((type) => type === 'domain.deleted')).toHaveLength(1);
   });
 
-  it('only for its own team', async () => {
+  it('returns 404 for another team', async () => {
     const team = await scene.team();
     const stranger = await scene.team();
     const domain = await team.domain();
@@ -174,7 +174,7 @@ describe('DELETE /domains/{id}', () => {
     expect((await read(team, domain.id)).status).toBe('verified');
   });
 
-  it('a key pinned to it can no longer send, also after the name is registered anew', async () => {
+  it('stops keys pinned to the domain from sending, even after the name is registered again', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     const key = await team.sendingKey({ domain_id: domain.id });
@@ -185,7 +185,7 @@ describe('DELETE /domains/{id}', () => {
     expect(await send()).toMatchObject({ status: 403, body: { name: 'validation_error' } });
   });
 
-  it('mail that is still waiting fails, says why, and reaches nobody', async () => {
+  it('makes waiting mail fail with the reason, and none of it is sent', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     const scheduledAt = new Date(scene.clock.now() + 600_000).toISOString();
@@ -205,7 +205,7 @@ describe('DELETE /domains/{id}', () => {
   });
 });
 
-it('a change and its event are written together or not at all', async () => {
+it('a change of a domain and its event are written together or not at all', async () => {
   const team = await scene.team();
   const domain = await team.domain();
   const { db } = scene.app.world;
@@ -220,7 +220,7 @@ it('a change and its event are written together or not at all', async () => {
   expect(await types(domain.id)).toEqual(['domain.created', 'domain.updated']);
 });
 
-it('mail leaves with the return path of its domain', async () => {
+it('mail is sent with the return path of its domain', async () => {
   const team = await scene.team();
   const { body } = await scene.api('POST', '/domains', {
     key: team.key,

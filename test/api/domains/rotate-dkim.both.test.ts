@@ -63,7 +63,7 @@ async function signatures(scene: Scene, team: Team, domain: { name: string }): P
 const allPass = (names: string[]) => Object.fromEntries(names.map((name) => [name, 'pass']));
 const scened = (config: DeepPartial<Config> = {}) => startScene({ config });
 
-describe('a rotation', () => {
+describe('a key rotation', () => {
   it('leaves no moment without a valid signature, from the first key to the second and on', async () => {
     await using scene = await scened();
     const team = await scene.team();
@@ -109,7 +109,7 @@ describe('a rotation', () => {
     ]);
   });
 
-  it('asked for again, or twice at once, is the one that is under way', async () => {
+  it('that is requested again, or twice at once, is the one already in progress', async () => {
     await using scene = await scened();
     const team = await scene.team();
     const domain = await team.domain();
@@ -121,7 +121,7 @@ describe('a rotation', () => {
     expect((await scene.events(domain.id)).filter(({ type }) => type === 'domain.updated')).toHaveLength(2);
   });
 
-  it('is carried out by the sweep alone, and the old key may vanish as soon as the new one signs', async () => {
+  it('is completed by the sweep, and the old key may disappear as soon as the new one signs', async () => {
     await using scene = await scened();
     const team = await scene.team();
     const domain = await team.domain();
@@ -138,7 +138,7 @@ describe('a rotation', () => {
     expect(await signatures(scene, team, domain)).toEqual(allPass(keysIn(body.records, 'incoming')));
   });
 
-  it('is forgotten by a key that is replaced at once', async () => {
+  it('is canceled when the keys are regenerated', async () => {
     await using scene = await scened();
     const team = await scene.team();
     const domain = await team.domain();
@@ -164,7 +164,7 @@ describe('a rotation', () => {
     expect(lengths).toEqual([234, 234]);
   });
 
-  it('of a domain that is not verified is refused, and says what helps', async () => {
+  it('of an unverified domain is refused with a hint', async () => {
     await using scene = await scened();
     const team = await scene.team();
     const { body } = await scene.api('POST', '/domains', { key: team.key, body: { name: 'new.example.com' } });
@@ -179,8 +179,8 @@ describe('a rotation', () => {
   });
 });
 
-describe('a rotation by the calendar', () => {
-  it('begins when the keys have signed for that long, and not twice', async () => {
+describe('an automatic key rotation', () => {
+  it('begins once when the keys have signed for the configured time', async () => {
     await using scene = await scened({ domains: { rotate_days: 30 } });
     const team = await scene.team();
     const domain = await team.domain();
@@ -202,7 +202,7 @@ describe('a rotation by the calendar', () => {
     expect(keysIn((await read(scene, team, domain.id)).records, 'incoming')).toEqual([]);
   });
 
-  it('never begins by itself unless the configuration says so', async () => {
+  it('is off unless it is configured', async () => {
     await using scene = await scened();
     const team = await scene.team();
     const domain = await team.domain();
@@ -213,7 +213,7 @@ describe('a rotation by the calendar', () => {
 });
 
 describe('the Ed25519 key', () => {
-  it('signs beside the RSA key while its record is seen, and nothing waits for it', async () => {
+  it('signs together with the RSA key while its record is seen, and nothing waits for it', async () => {
     await using scene = await scened();
     const team = await scene.team();
     const { body } = await scene.api('POST', '/domains', { key: team.key, body: { name: 'twice.example.com' } });
@@ -233,7 +233,7 @@ describe('the Ed25519 key', () => {
     expect((await read(scene, team, body.id)).status).toBe('verified');
   });
 
-  it('is not made where the configuration leaves it out', async () => {
+  it('is not created if it is switched off in the configuration', async () => {
     await using scene = await scened({ domains: { ed25519: false } });
     const team = await scene.team();
     const domain = await team.domain();

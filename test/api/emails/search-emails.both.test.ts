@@ -59,7 +59,7 @@ const find = async (team: Team, query: Record<string, string>) => {
   return { found: idsOf(body), hasMore: body.has_more as boolean };
 };
 
-it('finds what a look at every email would find, in either direction and with other filters', async () => {
+it('a search finds the same emails as a full scan, in either direction and with other filters', async () => {
   const team = await scene.team();
   const stranger = await scene.team();
   await plant(stranger, 'aaa', 0, 1500);
@@ -102,7 +102,7 @@ it('finds what a look at every email would find, in either direction and with ot
   }
 });
 
-it('looks at no more of many emails than of a few, and asks nothing of a large part of them', async () => {
+it('a search reads as few rows of many emails as of a few, and skips most of them without a query', async () => {
   const small = await scene.team();
   const large = await scene.team();
   await plant(small, 'ccc', 0, FEW);
@@ -133,7 +133,7 @@ it('looks at no more of many emails than of a few, and asks nothing of a large p
 });
 
 // Before there are emails of other tests that would be put into blocks first.
-it('blocks go with their emails', async () => {
+it('search blocks are deleted with their emails', async () => {
   const { db } = scene.app.world;
   const team = await scene.team();
   await plant(team, 'abc', 0, 2 * A_BLOCK + A_BLOCK + 10);
@@ -154,7 +154,7 @@ it('blocks go with their emails', async () => {
   expect(await countOf()).toBe(0);
 });
 
-it('a search that looks at very many emails in vain is refused with what helps', async () => {
+it('a search that scans too many emails without a match is refused with advice', async () => {
   const team = await scene.team();
   await plant(team, 'eee', 0, 101_000);
   const answer = await scene.api('GET', '/emails?search=never+said', { key: team.key });
@@ -165,7 +165,7 @@ it('a search that looks at very many emails in vain is refused with what helps',
   expect([found, hasMore]).toEqual([[100_999], true]);
 });
 
-it('everybody else is answered while ten searches look at what is in no block yet', async () => {
+it('other calls are answered while ten searches scan emails that are not indexed yet', async () => {
   const team = await scene.team();
   await plant(team, 'fff', 0, 60_000);
   const done: string[] = [];

@@ -49,7 +49,7 @@ async function look() {
 }
 
 describe('the examination of relays', () => {
-  it('logs in to each relay that mail goes through, says so, and sends nothing', async () => {
+  it('logs in to each relay in use, reports it, and sends nothing', async () => {
     await given({
       others: { spare: { host: 'spare.relay.test', domains: ['shop.example'] }, unused: { host: 'x.test' } },
     });
@@ -63,7 +63,7 @@ describe('the examination of relays', () => {
     expect(summary).not.toContain('unused');
   });
 
-  it('finds a refused login, and names the settings', async () => {
+  it('finds a refused login and names the settings', async () => {
     await given({ auth: { user: 'me', secret: 'Another' } });
     const { state, summary, findings } = await look();
     expect(state).toBe('failed');
@@ -86,7 +86,7 @@ describe('the examination of relays', () => {
   it.each([
     { why: 'no file', relay: { password_file: '/none' }, says: /password_file .*ENOENT/, words: '[relays.main]' },
     { why: 'another certificate', relay: { ca_file: '' }, says: /self-signed.*ca_file/, words: '[relays.main]' },
-  ])('finds a relay that cannot be used, for $why', async ({ relay, says, words }) => {
+  ])('finds an unusable relay because of $why', async ({ relay, says, words }) => {
     await given({ relay });
     const { findings } = await look();
     expect(findings).toMatchObject([
@@ -99,13 +99,13 @@ describe('the examination of relays', () => {
     expect(sink.counts.auth).toBe(0);
   });
 
-  it('does not say of a relay without a login that it takes mail', async () => {
+  it('does not claim that a relay without a login accepts mail', async () => {
     await given({ relay: { user: '', password_file: '' } });
     const summary = `The relay main (${RELAY}) can be connected to, and is used without a login.`;
     expect(await look()).toMatchObject({ state: 'passed', summary, findings: [] });
   });
 
-  it('is left out where no mail goes through a relay', async () => {
+  it('is skipped if no mail goes through a relay', async () => {
     sink = await startSink();
     machine = await startMachine();
     expect(await look()).toMatchObject({ state: 'skipped', summary: 'No mail goes through a relay.', findings: [] });

@@ -27,7 +27,7 @@ async function next(subject: string): Promise<string> {
 const reply = (below: string, body: object = { text: 'Thank you for your mail.' }) =>
   inbox.call('POST', `${below}/reply`, { body });
 
-it('are stopped after ten rounds within an hour, which the thread says; a person goes on', async () => {
+it('automatic replies stop after ten rounds within an hour, as the thread shows, while a person can go on', async () => {
   const subject = 'A loop';
   let below = '';
   for (let round = 0; round < 10; round++) {
@@ -62,12 +62,12 @@ it('are stopped after ten rounds within an hour, which the thread says; a person
   expect((await reply(await next(subject))).status).toBe(200);
 });
 
-it('many answers to one email are no loop', async () => {
+it('many replies to one email are not a loop', async () => {
   const below = await next('One mail');
   for (let i = 0; i < 12; i++) expect((await reply(below, { text: `Number ${i}` })).status).toBe(200);
 });
 
-it('of ten at once to the mail after nine rounds one is sent before it stops', async () => {
+it('several replies at once after nine rounds send one before they stop', async () => {
   const subject = 'At once';
   for (let round = 0; round < 9; round++) await reply(await next(subject));
   const last = await next(subject);

@@ -10,7 +10,7 @@ import { startScene } from '../../rig/scene.ts';
 
 // runs only on PostgreSQL: SQLite has one process.
 it.runIf(driver === 'pg')(
-  'a draft that two nodes send at the same time is one email, and what is changed meanwhile is in it or refused',
+  'a draft that two nodes send at the same time is one email, and a concurrent change is in it or refused',
   async () => {
     await using scene = await startScene({ roles: ['http'] });
     const team = await scene.team();

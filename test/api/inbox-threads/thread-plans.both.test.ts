@@ -59,7 +59,7 @@ it.each([
   ['?folders=inbox&read=false', 1],
   ['?folders=inbox,archive&read=true', 2],
   ['?snoozed=true', 1],
-])('a page of threads %j', async (query, parts) => {
+])('a page of threads %j is read by an index', async (query, parts) => {
   const plan = await planOf(query, 'inbox_threads');
   if (driver === 'pg') {
     expect(plan).not.toContain('Seq Scan on inbox_threads');
@@ -71,7 +71,7 @@ it.each([
   }
 });
 
-it('a page of threads with a label', async () => {
+it('a page of threads with a label is read by an index', async () => {
   const plan = await planOf('?labels=LABEL', 'inbox_thread_labels');
   if (driver === 'pg') expect(mostRows(plan)).toBeLessThanOrEqual(63);
   else
@@ -81,7 +81,7 @@ it('a page of threads with a label', async () => {
 });
 
 it.each(['/search?query=Thread+2999', '/search?query=Thread&folders=archive', '/search?from=p7@&after=MIDDLE'])(
-  'a search %j looks at one piece of the inbox at a time',
+  'a search %j reads one block of the inbox at a time',
   async (query) => {
     const plan = await planOf(query, 'inbox_emails e join');
     if (driver === 'pg') expect(mostRows(plan)).toBeLessThanOrEqual(1000);

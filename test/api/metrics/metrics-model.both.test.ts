@@ -177,7 +177,7 @@ function byKey(rows: Record<string, unknown>[], names: readonly string[]): Recor
   return Object.fromEntries(filled.filter(([, counts]) => Object.keys(counts).length > 0));
 }
 
-describe('sums equal what one counts event by event', () => {
+describe('metrics equal a count of the events', () => {
   it('in every time zone and granularity, by every dimension and filter, for two teams at once', async () => {
     const teams = [await scene.team(), await scene.team()];
     const histories = [];
@@ -243,8 +243,8 @@ async function compare(team: Team, emails: readonly Email[], events: readonly Ev
   expect(withoutZeros(body.totals), told).toEqual(all.all ?? {});
 }
 
-describe('commits at the same time', () => {
-  it('lose no count and count nothing twice, on two nodes where there can be two', async () => {
+describe('metrics with concurrent commits', () => {
+  it('lose no count and count nothing twice, on two nodes if there are two', async () => {
     const team = await scene.team();
     const { world } = scene.app;
     const dataDir = nodeFolder(world);
@@ -277,7 +277,7 @@ describe('commits at the same time', () => {
     }
   });
 
-  it('a commit that fails counts nothing', async () => {
+  it('do not count a commit that fails', async () => {
     const team = await scene.team();
     const { world } = scene.app;
     const event = { teamId: team.id, subjectId: world.ids.uuid(), domainId: randomUUID(), at: scene.clock.now() };

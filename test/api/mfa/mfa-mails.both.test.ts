@@ -5,7 +5,7 @@ import { mailsTo, subjectsTo } from '../../rig/mailbox.ts';
 import { startScene } from '../../rig/scene.ts';
 import { Browser, enrolled, STEP_MS } from './authenticator.ts';
 
-it('a person is told by mail of every change of the second factor, and of a recovery code that signed in', async () => {
+it('a person gets a mail about every change of the second factor, and about a sign-in with a recovery code', async () => {
   await using scene = await startScene();
   const team = await scene.team();
   await team.domain();

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-it.each(['', '/mcp'])('oauth4webapi goes the whole way, for the resource %j', async (path) => {
+it.each(['', '/mcp'])('oauth4webapi completes the whole flow for the resource %j', async (path) => {
   const owner = await peopleOf(scene).person({ team, role: 'owner' });
   const client = await oauth4webapiAt(letInBy(scene, owner), { path, scope: 'team:read' });
   const { access_token: token, refresh_token: refreshToken = '' } = client.tokens;

@@ -22,8 +22,8 @@ afterAll(() => scene.close());
 const SHUT_OUT = 'An app that acts for you was shut out';
 const statusOf = async (key: string): Promise<number> => (await scene.api('GET', '/team', { key })).status;
 
-describe('an app that comes twice with what works once', () => {
-  it('is told of to the person once, by mail, also where it comes again and at once', async () => {
+describe('an app that uses a single-use token twice', () => {
+  it('is reported to the person in one mail, even if it does so repeatedly and at once', async () => {
     const owner = await people.person({ team: await scene.team(), role: 'owner' });
     const other = await people.person({ team: await scene.team(), role: 'owner' });
     const first = await oauth.letIn(owner, app);
@@ -42,7 +42,7 @@ describe('an app that comes twice with what works once', () => {
     expect(subjectsTo(scene, other.email)).toEqual([]);
   });
 
-  it('is told of for a code as well', async () => {
+  it('is reported for an authorization code too', async () => {
     const owner = await people.person({ team: await scene.team(), role: 'owner' });
     const verifier = newVerifier();
     const code = await oauth.codeFor(owner, app, verifier);
@@ -74,7 +74,7 @@ describe('a team that begins to enforce single sign-on', () => {
     return { team, owner, know, enforce };
   }
 
-  it('lets apps go on for who is exempt or has signed in through its provider, and for nobody else', async () => {
+  it('keeps the apps of exempt people and of those who signed in through its provider, and of nobody else', async () => {
     const { team, owner, know, enforce } = await enforcedTeam();
     const [known, stranger, returned] = await Promise.all([1, 2, 3].map(() => people.person({ team, role: 'member' })));
     if (!known || !stranger || !returned) throw new Error('three people were made');
@@ -102,7 +102,7 @@ describe('a team that begins to enforce single sign-on', () => {
     expect((await oauth.exchange(app, code, verifier)).status).toBe(200);
   });
 
-  it('and stops to, lets all of them go on', async () => {
+  it('lets all apps work again when it stops', async () => {
     const { team, enforce } = await enforcedTeam();
     const member = await people.person({ team, role: 'member' });
     const { access_token: key } = await oauth.letIn(member, app);

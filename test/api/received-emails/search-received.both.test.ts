@@ -73,11 +73,11 @@ describe('search of GET /emails/receiving', () => {
     ['first@', ['two']],
     ["' or 1=1 --", []],
     ['\u{10ffff}', []],
-  ])('%j', async (search, found) => {
+  ])('finds the right emails for %j', async (search, found) => {
     expect(subjectsOf(await pageOf(team, { search }))).toEqual(found);
   });
 
-  it('finds a sender whose address is longer than an index takes, by its start', async () => {
+  it('finds a sender by the start of an address that is longer than the index', async () => {
     // Three bytes each and none like another, because PostgreSQL compresses what repeats.
     const local = Array.from({ length: 950 }, (_, n) => String.fromCodePoint(0x4e00 + ((n * 7919) % 20_000))).join('');
     await receive(team, 'long', `${local}@example.org`);
@@ -85,14 +85,14 @@ describe('search of GET /emails/receiving', () => {
     expect(subjectsOf(await pageOf(team, { search: `${local.slice(0, 199)}x` }))).toEqual([]);
   });
 
-  it('finds what is no longer there not at all', async () => {
+  it('does not find deleted emails', async () => {
     const id = await receive(team, 'short-lived', 'gone@example.org');
     expect(subjectsOf(await pageOf(team, { search: 'gone@' }))).toEqual(['short-lived']);
     await scene.api('DELETE', `/emails/receiving/${id}`, { key: team.key });
     expect(subjectsOf(await pageOf(team, { search: 'gone@' }))).toEqual([]);
   });
 
-  it('has 1 to 200 characters, one of them no space', async () => {
+  it('takes 1 to 200 characters, of which one is not a space', async () => {
     expect(subjectsOf(await pageOf(team, { search: '😀'.repeat(200) }))).toEqual([]);
     for (const search of ['', ' ', 'x'.repeat(201)]) {
       const at = `/emails/receiving?search=${encodeURIComponent(search)}`;
@@ -160,7 +160,7 @@ describe('search among many received emails', () => {
   });
   const sendersOf = ({ data }: { data: { from: string }[] }): string[] => data.map(({ from }) => from);
 
-  it.each(['few', 'many'])('is paged in both directions: %s', async (search) => {
+  it.each(['few', 'many'])('pages in both directions: %s', async (search) => {
     const all = Array.from({ length: FILLED }, (_, n) => sender(FILLED - 1 - n)).filter((one) =>
       one.startsWith(search),
     );
@@ -175,7 +175,7 @@ describe('search among many received emails', () => {
   it.each([
     ['few', FEW],
     ['nobody', 0],
-  ])('%s: reads what it finds by an index, and no other', async (search, found) => {
+  ])('for %s reads only matches, by an index', async (search, found) => {
     const { db } = scene.app.world;
     const plans = await plansOf(db, () => pageOf(team, { search }), ' received_emails ', 'sender_key');
     expect(plans).toHaveLength(2);
@@ -186,7 +186,7 @@ describe('search among many received emails', () => {
     }
   });
 
-  it('many: reads no more of the list than a page takes', async () => {
+  it('reads no more than a page when many match', async () => {
     const { db } = scene.app.world;
     const plans = await plansOf(
       db,

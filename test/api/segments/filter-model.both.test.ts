@@ -248,7 +248,7 @@ it('filters that name a missing property match by three-valued logic, in the dat
   expect(changed).toBeGreaterThan(FILTERS * 0.1);
 });
 
-it(`the database and the evaluator give one answer, ${FILTERS * CONTACTS} times`, async () => {
+it(`the database and the evaluator agree on ${FILTERS * CONTACTS} filter results`, async () => {
   const { db } = scene.app.world;
   let matched = 0;
   for (const input of fc.sample(filters(), { numRuns: FILTERS, seed: 11 })) {

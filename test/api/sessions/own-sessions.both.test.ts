@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-it('a person is shown where they are signed in, in whichever team, and nobody else', async () => {
+it('a person sees their own sessions in any team, and nobody else does', async () => {
   const ada = await people.person({ team });
   await people.person({ team });
   const elsewhere = await scene.team();
@@ -35,7 +35,7 @@ it('a person is shown where they are signed in, in whichever team, and nobody el
   expect(teams).toEqual([null, null]);
 });
 
-it('the list has pages, and leaves out what has expired', async () => {
+it('the list of sessions has pages and omits expired ones', async () => {
   const ada = await people.person({ team });
   for (let i = 0; i < 4; i++) await people.session(ada, team.id);
   const all = (await ada.call('GET', '/auth/sessions')).body.data.map(({ id }: { id: string }) => id);
@@ -49,7 +49,7 @@ it('the list has pages, and leaves out what has expired', async () => {
   expect((await ada.call('GET', '/auth/sessions')).body.data).toHaveLength(4);
 });
 
-it('one of them is ended by its person, at once, with an entry in the audit log', async () => {
+it('a person can end one of their sessions at once, with an audit entry', async () => {
   const ada = await people.person({ team, role: 'admin' });
   const other = await people.session(ada, team.id);
   const { data } = (await ada.call('GET', '/auth/sessions')).body;
@@ -70,7 +70,7 @@ it('one of them is ended by its person, at once, with an entry in the audit log'
   expect((await ada.call('DELETE', `/auth/sessions/${id}`)).status).toBe(404);
 });
 
-it('those of others are no session at all', async () => {
+it('sessions of other people return 404', async () => {
   const ada = await people.person({ team });
   const eve = await people.person({ team, role: 'owner' });
   const [{ id }] = (await ada.call('GET', '/auth/sessions')).body.data;

@@ -87,7 +87,7 @@ async function linkTo(email: string): Promise<string> {
 }
 
 describe('an opt-in through the API', () => {
-  it('asks by mail, and holds once the button behind the link is pressed', async () => {
+  it('sends a confirmation mail, and takes effect once the button behind the link is pressed', async () => {
     const it = await asking();
     const email = 'ada@example.org';
     await call(it.team, 'POST', '/contacts', { email });
@@ -111,7 +111,7 @@ describe('an opt-in through the API', () => {
     expect([await stateOf(it, email), mailsTo(email).length]).toEqual(['opt_in null', 1]);
   });
 
-  it('with the contact asks as well, once a day', async () => {
+  it('together with the contact sends a confirmation mail too, once a day', async () => {
     const it = await asking();
     const email = 'bea@example.org';
     const body = { email, topics: [{ id: it.topicId, subscription: 'opt_in' }] };
@@ -126,7 +126,7 @@ describe('an opt-in through the API', () => {
     expect([mailsTo(email).length, await stateOf(it, email)]).toEqual([2, 'opt_out pending']);
   });
 
-  it('is taken back by an opt-out, an erasure and the end of the topic', async () => {
+  it('is withdrawn by an opt-out, an erasure and the end of the topic', async () => {
     const it = await asking();
     for (const email of ['cay@example.org', 'dan@example.org', 'eve@example.org']) {
       await call(it.team, 'POST', '/contacts', { email });
@@ -145,7 +145,7 @@ describe('an opt-in through the API', () => {
     expect((await call(it.team, 'GET', '/contacts/eve@example.org')).body.unsubscribed).toBe(true);
   });
 
-  it('is the word of the address that was asked: one that the contact has since is asked itself', async () => {
+  it('is confirmed for the mailed address only: a new address of the contact gets its own mail', async () => {
     const it = await asking();
     const { id } = (await call(it.team, 'POST', '/contacts', { email: 'kim@example.org' })).body;
     await optIn(it, id);
@@ -172,7 +172,7 @@ describe('an opt-in through the API', () => {
     expect([await stateOf(it, id), await decisions(it, id)]).toEqual(['opt_in null', ['topic_opt_in confirmation']]);
   });
 
-  it('that was confirmed is not the word of the next address either', async () => {
+  it('that was confirmed does not count for a later address either', async () => {
     const it = await asking();
     const { id } = (await call(it.team, 'POST', '/contacts', { email: 'liv@example.org' })).body;
     await optIn(it, id);
@@ -188,7 +188,7 @@ describe('an opt-in through the API', () => {
     expect(await stateOf(it, id)).toBe('opt_in null');
   });
 
-  it('asks nobody who has unsubscribed from everything, or whose address is suppressed, and says so', async () => {
+  it('sends no mail to people who unsubscribed from everything or are suppressed, and shows that', async () => {
     const it = await asking();
     await call(it.team, 'POST', '/contacts', { email: 'fay@example.org', unsubscribed: true });
     await call(it.team, 'POST', '/contacts', { email: 'gus@example.org' });
@@ -205,7 +205,7 @@ describe('an opt-in through the API', () => {
     expect(await stateOf(it, 'fay@example.org')).toBe('opt_out pending');
   });
 
-  it('says so where the mail cannot be sent any more', async () => {
+  it('shows that it failed if the mail can no longer be sent', async () => {
     const it = await asking();
     await call(it.team, 'DELETE', `/templates/${it.templateId}`);
     await call(it.team, 'POST', '/contacts', { email: 'hal@example.org' });
@@ -216,7 +216,7 @@ describe('an opt-in through the API', () => {
   });
 });
 
-it('who opts in on the preference page has said so already', async () => {
+it('an opt-in on the preference page needs no confirmation', async () => {
   const it = await asking();
   const { id } = (await call(it.team, 'POST', '/contacts', { email: 'ida@example.org' })).body;
   const page = await visit(scene, (await linksTo(scene, it.team, { id, email: 'ida@example.org' })).preferences);
@@ -225,7 +225,7 @@ it('who opts in on the preference page has said so already', async () => {
   expect([await stateOf(it, id), mailsTo('ida@example.org').length]).toEqual(['opt_in null', 0]);
 });
 
-it('a topic that asks no more forgets whom it asked', async () => {
+it('a topic that no longer requires confirmation deletes its pending requests', async () => {
   const it = await asking();
   await call(it.team, 'POST', '/contacts', { email: 'jan@example.org' });
   await optIn(it, 'jan@example.org');
@@ -235,7 +235,7 @@ it('a topic that asks no more forgets whom it asked', async () => {
   expect(await stateOf(it, 'jan@example.org')).toBe('opt_in null');
 });
 
-describe('an address is mailed about one topic once a day and three times in 30 days at most', () => {
+describe('the limit of one confirmation mail per address and topic a day, and three in 30 days', () => {
   const DAY = 24 * 3_600_000;
   const create = ({ team, topicId }: Asking, email: string) =>
     call(team, 'POST', '/contacts', { email, topics: [{ id: topicId, subscription: 'opt_in' }] });
@@ -245,7 +245,7 @@ describe('an address is mailed about one topic once a day and three times in 30 
     return `${mailsTo(email).length} ${await stateOf(it, email)}`;
   };
 
-  it('however often its contact opts out and in again, or is deleted and made again', async () => {
+  it('holds if the contact opts out and in again, or is deleted and created again', async () => {
     const it = await asking();
     const email = 'mia@example.org';
     await create(it, email);
@@ -273,7 +273,7 @@ describe('an address is mailed about one topic once a day and three times in 30 
     expect(await stateOf(it, email)).toBe('opt_in null');
   });
 
-  it('a fourth time when the first of the three is 30 days old', async () => {
+  it('allows a fourth when the first of the three is 30 days old', async () => {
     const it = await asking();
     const email = 'oda@example.org';
     for (let day = 0; day < 3; day++) {
@@ -295,7 +295,7 @@ describe('an address is mailed about one topic once a day and three times in 30 
     expect(await outcome(it, email)).toBe('4 opt_out failed');
   });
 
-  it('a mail that could not be accepted does not count', async () => {
+  it('does not count a mail that could not be accepted', async () => {
     const it = await asking();
     const email = 'pam@example.org';
     const { data } = (await call(it.team, 'GET', '/domains')).body;
@@ -307,7 +307,7 @@ describe('an address is mailed about one topic once a day and three times in 30 
     expect(await outcome(it, email)).toBe('1 opt_out pending');
   });
 
-  it('whoever asks at the same time', async () => {
+  it('holds for concurrent requests on several nodes', async () => {
     const it = await asking();
     const email = 'quin@example.org';
     const dataDir = nodeFolder(scene);
@@ -335,7 +335,7 @@ describe('an address is mailed about one topic once a day and three times in 30 
     }
   });
 
-  it('and what is no limit any more is forgotten', async () => {
+  it('keeps no record that no longer counts', async () => {
     const { db } = scene.app.world;
     const count = async (): Promise<number> => {
       const sql = 'select count(*) as n from topic_confirmation_mails';
@@ -351,7 +351,7 @@ describe('an address is mailed about one topic once a day and three times in 30 
   });
 });
 
-describe('a topic can ask only', () => {
+describe('a topic can require confirmation only', () => {
   it('with a published template that has a sender, a subject and the variable of the link', async () => {
     const team = await scene.team();
     const refused = { status: 422, body: { name: 'invalid_parameter' } };
@@ -378,8 +378,11 @@ describe('a topic can ask only', () => {
     expect((await call(team, 'GET', `/topics/${id}`)).body).toMatchObject(change);
   });
 
-  it.each([{ confirmation: 'maybe' }, { confirmation_template_id: 'x' }])('%j is 400', async (more) => {
-    const body = { name: 'News', default_subscription: 'opt_out', ...more };
-    expect((await call(await scene.team(), 'POST', '/topics', body)).status).toBe(400);
-  });
+  it.each([{ confirmation: 'maybe' }, { confirmation_template_id: 'x' }])(
+    'with valid values: %j returns 400',
+    async (more) => {
+      const body = { name: 'News', default_subscription: 'opt_out', ...more };
+      expect((await call(await scene.team(), 'POST', '/topics', body)).status).toBe(400);
+    },
+  );
 });

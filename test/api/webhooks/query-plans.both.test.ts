@@ -51,7 +51,7 @@ describe('the events of an endpoint are read in the order of an index', () => {
     ['', WHOLE, 'after=MIDDLE', 'before=MIDDLE'].map((more) => `events?${[filter, more].filter(Boolean).join('&')}`),
   );
 
-  it.each([...queries, 'parked', 'parked?limit=100'])('%s', async (query) => {
+  it.each([...queries, 'parked', 'parked?limit=100'])('for %s', async (query) => {
     asked = [];
     expect(
       (await scene.api('GET', `/webhooks/${id}/${query.replace('MIDDLE', middle)}`, { key: team.key })).status,
