@@ -282,7 +282,7 @@ describe('a name that changes hands', () => {
     expect((await keys()).filter((key) => before.includes(key.selector))).toEqual([]);
   });
 
-  it('is no longer received for by the old copy', async () => {
+  it('stops receiving mail for the old copy', async () => {
     const { owner, claimant, held, name, opened } = await claimed();
     const change = await scene.api('PATCH', `/domains/${held.id}`, {
       key: owner.key,

@@ -330,7 +330,7 @@ describe('a finding with several nodes', () => {
 });
 
 describe('the cost of findings', () => {
-  it('is that of an index for what is in trouble, however much is not', async () => {
+  it('is that of an index over what is in trouble, however much is healthy', async () => {
     const { scene, team } = trouble;
     const { db } = scene.app.world;
     await trouble.losingDomain();
