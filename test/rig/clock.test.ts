@@ -15,7 +15,7 @@ it('the manual clock fires due timers in order and on time, and no canceled ones
       const clock = createManualClock(1000);
       const fired: string[] = [];
       const expected: string[] = [];
-      // The plain way: look at all of them for the first one.
+      // The simple model searches all of them for the first one.
       let pending: { at: number; n: number; andThen: number | undefined }[] = [];
       const cancels: (() => void)[] = [];
       let now = 1000;

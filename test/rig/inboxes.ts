@@ -8,11 +8,11 @@ export interface Inbox {
   id: string;
   address: string;
   domain: { id: string; name: string };
-  /** A call below `/inboxes/{inbox}`. */
+  /** Calls a route below `/inboxes/{inbox}`. */
   call(method: string, path: string, body?: unknown): Promise<ApiAnswer>;
-  /** A message for it; answers its id. */
+  /** Receives a message for it and returns its id. */
   receive(letter?: Letter): Promise<string>;
-  /** The threads that a list answers, without a page. */
+  /** Returns the threads of a list, without the page. */
   threads(query?: string): Promise<ThreadItem[]>;
 }
 
@@ -39,7 +39,7 @@ export interface ThreadItem {
 
 let letters = 0;
 
-/** A message as a mail program writes it. */
+/** Returns a message as a mail program writes it. */
 export function letterOf(address: string, letter: Letter = {}): string {
   const { from = 'Ada Lovelace <ada@example.org>', to = address, cc, subject = 'A question', headers = [] } = letter;
   return [
@@ -56,7 +56,7 @@ export function letterOf(address: string, letter: Letter = {}): string {
   ].join('\r\n');
 }
 
-/** An inbox of the team on a domain that receives. */
+/** Creates an inbox of the team on a domain that receives. */
 export async function inboxOf(
   scene: Scene,
   team: Team,
@@ -91,7 +91,7 @@ export async function inboxOf(
   };
 }
 
-/** Threads of one email each, as rows, in two statements; answers their ids, oldest first. */
+/** Writes threads of one email each as rows, in two statements; returns their ids, oldest first. */
 export async function plantThreads(
   scene: Scene,
   { id: inbox_id }: { id: string },

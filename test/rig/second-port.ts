@@ -8,7 +8,7 @@ import { createListeners } from '../../src/features/webhooks/delivery/listeners.
 import { createAuthenticators, startHttp, type Authenticator, type HttpPort } from '../../src/ports/http/index.ts';
 import type { Scene } from './scene.ts';
 
-/** The HTTP port once more over the scene's world, with another contract or with further kinds of credentials. */
+/** Starts the HTTP port once more over the scene's world, with another contract or with further kinds of credentials. */
 export function startSecondPort(
   { app: { world, tracking } }: Scene,
   { document = loadContract(), authenticators = [] }: { document?: OpenApiDocument; authenticators?: Authenticator[] },

@@ -1,4 +1,4 @@
-/** A record of a zone file; the strings of a TXT record are put together. */
+/** A record of a zone file; the strings of a TXT record are joined. */
 export interface ZoneRecord {
   name: string;
   type: string;
@@ -6,8 +6,8 @@ export interface ZoneRecord {
 }
 
 /**
- * The records of a zone file (RFC 1035 §5.1) whose names are complete. A quoted string that does not end on its line, and
- * whatever is no record, is refused as a name server would.
+ * Returns the records of a zone file (RFC 1035 §5.1) whose names are complete. A quoted string that does not end on its
+ * line, and anything that is not a record, is refused as a name server would.
  */
 export function readZoneFile(text: string): ZoneRecord[] {
   const entries: string[][] = [[]];

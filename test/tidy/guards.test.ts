@@ -101,7 +101,7 @@ describe('the import rules', () => {
   });
 });
 
-/** What a check says of a tree and how it ends. */
+/** Returns what a check says about a tree and how it ends. */
 function run({ file, args, env }: Check, cwd: string, more: string[] = []): Promise<{ exit: number; said: string }> {
   return new Promise((resolve) => {
     const options = { cwd, env: { ...process.env, ...env }, maxBuffer: 64 * 1024 * 1024 };
@@ -115,7 +115,7 @@ function run({ file, args, env }: Check, cwd: string, more: string[] = []): Prom
 const generated = 'src/contract/types.gen.ts';
 
 describe('types and lint rules', () => {
-  // Each is one file, and whatever it stands for is found in it.
+  // Each plant is one file with one violation of its rule.
   const plants: { file: string; code: string; rule: string }[] = [
     {
       file: 'src/mail/queue/a.ts',
@@ -222,7 +222,7 @@ describe('types and lint rules', () => {
       rule: 'no-constant-binary-expression',
     },
     { file: 'cli/throw.ts', code: "export const f = (): never => {\n  throw 'x';\n};", rule: 'no-throw-literal' },
-    // What is no TypeScript has its shape looked at as well.
+    // Files that are not TypeScript are checked for their shape as well.
     { file: 'bin/shape.cjs', code: 'var x = 1;\nmodule.exports = x;', rule: 'no-var' },
     {
       file: 'cli/directive.ts',
@@ -234,7 +234,7 @@ describe('types and lint rules', () => {
       code: '// eslint-disable-next-line no-eval -- there is none\nexport const x = 1;',
       rule: 'Unused eslint-disable directive (no problems were reported).',
     },
-    // One for each promise of tsconfig.json.
+    // One plant for each promise of tsconfig.json.
     { file: 'src/ports/http/strict.ts', code: 'export const x: number = null;', rule: 'TS2322' },
     { file: 'cli/index-access.ts', code: 'export const f = (a: number[]): number => a[0];', rule: 'TS2322' },
     {
@@ -276,7 +276,7 @@ describe('types and lint rules', () => {
     report = JSON.parse(said) as Report;
   });
 
-  // `eslint(no-console)`, `typescript(TS2322)`: what stands in brackets.
+  // The rule is in brackets: `eslint(no-console)`, `typescript(TS2322)`.
   const brokenIn = (file: string): string[] =>
     report.diagnostics
       .filter(({ filename }) => filename === file)
