@@ -28,7 +28,7 @@ async function person(at: Scene = scene): Promise<string> {
   return email;
 }
 
-/** One mail of each kind that holds a token; answers to whom. */
+/** Sends one mail of each kind that contains a token, and returns the recipients. */
 async function mailed(at: Scene, host: Team): Promise<string[]> {
   const known = await person(at);
   const unknown = `new${++people}@mailed.example`;
@@ -49,7 +49,7 @@ describe('the team whose domain sends account mail', () => {
     const recipients = await mailed(scene, team);
     for (const email of recipients) {
       expect(mailsTo(scene, email)).toHaveLength(1);
-      // What is not rewritten is not tracked.
+      // A link that is not rewritten is not tracked.
       expect(mailsTo(scene, email)[0]).toContain(`${scene.url}/`);
       expect(tokenTo(scene, email)).toMatch(TOKEN);
     }
@@ -115,7 +115,7 @@ describe('the team whose domain sends account mail', () => {
     expect((await viewer.call('GET', `/emails/${mail.id}`)).body).toMatchObject({ text: null, html: null });
     for (const more of ['', '/events', '/attempts', '/attachments'])
       expect(await seen('GET', `/emails/${mail.id}${more}`)).not.toMatch(TOKEN);
-    // It was captured, and the pages of the playground need no key.
+    // The mail was captured, and the pages of the playground need no key.
     const [caught] = await staging.app.world.db.all<{ id: string }>('select id from playground_messages');
     for (const path of ['/playground', `/playground/${caught?.id}`])
       expect((await staging.api('GET', path)).status).toBe(404);
@@ -172,7 +172,7 @@ it('account mail reaches an address that the sending team suppressed by hand, bu
   const suppressed = await scene.api('POST', '/suppressions', { key: team.key, body: { email: silenced } });
   expect(suppressed.status).toBe(201);
   await createUser(scene.app.world, { email: dead, password: PASSWORD, isVerified: true });
-  // The first comes back, so that the second is not sent.
+  // The first mail bounces, so the second is not sent.
   for (const email of [silenced, dead]) await post('/auth/password-reset', { email });
   await scene.settled();
   await post('/auth/password-reset', { email: dead });
@@ -181,7 +181,7 @@ it('account mail reaches an address that the sending team suppressed by hand, bu
   const { data } = (await scene.api('GET', '/emails?limit=100', { key: team.key })).body;
   const states = data.filter(({ to }: { to: string[] }) => to[0] === dead);
   expect(states.map((one: { last_event: string }) => one.last_event)).toEqual(['suppressed', 'bounced']);
-  // Other mail of the team stays away.
+  // Other mail of the team is not sent to the address.
   const body = { from: `a@${domain.name}`, to: silenced, subject: 'Mine', text: 'Mine.' };
   const { id } = (await scene.api('POST', '/emails', { key: team.key, body })).body;
   await scene.settled();
@@ -206,7 +206,7 @@ it('account mail asks servers with DSN support to return only its headers', asyn
   };
   expect(await asked(email)).toMatch(/ RET=HDRS/);
   expect(await asked('x@mailed.example')).not.toContain('RET=');
-  // Nobody is mailed a notice about it.
+  // Nobody gets a mail about it.
   expect(one.sink.messages).toHaveLength(2);
 });
 

@@ -26,7 +26,7 @@ const signUp = (email: string, password = PASSWORD, at: Scene = scene) =>
 const verifyElsewhere = (token: string, at: Scene = scene) => post('/auth/verify-email', { token }, {}, at);
 const cookieOf = ({ headers }: ApiAnswer): string => headers.getSetCookie()[0]?.split(';')[0] ?? '';
 
-/** In which browser an account was asked for, by the token of its mail. */
+/** The browser that requested an account, by the token of its mail. */
 const browsers = new Map<string, string>();
 const verify = (token: string, at: Scene = scene) =>
   post('/auth/verify-email', { token }, { cookie: browsers.get(token) ?? null }, at);
@@ -34,7 +34,7 @@ const logIn = (email: string, password = PASSWORD, at: Scene = scene) =>
   post('/auth/login', { email, password }, {}, at);
 const refusal = ({ status, body }: ApiAnswer) => (status < 300 ? `${status}` : `${status} ${body.name}`);
 
-/** Signs up and answers the token of the mail. */
+/** Signs up and returns the token of the mail. */
 async function asked(email: string, password = PASSWORD): Promise<string> {
   const answer = await signUp(email, password);
   expect(answer.status).toBe(200);
@@ -192,7 +192,7 @@ describe('a sign-up link opened in another browser than the one that requested i
     const began = await verifyElsewhere(token);
     expect(began).toMatchObject({ status: 200, body: { object: 'user', has_password: false } });
     expect(began.headers.getSetCookie()).toEqual([]);
-    // The stranger's own browser brings it to life no more.
+    // The requester's own browser can no longer set its password.
     expect((await verify(token)).text).toBe(began.text);
     expect(refusal(await logIn(email, 'planted by a stranger'))).toBe('422 validation_error');
     await post('/auth/password-reset', { email });

@@ -216,7 +216,7 @@ describe('POST /emails/{email_id}/diagnose', () => {
     const again = await diagnose(id);
     expect(again.body).toEqual({ ...first.body, stored: true });
     expect(model.calls).toHaveLength(asked);
-    // Another state is told anew.
+    // Another state gets a new diagnosis.
     await scene.api('DELETE', '/suppressions/permfail@example.org', { key: team.key });
     expect((await diagnose(id)).body).toMatchObject({ stored: false, credits: { used: 2 } });
     const [row] = await scene.app.world.db.all<{ n: number }>(

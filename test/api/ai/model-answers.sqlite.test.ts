@@ -16,7 +16,7 @@ import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const SUBJECTS = { suggestions: ['Closed on Friday'] };
 const KEY = 'sk-a-key-of-the-operator';
-/** The pages that a server shows to browsers. */
+/** The page that a server shows to browsers. */
 const PAGE = '<!doctype html><html><body>502 Bad Gateway</body></html>';
 
 const withKey = (dataDir: string): void => writeFileSync(path.join(dataDir, 'model.key'), `${KEY}\n`, { mode: 0o600 });

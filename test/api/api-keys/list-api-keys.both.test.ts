@@ -124,7 +124,7 @@ it('last_used_at moves at most once a minute, and not when the key is refused', 
   scene.clock.advance(59_999);
   await use();
   expect(await lastUsed()).toBe(first);
-  // A process that starts anew remembers nothing, and the rule still holds.
+  // A restarted process remembers nothing, and the rule still holds.
   await scene.restart();
   await use();
   expect(await lastUsed()).toBe(first);

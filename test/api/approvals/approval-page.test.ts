@@ -1,4 +1,4 @@
-// The page of an approval: what a person is shown before they decide, and what they are offered.
+// The page of an approval: what a person sees before they decide, and the offered decisions.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { oauthOf, type OauthApp } from '../../rig/oauth.ts';
@@ -26,7 +26,7 @@ const tokenFor = async (approval: string): Promise<string> =>
   (await oauth.letIn(owner, app, { scope: SCOPE_NAMES.join(' ') }, { approval })).access_token;
 const call = (key: string, method: string, path: string, body: object) => scene.api(method, path, { key, body });
 const sending = (more: object) => ({ from: `a@${desk.domain.name}`, to: 'x@example.org', ...more });
-/** Asks for what waits then, and answers its id. */
+/** Makes a call that needs approval, and returns the id of the approval. */
 async function held(token: string, method: string, path: string, body: object = {}): Promise<string> {
   const { status, body: refusal, text } = await call(token, method, path, body);
   expect([status, refusal.name], text).toEqual([403, 'invalid_permission']);

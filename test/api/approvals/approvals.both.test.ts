@@ -1,4 +1,4 @@
-// What apps propose and people approve: held once, made once, as the app and for the content that was looked at.
+// Calls that apps propose and people approve: held once, made once, as the app and for the content that was reviewed.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { expireAllApprovals, removeOldApprovals } from '../../../src/features/identity/approvals/approvals.ts';
@@ -40,7 +40,7 @@ const sentWith = async (subject: string): Promise<number> => {
   const { data } = (await desk.call('GET', '/emails?limit=100')).body;
   return data.filter((one: { subject: string }) => one.subject === subject).length;
 };
-/** Proposes an email and answers what waits. */
+/** Proposes an email and returns the id of the approval. */
 async function propose(token: string, body: object = email(), headers: Record<string, string> = {}): Promise<string> {
   const { status, body: refusal } = await call(token, 'POST', '/emails', body, headers);
   expect([status, refusal.name]).toEqual([403, 'invalid_permission']);
@@ -343,7 +343,7 @@ describe('the decision on an approval', () => {
 describe('people who decide on approvals', () => {
   it('get one mail, whose link decides nothing, and decide on the page', async () => {
     const token = await tokenFor('sends');
-    // The mails of what was asked for before.
+    // These are the mails of earlier approvals.
     scene.clock.advance(2000);
     await scene.settled();
     const before = scene.sink.messages.length;

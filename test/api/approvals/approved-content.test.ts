@@ -1,4 +1,4 @@
-// What a person has looked at is what is sent, to whom they saw it go: nothing of it can be put in its place meanwhile.
+// The content that a person has reviewed is what is sent, to the recipients they saw: nothing can be replaced meanwhile.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
@@ -80,7 +80,7 @@ describe('a file that a call names by a URL', () => {
     const before = fetches;
     const done = (await approve(id)).body;
     expect(done).toMatchObject({ status: 'done', files: [file] });
-    // Once: what was compared is what is sent.
+    // It is fetched once: the compared content is what is sent.
     expect(fetches - before).toBe(1);
     expect(await filesOf(done.result.id)).toEqual(['as it was seen']);
   });
@@ -100,7 +100,7 @@ describe('a file that a call names by a URL', () => {
     const refused = await approve(id);
     expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('is another file now')]);
     expect((await desk.call('GET', `/approvals/${id}`)).body.status).toBe('pending');
-    // The app asks again, for what it is now.
+    // The app asks again for the new content.
     const again = await waitsFor(token, at, body);
     expect(again).not.toBe(id);
     served = 'harmless';
@@ -199,7 +199,7 @@ describe('the segment of a broadcast that waits for approval', () => {
     }
     expect((await add(token, { segments: [other] })).status).toBe(201);
     expect((await call(token, 'PATCH', `/contacts/${outside}`, { first_name: 'Ada' })).status).toBe(200);
-    // People may: who approves sees to whom it goes then.
+    // People may change it: whoever approves sees the recipients at that time.
     expect((await add(desk.team.key, { segments: [segment] })).status).toBe(201);
     expect((await approve(held.body.details.approval_id)).body.status).toBe('done');
     // The broadcast has to be sent first.

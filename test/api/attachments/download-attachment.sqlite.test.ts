@@ -180,7 +180,7 @@ describe('the download link of an attachment', () => {
     });
 
     it('for a file that is missing on disk, which is logged', async () => {
-      // What is this large together is kept in files.
+      // Files of this total size are kept in files.
       const large = { filename: 'large.bin', content: Buffer.alloc(300_000).toString('base64') };
       const { link, email, id } = await send({}, [large]);
       await scene.settled();
@@ -246,7 +246,7 @@ describe('the download link of an attachment', () => {
   });
 });
 
-/** What this process has open, as Linux tells. */
+/** Returns the files that this process has open, according to Linux. */
 function openFiles(): string[] {
   return readdirSync('/proc/self/fd').flatMap((fd) => {
     try {

@@ -2,7 +2,7 @@ import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
-/** Names that have led software astray, and why. Each of them arrives in the mail as it was written. */
+/** Names that have misled software, with the reason. Each of them arrives in the mail as it was written. */
 const TAKEN: [why: string, name: string][] = [
   ['climbs out of the folder', '../../etc/passwd'],
   ['climbs out, the other way', '..\\..\\windows\\system32\\calc.exe'],
@@ -64,7 +64,7 @@ const TAKEN: [why: string, name: string][] = [
   ['is long without a place to fold', '%'.repeat(255)],
 ];
 
-/** Names that no mail could carry on one line, or that are none. */
+/** Names that no mail could carry on one line, or that are invalid. */
 const REFUSED: [why: string, name: string, status: number][] = [
   ['is empty', '', 422],
   ['begins a header', 'a\r\nX-Injected: yes', 422],
@@ -125,7 +125,7 @@ describe('hostile attachment names', () => {
       filename,
       Buffer.from(content as ArrayBuffer).toString(),
     ]);
-    // This reader decodes encoded words even there (against RFC 2047 section 5); the mail itself has none to offer.
+    // This reader decodes encoded words even there (against RFC 2047 section 5); the mail itself has none.
     expect(arrived).toEqual(names.map((name, i) => [name.startsWith('=?') ? 'a.exe' : name, `file ${i}`]));
     expect(raw).toContain(`filename="=_utf-8?B?YS5leGU=_="`);
     expect(raw.replaceAll(/\s+/g, '')).toContain(`filename*=UTF-8''%3D%3Futf-8%3FB%3FYS5leGU%3D%3F%3D`);

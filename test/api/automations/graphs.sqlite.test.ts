@@ -13,7 +13,7 @@ afterAll(() => scene.close());
 
 const create = (graph: Graph) =>
   scene.api('POST', '/automations', { key: has.team.key, body: { name: 'A', ...graph } });
-/** The entries of a refusal, by the place that they name. */
+/** Returns the errors of a refusal by the place they name. */
 async function faultsOf(graph: Graph): Promise<Record<string, string>> {
   const { status, body, text } = await create(graph);
   expect([status, body.name], text).toEqual([422, 'validation_error']);
@@ -109,7 +109,7 @@ describe('an automation graph', () => {
       'steps.a': 'is on a way that leads back to it.',
       'steps.b': 'is on a way that leads back to it.',
     });
-    // Between two cycles is not on one.
+    // A step between two cycles is not on one.
     const between = [start, step('a', 'condition', rule('email', 'exists')), wait('b'), wait('self')];
     const through = [
       { from: 'start', to: 'a' },
@@ -125,7 +125,7 @@ describe('an automation graph', () => {
     expect(await faultsOf({ steps: [start, wait('self')], connections: [{ from: 'self', to: 'self' }] })).toEqual({
       'steps.self': 'is not reached from the trigger; is on a way that leads back to it.',
     });
-    // Two ways that meet again are no cycle.
+    // Two ways that meet again are not a cycle.
     const meet = { steps: cycle, connections: [...ways.slice(0, 2), { from: 'b', to: 'after' }, ways[3]] };
     expect((await create(meet)).status).toBe(201);
   });

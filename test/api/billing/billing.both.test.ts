@@ -83,7 +83,7 @@ describe('POST /billing/plan', () => {
     const { id } = await vi.waitFor(logged);
     const log = await scene.api('GET', `/logs/${id}`, { key: own.key });
     expect(log.body.response_body).toMatchObject({ redacted: true });
-    // A number of the answer; times and ids may hold these digits too.
+    // This number is in the answer; times and ids may contain these digits too.
     expect(log.text).not.toMatch(/:2000\b/);
   });
 

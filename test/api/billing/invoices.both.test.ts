@@ -123,7 +123,7 @@ it('closing a month repeatedly and concurrently gives one invoice per team witho
   for (const team of teams) await givePlan(scene, team, 'pro');
   until(scene, '2026-12-01T02:00:00Z');
   const { config, log } = scene.app.world;
-  // SQLite has one process; there the same one begins twice.
+  // SQLite has one process, so the same one starts twice there.
   const node =
     driver === 'pg'
       ? await startApp({
@@ -246,7 +246,7 @@ it('an invoice is available as CSV and as a printable page, only to its team', a
   }
 });
 
-/** A provider that holds back its answers, so that they come in any order. */
+/** Returns a provider that holds back its answers, so that they come in any order. */
 function providerOf(states: { now: ProviderSubscription | undefined }) {
   const waiting: (() => void)[] = [];
   const provider: PaymentProvider = {
@@ -284,7 +284,7 @@ it('a payment provider can supply its own pages, and events in any order end in 
   await asked(3);
   for (const answer of waiting.toReversed()) answer();
   expect((await Promise.all([first, second, third])).filter(Boolean).length).toBeGreaterThan(0);
-  // The last event once more, as providers do.
+  // The last event is sent once more, as providers do.
   const again = readSubscription(world, provider, team.id);
   await asked(4);
   waiting[3]?.();

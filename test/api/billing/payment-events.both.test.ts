@@ -30,7 +30,7 @@ afterEach(() => {
   rig.subscriptions.clear();
 });
 
-/** What holds at the provider from now on. */
+/** Sets the provider's state of the subscription. */
 function pays(plan: string, more: { status?: 'active' | 'past_due' | 'canceled'; days?: number } = {}): void {
   const { status = 'active', days = 30 } = more;
   const now = scene.clock.now();
@@ -83,7 +83,7 @@ describe('POST /billing/events', () => {
     pays('tiny');
     expect((await post(event)).status).toBe(200);
     expect([rig.asked, await planOf()]).toEqual([asked, 'pro']);
-    // Signed anew, as providers do when they send it again.
+    // It is signed again, as providers do when they send it again.
     const { id } = JSON.parse(event.body) as { id: string };
     scene.clock.advance(60_000);
     expect((await post(signed({ id }))).status).toBe(200);
@@ -136,7 +136,7 @@ describe('POST /billing/events', () => {
     expect(await planOf()).toBe('standard');
     const { body } = await scene.api('GET', '/billing', { key: team.key });
     expect(body.subscription).toMatchObject({ status: 'canceled' });
-    // One that is made anew holds again.
+    // A new subscription is valid again.
     pays('tiny');
     await post(signed());
     expect(await planOf()).toBe('tiny');
@@ -197,7 +197,7 @@ it('nobody can choose a plan without paying for it when a provider is configured
 });
 
 describe('payment events that do not arrive', () => {
-  // Those of other tests are over.
+  // Subscriptions of other tests have ended.
   beforeEach(() => scene.app.world.db.run("update team_subscriptions set status = 'canceled', missed_since = null"));
   const recheck = () => recheckSubscriptions(scene.app.world, rig.provider);
 

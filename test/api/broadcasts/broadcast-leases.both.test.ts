@@ -49,7 +49,7 @@ describe('a claim of broadcasts', () => {
     scene.clock.advance(60 * MINUTE);
     expect(await claim('b')).toEqual([queued, soon]);
     scene.clock.advance(60 * MINUTE);
-    // They take turns: what nobody has looked at comes before what has had its lease.
+    // They take turns: a broadcast without an earlier lease comes before one that has had it.
     expect(await claim('c', 1)).toEqual([later]);
     expect(await claim('c')).toEqual([queued, soon]);
   });

@@ -17,7 +17,7 @@ const onlyEmail = async (desk: Desk) => {
   expect(data).toHaveLength(1);
   return (await desk.call('GET', `/emails/${data[0].id}`)).body;
 };
-/** With samples in the place of one reader's links. */
+/** Replaces one reader's links with samples. */
 const withSamples = (text: string): string =>
   text.replaceAll(/\/(unsubscribe|preferences)\/[A-Za-z0-9_-]{60,}/g, (_, page: string) => `/${page}/test`);
 
@@ -62,7 +62,7 @@ describe('POST /broadcasts/{id}/preview', () => {
       text: withSamples(sent.text),
     });
     expect(`${sent.html}${sent.text}`).not.toContain('/test');
-    // And of one that was sent it shows what is fixed.
+    // A sent broadcast is shown as it was fixed.
     await desk.call('PATCH', '/team', { sender_name: 'Another GmbH' });
     expect((await preview(desk, id, { contact_id: contact.id })).body).toEqual(shown.body);
   });
@@ -242,7 +242,7 @@ describe('POST /broadcasts/{id}/test', () => {
       'Contact not found.',
     ]);
     expect((await desk.call('GET', '/emails')).body.data).toEqual([]);
-    // Nobody's list: neither a segment nor a postal address is asked for.
+    // The broadcast goes to no list, so neither a segment nor a postal address is required.
     await desk.call('PATCH', '/team', { postal_address: null });
     expect((await test(desk, await desk.make({ segment_id: null }), { to: 'me@example.org' })).status).toBe(200);
     await setSending(scene.app.world, { isOn: false });

@@ -19,16 +19,16 @@ afterAll(() => scene.close());
 interface Report {
   desk: Desk;
   id: string;
-  /** By the local part of the address. */
+  /** Ids of emails by the local part of the address. */
   emails: Record<string, string>;
   contacts: Record<string, string>;
   count(outcomes: readonly BroadcastOutcome[]): Promise<void>;
-  /** The local parts of a page, in its order. */
+  /** Returns the local parts of a page, in order. */
   names(query: string): Promise<string[]>;
   page(path: string): Promise<Record<string, unknown>[]>;
 }
 
-/** A broadcast to addresses, all of contacts; those whose name begins with x are left out. */
+/** Creates a broadcast to addresses of contacts; those whose name begins with x are excluded. */
 async function reported(names: readonly string[]): Promise<Report> {
   const desk = await openDesk(scene);
   const id = await desk.make();
@@ -85,7 +85,7 @@ describe('GET /broadcasts/{id}/recipients', () => {
       of('a', 'email.unsubscribed'),
       of('e', 'email.suppressed'),
       of('f', 'email.bounced'),
-      // What no report counts, and an email of no broadcast.
+      // No report counts these, nor an email of no broadcast.
       of('a', 'email.queued'),
       of('a', 'toString'),
       { emailId: scene.app.world.ids.uuid(), type: 'email.sent' },
@@ -95,7 +95,7 @@ describe('GET /broadcasts/{id}/recipients', () => {
       of('a', 'email.opened', { isMachine: true }),
       of('b', 'email.opened', { isMachine: true }),
     ]);
-    // However often it happened to each of them.
+    // It counts however often it happened to each of them.
     await count([of('c', 'email.bounced', { bounce: 'permanent' }), of('b', 'email.complained')]);
     expect((await desk.get(id)).counts).toEqual({
       sent: 4,
@@ -155,13 +155,13 @@ describe('GET /broadcasts/{id}/recipients', () => {
   it('shows neither id nor address of a contact that was deleted since', async () => {
     const { id, desk, contacts, emails, count, names, page } = await reported(['a', 'xb', 'c']);
     await count([{ emailId: emails['a'] ?? '', type: 'email.sent' }]);
-    // As one that was sent has it.
+    // This is the state of a sent broadcast.
     await scene.app.world.db.run('update broadcasts set body_id = id where id = ?', [id]);
     await desk.call('DELETE', `/contacts/${contacts['a']}`);
     await desk.call('DELETE', `/contacts/${contacts['xb']}`);
     expect(await page('recipients?type=sent')).toMatchObject([{ contact_id: null, email: null }]);
     expect(await page('exclusions')).toMatchObject([{ contact_id: null, email: null }]);
-    // What stands in place of the address is found by nothing that it contains.
+    // The placeholder of the address is not found by its own content.
     expect(await page('recipients?type=sent&email=a')).toEqual([]);
     const rows = await scene.app.world.db.all('select * from broadcast_recipients where broadcast_id = ?', [id]);
     expect(JSON.stringify(rows)).not.toMatch(/"(a|xb)@/);
@@ -236,7 +236,7 @@ describe('clicks of a broadcast', () => {
       after = `&after=${part.at(-1)?.['id']}`;
     }
     expect(links).toHaveLength(1001);
-    // Thirty of the first reader, ten of the second.
+    // Thirty are of the first reader, ten of the second.
     expect(links.find(({ url }) => url === 'other')).toMatchObject({ clicks: 40, unique_clicks: 2 });
     expect(links.find(({ url }) => url === 'https://example.com/?reader=5')).toMatchObject({
       clicks: 2,
@@ -267,7 +267,7 @@ describe('clicks of a broadcast', () => {
     expect(await page('recipients?type=clicked')).toMatchObject([
       { email: 'a@example.org', count: 1, machine_count: 2, clicked_links: [{ url: one, clicks: 1 }] },
     ]);
-    // A person who comes later is the first.
+    // A later click by a person is the first.
     await count([click('b', two, false)]);
     const all = (await page('clicked-links')).toSorted((a, b) => (String(a['url']) < String(b['url']) ? -1 : 1));
     expect(all).toMatchObject([

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** What the clocks have to show, as it was fixed by the send. */
+/** Returns the local time to be shown, as the send fixed it. */
 const shown = async (desk: Desk, id: string): Promise<string | undefined> => {
   const at = (await findBroadcast(scene.app.world.db, desk.team.id, id))?.local_at;
   return typeof at === 'number' ? new Date(at).toISOString() : undefined;

@@ -249,7 +249,7 @@ describe('what is fixed when a broadcast is sent', () => {
     const { all, tx } = db;
     let isChecked = false;
     let changed: Promise<ApiAnswer> | undefined;
-    // Between the look at the content and the transaction of the send.
+    // The draft changes between the check of the content and the transaction of the send.
     db.all = ((...args: Parameters<typeof all>) => {
       isChecked ||= args[0].includes('contact_properties');
       return all.apply(db, args);

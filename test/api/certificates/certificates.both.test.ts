@@ -1,4 +1,4 @@
-// certificates from an authority: issued, renewed, and kept where that fails
+// certificates from an authority: issued, renewed, and kept if that fails
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -14,7 +14,7 @@ import { lookElsewhere, startWithAuthority, type AuthorityScene } from './author
 const DAY_MS = 86_400_000;
 const NAME = 'rasket.test';
 
-/** A line at a time over one connection, however long it stays. */
+/** Returns a dialogue of single lines over one connection that may stay open long. */
 function talk(socket: net.Socket) {
   let text = '';
   socket.on('data', (bytes: Buffer) => (text += bytes.toString('latin1')));
@@ -42,7 +42,7 @@ async function heldOpen({ scene, ca }: AuthorityScene) {
   const web = talk(secure);
   const smtp = talk(mail);
   await smtp.say('', /^220 /);
-  // Whoever has logged in may stay for as long as it says something.
+  // A client that has logged in may stay as long as it sends commands.
   await smtp.say('EHLO test\r\n', /250 [^\r]+\r\n$/);
   const password = Buffer.from(`\0rasket\0${(await scene.team()).key}`).toString('base64');
   await smtp.say(`AUTH PLAIN ${password}\r\n`, /^235 /);
@@ -227,7 +227,7 @@ it('a certificate issued before a kill -9 between finalize and download is fetch
   ca.plays.finalized = () => undefined;
   expect([ca.ordered, ca.finalized]).toEqual([[NAME], [NAME]]);
   await at.look();
-  // Its lease still lasts: whoever is slow is not overtaken.
+  // Its lease is still valid: a slow node is not overtaken.
   expect(await at.listed()).toMatchObject([{ status: 'awaited' }]);
   scene.clock.advance(3 * 60_000);
   await at.look();
@@ -275,7 +275,7 @@ it('an order waits for a slow authority, and the certificate is renewed when the
   expect(ca.ordered).toEqual([NAME]);
   const [row] = await at.listed();
   expect(row?.status).toBe('issued');
-  // A window beyond its end makes no sense.
+  // A window after its end makes no sense.
   expect(Date.parse(row?.next_try_at ?? '')).toBeLessThan(Date.parse(row?.ends_at ?? ''));
   const soon = scene.clock.now() + DAY_MS;
   ca.plays.renewal = { start: new Date(soon).toISOString(), end: new Date(soon + 1000).toISOString() };

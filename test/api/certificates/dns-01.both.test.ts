@@ -29,10 +29,10 @@ async function start(acme: DeepPartial<Config>['acme'] = {}): Promise<void> {
 
 const isUpdate = ({ message }: ProofZone['primary']['heard'][number]): boolean => message.opcode === OPCODES.update;
 
-/** How often the name server of the zone was asked for the proof. */
+/** Returns how often the name server of the zone was queried for the proof. */
 const looks = (): number => zone.shown.queries.filter(({ name, recursion }) => name === PROOF && !recursion).length;
 
-/** The job waits by the scene's clock for the zone; each second of it passes at once. */
+/** Runs the job, which waits by the scene's clock for the zone; each second of it passes at once. */
 async function passing<T>(work: Promise<T>): Promise<T> {
   let isOver = false;
   const ended = work.finally(() => (isOver = true));
@@ -130,7 +130,7 @@ it('an alias at the name of the challenge is named in the error and left alone',
   expect(zone.primary.heard.filter(isUpdate)).toEqual([]);
 });
 
-/** Another process that runs the job, for a test to kill; resolves how it ended. */
+/** Starts another process that runs the job, for a test to kill; resolves with how it ended. */
 function renewElsewhere(): { kill: () => void; gone: Promise<unknown[]> } {
   const { ca, scene } = at;
   const { config } = scene.app.world;

@@ -1,4 +1,4 @@
-// for which names certificates are asked for, and how those are proven
+// the names that certificates are ordered for, and how these are validated
 import http from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';

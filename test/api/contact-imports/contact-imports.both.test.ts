@@ -171,7 +171,7 @@ describe('POST /contacts/imports', () => {
     ]);
     const updated = (await call(team, 'GET', '/contacts/a@example.org')).body;
     expect(updated.properties).toEqual({ plan: 'x' });
-    // No endpoint hears of rows.
+    // Rows cause no event for endpoints.
     expect((await scene.events(updated.id)).map(({ type }) => type)).toEqual(['contact.created']);
     const again = await scene.team();
     const fresh = await imported(again, 'email,first_name\nx@example.org,One\nX@example.org,Two\n', {
@@ -393,7 +393,7 @@ it('a lease of an import is held and renewed by one owner, and taken by another 
   expect(await claim(other, 3000)).toBe(1);
 });
 
-/** Has the database refuse to change failed rows of imports. */
+/** Makes the database refuse to change failed rows of imports. */
 async function refuseToForget(db: Scene['app']['world']['db']): Promise<AsyncDisposable> {
   const table = 'contact_import_failures';
   if (db.dialect === 'sqlite') {

@@ -21,7 +21,7 @@ const ctxOf = ({ id }: Team): Ctx => ({
   requestId: 'req_test',
 });
 
-/** Hands the parts to the verb, the file piece by piece. */
+/** Passes the parts to the operation, the file piece by piece. */
 async function handIn(team: Team, parts: readonly Part[]): Promise<{ object: string; id: string }> {
   async function* contentOf(file: string): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < file.length; at += 5) yield Buffer.from(file.slice(at, at + 5));
@@ -32,7 +32,7 @@ async function handIn(team: Team, parts: readonly Part[]): Promise<{ object: str
   return importContacts(ctxOf(team), given);
 }
 
-/** Sends the same as a form. */
+/** Sends the same parts as a form. */
 function send({ key }: Team, parts: readonly Part[]) {
   const written = parts.map((part) => {
     const [content, more] = 'text' in part ? [part.text, ''] : [part.file, '; filename="a.csv"'];
@@ -42,7 +42,7 @@ function send({ key }: Team, parts: readonly Part[]) {
   return scene.api('POST', '/contacts/imports', { key, body: Buffer.from(`${written.join('')}--b1--\r\n`), headers });
 }
 
-/** What stands among the files although no import knows it. */
+/** Returns files that belong to no import. */
 async function leftFiles(): Promise<string[]> {
   const left: string[] = [];
   for await (const owner of scene.app.world.blobs.owners(Infinity)) left.push(owner);

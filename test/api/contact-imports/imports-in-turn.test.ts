@@ -3,7 +3,7 @@ import { formOf } from '../../rig/forms.ts';
 import { driver } from '../../rig/database.ts';
 import { startScene, type Team } from '../../rig/scene.ts';
 
-/** Batches enough that another team's file comes between two of them; on PostgreSQL each takes several times as long. */
+/** This gives enough batches for another team's file to come between two of them; on PostgreSQL each takes several times as long. */
 const ROWS = driver === 'pg' ? 6000 : 20_000;
 
 it('many queued imports of one team do not delay another team until all are done', async () => {
@@ -19,7 +19,7 @@ it('many queued imports of one team do not delay another team until all are done
   const second = await scene.team();
   const patient = await scene.team();
   const rows = Array.from({ length: ROWS }, (_, i) => `person${i}@example.org\n`).join('');
-  // All of them are in line before the first is begun, however long it takes to hand them in.
+  // All of them are queued before the first begins, however long it takes to upload them.
   await scene.app.imports?.stop(0);
   const greedy: [Team, string][] = [];
   for (let i = 0; i < 4; i++) {

@@ -108,7 +108,7 @@ describe('DELETE /contact-properties/{id}', () => {
     expect(await members(old.id)).toEqual([]);
     await declare(team, { key: 'plan', type: 'string' });
     expect(await members(old.id)).toEqual([]);
-    // A filter that is written now names the new property, of which nobody has a value.
+    // A filter that is written now names the new property, which has no values yet.
     const { body: later } = await call(team, 'POST', '/segments', { name: 'Not free, again', filter });
     expect(await members(later.id)).toHaveLength(2);
   });

@@ -86,7 +86,7 @@ it('an audience that is exported, erased and imported is the same as before', as
   );
   for (const { email } of before) await call(team, 'DELETE', `/contacts/${encodeURIComponent(email)}`);
   expect(await everybody(team)).toEqual([]);
-  // What a mail asks first does not ask again whom the team brings back.
+  // The topic now requires a confirmation, but not again from contacts that the team imports.
   await makeAsking(team, team.topics[2] ?? '');
   const { body } = await scene.api('POST', '/contacts/imports', { key: team.key, ...formOf(exported.text) });
   await scene.settled();
@@ -144,7 +144,7 @@ it('no cell of the CSV export begins like a formula', async () => {
   expect(text).toContain(',-2\r\n');
 });
 
-/** The cells of a file as a program reads them that takes any of `separators` for one: a quote opens a cell at its start alone. */
+/** Returns the cells of a file as read by a program that takes any of `separators` for one: a quote opens a cell only at its start. */
 function cellsOf(text: string, separators: string): string[] {
   const cells: string[] = [];
   for (let at = 0; at <= text.length; at++) {

@@ -26,7 +26,7 @@ const topicsOf = async (team: Team, contact: string): Promise<Record<string, str
   const { data } = (await call(team, 'GET', `/contacts/${contact}/topics`)).body;
   return Object.fromEntries(data.map((one: { name: string; subscription: string }) => [one.name, one.subscription]));
 };
-/** Decisions on record, oldest first. */
+/** Returns the recorded decisions, oldest first. */
 const decisions = async (team: Team, contact: string): Promise<string[]> => {
   const { data } = (await call(team, 'GET', `/contacts/${contact}/activity`)).body;
   return data.map((one: { type: string; source: string }) => `${one.type} ${one.source}`).toReversed();
@@ -34,7 +34,7 @@ const decisions = async (team: Team, contact: string): Promise<string[]> => {
 
 const EMAIL = 'Ada@example.org';
 
-/** Unsubscribed from everything by the button of a mail program, and erased. */
+/** Creates a contact that unsubscribed from everything with the button of a mail program, and erases it. */
 async function leftAndErased(team: Team): Promise<void> {
   const id = await create(team, { email: EMAIL });
   await visit(scene, (await linksTo(scene, team, { id, email: EMAIL })).unsubscribe, { body: ONE_CLICK });

@@ -1,4 +1,4 @@
-// a mail's links --> the pages that we answer them with, without a credential
+// a mail's links --> the pages that they lead to, without a credential
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readInstanceKeys, writeInstanceKeys } from '../../../src/platform/secrets/index.ts';
@@ -34,13 +34,13 @@ const topic = async (team: Team, name: string, more: object = {}): Promise<strin
 const isOut = async (team: Team, id: string): Promise<boolean> =>
   (await call(team, 'GET', `/contacts/${id}`)).body.unsubscribed;
 
-/** What holds, by the names of topics. */
+/** Returns the current subscriptions by topic name. */
 const topicsOf = async (team: Team, id: string): Promise<Record<string, string>> => {
   const { data } = (await call(team, 'GET', `/contacts/${id}/topics`)).body;
   return Object.fromEntries(data.map((one: { name: string; subscription: string }) => [one.name, one.subscription]));
 };
 
-/** Decisions on record, oldest first. */
+/** Returns the recorded decisions, oldest first. */
 const decisions = async (team: Team, id: string): Promise<string[]> => {
   const { data } = (await call(team, 'GET', `/contacts/${id}/activity`)).body;
   return data.map((one: { type: string; source: string }) => `${one.type} ${one.source}`).toReversed();
@@ -60,7 +60,7 @@ describe('one-click unsubscribe', () => {
       expect(await isOut(team, ada.id)).toBe(true);
     }
     expect(await decisions(team, ada.id)).toEqual(['unsubscribed one_click']);
-    // Of what a reader does nothing is told but what the consent record says.
+    // Actions of a reader cause no event beyond the consent record.
     expect((await scene.events(ada.id)).map(({ type }) => type)).toEqual(['contact.created']);
   });
 
@@ -215,7 +215,7 @@ describe('the preference page', () => {
       Beta: 'opt_in',
       Hidden: 'opt_out',
     });
-    // A private topic that was just left stays in sight once, so that there is a way back.
+    // A private topic that was just left stays visible once, so that the reader can go back.
     const left = await press(scene, await visit(scene, preferences), 'save', { untick: beta });
     expect(left.text).toContain('Beta');
     expect((await visit(scene, preferences)).text).not.toContain('Beta');

@@ -20,7 +20,7 @@ interface Person {
   last_name?: string;
 }
 
-/** Written as an import does, oldest first, and all of them members of one segment. */
+/** Writes contacts as an import does, oldest first, and all of them members of one segment. */
 async function fill(team: Team, people: readonly Person[]): Promise<string> {
   const { world } = scene.app;
   const { id: segment } = (await scene.api('POST', '/segments', { key: team.key, body: { name: 'Everybody' } }))
@@ -114,7 +114,7 @@ describe.each(PATHS)('search in GET %s', (template) => {
 const FILLED = 12_000;
 const FEW = 130;
 
-/** Every other contact is of the many; the few are the oldest. */
+/** Every other contact matches "many"; the few are the oldest. */
 const address = (n: number): string => `${n < FEW ? 'few' : n % 2 === 0 ? 'many' : 'else'}-${n}@example.org`;
 
 describe('search among many contacts', () => {

@@ -3,7 +3,7 @@ import { connectRaw, type RawConnection } from '../../rig/raw-http.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const LARGEST_BYTES = 200_000;
-/** Of each body, 64 KiB are free; a team may hold three of the largest besides, and all together six. */
+/** 64 KiB of each body are free; a team may hold three of the largest in addition, and all together six. */
 const HELD_BYTES = 190_000;
 const PER_TEAM = 4;
 const IN_ALL = 9;
@@ -39,7 +39,7 @@ describe('request bodies in memory', () => {
     return connection;
   }
 
-  /** The one that is one too many is refused; which one that is says the order in which bytes arrive. */
+  /** The one beyond the limit is refused; which one that is depends on the order in which bytes arrive. */
   const oneRefused = (all: RawConnection[]) => Promise.race(all.map((connection) => connection.answer()));
   const refused = { status: 503, body: { name: 'service_unavailable', message: expect.stringContaining('try again') } };
 
@@ -54,7 +54,7 @@ describe('request bodies in memory', () => {
     small.write(Buffer.alloc(LARGEST_BYTES - 60_000 - 2, ' '));
     const other = await upload(teams[1]);
     other.write(Buffer.alloc(LARGEST_BYTES - HELD_BYTES, ' '));
-    // It was read to its end, and is no JSON.
+    // It was read to its end, and is not JSON.
     expect(await other.answer()).toMatchObject({ status: 400, body: { name: 'validation_error' } });
   });
 
@@ -93,7 +93,7 @@ describe('request bodies in memory', () => {
       const { status } = await behind.api('POST', '/emails', { key: team.key, body: { text } });
       expect(status).toBe(422);
     }
-    // One without an end is cut off.
+    // A body without an end is cut off.
     dropped.write(Buffer.alloc(5 * LARGEST_BYTES, ' '));
     const answer = await dropped.answer();
     expect([answer.status, answer.headers['connection']]).toEqual([413, 'close']);

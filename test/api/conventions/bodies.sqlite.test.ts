@@ -16,7 +16,7 @@ import {
   type Operation,
 } from './sample-calls.ts';
 
-// Whoever first calls an operation waits for the checks of its answers to be compiled, and here one test calls them all.
+// The first call of an operation waits until the checks of its answers are compiled, and this test calls them all.
 vi.setConfig({ testTimeout: 240_000 });
 
 describe('request bodies', () => {
@@ -32,7 +32,7 @@ describe('request bodies', () => {
   afterAll(() => scene.close());
 
   const writing = keyed.filter((operation) => operation.method !== 'get' && !takesFile(operation));
-  // A list of emails is held to all this entry by entry, in test/api/emails/batch.test.ts.
+  // Lists of emails are tested for all this entry by entry in test/api/emails/batch.test.ts.
   const ofObjects = writing.filter((operation) => !takesList(operation));
   const badBody = { status: 400, body: { statusCode: 400, name: 'validation_error' } };
 
@@ -170,7 +170,7 @@ describe('request bodies', () => {
       const { method, path, body = {} } = sampleCall(operation, own);
       const schema = operation.operation.requestBody?.content['application/json']?.schema;
       const answer = await scene.api(method, path, { key: team.key, body: {} });
-      // Nothing is required, or any one field is, and none of them is the first.
+      // These require nothing, or any one field, and none of them is the first.
       const requiresNothing = [
         '/team',
         '/dns/configure',
@@ -292,14 +292,14 @@ describe('request bodies', () => {
   });
 });
 
-/** The operations that are tried with this kind of fault. */
+/** Returns the operations that are tested with this kind of fault. */
 const triedWith = <T>(
   kinds: readonly (readonly [T, ...unknown[]])[],
   kind: T,
   among: readonly Operation[],
 ): readonly Operation[] => among.filter((_, at) => dealt(kinds, at).some(([name]) => name === kind));
 
-/** A number, where the field takes none. */
+/** Returns a number, for a field that is not a number. */
 function wrongFor(operation: Operation, name: string): unknown {
   const media = operation.operation.requestBody?.content['application/json'];
   const field = media && resolveRef(loadContract(), media.schema).properties?.[name];

@@ -73,7 +73,7 @@ describe('requests of other official clients', () => {
       expect(await call('PATCH', `/broadcasts/${broadcast.id}`, { ...repeated, subject: 'More' })).toMatchObject({
         status: 200,
       });
-      // Refused for what the team lacks, not for the repeated id.
+      // It is refused because the team lacks something, not for the repeated id.
       const sent = await call('POST', `/broadcasts/${broadcast.id}/send`, repeated);
       expect(JSON.stringify(sent.body)).not.toContain('broadcast_id');
       const { body: topic } = await call('POST', '/topics', { name: 'News', default_subscription: 'opt_in' });

@@ -18,7 +18,7 @@ describe('costly work on the main thread', () => {
   });
   afterAll(() => scene.close());
 
-  /** A few calls of a team, one after the other, as anybody makes them. */
+  /** Makes a few calls of a team, one after the other. */
   async function callsOfTheTeam(): Promise<void> {
     for (let n = 0; n < KEYED; n++) {
       expect((await scene.api('POST', '/emails', { key: team.key, body: small })).status).toBe(200);
@@ -63,7 +63,7 @@ describe('costly work on the main thread', () => {
     await expect.poll(() => answered, { interval: 1 }).toBeGreaterThan(0);
     const before = answered;
     await callsOfTheTeam();
-    // Round robin one of them passes a call, and without it all of them do, twice: however long the database takes.
+    // With round robin, one of them passes per call; without it all of them do, twice, however long the database takes.
     expect((answered - before) / (2 * KEYED)).toBeLessThan(many / 2);
     isOver = true;
     await Promise.all(uploaders);
@@ -95,7 +95,7 @@ describe('costly work on the main thread', () => {
   });
 });
 
-/** Reads nothing but how it ends: the readers are to cost as little as they can. */
+/** Reads only the status: the readers should cost as little as possible. */
 function get(url: string): Promise<{ status: number }> {
   return new Promise((resolve, reject) => {
     const request = http.get(url, { headers: { 'user-agent': 'reader/1' } }, (response) => {

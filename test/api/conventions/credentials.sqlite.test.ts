@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { keyed, labelOf, open, operations, sampleCall } from './sample-calls.ts';
 
-// Whoever first calls an operation waits for the checks of its answers to be compiled, and here one test calls them all.
+// The first call of an operation waits until the checks of its answers are compiled, and this test calls them all.
 vi.setConfig({ testTimeout: 240_000 });
 
 describe('authentication', () => {
@@ -41,7 +41,7 @@ describe('authentication', () => {
   });
 
   it('is not needed, and credentials are ignored, on operations that need no key', async () => {
-    // A link that nobody signed leads nowhere, and a sign-in needs a person, which their families test.
+    // An unsigned link leads nowhere, and a sign-in needs a person; their families test both.
     for (const operation of open.filter(({ path, method }) => method === 'get' && !path.includes('{'))) {
       expect((await call(operation)).status, labelOf(operation)).toBe(200);
       expect((await call(operation, 'rk_nobody')).status, labelOf(operation)).toBe(200);

@@ -8,7 +8,7 @@ import { dealt, keyed, labelOf, makers, queryOf, sampleCall } from './sample-cal
 /** Ids that no key of a team may name in a path. */
 const OF_OPERATORS: ReadonlySet<string> = new Set(['oauth_client_id']);
 
-/** Ids that are no bare UUIDs. */
+/** Ids that are not plain UUIDs. */
 const PREFIXES: Record<string, string> = {
   suppression: 'sup_',
   attachment_id: 'att_',
@@ -28,7 +28,7 @@ describe('an object of another team gets the same answer, byte for byte, as one 
     scene = await startScene();
     owner = await scene.team();
     stranger = await scene.team();
-    // Without that, a diagnosis is refused before the email is looked for.
+    // Without it, a diagnosis is refused before the email is looked up.
     for (const { key } of [owner, stranger])
       await scene.api('PATCH', '/team', { key, body: { ai_assist_enabled: true } });
     for (const [name, make] of Object.entries(makers)) {
@@ -42,7 +42,7 @@ describe('an object of another team gets the same answer, byte for byte, as one 
 
   it.each(taking.map((operation) => [labelOf(operation), operation] as const))('in %s', async (_, operation) => {
     const ask = async (ids: Record<string, string>): Promise<ApiAnswer> => {
-      // The bucket is full again, so that what is left of it says nothing either.
+      // The bucket is full again, so that its remaining count does not differ either.
       scene.clock.advance(10_000);
       const { method, path, body } = sampleCall(operation, ids);
       return scene.api(method, `${path}?${queryOf(operation, '')}`, { key: stranger.key, body });
@@ -67,7 +67,8 @@ describe('an object of another team gets the same answer, byte for byte, as one 
       if (own in PREFIXES) continue;
       // An email that an inbox received is the received email itself.
       const same = own === 'received_email_id' ? 'inbox_email_id' : own;
-      // Which of them looks into another table is the same on both databases: on PostgreSQL some are tried, as there rows are read otherwise.
+      // The operations that look into other tables are the same on both databases, so PostgreSQL, where rows are read
+      // otherwise, tests only some.
       for (const [at, [name, id]] of uuids.entries()) {
         if (name === own || name === same) continue;
         for (const operation of driver === 'pg' ? dealt(operations, at) : operations) {

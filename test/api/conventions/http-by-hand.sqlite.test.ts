@@ -73,7 +73,7 @@ describe('malformed HTTP', () => {
     const direct = await connectRaw(scene.url);
     direct.write(head(team));
     expect((await direct.answer()).headers['connection']).toBe('close');
-    // The rest is read for a while, for a client that sends all of it before it reads.
+    // The remainder is read for a while, for a client that sends all of it before it reads.
     scene.clock.advance(30_000);
     expect(await direct.closed()).toBe('');
 
@@ -86,7 +86,7 @@ describe('malformed HTTP', () => {
     proxy.write('x'.repeat(size));
     expect(await proxy.answer()).toMatchObject({ status: 413, body: { name: 'validation_error' } });
 
-    // What never ends is answered after a minute.
+    // An endless body is answered after a minute.
     const slow = await connectRaw(behind.url);
     slow.write(head(await behind.team()));
     slow.write('x');
@@ -150,7 +150,7 @@ describe('malformed HTTP', () => {
       expect(answer).toMatchObject({ status: 413, body: { name: 'validation_error' } });
       expect(answer.body.message).toContain(String(limit));
       expect(answer.headers['connection']).toBe('close');
-      // What follows is never taken for another request.
+      // The bytes after it are never parsed as another request.
       connection.write(chunk(10) + '0\r\n\r\n' + lines('GET /health HTTP/1.1', 'Host: x', AGENT));
       expect(await connection.closed()).toBe('');
     });
@@ -191,12 +191,12 @@ describe('malformed HTTP', () => {
       lines('POST /emails HTTP/1.1', 'Host: x', AGENT, auth(), 'Content-Type: application/json', 'Content-Length: 99'),
     );
     connection.write('{"from":');
-    // Once another request is answered, the first one has been begun.
+    // Once another request is answered, the first one has begun.
     await scene.api('GET', '/emails', { key: team.key });
     connection.socket.destroy();
     await connection.closed();
     await scene.api('GET', '/emails', { key: team.key });
-    // The tests' own PostgreSQL syncs nothing, and is told so at the start.
+    // The PostgreSQL of the tests does not sync, which is reported at the start.
     const since = scene.log.filter((line) => !line.includes('PostgreSQL may lose accepted mail'));
     expect(since.filter((line) => /"level":"(?:error|warn)"/.test(line))).toEqual([]);
     expect(scene.log.join('\n')).not.toContain('storage is not available');

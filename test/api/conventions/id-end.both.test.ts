@@ -1,4 +1,4 @@
-// What has an id that ends so, in the lists that may be without end.
+// Search by the end of an id, in the lists that may grow without limit.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { driver } from '../../rig/database.ts';
 import { plansOf, rowsRead } from '../../rig/plans.ts';
@@ -37,7 +37,7 @@ const asked = (path: string, query: Record<string, string>, key: string) =>
   scene.api('GET', `${path}?${new URLSearchParams(query)}`, { key });
 const WAITING = '/operator/queue/deliveries';
 const idsOf = ({ body }: { body: { data?: { id: string }[] } }): string[] => (body.data ?? []).map(({ id }) => id);
-/** Its digits, without prefix and hyphens. */
+/** Returns its digits, without prefix and hyphens. */
 const digits = (id: string): string => id.replace(/^[a-z]+_/, '').replaceAll('-', '');
 
 interface Listed {
@@ -45,7 +45,7 @@ interface Listed {
   path: () => string;
   make: (n: number) => Promise<string>;
   filter?: Record<string, string>;
-  /** Who asks, where that is not the team. */
+  /** The caller, if it is not the team. */
   key?: () => string;
 }
 
@@ -157,7 +157,7 @@ describe.each(listed)('the id_end filter of $family', ({ path, make, filter, key
 
   it('finds nothing of another team', async () => {
     const { status, body } = await asked(path(), { id_end: digits(ids[0] ?? '').slice(-12) }, other.key);
-    // An operator sees all teams, and a team nothing of an operator's.
+    // An operator sees all teams, and a team nothing of an operator.
     if (path() === WAITING) expect(status).toBe(403);
     else if (status !== 404) expect([status, body.data]).toEqual([200, []]);
   });
@@ -214,7 +214,7 @@ describe('id_end among many requests', () => {
 
   it('searches the newest, and says so if none of them matches', async () => {
     const [oldest = '', second = ''] = ids;
-    // The request log may have written a request of this test behind them.
+    // The request log may have written a request of this test after them.
     const found = await asked('/logs', { id_end: digits(ids[100] ?? '').slice(-12) }, other.key);
     expect(idsOf(found)).toEqual([ids[100]]);
     const end = digits(oldest).slice(-12);

@@ -5,16 +5,16 @@ import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { plantWebhook, plantWebhookEvent } from '../../rig/webhooks.ts';
 import { labelOf, lists } from './sample-calls.ts';
 
-/** More than the page of twenty that is given where nothing is said. */
+/** More than the default page of twenty. */
 const COUNT = 25;
 
 interface Listed {
   family: string;
   path: string;
   make: (scene: Scene, team: Team, i: number) => Promise<string>;
-  /** Filters that leave every second item, the first made among them; left out where the list has none that could. */
+  /** Filters that match every second item, including the first; omitted if the list has none. */
   half?: () => string;
-  /** Filters that leave every item. */
+  /** Filters that match every item. */
   every?: string;
 }
 
@@ -190,7 +190,7 @@ const listed: Listed[] = [
       return (await scene.api('GET', path, { key: team.key })).headers.get('x-request-id') ?? '';
     },
     half: () => 'search=suppressions/even',
-    // Leaves out the questions of this test, which are logged between those that are looked for.
+    // Excludes the requests of this test, which are logged between the expected ones.
     every: 'response_status=404&start_date=2020-01-01&end_date=2100-01-01',
   },
 ];
@@ -205,7 +205,7 @@ afterAll(() => scene.close());
 describe.each(listed)(`paging through ${COUNT} $family`, (list) => {
   const { half, every = '' } = list;
   let team: Team;
-  /** Newest first, as lists are. */
+  /** Ids newest first, like lists. */
   const all: string[] = [];
   beforeAll(async () => {
     team = await scene.team();
@@ -219,7 +219,7 @@ describe.each(listed)(`paging through ${COUNT} $family`, (list) => {
     if (list.family === 'webhook events') kept.webhook = await plantWebhook(scene, team);
     for (let i = 0; i < COUNT; i++) {
       all.unshift(await list.make(scene, team, i));
-      // Some in the same millisecond, some not, and another team's in between.
+      // Some share a millisecond, some do not, and another team's are in between.
       if (i % 3 === 0) scene.clock.advance(1);
       if (i % 9 === 0 && list.family === 'suppressions') await list.make(scene, other, i);
     }
@@ -300,7 +300,7 @@ describe.each(listed)(`paging through ${COUNT} $family`, (list) => {
       }
       expect(seen).toEqual(even);
     }
-    // A cursor marks a place in the list, also where its own item is filtered out.
+    // A cursor marks a place in the list, even if its own item is filtered out.
     const odd = all[2 * 5 + 1] ?? '';
     expect((await page(`limit=3&after=${odd}&${leave}`)).ids).toEqual(
       all
@@ -326,13 +326,13 @@ describe('lists of the contract', () => {
     const elsewhere = [
       'GET /emails/{email_id}/attachments',
       'GET /emails/receiving/{received_email_id}/attachments',
-      // Of one email; history.test.ts pages through them.
+      // These are of one email; history.test.ts pages through them.
       'GET /emails/{email_id}/attempts',
       'GET /emails/{email_id}/events',
-      // Few, and oldest first; their own family tests them.
+      // These are few, and oldest first; their own family tests them.
       'GET /webhooks/{webhook_id}/events/{event_id}/attempts',
       'GET /webhooks/{webhook_id}/parked',
-      // Without `has_more`, or of one segment, contact or broadcast; their own families test them.
+      // These have no `has_more`, or belong to one segment, contact or broadcast; their own families test them.
       'GET /broadcasts/{broadcast_id}/clicked-links',
       'GET /broadcasts/{broadcast_id}/exclusions',
       'GET /broadcasts/{broadcast_id}/recipients',
@@ -344,11 +344,11 @@ describe('lists of the contract', () => {
       'GET /contacts/{contact}/topics',
       'GET /contacts/{contact}/activity',
       'GET /contacts/imports',
-      // No key makes what is in it: people come in by invitation.
+      // No key creates its items: people join by invitation.
       'GET /team/members',
-      // A month that is over makes what is in it.
+      // Its items are created at the end of a month.
       'GET /billing/invoices',
-      // No key makes what is in it: people let apps in.
+      // No key creates its items: people give apps access.
       'GET /oauth/grants',
       'GET /approvals',
       'GET /inboxes',
@@ -362,7 +362,7 @@ describe('lists of the contract', () => {
 
   it.each(listed)('have every filter tested in this file: $path', ({ path, half, every = '' }) => {
     const declared = lists.find((operation) => operation.path === path)?.parameters.filter((p) => p.in === 'query');
-    // The end of an id stands alone, and is asked for by a file of its own.
+    // id_end cannot be combined with other filters, and has a test file of its own.
     const others = ['limit', 'after', 'before', 'id_end'];
     const filters = declared?.map(({ name }) => name).filter((name) => !others.includes(name));
     const asked = new URLSearchParams(`${half?.() ?? ''}&${every}`);
@@ -371,7 +371,7 @@ describe('lists of the contract', () => {
 
   it('are empty for a team without anything', async () => {
     const { key } = await scene.team();
-    // It has the key it asks with, each question is logged, and without an endpoint there is no list of its events.
+    // A team has the key it calls with, each call is logged, and without an endpoint there is no list of its events.
     const never = ['api-keys', 'logs', 'webhook events'];
     for (const { path } of listed.filter(({ family }) => !never.includes(family))) {
       const { body } = await scene.api('GET', path, { key });

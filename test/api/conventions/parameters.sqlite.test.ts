@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { labelOf, lists, makers, operations, pagedLists, queryOf, sampleCall, unsigned } from './sample-calls.ts';
 
-// Whoever first calls an operation waits for the checks of its answers to be compiled, and here one test calls them all.
+// The first call of an operation waits until the checks of its answers are compiled, and this test calls them all.
 vi.setConfig({ testTimeout: 240_000 });
 
 describe('path and query parameters', () => {
@@ -54,7 +54,7 @@ describe('path and query parameters', () => {
 
   it('return 422 for a path id that is not an id on every operation, and name it', async () => {
     const wrong = ['x', '1', '00000000-0000-0000-0000-00000000000', `${randomUUID()}0`, '%20', '%00', '%F0%9F%98%80'];
-    // Any word may be the token of a link: what is none answers as one that is over.
+    // Any word may be the token of a link: an unknown one gets the same answer as an expired one.
     const taking = unsigned.filter(({ parameters }) => parameters.some((p) => p.in === 'path' && p.name !== 'token'));
     for (const operation of taking) {
       const name = operation.parameters.find((p) => p.in === 'path')?.name ?? '';
@@ -81,7 +81,7 @@ describe('path and query parameters', () => {
   });
 
   it('refuse after and before together', async () => {
-    // What is parked is read in one direction.
+    // Parked events are read in one direction.
     for (const operation of pagedLists.filter(({ parameters }) => parameters.some(({ name }) => name === 'before'))) {
       const cursor = String(operation.parameters.find(({ name }) => name === 'after')?.example);
       const answer = await scene.api('GET', urlOf(operation, `after=${cursor}&before=${cursor}`), { key: team.key });

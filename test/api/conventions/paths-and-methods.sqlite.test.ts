@@ -6,7 +6,7 @@ import { dealt, keyed, labelOf, operations, queryOf, sampleCall } from './sample
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY'];
 
-// Whoever first calls an operation waits for the checks of its answers to be compiled, and here one test calls them all.
+// The first call of an operation waits until the checks of its answers are compiled, and this test calls them all.
 vi.setConfig({ testTimeout: 240_000 });
 
 describe('paths and methods', () => {
@@ -61,7 +61,7 @@ describe('paths and methods', () => {
 
   it('return 405 for a wrong method on a known path with any credential, and Allow names the right ones', async () => {
     for (const [at, path] of [...new Set(operations.map((operation) => operation.path))].entries()) {
-      // What of a path is of people alone has its methods too.
+      // Operations for people only are methods of a path too.
       const known = contractOperations().filter((operation) => operation.path === path);
       const allowed = known.map((operation) => operation.method.toUpperCase());
       if (allowed.includes('GET')) allowed.push('HEAD');
@@ -113,7 +113,7 @@ describe('paths and methods', () => {
       const head = await scene.api('HEAD', path, { key: team.key });
       expect(head.status, labelOf(operation)).toBe(get.status);
       expect(head.headers.get('content-type')).toBe(get.headers.get('content-type'));
-      // How long a check took is part of the answer, and so is the GET among the logs: their length may differ.
+      // The duration of a check is part of the answer, and the GET is among the logs: their length may differ.
       if (path !== '/ready' && path !== '/logs')
         expect(head.headers.get('content-length')).toBe(get.headers.get('content-length'));
     }

@@ -12,7 +12,7 @@ const rateOf = ({ status, headers }: ApiAnswer) => ({
   retryAfter: headers.get('retry-after'),
 });
 
-// Whoever first calls an operation waits for the checks of its answers to be compiled, and here one test calls them all.
+// The first call of an operation waits until the checks of its answers are compiled, and this test calls them all.
 vi.setConfig({ testTimeout: 240_000 });
 
 describe('the default rate limit', () => {
@@ -37,7 +37,7 @@ describe('the default rate limit', () => {
     }
     const refused = await scene.api('GET', '/domains', { key });
     expect(refused.body).toMatchObject({ statusCode: 429, name: 'rate_limit_exceeded' });
-    // Whoever runs the server is told where it is set.
+    // The message names the setting for the operator.
     expect(refused.body.message).toContain('rate_limit.burst');
     expect(rateOf(refused)).toEqual({ status: 429, limit: '10', remaining: '0', reset: '1', retryAfter: '1' });
   });
@@ -81,7 +81,7 @@ describe('the default rate limit', () => {
       statuses.push((await scene.api('GET', '/domains', { key })).status);
       scene.clock.advance(50);
     }
-    // 10 at once and one each 100 ms of the 3 s.
+    // These are 10 at once and one every 100 ms of the 3 s.
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(38);
     expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(40);
   });

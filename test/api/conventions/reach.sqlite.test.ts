@@ -4,7 +4,7 @@ import type { HttpPort } from '../../../src/ports/http/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { startSecondPort } from '../../rig/second-port.ts';
 
-// The contract has no operation yet that a key must not reach, so that one of its operations is marked as such here.
+// The contract has no operation yet that a key must not reach, so one of its operations is marked as such here.
 let scene: Scene;
 let team: Team;
 let port: HttpPort;

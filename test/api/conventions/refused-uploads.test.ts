@@ -4,7 +4,7 @@ import { connectRaw, type RawConnection } from '../../rig/raw-http.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const LARGEST_BYTES = 8_000_000;
-/** Read of a refused body at most. */
+/** Limit of what is read of a refused body. */
 const READ_BYTES_MAX = 64 * 1024 * 1024;
 const CONNECTIONS_MAX = 64;
 
@@ -31,7 +31,7 @@ const head = (bytes: number, coding = 'identity'): string =>
     '',
   ].join('\r\n');
 
-/** Resolves when the system has taken every byte; rejects when the server has closed before. */
+/** Resolves when the system has accepted every byte; rejects when the server has closed before. */
 const writeAll = ({ socket }: RawConnection, bytes: number): Promise<void> =>
   new Promise((done, fail) => {
     socket.once('error', fail);
@@ -87,7 +87,7 @@ it('the refusal for too many large bodies at once reaches each client that is re
         ({ status }) => statuses.push(status),
         () => undefined,
       );
-      // The last byte is missing, so that a body that is not refused stays in memory.
+      // The last byte is missing, so that an accepted body stays in memory.
       await writeAll(connection, LARGEST_BYTES - 1);
       return connection;
     }),

@@ -8,14 +8,14 @@ import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { startSecondPort } from '../../rig/second-port.ts';
 import { labelOf, sampleCall, type Operation } from './sample-calls.ts';
 
-// No credential of the program stands for a person yet: a cookie that names a role is one more line of the list of
-// authenticators here. All behind it, from the rate limit to the answer, is what runs for every caller.
+// No credential of the program stands for a person yet: a cookie that names a role is added to the list of
+// authenticators here. Everything after it, from the rate limit to the answer, is what runs for every caller.
 const person = { sessionId: randomUUID(), userId: randomUUID(), name: 'ada@example.com' };
 let scene: Scene;
 let team: Team;
 let port: HttpPort;
 beforeAll(async () => {
-  // What a setting of the operator or of the team switches off is refused like what a role may not do.
+  // Everything that the operator or the team can switch off is on, because it is refused like a missing role.
   scene = await startScene({ config: { billing: { self_service: true } } });
   team = await scene.team();
   await scene.api('PATCH', '/team', { key: team.key, body: { ai_assist_enabled: true } });
@@ -58,13 +58,13 @@ async function call(operation: Operation, headers: Record<string, string>, more:
   });
   if (answer.status === 401 || answer.status === 403)
     return { ...((await answer.json()) as object), status: answer.status };
-  // A stream ends only with its reader.
+  // A stream ends only when its reader disconnects.
   await answer.body?.cancel();
   return { status: answer.status };
 }
 
 const as = (role: string | null) => ({ cookie: `theme=dark; test_session=${role ?? 'nobody'}` });
-// A step of OAuth is no person's call, nor is /mcp: what they take instead of a credential is tested by their families.
+// A step of OAuth is not a person's call, nor is /mcp: their families test what they accept instead of a credential.
 const operations = contractOperations().filter(
   ({ operation }) => operation['x-oauth-flow'] !== true && operation['x-mcp'] !== true,
 );
@@ -75,7 +75,7 @@ describe.each([...ROLES, null])('a person whose role is %s', (role) => {
     async (_, operation) => {
       const { 'x-service-permission': permission, 'x-service-role': least } = operation.operation;
       const isOpen = permission === 'none';
-      // What is a person's own needs no role, and no team either.
+      // Operations on a person's own data require neither a role nor a team.
       const isOwn = permission === 'session' && least === null;
       const isHigh = role !== null && least !== null && ROLES.indexOf(role) >= ROLES.indexOf(least);
       const { status, name } = await call(operation, as(role));
@@ -91,7 +91,7 @@ const unsafe = operations.filter(
     method !== 'get' && (operation['x-service-permission'] !== 'none' || operation['x-same-origin'] === true),
 );
 
-// What is of operators or of keys alone is refused to a cookie before it is refused for its page.
+// Operations of operators or keys only refuse a cookie before they check the origin.
 it.each(unsafe.map((operation) => [labelOf(operation), operation] as const))(
   'a page of another origin cannot call %s with the cookie of an owner',
   async (_, operation) => {
@@ -102,7 +102,7 @@ it.each(unsafe.map((operation) => [labelOf(operation), operation] as const))(
   },
 );
 
-/** What the operation asks for more than its rule, and why. */
+/** Requirements of an operation beyond its role, with the reason. */
 const EXCEPTIONS: Record<string, [role: string, why: string]> = {
   removeTeamMember: ['viewer', 'everybody may leave; whom else one removes stands in a table of its own'],
   revokeOauthGrant: ['viewer', 'everybody may take back what they allowed; the rest is for admins'],

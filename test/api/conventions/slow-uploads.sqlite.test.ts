@@ -8,7 +8,7 @@ import { connectRaw, type RawConnection } from '../../rig/raw-http.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const STEP_MS = 10_000;
-/** A little more than has to come in that time. */
+/** A little more than the minimum in that time. */
 const STEP_BYTES = 90_000;
 const lines = (...all: string[]): string => `${all.join('\r\n')}\r\n\r\n`;
 
@@ -30,13 +30,14 @@ describe('a request body on a slow connection', () => {
 
   async function step({ write }: RawConnection, bytes: string | Uint8Array): Promise<void> {
     write(bytes);
-    // Once another request is answered, the bytes before it have been read. It asks the database as the upload did before its body
-    // was read: on a busy machine the clock would else run on while the upload is still let in, which is not held against it.
+    // Once another request is answered, the bytes before it have been read. It queries the database as the upload did
+    // before its body was read: on a busy machine the clock would otherwise advance while the upload is still being
+    // authenticated, which does not count.
     expect((await scene.api('GET', '/emails?limit=1', { key: team.key })).status).toBe(200);
     scene.clock.advance(STEP_MS);
   }
 
-  /** Three minutes long. */
+  /** The upload takes three minutes. */
   const long = 18 * STEP_BYTES;
   const form = formOf(`email,x\na@example.org,1\n,${'x'.repeat(1000)}\n${'\n'.repeat(long)}`);
   const email = { from: 'a@nowhere.example', to: 'b@example.org', subject: 'Long', text: 'x'.repeat(long) };

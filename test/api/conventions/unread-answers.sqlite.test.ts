@@ -5,7 +5,7 @@ import { createUnreadAnswers } from '../../../src/ports/http/slow-clients.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { sendOne, share } from '../shares/shared.ts';
 
-/** More than the systems of both ends take between them, so that most of the page stays with us. */
+/** More than the socket buffers of both ends hold, so that most of the page stays in this process. */
 const IMAGE_BYTES = 8_000_000;
 
 describe('a response that is not read', () => {
@@ -28,7 +28,7 @@ describe('a response that is not read', () => {
   });
   afterAll(() => scene.close());
 
-  /** Asks for the page and reads no more than how long it is. */
+  /** Requests the page and reads only its length. */
   async function ask(): Promise<{ socket: Socket; length: number; seen: () => number }> {
     const { hostname, port } = new URL(scene.url);
     const socket = connect(Number(port), hostname);

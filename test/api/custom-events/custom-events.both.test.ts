@@ -190,7 +190,7 @@ describe('POST /events/send', () => {
     );
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 202));
     expect(await runsOf(team, automation)).toHaveLength(8);
-    // More than the platform's own events may begin within an hour: what a team sends is not cut.
+    // More than the hourly limit of runs for platform events: events of a team are not limited.
     const more = scaled(120);
     for (let sent = 0; sent < more; sent += 8) {
       const count = Math.min(8, more - sent);

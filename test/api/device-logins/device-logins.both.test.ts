@@ -26,7 +26,7 @@ const approve = (person: Person, userCode: string) =>
 const as = (token: string) => ({ key: token });
 const NOT_FOUND = { status: 404, body: { name: 'not_found', message: 'Code not found.' } };
 
-/** The token of a session that a person has approved. */
+/** Returns the token of a session that a person has approved. */
 async function tokenOf(person: Person): Promise<string> {
   const { body } = await begin();
   expect((await approve(person, body.user_code)).status).toBe(200);
@@ -48,7 +48,7 @@ describe('a device login', () => {
     const asked = await ada.call('GET', `/auth/device?user_code=${userCode}`);
     const asks = { client_name: 'rasket on ada-laptop', address: '127.0.0.1', user_agent: 'rasket-cli/9' };
     expect(asked).toMatchObject({ status: 200, body: { status: 'pending', ...asks } });
-    // As people type it.
+    // The code is entered as people type it.
     const typed = ` ${userCode.toLowerCase().replace('-', ' ')} `;
     expect(await approve(ada, typed)).toMatchObject({ status: 200, body: { status: 'approved', ...asks } });
 
@@ -77,7 +77,7 @@ describe('a device login', () => {
     const token = await tokenOf(ada);
     const { db } = scene.app.world;
     const [begun] = await db.all('select * from sessions where token_hash = ?', [hashToken(token)]);
-    // A column that is new is copied by `copySession`, or it is named here: a session must not reach more than the one before it.
+    // A new column must be copied by `copySession` or named here: a session must not have more access than the one before it.
     const own = [
       'id',
       'token_hash',
@@ -132,7 +132,7 @@ describe('a device code', () => {
     await approve(ada, body.user_code);
     const before = (await ada.call('GET', '/auth/sessions?limit=100')).body.data.length;
     const asked: Promise<ApiAnswer>[] = [];
-    // Each comes in time, while those before are still being answered.
+    // Each comes on time, while earlier ones are still being answered.
     for (let i = 0; i < 40; i++) {
       asked.push(poll(body.device_code));
       await new Promise((resolve) => void setImmediate(resolve));
@@ -243,7 +243,7 @@ describe('attacks on device logins', () => {
     const late = await approve(eve, body.user_code);
     expect(late).toMatchObject({ status: 429, body: { name: 'rate_limit_exceeded' } });
     expect(late.headers.get('retry-after')).toBe('900');
-    // The address is the same, so that another account helps nobody.
+    // The address is the same, so another account does not help.
     expect((await approve(ada, body.user_code)).status).toBe(429);
     scene.clock.advance(15 * 60_000);
     const again = await begin();

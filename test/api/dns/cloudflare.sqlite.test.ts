@@ -76,7 +76,7 @@ test('the caller’s token reaches its own zones, the innermost first, and is no
   const made = await configure(domain.id, { api_token });
   expect(made.body).toMatchObject({ provider: 'cloudflare', zone: 'deep.example.org' });
   expect(stub.lines('deep.example.org')).toHaveLength(domain.records.length);
-  // Without the token nobody can do anything, by itself least of all.
+  // Without the token nothing can be published, least of all by itself.
   await scene.app.jobs.find((job) => job.name === 'publish-dns')?.run();
   expect((await configure(domain.id)).status).toBe(422);
   const logs = await scene.api('GET', '/logs', { key: team.key });

@@ -171,7 +171,7 @@ describe('the choice of the DNS provider', () => {
     writeFileSync(file, Buffer.alloc(32, 8).toString('base64'));
     expect((await configure(domain.id)).body.message).toContain('It is not signed; it says NOTAUTH');
     writeFileSync(file, `${Buffer.alloc(32, 9).toString('base64')}\n`);
-    // Signed well by now, and of a zone that this server does not have.
+    // The key is now right, and the zone is one that this server does not have.
     expect((await configure(domain.id)).body.message).toContain('answered REFUSED when asked for');
   });
 

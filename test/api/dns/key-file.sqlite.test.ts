@@ -7,7 +7,7 @@ const office = useOffice();
 const secret = Buffer.alloc(32, 9).toString('base64');
 const keygen = `key "rasket-key" {\n\talgorithm hmac-sha256;\n\tsecret "${secret}";\n};\n`;
 
-/** Of a zone that this server does not have, so that REFUSED is what it says to whoever signs well. */
+/** The zone is not on this server, so that a correctly signed request gets REFUSED. */
 async function configureWith(file: string | undefined) {
   const place = path.join(office.scene.dataDir, 'dns.key');
   if (file === undefined) rmSync(place, { force: true });

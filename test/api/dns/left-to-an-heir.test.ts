@@ -18,7 +18,7 @@ const memory = async () => {
 };
 const run = (sql: string, id: string) => office.scene.app.world.db.run(sql, [id]);
 
-/** A name that has changed hands; `provider` is the one with which its owner of before published. */
+/** Creates a name that has changed hands; `provider` is the one with which its previous owner published. */
 async function moved(provider = 'office') {
   const { owner, claimant, held, opened } = await claimed(office.host);
   expect((await configure(held.id, {}, owner.key)).status).toBe(200);

@@ -10,7 +10,7 @@ const ten = 10 * 60_000;
 
 test.each([
   ['here', runJob],
-  // A node knows only what it is doing itself.
+  // A node knows only its own work in progress.
   ['on another node', () => publishConfigured({ ...office.scene.app.world })],
 ])('a domain that is removed while its records are published leaves none when the job runs %s', async (_, look) => {
   const { id } = await create();

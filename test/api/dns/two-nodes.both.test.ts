@@ -10,7 +10,7 @@ const call = (method: string, id: string, body?: object) =>
   office.scene.api(method, `/domains/${id}`, { key: office.team.key, ...(body ? { body } : {}) });
 const ten = 10 * 60_000;
 
-// A node knows only what it is doing itself, and commits by itself.
+// Creates a node, which knows only its own work in progress, and commits by itself.
 const otherNode = () => ({ ...office.scene.app.world, commits: createGroupCommit(office.scene.app.world.db) });
 const configureElsewhere = (id: string, input = {}) =>
   configureDomainDns(
@@ -20,7 +20,7 @@ const configureElsewhere = (id: string, input = {}) =>
   );
 const setups = (id: string) => office.scene.app.world.db.all('select * from dns_setups where domain_id = ?', [id]);
 
-/** Runs once, when an update has arrived and before it is taken. */
+/** Runs the work once, when an update has arrived and before it is processed. */
 function duringUpdate(work: () => Promise<unknown>): void {
   office.server.faults.holdUpdate = async () => {
     office.server.faults = {};

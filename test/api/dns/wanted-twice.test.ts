@@ -5,7 +5,7 @@ import { useOffice } from './office.ts';
 const office = useOffice();
 const { runJob } = office;
 
-// Its mail goes nowhere yet.
+// The name has no MX yet.
 beforeEach(() => office.scene.dns.set(`send.${office.host}`, 'MX', []));
 
 const create = async (team: Team, body: object) =>
@@ -23,7 +23,7 @@ describe.each([
   ['of one team', false],
   ['of two teams', true],
 ])('the MX record of a return path, and of a domain of its name that receives, %s', (_, isForeign) => {
-  /** The upper wants it for its return path, the lower because it receives. */
+  /** The upper domain wants it for its return path, the lower because it receives. */
   async function both(first: 'upper' | 'lower') {
     const team = await office.scene.team();
     const other = isForeign ? await office.scene.team() : team;

@@ -36,7 +36,7 @@ it.each([
   const { stdout, code } = await runInProcess(words, { env, cwd: scene.dataDir, columns });
   expect(code).toBe(0);
   expect(readZoneFile(stdout)).toEqual(wanted());
-  // Of a long text, one string a line.
+  // Each string of a long text is on a line of its own.
   for (const line of stdout.split('\n')) expect(line.match(/"[^"]*"/g) ?? []).toHaveLength(line.includes('"') ? 1 : 0);
   expect(stdout).toMatch(/TXT\s\(\n/);
 });

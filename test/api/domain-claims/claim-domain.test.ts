@@ -47,7 +47,7 @@ describe('POST /domains/claim creates a claim', () => {
     expect(copy.records[0]).toMatchObject({ record: 'DKIM' });
     expect(copy.records[0].name).not.toBe(original.records[0].name);
     expect((await scene.events(copy.id)).map((event) => event.type)).toEqual(['domain.created']);
-    // The owner hears nothing before the name is gone.
+    // The owner gets no event before the name is gone.
     expect(await scene.events(held.id)).toHaveLength(2);
   });
 
@@ -245,7 +245,7 @@ describe('invalid input for a claim', () => {
     const owner = await scene.team();
     const claimant = await scene.team();
     const { name } = await owner.domain();
-    // Only a name that is held can be told apart from one that cannot be claimed.
+    // Only a verified name is distinguished from one that cannot be claimed.
     if (body.name === long) await holdByHand(owner.id, long);
     const refused = await claim(claimant, name, body);
     expect(refused).toMatchObject({ status: 400, body: { name: 'validation_error' } });

@@ -8,7 +8,7 @@ const { create, configure, runJob } = office;
 const { claim, claimed, domainOf, prove, sweep, verify } = claimingOf(() => office.scene);
 const lines = () => office.server.lines();
 
-/** A name that its owner had published by itself, and that another team has just completed its claim of. */
+/** Creates a name that its owner had published automatically, and that another team has just claimed. */
 async function moved() {
   const scene = await claimed(office.host);
   const { owner, claimant, held, opened } = scene;

@@ -5,21 +5,20 @@ import { claimingOf, HOUR_MS, MINUTE_MS } from './claimed.ts';
 
 let scene: Scene;
 beforeAll(async () => {
-  // A look-up that is held back must not count as unanswered: the resolver waits for as long as answers usually take, and
-  // asks again.
+  // A held look-up must not count as unanswered: the resolver waits longer than answers usually take, and asks again.
   scene = await startScene({ config: { dns: { timeout_ms: 20_000, tries: 10 } } });
 });
 afterAll(() => scene.close());
 
 const { claim, claimed, domainOf, prove, publishDomain, read, recheck, send, sweep, verify } = claimingOf(() => scene);
 
-/** Holds back what is asked from now on until the second function is called; what is asked after the first is answered. */
+/** Holds queries from now on until the second function is called; queries after the first are answered. */
 function holdQuestions(): [ask: () => void, answer: () => void] {
   const answer = scene.dns.hold();
   return [() => scene.dns.hold()(), answer];
 }
 
-/** The proof is asked for, and the answer does not come before `answer` is called. */
+/** Starts the verification, whose DNS answer is held until `answer` is called. */
 async function verifyHeldBack(claimant: Team, opened: Parameters<typeof verify>[1]) {
   const asked = scene.dns.queries.length;
   const answer = scene.dns.hold();

@@ -146,7 +146,7 @@ describe('recent activity of the owner', () => {
     });
   });
 
-  // A quarter of an hour is what sends are summed by: its first and last moment, and one within.
+  // Sends are counted by quarters of an hour: these are its first and last moment, and some within.
   it.each([0, 1, 7 * MINUTE_MS, 15 * MINUTE_MS - 1])(
     'blocks a claim if it was a send within 24 hours, %d ms into a quarter of an hour',
     async (offsetMs) => {

@@ -15,7 +15,7 @@ afterAll(async () => {
   await second.close();
 });
 
-/** Without a limit of its own it would end no sooner than a question to DNS that is asked before it, after ten seconds. */
+/** Without a limit of its own it would end no sooner than a DNS query sent before it, after ten seconds. */
 async function beforeDns<T>({ app }: Scene, silent: string, ask: () => Promise<T>): Promise<T> {
   const question = app.world.resolver.txt(silent).then(() => 'DNS gave up');
   const answer = ask();
@@ -35,7 +35,7 @@ it('a domain is read quickly without a diagnosis when DNS hangs', async () => {
     dns.set('hangs.hanging.test', 'ANY', 'TIMEOUT');
     const { key } = await hanging.team();
     const { body: made } = await hanging.api('POST', '/domains', { key, body: { name: 'hangs.hanging.test' } });
-    // As a check would leave it: verifying by the API waits for DNS, and a resolver that has answered once hangs no longer.
+    // This is the state after a check: verification by the API waits for DNS, and a resolver that has answered once no longer hangs.
     const { db } = hanging.app.world;
     await db.run('update domains set checked_at = ? where id = ?', [hanging.clock.now(), made.id]);
     const { status, body } = await beforeDns(hanging, 'silent.hanging.test', () =>

@@ -34,7 +34,7 @@ afterAll(async () => {
 
 let made = 0;
 
-/** Such a zone, and a domain in it whose records are all published. */
+/** Creates such a zone, and a domain in it whose records are all published. */
 async function lay(): Promise<Ground & { id: string }> {
   const zone = layZone(dns, `z${++made}.test`);
   const name = `mail.${zone}`;
@@ -75,7 +75,7 @@ function aboutOf(records: SeenRecord[], ground: Ground, of: BrokenZone['of']): S
   return records.find((record) => record.name === ground[of].name && record.type === ground[of].type);
 }
 
-/** What is said of such a zone. */
+/** Returns the diagnosis of such a zone. */
 async function examine({ of, breakIt }: BrokenZone): Promise<{ ground: Ground; about: SeenRecord | undefined }> {
   const ground = await lay();
   breakIt(ground);
@@ -84,12 +84,12 @@ async function examine({ of, breakIt }: BrokenZone): Promise<{ ground: Ground; a
 }
 
 describe('a broken zone', () => {
-  // Silent servers are waited for all at once, while the other zones are examined.
+  // All silent servers are waited for at once, while the other zones are examined.
   const begun = new Map<BrokenZone, ReturnType<typeof examine>>();
   beforeAll(() => {
     for (const zone of silent) {
       const examining = examine(zone);
-      // Its test says so.
+      // The zone's own test reports the error.
       examining.catch(() => undefined);
       begun.set(zone, examining);
     }
@@ -215,7 +215,7 @@ describe('the displayed diagnosis', () => {
 
   it('reveals no name of a private network, neither directly nor through an alias', async () => {
     const ground = await lay();
-    // A zone whose name servers stand in a private network.
+    // The name servers of this zone are in a private network.
     dns.set(ground.zone, 'NS', [`inner.${ground.zone}`]);
     dns.set(`inner.${ground.zone}`, 'A', ['10.0.0.53']);
     dns.set(ground.spf.name, 'TXT', ['v=spf1 secret-inside -all']);
@@ -223,7 +223,7 @@ describe('the displayed diagnosis', () => {
     const inside = JSON.stringify(await look(ground.id));
     expect(inside).not.toContain('secret-inside');
     expect(inside).toContain('have addresses that are not public');
-    // A public zone that leads our resolver to somebody's private name.
+    // This public zone leads our resolver to a private name.
     const leading = await lay();
     dns.forget(leading.dkim.name);
     dns.set(leading.dkim.name, 'CNAME', ['db.corp.internal']);

@@ -15,7 +15,7 @@ const verify = (team: Team, id: string) => scene.api('POST', `/domains/${id}/ver
 const regenerate = (team: Team, id: string) =>
   scene.api('POST', `/domains/${id}/dkim/regenerate`, { key: team.key, body: { key_bits: 2048 } });
 
-/** A name that one team has verified, and the copy of another whose records stand in DNS as well. */
+/** Creates a name that one team has verified, and the copy of another whose records are in DNS as well. */
 async function contested() {
   const owner = await scene.team();
   const rival = await scene.team();
@@ -38,7 +38,7 @@ it('a regenerated key does not release the name to a team that has published rec
   expect((await domainOf(rival, theirs.id)).status).not.toBe('verified');
   expect(await create(await scene.team(), name)).toMatchObject(taken);
   expect((await claim(owner, name)).body.message).toContain('nothing is left to claim');
-  // It can be claimed, and that is looked into as ever.
+  // It can be claimed, and the claim is checked as usual.
   expect((await claim(rival, name)).status).toBe(201);
   publish(scene.dns, renewed);
   scene.clock.advance(MINUTE_MS);
@@ -57,7 +57,7 @@ it('the name is released once the regenerated key has not appeared in time, and 
   expect((await domainOf(owner, held.id)).status).toBe('failed');
   await verify(rival, theirs.id);
   expect((await domainOf(rival, theirs.id)).status).toBe('verified');
-  // A new key for what has failed does not win the name back.
+  // A new key for a failed domain does not get the name back.
   await regenerate(owner, held.id);
   scene.clock.advance(MINUTE_MS);
   expect(await verify(owner, held.id)).toMatchObject(taken);

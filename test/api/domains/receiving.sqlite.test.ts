@@ -10,7 +10,10 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** The zone's own name server may be asked and hangs: the zone is public, and what our resolver says of it is nobody's secret. */
+/**
+ * Starts a scene in which the zone's own name server may be queried and hangs: the zone is public, and so are our
+ * resolver's answers about it.
+ */
 async function startInPublic(timeout_ms: number): Promise<Scene> {
   const started = await startScene({
     config: { dns: { timeout_ms }, network: { dns_allow_private: ['127.0.0.0/8'] } },
@@ -21,7 +24,7 @@ async function startInPublic(timeout_ms: number): Promise<Scene> {
   return started;
 }
 
-/** Each look at a silent name server takes all the time it has: for this test that is little. */
+/** Reduces the time limit of a DNS check, which a silent name server uses up. */
 async function waitBriefly(): Promise<void> {
   const usual = scene;
   scene = await startInPublic(250);
@@ -41,7 +44,7 @@ const send = async (team: Team, domain: { name: string }) => {
   return (await scene.api('POST', '/emails', { key: team.key, body })).status;
 };
 
-/** A verified domain whose name has no MX yet. */
+/** Creates a verified domain whose name has no MX yet. */
 async function domainWithoutMx(team: Team): Promise<{ id: string; name: string }> {
   const domain = await team.domain();
   scene.dns.set(domain.name, 'MX', []);
@@ -208,7 +211,7 @@ describe('409 receiving_mx_in_use', () => {
     ).toEqual({ receiving: 'unsupported', open_tracking: 0 });
     expect((await receive(team, domain.id, { confirm_replace_mx: true })).status).toBe(200);
     expect((await read(team, domain.id)).capabilities.receiving).toMatch(/pending|verified/);
-    // Once it is on, nothing is asked again.
+    // Once it is enabled, nothing is checked again.
     expect((await receive(team, domain.id, { tls: 'enforced' })).status).toBe(200);
   });
 

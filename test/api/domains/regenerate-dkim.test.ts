@@ -191,7 +191,7 @@ describe('regeneration of a key is refused', () => {
     const before = await read(team, domain.id);
     expect(await regenerate(team, domain.id, body)).toMatchObject({ status, body: { name } });
     expect(await read(team, domain.id)).toMatchObject({ status: 'verified', records: before.records });
-    // Nothing was used up either.
+    // The limit was not used up either.
     expect((await regenerate(team, domain.id)).status).toBe(200);
   });
 

@@ -30,7 +30,7 @@ const read = async (scene: Scene, team: Team, id: string) =>
 const keysIn = (records: Published[], state: Published['key_status']) =>
   records.filter(({ key_status }) => key_status === state).map(({ name }) => name);
 const sweep = (scene: Scene) => scene.app.jobs.find((job) => job.name === 'sweep-domains')?.run();
-/** As if so much time had passed since the keys became what they are; the clock itself would fire a week of timers. */
+/** Makes the keys older by so much; the clock itself would fire a week of timers. */
 const age = (scene: Scene, id: string, ms: number) =>
   scene.app.world.db.run('update dkim_keys set status_at = status_at - ? where domain_id = ?', [ms, id]);
 async function nextSweep(scene: Scene): Promise<void> {
@@ -43,7 +43,7 @@ async function verify(scene: Scene, team: Team, id: string): Promise<void> {
 }
 
 let mails = 0;
-/** Sends one mail and answers whose signature it bears, and what a receiver that asks our DNS makes of each. */
+/** Sends one mail and returns its signatures, with the result of a receiver that queries our DNS for each. */
 async function signatures(scene: Scene, team: Team, domain: { name: string }): Promise<Record<string, string>> {
   const to = `m${++mails}@example.org`;
   const body = { from: `a@${domain.name}`, to, subject: 'Hello', text: 'Hello' };
@@ -77,7 +77,7 @@ describe('a key rotation', () => {
     await verify(scene, team, domain.id);
     expect(await signatures(scene, team, domain)).toEqual(allPass(old));
     publish(scene.dns, begun.body);
-    // It is there, and nobody has looked.
+    // It is published, and not checked yet.
     expect(await signatures(scene, team, domain)).toEqual(allPass(old));
     await verify(scene, team, domain.id);
     expect(await signatures(scene, team, domain)).toEqual(allPass(incoming));
@@ -88,7 +88,7 @@ describe('a key rotation', () => {
       old,
     ]);
     expect(after.records[0]).toMatchObject({ name: incoming[0], required: true, status: 'verified' });
-    // What the old key signed still arrives: its record is asked for seven days more.
+    // Mail signed by the old key still arrives: its record is required for seven more days.
     await age(scene, domain.id, 7 * DAY_MS - 2);
     await nextSweep(scene);
     expect(keysIn((await read(scene, team, domain.id)).records, 'retiring')).toEqual(old);
@@ -193,7 +193,7 @@ describe('an automatic key rotation', () => {
     await age(scene, domain.id, 40 * DAY_MS);
     await nextSweep(scene);
     expect(keysIn((await read(scene, team, domain.id)).records, 'incoming')).toEqual(keysIn(begun.records, 'incoming'));
-    // From the day on which the new ones sign the count begins anew.
+    // The count starts again on the day on which the new ones sign.
     publish(scene.dns, begun);
     await nextSweep(scene);
     await nextSweep(scene);

@@ -108,7 +108,7 @@ describe('a DNS answer that is older than a change', () => {
     const open = scene.dns.hold();
     const verifying = scene.api('POST', `/domains/${domain.id}/verify`, { key: team.key });
     await expect.poll(() => scene.dns.queries.length).toBeGreaterThanOrEqual(asked + 5);
-    // As another node would, without waiting for DNS.
+    // The record changes as by another node, without waiting for DNS.
     const { db, clock } = scene.app.world;
     await db.run(`update domains set receiving = 'enabled', receiving_since = ? where id = ?`, [
       clock.now(),

@@ -45,7 +45,7 @@ describe('the TrackingCAA record', () => {
         status: expect.stringMatching(/^(failed|pending)$/),
       },
     ]);
-    // Sending does not hang on it.
+    // Sending does not depend on it.
     expect(asked).toMatchObject({ status: 'verified', capabilities: { sending: 'verified' } });
     publish(scene.dns, asked);
     for (let look = 0; look < 3; look++) {

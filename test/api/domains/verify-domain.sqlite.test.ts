@@ -36,7 +36,7 @@ const verify = (team: Team, domain: Domain) => scene.api('POST', `/domains/${dom
 const forget = (team: Team, domain: Domain) => scene.api('DELETE', `/domains/${domain.id}`, { key: team.key });
 async function statuses(team: Team, domain: Domain): Promise<string[]> {
   const { body } = await scene.api('GET', `/domains/${domain.id}`, { key: team.key });
-  // What decides: the record of the second key and the DMARC record are only advised.
+  // Only required records decide: the record of the second key and the DMARC record are recommendations.
   const required = (body.records as DnsRecord[]).filter((record) => record.required);
   return [body.status, ...required.map((record) => record.status)];
 }
@@ -161,7 +161,7 @@ describe('verification', () => {
   it.each(cases)('has the right result if $why', async ({ change, after }) => {
     const team = await scene.team();
     const domain = await register(team);
-    // Forgotten at the end, or every later sweep would wait for its silent name server.
+    // The name is removed at the end, or every later sweep would wait for its silent name server.
     publish(scene.dns, domain);
     change(domain);
     await verify(team, domain);
@@ -311,7 +311,7 @@ describe('the verification sweep', () => {
       scene.clock.advance(HOUR_MS);
       await sweep();
       expect(await storedStatus(domain)).toBe('failed');
-      // Told when it begins, and when it is over.
+      // An event is sent when it begins, and when it is over.
       expect((await eventsOf(domain)).slice(1)).toEqual([
         'domain.updated verified',
         'domain.updated verified',

@@ -104,7 +104,7 @@ describe('a send that waits for remote attachments', () => {
   it('waits in a bounded queue, beyond which a send is told when to try again', async () => {
     for (let i = 0; i < AT_ONCE; i++) await begin('/emails', draft());
     await fetching(AT_ONCE);
-    // Which of them finds the line full is open; the others are answered by nobody.
+    // Which of them finds the queue full is open; the others are not answered.
     const line = await Promise.all(Array.from({ length: WAITING_MAX + 1 }, () => begin('/emails', draft())));
     const answer = await Promise.race(line.map((connection) => connection.answer()));
     expect(answer.status).toBe(429);
@@ -113,7 +113,7 @@ describe('a send that waits for remote attachments', () => {
     expect((await (await begin('/emails', draft({ attachments: [] }))).answer()).status).toBe(200);
   });
 
-  /** How many requests of the log ended with their connection. */
+  /** Returns how many requests of the log ended with their connection. */
   async function broken(): Promise<number> {
     await scene.api('GET', '/logs', { key: team.key });
     const rows = await scene.app.world.db.all<{ response_body: string }>('select response_body from request_logs');

@@ -37,7 +37,7 @@ describe('an attachment with a path', () => {
     scene = await startScene({
       trustedCa: [server.certificate.cert],
       config: {
-        // Our own name server answers from this very process, which may be busy.
+        // Our own name server runs in this process, which may be busy.
         dns: { timeout_ms: 30_000 } as never,
         network: { http_allow_private: [`${ALLOWED}/32`] } as never,
         attachments: { limit_bytes: LIMIT, fetch_seconds: 10 },
@@ -109,7 +109,7 @@ describe('an attachment with a path', () => {
       ['three', 'image/png', 'inline', 'File 3'],
       ['four', 'application/octet-stream', 'attachment', 'File 4'],
     ];
-    // The part that belongs to the HTML stands with it.
+    // The part that belongs to the HTML comes with it.
     expect((await arrived(body.id)).sort()).toEqual(expected.sort());
     const listed = await scene.api('GET', `/emails/${body.id}/attachments`, { key: team.key });
     expect(listed.body.data.map(({ filename, size }: { filename: string; size: number }) => [filename, size])).toEqual([
@@ -255,7 +255,7 @@ describe('an attachment with a path', () => {
     });
   });
 
-  // The doorbell listens on every address of this machine: whatever got through would ring it.
+  // The doorbell listens on every address of this machine: any connection would ring it.
   describe('reaches no private address', () => {
     it('by any URL, redirect or DNS answer, and always returns the same error', async () => {
       const before = await count();

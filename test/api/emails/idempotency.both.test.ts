@@ -90,14 +90,14 @@ describe('Idempotency-Key on POST /emails', () => {
     },
   );
 
-  /** Nothing that uses a key can be committed until the returned function is called; reading goes on. */
+  /** Blocks all commits that use a key until the returned function is called; reads still work. */
   async function holdCommits(): Promise<() => Promise<void>> {
     const { db } = scene.app.world;
     let release = (): void => undefined;
     const gate = new Promise<void>((open) => (release = open));
     let done: Promise<void> | undefined;
     await new Promise<void>((held) => {
-      // SQLite has one writer, and any transaction is in its way.
+      // SQLite has one writer, so any transaction blocks it.
       done = db.tx(async (tx) => {
         if (tx.dialect === 'pg') await tx.run('lock table idempotency_keys in exclusive mode');
         held();
@@ -133,7 +133,7 @@ describe('Idempotency-Key on POST /emails', () => {
       expect({ status, name: body.name }).toEqual({ status: 409, name: 'concurrent_idempotent_requests' });
       expect(headers.get('retry-after')).toBeNull();
     }
-    // Another key is in nobody's way but the database's.
+    // Another key is blocked by the database only.
     const unrelated = send(randomUUID());
     await release();
     await Promise.all(all);
@@ -243,7 +243,7 @@ describe('Idempotency-Key on POST /emails', () => {
     expect(fresh.body.id).not.toBe(first.body.id);
     await forgetIdempotencyKeys(scene.app.world);
     expect((await send(swept)).body.id).not.toBe(other.body.id);
-    // The new answer is as good as the first one was.
+    // The new answer is stored like the first one.
     expect((await send(key, { ...message(), subject: 'Another day' })).text).toBe(fresh.text);
   });
 

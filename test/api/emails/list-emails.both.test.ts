@@ -24,7 +24,7 @@ describe('GET /emails', () => {
     keyIds['second'] = second.id;
     const { body: keys } = await scene.api('GET', '/api-keys', { key: team.key });
     keyIds['first'] = keys.data.find((key: { name: string }) => key.name === 'First key').id;
-    // To the next midnight, so that days can be told apart.
+    // Moves to the next midnight, so that days can be distinguished.
     scene.clock.advance(DAY_MS - (scene.clock.now() % DAY_MS));
     const messages: [string, Record<string, unknown>, string][] = [
       ['delivered', { subject: 'Receipt 100% sure', to: 'Ann <ann@example.org>' }, team.key],
@@ -43,7 +43,7 @@ describe('GET /emails', () => {
       scene.clock.advance(1000);
     }
     await scene.api('DELETE', `/api-keys/${keyIds['second']}`, { key: team.key });
-    // Another team's email that every filter below would find.
+    // Every filter below would find this email of another team.
     const other = await scene.team();
     const elsewhere = {
       from: `news@${(await other.domain()).name}`,
@@ -101,7 +101,7 @@ describe('GET /emails', () => {
   it('finds api_key_id by an index that excludes emails sent without a key', async () => {
     const { db } = scene.app.world;
     const ask = (filters: Record<string, string>) => () => found({ api_key_id: keyIds['first'] ?? '', ...filters });
-    // A small table is read whole by PostgreSQL, whatever it has.
+    // PostgreSQL reads a small table whole, whatever its indexes.
     if (db.dialect === 'pg') return expect(await indexesByKey(db)).toHaveLength(2);
     for (const filters of [{}, { status: 'delivered' }] as Record<string, string>[]) {
       const plans = await plansOf(db, ask(filters), 'from emails', 'api_key_id = ?');

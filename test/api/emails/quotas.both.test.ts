@@ -4,7 +4,7 @@ import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** The middle of a month, so that no test runs into the next one by itself. */
+/** Starts in the middle of a month, so that no test runs into the next one by itself. */
 const sceneWith = (plan: Record<string, number>, startAt = '2027-03-10T12:00:00Z'): Promise<Scene> =>
   startScene({ config: { plans: { standard: plan } }, roles: ['http'], startAt });
 
@@ -184,7 +184,7 @@ describe('a team above its quota, after a change to a smaller plan', () => {
       expect(await read(path), path).toMatchObject(hidden);
     }
     expect(await scene.api('POST', `/emails/${id}/share`, { key: team.key })).toMatchObject(hidden);
-    // Links that were made before end too, as any other that is over.
+    // Links from before end too, like any expired link.
     expect((await fetch(shared.body.url)).status).toBe(404);
     expect((await fetch(link.body.download_url)).status).toBe(404);
     const list = await read('/emails');

@@ -1,4 +1,4 @@
-// an email accepted by HTTP or SMTP --> the log and the story of the email: from the id of the request to how it was delivered
+// an email accepted by HTTP or SMTP --> the log and the history of the email: from the id of the request to its delivery
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { advanceToNextAttempt, mailIn, type Mail } from '../../flow/mail.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';

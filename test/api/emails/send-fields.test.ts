@@ -9,7 +9,7 @@ describe('the fields of POST /emails', () => {
   let team: Team;
   let domain: { id: string; name: string };
   beforeAll(async () => {
-    // Nothing is delivered here: what is accepted and what is refused is all there is to see.
+    // Nothing is delivered here: only acceptance and refusal matter.
     scene = await startScene({ roles: ['http'] });
     team = await scene.team();
     domain = await team.domain();
@@ -324,7 +324,7 @@ describe('the fields of POST /emails', () => {
 
     it('refuses a day that the calendar does not have with 400', async () => {
       const now = new Date(scene.clock.now());
-      // Moved to the end of a month that has no 31st.
+      // The time moves to the end of a month that has no 31st.
       const next = Date.UTC(now.getUTCFullYear() + (now.getUTCMonth() >= 10 ? 1 : 0), 1, 20);
       scene.clock.advance(next - scene.clock.now());
       const year = new Date(next).getUTCFullYear();

@@ -101,7 +101,7 @@ describe('GET /emails with a tag', () => {
     const { name } = await many.domain();
     const first = await send(tagged('rare:yes', 'all:yes'), many, name);
     const { db, ids } = scene.app.world;
-    // Copies of the first one that differ in their id and their tags.
+    // These are copies of the first one that differ in their id and their tags.
     const copies = Array.from({ length: 3000 }, () => ids.uuid());
     const row = await db.get<Record<string, unknown>>('select * from emails where id = ?', [first]);
     const columns = Object.keys(row ?? {});

@@ -124,7 +124,7 @@ describe('a sent message', () => {
     const recipients = messages.flatMap(({ rcptTo }) => rcptTo).sort();
     expect(recipients).toEqual(['c@example.org', 'far@example.net', 'hidden@example.org', 'x@example.org']);
     for (const { data } of messages) {
-      // Signs that no signature and no id can hold by chance.
+      // These characters cannot occur in signatures and ids by chance.
       expect(data.toString('latin1')).not.toMatch(/^bcc:|hidden[ @<]|far@example\.net/im);
     }
   });
@@ -193,7 +193,7 @@ describe('a sent message', () => {
   ])('with %s has a DKIM signature that verifies against the published record', async (_, fields) => {
     const { messages } = await arrive(fields);
     const { results } = await verify(messages[0]?.data ?? Buffer.alloc(0));
-    // One by each of the domain’s keys.
+    // There is one by each of the domain’s keys.
     const passed = ['pass', domain.name];
     expect(results.map(({ status, signingDomain }) => [status.result, signingDomain])).toEqual([passed, passed]);
     const tampered = Buffer.from(

@@ -1,4 +1,4 @@
-// Clocks of nodes that differ, and what operators are told before there is one
+// Nodes with different clocks, and findings for operators before there is one
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lookAtInstallation } from '../../../src/features/installation/findings/look.ts';
 import { reportNode, runningNodes } from '../../../src/features/installation/findings/node-report.ts';

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => machine[Symbol.asyncDispose]());
 
-/** What one check says, and what is found. */
+/** Returns one check, and its findings. */
 async function look(name: string, of = machine) {
   const { checks, findings } = await of.examine();
   return { state: checks[name]?.state, summary: checks[name]?.summary, findings };
@@ -39,7 +39,7 @@ describe('the check of the resolver', () => {
   it('finds a slow resolver', async () => {
     await using slow = await startMachine({ doctor: { resolver_ms: 20, seconds: 30 } });
     const { dns } = slow.scene;
-    // Those of the look-ups that are timed.
+    // These are the timed look-ups.
     const release = dns.hold('MX');
     const looking = look('resolver', slow);
     await expect.poll(() => dns.queries.filter(({ type }) => type === 'MX').length).toBeGreaterThan(1);

@@ -28,7 +28,7 @@ afterEach(async () => {
 
 type Relays = DeepPartial<Config>['relays'];
 
-/** A machine whose mail goes through the relay `main`, which is the sink. */
+/** Starts a machine whose mail goes through the relay `main`, which is the sink. */
 async function given({ relay, others, ...options }: SinkOptions & { relay?: object; others?: Relays } = {}) {
   sink = await startSink({ tls: 'starttls', certificate, auth: { user: 'me', secret: SECRET }, ...options });
   const main = {
@@ -56,7 +56,7 @@ describe('the examination of relays', () => {
     machine.scene.dns.set('spare.relay.test', 'A', ['127.0.0.1']);
     const { state, summary, findings } = await look();
     expect(summary).toContain(`The relay main (${RELAY}) lets this server send, logged in with its user.`);
-    // Nobody listens at port 587 of the spare one: nothing is known of its settings then.
+    // Nobody listens at port 587 of the spare one, so nothing is known about its settings.
     expect(summary).toMatch(/Cannot be known: whether the relay spare lets this server send: .*ECONNREFUSED/);
     expect({ state, findings }).toEqual({ state: 'unknown', findings: [] });
     expect(sink.counts).toMatchObject({ auth: 1, quit: 1, mail: 0 });

@@ -1,4 +1,5 @@
-// POST /operator/findings/examination: what others see of a machine; each check with its fault planted, silent without it, and what cannot be known
+// POST /operator/findings/examination: what others see of a machine; each check with its fault planted, silent without
+// it, and when it is unknown
 import net from 'node:net';
 import os from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -14,7 +15,7 @@ import { writeMachinePass } from '../../../src/tenancy/operators/index.ts';
 import { ADDRESS, DAY_MS, HOST, startMachine, type Machine } from './examined.ts';
 
 let machine: Machine;
-/** Where something never answers, an examination lasts as long as it may: this one's is shorter. */
+/** An examination takes its full time limit if something never answers; this machine has a shorter one. */
 let hasty: Machine;
 beforeAll(async () => {
   machine = await startMachine();
@@ -27,7 +28,7 @@ afterAll(async () => {
 
 const BACK = reverseName(ADDRESS);
 
-/** What one check says, and what is found. */
+/** Returns one check, and its findings. */
 async function look(name: string, of = machine) {
   const { checks, findings } = await of.examine();
   return { state: checks[name]?.state, summary: checks[name]?.summary, findings };

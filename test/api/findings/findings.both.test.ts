@@ -132,7 +132,7 @@ describe('a finding about domains', () => {
     expect(await ofTeam(other.key)).toEqual([]);
 
     const lost = await trouble.losingDomain(trouble.team, 4 * DAY_MS);
-    // The sweep would have seen it; the first one is looked at again here.
+    // The sweep would have noticed it; the first one is checked again here.
     await scene.app.jobs.find(({ name }) => name === 'sweep-domains')?.run();
     expect(await ofTeam()).toMatchObject([
       { code: 'domain_lost', severity: 'error', count: 2, subjects: expect.arrayContaining([losing.name, lost.name]) },
@@ -278,7 +278,7 @@ describe('a finding with several nodes', () => {
     expect(await all()).toMatchObject(NOTHING);
     await node.start();
     expect(codes(await ofOperator())).toEqual(['port_not_open', 'versions_differ']);
-    // Killed: nothing of it is heard any more, and two minutes later nothing is believed.
+    // The process is killed: it no longer reports, and two minutes later its reports are ignored.
     await world.db.run('update node_reports set seen_at = ? where version = ?', [
       clock.now() - 2 * MINUTE_MS,
       '0.0.1-test',
@@ -359,7 +359,7 @@ describe('the cost of findings', () => {
 
 const MANY = 2000;
 
-/** Endpoints and domains that are well, and mail that is not due. */
+/** Writes healthy endpoints and domains, and mail that is not due. */
 async function plantMany(scene: Scene, teamId: string): Promise<void> {
   const { clock, db, ids } = scene.app.world;
   const each = <T>(row: (i: number) => T): T[] => Array.from({ length: MANY }, (_, i) => row(i));

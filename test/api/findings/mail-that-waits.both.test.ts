@@ -1,4 +1,4 @@
-// an operator holds mail, or switches mail to many off --> GET /findings of the teams whose mail waits
+// an operator holds mail, or switches marketing mail off --> GET /findings of the teams whose mail waits
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { setSending } from '../../../src/tenancy/instance/index.ts';
 import { campaignIn } from '../../flow/campaign.ts';

@@ -8,7 +8,7 @@ const codesOf = (body: { findings: { code: string }[] }): string[] => body.findi
 it.runIf(driver === 'pg')(
   'a process that hears no other node for five minutes reports it and continues to work',
   async () => {
-    // Nobody listens there: as behind a pooler that is down, and silent as one that passes nothing on.
+    // Nobody listens there, as behind a pooler that is down or passes nothing on.
     const elsewhere = { listen_url: 'postgres://rasket@127.0.0.1:1/rasket' } as never;
     await using scene = await startScene({ roles: ['http', 'delivery'], config: { database: elsewhere } });
     const key = await scene.operator();

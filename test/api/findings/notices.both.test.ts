@@ -1,4 +1,4 @@
-// what has become wrong or was mended -> the log, a command, a URL: once per change, after a crash not twice
+// findings that appear or are resolved -> the log, a command, a URL: once per change, and not twice after a crash
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ interface Notice {
   };
 }
 
-/** A program that writes each notice it is told into a file of its own, unless it is to fail. */
+/** Writes a program that stores each notice in a file of its own, unless it is to fail. */
 function makePager() {
   const folder = scratchFolder('rasket-pager-');
   const [program, told, fails] = ['page', 'told', 'fails'].map((name) => path.join(folder, name)) as [
@@ -42,7 +42,7 @@ function makePager() {
     program,
     fails,
     lines: () => (existsSync(told) ? readFileSync(told, 'utf8').trim().split('\n') : []),
-    /** Notices in their order; behind each stands how many variables of ours it saw, and its argument. */
+    /** Returns the notices in order; each is followed by the number of our variables it saw, and its argument. */
     notices: (): Notice[] =>
       (existsSync(told) ? readFileSync(told, 'utf8').trim().split('\n') : [])
         .filter((line) => line.startsWith('{'))
@@ -159,7 +159,7 @@ describe('a notification command', () => {
     await using machine = await startMachine({ doctor: { notify_command: [pager.program] } });
     machine.list(['127.0.0.4']);
     await machine.examine();
-    // A process that dies here has told it or not: nobody knows.
+    // Whether a process that dies here has sent the notice is unknown.
     expect(await beginNotice(machine.scene.app.world)).toMatchObject({ channel: 'command', attempts: 1 });
     await machine.scene.restart();
     await tell(machine);
@@ -178,7 +178,7 @@ describe('a notification command', () => {
   it('runs once if its process is killed, and no other process repeats it', async () => {
     const pager = makePager();
     writeFileSync(pager.program, `${readFileSync(pager.program, 'utf8')}test -n "$PPID" && kill -9 "$PPID"\n`);
-    // The process that is killed is the one that runs the command: never the test's own.
+    // The killed process is the one that runs the command, never the test's own.
     await using machine = await startMachine({ doctor: { notify_command: [pager.program] } });
     machine.list(['127.0.0.4']);
     await machine.examine();

@@ -20,7 +20,7 @@ beforeEach(async () => {
   return () => provider.close();
 });
 
-/** In this installation no account can be mailed, which is told too. */
+/** No account of this installation can be mailed, which is a finding too. */
 const ofSso = ({ body }: { body: { findings: Told[] } }): Told[] =>
   body.findings.filter(({ code }) => code.startsWith('sso_'));
 

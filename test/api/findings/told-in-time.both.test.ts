@@ -1,4 +1,4 @@
-// what a machine can see of itself -> the log and a command within minutes, without a question to others, and not too often
+// what a machine can see of itself -> the log and a command within minutes, without contacting others, and not too often
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -29,7 +29,7 @@ const run = async (name: string): Promise<void> => {
   await job?.run();
 };
 
-/** The codes that each notice says have appeared (+) and were mended (-). */
+/** Returns the codes that each notice reports as new (+) and resolved (-). */
 const notices = (): string[][] =>
   (existsSync(told) ? readFileSync(told, 'utf8').trim().split('\n') : []).map((line) => {
     const { data } = JSON.parse(line) as { data: Record<'appeared' | 'mended', { code: string }[]> };
@@ -37,7 +37,7 @@ const notices = (): string[][] =>
   });
 
 let isFull: boolean;
-/** From now on all that is free is too little: more is wanted than any disk has. */
+/** Switches a full disk on or off: the required free space is more than any disk has. */
 const fillDisk = (wanted: boolean) => void (isFull = wanted);
 const doctorOf = (isOnFullDisk: boolean) => {
   const { world } = machine.scene.app;

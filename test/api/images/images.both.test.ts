@@ -28,7 +28,7 @@ afterAll(() => scene.close());
 const upload = (body: Uint8Array | string, { key = team.key, type = 'image/png' as string | null } = {}) =>
   scene.api('POST', '/images', { key, body, headers: { 'content-type': type } });
 const look = (answer: ApiAnswer, init: RequestInit = {}) => fetch(answer.body.url as string, init);
-/** The status of a path as it is written, which fetch would tidy. */
+/** Returns the status of a path as written, which fetch would normalize. */
 const statusOf = (target: string, host: string, method = 'GET'): Promise<number> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(scene.url);
@@ -175,7 +175,7 @@ describe('POST /images', () => {
       'validation_error',
       expect.stringMatching(/1000000 bytes together \(images\.max_bytes_per_team/),
     ]);
-    // One that is there already asks for no more.
+    // An existing image needs no more space.
     expect((await big('n0')).body.id).toBe(made[0]?.body.id);
     await scene.api('DELETE', `/images/${made[0]?.body.id}`, { key: owner.key });
     expect((await big('one more')).status).toBe(201);
@@ -246,7 +246,7 @@ describe('DELETE /images/{id}', () => {
     expect((await remove('?force=false')).status).toBe(409);
     expect((await remove('?force=true')).status).toBe(200);
     expect((await look(made)).status).toBe(404);
-    // A draft holds nothing back, and its checks tell.
+    // A draft does not block it, and its checks report that.
     const { checks } = (await desk.call('GET', `/broadcasts/${draft}/checklist`)).body;
     expect(checks.find(({ name }: { name: string }) => name === 'image_weight')).toEqual({
       name: 'image_weight',
@@ -290,7 +290,7 @@ describe('DELETE /images/{id}', () => {
     await db.tx(async (tx) => {
       await noteImagesOf(tx, row, row);
       deleting = desk.call('DELETE', `/images/${body.id}`);
-      // Time enough for one that would not wait.
+      // This is time enough for a call that would not wait.
       for (let n = 0; n < 50; n++) await desk.call('GET', '/images');
       await tx.run("update broadcasts set status = 'sent' where id = ?", [id]);
     });

@@ -18,7 +18,7 @@ afterAll(() => scene.close());
 const addresses = (count: number, name = 'a'): string[] =>
   Array.from({ length: count }, (_, i) => `${name}${i}@example.org`);
 
-/** A message with so many files, of so many bytes each. */
+/** Returns a message with that many files, of that many bytes each. */
 const withFiles = (count: number, bytes: number): string[] => [
   'Content-Type: multipart/mixed; boundary=b',
   '',
@@ -107,7 +107,7 @@ it.each([
       [{ path: field, message: expect.stringContaining(says) }],
     ]);
     expect(refused.body.message).toContain('at most 50 recipients');
-    // As it says.
+    // The advice of the message works.
     const body = { text: 'x', to: addresses(50), thread_id: threadId, reply_to_email_id: emailId };
     const draft = await inbox.call('POST', '/drafts', { body });
     expect((await inbox.call('POST', `/drafts/${draft.body.id as string}/send`)).status).toBe(200);

@@ -1,4 +1,4 @@
-// Two programs that answer each other, of which neither says that it is one.
+// Two programs that reply to each other, neither of which says that it is one.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { writingInbox, type WritingInbox } from '../../rig/inbox.ts';
 import { peopleOf } from '../../rig/people.ts';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 let mails = 0;
-/** New mail in one thread; the path of it. */
+/** Receives new mail in one thread; returns its path. */
 async function next(subject: string): Promise<string> {
   const first = `${subject.replaceAll(' ', '-')}@example.org`;
   const isFirst = (await inbox.threads('?limit=100')).every((thread) => thread.subject !== subject);

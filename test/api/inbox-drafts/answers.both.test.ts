@@ -15,7 +15,7 @@ beforeAll(async () => {
   team = await scene.team();
 });
 afterAll(() => scene.close());
-// Whoever is answered automatically is so in one inbox alone.
+// A sender that gets automatic replies gets them in one inbox only.
 beforeEach(async () => {
   inbox = await writingInbox(scene, team, { from_name: 'Grace', signature: 'Grace\nExample Ltd' });
 });
@@ -239,7 +239,7 @@ describe('a forward', () => {
     expect(mail.attachments.map(({ filename }) => filename)).toEqual(['mine.txt', 'note.txt', 'big.pdf']);
     const [, , pdf] = mail.attachments;
     expect(Buffer.from(pdf?.content as ArrayBuffer).equals(PDF)).toBe(true);
-    // Both names are of one file.
+    // Both names are links to one file.
     const inodes = [emailId, id].map((owner) => {
       const folder = path.join(scene.dataDir, 'blobs', owner.slice(-2), owner);
       const files = readdirSync(folder).map((name) => statSync(path.join(folder, name)));
@@ -247,7 +247,7 @@ describe('a forward', () => {
     });
     expect(inodes[0]).toBeDefined();
     expect(inodes[1]).toBe(inodes[0]);
-    // And either may be removed without the other.
+    // Either may be removed without the other.
     await scene.api('DELETE', `/emails/receiving/${emailId}`, { key: team.key });
     const { body: files } = await scene.api('GET', `/emails/${id}/attachments`, { key: team.key });
     const url = (files.data as { filename: string; download_url: string }[]).find(
@@ -319,7 +319,7 @@ describe('an automatic reply', () => {
       headers: [`In-Reply-To: ${mail.messageId}`],
     });
     expect(await answer(again.path)).toEqual([422, expect.stringContaining('nobody has written in it since')]);
-    // A person has, and may whatever a program may not.
+    // A person has replied, and may do what a program may not.
     await send(`${again.path}/reply`, { text: 'A person.' });
     const third = await inbox.arrive({
       from: 'new@example.org',

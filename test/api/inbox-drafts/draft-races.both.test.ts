@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** More than a row holds, so that it is a file in the blob store. */
+/** Larger than a row, so that it is a file in the blob store. */
 const LARGE = Buffer.alloc(1_500_000, 'x').toString('base64');
 const file = (filename: string) => ({ filename, content: LARGE, content_type: 'application/octet-stream' });
 

@@ -34,7 +34,7 @@ it.runIf(driver === 'pg')(
         const changed = await changing;
         const conflicts = answers.filter(({ status }) => status === 409);
         expect(conflicts.every(({ body: error }) => error.name === 'resource_locked')).toBe(true);
-        // Who was in the way of the change asks again.
+        // A send that the change conflicted with is repeated.
         const again = conflicts.length > 0 ? await both('POST', `/drafts/${id}/send`) : [];
         const ids = new Set([...answers, ...again].filter(({ status }) => status === 200).map((one) => one.body.id));
         expect(ids.size).toBe(1);

@@ -107,7 +107,7 @@ describe('a draft', () => {
     expect(thread).toMatchObject({ subject: 'Your order', folder: 'sent', read: true, email_count: 1 });
     const { body: emails } = await inbox.call('GET', `/threads/${thread?.id}/emails`);
     expect(emails.data).toMatchObject([{ id: emailId, direction: 'outbound', last_event: 'delivered' }]);
-    // Again, and with a key, and at once.
+    // It is sent again, with a key, and twice at once.
     const key = { headers: { 'idempotency-key': randomUUID() } };
     const again = await Promise.all([{}, key, {}].map((given) => inbox.call('POST', `/drafts/${id}/send`, given)));
     expect(again.map(({ body }) => body)).toEqual([{ id: emailId }, { id: emailId }, { id: emailId }]);
@@ -250,7 +250,7 @@ describe('a draft', () => {
     expect(draft.attachments).toHaveLength(1);
     const { db } = own.app.world;
     expect(await db.all('select draft_id from inbox_draft_files')).toEqual([{ draft_id: kept }]);
-    // What it had in the blob store is swept; what the other has is not.
+    // Its files in the blob store are swept; those of the other are not.
     await sweepBlobs(own.app.world, { remove: true });
     const emailId = (await box.call('POST', `/drafts/${kept}/send`)).body.id as string;
     await own.settled();

@@ -10,8 +10,8 @@ let label = '';
 let middle = '';
 let asked: { sql: string; values: readonly unknown[] }[] = [];
 /**
- * What a page may cost is decided by the database's plan: a step into an index that is in the order of the page, for each
- * folder and label. A sort or a scan of all threads would cost more with every thread that there is.
+ * The database's plan decides the cost of a page: a step into an index in the order of the page, for each folder and
+ * label. A sort or a scan of all threads would cost more with every thread.
  */
 beforeAll(async () => {
   scene = await startScene({ roles: ['http'] });
@@ -48,7 +48,7 @@ async function planOf(query: string, table: string): Promise<string> {
   return rows.map((row) => row['QUERY PLAN'] ?? row['detail'] ?? '').join('\n');
 }
 
-/** What a step of the plan has in its hands at the most. */
+/** Returns the most rows of a step of the plan. */
 const mostRows = (plan: string): number =>
   Math.max(0, ...[...plan.matchAll(/actual rows=(\d+)/g)].map((match) => Number(match[1])));
 

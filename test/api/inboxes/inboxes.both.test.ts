@@ -119,7 +119,7 @@ it('GET /inbox/channels lists only the open inboxes, and refuses sending keys', 
   expect([empty.status, empty.body.name]).toEqual([403, 'inbox_not_set_up']);
   await create({ email_address: `me@${domain.name}`, channel: 'personal' }, own.key);
   await create({ email_address: `vip@${domain.name}`, channel: 'restricted' }, own.key);
-  // To whoever may not see them, it is as if there were none.
+  // For callers without access it does not exist.
   const hidden = await channels();
   expect([hidden.status, hidden.body]).toEqual([403, empty.body]);
   const open = (await create({ email_address: `a@${domain.name}`, name: 'All' }, own.key)).body.id;

@@ -36,7 +36,7 @@ const mailsTo = (email: string): string[] =>
     .filter(({ rcptTo }) => rcptTo.includes(email))
     .map(({ data }) => data.toString('utf8').replaceAll(/=\r\n/g, '').replaceAll('=3D', '='));
 
-/** Invites and answers the token of the mail. */
+/** Invites and returns the token of the mail. */
 async function invited(
   { owner, path }: Inviting,
   email: string,
@@ -130,7 +130,7 @@ describe('an invitation is not accepted', () => {
     scene.clock.advance(7 * DAY_MS);
     expect(refusal(await accept(late, third.token))).toBe('404 not_found');
     expect((await one.owner.call('GET', one.path)).body.data[0].status).toBe('expired');
-    // An expired one gives its address free.
+    // An expired invitation releases its address.
     expect((await accept(late, (await invited(one, late.email)).token)).status).toBe(200);
     expect(refusal(await accept(late, 'ri_nothing'))).toBe('404 not_found');
   });
@@ -254,7 +254,7 @@ it('a team may invite an address 3 times a day, withdrawn or not, and is then to
   const forget = () => scene.app.jobs.find(({ name }) => name === 'remove-expired-sessions')?.run();
   for (let sent = 0; sent < 3; sent++) {
     const { id } = (await invite(one)).body;
-    // What is refused counts for nothing.
+    // A refused one does not count.
     expect(refusal(await invite(one))).toBe('409 resource_locked');
     expect(refusal(await one.owner.call('DELETE', `${one.path}/${id}`))).toBe('200');
   }
@@ -315,7 +315,7 @@ it('an open invitation is void once its person is removed from the team or demot
     const found = await inviting();
     const email = newAddress();
     const { token } = await invited(found, email, 'admin');
-    // Into the team by another way, as the command of the operator is.
+    // The person joins the team in another way, such as the operator's command.
     const person = await people.person({ email, team: found.team, role: 'member' });
     const at = `/teams/${found.team.id}/members/${person.memberId}`;
     const changed = isRemoved

@@ -1,4 +1,4 @@
-// What an app that may read the logs finds there: no more than it may ask for itself.
+// What an app that may read the logs sees there: no more than it may call itself.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { oauthOf } from '../../rig/oauth.ts';
@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** What an app with these scopes reads of those requests. */
+/** Returns what an app with these scopes reads of those requests. */
 async function readBy(scopes: readonly string[], person = owner): Promise<string[]> {
   const oauth = oauthOf(scene);
   const { access_token: key } = await oauth.letIn(person, await oauth.register(), { scope: scopes.join(' ') });

@@ -30,7 +30,7 @@ describe('request logs in memory', () => {
     scene.clock.advance(GATHER_MS - 1);
     expect(await stored(scene)).toBe(0);
     scene.clock.advance(1);
-    // Whoever asks now waits for the batch under way.
+    // A reader waits for the batch in progress.
     await log.settled();
     expect(await stored(scene)).toBe(20);
   });
@@ -127,7 +127,7 @@ describe('request logs while the table cannot be written', () => {
   });
 });
 
-/** The world of the scene with a database that is full while the test says so. */
+/** Returns the world of the scene with a database that is full while the test says so. */
 function worldAway(scene: Scene, isAway: () => boolean): typeof scene.app.world {
   const { world } = scene.app;
   const full = Object.assign(new Error('the disk is full'), { code: 'ENOSPC' });

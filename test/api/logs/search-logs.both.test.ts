@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** Oldest first; each tenth was refused. */
+/** Writes requests, oldest first; every tenth was refused. */
 async function fill(team: Team, endpoints: readonly string[]): Promise<void> {
   const { db, ids } = scene.app.world;
   const rows = endpoints.map((endpoint, n) => ({

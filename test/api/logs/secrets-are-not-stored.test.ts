@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { everythingStored, idOf, logged } from './requests.ts';
 
-// Not what GET /logs shows is searched here, but what stands in the table.
+// The table itself is searched here, not the output of GET /logs.
 describe('the request log', () => {
   let scene: Scene;
   let team: Team;
@@ -54,7 +54,7 @@ describe('the request log', () => {
     expect(stored).not.toContain(shortened);
   });
 
-  /** The contract knows no operation at such a path; the router does. */
+  /** The contract has no operation at such a path, but the router does. */
   async function encoded(method: string, path: string): Promise<{ id: string; text: string }> {
     const headers = { authorization: `Bearer ${team.key}`, 'user-agent': 'rasket-tests/1' };
     const answer = await fetch(scene.url + path, { method, headers });

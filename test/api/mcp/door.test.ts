@@ -1,4 +1,4 @@
-// Who may come to /mcp, from where, with what, and what is kept of it.
+// Who may call /mcp, from where, with what, and what is stored of it.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApi } from '../../rig/api.ts';
 import { assistantsOf, CLIENTS } from '../../rig/mcp.ts';
@@ -23,7 +23,7 @@ const origin = () => scene.app.world.origin();
 const ACCEPT = { accept: 'application/json, text/event-stream' };
 const message = (method: string, params: object = {}) => ({ jsonrpc: '2.0', id: 1, method, params });
 const call = (name: string, given: object = {}) => message('tools/call', { name, arguments: given });
-/** As a client of 2025 asks, who needs no handshake here. */
+/** Calls like a client of 2025, which needs no handshake here. */
 const ask = (
   body: unknown,
   { key = token, headers = {} }: { key?: string; headers?: Record<string, string | null> } = {},
@@ -190,7 +190,7 @@ describe('a request to /mcp', () => {
       const body = message(method, { notifications: { toolsListChanged: true }, _meta: meta });
       return ask(body, { headers: { ...headers, 'mcp-method': method } });
     };
-    // As any other method that there is not.
+    // It gets the same answer as any other unknown method.
     const none = await asked('teams/delete');
     expect(await asked('subscriptions/listen')).toMatchObject({
       status: none.status,

@@ -1,4 +1,4 @@
-// What the clients of two generations read of the API before they call it, and how they read on in what is too long for one answer.
+// What the clients of two generations read of the API before they call it, and how they continue an answer that is too long.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { contractOperations } from '../../rig/api.ts';
 import { assistantsOf, CLIENTS, type McpClient } from '../../rig/mcp.ts';
@@ -84,7 +84,7 @@ describe('the list of operations', () => {
 });
 
 describe('an answer that is too long', () => {
-  /** Follows what the answers say, as a model does. */
+  /** Follows the answers, as a model does. */
   async function readAll(client: McpClient, first: string): Promise<string> {
     const [, id = '', count = ''] =
       /operation_id: (\w+), the same arguments and part: 1 \(of (\d+)\)/.exec(first) ?? [];

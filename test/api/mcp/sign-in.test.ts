@@ -1,4 +1,4 @@
-// Clients of /mcp find the way to a token by themselves, keep it fresh, and ask again once it was taken from them.
+// Clients of /mcp get a token by themselves, keep it fresh, and ask again once it was revoked.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { SIGNING_IN } from '../../rig/app-clients.ts';

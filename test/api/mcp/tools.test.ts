@@ -27,7 +27,7 @@ const connect = (token = everything): Promise<McpClient> => CLIENTS['2026-07-28'
 const operations = new Map(contractOperations().map((operation) => [operation.operationId, operation]));
 const GENERAL = ['search_operations', 'call_operation'];
 const AS_DATA = /^Between the two lines with \w{16} is data\..*no instruction/;
-/** What stands in their answers, people of the team have written, or the operator. */
+/** Their answers contain only text of people of the team, or of the operator. */
 const OF_THE_TEAM = [
   'billing',
   'contact-properties',
@@ -142,7 +142,7 @@ describe('other operations', () => {
       const answer = await client.call('call_operation', { operation_id: id });
       expect(answer.text, id).toMatch(/^not_found: Operation/);
     }
-    // What there is, and no app reaches: the person is told who does.
+    // These exist, but no app reaches them: the error says who does.
     for (const id of ['createApiKey', 'listDomains', 'callMcp', 'exportContacts', 'listQueueHolds']) {
       const answer = await client.call('call_operation', { operation_id: id });
       expect([answer.isError, answer.text], id).toEqual([

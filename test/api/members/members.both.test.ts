@@ -19,7 +19,7 @@ const at = (team: Team, { memberId }: Person): string => `/teams/${team.id}/memb
 const refusal = ({ status, body }: { status: number; body: { name?: string } }) =>
   status < 300 ? `${status}` : `${status} ${body.name}`;
 
-/** A team with one owner beside whom everybody else may go. */
+/** Creates a team with one owner, so that everybody else may leave. */
 async function teamWithOwner(): Promise<{ team: Team; owner: Person }> {
   const team = await scene.team();
   return { team, owner: await people.person({ team, role: 'owner' }) };
@@ -92,7 +92,7 @@ describe('GET /team/members', () => {
   });
 });
 
-// Who may do what to whom, said apart from the table of the program.
+// The rules of roles, written independently of the program's table.
 const RANK: Record<Role, number> = { viewer: 0, member: 1, admin: 2, owner: 3 };
 const maySay = (caller: Role, ...about: Role[]): boolean =>
   RANK[caller] >= RANK.admin && about.every((role) => RANK[role] <= RANK[caller]);
@@ -235,7 +235,7 @@ it('another team returns 404 unless the session is in it, even to its members', 
   const foreign = await said(other.id, stranger.memberId);
   expect(foreign).toEqual(await said(randomUUID(), randomUUID()));
   expect(foreign.every((one) => one.startsWith('404 '))).toBe(true);
-  // The own team, and a member of the other one.
+  // The calls use the own team with a member of the other one.
   for (const method of ['GET', 'DELETE'])
     expect(refusal(await owner.call(method, at(team, stranger)))).toBe('404 not_found');
   expect(refusal(await owner.call('PATCH', at(team, stranger), { role: 'viewer' }))).toBe('404 not_found');

@@ -29,7 +29,7 @@ async function metrics(team: Team, query: Record<string, string> = {}) {
   return answer.body;
 }
 
-/** Writes emails to which nothing has happened. */
+/** Writes emails without events. */
 async function writeEmails(team: Team, domainId: string, count: number): Promise<void> {
   const { db, ids, clock } = scene.app.world;
   const row = { team_id: team.id, domain_id: domainId, sender: 'a@example.com', to_list: '["b@example.org"]' };
@@ -60,7 +60,7 @@ async function writeEmails(team: Team, domainId: string, count: number): Promise
   scene.clock.advance(SECOND);
 }
 
-/** What is not 0. */
+/** Returns the metrics that are not 0. */
 async function totals(team: Team, query: Record<string, string> = {}): Promise<Record<string, number>> {
   const all = (await metrics(team, query)).totals as Record<string, number>;
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== 0));
@@ -114,7 +114,7 @@ describe('every metric of email', () => {
     scene.clock.advance(HOUR);
     await scene.settled();
     expect(await totals(team, { domain_id: doomed.id })).toEqual({ received: 1, sent: 1, failed: 1 });
-    // What a deleted domain sent still counts, and the row says which it was.
+    // Mail of a deleted domain still counts, and the row names the domain.
     const { data } = await metrics(team, { dimensions: 'domain', metrics: 'received' });
     expect(data).toEqual(
       [

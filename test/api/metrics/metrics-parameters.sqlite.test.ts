@@ -16,7 +16,7 @@ afterAll(() => scene.close());
 const ask = (query: Record<string, string>) =>
   scene.api('GET', `/emails/metrics?${new URLSearchParams(query).toString()}`, { key: team.key });
 
-/** The query as the name of a test: every run has the same names. */
+/** Returns the query as the name of a test: every run has the same names. */
 const labelOf = (query: Record<string, string>): string =>
   Object.entries(query)
     .map(([name, value]) => `${name}=${UUIDS.test(value) ? `${value.split(',').length} ids` : value.slice(0, 60)}`)
@@ -90,7 +90,7 @@ describe('an invalid metrics parameter returns 422 with what would be right', ()
       expect(answer).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
       expect(answer.body.message).toMatch(/more than 1000 rows/);
     }
-    // Without periods the length of the range costs nothing.
+    // Without periods the length of the range does not matter.
     expect((await ask({ start_date: '0001-01-01', granularity: 'hourly' })).status).toBe(200);
   });
 });
@@ -144,7 +144,7 @@ describe('the range of metrics', () => {
   it('without a start begins 7 × 24 hours before its end, whatever the time zone', async () => {
     const kolkata = { end_date: '2026-03-20', timezone: 'Asia/Kolkata' };
     expect(await rangeOf(kolkata)).toEqual(['2026-03-13T18:30:00.000Z', '2026-03-20T18:30:00.000Z']);
-    // The clocks of Berlin lose an hour in these days.
+    // Berlin moves its clocks forward in these days.
     expect(await rangeOf({ end_date: '2026-03-30', timezone: 'Europe/Berlin' })).toEqual([
       '2026-03-23T22:00:00.000Z',
       '2026-03-30T22:00:00.000Z',

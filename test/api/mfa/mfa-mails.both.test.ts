@@ -27,7 +27,7 @@ it('a person gets a mail about every change of the second factor, and about a si
   await browser.call('POST', '/auth/mfa/recovery', { challenge_token, recovery_code: first });
   expect((await subjects()).at(-1)).toBe('A recovery code was used to sign in');
 
-  // One that is wrong is no change.
+  // A wrong code changes nothing.
   expect((await browser.call('POST', '/auth/mfa/disable', { code: first })).status).toBe(422);
   expect(await subjects()).toHaveLength(3);
   expect((await browser.call('POST', '/auth/mfa/disable', { code: second })).status).toBe(200);

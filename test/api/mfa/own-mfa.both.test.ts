@@ -25,12 +25,12 @@ async function signedIn(): Promise<Browser & { email: string; id: string }> {
   return Object.assign(browser, person);
 }
 
-/** What passwords are derived in: threads of libuv. */
+/** Passwords are derived in threads of libuv. */
 const THREADS = Number(process.env['UV_THREADPOOL_SIZE'] ?? 4);
 
 /**
- * All threads wait for somebody to write to a pipe, so that no password is derived: one comparison holds the slot, and 40
- * fill the queue. Returns a function that releases them.
+ * Blocks all threads with reads of a pipe, so that no password is derived: one comparison holds the slot, and 40 fill
+ * the queue. Returns a function that releases them.
  */
 function fillPasswordSlots(): () => Promise<void> {
   const pipe = path.join(scene.dataDir, 'nobody-writes');
@@ -91,7 +91,7 @@ describe('setting up an authenticator app', () => {
     const app = await setUp(browser);
     const confirm = () => browser.call('POST', '/auth/mfa/confirm', { code: app.code(), password: PASSWORD });
     const letGo = fillPasswordSlots();
-    // One more than may be wrong in a day.
+    // One more than the daily limit of wrong ones.
     const answers = await Promise.all(Array.from({ length: 21 }, confirm));
     expect(new Set(answers.map(({ body }) => body.name))).toEqual(new Set(['service_unavailable']));
     await letGo();
@@ -225,7 +225,7 @@ describe('switching the second factor off', () => {
     const person = await enrolled(scene, team);
     const before = await audit();
     const disable = (code: string) => person.browser.call('POST', '/auth/mfa/disable', { code });
-    // The code that switched it on.
+    // This is the code that switched it on.
     expect(await disable(person.code())).toMatchObject(WRONG);
     for (let n = 0; n < 19; n++) expect(await disable(wrongCode(person))).toMatchObject(WRONG);
     expect((await disable(person.code(1))).status).toBe(429);

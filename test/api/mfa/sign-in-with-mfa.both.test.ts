@@ -28,7 +28,7 @@ const ENDED = {
   },
 };
 
-/** A browser that has shown the password and is asked for a code. */
+/** Opens a browser that has sent the password and is asked for a code. */
 async function challenged({ email }: Pick<Enrolled, 'email'>, url?: string) {
   const browser = new Browser(scene, url);
   const answer = await browser.logIn(email);
@@ -44,7 +44,7 @@ async function challenged({ email }: Pick<Enrolled, 'email'>, url?: string) {
   };
 }
 
-/** A person whose app shows a code that was not used yet. */
+/** Creates a person whose app shows an unused code. */
 async function ready(): Promise<Enrolled> {
   const person = await enrolled(scene, team);
   scene.clock.advance(5 * STEP_MS);
@@ -141,7 +141,7 @@ describe('a second-factor code', () => {
     const { recover } = await challenged(person);
     const answers = await Promise.all(person.recovery.slice(0, 4).map((code) => recover(code)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-    // What began nothing is not used up.
+    // A code that began no session is not used up.
     const left = await person.browser.call('GET', '/auth/mfa');
     expect(left.body.recovery_codes_remaining).toBe(9);
   });
@@ -177,10 +177,10 @@ describe('a second-factor challenge', () => {
     expect(await strange.call('POST', '/auth/mfa/verify', body)).toMatchObject(ENDED);
     strange.cookies.set('rasket_challenge', 'x'.repeat(32));
     expect(await strange.call('POST', '/auth/mfa/verify', body)).toMatchObject(ENDED);
-    // That of another challenge of the same person.
+    // This cookie is of another challenge of the same person.
     const other = await challenged(person);
     expect(await other.browser.call('POST', '/auth/mfa/verify', body)).toMatchObject(ENDED);
-    // Twice, as a neighbouring host may have set one.
+    // The cookie is sent twice, as if a neighboring host had set one.
     const kept = browser.cookies.get('rasket_challenge') ?? '';
     browser.cookies.set('rasket_challenge', `${kept}; rasket_challenge=${kept}`);
     expect(await verify(person.code())).toMatchObject(ENDED);

@@ -267,7 +267,7 @@ describe('OAuth tokens', () => {
         oauth.refresh(app, token),
         oauth.form('/oauth/revoke', { token, client_id: app.clientId }),
       ]);
-      // Whichever was first: what was given back is nothing, and what came of it meanwhile went with it.
+      // In either order, the revoked token is invalid, and so are the tokens it was exchanged for.
       if (pair.status === 200) expect(await statusWith(pair.body.access_token)).toBe(401);
       else expect(pair.body.error).toBe('invalid_grant');
     }
@@ -293,7 +293,7 @@ describe('OAuth tokens', () => {
     expect(await oauth.form('/oauth/revoke', `token=a&token=b&client_id=${app.clientId}`)).toMatchObject(
       bad('invalid_request'),
     );
-    // What nobody knows may be there as often as one likes.
+    // Unknown parameters may be repeated.
     expect(await oauth.form('/oauth/token', `${one}&audience=a&audience=b`)).toMatchObject(bad('invalid_grant'));
   });
 

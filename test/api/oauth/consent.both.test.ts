@@ -57,7 +57,7 @@ describe('the consent page', () => {
     expect(fields(second)).toMatchObject({ approval: 'sends', own_domains: 'yes', emails_per_day: '7', ends: '30' });
     for (const says of ['It has access already', 'At most 7 emails a day', 'each of the two counts'])
       expect(second.text).toContain(says);
-    // Of this app, person and team alone.
+    // The limits apply to this app, person and team only.
     expect(fields(await asked(owner, app))).toMatchObject(none);
     expect(fields(await asked(await people.person({ team, role: 'owner' })))).toMatchObject(none);
   });
@@ -138,7 +138,7 @@ describe('the consent page', () => {
     expect([page.status, page.leadsTo]).toEqual([401, undefined]);
     expect(page.text).toContain('more than 2000 characters');
     expect(page.links).toContain('/sign-in');
-    // Who is signed in is asked, as by a shorter one.
+    // A signed-in person sees the page, as with a shorter one.
     expect((await oauth.visitorOf(owner).open(`/oauth/consent?${query}`)).heading).toBe('Let an app in?');
   });
 
@@ -178,7 +178,7 @@ describe('the consent page', () => {
     expect(page.html).toContain('<bdi>&lt;img src=x onerror=alert(1)&gt; אפליקציה &amp;amp; ');
     expect(page.html).not.toContain('logo.svg');
     expect(page.html).not.toMatch(/<img|<script/);
-    // A name that was stored before such names were refused.
+    // This name was stored before such names were refused.
     const name = 'Desk\u202eteksaR';
     await scene.app.world.db.run('update oauth_clients set name = ? where client_id = ?', [name, hostile.clientId]);
     const { page: second } = await oauth.asked(owner, hostile, newVerifier());

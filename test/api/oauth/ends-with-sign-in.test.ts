@@ -27,7 +27,7 @@ const NOT_VALID = { status: 401, body: { name: 'invalid_api_key' } };
 const newestGrant = async () => (await scene.api('GET', '/oauth/grants', { key: team.key })).body.data[0];
 
 describe('a grant of an app', () => {
-  /** Switches the second factor on, and answers the status of the last step. */
+  /** Switches the second factor on, and returns the answer to the last step. */
   async function switchOn(person: Person): Promise<ApiAnswer> {
     const { secret } = (await person.call('POST', '/auth/mfa/enrol')).body;
     const code = codeFor(scene, secret);

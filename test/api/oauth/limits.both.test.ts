@@ -1,4 +1,4 @@
-// What a person keeps an app to beside its scopes: set at consent, changed later, enforced by HTTP and /mcp alike.
+// Limits that a person sets for an app in addition to its scopes: set at consent, changed later, enforced by HTTP and /mcp alike.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { CLIENTS } from '../../rig/mcp.ts';

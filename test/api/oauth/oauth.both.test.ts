@@ -367,12 +367,12 @@ describe('a refresh of tokens', () => {
 
   it('ends if nobody has refreshed for oauth.refresh_days', async () => {
     const { refresh_token: token } = await oauth.letIn(owner, app);
-    // Rows are older instead of the clock later: it would have every timer fire.
+    // Rows are made older instead of moving the clock, which would fire every timer.
     await scene.app.world.db.run('update oauth_tokens set expires_at = expires_at - ?', [90 * 24 * 3_600_000]);
     expect((await oauth.refresh(app, token)).body.error).toBe('invalid_grant');
     await scene.app.world.db.run('delete from oauth_tokens where expires_at <= ?', [scene.clock.now()]);
     expect((await oauth.refresh(app, token)).body.error).toBe('invalid_grant');
-    // It was old, and nobody's second one.
+    // It was old, and not a second use.
     expect((await newestGrant()).revoked_reason).toBe(null);
   });
 });

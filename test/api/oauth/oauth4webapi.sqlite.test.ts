@@ -1,4 +1,4 @@
-// A client that others have written runs unmodified: register, authorize, exchange, refresh, revoke.
+// An unmodified client library works: register, authorize, exchange, refresh, revoke.
 import { WWWAuthenticateChallengeError } from 'oauth4webapi';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { oauth4webapiAt } from '../../rig/app-clients.ts';

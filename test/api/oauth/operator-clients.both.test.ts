@@ -1,4 +1,4 @@
-// The operator sees every app that has registered, and shuts one out in every team at once.
+// The operator sees every registered app, and can disable one in every team at once.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApi } from '../../rig/api.ts';
 import { newVerifier, oauthOf, type OauthApp } from '../../rig/oauth.ts';

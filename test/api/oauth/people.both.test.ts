@@ -1,4 +1,4 @@
-// What an app may do for a person, as it goes with the person: their mail, and the single sign-on of their team.
+// What an app may do for a person depends on the person: their mail, and the single sign-on of their team.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stopEnforcingSso } from '../../../src/features/identity/sso/sso-connection.ts';
 import { mailsTo, subjectsTo } from '../../rig/mailbox.ts';
@@ -63,7 +63,7 @@ describe('a team that begins to enforce single sign-on', () => {
     const exempt = { sso_exempt: true };
     expect((await owner.call('PATCH', `/teams/${team.id}/members/${owner.memberId}`, exempt)).status).toBe(200);
     const connection = await db.get<{ id: string }>('select id from sso_connections where team_id = ?', [team.id]);
-    /** As a sign-in through the provider writes it, or with null the removal of a member. */
+    /** Writes what a sign-in through the provider writes, or with null the removal of a member. */
     const know = ({ userId }: { userId: string }, subject: string | null) =>
       db.insertMany(
         'sso_identities',
@@ -95,7 +95,7 @@ describe('a team that begins to enforce single sign-on', () => {
     });
     expect((await oauth.exchange(app, code, verifier)).body.error).toBe('invalid_grant');
     expect([(await refresh(0)).status, (await refresh(1)).status]).toEqual([200, 200]);
-    // Nothing was used up: it works again once the person has signed in.
+    // Nothing was used up: the token works again once the person has signed in.
     await know(stranger, 'subject 2');
     expect((await states())[2]).toBe(200);
     expect((await refresh(2)).status).toBe(200);

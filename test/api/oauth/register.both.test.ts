@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 let addresses = 0;
-/** Each from an address of its own, so that only the tests of the limit meet it. */
+/** Registers from an address of its own, so that only the tests of the limit meet it. */
 const register = (body: unknown, from = `198.51.${Math.floor(++addresses / 250)}.${addresses % 250}`) =>
   scene.api('POST', '/oauth/register', { body, headers: { 'x-forwarded-for': from } });
 const manage = (method: string, path: string, token: string, body?: unknown) =>
@@ -28,7 +28,7 @@ describe('the registration of an app', () => {
       logo_uri: 'https://app.example.com/logo.svg',
       software_id: 'desk',
       software_version: '1.0',
-      // Clients send what RFC 7591 knows, and what later documents know.
+      // Clients send fields of RFC 7591, and of later documents.
       application_type: 'native',
       contacts: ['dev@example.com'],
       tos_uri: 'https://app.example.com/tos',
@@ -165,7 +165,7 @@ describe('limits of registration', () => {
       expect((await register(APP, from)).status).toBe(201);
       scene.clock.advance(60_000);
     }
-    // What is refused as metadata is not counted, and not taken either.
+    // A request refused for its metadata is not counted, but is not accepted over the limit either.
     const over = await register(APP, from);
     expect(over).toMatchObject({ status: 429, body: { error: 'invalid_request' } });
     expect(over.headers.get('retry-after')).toBe('3000');
@@ -292,7 +292,7 @@ it('an app that nobody has authorized is deleted after a month, and one whose gr
   scene.clock.advance(3_600_000);
   await job('remove-expired-oauth');
   expect([await count('oauth_codes'), await count('oauth_consents')]).toEqual([0, 0]);
-  // A clock that goes on for a year has every timer of the program fire: the rows are older instead.
+  // Makes rows older: moving the clock a year would fire every timer of the program.
   const older = (table: string, column: string, days: number) =>
     scene.app.world.db.run(`update ${table} set ${column} = ${column} - ?`, [days * DAY_MS]);
   await older('oauth_clients', 'created_at', 30);

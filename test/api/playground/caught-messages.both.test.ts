@@ -25,7 +25,7 @@ const send = async (body: Record<string, unknown>): Promise<string> => {
 const read = (query = '') => scene.api('GET', `/playground/messages${query}`);
 const subjectsOf = (body: { data: { subject: string }[] }): string[] => body.data.map(({ subject }) => subject);
 
-/** A request under a host name of the caller's choice, which may be broken off. */
+/** Sends a request under a host name of the caller's choice, which may be aborted. */
 function ask(path: string, { host = new URL(scene.url).host, method = 'GET', key = '' } = {}) {
   const { promise, resolve } = Promise.withResolvers<{ status: number; body: string }>();
   const request = http.request(

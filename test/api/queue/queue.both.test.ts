@@ -34,7 +34,7 @@ const rowOf = async (destination: string) =>
   (await ask('GET', '')).body.destinations.find((row: { destination: string }) => row.destination === destination);
 const listed = async (query: string) => (await ask('GET', `/deliveries?${query}`)).body.data;
 
-/** An email that was tried once and waits for its second try. */
+/** Sends an email that was tried once and waits for its second attempt. */
 async function deferred(destination: string): Promise<string> {
   const id = await mail.send(`tempfail@${destination}`);
   await scene.settled();
@@ -171,7 +171,7 @@ describe('hold and release', () => {
     expect(released.body).toEqual({ object: 'queue_hold', id: made.body.id, deleted: true, deliveries: 2 });
     await scene.settled();
     expect(messagesOf(scene, later)).toHaveLength(1);
-    // Two days of retries have gone by, and none of that time was its own.
+    // Two days of retries have passed, none of which counts for this email.
     expect(await mail.account(id)).toMatchObject({ state: 'delivery_delayed', waiting: [`tempfail@${destination}`] });
     expect((await ask('DELETE', `/holds/${made.body.id}`)).status).toBe(404);
   });

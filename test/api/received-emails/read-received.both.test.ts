@@ -229,7 +229,7 @@ describe('a received email', () => {
     expect(await receiveMail(scene, own, { raw: bare })).not.toBe(await receiveMail(scene, own, { raw: bare }));
     const { body } = await get('', own.key);
     expect(body.data).toHaveLength(3);
-    // It is not what it was: another envelope.
+    // Another envelope makes it a different message.
     expect(await receiveMail(scene, own, { raw, to: ['other@example.com'] })).not.toBe(first);
   });
 

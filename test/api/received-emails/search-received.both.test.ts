@@ -20,7 +20,7 @@ async function pageOf(team: Team, query: Record<string, string>) {
 const subjectsOf = ({ data }: { data: { subject: string }[] }): string[] => data.map(({ subject }) => subject);
 
 let count = 0;
-/** The header's From as it is written there, or none. */
+/** Receives a message with this From in its header, or none. */
 const receive = (team: Team, subject: string, from: string | undefined, mailFrom?: string) =>
   receiveMail(scene, team, {
     raw: [
@@ -78,7 +78,7 @@ describe('search of GET /emails/receiving', () => {
   });
 
   it('finds a sender by the start of an address that is longer than the index', async () => {
-    // Three bytes each and none like another, because PostgreSQL compresses what repeats.
+    // Characters of three bytes, all different, because PostgreSQL compresses repetition.
     const local = Array.from({ length: 950 }, (_, n) => String.fromCodePoint(0x4e00 + ((n * 7919) % 20_000))).join('');
     await receive(team, 'long', `${local}@example.org`);
     expect(subjectsOf(await pageOf(team, { search: local.slice(0, 200) }))).toEqual(['long']);
@@ -115,7 +115,7 @@ const FILLED = 14_000;
 const FEW = 130;
 const sender = (n: number): string => `${n < FEW ? 'few' : n % 2 === 0 ? 'many' : 'else'}-${n}@example.org`;
 
-/** Oldest first. */
+/** Writes emails, oldest first. */
 async function fill(team: Team): Promise<void> {
   const { db, ids } = scene.app.world;
   const rows = Array.from({ length: FILLED }, (_, n) => {
@@ -195,7 +195,7 @@ describe('search among many received emails', () => {
       'sender_key',
     );
     expect(plans).toHaveLength(2);
-    // What tells many from few: where half the table is found, PostgreSQL may read the table so far instead.
+    // The number of matches decides: if half the table matches, PostgreSQL may read that much of the table instead.
     expect(plans[0]).toMatch(driver === 'pg' ? /Limit \(actual rows=5001/ : /received_emails_sender_start/);
     expect(plans[1]).not.toMatch(/Seq Scan|SCAN|Sort|TEMP B-TREE|sender_start/);
     expect(rowsRead(plans[1] ?? '')).toBeLessThanOrEqual(22);

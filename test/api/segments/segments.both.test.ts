@@ -374,7 +374,7 @@ describe('GET /segments?include=counts', () => {
       { name: 'One', counts: { contacts: 0 } },
     ]);
     expect(plans.length).toBeGreaterThanOrEqual(3);
-    // SQLite joins as it is told; of three rows PostgreSQL may read whatever it likes.
+    // SQLite joins in the given order; PostgreSQL may read three rows any way it likes.
     if (db.dialect === 'sqlite')
       for (const plan of plans) expect(plan).toMatch(/SEARCH i USING .*\(segment_id=\?\)\n.*SEARCH c USING .*id=\?\)/);
     expect(await plansOf(db, ask, 'case when')).toEqual([]);
@@ -389,7 +389,7 @@ describe('GET /segments?include=counts', () => {
     const ask = () => call(team, 'GET', '/segments?include=counts');
     const { db } = scene.app.world;
     const plans = await plansOf(db, ask, 'from contacts c', 'sum(');
-    // PostgreSQL tells the plan for any values as well, where it has prepared the statement.
+    // PostgreSQL also returns the plan for any values once it has prepared the statement.
     expect(new Set(plans).size).toBeLessThanOrEqual(db.dialect === 'pg' ? 2 : 1);
     expect(plans[0]).toMatch(/index|primary key \(team_id/i);
     expect(plans[0]).not.toMatch(/\bscan c\b|seq scan/i);

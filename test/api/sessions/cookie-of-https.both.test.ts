@@ -11,7 +11,7 @@ let scene: Scene;
 let url: string;
 let api: Api;
 let email: string;
-/** The cookie of a session that began before there was a prefix. */
+/** The cookie of a session that began before the prefix existed. */
 let old: string;
 beforeAll(async () => {
   scene = await startScene({ config: { http: { public_url: origin } } });
@@ -44,7 +44,7 @@ it('the session cookie is limited to this host by its prefix, and its token is i
   expect(answer.headers.getSetCookie()[0]).toMatch(form);
   const cookie = cookieOf(answer);
   expect(await statusOf(cookie)).toBe(200);
-  // A host beside ours may set this one, with a session of its own.
+  // A neighboring host may set this one, with a session of its own.
   expect(await statusOf(cookie.replace('__Host-', ''))).toBe(401);
   const page = (given: string) =>
     fetch(`${url}/account`, { redirect: 'manual', headers: { cookie: given, accept: 'text/html' } });

@@ -29,7 +29,7 @@ it('a person sees their own sessions in any team, and nobody else does', async (
     ]),
   );
   const { db } = scene.app.world;
-  // A team that the person is not in any more, or that is suspended, is not named.
+  // A team that the person has left, or that is suspended, is not named.
   await db.run('update sessions set current_team_id = ? where user_id = ?', [elsewhere.id, ada.userId]);
   const teams = (await nowhere.call('GET', '/auth/sessions')).body.data.map((one: { team: unknown }) => one.team);
   expect(teams).toEqual([null, null]);

@@ -163,7 +163,7 @@ describe('attacks on sign-in', () => {
     for (let i = 0; i < 10; i++) await logIn('ada@example.com', `guess ${i}`);
     expect((await logIn()).status).toBe(429);
     expect((await logIn(undefined, undefined, known)).status).toBe(200);
-    // Of another account it says nothing, nor once it is changed; and it is no session.
+    // It does not work for another account, nor after a change; and it is not a session.
     await person('mallory@example.com');
     const others = { ...own(), cookie: browserOf(await logIn('mallory@example.com')) };
     expect((await logIn(undefined, undefined, others)).status).toBe(429);

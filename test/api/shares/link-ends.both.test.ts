@@ -126,7 +126,7 @@ describe('the end of a share link', () => {
   });
 });
 
-/** The contract's check knows errors as JSON, and this one may be a page. */
+/** Sends a request without the contract check, which expects errors as JSON, while this one may be a page. */
 async function askRaw(scene: Scene, path: string, accept: string): Promise<ApiAnswer> {
   const response = await fetch(scene.url + path, { headers: { accept, 'user-agent': 'rasket-tests/1' } });
   return { status: response.status, text: await response.text(), headers: response.headers, body: undefined };

@@ -10,7 +10,7 @@ const PNG = Buffer.from(
   'base64',
 );
 
-/** Content is kept in files, which can be taken away while the server runs. */
+/** Content is kept in files, which can be removed while the server runs. */
 const FILES = { storage: { row_bytes: 0 } };
 
 describe('GET /share/{token}', () => {
@@ -146,7 +146,7 @@ describe('GET /share/{token}', () => {
       const { text } = await scene.api('GET', await share(scene, team, id, { expires_in }));
       expect(framed(text)).toContain('<img src="data:image/png;base64,');
       times.push(/works until <time datetime="([^"]+)"/.exec(text)?.[1] ?? '');
-      // A page that is made again would have to read the picture.
+      // A page that is rendered again would have to read the image.
       await scene.app.world.blobs.remove(id);
     }
     expect(Date.parse(times[1] ?? '') - Date.parse(times[0] ?? '')).toBe(3_600_000);
@@ -161,7 +161,7 @@ describe('GET /share/{token}', () => {
     }
     const before = await Promise.all(paths.map(({ path }) => scene.api('GET', path)));
     await scene.settled();
-    // What is rendered again would have to be read again.
+    // A page that is rendered again would have to read the content.
     for (const { id } of paths) await scene.app.world.blobs.remove(id);
     for (const [i, { path }] of paths.entries()) {
       const after = await scene.api('GET', `${path}?images=1`);
@@ -179,7 +179,7 @@ describe('GET /share/{token}', () => {
     const emails = await Promise.all(Array.from({ length: 18 }, () => sendOne(busy, owner, { html })));
     await busy.settled();
     const paths = await Promise.all(emails.map(({ id }) => share(busy, owner, id)));
-    // A file that hands out nothing while somebody may write to it: the rendering of this email waits for that.
+    // The content file is a pipe that yields nothing until it is written to: the rendering of this email waits for that.
     const held = emails[0]?.id ?? '';
     const file = path.join(busy.dataDir, 'blobs', held.slice(-2), held, 'html');
     const kept = readFileSync(file);
@@ -190,13 +190,13 @@ describe('GET /share/{token}', () => {
     const ask = async (path: string) => ({ path, ...(await busy.api('GET', path)) });
     const [first = '', ...others] = paths;
     const answers = [ask(first)];
-    // It can be opened for writing once it is being read.
+    // The pipe can be opened for writing once it is being read.
     let gate = 0;
     const openGate = () => (gate = openSync(file, constants.O_WRONLY | constants.O_NONBLOCK));
     await expect.poll(openGate, { interval: 5 }).toBeGreaterThan(0);
     answers.push(...others.map(ask));
     try {
-      // Of eighteen, one is under way, sixteen wait, and one is refused.
+      // One of eighteen is in progress, sixteen wait, and one is refused.
       const refused = await Promise.race(answers);
       expect(refused).toMatchObject({ status: 503, body: { name: 'service_unavailable' } });
       const page = await asPerson(refused.path);

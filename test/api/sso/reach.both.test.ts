@@ -1,4 +1,4 @@
-// What the provider of one team may do with a person who is in other teams as well: nothing, there or to the account.
+// What the provider of one team may do with a person who is in other teams as well: nothing there or to the account.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { takeSsoDomain } from '../../../src/features/identity/sso/sso-domains.ts';
 import { mailsTo } from '../../rig/mailbox.ts';
@@ -24,7 +24,7 @@ afterAll(async () => {
 let made = 0;
 const REFUSED = /reaches that team alone; sign in with your password/;
 
-/** A person of a team, whom the provider of another team vouches for. */
+/** Creates a person of a team, whom the provider of another team vouches for. */
 async function personOfTwo() {
   const one = await teamWithSso(scene, people, provider);
   const other = await scene.team();
@@ -54,7 +54,7 @@ describe('a session through the SSO provider of a team', () => {
     expect(await idsOf(call, '/teams')).toEqual([one.team.id]);
     const moved = await call('POST', `/teams/${other.id}/switch`);
     expect([moved.status, moved.body.message]).toEqual([403, expect.stringMatching(REFUSED)]);
-    // As a release before left it.
+    // This is the state that an earlier release left.
     const { db } = scene.app.world;
     await db.run('update sessions set current_team_id = ? where sso_team_id = ?', [other.id, one.team.id]);
     expect((await call('GET', '/domains')).status).toBe(403);
@@ -64,7 +64,7 @@ describe('a session through the SSO provider of a team', () => {
     const page = await browser.get(`${scene.url}/account`);
     expect(page.text).toContain('reaches this team alone');
     expect(page.text).not.toContain(other.id);
-    // With the password both are reached.
+    // A sign-in by password reaches both.
     expect((await idsOf(bob.call, '/teams')).toSorted()).toEqual([one.team.id, other.id].toSorted());
   });
 

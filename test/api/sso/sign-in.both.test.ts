@@ -28,7 +28,7 @@ beforeEach(async () => {
 let made = 0;
 type Made = Awaited<ReturnType<typeof teamWithSso>>;
 
-/** A team, and a person whom its provider vouches for. */
+/** Creates a team, and a person whom its provider vouches for. */
 async function teamAndPerson(): Promise<Made & { email: string }> {
   const team = await teamWithSso(scene, people, provider);
   const email = `ada${++made}@${team.domain}`;
@@ -69,7 +69,7 @@ describe('a sign-in through SSO', () => {
     expect((await membersOf(given)).find(({ email }) => email === given.email)).toMatchObject({ role: 'viewer' });
     const audit = (await given.owner.call('GET', '/audit')).body.data as { action: string; details: unknown }[];
     expect(audit.filter(({ action }) => action === 'team_member.linked')).toHaveLength(1);
-    // The second time nothing is linked, nobody is made.
+    // The second time nothing is linked and no person is created.
     expect((await signInBySso(scene, given.email)).location).toBe('/account');
     const after = (await given.owner.call('GET', '/audit')).body.data as { action: string }[];
     expect(after.filter(({ action }) => action === 'team_member.linked')).toHaveLength(1);
@@ -156,7 +156,7 @@ describe('a sign-in through SSO', () => {
   });
 });
 
-/** Nobody is signed in, and the page says why. */
+/** Expects that nobody is signed in, and that the page gives the reason. */
 async function refusedWith(email: string, says: RegExp, status?: number): Promise<void> {
   const done = await signInBySso(scene, email);
   expect(done.browser.cookies.has('rasket_session')).toBe(false);
@@ -221,7 +221,7 @@ describe('an answer of an SSO provider is refused', () => {
     if (started.location === null) return expect([502, 503]).toContain(started.status);
     await refusedWith(email, /cannot be trusted|does not answer/);
     provider.wrong = {};
-    // Where its endpoints are is kept for a while.
+    // The endpoints of the provider are cached for a while.
     scene.clock.advance(600_000);
     expect((await signInBySso(scene, email)).status).toBe(303);
   });
@@ -261,7 +261,7 @@ describe('an answer of an SSO provider is refused', () => {
     evil.person = { sub: 'evil', email: victim.email, email_verified: true };
     const through = `anybody@${attacker.domain}`;
     await refusedWith(through, /not of a domain of your team/, 403);
-    // Also not by an identity that was linked while the domain was its own.
+    // An identity that was linked while the domain was its own does not work either.
     evil.person = { sub: 'evil', email: through, email_verified: true };
     expect((await signInBySso(scene, through)).status).toBe(303);
     await proveDomain(scene, attacker.owner, attacker.team, `second.${attacker.domain}`);
@@ -321,7 +321,7 @@ describe('an SSO callback', () => {
   });
 
   it('goes to the provider that the attempt began with, whichever other answers', async () => {
-    // The browser is led from the provider of an attacker to an honest one, and brings its code back.
+    // The browser is redirected from the provider of an attacker to an honest one, and returns with its code.
     const honest = await teamAndPerson();
     await using evil = await startStandInProvider(() => scene.clock.now());
     const attacker = await teamWithSso(scene, people, evil);
@@ -500,7 +500,7 @@ describe('access with SSO', () => {
         ['id', 'team_id', 'user_id', 'role', 'sso_exempt', 'created_at'],
         [[crypto.randomUUID(), team.id, userId, 'owner', isExempt, scene.clock.now()]],
       );
-    // Exempt means: with a password. The provider of another team is none.
+    // An exempt person signs in with a password, not through the provider of another team.
     await join(second.team, 1);
     await join(third, 0);
     const moved = async (team: Team) => (await call('POST', `/teams/${team.id}/switch`)).status;
@@ -537,7 +537,7 @@ describe('access with SSO', () => {
     const invited = { email: given.email, role: 'viewer' };
     expect((await given.owner.call('POST', `/teams/${given.team.id}/invitations`, invited)).status).toBe(201);
     expect((await signInBySso(scene, given.email)).status).toBe(303);
-    // Nor does one come in who was removed before having signed in by it.
+    // A person removed before having signed in through it cannot sign in either.
     const late = await people.person({ team: given.team, email: `late${made}@${given.domain}` });
     await given.owner.call('DELETE', `/teams/${given.team.id}/members/${late.memberId}`);
     provider.person = { sub: 'late', email: late.email, email_verified: true };

@@ -26,7 +26,7 @@ async function ownTeam() {
   return { team, owner, at };
 }
 
-/** Writes down that somebody has signed in through it; how one does is another file's. */
+/** Records that somebody has signed in through it; another file tests the sign-in. */
 const tested = ({ id }: Team) =>
   scene.app.world.db.run('update sso_connections set tested_at = ? where team_id = ?', [scene.clock.now(), id]);
 const withPassword = async ({ userId }: Person) =>
@@ -230,7 +230,7 @@ describe('enforcing SSO', () => {
       `This team enforces single sign-on; sign in through its provider: ${scene.url}/auth/sso/start`,
     ]);
     expect((await member.call('POST', `/teams/${other.id}/switch`)).status).toBe(200);
-    // A key is no person.
+    // A key is not a person.
     expect((await scene.api('GET', '/domains', { key: team.key })).status).toBe(200);
     const stranger = await people.person();
     expect(refusal(await stranger.call('POST', `/teams/${team.id}/switch`))).toBe('404 not_found');
@@ -252,7 +252,7 @@ describe('enforcing SSO', () => {
     await withPassword(second);
     await owner.call('PATCH', `/teams/${team.id}/members/${second.memberId}`, { sso_exempt: true });
     expect((await owner.call('PATCH', place, { sso_exempt: false })).body.sso_exempt).toBe(false);
-    // From this moment on the session, which began with a password, is out.
+    // From this moment on the session that began with a password is refused.
     expect(refusal(await owner.call('GET', place))).toBe('403 invalid_permission');
     expect((await second.call('DELETE', at)).status).toBe(200);
     expect((await owner.call('GET', place)).status).toBe(200);

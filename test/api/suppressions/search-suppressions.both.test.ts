@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** Oldest first; those of a bounce begin with `b-`. */
+/** Writes entries, oldest first; those of a bounce begin with `b-`. */
 async function fill(team: Team, emails: readonly string[]): Promise<void> {
   const { db, ids } = scene.app.world;
   const rows = emails.map((email) => ({

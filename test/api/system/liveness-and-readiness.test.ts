@@ -29,7 +29,7 @@ describe('GET /health and GET /ready', () => {
   });
 
   it('return 503 for readiness but not for liveness while no blob can be written, and recover by themselves', async () => {
-    // Permissions do not bind root, and a file in the folder's place stops everybody.
+    // Permissions do not apply to root, but a file in place of the folder stops everybody.
     const folder = path.join(scene.dataDir, 'blobs');
     renameSync(folder, `${folder}.away`);
     writeFileSync(folder, '');

@@ -159,7 +159,7 @@ describe('PATCH /team with the field name', () => {
 
 const line = (chars: number): string => 'x'.repeat(chars);
 
-/** Each field with the largest values that fit and the smallest that do not. */
+/** Each field has the largest valid values and the smallest invalid ones. */
 const fields: { field: string; max?: number; isNullable?: true; good?: unknown[]; bad: unknown[] }[] = [
   { field: 'sender_name', max: 200, bad: [] },
   { field: 'postal_address.line1', max: 200, bad: [] },

@@ -269,7 +269,7 @@ describe('a send with a template is refused', () => {
     const id = await published({ html, variables: [word('A')] });
     const tooLong = { status: 400, errors: [{ path: 'template.variables' }] };
     await expect(resolve(id, { A: 'x'.repeat(2000) })).rejects.toMatchObject(tooLong);
-    // 7.2 characters fit into each place: bytes count, and what escaping adds.
+    // 7.2 characters fit into each place: bytes count, including those added by escaping.
     expect((await resolve(id, { A: 'x'.repeat(7) })).html).toHaveLength(2_030_000);
     await expect(resolve(id, { A: 'é'.repeat(4) })).rejects.toMatchObject(tooLong);
     await expect(resolve(id, { A: '&&' })).rejects.toMatchObject(tooLong);

@@ -111,7 +111,7 @@ describe('the smallest invalid value of a template field', () => {
   ])('is refused in %s: %s', async (path, _, fields) => {
     for (const answer of [await post(fields), await patch(fields)]) {
       expect(answer).toMatchObject({ status: 400, body: { name: 'validation_error' } });
-      // The last word of the path, without the s of a list.
+      // Returns the last word of the path, without the s of a list.
       const word =
         path
           .replace(/s?(\.\d+)*$/, '')

@@ -1,4 +1,4 @@
-// an opt-in through the API --> a mail with a link --> the page behind it
+// an opt-in through the API --> a mail with a link --> the page that it leads to
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApp } from '../../../src/app.ts';
@@ -73,7 +73,7 @@ const decisions = async ({ team }: Asking, contact: string): Promise<string[]> =
   return chosen.map((one: { type: string; source: string }) => `${one.type} ${one.source}`).toReversed();
 };
 
-/** The mails that one address got. */
+/** Returns the mails to one address. */
 const mailsTo = (email: string): string[] =>
   scene.sink.messages.filter(({ rcptTo }) => rcptTo.includes(email)).map(({ data }) => unfolded(data.toString('utf8')));
 
@@ -103,7 +103,7 @@ describe('an opt-in through the API', () => {
     const done = await press(scene, page, 'subscribe');
     expect(done.text).toContain('You are subscribed to News');
     expect(await stateOf(it, email)).toBe('opt_in null');
-    // Again, and asked for again: nothing more happens.
+    // A second click and a second opt-in change nothing.
     await press(scene, page, 'subscribe');
     await optIn(it, email);
     await scene.settled();
@@ -141,7 +141,7 @@ describe('an opt-in through the API', () => {
     await call(it.team, 'DELETE', `/topics/${it.topicId}`);
     await call(it.team, 'PATCH', '/contacts/eve@example.org', { unsubscribed: true });
     expect((await visit(scene, late, { body: 'do=subscribe' })).text).toContain('Nothing to confirm');
-    // To confirm a topic that is gone subscribes to nothing else.
+    // Confirming a deleted topic subscribes to nothing else.
     expect((await call(it.team, 'GET', '/contacts/eve@example.org')).body.unsubscribed).toBe(true);
   });
 
@@ -154,7 +154,7 @@ describe('an opt-in through the API', () => {
     const page = await visit(scene, link);
     expect([page.text.includes('Nothing to confirm'), page.html.includes('lea@')]).toEqual([true, false]);
     await visit(scene, link, { body: 'do=subscribe' });
-    // However often the address changes, nobody is asked before the day is over.
+    // However often the address changes, no mail is sent before the day is over.
     for (const email of ['kim@example.org', 'kay@example.org', 'lea@example.org']) {
       await call(it.team, 'PATCH', `/contacts/${id}`, { email });
       await optIn(it, id);
@@ -183,7 +183,7 @@ describe('an opt-in through the API', () => {
     await press(scene, await visit(scene, await linkTo('max@example.org')), 'subscribe');
     const said = ['topic_opt_in confirmation', 'topic_opt_out api', 'topic_opt_in confirmation'];
     expect([await stateOf(it, id), await decisions(it, id)]).toEqual(['opt_in null', said]);
-    // Its letters alone are no other address.
+    // Another letter case is not another address.
     await call(it.team, 'PATCH', `/contacts/${id}`, { email: 'Max@example.org' });
     expect(await stateOf(it, id)).toBe('opt_in null');
   });
@@ -198,7 +198,7 @@ describe('an opt-in through the API', () => {
       await scene.settled();
       expect([await stateOf(it, email), mailsTo(email).length]).toEqual(['opt_out failed', 0]);
     }
-    // Asked for again it is tried again.
+    // Another opt-in tries again.
     await call(it.team, 'PATCH', '/contacts/fay@example.org', { unsubscribed: false });
     await optIn(it, 'fay@example.org');
     await linkTo('fay@example.org');
@@ -239,7 +239,7 @@ describe('the limit of one confirmation mail per address and topic a day, and th
   const DAY = 24 * 3_600_000;
   const create = ({ team, topicId }: Asking, email: string) =>
     call(team, 'POST', '/contacts', { email, topics: [{ id: topicId, subscription: 'opt_in' }] });
-  /** How many mails the address has got, and what the API says of its contact. */
+  /** Returns how many mails the address has got, and the state of its contact in the API. */
   const outcome = async (it: Asking, email: string): Promise<string> => {
     await scene.settled();
     return `${mailsTo(email).length} ${await stateOf(it, email)}`;
@@ -259,7 +259,7 @@ describe('the limit of one confirmation mail per address and topic a day, and th
       expect(await outcome(it, email)).toBe('1 opt_out failed');
     }
     expect(scene.log.join('')).toContain('its address was mailed about it today, or three times in 30 days');
-    // Neither another address nor another topic is mailed any less.
+    // Another address and another topic are not limited by it.
     await create(it, 'ned@example.org');
     expect(await outcome(it, 'ned@example.org')).toBe('1 opt_out pending');
     const other = {
@@ -268,7 +268,7 @@ describe('the limit of one confirmation mail per address and topic a day, and th
     };
     await optIn(other, email);
     expect(await outcome(other, email)).toBe('2 opt_out pending');
-    // The link of the mail that came still holds.
+    // The link of the mail that arrived is still valid.
     await press(scene, await visit(scene, /Yes: (\S+)/.exec(mailsTo(email)[0] ?? '')?.[1] ?? ''), 'subscribe');
     expect(await stateOf(it, email)).toBe('opt_in null');
   });

@@ -79,14 +79,14 @@ describe('GET /usage', () => {
     await count('transactional', 3);
     const { daily, monthly } = (await usage()).emails;
     const [day, month] = [daily, monthly].map(({ resets_at: at }) => Date.parse(at as string)) as [number, number];
-    // Mail of the months before and after is none of this month's.
+    // Mail of the months before and after does not count this month.
     await count('transactional', 100, month);
     await count('transactional', 100, Date.parse(`${new Date(month - DAY).toISOString().slice(0, 7)}-01T00:00Z`) - 1);
     const readAt = async (at: number) => {
       scene.clock.advance(at - scene.clock.now());
       return (await usage()).emails;
     };
-    // Of the last day of a month both end together.
+    // Both end together on the last day of a month.
     const isLastDay = day === month;
     expect(await readAt(day - 1)).toMatchObject({ daily: { used: 3 }, monthly: { used: 3 } });
     expect((await readAt(day)).daily.used).toBe(isLastDay ? 100 : 0);

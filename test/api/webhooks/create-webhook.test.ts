@@ -23,7 +23,7 @@ describe('POST /webhooks', () => {
       roles: ['http'],
       trustedCa: [server.certificate.cert],
       config: {
-        // Our own name server answers from this very process, which may be busy.
+        // Our own name server runs in this process, which may be busy.
         dns: { timeout_ms: 30_000 } as never,
         network: { http_allow_private: [`${ALLOWED}/32`] } as never,
         plans: { standard: { webhook_endpoint_limit: LIMIT } },
@@ -163,7 +163,7 @@ describe('POST /webhooks', () => {
     ])('for events of %.60s', async (events, path) => {
       const answer = await create({ endpoint: at(), events });
       expect(answer).toMatchObject(malformed(path));
-      // Whoever has misread one learns of all.
+      // The error lists all types for anyone who has misread one.
       if (path !== 'events') for (const type of TYPES) expect(answer.body.message).toContain(type);
     });
 
@@ -187,7 +187,7 @@ describe('POST /webhooks', () => {
       expect(await create({ endpoint: at() })).toMatchObject(missing('events'));
     });
 
-    // One text for all: whoever could tell them apart could map our network.
+    // All get one text: a caller who could distinguish them could map our network.
     it.each(['127.0.0.1', 'localhost', '[::1]', 'inside.test', 'inside6.test', 'absent.test', '10.0.0.1', '0x7f.1'])(
       'for %s, which is not on the internet, without connecting to it',
       async (host) => {
@@ -250,7 +250,7 @@ describe('POST /webhooks', () => {
           ) as string,
         ),
       );
-      // The connection that was tried is not left open.
+      // The attempted connection is not left open.
       await expect.poll(() => mute.sockets[0]?.closed).toBe(true);
       mute.close();
     });
@@ -343,7 +343,7 @@ describe('POST /webhooks with webhooks.check_connection = false', () => {
   });
 });
 
-/** The longest there can be in front of a path. */
+/** Returns the longest origin before a path. */
 function at0(): string {
   return 'https://hooks.test:65535';
 }

@@ -55,7 +55,7 @@ describe('GET /webhooks/{id} shows the health of its endpoint', () => {
     expect(silent.last_error).toMatch(/\S/);
 
     receiver.reply(200, '/broken');
-    // Each event has a time of its own for its next attempt.
+    // Each event has its own time for the next attempt.
     while ((await outboxOf(scene, id)).some(({ due_at: due }) => due !== null)) await advanceToNextTry(scene, id);
     expect(await read(id)).toMatchObject({
       failing_since: null,

@@ -6,7 +6,7 @@ import { ALLOWED, PRIVATE_URLS, startDoorbell, type Doorbell } from '../../rig/f
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../../rig/webhook-receiver.ts';
 
-/** Names that their owners have pointed into our network. */
+/** Names whose owners have pointed them into our network. */
 const ZONES = {
   'a.inside.test': { A: ['127.0.0.1'] },
   'all-a.inside.test': { A: ['127.0.0.1', '127.0.0.3', '10.0.0.1'] },
@@ -27,7 +27,7 @@ const ZONES = {
   'absent.inside.test': { ANY: 'NXDOMAIN' as const },
 };
 
-/** Each leads inside, however it is spelled, so that only its address gives it away; PORT stands for a port that listens. */
+/** Each leads inside, in some spelling, so that only its address reveals it; PORT stands for a port that listens. */
 const INSIDE = [
   ...PRIVATE_URLS.filter((url) => url.startsWith('https://')),
   'HTTPS://127.0.0.1:PORT/',
@@ -55,7 +55,7 @@ const INSIDE = [
   'https://A.INSIDE.TEST.:PORT/',
 ];
 
-/** No URL that an endpoint may have, whatever it leads to. */
+/** URLs that an endpoint may not have, wherever they lead. */
 const MALFORMED = [
   'http://127.0.0.1:PORT/',
   'http://a.inside.test:PORT/',
@@ -223,9 +223,9 @@ describe('webhook endpoints inside the network', () => {
     });
   });
 
-  // Here the bell hangs at the receiver's own port, on the address that must not be reached.
+  // The bell listens at the receiver's own port, on the address that must not be reached.
   describe('with changing DNS answers', () => {
-    /** Longer than a look-up is remembered. */
+    /** Moves the clock past the time that a look-up is cached. */
     const forget = (): void => scene.clock.advance(301_000);
     const errorOf = async (webhookId: string): Promise<unknown> => {
       const sql = 'select error from webhook_attempts where webhook_id = ? order by sent_at desc, id desc limit 1';
@@ -306,7 +306,7 @@ interface Bell {
   rings: number;
 }
 
-/** A receiver, and at its port on the next address a bell: a port that is free on both has to be found. */
+/** Starts a receiver, and a bell at its port on the next address: the port must be free on both. */
 async function startReceiverWithBell(): Promise<{ receiver: WebhookReceiver; bell: Bell }> {
   for (;;) {
     const receiver = await startWebhookReceiver();

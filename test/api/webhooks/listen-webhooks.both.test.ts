@@ -50,7 +50,7 @@ describe('GET /webhooks/listen', () => {
       expect(type).toBe('suppression.added');
       expect(headers['svix-id']).toBe(id);
       expect(headers['webhook-signature']).toBe(headers['svix-signature']);
-      // The libraries look at the real clock; the scene's began at the same time.
+      // The libraries use the real clock; the scene's began at the same time.
       expect(() => new SvixWebhook(secret).verify(payload, headers)).not.toThrow();
       expect(new StandardWebhook(secret).verify(payload, headers)).toMatchObject({
         type: 'suppression.added',
@@ -143,7 +143,7 @@ describe('GET /webhooks/listen', () => {
       const opening = listen(team).then((stream) => ((isOpen = true), stream));
       const listeners = 'select count(*) as n from webhook_listeners where team_id = ?';
       await vi.waitFor(async () => expect(await count(listeners, team.id)).toBe(1));
-      // Many more questions than the stream needs to open, if it did not wait.
+      // These are many more queries than the stream needs to open, if it did not wait.
       for (let n = 0; n < 50; n++) await count(listeners, team.id);
       expect(isOpen).toBe(false);
       gate.resolve();
@@ -159,7 +159,7 @@ describe('GET /webhooks/listen', () => {
       await using stream = await listen(team);
       const [listening] = await stream.until(1);
       const id = world.ids.uuid();
-      // Past the seam, so that this process hears of no commit.
+      // The event is written without the commit hook, so that this process is not notified.
       await world.db.withKnex(async (knex) => {
         const event = { id, team_id: team.id, type: 'suppression.added', subject_id: id, data: '{"email":"x"}' };
         await knex('events').insert({ ...event, created_at: world.clock.now() });
@@ -180,7 +180,7 @@ describe('GET /webhooks/listen', () => {
       first.drop();
       await first.ended;
       await suppress(scene, team, 'd@example.org');
-      // As if b and c had been lost on the way.
+      // It resumes as if b and c had been lost on the way.
       await using second = await listen(team, { lastId: a?.id ?? '' });
       const [again, ...events] = await second.until(4);
       expect(again?.data).toMatchObject({ id: listening?.data.id as string, signing_secret: null, resumed: true });
@@ -188,7 +188,7 @@ describe('GET /webhooks/listen', () => {
       const { payload, headers } = events[0]!.data as StreamedEvent;
       const secret = listening?.data.signing_secret as string;
       expect(new StandardWebhook(secret).verify(payload, headers)).toMatchObject({ data: { email: 'b@example.org' } });
-      // The last frame was seen: it does not come twice.
+      // The last frame was received, so it does not come twice.
       second.drop();
       await second.ended;
       await using third = await listen(team, { lastId: events.at(-1)?.id ?? '' });
@@ -302,7 +302,7 @@ describe('GET /webhooks/listen', () => {
       await vi.waitFor(
         async () => {
           const now = await waitingRows(id);
-          // Once the same is a busy machine that comes to nothing else.
+          // An unchanged value once may be a busy machine.
           unchanged = now === before && now < 300 ? unchanged + 1 : 0;
           before = now;
           expect(unchanged).toBe(4);

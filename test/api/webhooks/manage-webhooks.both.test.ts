@@ -162,7 +162,7 @@ describe('PATCH /webhooks/{webhook_id}', () => {
     expect((await call(team, 'GET', '/webhooks')).body).toMatchObject({ data: [disabled] });
     await call(team, 'PATCH', `/webhooks/${id}`, { status: 'enabled' });
     expect(await read(team, id)).not.toHaveProperty('disabled_at');
-    // Its five days of failing begin anew.
+    // Its five days of failing start again.
     expect(await columnsOf(id)).toMatchObject({ status: 'enabled', disabled_at: null, failing_since: null });
     expect(await eventOf(id, due)).toEqual({ status: 'pending', parked: 1, due_at: null });
   });

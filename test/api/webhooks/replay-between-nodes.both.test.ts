@@ -11,7 +11,7 @@ import { plantWebhook, plantWebhookEvent } from '../../rig/webhooks.ts';
 it.runIf(driver === 'pg')('two nodes that replay at the same time share the limit of ten a minute', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const team = await scene.team();
-  // Each of an endpoint of its own: nothing but the limit is common to them.
+  // Each has an endpoint of its own, so that they share only the limit.
   const targets: string[] = [];
   for (let i = 0; i < 24; i++) {
     const id = await plantWebhook(scene, team);

@@ -102,7 +102,7 @@ describe('POST /webhooks/{webhook_id}/events/{event_id}/replay', () => {
     const before = await open.row(untouched);
     expect((await open.replay(untouched)).status).toBe(429);
     expect(await open.row(untouched)).toEqual(before);
-    // What cannot be done at all is named before what cannot be done just now.
+    // A permanent error is reported before a temporary one.
     expect((await shut.replay(parked)).status).toBe(422);
     expect((await open.replay(`msg_${'0'.repeat(32)}`)).status).toBe(404);
   });

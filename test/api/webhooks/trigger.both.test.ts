@@ -22,7 +22,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-/** Checks a payload against what the section `webhooks` of the server's description says of its type. */
+/** Returns a check of a payload against the section `webhooks` of the server's description for its type. */
 async function createPayloadCheck() {
   const ajv = new Ajv2020({ strict: false });
   formats.default(ajv);

@@ -11,7 +11,7 @@ afterAll(() => scene.close());
 const call = (team: Team, method: string, path: string) => scene.api(method, path, { key: team.key });
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-/** A team, its endpoint, and a way to give it events a second apart. */
+/** Creates a team, its endpoint, and a way to give it events a second apart. */
 async function endpoint(status: 'enabled' | 'disabled' = 'enabled') {
   const team = await scene.team();
   const id = await plantWebhook(scene, team, { status });
