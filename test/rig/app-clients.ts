@@ -49,9 +49,9 @@ function providerOf<Info, Tokens>({ redirectUri }: Place, kept: Kept<Info, Token
 /** Returns the parameters with which the browser came back. */
 async function letIn({ browse }: Place, { asked, state }: Kept<unknown, unknown>): Promise<URLSearchParams> {
   const last = asked.at(-1);
-  if (!last) throw new Error('the app has not sent the browser anywhere');
+  if (!last) throw new Error('the app has not opened a browser');
   const { searchParams } = await browse(last);
-  if (searchParams.get('state') !== state) throw new Error(`came back with another state: ${searchParams}`);
+  if (searchParams.get('state') !== state) throw new Error(`the browser came back with another state: ${searchParams}`);
   return searchParams;
 }
 
@@ -106,7 +106,7 @@ async function mustBeUnauthorized(connected: Promise<void>): Promise<void> {
     (error: unknown) => error as Error,
   );
   if (fault?.constructor.name !== 'UnauthorizedError') {
-    throw new Error('an app without a token was let in, or was not shown the way', { cause: fault });
+    throw new Error('an app without a token was accepted, or did not get the metadata', { cause: fault });
   }
 }
 

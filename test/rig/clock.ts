@@ -18,7 +18,7 @@ interface Timer {
 /** RASKET_TEST_NOW lets every scene begin at a given moment, such as the last second of a year, which tests otherwise meet by chance. */
 const given = process.env['RASKET_TEST_NOW'];
 if (given !== undefined && Number.isNaN(Date.parse(given))) {
-  throw new Error(`RASKET_TEST_NOW is an ISO 8601 instant, not ${given}.`);
+  throw new Error(`RASKET_TEST_NOW must be an ISO 8601 instant; got ${given}.`);
 }
 
 /** Returns the time that the clocks of tests show at their beginning. */

@@ -307,7 +307,7 @@ function recordData(record: DnsRecord): Buffer {
     return Buffer.concat(
       parts.map((part) => {
         const bytes = Buffer.from(part);
-        if (bytes.length > 255) throw new Error('a string of a TXT record has at most 255 bytes: give its parts');
+        if (bytes.length > 255) throw new Error('a string of a TXT record has more than 255 bytes; pass its parts');
         return Buffer.concat([Buffer.from([bytes.length]), bytes]);
       }),
     );
@@ -337,7 +337,7 @@ function caaData(text: string): Buffer {
 }
 
 function addressBytes(text: string): Buffer {
-  if (!isIPv6(text)) throw new Error(`an AAAA record is an IPv6 address; got ${text}`);
+  if (!isIPv6(text)) throw new Error(`an AAAA record must be an IPv6 address; got ${text}`);
   const [head = '', tail] = text.split('::');
   const groups = (half: string): number[] => (half === '' ? [] : half.split(':').map((group) => parseInt(group, 16)));
   const left = groups(head);

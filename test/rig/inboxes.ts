@@ -152,6 +152,6 @@ export async function plantThreads(
 
 export async function runJob(scene: Scene, name: string): Promise<void> {
   const job = scene.app.jobs.find((one) => one.name === name);
-  if (!job) throw new Error(`there is no job called ${name}`);
+  if (!job) throw new Error(`there is no job named ${name}`);
   await job.run();
 }

@@ -13,6 +13,6 @@ export const subjectsTo = (scene: Scene, email: string): (string | undefined)[] 
 export function tokenTo(scene: Scene, email: string): string {
   const tokens = mailsTo(scene, email).map((mail) => /\?token=(\w+_[\w-]+)/.exec(mail)?.[1]);
   const token = tokens.findLast((one) => one !== undefined);
-  if (token === undefined) throw new Error(`no token came to ${email}`);
+  if (token === undefined) throw new Error(`no mail with a token arrived at ${email}`);
   return token;
 }

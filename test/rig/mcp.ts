@@ -78,7 +78,8 @@ export function asSeen(client: Client | EarlierClient, revision: string | undefi
     async resource(uri) {
       const { contents } = await client.readResource({ uri });
       const [content] = contents;
-      if (contents.length !== 1 || !content || !('text' in content)) throw new Error('a resource is one text here');
+      if (contents.length !== 1 || !content || !('text' in content))
+        throw new Error('the resource is not a single text');
       return content.text;
     },
     [Symbol.asyncDispose]: () => client.close(),

@@ -4,7 +4,7 @@ import type { Scene, Team } from './scene.ts';
 /** Returns the port on which the scene accepts mail from other servers. */
 export function mxPort(scene: Scene): number {
   const port = scene.app.smtp?.listening.find(({ doors }) => doors.includes('receiving'))?.port;
-  if (port === undefined) throw new Error('this scene receives nothing; start it with the role receiving');
+  if (port === undefined) throw new Error('this scene receives no mail; start it with the role receiving');
   return port;
 }
 

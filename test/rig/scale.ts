@@ -2,7 +2,7 @@ import { driver } from './database.ts';
 
 const scale = Number(process.env['RASKET_TEST_SCALE'] ?? 1);
 if (!Number.isInteger(scale) || scale < 1) {
-  throw new Error(`RASKET_TEST_SCALE is a whole number of at least 1, not ${process.env['RASKET_TEST_SCALE']}.`);
+  throw new Error(`RASKET_TEST_SCALE must be a whole number of at least 1; got ${process.env['RASKET_TEST_SCALE']}.`);
 }
 
 /** Returns how often a test repeats something: `count` times in `npm test`, and RASKET_TEST_SCALE times as often if that is set. */

@@ -13,7 +13,7 @@ export function startSecondPort(
   { app: { world, tracking } }: Scene,
   { document = loadContract(), authenticators = [] }: { document?: OpenApiDocument; authenticators?: Authenticator[] },
 ): Promise<HttpPort> {
-  if (!tracking) throw new Error('the scene runs every role');
+  if (!tracking) throw new Error('the scene does not run the role tracking');
   const node = createNode(world, { version: 'test', roles: [] });
   const parts = {
     world: { ...world, config: { ...world.config, http: { ...world.config.http, port: 0 } } },

@@ -6,7 +6,7 @@ import { scaled } from './scale.ts';
 
 const given = process.env['RASKET_TEST_SEED'];
 const seed = given === undefined ? randomInt(2 ** 31) : Number(given);
-if (!Number.isInteger(seed)) throw new Error(`RASKET_TEST_SEED is a whole number, not ${given}.`);
+if (!Number.isInteger(seed)) throw new Error(`RASKET_TEST_SEED must be a whole number; got ${given}.`);
 
 const again = `The same values once more: RASKET_TEST_SEED=${seed}`;
 

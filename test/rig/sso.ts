@@ -29,7 +29,7 @@ export async function throughProvider(provider: Browsing, from: string, ours: st
     at = new URL(location, at).href;
     if (at.startsWith(`${ours}/auth/sso/callback`)) return at;
   }
-  throw new Error(`the provider never led back; it is at ${at}`);
+  throw new Error(`the provider did not redirect back; it is at ${at}`);
 }
 
 export const startUrl = (scene: Scene, email: string, next?: string): string =>

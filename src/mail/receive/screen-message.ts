@@ -115,9 +115,9 @@ function scoreOf(arrival: LoadedArrival, recipients: readonly string[], options:
 }
 
 function readScore(status: number, text: string): Spam {
-  if (status !== 200) throw new Error(`rspamd answers ${status}: ${text.slice(0, 200)}`);
+  if (status !== 200) throw new Error(`rspamd answered ${status}: ${text.slice(0, 200)}`);
   const { score, required_score: required } = JSON.parse(text) as { score?: unknown; required_score?: unknown };
-  if (typeof score !== 'number' || typeof required !== 'number') throw new Error('rspamd answers without a score');
+  if (typeof score !== 'number' || typeof required !== 'number') throw new Error('rspamd answered without a score');
   return { score, required_score: required, is_spam: score >= required };
 }
 
