@@ -93,7 +93,7 @@ const verbs: Record<ValueId | PageId, Verb['answer']> = { ...operations, ...page
 const isVerb = (id: string): id is ValueId | PageId => Object.hasOwn(verbs, id);
 
 const unanswered = (operationId: string): Error =>
-  new Error(`the contract has the operation ${operationId}, and nothing answers it`);
+  new Error(`no handler for the operation ${operationId} of the contract`);
 
 /**
  * Throws when the program does not implement the operation. Called at the start, because answerers are made by their

@@ -241,7 +241,7 @@ describe('content checks of a broadcast', () => {
   });
 });
 
-describe('what is fixed when a broadcast is sent', () => {
+describe('the fixed content of a sent broadcast', () => {
   it('is the draft at that moment, even if it changed after its content was checked', async () => {
     const desk = await openDesk(scene);
     const id = await desk.make({ html: '<p>before</p>' });

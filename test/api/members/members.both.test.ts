@@ -53,7 +53,7 @@ describe('GET /team/members', () => {
     expect(await hasMembers(db, team.id)).toBe(true);
   });
 
-  it('shows who is disabled, in the list and in the single member', async () => {
+  it('shows who is disabled, in the list and for a single member', async () => {
     const { team, owner } = await teamWithOwner();
     const other = await people.person({ team, role: 'admin' });
     await disableUser(scene.app.world, other.email);
