@@ -31,13 +31,13 @@ const withoutDatabase = 'test/**/*.plain.test.{ts,tsx}';
 const onSqliteAlone = 'test/**/*.sqlite.test.{ts,tsx}';
 const onBoth = 'test/**/*.both.test.{ts,tsx}';
 const apart = ['tidy', 'driver', 'peers', 'package', 'browser', 'bench'].map((folder) => `test/${folder}/**`);
-// That each check can fail is proved with planted violations: once in the suite, not at every check.
+// Planted violations prove that each check can fail: once in the suite, not at every check.
 const GUARDS = ['test/tidy/guards.test.ts', 'test/tidy/rules.test.ts'];
 
 // The console and tables at a terminal show local times.
 process.env['TZ'] = 'UTC';
 
-// Compiled code outlives a run: every process that runs files would spend a second on compiling the same again.
+// Compiled code is kept between runs: every process that runs files would spend a second on compiling it again.
 process.env['NODE_COMPILE_CACHE'] ??= path.join(import.meta.dirname, '.cache/compile');
 
 const globalSetup = ['test/rig/global-setup.ts'];
@@ -46,19 +46,19 @@ const perDatabase = { include: ['test/**/*.test.{ts,tsx}'], exclude: [...plain, 
 export default defineConfig({
   test: {
     pool: 'forks',
-    // One more than there are cores: a file waits for its database, its servers and its mail for a fifth of its time.
+    // One more than there are cores, because a file spends a fifth of its time waiting for its database, servers and mail.
     maxWorkers: availableParallelism() + 1,
     // A process for each file would spend half of the suite on starting and importing.
     isolate: false,
-    // Files run as Node.js runs the program itself: types are stripped, imports are what they are. Nothing here is mocked or
-    // transformed, and Vite's own loader costs a tenth of the suite.
+    // Files run as Node.js runs the program itself: types are stripped, and imports are unchanged. Nothing here is
+    // mocked or transformed, and Vite's own loader costs a tenth of the suite.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    // Long, since a busy machine is no failure; a test that hangs is found by any limit.
+    // The limit is long, since a busy machine is not a failure; a test that hangs is found by any limit.
     testTimeout: 240_000,
     hookTimeout: 240_000,
-    // `expect.poll`; what `vi.waitFor` is given stands in rig/patience.ts.
+    // The limit of `expect.poll`; that of `vi.waitFor` is in rig/patience.ts.
     expect: { poll: { timeout: 90_000 } },
-    // A test that passes the second time is a defect that was seen and thrown away.
+    // A test that passes the second time has a defect that would be ignored.
     retry: 0,
     setupFiles: ['test/rig/leaves-nothing.ts', 'test/rig/asserts-something.ts'],
     reporters: ['default', new SlowestFiles(), new StoresOnPostgres()],

@@ -376,7 +376,7 @@ function nameRemoved(parameter: string, reading: OperationId | undefined): Namin
     return known?.namesOf(item).find((name) => name) ?? email ?? (subject || id);
   };
   if (reading !== undefined) return { operation: reading, isList: false, of };
-  if (!known) throw new Error(`nothing reads what is named by ${parameter}`);
+  if (!known) throw new Error(`no operation reads the object named by ${parameter}`);
   return { operation: known.list, isList: true, of };
 }
 

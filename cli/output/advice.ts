@@ -76,5 +76,5 @@ function wordsOf(called: Advised[0]): string[] {
     const isAlone = ('isBeside' in found && found.isBeside) || found.verb === command;
     return [...(isAlone ? [] : [command]), ...(found.verb === '' ? [] : [found.verb])];
   }
-  throw new Error(`no family has ${called}`);
+  throw new Error(`no command family has the operation ${called}`);
 }

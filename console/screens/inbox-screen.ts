@@ -492,7 +492,7 @@ export class InboxScreen implements Screen {
     const { get } = inboxes;
     const path = { inbox: this.#inbox };
     const none = (): never => {
-      throw new Error('the settings of an inbox have no lists');
+      throw new Error('a list was requested of the settings of an inbox');
     };
     const input = { family: inboxes, title: () => 'settings', path, fields: get.fields, get, lists: [], list: none };
     this.#host.open(new ItemScreen(this.#host, input));

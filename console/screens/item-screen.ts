@@ -451,7 +451,7 @@ class PartsScreen implements Screen {
 /** A row that the API has no more of, in full. */
 export function rowScreen(host: Host, fields: readonly Field<never>[], row: object): ItemScreen {
   const none = (): never => {
-    throw new Error('a row alone has no lists');
+    throw new Error('a list was requested of a single row');
   };
   const shown = fields.map((field) => ({ ...field, shown: undefined }));
   const input = { family: NO_FAMILY, title: () => '', path: undefined, get: undefined, lists: [], list: none };

@@ -82,7 +82,7 @@ export function screenOf(host: Host, section: Section): Screen {
     case 'item': {
       const { family, get } = section;
       const list = (): never => {
-        throw new Error('an item without a path has no lists');
+        throw new Error('a list was requested of an item without a path');
       };
       return new ItemScreen(host, { family, get, title: () => name, path: {}, fields: get.fields, lists: [], list });
     }

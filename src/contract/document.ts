@@ -215,8 +215,7 @@ export function resolveRef<T extends object>(document: OpenApiDocument, value: T
   if (!('$ref' in value)) return value;
   const keys = value.$ref.split('/').slice(1);
   const target = keys.reduce<unknown>((node, key) => (node as Record<string, unknown> | undefined)?.[key], document);
-  if (!value.$ref.startsWith('#/') || !target)
-    throw new Error(`The contract has a ref that leads nowhere: ${value.$ref}`);
+  if (!value.$ref.startsWith('#/') || !target) throw new Error(`The contract has an unresolved $ref: ${value.$ref}`);
   return resolveRef(document, target as T | Ref);
 }
 

@@ -20,7 +20,7 @@ import { isSingleFile, readProgramFile } from './places.ts';
 export function mustBeOurs(folder: string): void {
   const stat = lstatSync(folder);
   const account = process.getuid?.();
-  if (!stat.isDirectory()) throw new Error('it is no folder, or a link to one');
+  if (!stat.isDirectory()) throw new Error('it is not a folder, or it is a link');
   if (stat.uid !== account) throw new Error('it belongs to another account');
   if ((stat.mode & 0o022) !== 0) throw new Error('others may write there');
   mustBeOursAbove(realpathSync(folder), account);
@@ -36,9 +36,7 @@ function mustBeOursAbove(folder: string, account: number): void {
     const { uid, mode } = lstatSync(above);
     const isSticky = (mode & 0o1000) !== 0;
     if (!trusted.includes(uid) || ((mode & 0o002) !== 0 && !isSticky))
-      throw new Error(
-        `it stands in ${above}, which is not ${account === 0 ? "root's" : "this account's or root's"} alone`,
-      );
+      throw new Error(`it is in ${above}, which is not ${account === 0 ? "root's" : "this account's or root's"} alone`);
     if (above === path.dirname(above)) return;
   }
 }

@@ -78,7 +78,7 @@ function covered(content: Buffer, tag: Buffer, { cover }: LinkKeys): Buffer {
 }
 
 function idBytes(id: string): Buffer {
-  if (!UUID.test(id)) throw new Error(`a preference link is made for a UUID, not for ${id}`);
+  if (!UUID.test(id)) throw new Error(`a preference link was requested for ${id}, which is not a UUID`);
   return Buffer.from(id.replaceAll('-', ''), 'hex');
 }
 

@@ -11,8 +11,8 @@ const nowSeconds = () => Math.floor(Date.now() / 1000);
 test('a secret is whsec_ and the base64 of 24 bytes, and nothing else is taken', () => {
   expect(secret).toBe('whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3');
   expect(webhookKey(secret).export().toString()).toBe('0123456789abcdef01234567');
-  expect(() => newWebhookSecret(Buffer.alloc(23))).toThrow('24 bytes, not of 23');
-  expect(() => newWebhookSecret(Buffer.alloc(25))).toThrow('24 bytes, not of 25');
+  expect(() => newWebhookSecret(Buffer.alloc(23))).toThrow('23 bytes instead of 24');
+  expect(() => newWebhookSecret(Buffer.alloc(25))).toThrow('25 bytes instead of 24');
   for (const damaged of ['', 'whsec_', 'MDEyMzQ1', 'whsec_MDEy MzQ1', 'whsec_MDEyMzQ=1', 'WHSEC_MDEyMzQ1']) {
     expect(() => webhookKey(damaged), damaged).toThrow('"whsec_" followed by base64');
   }

@@ -8,7 +8,7 @@ export const webhookSecretBytes = 24;
 /** `bytes` are 24 random bytes from the caller, so that a test can know the secret. */
 export function newWebhookSecret(bytes: Buffer): string {
   if (bytes.length !== webhookSecretBytes) {
-    throw new Error(`a webhook secret is made of ${webhookSecretBytes} bytes, not of ${bytes.length}`);
+    throw new Error(`the webhook secret has ${bytes.length} bytes instead of ${webhookSecretBytes}`);
   }
   return prefix + bytes.toString('base64');
 }
@@ -19,7 +19,7 @@ export function webhookKey(secret: string): KeyObject {
   const bytes = Buffer.from(encoded, 'base64');
   // Node's decoder skips invalid characters. A damaged secret would silently sign with another key.
   if (encoded === '' || bytes.toString('base64') !== encoded) {
-    throw new Error('a webhook secret is "whsec_" followed by base64; this one is not');
+    throw new Error('the webhook secret is not "whsec_" followed by base64');
   }
   return createSecretKey(bytes);
 }
@@ -40,7 +40,7 @@ export type WebhookHeaders = {
 export function signWebhook(secret: string | KeyObject, id: string, timestampSeconds: number, body: string): string {
   // Verifiers cut at the first two dots and read the time as a whole number of seconds.
   if (!Number.isSafeInteger(timestampSeconds)) {
-    throw new Error(`a webhook is signed at a whole second, not at ${timestampSeconds}`);
+    throw new Error(`the webhook timestamp ${timestampSeconds} is not a whole second`);
   }
   const key = typeof secret === 'string' ? webhookKey(secret) : secret;
   return `v1,${createHmac('sha256', key).update(`${id}.${timestampSeconds}.${body}`).digest('base64')}`;

@@ -7,7 +7,7 @@ import { smallLoad, type Load } from './messages.ts';
 import { usageOf, usageSince } from './process-usage.ts';
 
 const BODY_BYTES = 4096;
-/** Beside the bodies: addresses, subject, ids, the queue row and the event. */
+/** In addition to the bodies: addresses, subject, ids, the queue row and the event. */
 const ROW_BYTES = BODY_BYTES + 900;
 
 interface Round {
@@ -23,15 +23,15 @@ interface Accepted {
   perSecond: number;
   p50: number;
   p99: number;
-  /** Share of one core that the server's main thread took, and all its threads together. */
+  /** Share of one core used by the server's main thread, and by all its threads together. */
   main: number;
   all: number;
-  /** Processor microseconds of the main thread for one email, all it did meanwhile included. */
+  /** Processor microseconds of the main thread per email, including all other work meanwhile. */
   mainMicros: number;
   deliveredPerSecond: number;
 }
 
-/** Durable accepts per second, with the delivery of what was accepted under way in the same process. */
+/** Measures durable accepts per second while the same process delivers the accepted emails. */
 export async function benchAccept(bench: Bench): Promise<void> {
   const load = await bench.helper('./load-process.ts');
   const rounds: Round[] = [];
@@ -74,7 +74,7 @@ async function measureRound(bench: Bench, load: Helper, round: number): Promise<
   };
 }
 
-/** A new server for each round: what an earlier one left undelivered would be in the way of the next baseline. */
+/** Starts a new server for each round: undelivered mail of an earlier one would disturb the next baseline. */
 async function withAppliance(
   bench: Bench,
   load: Helper,

@@ -19,11 +19,11 @@ export interface Appliance {
   /** Milliseconds from the start of the process to ready.json. */
   readyMs: number;
   call: Call;
-  /** With the key of another team. */
+  /** Calls with the key of another team. */
   callAs(key: string): Call;
-  /** As a power cut would end it: what is measured next must not wait for mail that nobody counts any more. */
+  /** Kills the process like a power cut, so that the next measurement does not wait for mail that no longer counts. */
   kill(): Promise<void>;
-  /** As an operator would end it. */
+  /** Stops the process as an operator would. */
   stop(): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ export interface ApplianceOptions {
   env?: Record<string, string>;
 }
 
-/** Everything not named here is as config/default.toml has it. */
+/** Returns the settings; everything not named here is as in config/default.toml. */
 export function settings(options: Pick<ApplianceOptions, 'dns' | 'sinkPort' | 'env'>): NodeJS.ProcessEnv {
   return {
     ...inheritedEnvironment(),
@@ -57,13 +57,13 @@ export function settings(options: Pick<ApplianceOptions, 'dns' | 'sinkPort' | 'e
   };
 }
 
-/** Without what would make every Node slower to start alike, and so flatter the ratio. */
+/** Returns the environment without settings that slow down every Node start alike, and so flatter the ratio. */
 export function inheritedEnvironment(): NodeJS.ProcessEnv {
   const ours = Object.entries(process.env).filter(([name]) => !name.startsWith('RASKET_') && !name.startsWith('NODE_'));
   return Object.fromEntries(ours);
 }
 
-/** Every name but the sender's gets its mail at the sink. */
+/** Starts DNS in which every name but the sender's gets its mail at the sink. */
 export const startBenchDns = (): Promise<DnsRig> =>
   startDns({ '*': { MX: ['10 mx.sink.test'] }, 'mx.sink.test': { A: ['127.0.0.1'] }, ...sitesInDns() });
 
@@ -78,7 +78,7 @@ export function initialise(
   return JSON.parse(made.stdout) as { team_id: string; api_key: string };
 }
 
-/** A new installation with a verified domain, ready to send. */
+/** Creates an installation with a verified domain, ready to send. */
 export async function startSending(options: ApplianceOptions): Promise<Appliance> {
   const { api_key: key } = initialise(options.dataDir, options.dns, options.env);
   const appliance = await startAppliance({ ...options, key });
@@ -139,7 +139,7 @@ function untilReady(child: ChildProcess, dataDir: string): Promise<string> {
     function look(): void {
       if (!existsSync(file)) return;
       const ready = JSON.parse(readFileSync(file, 'utf8')) as { pid: number; listeners: { http?: { url: string } } };
-      // One left by a process that was killed names another pid.
+      // A file of an earlier, killed process has another pid.
       if (ready.pid === child.pid) end(ready.listeners.http?.url ?? '');
     }
     function end(outcome: string | Error): void {

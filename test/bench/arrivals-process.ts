@@ -1,13 +1,16 @@
 import { startSink } from '../rig/sink.ts';
 import { answerOrders } from './children.ts';
 
-/** Takes mail and notes when that of each `reader…` was announced and when it came. `until` answers once so many have come since `forget`. */
+/**
+ * Takes mail and records when that of each `reader…` was announced and when it arrived. `until` answers once so many
+ * have arrived since `forget`.
+ */
 export type ArrivalsOrder = { say: 'forget' } | { say: 'until'; count: number };
 export interface Arrivals {
   port: number;
-  /** By recipient, comparable between processes of one machine. */
+  /** Times by recipient, comparable between processes of one machine. */
   at: Record<string, number>;
-  /** When each was first named. */
+  /** Time at which each was first named. */
   namedAt: Record<string, number>;
 }
 

@@ -27,7 +27,7 @@ export async function benchAudience(bench: Bench): Promise<void> {
   await benchPages(bench, { small: makeSide(bench, SMALL), large, at });
 }
 
-/** A file as people have it, against nothing but taking it apart. */
+/** Imports a realistic file, compared with parsing alone. */
 async function benchImport(bench: Bench): Promise<void> {
   const rows = bench.quick ? IMPORTED / 10 : IMPORTED;
   const dataDir = bench.folder('import');
@@ -85,7 +85,7 @@ interface Side {
   key: string;
 }
 
-/** Contacts of which every fourth is on the plan, every tenth has left and half are of one domain. */
+/** Creates contacts of which every fourth is on the plan, every tenth has unsubscribed and half are of one domain. */
 function makeSide(bench: Bench, contacts: number): Side {
   const dataDir = bench.folder('audience');
   const { team_id: teamId, api_key: key } = initialise(dataDir, bench.dns);
@@ -162,7 +162,7 @@ const barePage = (db: Db, teamId: string) =>
     [PROPERTY, teamId],
   );
 
-/** A value that few have: its index is read, and nobody else's row. */
+/** Measures a rare value: its index is read, and no other row. */
 async function rarely(bench: Bench, { db, teamId, at }: { db: Db; teamId: string; at: string }): Promise<void> {
   const place = { of: 'property', propertyId: PROPERTY, slot: 1 } as const;
   const filter: Filter = { kind: 'text', place, op: 'in', values: ['nobody', 'plan-99'] };
@@ -176,7 +176,7 @@ interface Compared {
   bare: () => Promise<unknown>;
 }
 
-/** In turns, so that what disturbs one disturbs the other. */
+/** Measures both in turn, so that disturbances affect both. */
 async function compare(bench: Bench, name: string, { calls, ours, bare }: Compared): Promise<void> {
   const rounds = { value: [] as number[], baseline: [] as number[] };
   for (let call = -2; call < calls; call++) {

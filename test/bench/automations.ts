@@ -16,21 +16,21 @@ import { usageOf, usageSince } from './process-usage.ts';
 
 const EVENTS = 100_000;
 const STEPS = 3;
-/** Each posts as many of the events. */
+/** Number of connections, each of which posts the same number of events. */
 const CONNECTIONS = 40;
 const PARKED = 1_000_000;
 const CLAIMS = 500;
 const CARRIED_MS_MAX = 600_000;
 
-/** Runs of automations: how fast their steps are carried out, and what those cost that wait for their time. */
+/** Measures runs of automations: how fast their steps are executed, and the cost of those that wait. */
 export async function benchAutomations(bench: Bench): Promise<void> {
   await benchSteps(bench);
   await benchParked(bench);
 }
 
 /**
- * Events that each start a run of three steps, one for each contact: the trigger, a condition that holds, and an update of the
- * contact. The runs are begun by a process that carries none; then one that carries them is started.
+ * Sends events that each start a run of three steps, one per contact: the trigger, a condition that holds, and an
+ * update of the contact. The runs are started by a process that executes none; then one that executes them is started.
  */
 async function benchSteps(bench: Bench): Promise<void> {
   const events = bench.quick ? EVENTS / 20 : EVENTS;
@@ -89,7 +89,7 @@ async function carry(bench: Bench, events: number): Promise<{ perSecond: number;
   return { perSecond: (events * STEPS) / (ms / 1000), micros: (mainSeconds / (events * STEPS)) * 1e6 };
 }
 
-/** From the first step of the first run to the last of the last. A step that is missing makes the row worthless. */
+/** Measures from the first step of the first run to the last of the last. A missing step makes the row worthless. */
 async function untilCarried(dataDir: string, runs: number): Promise<number> {
   const database = new Sqlite(path.join(dataDir, 'rasket.db'), { readonly: true });
   const open = database.prepare("select 1 from automation_runs where status = 'running' limit 1");
@@ -108,7 +108,7 @@ async function untilCarried(dataDir: string, runs: number): Promise<number> {
   }
 }
 
-/** What a claim of due runs costs while a million runs wait for their time, against none. One run is due at each. */
+/** Measures a claim of due runs while a million runs wait for their time, against none. One run is due at each. */
 async function benchParked(bench: Bench): Promise<void> {
   const parked = bench.quick ? PARKED / 5 : PARKED;
   const empty = await openRuns(bench, 0);
@@ -150,7 +150,7 @@ async function openRuns(bench: Bench, parked: number): Promise<World> {
   return world;
 }
 
-/** What is due now, and when the next one will be. */
+/** Reads what is due now, and when the next one will be. */
 async function timeClaim({ db }: World): Promise<number> {
   const now = Date.now();
   const begin = performance.now();
@@ -158,7 +158,7 @@ async function timeClaim({ db }: World): Promise<number> {
   await nextRunAt(db, now);
   const micros = (performance.now() - begin) * 1000;
   if (rows.length !== 1) throw new Error('no run was due');
-  // As if it were carried to its end.
+  // Marks the run as completed.
   await db.run("update automation_runs set status = 'completed', completed_at = ? where id = ?", [
     now,
     rows[0]?.id ?? '',

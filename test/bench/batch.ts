@@ -10,7 +10,7 @@ interface Round {
   batch: number;
 }
 
-/** Emails accepted per second in batches of a hundred, against single sends over as many connections. */
+/** Measures emails accepted per second in batches of a hundred, against single sends over as many connections. */
 export async function benchBatch(bench: Bench): Promise<void> {
   const load = await bench.helper('./load-process.ts');
   const sink = await bench.helper('./sink-process.ts');

@@ -5,30 +5,30 @@ import { pause, type Bench } from './bench.ts';
 import type { Helper } from './children.ts';
 import { median, shown } from './figures.ts';
 
-/** Where an attack takes place: an installation with a team of its own, and name servers that answer as it likes. */
+/** The place of an attack: an installation with a team of its own, and name servers that answer as it likes. */
 export interface Field {
   bench: Bench;
   appliance: Appliance;
-  /** Of the attacking team. */
+  /** The key of the attacking team. */
   key: string;
   from: string;
-  /** The TCP port at which mail servers are looked for, on any address of 127.0.0.0/8. */
+  /** The TCP port of all mail servers, on any address of 127.0.0.0/8. */
   smtpPort: number;
 }
 
 export interface Attack {
   name: string;
-  /** Resolves when the attack is under way, with what ends it. */
+  /** Resolves when the attack is under way, with a function that ends it. */
   start(field: Field): Promise<() => Promise<void>>;
 }
 
-/** Over 20 s, so that the burst in which an attack begins is not all that is seen of it. */
+/** The probes take 20 s, so that they do not see only the burst at the start of an attack. */
 const PROBES = 1000;
 const PROBE_EVERY_MS = 20;
 const WARM_UP = 200;
 const ARRIVED_MS_MAX = 60_000;
 
-/** What another team's small mail waits from its POST to the sink's 250, beside an attack against without it. */
+/** Measures the time of another team's small mail from its POST to the sink's 250, during an attack and without it. */
 export async function benchBesideAttack(bench: Bench, attack: Attack): Promise<void> {
   const without: number[] = [];
   const beside: number[] = [];
@@ -103,7 +103,7 @@ function secondTeam(bench: Bench, dataDir: string): string {
   return (JSON.parse(made.stdout) as { api_key: string }).api_key;
 }
 
-/** Milliseconds from each POST to its arrival; one POST every so often, whether or not the last one has arrived. */
+/** Returns milliseconds from each POST to its arrival; POSTs are sent at a fixed rate, whether or not the last one has arrived. */
 export async function waits({ appliance, from, sink }: Probe, count: number): Promise<number[]> {
   await sink.ask<Arrivals>({ say: 'forget' });
   const began: [address: string, at: number][] = [];

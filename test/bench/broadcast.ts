@@ -18,13 +18,13 @@ const UNTIL_MS_MAX = 240_000;
 const CONTACTS_BEGIN_AT = Date.UTC(2026, 0, 1);
 const HTML = `<!doctype html><html><body><h1>News</h1>${'<p>What is new at our shop this week, {{{FIRST_NAME|reader}}}.</p>'.repeat(60)}</body></html>`;
 
-/** A broadcast: how fast it is accepted, what it takes, and what the same team's other mail waits beside it. */
+/** Measures a broadcast: how fast it is accepted, what it costs, and how long the same team's other mail waits meanwhile. */
 export async function benchBroadcast(bench: Bench): Promise<void> {
   await benchAccepted(bench);
   await benchDelivered(bench);
 }
 
-/** Its one connection waits for a greeting that never comes, and no limit of what waits in the queue applies: the fan-out alone. */
+/** Measures the fan-out alone: its one connection waits for a greeting that never comes, and no queue limit applies. */
 async function benchAccepted(bench: Bench): Promise<void> {
   const amount = bench.quick ? FEW : MANY / 2;
   const load = await bench.helper('./load-process.ts');
@@ -61,7 +61,7 @@ async function benchAccepted(bench: Bench): Promise<void> {
   });
 }
 
-/** Everything in one process, to the sink's last 250. */
+/** Measures everything in one process, to the sink's last 250. */
 async function benchDelivered(bench: Bench): Promise<void> {
   const amount = bench.quick ? FEW * 2 : MANY;
   const sink = await bench.helper('./arrivals-process.ts');
@@ -121,11 +121,11 @@ interface Prepared {
   appliance: Appliance;
   from: string;
   send(): Promise<Sent>;
-  /** Of the database with its log, written out. */
+  /** Size of the database with its log, written out. */
   bytes(): number;
 }
 
-/** A team with a verified domain, a postal address, and a segment of as many contacts. */
+/** Creates a team with a verified domain, a postal address, and a segment with the given number of contacts. */
 async function prepared(
   bench: Bench,
   options: { contacts: number; sinkPort: number; roles?: string; env?: Record<string, string> },
@@ -203,7 +203,7 @@ export function fillContacts(dataDir: string, teamId: string, contacts: number):
   database.close();
 }
 
-/** The log is part of it: what is not yet written back stands there. */
+/** Returns the size including the log, which holds what is not yet written back. */
 function sizeOf(dataDir: string): number {
   const file = path.join(dataDir, 'rasket.db');
   const database = new Sqlite(file);

@@ -10,7 +10,7 @@ export interface Helper {
 
 const alive = new Map<ChildProcess, boolean>();
 
-/** Baselines, load and sink are processes of their own, so that each one's processor time is its own. */
+/** Starts a baseline, load or sink as its own process, so that its processor time is its own. */
 export async function startHelper(file: string): Promise<Helper> {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), [], {
     execArgv: [],
@@ -34,7 +34,7 @@ export async function startHelper(file: string): Promise<Helper> {
   return { pid: child.pid ?? 0, ask, stop: () => stopChild(child, 'SIGKILL') };
 }
 
-/** The other end: call it last in a helper's file. */
+/** Runs the loop of a helper; call it last in the helper's file. */
 export function answerOrders<Order>(work: (order: Order) => unknown): void {
   process.on('message', (order: Order & { are?: string }) => {
     const answering = order.are === undefined ? Promise.resolve().then(() => work(order)) : Promise.resolve(null);
@@ -47,7 +47,7 @@ export function answerOrders<Order>(work: (order: Order) => unknown): void {
   process.on('disconnect', () => process.exit(0));
 }
 
-/** Ended with the bench. One that leads a group of its own (spawned `detached`) takes the whole group along. */
+/** Ends a process with the bench. One that leads a group of its own (spawned `detached`) takes the whole group with it. */
 export function watch(child: ChildProcess, { isGroup = false } = {}): void {
   alive.set(child, isGroup);
   child.on('exit', () => alive.delete(child));
@@ -60,7 +60,7 @@ export async function stopChild(child: ChildProcess, signal: NodeJS.Signals): Pr
   await ended;
 }
 
-/** For the end of the bench, however it comes. */
+/** Kills all children at the end of the bench, however it comes. */
 export function killChildren(): void {
   for (const child of alive.keys()) end(child, 'SIGKILL');
 }
@@ -70,6 +70,6 @@ function end(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-child.pid, signal);
   } catch {
-    // The last of the group has ended since.
+    // The last process of the group has already ended.
   }
 }

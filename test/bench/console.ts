@@ -14,7 +14,7 @@ const SMALL = 10_000;
 const LARGE = 1_000_000;
 const PAGES = 40;
 
-/** What somebody at a terminal waits for, and what the console holds, with a hundred times the emails. */
+/** Measures how long a person at a terminal waits, and how much the console stores, with a hundred times the emails. */
 export async function benchConsole(bench: Bench): Promise<void> {
   if (findProgram('tmux') === undefined) return bench.say('skipped: tmux is not installed');
   const size = bench.quick ? LARGE / 5 : LARGE;
@@ -90,8 +90,8 @@ async function sit(bench: Bench, { appliance }: FullSide): Promise<Sitting> {
   return { firstMs, listMs, pageMs, lastMs, bytes };
 }
 
-/** The rows, without the lines around them that tell the time. */
+/** Returns the rows, without the lines around them that contain the time. */
 const linesOf = (shown: string): string => shown.split('\n').slice(3, -3).join('\n');
 
-/** It has ended already, where all went well. */
+/** The process has already ended if all went well. */
 const ignore = (): void => undefined;

@@ -17,7 +17,7 @@ export interface Run {
   acceptSeconds: number;
   allSeconds: number;
   peakRss: number;
-  /** Cores taken by each process, and by the server's main thread. */
+  /** Cores used by each process, and by the server's main thread. */
   main: number;
   server: number;
   sink: number;
@@ -34,7 +34,7 @@ export interface Players {
 const IDLE_MS = 5_500;
 const CONNECTIONS = 32;
 
-/** From the first POST to the sink's last 250, everything signed with RSA-2048; and what it costs in time and memory. */
+/** Measures from the first POST to the sink's last 250, everything signed with RSA-2048, and the cost in time and memory. */
 export async function benchEndToEnd(bench: Bench): Promise<void> {
   const load = await bench.helper('./load-process.ts');
   const sink = await bench.helper('./sink-process.ts');
@@ -79,7 +79,7 @@ function reportTime(bench: Bench, name: string, runs: Run[]): void {
 const RUN_SECONDS = 4;
 
 export async function measure(bench: Bench, players: Players, what: Load, amountMax: number): Promise<Run[]> {
-  // Warms up and tells how much fits into the time of a run.
+  // Warms up and finds out how many fit into the time of a run.
   const trial = await runOnce(players, what, Math.ceil(amountMax / 8));
   const wanted = trial.emailsPerSecond * (bench.quick ? 1.5 : RUN_SECONDS);
   const amount = Math.max(CONNECTIONS, Math.min(amountMax, Math.round(wanted)));
@@ -104,7 +104,7 @@ async function runOnce({ load, sink, rsa, appliance }: Players, what: Load, amou
     usageSince(pid, used[i] ?? usageOf(pid)),
   );
   const peakRss = peakRssBytes(appliance.pid);
-  // What the last 250s left to settle belongs to nobody's time but must not disturb the baseline.
+  // What remains to settle after the last 250s is not measured, but must not disturb the baseline.
   await pause(300);
   const after = await rsa.ask<{ perSecond: number; cpuMicros: number }>({ seconds });
   return {

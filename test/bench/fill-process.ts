@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { answerOrders } from './children.ts';
 import { COMMON_STATUS, RARE_STATUS, type Filled } from './list-filters.ts';
 
-/** Fills a migrated database with emails, past the product: a million of them through the API would take all day. */
+/** Fills a migrated database with emails directly: a million of them through the API would take all day. */
 export interface FillOrder {
   file: string;
   emails: number;
@@ -11,9 +11,9 @@ export interface FillOrder {
   apiKeyId: string;
 }
 
-/** As many at ten thousand as at a million, so that both answers have the same length and only the search differs. */
+/** The same number at ten thousand and at a million, so that both answers have the same length and only the search differs. */
 const RARE = 60;
-/** The measured team has two fifths of all emails, another one as many, and many small ones the rest. */
+/** The measured team has two fifths of all emails, another one as many, and many small ones the remainder. */
 const OWN_SHARE = 0.4;
 const DAYS = 30;
 
@@ -59,7 +59,7 @@ function fill(database: Sqlite.Database, { emails, teamId, apiKeyId }: FillOrder
       const isOwn = Math.floor(((i + 1) * own) / emails) > Math.floor((i * own) / emails);
       const team = isOwn ? teamId : (others[i % 3 === 0 ? 0 : 1 + (i % 40)] ?? teamId);
       const which = isOwn ? ownSoFar++ : i;
-      // Evenly through the whole list: the worst place for whoever must walk to find them.
+      // The rare ones are spread evenly through the whole list: the worst place for a scan.
       const isRare = isOwn ? isOneOf(which, own, RARE, 0) : i % 100 === 0;
       const isRareKey = isOwn && isOneOf(which, own, RARE, 0.5);
       const key = !isOwn ? randomUUIDLike(i) : isRareKey ? rareKeyId : which % 10 < 3 ? otherKeyId : apiKeyId;
@@ -136,7 +136,7 @@ const bodyOf = (i: number, bytes: number): string =>
 
 const tails = randomBytes(4096).toString('hex');
 
-/** The form of the product's ids: the millisecond, a counter, random digits. */
+/** Returns an id in the product's form: the millisecond, a counter, random digits. */
 function uuidAt(ms: number, i: number): string {
   const time = ms.toString(16).padStart(12, '0');
   const from = (i * 5) % 8000;

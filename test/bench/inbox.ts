@@ -25,7 +25,7 @@ interface Side {
   threads: number;
 }
 
-/** What is asked for in an inbox of as many threads, and how many rows the answer has. */
+/** Calls in an inbox by number of threads, with the number of rows in the answer. */
 const CALLED: readonly { name: string; rows: number; ask: (threads: number, turn: number) => string }[] = [
   { name: 'a page of threads', rows: ROWS, ask: () => `/threads?limit=${ROWS}` },
   {
@@ -57,7 +57,7 @@ const CALLED: readonly { name: string; rows: number; ask: (threads: number, turn
   },
 ];
 
-/** An inbox of a hundred times the mail: its pages, its searches, and a thread that is opened. */
+/** Measures an inbox with a hundred times the mail: its pages, its searches, and opening a thread. */
 export async function benchInbox(bench: Bench): Promise<void> {
   const emails = bench.quick ? LARGE / 5 : LARGE;
   const begin = performance.now();
@@ -97,7 +97,7 @@ async function makeSide(bench: Bench, emails: number): Promise<Side> {
   const file = path.join(dataDir, 'rasket.db');
   const threads = emails / EMAILS_A_THREAD;
   fill(file, teamId, { emails, threads });
-  // What a server does behind the arrival of mail, minute by minute.
+  // This is what a server does after mail has arrived, minute by minute.
   const db = await openDb({ driver: 'better-sqlite3', file, url: '', poolMax: 1 });
   const store = { db, clock: systemClock } as Store;
   while ((await indexInboxes(store)) > 0);
@@ -107,7 +107,7 @@ async function makeSide(bench: Bench, emails: number): Promise<Side> {
   return { appliance, threads };
 }
 
-/** One email a second, in turns between the threads, so that the emails of a thread lie far from one another. */
+/** Writes one email a second, in turn between the threads, so that the emails of a thread are far apart. */
 function fill(file: string, teamId: string, { emails, threads }: { emails: number; threads: number }): void {
   const database = new Sqlite(file);
   database.pragma('synchronous = off');

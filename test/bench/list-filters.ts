@@ -1,11 +1,11 @@
 export const RARE_STATUS = 'complained';
 export const COMMON_STATUS = 'delivered';
 
-/** What the list rows ask for, chosen so that a page of each filter is full at every size. */
+/** The filters of the list rows, chosen so that a page of each is full at every size. */
 export interface Filled {
   rareKeyId: string;
   otherKeyId: string;
-  /** Ids of the team, spread over all of its list, newest first. */
+  /** Ids of the team, spread over its whole list, newest first. */
   spread: string[];
   from: number;
   until: number;
@@ -35,7 +35,7 @@ export interface Filter {
   ask: (side: Side, turn: number) => Asked;
   callsPerRound: number;
   hasTarget: boolean;
-  /** How many times as much it may cost at a hundred times the emails, where that is not 1.5. */
+  /** How much more it may cost at a hundred times the emails, if not 1.5 times. */
   ratioMax?: number;
 }
 
@@ -66,11 +66,11 @@ function of(name: string, ask: Filter['ask']): Filter {
   return { name, ask, callsPerRound: CALLS_PER_ROUND, hasTarget: true };
 }
 
-/** Days of the middle of the month, never its ends. */
+/** Returns days in the middle of the month, never its ends. */
 const dayIn = ({ filled }: Side, turn: number): string =>
   new Date(filled.from + (5 + (turn % 18)) * DAY_MS).toISOString().slice(0, 10);
 
-/** From the second half of the list, but never so near its end that the page is not full. */
+/** Returns an id from the second half of the list, but never so near its end that the page is not full. */
 const idIn = ({ filled }: Side, turn: number): string => {
   const { spread } = filled;
   return spread[Math.floor(spread.length * (0.5 + 0.4 * ((turn * 0.618) % 1)))] ?? '';

@@ -20,7 +20,7 @@ export interface FullSide extends Side {
   file: string;
 }
 
-/** What a page costs with a hundred times the emails: an index that misses a filter shows here and nowhere else. */
+/** Measures a page with a hundred times the emails: only here does a filter without an index show. */
 export async function benchListPages(bench: Bench): Promise<void> {
   const begin = performance.now();
   const small = await makeSide(bench, SMALL);
@@ -50,7 +50,7 @@ export async function makeSide(bench: Bench, emails: number): Promise<FullSide> 
   return { appliance, file, teamId, apiKeyId, filled };
 }
 
-/** What a server does behind the acceptance, minute by minute. */
+/** This is what a server does after acceptance, minute by minute. */
 async function indexAll(file: string): Promise<void> {
   const db = await openDb({ driver: 'better-sqlite3', file, url: '', poolMax: 1 });
   const world = { db, clock: systemClock } as World;
@@ -72,7 +72,7 @@ interface Timed {
   rows: Record<Which, number>;
 }
 
-/** Both databases take turns, and every filter has its turns early and late, so that no moment weighs on one alone. */
+/** Both databases take turns, and every filter has its turns early and late, so that no moment affects one alone. */
 async function measureFilters(bench: Bench, sides: Record<Which, FullSide>, agent: http.Agent): Promise<Timed[]> {
   const measured = FILTERS.map((): Timed => ({ times: { small: [], large: [] }, rows: { small: 0, large: 0 } }));
   const rounds = bench.quick ? 1 : ROUNDS;
@@ -139,7 +139,7 @@ function getPage(agent: http.Agent, { appliance }: FullSide, asked: Asked): Prom
   });
 }
 
-/** The very statement of the product, caught on its way to the database, and how SQLite would run it. */
+/** Returns SQLite's plan for the product's own statement, captured on its way to the database. */
 async function planOf({ file, teamId }: FullSide, asked: Asked): Promise<string[]> {
   const caught: { sql: string; values: unknown[] }[] = [];
   const db = {

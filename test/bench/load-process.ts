@@ -6,29 +6,29 @@ import { answerOrders } from './children.ts';
 export interface LoadOrder {
   url: string;
   connections: number;
-  /** What is posted … */
+  /** The path that is posted to. */
   path?: string;
   key?: string;
   bodies?: string[];
-  /** Each connection posts its share of them instead of all; `amount` is as many as there are, a multiple of the connections. */
+  /** Each connection posts its share instead of all; `amount` is then their number, a multiple of the connections. */
   isOnceEach?: boolean;
-  /** … or what is followed instead, as a browser does: each connection has its share of these, and 302 is the answer. */
+  /** Links to follow instead, as a browser does: each connection has its share, and 302 is the answer. */
   links?: string[];
-  /** The host that they are asked for on, where it is not the server's own. */
+  /** The host of the requests, if it is not the server's own. */
   host?: string;
-  /** Either so many requests, or so many seconds. */
+  /** Either a number of requests, or a number of seconds. */
   amount?: number;
   seconds?: number;
 }
 
 export interface LoadResult {
   startedAt: number;
-  /** Autocannon's own duration is rounded up to its next look at the clock. */
+  /** Autocannon's own duration is rounded up to its next check of the clock. */
   lastAnswerAt: number;
   answered: number;
   perSecond: number;
   refused: number;
-  /** What those were: answers by the class of their status, and requests without one. */
+  /** The refusals: answers by status class, and requests without one. */
   refusals: string;
   p50: number;
   p99: number;
@@ -49,7 +49,7 @@ interface Client {
   setRequests(requests: object[]): void;
 }
 type Autocannon = (options: object, done: (error: Error | null, result: AutocannonResult) => void) => EventEmitter;
-// It has no types of its own.
+// Autocannon has no types of its own.
 const autocannon = createRequire(import.meta.url)('autocannon') as Autocannon;
 
 async function ask(order: LoadOrder): Promise<LoadResult> {
@@ -60,7 +60,7 @@ async function ask(order: LoadOrder): Promise<LoadResult> {
     connections: order.connections,
     ...(order.amount === undefined ? { duration: order.seconds } : { amount: order.amount }),
     timeout: 30,
-    // A receiver of ours has a certificate that nobody else knows.
+    // A local receiver has a certificate that nobody else knows.
     tlsOptions: { rejectUnauthorized: false },
     requests: requests.slice(0, 1),
     setupClient: (client: Client) => client.setRequests(shareOf(requests, order, turn++)),
@@ -101,20 +101,20 @@ function requestsOf({ path, key = '', bodies = [], links, host }: LoadOrder): ob
   return bodies.map((body) => ({ method: 'POST', path, headers, body }));
 }
 
-/** What the so-manieth connection asks for. */
+/** Returns the requests of one connection. */
 function shareOf(
   requests: object[],
   { links, isOnceEach = links !== undefined, connections }: LoadOrder,
   connection: number,
 ): object[] {
-  // Each posts all, beginning with another variant; otherwise all would send to one destination at a time.
+  // Each connection posts all, beginning with another variant; otherwise all would send to one destination at a time.
   const first = connection % requests.length;
   if (!isOnceEach) return [...requests.slice(first), ...requests.slice(0, first)];
   const size = Math.ceil(requests.length / connections);
   return requests.slice(connection * size, (connection + 1) * size);
 }
 
-/** Comparable between processes of one machine. */
+/** Returns a time that is comparable between processes of one machine. */
 const now = (): number => performance.timeOrigin + performance.now();
 
 answerOrders<LoadOrder>(ask);

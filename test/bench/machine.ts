@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { median } from './figures.ts';
 
-/** Where the figures come from; they compare only with those of the same run. */
+/** The machine of the figures, which compare only with those of the same run. */
 export interface Machine {
   cpu: string;
   cores: number;
@@ -31,7 +31,7 @@ export function describeMachine(folder: string): Machine {
   };
 }
 
-/** Processor seconds that the whole machine has worked so far, and this process with the children it has outlived. */
+/** Processor seconds of the whole machine so far, and of this process with its ended children. */
 export interface Worked {
   machineSeconds: number;
   ownSeconds: number;
@@ -50,14 +50,14 @@ export function workedSoFar(): Worked {
   return { machineSeconds: machine / TICKS_PER_SECOND, ownSeconds: own / TICKS_PER_SECOND, at: performance.now() };
 }
 
-/** Cores that everybody else kept busy since: what makes a run worth repeating. */
+/** Returns the number of cores that other programs kept busy since: the reason to repeat a run. */
 export function othersSince(before: Worked): number {
   const now = workedSoFar();
   const others = now.machineSeconds - before.machineSeconds - (now.ownSeconds - before.ownSeconds);
   return Math.max(0, others / ((now.at - before.at) / 1000));
 }
 
-/** The fields behind the first, which is no number. */
+/** Returns the fields after the first, which is not a number. */
 const numbersOf = (line = ''): number[] => line.trim().split(/\s+/).slice(1).map(Number);
 
 export const loadNow = (): number => Number(readFileSync('/proc/loadavg', 'latin1').split(' ')[0]);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What the load posts: one message as JSON, several variants of it so that not all mail goes to one destination. */
+/** The load: one message as JSON, in several variants so that not all mail goes to one destination. */
 export interface Load {
   bodies: string[];
   recipients: number;
@@ -20,7 +20,7 @@ const SITES = Array.from({ length: 10 }, (_, i) => ({
 }));
 export const MAIL_SERVER_ADDRESSES = SITES.map(({ address }) => address);
 
-/** What a name server says of the ten domains that have a mail server each. */
+/** Returns the DNS entries of the ten domains that have a mail server each. */
 export const sitesInDns = (): Record<string, { MX: string[] } | { A: string[] }> =>
   Object.fromEntries(
     SITES.flatMap(({ domain, mailServer, address }) => [
@@ -29,7 +29,7 @@ export const sitesInDns = (): Record<string, { MX: string[] } | { A: string[] }>
     ]),
   );
 
-/** About `bytes` of html and text together, of words that do not compress to nothing. */
+/** Returns about `bytes` of html and text together, of words that do not compress to nothing. */
 export function smallLoad(bytes: number): Load {
   const text = wordsOf(Math.round(bytes * 0.3));
   const html = pageOf(Math.round(bytes * 0.7));
@@ -39,7 +39,7 @@ export function smallLoad(bytes: number): Load {
   return { bodies, recipients: 1, deliveries: 1 };
 }
 
-/** A 4 KB message with an attachment that makes it `bytes` long on the wire. */
+/** Returns a 4 KB message with an attachment that makes it `bytes` long on the wire. */
 export function attachmentLoad(bytes: number): Load {
   const { bodies } = smallLoad(4096);
   const content = randomLike(Math.round((bytes - 4096) * (3 / 4)));
@@ -53,7 +53,7 @@ export function attachmentLoad(bytes: number): Load {
   };
 }
 
-/** One message to fifty people in ten domains, which share one mail server or have one each. */
+/** Returns one message to fifty people in ten domains, which share one mail server or have one each. */
 export function fanOutLoad(bytes: number, mailServers: 'one' | 'ten'): Load {
   const { bodies } = smallLoad(bytes);
   const domains = mailServers === 'one' ? DESTINATIONS : SITES.map(({ domain }) => domain);
@@ -94,7 +94,7 @@ function pageOf(bytes: number): string {
   return `${head}${paragraphs.join('').slice(0, room)}${foot}`;
 }
 
-/** The same bytes in every run, which no encoder can shorten. */
+/** Returns the same incompressible bytes in every run. */
 function randomLike(bytes: number): Buffer {
   const blocks = Array.from({ length: Math.ceil(bytes / 32) }, (_, i) => createHash('sha256').update(`${i}`).digest());
   return Buffer.concat(blocks).subarray(0, bytes);

@@ -9,7 +9,7 @@ import { median } from './figures.ts';
 
 const DAY_MS = 86_400_000;
 const DOMAINS = 20;
-/** Queued, sent and delivered: what an email comes to when all goes well. */
+/** Queued, sent and delivered: the events of an email when all goes well. */
 const EVENTS_PER_EMAIL = 3;
 
 interface Side {
@@ -34,7 +34,7 @@ const YEAR: Record<string, Record<string, string>> = {
   'by day in Kolkata': { dimensions: 'period', timezone: 'Asia/Kolkata' },
 }; // oxfmt-ignore
 
-/** What metrics cost with ten times the events, and over a year: sums that are made as events are written cost the same. */
+/** Measures the cost of metrics with ten times the events, and over a year: sums made as events are written cost the same. */
 export async function benchMetrics(bench: Bench): Promise<void> {
   const sides = {
     small: await makeSide(bench, { days: 30, emails: 1_000_000 / EVENTS_PER_EMAIL }),
@@ -48,7 +48,7 @@ export async function benchMetrics(bench: Bench): Promise<void> {
     for (const [name, query] of Object.entries(MONTH)) {
       const times: Record<'small' | 'large', number[]> = { small: [], large: [] };
       for (let call = -3; call < calls; call++) {
-        // Neither is always the first: what disturbs a pair disturbs either of them as often.
+        // Neither is always first, so that disturbances affect both equally.
         for (const which of call % 2 === 0 ? (['small', 'large'] as const) : (['large', 'small'] as const)) {
           const ms = await timeOf(agent, sides[which], 30, query);
           if (call >= 0) times[which].push(ms);
@@ -90,7 +90,7 @@ async function makeSide(bench: Bench, load: { days: number; emails: number }): P
   return { appliance, rows };
 }
 
-/** The rows that the recorder leaves behind when mail of twenty domains flows evenly, day and night. */
+/** Writes the rows that the recorder leaves when mail of twenty domains flows evenly, day and night. */
 function fill(file: string, teamId: string, { days, emails }: { days: number; emails: number }): number {
   const database = new Sqlite(file);
   database.pragma('synchronous = OFF');

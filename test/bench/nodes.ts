@@ -17,7 +17,7 @@ interface Run {
   cpuSecondsPer1000: number;
 }
 
-/** The same mail through one node, and half of it through each of two on the same PostgreSQL and the same cores, in turns. */
+/** Measures the same mail through one node, and half of it through each of two on the same PostgreSQL and the same cores, in turn. */
 export async function benchNodes(bench: Bench): Promise<void> {
   const { url, stop } = await startPostgres({ settings: AS_IN_USE });
   bench.stopLater(stop);
@@ -32,7 +32,7 @@ export async function benchNodes(bench: Bench): Promise<void> {
   await runOnce({ loads, sink, nodes: [first] }, amount);
   for (let round = 0; round < (bench.quick ? 1 : 5); round++) {
     runs.one.push(await runOnce({ loads, sink, nodes: [first] }, amount));
-    // It is there only while it is measured: by itself it would poll, and take some of the mail of the first.
+    // The second node runs only while it is measured: it would poll, and take some of the mail of the first.
     const second = await startAppliance({ dataDir, dns: bench.dns, sinkPort, env, key: first.key });
     bench.stopLater(second.kill);
     await runOnce({ loads, sink, nodes: [first, second] }, amount / 4);
@@ -58,7 +58,7 @@ export async function benchNodes(bench: Bench): Promise<void> {
   });
 }
 
-/** Nodes of one installation share the key and the blobs. */
+/** Creates a second data folder: nodes of one installation share the key and the blobs. */
 export function secondFolder(bench: Bench, { dataDir }: Appliance): string {
   const folder = bench.folder('second-node');
   mkdirSync(path.join(folder, 'run'), { mode: 0o700 });
@@ -79,7 +79,7 @@ async function runOnce({ loads, sink, nodes }: Players, amount: number): Promise
   const until = sink.ask<SinkCount>({ say: 'until', accepted: accepted + amount });
   // Awaited below, unless the posts fail first.
   until.catch(() => undefined);
-  // Two processes ask in either case, so that the one that asks is not what is measured.
+  // Two processes send requests in either case, so that the sender is not what is measured.
   const posted = await Promise.all(
     loads.map((load, at) => {
       const how = { load: smallLoad(4096), connections: CONNECTIONS / 2, amount: amount / 2 };

@@ -10,7 +10,7 @@ import type { SinkCount } from './sink-process.ts';
 
 const TOOLS = ['postfix', 'smtp-source'] as const;
 
-/** For scale only: an unmodified Postfix that relays the same amount unsigned, synced queue files and all, to the same sink. */
+/** Measures, for scale only, an unmodified Postfix that relays the same amount unsigned, synced queue files and all, to the same sink. */
 export async function benchPostfix(bench: Bench): Promise<void> {
   const missing = TOOLS.filter((tool) => !existsSync(`/usr/sbin/${tool}`));
   const reason =
@@ -59,7 +59,7 @@ async function relay(sink: Helper, port: number, amount: number): Promise<number
   return amount / ((done.at - begin) / 1000);
 }
 
-/** A Postfix of the bench's own, on loopback only: it relays everything to one port, or keeps it as `settings` say. */
+/** Starts a Postfix of the bench's own, on loopback only: it relays everything to one port, or keeps it as `settings` say. */
 export async function startPostfix(
   bench: Bench,
   { relayTo, settings = '' }: { relayTo?: number; settings?: string },
@@ -72,7 +72,7 @@ export async function startPostfix(
   execFileSync('chown', ['postfix', path.join(dir, 'data')]);
   writeFileSync(path.join(dir, 'main.cf'), `${mainCf(dir)}${destination(relayTo)}${settings}`);
   writeFileSync(path.join(dir, 'master.cf'), masterCf(port));
-  // It makes the folders of the queue. `postfix start-fg` would leave the group that is ended with the bench, `-d` stays in it.
+  // This creates the folders of the queue. `postfix start-fg` would leave the group that ends with the bench, `-d` stays in it.
   execFileSync('/usr/sbin/postfix', ['-c', dir, 'check'], { stdio: 'ignore' });
   const daemons = execFileSync('/usr/sbin/postconf', ['-d', '-h', 'daemon_directory']).toString().trim();
   const master = startDaemon(bench, dir, [path.join(daemons, 'master'), '-c', dir, '-d']);

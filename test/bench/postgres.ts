@@ -4,7 +4,7 @@ import { measure, type Players, type Run } from './end-to-end.ts';
 import { median } from './figures.ts';
 import { smallLoad } from './messages.ts';
 
-/** A server whose commits are on disk, with the memory that a small machine would give it. */
+/** Settings of a server whose commits are on disk, with the memory that a small machine would give it. */
 export const AS_IN_USE = [
   'fsync=on',
   'full_page_writes=on',
@@ -13,7 +13,7 @@ export const AS_IN_USE = [
   'shared_buffers=256MB',
 ];
 
-/** The same mail through the same program on either database, in turns. */
+/** Measures the same mail through the same program on either database, in turn. */
 export async function benchPostgres(bench: Bench): Promise<void> {
   const { url, stop } = await startPostgres({ settings: AS_IN_USE });
   bench.stopLater(stop);

@@ -19,12 +19,12 @@ export function usageSince(pid: number, before: Usage): Usage {
 }
 
 function secondsIn(file: string): number {
-  // The name of the program stands in parentheses and may hold spaces.
+  // The name of the program is in parentheses and may contain spaces.
   const fields = readFileSync(file, 'latin1').split(') ').at(-1)?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** Processor time by kind of thread, for saying what bounds a figure. */
+/** Returns processor time by kind of thread, which shows what limits a figure. */
 export function threadSeconds(pid: number): Map<string, number> {
   const seconds = new Map<string, number>();
   for (const thread of readdirSync(`/proc/${pid}/task`)) {
@@ -37,7 +37,7 @@ export function threadSeconds(pid: number): Map<string, number> {
 const MIB = 1024 * 1024;
 
 export const rssBytes = (pid: number): number => memoryField(pid, 'VmRSS');
-/** The highest since the process began or `forgetPeak`. */
+/** Returns the peak since the process began or `forgetPeak`. */
 export const peakRssBytes = (pid: number): number => memoryField(pid, 'VmHWM');
 export const forgetPeak = (pid: number): void => writeFileSync(`/proc/${pid}/clear_refs`, '5');
 export const inMib = (bytes: number): number => bytes / MIB;

@@ -10,7 +10,7 @@ interface CpuProfile {
 
 const TOP = 28;
 
-/** The functions that a server spent its time in, by their own time, for every profile under a folder. */
+/** Returns the functions with the most own time, for every profile below a folder. */
 export function readProfiles(folder: string): string {
   if (!existsSync(folder)) return `no profiles in ${folder}`;
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>

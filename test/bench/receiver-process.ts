@@ -7,17 +7,17 @@ export interface ReceiverCount {
   url: string;
   /** The certificate in PEM. */
   certificate: string;
-  /** How much was answered since the last order to forget. */
+  /** Number of answers since the last order to forget. */
   answered: number;
-  /** Milliseconds from the last of those that warm up, or the first of all, to the last. */
+  /** Milliseconds from the last warm-up request, or the first of all, to the last. */
   ms: number;
-  /** What came to /dead and is never answered. */
+  /** Number of requests to /dead, which are never answered. */
   held: number;
-  /** Requests whose id had come before. */
+  /** Requests whose id had arrived before. */
   repeated: number;
 }
 
-/** A local https receiver that reads a body and answers 200: what webhooks and their baseline are posted to. */
+/** A local https receiver that reads a body and answers 200, for webhooks and their baseline. */
 const { key, cert } = makeCertificate({ names: ['receiver.test', 'localhost'] });
 let answered = 0;
 let warmUp = 0;

@@ -12,11 +12,11 @@ import { usageOf, usageSince } from './process-usage.ts';
 
 const CONNECTIONS = 32;
 const EMAILS = 200;
-/** So many that no link is followed again within the second in which it would not count. */
+/** Enough links that none is followed again within the second in which it would not count. */
 const LINKS = 80_000;
-/** What comes earlier is taken for a gateway's scan. */
+/** An earlier click counts as a gateway's scan. */
 const SCANNER_MS = 2000;
-/** As with every server, its first thousands of answers are compiled while they are given. */
+/** The first thousands of answers of any server are compiled while they are given. */
 const WARM_UP = 20_000;
 const RECORDED_MS_MAX = 60_000;
 
@@ -31,7 +31,7 @@ interface Round {
   behindMs: number;
 }
 
-/** Redirects per second, with every click recorded behind them. */
+/** Measures redirects per second, with every click recorded after them. */
 export async function benchRedirect(bench: Bench): Promise<void> {
   const load = await bench.helper('./load-process.ts');
   const rounds: Round[] = [];
@@ -95,7 +95,7 @@ async function follow(load: Helper, order: Omit<LoadOrder, 'connections'>): Prom
   return result;
 }
 
-/** A few mails are enough: what is followed differs in its target, and a thousand clicks of each are recorded. */
+/** Sends a few mails, which are enough: what is followed differs in its target, and a thousand clicks of each are recorded. */
 async function sendSome(load: Helper, appliance: Appliance): Promise<string[]> {
   await post(load, appliance, { load: smallLoad(1024), connections: 8, amount: EMAILS });
   const ids: string[] = [];
@@ -119,7 +119,7 @@ async function linksOf(appliance: Appliance, emailIds: string[]): Promise<string
   });
 }
 
-/** Counts on a connection of its own until every answered click is there; what is not makes the row worthless. */
+/** Counts on a connection of its own until every answered click is recorded; a missing one makes the row worthless. */
 async function untilRecorded(appliance: Appliance, answered: number): Promise<{ recorded: number; behindMs: number }> {
   const file = path.join(appliance.dataDir, 'rasket.db');
   const db = await openDb({ driver: 'better-sqlite3', file, url: '', poolMax: 1 });

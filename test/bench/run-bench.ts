@@ -16,7 +16,7 @@ export type Rows = Record<string, (bench: Bench) => Promise<void>>;
 export interface BenchProgram {
   usage: string;
   rows: Rows;
-  /** Whatever hangs, the bench ends. */
+  /** Limit after which the bench ends, whatever hangs. */
   limitMinutes: number;
 }
 
@@ -51,7 +51,7 @@ async function main({ usage, rows, limitMinutes }: BenchProgram): Promise<number
   if (unknown !== undefined)
     throw new Error(`${JSON.stringify(unknown)} is no row; the rows are ${Object.keys(rows).join(', ')}`);
   mkdirSync(cacheDir, { recursive: true });
-  // A disk in memory syncs for nothing, and every figure here hangs on what a sync costs.
+  // A disk in memory syncs for free, and every figure here depends on the cost of a sync.
   const workDir = mkdtempSync(path.join(isInMemory(os.tmpdir()) ? cacheDir : os.tmpdir(), 'rasket-bench-'));
   process.on('exit', () => {
     killChildren();
@@ -67,7 +67,7 @@ async function main({ usage, rows, limitMinutes }: BenchProgram): Promise<number
   });
 }
 
-/** A tenth of the machine in other hands is about what medians can bear. */
+/** Medians can tolerate about a tenth of the machine in use by others. */
 const DISTURBED_SHARE = 0.1;
 
 async function withinTime(row: Promise<void> | undefined, limitMs: number, ofMs: number): Promise<void> {
@@ -75,7 +75,7 @@ async function withinTime(row: Promise<void> | undefined, limitMs: number, ofMs:
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`the bench's ${ofMs / 60_000} minutes were over`)), Math.max(0, limitMs));
   });
-  // When time is over its helpers are killed, and what it says of that is of no interest.
+  // When time is over its helpers are killed, and the resulting error does not matter.
   row?.catch(() => undefined);
   await Promise.race([row, late]).finally(() => clearTimeout(timer));
 }

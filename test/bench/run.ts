@@ -53,5 +53,5 @@ const rows: Rows = {
   postfix: benchPostfix,
 };
 
-// Twice what the slowest machine needed so far.
+// Twice the time that the slowest machine has needed so far.
 runBench({ usage, rows, limitMinutes: 24 });

@@ -14,7 +14,7 @@ import { median } from './figures.ts';
 const SCHEDULED = 1_000_000;
 const LOOKS = 500;
 
-/** What one look at the queue costs while a million emails wait for their time, against a queue without any. */
+/** Measures a poll of the queue while a million emails wait for their time, against a queue without any. */
 export async function benchScheduled(bench: Bench): Promise<void> {
   const empty = await openQueue(bench, 0);
   const full = await openQueue(bench, bench.quick ? SCHEDULED / 5 : SCHEDULED);
@@ -56,7 +56,7 @@ async function openQueue(bench: Bench, scheduled: number): Promise<World> {
   return world;
 }
 
-/** Both halves of a look: what is due now, and when the next one will be. */
+/** Times both halves of a poll: what is due now, and when the next one will be. */
 async function timeLook(world: World): Promise<number> {
   const begin = performance.now();
   await world.db.tx((tx) => claimDeliveries(world, tx, { owner: 'bench', lane: 0, limit: 200 }));

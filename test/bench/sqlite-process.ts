@@ -2,7 +2,7 @@ import Sqlite from 'better-sqlite3';
 import { randomUUID } from 'node:crypto';
 import { answerOrders } from './children.ts';
 
-/** One row of that size, one synced commit, and again: what the disk gives to a program that does not share commits. */
+/** Writes one row of that size per synced commit: the disk speed for a program that does not share commits. */
 export interface SqliteOrder {
   file: string;
   seconds: number;
@@ -21,7 +21,7 @@ answerOrders<SqliteOrder>(({ file, seconds, rowBytes }) => {
   const used = process.cpuUsage();
   const end = begin + seconds * 1000;
   let rows = 0;
-  // Ids that only grow, as the product's do.
+  // Ids that only grow, like the product's.
   for (; performance.now() < end; rows++)
     insert.run(`${Date.now().toString(16)}-${rows.toString(16).padStart(8, '0')}`, team, rows, body);
   const perSecond = rows / ((performance.now() - begin) / 1000);

@@ -4,7 +4,7 @@ import type { Bench } from './bench.ts';
 import { stopChild, watch } from './children.ts';
 import { median } from './figures.ts';
 
-/** What a command costs before it does anything, and what the plainest call costs. */
+/** Measures the cost of a command before it does anything, and of the plainest call. */
 export async function benchStartUp(bench: Bench): Promise<void> {
   const dataDir = bench.folder('data');
   const { api_key: key } = initialise(dataDir, bench.dns);
@@ -15,7 +15,7 @@ export async function benchStartUp(bench: Bench): Promise<void> {
     { command: LAUNCHER, args: ['--version'], took: [] as number[] },
     { command: LAUNCHER, args: ['emails', 'list'], took: [] as number[] },
   ] as const;
-  // The first start of each fills caches: the file system's, and the launcher's of compiled code.
+  // The first start of each fills the caches of the file system and of the launcher's compiled code.
   for (const { command, args } of starts) await timed(command, args, env);
   for (let i = 0; i < (bench.quick ? 7 : 20); i++) {
     for (const { command, args, took } of starts) took.push(await timed(command, args, env));

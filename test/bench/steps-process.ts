@@ -2,7 +2,7 @@ import Sqlite from 'better-sqlite3';
 import { randomUUID } from 'node:crypto';
 import { answerOrders } from './children.ts';
 
-/** The rows that steps of runs write, a synced commit for each step: what the disk gives to a program that does nothing else. */
+/** Writes the rows of run steps with a synced commit for each: the disk speed for a program that does nothing else. */
 export interface StepsOrder {
   file: string;
   runs: number;

@@ -20,7 +20,7 @@ interface Side {
 
 const WEBHOOK = 'wh_019b7c5e7c0070008000000000000001';
 
-/** What is asked for, with `events` of them stored. */
+/** The requests, with `events` of them stored. */
 const FILTERS: readonly { name: string; ask: (events: number) => Record<string, string> }[] = [
   { name: 'no filter', ask: () => ({}) },
   { name: 'from the middle on', ask: (events) => ({ after: publicIdOf(Math.floor(events / 2)) }) },
@@ -34,7 +34,7 @@ const FILTERS: readonly { name: string; ask: (events: number) => Record<string, 
   },
 ];
 
-/** Pages of an endpoint's events: an index that misses a filter shows when there are a hundred times as many. */
+/** Measures pages of an endpoint's events: a filter without an index shows when there are a hundred times as many. */
 export async function benchWebhookPages(bench: Bench): Promise<void> {
   const amount = bench.quick ? LARGE / 5 : LARGE;
   const small = await makeSide(bench, SMALL);
@@ -66,7 +66,7 @@ async function makeSide(bench: Bench, events: number): Promise<Side> {
   return { appliance, events };
 }
 
-/** One event a second; every fiftieth has failed, and of those the types are mixed as well. */
+/** Writes one event a second; every fiftieth has failed, with mixed types. */
 function fill(file: string, teamId: string, events: number): void {
   const database = new Sqlite(file);
   database.pragma('synchronous = off');

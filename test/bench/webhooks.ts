@@ -11,7 +11,7 @@ import type { ReceiverCount } from './receiver-process.ts';
 
 const CONNECTIONS = 32;
 const ENDPOINTS = 100;
-/** Four seconds of deliveries, of which the first is for the compiler: bare posts are made for as long. */
+/** Four seconds of deliveries, of which the first is for the compiler: bare posts take as long. */
 const EVENTS = 60_000;
 const EVENTS_A_CALL = 100;
 const DELIVERED_MS_MAX = 120_000;
@@ -24,7 +24,7 @@ interface Delivered {
   held: number;
 }
 
-/** Deliveries of webhooks, signed and recorded, against bare posts of the same body to the same receiver. */
+/** Measures deliveries of webhooks, signed and recorded, against bare posts of the same body to the same receiver. */
 export async function benchWebhooks(bench: Bench): Promise<void> {
   const receiver = await bench.helper('./receiver-process.ts');
   await benchRate(bench, receiver);
@@ -52,7 +52,7 @@ async function benchRate(bench: Bench, receiver: Helper): Promise<void> {
   });
 }
 
-/** A share of the rate at which 99 endpoints are served while the hundredth lets every request run out of time. */
+/** Measures the rate at which 99 endpoints are served while the hundredth lets every request time out, against the rate without it. */
 async function benchDeadEndpoint(bench: Bench, receiver: Helper): Promise<void> {
   const events = bench.quick ? 50 : 300;
   const alive: number[] = [];
@@ -73,7 +73,7 @@ async function benchDeadEndpoint(bench: Bench, receiver: Helper): Promise<void> 
   });
 }
 
-/** Of the size of a real delivery, with headers of the same length. */
+/** Posts bodies of the size of a real delivery, with headers of the same length. */
 async function barePosts(bench: Bench, load: Helper, receiver: Helper): Promise<number> {
   const { url } = await receiver.ask<ReceiverCount>({ say: 'forget' });
   const body = JSON.stringify({ type: 'suppression.added', created_at: '', data: { id: 'x'.repeat(200) } });
@@ -97,10 +97,10 @@ interface Wishes {
   round?: number;
 }
 
-/** Records everything with delivery switched off, and then sees how fast it is delivered. */
+/** Records everything with delivery switched off, and then measures how fast it is delivered. */
 async function deliver(bench: Bench, receiver: Helper, wishes: Wishes): Promise<Delivered> {
   const { endpoints, events, hasDead = false } = wishes;
-  // As with every server, its first thousands of requests are compiled while they are answered.
+  // The first thousands of requests of any server are compiled while they are answered.
   const warmUp = Math.floor((endpoints * events) / 4);
   const { url, certificate } = await receiver.ask<ReceiverCount>({ say: 'forget', warmUp });
   bench.dns.set('receiver.test', 'A', ['127.0.0.1']);
@@ -142,7 +142,7 @@ async function deliver(bench: Bench, receiver: Helper, wishes: Wishes): Promise<
   };
 }
 
-/** Until each was answered and stands in the database as a success; what is not recorded makes the row worthless. */
+/** Waits until each was answered and is recorded as a success; a missing one makes the row worthless. */
 async function untilDelivered({ dataDir }: Appliance, receiver: Helper, wanted: number): Promise<ReceiverCount> {
   const db = await openDb({ driver: 'better-sqlite3', file: path.join(dataDir, 'rasket.db'), url: '', poolMax: 1 });
   const begin = performance.now();

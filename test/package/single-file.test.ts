@@ -162,7 +162,7 @@ describe.runIf(process.getuid?.() === 0)('root, on data of another account', () 
     expect(told).toContain('root-home/.cache/rasket: it belongs to another account');
     fs.chownSync(path.join(home, '.cache/rasket'), 0, 0);
     fs.chownSync(path.join(home, '.cache/rasket/compile'), 0, 0);
-    expect(move('--dry-run').stderr).toContain(`it stands in ${path.join(home, '.cache')}, which is not root's alone`);
+    expect(move('--dry-run').stderr).toContain(`it is in ${path.join(home, '.cache')}, which is not root's alone`);
     expect(fs.readdirSync(path.join(home, '.cache/rasket/compile'))).toEqual([]);
   });
 });

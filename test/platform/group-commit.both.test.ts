@@ -211,7 +211,7 @@ describe('a bad item', () => {
 
   it('a lane that forgets an item is our own mistake, and nobody is told a wrong answer', async () => {
     const add = commits.lane<number, number>(async (_tx, items) => items.slice(1));
-    const forgotten = '! a lane answers one result per item';
+    const forgotten = '! a lane returned another number of results than it has items';
     expect(await settled([add(1), add(2)])).toEqual([forgotten, forgotten]);
   });
 

@@ -17,42 +17,42 @@ import { makeCertificateAuthority, type CertificateAuthority, type IssueWishes }
 import { makeCertificate } from './tls.ts';
 
 export interface Plays {
-  /** So many nonces are refused that are good. */
+  /** Refuses that many valid nonces. */
   badNonces: number;
-  /** What is answered instead, by the first part of the path; undefined lets it pass. */
+  /** Answers instead, by the first part of the path; undefined passes the request on. */
   instead: (route: string, response: http.ServerResponse) => boolean;
   issue: IssueWishes;
-  /** By which names it says that it is called in CAA records; none says nothing. */
+  /** The names of the authority in CAA records; none publishes no name. */
   caaIdentities: readonly string[];
-  /** Accounts are taken only where they are bound to this one. */
+  /** If set, accounts must be bound to this one. */
   external: { keyId: string; hmacKey: Buffer } | undefined;
-  /** What is handed out instead of the chain. */
+  /** Replaces the chain that is handed out. */
   chain: ((chain: string) => string) | undefined;
-  /** So often an order is said to be in the making. */
+  /** Number of times an order is reported as processing. */
   processing: number;
-  /** Awaited once an order was finalized, before that is answered. */
+  /** Awaited once an order was finalized, before the answer. */
   finalized: () => Promise<void> | void;
-  /** Awaited once a name was looked at, before that is answered. */
+  /** Awaited once a name was validated, before the answer. */
   proven: () => Promise<void> | void;
-  /** The window of the renewal information; undefined has none. */
+  /** The window of the renewal information; undefined means none. */
   renewal: { start: string; end: string } | undefined;
 }
 
 export interface AcmeServer {
   directory: string;
-  /** Certificates in PEM that a client has to trust to reach it. */
+  /** Certificates in PEM that a client has to trust to connect. */
   trust: readonly string[];
   authority: CertificateAuthority;
   plays: Plays;
-  /** What a client did that RFC 8555 forbids. */
+  /** Client errors against RFC 8555. */
   violations: string[];
-  /** Names of every order, and of those that were finalized. */
+  /** Names of every order, and of finalized ones. */
   ordered: string[];
   finalized: string[];
   accounts: number;
-  /** Where names are looked at, whatever their DNS says. */
+  /** Ports at which names are validated, whatever their DNS says. */
   look: { httpPort: number; tlsPort: number };
-  /** The TXT records of a name, as its zone shows them. */
+  /** Returns the TXT records of a name, as its zone shows them. */
   readonly zone: { txt: (name: string) => readonly string[] };
   close(): Promise<void>;
 }
@@ -100,7 +100,7 @@ interface Request {
   response: http.ServerResponse;
 }
 
-/** What an authority keeps and does with requests that are well signed. */
+/** The state of the authority, and its handling of correctly signed requests. */
 class Authority {
   readonly violations: string[] = [];
   readonly ordered: string[] = [];
@@ -139,7 +139,7 @@ class Authority {
     return new Refused('malformed', says);
   }
 
-  /** What is read without a signature. */
+  /** Answers requests without a signature. */
   read(route: string, response: http.ServerResponse): void {
     const { base, plays } = this;
     if (route === 'nonce') return this.reply(response, 204, '');
@@ -179,7 +179,7 @@ class Authority {
     this.reply(response, status, { status: 'valid' }, { location });
   }
 
-  /** RFC 8555 §7.3.4: all that the JWS within the request has to be. */
+  /** RFC 8555 §7.3.4: checks the JWS of the external account binding. */
   private mustBeBound(external: NonNullable<Plays['external']>, key: JsonWebKey, given: unknown): void {
     if (given === undefined) throw new Refused('externalAccountRequired', 'bind the account');
     const jws = given as Record<string, string>;
@@ -283,7 +283,7 @@ const lookInZone = (records: readonly string[], wanted: string): string =>
 
 const CHAIN = 'application/pem-certificate-chain';
 
-/** Checks everything that RFC 8555 §6 says of a request. */
+/** Checks all requirements of RFC 8555 §6 for a request. */
 async function readSigned(on: Authority, request: http.IncomingMessage): Promise<Signed> {
   const body = JSON.parse(await text(request)) as Record<string, string>;
   if (request.headers['content-type'] !== 'application/jose+json') throw on.wrong('content type');
@@ -324,7 +324,7 @@ async function answer(on: Authority, request: http.IncomingMessage, response: ht
   await on.answer({ path, route, id, signed, accept: request.headers.accept, response });
 }
 
-/** A strict authority by RFC 8555: it checks signature, nonce and URL of every request, and looks at the names. */
+/** Starts a strict authority by RFC 8555: it checks signature, nonce and URL of every request, and validates names. */
 export async function startAcmeServer(name = 'ca.test'): Promise<AcmeServer> {
   const own = makeCertificate({ names: [name], notAfter: new Date(Date.now() + 4000 * 86_400_000) });
   const on = new Authority();
@@ -371,7 +371,7 @@ function lookByHttp({ name, token }: Proof, port: number): Promise<string> {
   });
 }
 
-/** RFC 8737 §3: the protocol, the one name, and the digest in its extension. */
+/** RFC 8737 §3: checks the protocol, the one name, and the digest in its extension. */
 function lookByTls(servername: string, wanted: string, port: number): Promise<string> {
   return new Promise((resolve) => {
     const socket = tls.connect({

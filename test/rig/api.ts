@@ -16,7 +16,7 @@ export interface ApiCall {
   key?: string | undefined;
   /** Sent as JSON; a string or bytes are sent as they are. */
   body?: unknown;
-  /** On top of the usual ones; null takes one of those away. */
+  /** Added to the usual headers; null removes one of those. */
   headers?: Record<string, string | null>;
 }
 
@@ -28,7 +28,7 @@ const operations = [...validators.operations.values()].map((operation) => ({
   form: new RegExp(`^${operation.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
 }));
 
-/** Calls a running server over its real port and holds every answer against the contract. */
+/** Calls a running server over its real port and checks every answer against the contract. */
 export function createApi(url: string): Api {
   const agent = new http.Agent({ keepAlive: true });
   return async (method, path, call = {}) => {
@@ -44,7 +44,7 @@ export function createApi(url: string): Api {
   };
 }
 
-/** Plain HTTP rather than fetch: it adds no header of its own and sends a path as it is written. */
+/** Uses plain HTTP rather than fetch, which would add headers and change the path. */
 function exchange(
   agent: http.Agent,
   url: string,
@@ -100,10 +100,10 @@ function mustKeepContract(
   path: string,
   answer: { status: number; body: unknown; headers: Record<string, string> },
 ): void {
-  // Asked of each of a hundred thousand answers: an assertion that holds costs more than the question.
+  // This runs for each of a hundred thousand answers: an assertion costs more than the question.
   const missing = EVERY_ANSWER_HAS.filter((name) => !(name in answer.headers));
   if (missing.length > 0) expect(answer.headers, `${method} ${path}`).toHaveProperty(missing[0] ?? '');
-  // HEAD is GET without the body: there is nothing to hold against the contract but the status and the headers above.
+  // HEAD is GET without the body, so only the status and the headers above can be checked.
   if (method === 'HEAD') return expect(answer.body).toBe('');
   const operation = operationAt(method, path);
   // An unknown path or a wrong method belongs to no operation.
@@ -112,11 +112,14 @@ function mustKeepContract(
   expect(faults, `${method} ${path} keeps the contract`).toEqual([]);
 }
 
-/** Paths of one length that begin with the same word; none begins with a parameter. */
+/** Returns a key of paths of one length that begin with the same word; none begins with a parameter. */
 const placeOf = (path: string): string => `${path.split('/', 2)[1]} ${path.split('/').length}`;
 const nearby = Map.groupBy(operations, ({ operation }) => placeOf(operation.path));
 
-/** A word goes before a parameter: /emails/metrics is no email, and /inboxes/{inbox}/threads/search no thread. */
+/**
+ * Finds the operation; a word goes before a parameter: /emails/metrics is not an email, and
+ * /inboxes/{inbox}/threads/search not a thread.
+ */
 export function operationAt(method: string, path: string): OperationValidators | undefined {
   // Slashes at the beginning count as one, and a former name leads to the present one.
   const plain = (path.split('?', 1)[0] ?? '')

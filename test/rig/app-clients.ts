@@ -1,11 +1,11 @@
-// Apps as others have written their OAuth, unmodified: how each asks a person for access, gets tokens and uses them.
+// Unmodified OAuth client libraries: how each asks a person for access, gets tokens and uses them.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as EarlierClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as EarlierTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import * as oauth from 'oauth4webapi';
 import { ABOUT, asSeen, type McpClient } from './mcp.ts';
 
-/** Where apps are let in, and by whom: opens the page that the app asks for, and answers where the browser is led in the end. */
+/** Opens the page that the app requests as the person who gives access, and returns where the browser is redirected in the end. */
 export interface Place {
   origin: string;
   redirectUri: string;
@@ -17,13 +17,13 @@ interface Kept<Info, Tokens> {
   tokens?: Tokens;
   verifier: string;
   state: string;
-  /** Which service it was sent to, so that no other gets what is meant for it. */
+  /** The service that it was sent to, so that no other gets its tokens. */
   discovery?: unknown;
   /** The pages that a browser was sent to. */
   asked: URL[];
 }
 
-/** What an app of this library's users writes: it keeps what it is given, and opens a browser. */
+/** Returns what a user of this library writes: it stores what it is given, and opens a browser. */
 function providerOf<Info, Tokens>({ redirectUri }: Place, kept: Kept<Info, Tokens>) {
   return {
     redirectUrl: redirectUri,
@@ -46,12 +46,12 @@ function providerOf<Info, Tokens>({ redirectUri }: Place, kept: Kept<Info, Token
   };
 }
 
-/** Answers the parameters with which the browser came back. */
+/** Returns the parameters with which the browser came back. */
 async function letIn({ browse }: Place, { asked, state }: Kept<unknown, unknown>): Promise<URLSearchParams> {
   const last = asked.at(-1);
-  if (!last) throw new Error('the app has not sent the browser anywhere');
+  if (!last) throw new Error('the app has not opened a browser');
   const { searchParams } = await browse(last);
-  if (searchParams.get('state') !== state) throw new Error(`came back with another state: ${searchParams}`);
+  if (searchParams.get('state') !== state) throw new Error(`the browser came back with another state: ${searchParams}`);
   return searchParams;
 }
 
@@ -64,7 +64,7 @@ type Provider = NonNullable<
 >;
 type EarlierProvider = NonNullable<NonNullable<ConstructorParameters<typeof EarlierTransport>[1]>['authProvider']>;
 
-/** The libraries begin with the address of /mcp alone, and are refused first: that answer shows them the way. */
+/** The libraries start with the address of /mcp alone, and are refused first: that answer leads them to the metadata. */
 export const SIGNING_IN = {
   async '2026-07-28'(place: Place): Promise<SignedInClient> {
     const kept: SignedInClient['kept'] = { verifier: '', state: 'state-of-today', asked: [] };
@@ -88,7 +88,7 @@ export const SIGNING_IN = {
       const authProvider = providerOf(place, kept) as EarlierProvider;
       const transport = new EarlierTransport(new URL(`${place.origin}/mcp`), { authProvider });
       const client = new EarlierClient(ABOUT);
-      // The library's own types are not made for exactOptionalPropertyTypes.
+      // The library's own types do not support exactOptionalPropertyTypes.
       return { client, transport, connected: client.connect(transport as Parameters<typeof client.connect>[0]) };
     };
     const first = await connect();
@@ -106,14 +106,14 @@ async function mustBeUnauthorized(connected: Promise<void>): Promise<void> {
     (error: unknown) => error as Error,
   );
   if (fault?.constructor.name !== 'UnauthorizedError') {
-    throw new Error('an app without a token was let in, or was not shown the way', { cause: fault });
+    throw new Error('an app without a token was accepted, or did not get the metadata', { cause: fault });
   }
 }
 
 /** A scene speaks plain HTTP; nothing else of this client is set. */
 const PLAIN = { [oauth.allowInsecureRequests]: true };
 
-/** As an app does that asks for the whole API (no path) or for /mcp. */
+/** Acts like an app that requests the whole API (no path) or /mcp. */
 export async function oauth4webapiAt(place: Place, { path, scope }: { path: string; scope: string }) {
   const resource = new URL(`${place.origin}${path}`);
   const found = await oauth.resourceDiscoveryRequest(resource, PLAIN);
@@ -161,7 +161,7 @@ export async function oauth4webapiAt(place: Place, { path, scope }: { path: stri
     async revoke(token: string): Promise<void> {
       await oauth.processRevocationResponse(await oauth.revocationRequest(server, app, oauth.None(), token, PLAIN));
     },
-    /** Rejects with a WWWAuthenticateChallengeError where the token does not reach. */
+    /** Rejects with a WWWAuthenticateChallengeError if the token does not reach. */
     get: (target: string, token: string): Promise<Response> =>
       oauth.protectedResourceRequest(token, 'GET', new URL(target, place.origin), new Headers(), null, PLAIN),
   };

@@ -7,12 +7,12 @@ import { freePort } from './free-port.ts';
 
 export interface Bind extends AsyncDisposable {
   port: number;
-  /** As a setting of `dns.servers`. */
+  /** The address in the form of `dns.servers`. */
   server: string;
   key: { name: string; algorithm: 'hmac-sha256' | 'hmac-sha384' | 'hmac-sha512'; secret: string };
-  /** Every record of a zone but the SOA, whose serial counts updates, as sorted lines; by a signed transfer. */
+  /** Returns every record of a zone but the SOA, whose serial counts updates, as sorted lines, by a signed transfer. */
   dump(zone: string): Promise<string[]>;
-  /** Lines of `nsupdate`, such as `update add name. 60 TXT "text"`: what somebody else does to the zone. */
+  /** Applies lines of `nsupdate`, such as `update add name. 60 TXT "text"`, like someone else who changes the zone. */
   update(zone: string, ...lines: string[]): Promise<void>;
   log(): string;
   close(): Promise<void>;
@@ -20,12 +20,12 @@ export interface Bind extends AsyncDisposable {
 
 export interface BindOptions {
   named: string;
-  /** Zone names and the lines that they hold beside SOA and NS. */
+  /** Zone names and their lines in addition to SOA and NS. */
   zones: Record<string, string[]>;
   algorithm?: Bind['key']['algorithm'];
-  /** The name of a second key, of the same secret, by which zones may be asked and not changed. */
+  /** The name of a second key with the same secret, which may query zones but not change them. */
   reader?: string;
-  /** Zones whose files are missing: what is asked of them is answered with SERVFAIL. */
+  /** Zones whose files are missing, so that queries get SERVFAIL. */
   broken?: readonly string[];
 }
 
@@ -33,7 +33,7 @@ const run = promisify(execFile);
 const START_MS = 45_000;
 const STOP_MS = 45_000;
 
-/** A BIND of this test's own, in the foreground, on loopback, with its files in a temporary folder. */
+/** Starts a BIND of this test's own, in the foreground, on loopback, with its files in a temporary folder. */
 export async function startBind(options: BindOptions): Promise<Bind> {
   const dir = mkdtempSync(path.join(os.tmpdir(), 'rasket-bind-'));
   const port = await freePort();

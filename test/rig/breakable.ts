@@ -3,15 +3,15 @@ import type { Db, Executor } from '../../src/platform/db/index.ts';
 import type { World } from '../../src/platform/world.ts';
 
 export interface Breakable {
-  /** Counting begins again: the n-th statement, blob or commit from now on fails; without a number none does. */
+  /** Restarts the count: the n-th statement, blob or commit from now on fails; without a number none does. */
   failAt(n: number | undefined): void;
   steps(): number;
   brokenBlobs: string[];
 }
 
 /**
- * Makes the n-th statement or blob from now on fail; a commit counts as one, which fails before anything of it is written.
- * `isAnswerLost` adds one behind each commit: all of it is written, and its caller gets the fault all the same.
+ * Makes the n-th statement or blob from now on fail; a commit counts as one, which fails before anything of it is
+ * written. `isAnswerLost` adds one after each commit: all of it is written, and its caller gets the fault nevertheless.
  */
 export function breakable(
   { db, blobs }: World,
@@ -35,7 +35,7 @@ export function breakable(
   });
   const { tx, txUnsynced } = db;
   const { putAll } = blobs;
-  // One at a time, so that a fault finds those before it written and those behind it not.
+  // Blobs are written one at a time, so that a fault finds those before it written and those after it not.
   blobs.putAll = async (files) => {
     const digests: BlobDigest[] = [];
     for (const file of files) {

@@ -6,22 +6,22 @@ import { scratchFolder } from './scratch.ts';
 
 export interface IssueWishes {
   days: number;
-  /** For these instead of what was requested. */
+  /** Issues for these names instead of the requested ones. */
   names?: readonly string[];
-  /** For a key of its own instead of the requester's. */
+  /** Issues for a key of its own instead of the requester's. */
   otherKey?: boolean;
 }
 
 export interface CertificateAuthority {
-  /** In PEM: what a client has to trust. */
+  /** The root certificate in PEM, which a client has to trust. */
   root: string;
-  /** The chain for a request in DER, without the root; throws where the request's own signature does not hold. */
+  /** Returns the chain for a request in DER, without the root; throws if the request's own signature is invalid. */
   issue(csr: Buffer, wishes: IssueWishes): string;
   namesIn(csr: Buffer): string[];
   close(): void;
 }
 
-/** An authority with an intermediate, made with openssl: another implementation reads what we write. */
+/** Creates an authority with an intermediate, using openssl: another implementation reads what we write. */
 export function makeCertificateAuthority(): CertificateAuthority {
   const folder = scratchFolder('rasket-ca-');
   const at = (name: string): string => path.join(folder, name);

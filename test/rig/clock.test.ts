@@ -9,13 +9,13 @@ const step = fc.oneof(
   fc.record({ advance: delay }),
 );
 
-it('fires what falls due in its order, at its time, and nothing that was cancelled', () => {
+it('the manual clock fires due timers in order and on time, and no canceled ones', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const clock = createManualClock(1000);
       const fired: string[] = [];
       const expected: string[] = [];
-      // The plain way: look at all of them for the first one.
+      // The simple model searches all of them for the first one.
       let pending: { at: number; n: number; andThen: number | undefined }[] = [];
       const cancels: (() => void)[] = [];
       let now = 1000;

@@ -2,26 +2,26 @@ import type { Clock } from '../../src/platform/clock.ts';
 
 /** A clock that moves only by hand: two days of retries pass in milliseconds. */
 export interface ManualClock extends Clock {
-  /** Moves on by `ms`, firing what falls due on the way in its order. */
+  /** Moves on by `ms`, firing timers that fall due in order. */
   advance(ms: number): void;
-  /** Changes the time by `ms`, forward or back, as a person who corrects a clock does: timers keep their delay. */
+  /** Changes the time by `ms`, forward or back, like a person who corrects a clock: timers keep their delay. */
   step(ms: number): void;
 }
 
 interface Timer {
   at: number;
-  /** Of two that fall due at once, the one that was set first is first. */
+  /** Of two timers due at once, the one that was set first fires first. */
   order: number;
   fire: () => void;
 }
 
-/** RASKET_TEST_NOW lets every scene begin at a moment of its own: the last second of a year is one that tests meet by chance. */
+/** RASKET_TEST_NOW lets every scene begin at a given moment, such as the last second of a year, which tests otherwise meet by chance. */
 const given = process.env['RASKET_TEST_NOW'];
 if (given !== undefined && Number.isNaN(Date.parse(given))) {
-  throw new Error(`RASKET_TEST_NOW is an ISO 8601 instant, not ${given}.`);
+  throw new Error(`RASKET_TEST_NOW must be an ISO 8601 instant; got ${given}.`);
 }
 
-/** What the clocks of tests show at their beginning. */
+/** Returns the time that the clocks of tests show at their beginning. */
 export const testNow = (): number => (given === undefined ? Date.now() : Date.parse(given));
 
 export function createManualClock(startAt = testNow()): ManualClock {
@@ -30,7 +30,7 @@ export function createManualClock(startAt = testNow()): ManualClock {
   /** The time of the start, by the clock as it is set now. */
   let origin = startAt;
   let order = 0;
-  /** In the order in which they fall due, the next one last. */
+  /** Timers in the order in which they fall due, the next one last. */
   const timers: Timer[] = [];
   return {
     now: () => origin + passed,
@@ -58,7 +58,7 @@ export function createManualClock(startAt = testNow()): ManualClock {
   };
 }
 
-/** Where a timer stands, or belongs: behind all that fall due later. */
+/** Returns the position of a timer: after all that fall due later. */
 function placeOf(timers: readonly Timer[], timer: Timer): number {
   let from = 0;
   let to = timers.length;

@@ -19,19 +19,19 @@ export interface CloudflareStub extends AsyncDisposable {
   ca: string;
   token: string;
   zones: Map<string, { id: string; records: StubRecord[] }>;
-  /** Calls that the real API would not have understood. Has to stay empty. */
+  /** Calls that the real API would not have understood. Must stay empty. */
   violations: string[];
   calls: string[];
-  /** Answers this instead, to the calls that match. */
+  /** Sent instead, in answer to the calls that match. */
   instead: { matches: RegExp; status: number; body: string | (() => Iterable<Buffer>) } | undefined;
   lines(zone: string): string[];
   close(): Promise<void>;
 }
 
-/** At most so many on a page, whatever was asked for, so that a few records make pages. */
+/** At most this many on a page, whatever was requested, so that a few records make pages. */
 const PER_PAGE = 2;
 
-/** The shape of Cloudflare's DNS API over TLS on loopback. Every call is held against what the API documents. */
+/** Starts a stub of Cloudflare's DNS API over TLS on loopback. Every call is checked against the documented API. */
 export async function startCloudflare(host = 'api.cloudflare.test'): Promise<CloudflareStub> {
   const certificate = makeCertificate({ names: [host] });
   let ids = 0;

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { letGoOf } from './recycled-database.ts';
 
-/** A database of a name that nobody else has, empty or a copy of another that nobody is connected to. */
+/** Creates a database with a unique name, empty or a copy of another that nobody is connected to. */
 export async function createDatabase(server: string, template?: string): Promise<{ name: string; url: string }> {
   if (template !== undefined) await letGoOf(template);
   const random = randomUUID().replaceAll('-', '');
   const name = template === undefined ? `t${random}` : `${template}_${random.slice(0, 16)}`;
-  // A copy of files costs a checkpoint of the whole server, with everybody else waiting.
+  // A copy of files would cost a checkpoint of the whole server, with everybody else waiting.
   const copied = template === undefined ? '' : ` template ${template} strategy wal_log`;
   await query(server, `create database ${name}${copied}`);
   const url = new URL(server);

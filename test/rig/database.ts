@@ -13,26 +13,26 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** An empty database of this test's own: SQLite's is a file that whoever opens it makes, PostgreSQL's is made here. */
+/** Creates an empty database of this test's own: a SQLite file is created by whoever opens it, a PostgreSQL database here. */
 export async function makeDatabase(): Promise<TestDatabase> {
   if (driver !== 'pg') return inFile();
   const { name, url } = await createDatabase(inject('pgUrl'));
   return { settings: { driver, url }, drop: () => dropDatabase(inject('pgUrl'), name) };
 }
 
-/** One whose tables are there already, and nothing in them. */
+/** Creates one whose tables exist already and are empty. */
 export async function makeMigratedDatabase(dataDir: string): Promise<TestDatabase> {
   if (driver === 'pg') return onServer();
   copyFileSync(inject('migrated'), path.join(dataDir, 'rasket.db'));
   return inFile();
 }
 
-/** One for a program that is started as a process: where it is a file, the program makes it itself. */
+/** Creates one for a program that is started as a process, which creates a SQLite file itself. */
 export const makeProgramsDatabase = async (): Promise<TestDatabase> => (driver === 'pg' ? onServer() : inFile());
 
 const inFile = (): TestDatabase => ({ settings: { driver, url: '' }, drop: async () => undefined });
 
-/** Emptied ones of this process: making one takes as long as some tests do. The end of the run drops them. */
+/** Emptied databases of this process: creating one takes as long as some tests. The end of the run drops them. */
 const spare: { name: string; url: string }[] = [];
 
 async function onServer(): Promise<TestDatabase> {

@@ -1,6 +1,6 @@
-// Files of ours and parts of Node.js are named in full where they are imported, so that there is nothing to look up: no
-// folder, no package. Vitest would tell its main process of each of these thousands of imports, which takes the half of what
-// a process needs to import the program. Only watching asks for that, to know which tests a changed file is of.
+// Imports of our files and of parts of Node.js have full names, so nothing has to be looked up: no folder, no package.
+// Vitest would report each of these thousands of imports to its main process, which takes half of the time that a
+// process needs to import the program. Only watch mode needs that, to know which tests a changed file belongs to.
 import { registerHooks } from 'node:module';
 
 const OURS = /^\.\.?\/.*\.tsx?$/;

@@ -4,13 +4,13 @@ import { listenOnSamePort } from './same-port.ts';
 
 export interface DnsRelay extends AsyncDisposable {
   port: number;
-  /** Awaited before a connection over TCP is passed on: updates come over TCP, questions do not. */
+  /** Awaited before a connection over TCP is passed on: updates come over TCP, queries do not. */
   beforeTcp: () => Promise<void>;
-  /** May change what comes back over TCP. */
+  /** May change the answer over TCP. */
   onAnswer: (bytes: Buffer) => Buffer;
 }
 
-/** Stands between the program and a name server on loopback, UDP and TCP on one port. */
+/** Relays between the program and a name server on loopback, UDP and TCP on one port. */
 export async function startDnsRelay(target: { port: number }): Promise<DnsRelay> {
   const sockets = new Set<Socket>();
   const keep = (socket: Socket): Socket => {

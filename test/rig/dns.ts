@@ -15,23 +15,23 @@ export interface DnsQuery {
   name: string;
   type: string;
   over: 'udp' | 'tcp';
-  /** true: asked as a resolver; false: asked as the server that holds the zone. */
+  /** true: queried as a resolver; false: queried as the server of the zone. */
   recursion: boolean;
 }
 
 export interface DnsRig {
   port: number;
   server: string;
-  /** Name '*' answers every name that has no entry of its own; '*.example' those below example. */
+  /** Sets an answer. The name '*' answers every name without an entry of its own; '*.example' those below example. */
   set(name: string, type: DnsType | 'ANY', answer: DnsRecords | DnsFault): void;
-  /** Takes all entries of a name away. */
+  /** Removes all entries of a name. */
   forget(name: string): void;
-  /** What a resolver answers instead, because it remembers it; whoever asks for the zone itself is not told. */
+  /** Sets what a resolver answers from its cache instead; queries to the zone itself are not affected. */
   remember(name: string, type: DnsType | 'ANY', answer: DnsRecords | DnsFault, ttlSeconds?: number): void;
   queries: DnsQuery[];
-  /** What an answer over UDP has at most: 512 bytes, or more as for a client that takes them (EDNS). */
+  /** Limit of an answer over UDP: 512 bytes, or more for a client that supports it (EDNS). */
   udpBytesMax: number;
-  /** Answers, of one type where it is named, are held back until the returned function is called. */
+  /** Holds answers, of one type if it is given, until the returned function is called. */
   hold(type?: DnsType): () => void;
   close(): Promise<void>;
 }
@@ -45,8 +45,8 @@ const UDP_BYTES_MAX = 512;
 type Table = Map<string, Map<string, DnsRecords | DnsFault>>;
 
 /**
- * A scripted name server on loopback, UDP and TCP on one port. A name without any entry does not exist. A name with an SOA
- * entry begins a zone, which it answers for with authority, and which stands beside each denial.
+ * Starts a scripted name server on loopback, UDP and TCP on one port. A name without any entry does not exist. A name
+ * with an SOA entry begins a zone, which it answers with authority, and which comes with each denial.
  */
 export async function startDns(
   zones: Zones = {},
@@ -196,7 +196,7 @@ function zoneOf(table: Table, name: string): ZoneStart | undefined {
   return undefined;
 }
 
-/** Name servers named below the zone's own name: somebody else has the names from there on. */
+/** Finds name servers below the zone's own name: the names from there on belong to somebody else. */
 function delegationOf(
   table: Table,
   name: string,
@@ -229,7 +229,7 @@ function writeReferral(
 const asRecords = (name: string, type: string, answer: DnsRecords | DnsFault): Found =>
   typeof answer === 'string' ? answer : answer.map((value) => ({ name, type, value }));
 
-/** Whoever holds a zone follows an alias no further than the zone goes. */
+/** The server of a zone follows an alias no further than the zone. */
 function answerFor(table: Table, name: string, type: string, zone?: string): Found {
   const labels = name.split('.');
   const wildcards = labels.slice(1).map((_, index) => `*.${labels.slice(index + 1).join('.')}`);
@@ -295,7 +295,7 @@ function truncated(query: Buffer, question: Question): Buffer {
   ]);
 }
 
-/** The counts are of answers, authorities and additional records. */
+/** Writes a header; the counts are of answers, authorities and additional records. */
 function header(query: Buffer, flags: number, counts: number[]): Buffer {
   return Buffer.concat([query.subarray(0, 2), uint16(flags), uint16(1), ...counts.map(uint16)]);
 }
@@ -307,7 +307,7 @@ function recordData(record: DnsRecord): Buffer {
     return Buffer.concat(
       parts.map((part) => {
         const bytes = Buffer.from(part);
-        if (bytes.length > 255) throw new Error('a string of a TXT record has at most 255 bytes: give its parts');
+        if (bytes.length > 255) throw new Error('a string of a TXT record has more than 255 bytes; pass its parts');
         return Buffer.concat([Buffer.from([bytes.length]), bytes]);
       }),
     );
@@ -337,7 +337,7 @@ function caaData(text: string): Buffer {
 }
 
 function addressBytes(text: string): Buffer {
-  if (!isIPv6(text)) throw new Error(`an AAAA record is an IPv6 address; got ${text}`);
+  if (!isIPv6(text)) throw new Error(`an AAAA record must be an IPv6 address; got ${text}`);
   const [head = '', tail] = text.split('::');
   const groups = (half: string): number[] => (half === '' ? [] : half.split(':').map((group) => parseInt(group, 16)));
   const left = groups(head);

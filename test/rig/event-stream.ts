@@ -10,25 +10,25 @@ export interface Frame {
 export interface EventStream extends AsyncDisposable {
   status: number;
   headers: http.IncomingHttpHeaders;
-  /** Everything that came, byte for byte. */
+  /** Returns everything that arrived, byte for byte. */
   text(): string;
   frames(): Frame[];
-  /** Resolves when that many frames (of a name, if one is given) have come, with these. */
+  /** Resolves with the frames when that many (with a name, if one is given) have arrived. */
   until(count: number, event?: string): Promise<Frame[]>;
   /** Resolves when the text satisfies `holds`. */
   untilText(holds: (text: string) => boolean): Promise<void>;
-  /** Resolves when the server has ended the stream; rejects nothing. */
+  /** Resolves when the server has ended the stream; never rejects. */
   ended: Promise<void>;
-  /** Takes no more bytes from the connection, or takes them again. */
+  /** Stops or resumes reading from the connection. */
   pause(): void;
   resume(): void;
-  /** Breaks the connection off. */
+  /** Breaks the connection. */
   drop(): void;
 }
 
 export interface StreamCall {
   key: string;
-  /** Instead of the key's. */
+  /** Used instead of the header of the key. */
   headers?: Record<string, string>;
   events?: string;
   lastId?: string;

@@ -3,7 +3,7 @@ import https from 'node:https';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import { makeCertificate, type Certificate } from './tls.ts';
 
-/** Loopback has a whole network: what a test allows stands here, and everything else of it stays private. */
+/** The address on loopback that a test allows; everything else on loopback stays private. */
 export const ALLOWED = '127.0.0.2';
 
 export interface Visit {
@@ -16,12 +16,12 @@ export interface FileServer extends AsyncDisposable {
   port: number;
   certificate: Certificate;
   visits: Visit[];
-  /** Connections that are open now. */
+  /** Returns the number of open connections. */
   open(): number;
   close(): Promise<void>;
 }
 
-/** An https server of a stranger, which answers what the test says. */
+/** Starts an https server of an untrusted party, which answers what the test says. */
 export async function startFileServer(
   answer: (path: string, response: ServerResponse, socket: Socket) => void,
   options: { names?: string[]; certificate?: Certificate } = {},
@@ -56,11 +56,11 @@ export async function startFileServer(
 
 export interface Doorbell extends AsyncDisposable {
   port: number;
-  /** How often somebody connected. */
+  /** Returns how often somebody connected. */
   rings(): number;
 }
 
-/** Something inside that must never be reached: it listens on every address of this machine, and counts. */
+/** Starts a server inside the network that must never be reached: it listens on every address of this machine, and counts connections. */
 export async function startDoorbell(host = '::'): Promise<Doorbell> {
   let rings = 0;
   const server = net.createServer((socket) => {
@@ -80,7 +80,7 @@ export async function startDoorbell(host = '::'): Promise<Doorbell> {
   };
 }
 
-/** Spellings of places inside, each of which has been used to get past a guard; PORT stands for the port to try. */
+/** Spellings of private addresses that have been used to bypass guards; PORT stands for the port to try. */
 export const PRIVATE_URLS = [
   'https://127.0.0.1:PORT/',
   'https://127.0.0.1.:PORT/',

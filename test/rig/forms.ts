@@ -1,6 +1,6 @@
 const BOUNDARY = '----rasket-test-form';
 
-/** A form with a file as clients send it: the body and its content type. */
+/** Returns a form with a file as clients send it: the body and its content type. */
 export function formOf(
   file: string | Uint8Array,
   fields: Record<string, unknown> = {},

@@ -5,23 +5,23 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 
-/** The folder of a run: its processes are children of the one process that started it. */
+/** Returns the folder of a run: its processes are children of the one process that started it. */
 export const coverageFolder = (mainPid: number): string => path.join(ROOT, `.cache/stores-on-postgres/${mainPid}`);
 
 export type Functions = Record<string, string[]>;
 
-// Loaded once per process, unlike a setup file, which is run for each test file.
+// This module is loaded once per process, unlike a setup file, which runs for each test file.
 const session = new Session();
 session.connect();
 session.post('Profiler.enable');
-// Without counts: V8 optimises a function as usual once it has seen it run.
+// No counts are collected: V8 then optimizes a function as usual once it has run.
 session.post('Profiler.startPreciseCoverage', { callCount: false, detailed: false });
-// Connected, an inspector session keeps its process alive.
+// An inspector session that is connected keeps its process alive.
 process.once('disconnect', () => session.disconnect());
 
 const seen = new Map<string, Set<string>>();
 
-/** Writes down which functions of stores have run in this process so far. */
+/** Records which functions of stores have run in this process so far. */
 export function writeStoreFunctions(): void {
   session.post('Profiler.takePreciseCoverage', (error, taken) => {
     if (error) throw error;

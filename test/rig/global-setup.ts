@@ -11,14 +11,14 @@ declare module 'vitest' {
   export interface ProvidedContext {
     /** Address of a PostgreSQL whose role may create databases. */
     pgUrl: string;
-    /** What a scene's database is a copy of, migrated once per run: a file of SQLite. */
+    /** The SQLite file that a scene's database is a copy of, migrated once per run. */
     migrated: string;
-    /** The same on PostgreSQL, with what an emptied copy has to be like. */
+    /** The same on PostgreSQL, with the required state of an emptied copy. */
     migratedOnServer: { name: string } & Migrated;
   }
 }
 
-/** What projects have in common, made by the first of them and ended by the last. */
+/** Resources shared by projects, created by the first and ended by the last of them. */
 interface Shared {
   making: Promise<{ provideTo(project: TestProject): void; end(): Promise<void> }>;
   users: number;
@@ -61,7 +61,7 @@ async function makeOnServer(): Shared['making'] {
       project.provide('migratedOnServer', migrated);
     },
     async end() {
-      // Ours goes as a whole.
+      // A server of our own is stopped as a whole.
       if (given !== undefined) await dropWithCopies(given, made.name);
       await server.stop();
     },

@@ -4,13 +4,13 @@ import path from 'node:path';
 const OWNER = /^hand-off-(.+)\.owner$/;
 
 export interface HandOffFiles {
-  /** Says whose the slots are. */
+  /** The note that says whose the slots are. */
   note: string;
-  /** On the first tmpfs that took them; undefined where none did. */
+  /** The path on the first tmpfs that had space; undefined if there was none. */
   slots: string | undefined;
 }
 
-/** The files of every hand-off log of a data folder, whose slots lie in it where that is a tmpfs. */
+/** Finds the files of every hand-off log of a data folder, whose slots are in it if that is a tmpfs. */
 export function findHandOffFiles(dataDir: string): HandOffFiles[] {
   const runDir = path.join(dataDir, 'run');
   return readdirSync(runDir).flatMap((name) => {

@@ -6,7 +6,7 @@ import type { Scene, Team } from './scene.ts';
 export interface WritingInbox extends Omit<Inbox, 'call'> {
   path: string;
   call(method: string, path: string, call?: Omit<ApiCall, 'key'>): Promise<ApiAnswer>;
-  /** A message that has come in, with the path of its email. */
+  /** Receives a message and returns the path of its email. */
   arrive(message: Message): Promise<{ threadId: string; emailId: string; path: string }>;
 }
 
@@ -16,17 +16,17 @@ export interface Message {
   subject?: string;
   messageId?: string;
   headers?: readonly string[];
-  /** From the Content-Type on. */
+  /** The content from the Content-Type header on. */
   content?: readonly string[];
   text?: string;
   mailFrom?: string;
-  /** The recipient of the envelope, where it is another. */
+  /** The recipient of the envelope, if it is another. */
   for?: string;
 }
 
 let messages = 0;
 
-/** An inbox from which answers are written. */
+/** Creates an inbox for writing replies. */
 export async function writingInbox(
   scene: Scene,
   team: Team,

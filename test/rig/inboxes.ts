@@ -9,11 +9,11 @@ export interface Inbox {
   id: string;
   address: string;
   domain: { id: string; name: string };
-  /** A call below `/inboxes/{inbox}`. */
+  /** Calls a route below `/inboxes/{inbox}`. */
   call(method: string, path: string, body?: unknown): Promise<ApiAnswer>;
-  /** A message for it; answers its id. */
+  /** Receives a message for it and returns its id. */
   receive(letter?: Letter): Promise<string>;
-  /** The threads that a list answers, without a page. */
+  /** Returns the threads of a list, without the page. */
   threads(query?: string): Promise<ThreadItem[]>;
 }
 
@@ -40,7 +40,7 @@ export interface ThreadItem {
 
 let letters = 0;
 
-/** A message as a mail program writes it. */
+/** Returns a message as a mail program writes it. */
 export function letterOf(address: string, letter: Letter = {}): string {
   const { from = 'Ada Lovelace <ada@example.org>', to = address, cc, subject = 'A question', headers = [] } = letter;
   return [
@@ -57,7 +57,7 @@ export function letterOf(address: string, letter: Letter = {}): string {
   ].join('\r\n');
 }
 
-/** An inbox of the team on a domain that receives. */
+/** Creates an inbox of the team on a domain that receives. */
 export async function inboxOf(
   scene: Scene,
   team: Team,
@@ -134,6 +134,6 @@ export async function plantThreads(
 
 export async function runJob(scene: Scene, name: string): Promise<void> {
   const job = scene.app.jobs.find((one) => one.name === name);
-  if (!job) throw new Error(`there is no job called ${name}`);
+  if (!job) throw new Error(`there is no job named ${name}`);
   await job.run();
 }

@@ -4,7 +4,7 @@ import type { Scene, Team } from './scene.ts';
 
 let invoices = 0;
 
-/** An invoice as it stands in the table, of a month that nobody closes; answers its id. */
+/** Writes an invoice as a row, of a month that nobody closes; returns its id. */
 export async function plantInvoice(scene: Scene, team: Pick<Team, 'id'>): Promise<string> {
   const { clock, db, ids } = scene.app.world;
   const id = ids.uuid();
@@ -22,7 +22,7 @@ export async function plantInvoice(scene: Scene, team: Pick<Team, 'id'>): Promis
     lines: [{ ...line, quantity: 31, unit: 'days', price_cents: 2000, amount_cents: 2000 }],
   };
   const number = `PLANTED-${++invoices}-${randomUUID().slice(0, 8)}`;
-  // Two of one team have a month each.
+  // Two invoices of one team have different months.
   await insertInvoice(db, {
     id,
     team_id: team.id,

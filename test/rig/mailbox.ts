@@ -1,6 +1,6 @@
 import type { Scene } from './scene.ts';
 
-/** The mails that came to an address, oldest first, with quoted-printable undone. */
+/** Returns the mails to an address, oldest first, with quoted-printable decoded. */
 export const mailsTo = (scene: Scene, email: string): string[] =>
   scene.sink.messages
     .filter(({ rcptTo }) => rcptTo.includes(email))
@@ -9,10 +9,10 @@ export const mailsTo = (scene: Scene, email: string): string[] =>
 export const subjectsTo = (scene: Scene, email: string): (string | undefined)[] =>
   mailsTo(scene, email).map((mail) => /^Subject: (.*)\r$/m.exec(mail)?.[1]);
 
-/** The token in the link of the newest mail that has one: a notice of something else may come at the same moment. */
+/** Returns the token in the link of the newest mail that has one: a notice without one may arrive at the same moment. */
 export function tokenTo(scene: Scene, email: string): string {
   const tokens = mailsTo(scene, email).map((mail) => /\?token=(\w+_[\w-]+)/.exec(mail)?.[1]);
   const token = tokens.findLast((one) => one !== undefined);
-  if (token === undefined) throw new Error(`no token came to ${email}`);
+  if (token === undefined) throw new Error(`no mail with a token arrived at ${email}`);
   return token;
 }

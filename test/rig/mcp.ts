@@ -7,7 +7,7 @@ import { oauthOf } from './oauth.ts';
 import { peopleOf, type Person } from './people.ts';
 import type { Scene, Team } from './scene.ts';
 
-/** What the tests ask of a client, whichever library it is of. */
+/** The client interface of the tests, whichever library implements it. */
 export interface McpClient extends AsyncDisposable {
   revision: string | undefined;
   tools(): Promise<SeenTool[]>;
@@ -16,7 +16,7 @@ export interface McpClient extends AsyncDisposable {
   prompt(name: string, given?: Record<string, string>): Promise<string>;
   resources(): Promise<string[]>;
   resourceTemplates(): Promise<string[]>;
-  /** The one text that a resource has. */
+  /** Returns the single text of a resource. */
   resource(uri: string): Promise<string>;
 }
 
@@ -30,11 +30,11 @@ export interface SeenTool {
 export interface SeenResult {
   isError: boolean;
   text: string;
-  /** What the first text holds as JSON, without the lines that mark data of others. */
+  /** Returns the first text as JSON, without the lines that mark data of others. */
   value: () => AnyBody;
 }
 
-/** Clients as others have written them, unmodified: that of 2026-07-28 and that of 2025. */
+/** Unmodified client libraries: that of 2026-07-28 and that of 2025. */
 export const CLIENTS = {
   async '2026-07-28'(url: string, token: string): Promise<McpClient> {
     const client = new Client(ABOUT, { versionNegotiation: { mode: 'auto' } });
@@ -44,7 +44,7 @@ export const CLIENTS = {
   async '2025-11-25'(url: string, token: string): Promise<McpClient> {
     const client = new EarlierClient(ABOUT);
     const transport = new EarlierTransport(new URL(url), requestOf(token));
-    // The library's own types are not made for exactOptionalPropertyTypes.
+    // The library's own types do not support exactOptionalPropertyTypes.
     await client.connect(transport as Parameters<typeof client.connect>[0]);
     return asSeen(client, transport.protocolVersion);
   },
@@ -78,14 +78,15 @@ export function asSeen(client: Client | EarlierClient, revision: string | undefi
     async resource(uri) {
       const { contents } = await client.readResource({ uri });
       const [content] = contents;
-      if (contents.length !== 1 || !content || !('text' in content)) throw new Error('a resource is one text here');
+      if (contents.length !== 1 || !content || !('text' in content))
+        throw new Error('the resource is not a single text');
       return content.text;
     },
     [Symbol.asyncDispose]: () => client.close(),
   };
 }
 
-/** Access tokens for /mcp, as a person of the team allows them. */
+/** Creates access tokens for /mcp, as a person of the team grants them. */
 export async function assistantsOf(scene: Scene, team: Team, person?: Person) {
   const oauth = oauthOf(scene);
   const app = await oauth.register();

@@ -1,7 +1,7 @@
-// Requests as the providers publish them (the types of openai 6.49.0 and @anthropic-ai/sdk 1.14.0 for Node), so far as anything of
-// them may be sent; other fields are refused.
+// Requests as the providers document them (the types of openai 6.49.0 and @anthropic-ai/sdk 1.14.0 for Node), as far as
+// we may send them; other fields are refused.
 
-/** JSON Schema as both take it in structured outputs: every property is required, nothing else may be there, and no limits. */
+/** JSON Schema as both accept it in structured outputs: every property is required, no others are allowed, and there are no limits. */
 const structured = {
   $defs: {
     value: {

@@ -1,6 +1,6 @@
 /**
- * The server of a model, on 127.0.0.1 without TLS, as the settings may name it. It holds every request against what its provider
- * publishes and answers what the test says. `violations` has to stay empty.
+ * A model server on 127.0.0.1 without TLS, which the settings may name. It checks every request against the documentation of its
+ * provider and answers what the test says. `violations` must stay empty.
  *
  *   await using model = await startModelServer('openai');
  *   await using scene = await startScene({ config: { ai: model.settings() } });
@@ -15,14 +15,14 @@ export type ModelKind = 'openai' | 'anthropic';
 export interface ModelCall {
   path: string;
   headers: IncomingMessage['headers'];
-  /** Everything that was sent, as it was sent. */
+  /** The whole text of the request, as it was sent. */
   text: string;
   system: string;
   user: string;
   withSchema: boolean;
 }
 
-/** What the model says, as JSON; or a function that answers by itself, or never. */
+/** The model's text as JSON; or a function that answers by itself, or never. */
 export type Says = unknown;
 export type Answering = (response: ServerResponse, call: ModelCall) => void;
 
@@ -31,10 +31,10 @@ export interface ModelServer extends AsyncDisposable {
   calls: ModelCall[];
   violations: string[];
   settings(): { kind: ModelKind; url: string; model: string };
-  /** From now on, in this order; the last one for ever. */
+  /** Sets the answers from now on, in this order; the last one is repeated. */
   says(...answers: Says[]): void;
   answers(...answers: Answering[]): void;
-  /** Resolves when that many calls have come. */
+  /** Resolves when that many calls have arrived. */
   until(count: number): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ const ajv = new Ajv2020({ allErrors: true, strict: false });
 const checks = { openai: ajv.compile(openaiRequest), anthropic: ajv.compile(anthropicRequest) };
 const PATHS = { openai: '/v1/chat/completions', anthropic: '/v1/messages' };
 
-/** With a key, it is asked for. */
+/** Starts the server; if a key is given, it is required. */
 export async function startModelServer(kind: ModelKind, { key = '' } = {}): Promise<ModelServer> {
   const sockets = new Set<Socket>();
   let answers: Answering[] = [];
@@ -91,7 +91,7 @@ export function answerJson(response: ServerResponse, status: number, body: unkno
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-/** A text in the place of JSON. */
+/** Answers with a text instead of JSON. */
 export const saysText =
   (text: string): Answering =>
   (response) =>
@@ -119,7 +119,7 @@ const message = (stopReason: string, content: readonly object[]) => ({
   usage: { input_tokens: 9, output_tokens: 9 },
 });
 
-/** What a model says that may not, or may say no more: as each provider publishes it. */
+/** Answers with a refusal, or an answer cut off at a limit, as each provider documents it. */
 export const refuses =
   (kind: ModelKind): Answering =>
   (response) =>
@@ -145,7 +145,7 @@ export const isCutOff =
         : message('max_tokens', [{ type: 'tool_use', id: 'toolu_1', name: 'answer', input: said }]),
     );
 
-/** An error, with the body that the provider gives it. */
+/** Answers with an error, with the body of the provider. */
 export const fails =
   (kind: ModelKind, status: number, type: string, headers: Record<string, string> = {}): Answering =>
   (response) => {

@@ -1,10 +1,10 @@
 import { openDialogue, type Dialogue } from './smtp-dialogue.ts';
 import type { Scene, Team } from './scene.ts';
 
-/** The port on which the scene takes mail from the world. */
+/** Returns the port on which the scene accepts mail from other servers. */
 export function mxPort(scene: Scene): number {
   const port = scene.app.smtp?.listening.find(({ doors }) => doors.includes('receiving'))?.port;
-  if (port === undefined) throw new Error('this scene receives nothing; start it with the role receiving');
+  if (port === undefined) throw new Error('this scene receives no mail; start it with the role receiving');
   return port;
 }
 
@@ -25,7 +25,7 @@ export const dotted = (raw: string | Buffer): Buffer => {
   return Buffer.from(`${text}${text === '' || text.endsWith('\r\n') ? '' : '\r\n'}.\r\n`, 'latin1');
 };
 
-/** Brings one message to the MX port as a mail server does; answers the reply to the last thing it said. */
+/** Delivers one message to the MX port as a mail server does; returns the reply to the last command. */
 export async function bringMail(
   scene: Scene,
   { from = 'someone@example.org', to, raw, isTls }: Letter,
@@ -54,7 +54,7 @@ export async function bringMail(
   }
 }
 
-/** A domain of the team that receives. */
+/** Creates a domain of the team that receives. */
 export async function receivingDomainOf(
   scene: Scene,
   team: Team,

@@ -3,7 +3,7 @@ import path from 'node:path';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** The migration that the next version of the program has. */
+/** The migration of the next version of the program. */
 export const NEXT_MIGRATION = '0002_teams_have_nicknames';
 
 const MIGRATION = `import type { Knex } from 'knex';

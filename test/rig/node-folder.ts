@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { scratchFolder } from './scratch.ts';
 
-/** The data folder of one node more: the nodes of an installation share its key and its blobs. The test removes it. */
+/** Returns the data folder of another node: the nodes of an installation share its key and its blobs. The test removes it. */
 export function nodeFolder({ dataDir }: { dataDir: string }): string {
   const folder = scratchFolder('rasket-node-');
   mkdirSync(path.join(folder, 'run'), { mode: 0o700 });

@@ -21,7 +21,7 @@ export const newVerifier = (): string => randomBytes(32).toString('base64url');
 
 export const REDIRECT_URI = 'https://app.example.com/callback';
 
-/** What the app asks, with a parameter changed or, as undefined, left out. */
+/** Returns the query of the app, with a parameter changed or, if undefined, left out. */
 const queryOf = (app: OauthApp, verifier: string, more: Record<string, string | undefined> = {}): string => {
   const all: Record<string, string | undefined> = {
     response_type: 'code',
@@ -37,7 +37,7 @@ const queryOf = (app: OauthApp, verifier: string, more: Record<string, string | 
   return new URLSearchParams(given).toString();
 };
 
-/** Another app, and what it and a browser do to let it in. */
+/** Returns helpers that act as an OAuth app and as the browser that gives it consent. */
 export function oauthOf(scene: Scene) {
   const form = (path: string, fields: Record<string, string> | string, more: ApiCall = {}): Promise<ApiAnswer> => {
     const body = typeof fields === 'string' ? fields : new URLSearchParams(fields).toString();
@@ -64,7 +64,7 @@ export function oauthOf(scene: Scene) {
     return new PageVisitor(scene, { [name]: value });
   };
 
-  /** What the person is shown whom the app sends. */
+  /** Returns the consent page for an app. */
   async function asked(person: Person, app: OauthApp, verifier: string, more: Record<string, string | undefined> = {}) {
     const visitor = visitorOf(person);
     const page = await visitor.follow(visitor.open(`/oauth/authorize?${queryOf(app, verifier, more)}`));
@@ -100,7 +100,7 @@ export function oauthOf(scene: Scene) {
       ...more,
     });
 
-  /** The whole way, to tokens; `limits` are what the person fills in. */
+  /** Runs the whole flow, to tokens; `limits` are the values that the person fills in. */
   async function letIn(
     person: Person,
     app: OauthApp,
@@ -116,7 +116,7 @@ export function oauthOf(scene: Scene) {
   return { form, register, queryOf, visitorOf, asked, codeFor, exchange, refresh, letIn };
 }
 
-/** What an earlier grant of the same app is kept to is filled in already: the person takes it out. */
+/** Clears the limits of an earlier grant of the same app, which are filled in already. */
 function withoutLimits(page: PageSeen): PageSeen {
   const form = page.forms.find(({ submit }) => submit === 'Authorize');
   if (!form) return page;
@@ -134,10 +134,10 @@ function withoutLimits(page: PageSeen): PageSeen {
   return page;
 }
 
-/** What an app is told by the address that the browser is led to. */
+/** Returns the parameters of the redirect to the app. */
 export const answerIn = (page: PageSeen): URLSearchParams => new URL(page.leadsTo ?? 'about:blank').searchParams;
 
-/** Where a person who is signed in lets every app in. */
+/** Returns a browser of a signed-in person who gives every app access. */
 export function letInBy(scene: Scene, person: Person, redirectUri = REDIRECT_URI) {
   const browse = async ({ pathname, search }: URL): Promise<URL> => {
     const browser = oauthOf(scene).visitorOf(person);

@@ -3,29 +3,29 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { signatureOf } from '../../src/protocol/aws-signature.ts';
 
-/** What the store does otherwise than a right one would, to the requests that `to` picks. */
+/** Deviations of the store from a correct one, for the requests that `to` selects. */
 export type Wrong =
-  /** 200, and nothing is kept. */
+  /** Answers 200 and keeps nothing. */
   | 'lose'
-  /** 200 without the last byte being kept. */
+  /** Answers 200 and loses the last byte. */
   | 'keep less'
   | 'wrong etag'
   | 'forbid'
-  /** 503 SlowDown. */
+  /** Answers 503 SlowDown. */
   | 'slow down'
   /** The connection ends before an answer. */
   | 'hang up'
-  /** Takes the request and says nothing. */
+  /** Accepts the request and never answers. */
   | 'stall'
-  /** Half of the body, under the whole length. */
+  /** Returns half of the body with the whole length. */
   | 'cut'
-  /** Another body of the same length. */
+  /** Returns another body of the same length. */
   | 'change'
-  /** 200 with an error in it, as a copy that fails midway; and a proxy, which says it for whatever it is asked. */
+  /** Answers 200 with an error in it, as a copy that fails midway does, and as a proxy does for any request. */
   | 'error in 200'
-  /** A list that ends within an entry. */
+  /** Returns a list that ends within an entry. */
   | 'half a list'
-  /** A list that does not know the last of the objects yet. */
+  /** Returns a list without the latest object. */
   | 'late list';
 
 export interface ObjectServer extends AsyncDisposable {
@@ -35,15 +35,15 @@ export interface ObjectServer extends AsyncDisposable {
   secretKey: string;
   region: string;
   objects: Map<string, StoredObject>;
-  /** Method and key of all that were let in, in their order. */
+  /** Method and key of all accepted requests, in order. */
   asked: string[];
-  /** Requests that were refused because they are not as S3 has them, with why: none, at the end of a test. */
+  /** Requests refused because S3 would refuse them, with the reason; must be empty at the end of a test. */
   faults: string[];
-  /** How the next requests are dealt with; undefined deals rightly. */
+  /** How the next requests are handled; undefined means correctly. */
   wrong: ((asked: { method: string; key: string; count: number }) => Wrong | undefined) | undefined;
-  /** Its clock, against that of the tests. */
+  /** Offset of its clock from that of the tests. */
   skewMs: number;
-  /** Most at once so far. */
+  /** Most requests at once so far. */
   atOnceMax: number;
   close(): Promise<void>;
 }
@@ -57,8 +57,8 @@ export interface StoredObject {
 const SKEW_MS_MAX = 15 * 60_000;
 
 /**
- * An S3 server with one bucket that is stricter than any: one signature, one hash or one length that is not right is refused. Two of them with
- * the same `objects` are two ways to one store.
+ * Starts an S3 server with one bucket that is stricter than any: a wrong signature, hash or length is refused. Two of
+ * them with the same `objects` give access to one store.
  */
 export async function startObjectServer(
   options: { now?: () => number; objects?: ObjectServer['objects'] } = {},
@@ -274,7 +274,7 @@ function list({ store }: Serving, { response, url: { searchParams: query }, wron
   response.end(wrong === 'half a list' ? text.slice(0, text.length / 2) : text);
 }
 
-/** The settings that lead to it. */
+/** Returns the settings for this store. */
 export const blobsIn = <More extends object>(server: ObjectServer, more: More) => ({
   store: 's3' as const,
   endpoint: server.endpoint,

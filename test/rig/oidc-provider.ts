@@ -6,7 +6,7 @@ export interface OidcProvider extends AsyncDisposable {
   issuer: string;
   clientId: string;
   secret: string;
-  /** Whom it signs in, whoever asks. */
+  /** The person that it signs in for every request. */
   person: { sub: string; [claim: string]: unknown };
 }
 
@@ -20,7 +20,7 @@ interface Context {
   res: unknown;
 }
 
-/** What of the package is used; it comes without types. */
+/** The part of the package that is used; it has no types. */
 interface Library {
   new (
     issuer: string,
@@ -39,7 +39,7 @@ interface Library {
   };
 }
 
-/** The provider of the npm package oidc-provider, which signs in without asking anybody. It answers by the machine's clock. */
+/** Starts the provider of the npm package oidc-provider, which signs in without asking. It uses the machine's clock. */
 export async function startOidcProvider({ redirectUri, auth }: OidcProviderOptions): Promise<OidcProvider> {
   // @ts-expect-error It has no types.
   const { default: Provider } = (await import('oidc-provider')) as { default: Library };

@@ -9,7 +9,7 @@ export const PASSWORD = 'correct horse battery staple';
 
 let people = 0;
 
-/** Somebody who signs in by password, in the team if one is named. */
+/** Creates a person who signs in by password, in the team if one is given. */
 export async function accountOf(scene: Scene, { team, email }: { team?: Team; email?: string } = {}) {
   const { world } = scene.app;
   const address = email ?? `page.person${++people}@people.example`;
@@ -36,6 +36,6 @@ export async function signIn(visitor: PageVisitor, email: string, password = PAS
   return visitor.follow(visitor.send(page, 'Sign in', { email, password }));
 }
 
-/** What an authenticator app shows for a key as a page shows it, so many steps of 30 seconds from now. */
+/** Returns the code of an authenticator app for a key as a page shows it, a number of steps of 30 seconds from now. */
 export const codeFor = (scene: Scene, key: string, steps = 0): string =>
   codeOf(fromBase32(key.replaceAll(' ', '')) ?? Buffer.alloc(0), stepAt(scene.clock.now()) + steps);

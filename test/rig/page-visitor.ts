@@ -5,11 +5,11 @@ export interface PageSeen {
   status: number;
   headers: http.IncomingHttpHeaders;
   html: string;
-  /** What a reader reads, without tags. */
+  /** The text that a reader sees, without tags. */
   text: string;
   title: string;
   heading: string;
-  /** Where the answer leads, as a path of ours or a whole address. */
+  /** The redirect target, as a path of ours or a whole address. */
   leadsTo: string | undefined;
   forms: PageForm[];
   links: string[];
@@ -17,12 +17,12 @@ export interface PageSeen {
 
 export interface PageForm {
   action: string;
-  /** The words of the button. */
+  /** The label of the button. */
   submit: string;
   fields: Record<string, string>;
-  /** Boxes that are not ticked. */
+  /** Unchecked boxes. */
   boxes: string[];
-  /** What stands at a field that is at fault. */
+  /** The errors shown at invalid fields. */
   faults: Record<string, string>;
 }
 
@@ -32,7 +32,7 @@ export interface Asked {
   headers?: Record<string, string | null>;
 }
 
-/** A browser without its window: it keeps cookies, sends forms with their origin, and follows nothing by itself. */
+/** A browser without a window: it keeps cookies, sends forms with their origin, and follows nothing by itself. */
 export class PageVisitor {
   readonly cookies = new Map<string, string>();
   readonly #scene: Scene;
@@ -80,7 +80,7 @@ export class PageVisitor {
     return this.open(form.action, { body: new URLSearchParams({ ...form.fields, ...values }).toString(), ...asked });
   }
 
-  /** Goes on where an answer leads, as long as it does. */
+  /** Follows redirects until there is none. */
   async follow(page: PageSeen | Promise<PageSeen>): Promise<PageSeen> {
     let seen = await page;
     for (let step = 0; step < 5 && seen.leadsTo !== undefined; step++) seen = await this.open(seen.leadsTo);

@@ -1,8 +1,8 @@
-// How long a test waits for what has to come. vitest gives up after a second, which on a busy machine says nothing about the
-// program; what never comes is found by any limit.
+// How long a test waits for an expected event. vitest gives up after a second, which on a busy machine says nothing
+// about the program; an event that never comes is found with any limit.
 import { vi } from 'vitest';
 
-/** Less than the limit of a test, which would not say what it waited for. */
+/** Less than the limit of a test, which would not report what it waited for. */
 export const PATIENCE_MS = 90_000;
 
 interface Waiting {

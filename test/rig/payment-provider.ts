@@ -1,6 +1,6 @@
 /**
- * A payment provider on 127.0.0.1: it holds subscriptions, answers what holds of them, and sends events that it signs. `provider` is
- * the other half, as a program of ours would speak to it over HTTP.
+ * A payment provider on 127.0.0.1: it has subscriptions, answers with their state, and sends events that it signs.
+ * `provider` is the other half, as our program would speak to it over HTTP.
  */
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import http from 'node:http';
@@ -14,13 +14,13 @@ export interface SentEvent {
 
 export interface PaymentProviderRig extends AsyncDisposable {
   provider: PaymentProvider;
-  /** What holds at this moment, by team. */
+  /** The current subscription by team. */
   subscriptions: Map<string, ProviderSubscription>;
-  /** How often it was asked what holds. */
+  /** How often the state was requested. */
   asked: number;
-  /** Whether it answers at all. */
+  /** Whether it fails to answer. */
   isDown: boolean;
-  /** An event about a team, signed; the same id is the same event. */
+  /** Returns a signed event about a team; the same id is the same event. */
   event(teamId: string | undefined, options: { at: number; id?: string; secret?: string; data?: object }): SentEvent;
 }
 

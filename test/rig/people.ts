@@ -11,19 +11,19 @@ import type { Scene, Team } from './scene.ts';
 export interface Person {
   userId: string;
   email: string;
-  /** Their membership, where they were planted into a team. */
+  /** Their membership, if they were added to a team. */
   memberId: string;
-  /** What their browser sends along. */
+  /** The headers that their browser sends. */
   headers: Record<string, string>;
   call(method: string, path: string, body?: unknown): Promise<ApiAnswer>;
 }
 
 export interface People {
-  /** A person with a live session, in the team if one is named. */
+  /** Creates a person with a live session, in the team if one is given. */
   person(options?: { email?: string; team?: Team; role?: Role; isVerified?: boolean }): Promise<Person>;
-  /** Another session of the same person, in the team if one is named. */
+  /** Creates another session of the same person, in the team if one is given. */
   session(person: Pick<Person, 'userId' | 'email' | 'memberId'>, teamId?: string): Promise<Person>;
-  /** The token of a session of theirs that a program has. */
+  /** Creates a session of theirs for a program and returns its token. */
   program(person: Person, teamId?: string): Promise<string>;
 }
 

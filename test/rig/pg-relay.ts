@@ -2,20 +2,20 @@ import { createServer, connect, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
 export interface PgRelay {
-  /** The same database, through the relay. */
+  /** The URL of the same database through the relay. */
   url: string;
   /**
-   * Cuts off the client of the next transaction that sends `statement`, just as it commits: the server is not told that its
-   * client is gone, and gets the COMMIT when `land` is called.
+   * Cuts off the client of the next transaction that sends `statement`, just as it commits: the server does not learn
+   * that its client is gone, and gets the COMMIT when `land` is called.
    */
   loseCommitAfter(statement: string): { lost: Promise<void>; land(): Promise<void> };
-  /** Ends every connection, and each that is opened until `heal`: the server is told, the clients find out. */
+  /** Ends every connection, and each that is opened until `heal`: the server is notified, the clients find out. */
   cut(): void;
   heal(): void;
   close(): Promise<void>;
 }
 
-/** A message that gives a statement a name; later ones name it alone. */
+/** A message that names a statement; later ones use the name alone. */
 const PREPARED = /(rasket_\d+)\0([^\0]+)\0/g;
 
 interface Plan {
@@ -24,13 +24,13 @@ interface Plan {
   lose(held: { server: Socket; commit: Buffer }): void;
 }
 
-/** Stands between the app and PostgreSQL and can lose the answer to a COMMIT, as a half-open connection does. */
+/** Relays between the app and PostgreSQL, and can lose the answer to a COMMIT, as a half-open connection does. */
 export async function startPgRelay(url: string): Promise<PgRelay> {
   const { hostname, port } = new URL(url);
   const sockets = new Set<Socket>();
   let plan: Plan | undefined;
   let isParted = false;
-  /** Texts by their names, which are the same on every connection. */
+  /** Statements by name, which are the same on every connection. */
   const prepared = new Map<string, string>();
   const isIn = (sent: string, statement: string): boolean =>
     sent.includes(statement) ||

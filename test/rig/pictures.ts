@@ -1,6 +1,6 @@
 import { deflateSync, crc32 } from 'node:zlib';
 
-/** A whole PNG that can be drawn; `salt` makes its bytes others, and `padding` makes it as large as a test wants. */
+/** Returns a complete PNG that can be drawn; `salt` changes its bytes, and `padding` makes it as large as a test wants. */
 export function pngOf(width: number, height: number, { salt = '', padding = 0 } = {}): Buffer {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
@@ -33,7 +33,7 @@ export function gifOf(width: number, height: number, behind = ''): Buffer {
   return Buffer.concat([head, Buffer.from(behind, 'latin1'), Buffer.from(';')]);
 }
 
-/** A JPEG as cameras write it: what comes before the frame header has a length of its own. */
+/** Returns a JPEG as cameras write it: the part before the frame header has a variable length. */
 export function jpegOf(width: number, height: number): Buffer {
   const app = Buffer.from('\xff\xe1\0\x0aExif\0\0\xff\xc0', 'latin1');
   const tables = Buffer.from('\xff\xff\xc4\0\x04ab', 'latin1');

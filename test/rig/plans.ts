@@ -6,7 +6,7 @@ interface Asked {
   values: readonly Value[];
 }
 
-/** How the database reads for what `work` asks of it: the plans of those statements that hold each of `words`. */
+/** Returns how the database reads for `work`: the plans of those statements that contain each of `words`. */
 export async function plansOf(db: Db, work: () => Promise<unknown>, ...words: readonly string[]): Promise<string[]> {
   const asked: Asked[] = [];
   const { all, get, run, runEach } = db;
@@ -34,7 +34,7 @@ export async function plansOf(db: Db, work: () => Promise<unknown>, ...words: re
   return db.dialect === 'pg' ? [...plans, ...(await plansForAnyValues(db, chosen))] : plans;
 }
 
-/** A prepared statement may be run by a plan that was made without its values; one that is planned each time never is. */
+/** A prepared statement may be run with a plan that was made without its values; one that is planned each time never is. */
 async function plansForAnyValues(db: Db, asked: readonly Asked[]): Promise<string[]> {
   const statements = createPgStatements();
   const plans: string[] = [];
@@ -65,6 +65,6 @@ const literal = (value: Value): string => {
 
 const textOf = (lines: readonly object[]): string => lines.map((line) => Object.values(line).join(' ')).join('\n');
 
-/** The most rows that a step of a plan read; PostgreSQL alone says so. */
+/** Returns the most rows that a step of a plan read; only PostgreSQL reports it. */
 export const rowsRead = (plan: string): number =>
   Math.max(0, ...[...plan.matchAll(/(?:rows=|Removed by Filter: )(\d+)/g)].map(([, n]) => Number(n)));

@@ -6,9 +6,9 @@ export interface Visited {
   status: number;
   headers: http.IncomingHttpHeaders;
   html: string;
-  /** What a reader reads, without tags. */
+  /** The text that a reader sees, without tags. */
   text: string;
-  /** The buttons, each with what it sends. */
+  /** The buttons, each with the fields it sends. */
   forms: { action: string; does: string; fields: [string, string][] }[];
 }
 
@@ -62,7 +62,7 @@ function readPage(html: string): Pick<Visited, 'text' | 'forms'> {
 
 const valueIn = (input: string, name: string): string => new RegExp(`\\b${name}="([^"]*)"`).exec(input)?.[1] ?? '';
 
-/** Presses the button that does this; `change` says what was ticked and unticked before. */
+/** Clicks the button that does this; `change` returns the checked and unchecked boxes. */
 export function press(
   scene: Scene,
   page: Visited,
@@ -76,7 +76,7 @@ export function press(
   return visit(scene, form.action, { body: new URLSearchParams(fields).toString() });
 }
 
-/** The links in a mail to a contact, as a broadcast will write them. */
+/** Returns the links in a mail to a contact, as a broadcast would write them. */
 export async function linksTo(
   scene: Scene,
   team: Team,

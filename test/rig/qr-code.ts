@@ -6,7 +6,7 @@ export interface Pixels {
   height: number;
 }
 
-/** What the decoder jsqr reads; null where it finds no code. Typed here: what is exported is not what its types say. */
+/** Returns what the decoder jsqr reads; null if it finds no code. Typed here, because the package's export does not match its types. */
 export const readQrCode = ({ data, width, height }: Pixels): string | null =>
   (decode as unknown as (data: Uint8ClampedArray, width: number, height: number) => { data: string } | null)(
     data,
@@ -16,7 +16,7 @@ export const readQrCode = ({ data, width, height }: Pixels): string | null =>
 
 const SCALE = 4;
 
-/** Paints dark squares on light ground. */
+/** Paints dark squares on a light background. */
 function paint(side: number, squares: Iterable<readonly [x: number, y: number]>): Pixels {
   const width = side * SCALE;
   const data = new Uint8ClampedArray(width * width * 4).fill(255);
@@ -32,7 +32,7 @@ function paint(side: number, squares: Iterable<readonly [x: number, y: number]>)
   return { data, width, height: width };
 }
 
-/** The picture of a code in a page, by its own paths. */
+/** Returns the picture of a code in a page, by its own paths. */
 export function pixelsOf(svg: string): Pixels {
   const side = Number(/viewBox="0 0 (\d+) \1"/.exec(svg)?.[1]);
   const runs = [...svg.matchAll(/M(\d+) (\d+)h(\d+)v1h-\3z/g)];
@@ -51,7 +51,7 @@ const DARK: Readonly<Record<string, readonly [upper: boolean, lower: boolean]>> 
   ' ': [true, true],
 };
 
-/** A code as a terminal shows it, in half blocks: what is written is light. */
+/** Returns a code as a terminal shows it, in half blocks: what is written is light. */
 export function pixelsOfLines(lines: readonly string[]): Pixels {
   const squares = lines.flatMap((line, row) =>
     [...line].flatMap((sign, x) => {

@@ -7,15 +7,15 @@ export interface RawEndpoint extends AsyncDisposable {
   host: string;
   port: number;
   certificate: Certificate;
-  /** Connections there were in all. */
+  /** Returns the number of connections in total. */
   connections(): number;
-  /** Requests that have come whole. */
+  /** Returns the number of complete requests. */
   requests(): number;
-  /** Resolves as soon as so many connections are open. */
+  /** Resolves as soon as that many connections are open. */
   untilOpen(count: number): Promise<void>;
 }
 
-/** A stranger's TLS server that answers each request with the very bytes that the test writes. */
+/** Starts a TLS server of an untrusted party that answers each request with the exact bytes that the test writes. */
 export async function startRawEndpoint(
   answer: (socket: TLSSocket, request: number) => void,
   options: { host?: string } = {},
@@ -76,7 +76,7 @@ export async function startRawEndpoint(
   };
 }
 
-/** Resets each connection the moment it is made. */
+/** Starts a server that resets each connection the moment it is made. */
 export async function startResetting(): Promise<AsyncDisposable & { port: number }> {
   const server = net.createServer((socket) => void socket.on('error', () => undefined).resetAndDestroy());
   await new Promise<void>((resolve) => server.listen(0, ALLOWED, resolve));

@@ -12,13 +12,13 @@ export interface RawAnswer {
 export interface RawConnection {
   socket: Socket;
   write(bytes: string | Uint8Array): void;
-  /** The next whole answer, which must carry the headers that every answer carries. `isHead` expects no body. */
+  /** Returns the next whole answer, which must have the headers of every answer. `isHead` expects no body. */
   answer(isHead?: boolean): Promise<RawAnswer>;
-  /** Resolves when the peer has closed, with what came behind the last answer that was read. */
+  /** Resolves when the peer has closed, with the bytes after the last answer that was read. */
   closed(): Promise<string>;
 }
 
-/** HTTP by hand, for what no client would send. */
+/** Sends HTTP by hand, for requests that no client would send. */
 export async function connectRaw(url: string): Promise<RawConnection> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -30,7 +30,7 @@ export async function connectRaw(url: string): Promise<RawConnection> {
     buffer = Buffer.concat([buffer, chunk]);
     stir();
   });
-  // A peer that closes while we still write answers with a reset; what it said before counts.
+  // A peer that closes while we still write causes a reset; what it sent before counts.
   socket.on('error', () => undefined);
   socket.on('close', () => {
     isClosed = true;

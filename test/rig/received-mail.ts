@@ -30,7 +30,7 @@ export const MESSAGE = [
   '',
 ].join('\r\n');
 
-/** A message that has arrived for a team, past the door; answers its id. */
+/** Stores a message that has arrived for a team, without SMTP; returns its id. */
 export async function receiveMail(scene: Scene, team: { id: string }, arriving: Arriving = {}): Promise<string> {
   const { raw = MESSAGE, mailFrom = 'someone@example.org', to = ['support@example.com'] } = arriving;
   const { world } = scene.app;

@@ -1,14 +1,14 @@
 import pg from 'pg';
 
 /**
- * What empties the databases of this process. A new connection opens every table and index for the first time, which is
- * two thirds of the work; one that has emptied before knows them.
+ * Connections that empty the databases of this process. A new connection opens every table and index for the first
+ * time, which is two thirds of the work; one that has emptied before has them cached.
  */
 const kept = new Map<string, pg.Client>();
 
 /**
- * Empties a database for the next scene, which costs a tenth of dropping it and copying another. Answers false where it is
- * not what the migrations left, as after a test that planted a trigger: then it has to go.
+ * Empties a database for the next scene, which costs a tenth of dropping it and copying another. Returns false if it is
+ * not as the migrations left it, for example after a test that added a trigger: then it has to be dropped.
  */
 export async function emptyDatabase(url: string, migrated: Migrated): Promise<boolean> {
   try {
@@ -26,13 +26,13 @@ async function connectTo(url: string): Promise<pg.Client> {
   // The server is stopped at the end of the run, and a test may drop the database.
   client.on('error', () => void kept.delete(url));
   await client.connect();
-  // It waits from one scene to the next, and is nothing that a file left behind.
+  // The connection waits from one scene to the next, and does not count as left open by a file.
   (client as pg.Client & { unref(): void }).unref();
   kept.set(url, client);
   return client;
 }
 
-/** Leaves the database to whoever copies it: PostgreSQL copies none that somebody is connected to. */
+/** Closes the connection to the database, so that it can be copied: PostgreSQL copies none that somebody is connected to. */
 export async function letGoOf(name: string): Promise<void> {
   for (const url of kept.keys()) if (new URL(url).pathname === `/${name}`) await forget(url);
 }
@@ -44,7 +44,7 @@ async function forget(url: string): Promise<void> {
 }
 
 async function emptyBy(client: pg.Client, { form, rows }: Migrated): Promise<boolean> {
-  // What was killed may still hold locks, and would write once more.
+  // A killed process may still hold locks, and would write once more.
   await client.query(
     'select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
   );
@@ -57,11 +57,11 @@ async function emptyBy(client: pg.Client, { form, rows }: Migrated): Promise<boo
   return (await readForm(client)) === form;
 }
 
-/** What migrations leave. */
+/** The state after the migrations. */
 export interface Migrated {
-  /** What the database is made of, as a digest: two of one form behave alike. */
+  /** A digest of the schema: two databases with the same one behave alike. */
   form: string;
-  /** The tables that have rows, with these as JSON. */
+  /** The tables that have rows, with the rows as JSON. */
   rows: [table: string, json: string][];
 }
 
@@ -88,9 +88,10 @@ const readForm = async (client: pg.Client): Promise<string> =>
   (await client.query<{ form: string }>(FORM)).rows[0]?.form ?? '';
 
 /**
- * The rows of a large table go with its file: rows that were deleted would be read by every scan, and change the plans.
- * Every other table that a row was ever written to is emptied, so that no reference has to be looked after; only a superuser may leave
- * that, else it fails here. A file of no bytes has no rows: to open each of its tables would be most of the work of a new connection.
+ * A large table is truncated with its file: deleted rows would be read by every scan, and change the plans. Every other
+ * table that a row was ever written to is emptied, so that no reference has to be checked; only a superuser may skip
+ * that, else it fails here. A file of no bytes has no rows: opening each of its tables would be most of the work of a
+ * new connection.
  */
 const EMPTY = `
 do $$
@@ -117,7 +118,7 @@ begin
 end $$`;
 
 /**
- * Tables, columns, indexes, constraints, triggers, functions, settings, and what was found out about the values. The oids
+ * Covers tables, columns, indexes, constraints, triggers, functions, settings, and statistics of the values. The oids
  * of copies are the same.
  */
 const FORM = `

@@ -1,5 +1,5 @@
-// `npm run test:changed`: the tests of what has changed since the last commit, or since `--base REV`. Minutes become seconds;
-// before a change lands, `npm test` has the last word.
+// `npm run test:changed` runs the tests of what has changed since the last commit, or since `--base REV`. Minutes
+// become seconds; before a change lands, `npm test` decides.
 import { execFileSync, spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { testsOfChange } from './tests-of-change.ts';
@@ -29,7 +29,7 @@ const { filters, unknown } = testsOfChange(root, changed);
 if (unknown.length > 0)
   console.log(`No tests are known for these files (test/rig/tests-of-change.ts): ${unknown.join(', ')}`);
 if (filters.length === 0) process.exit(unknown.length > 0 ? 1 : 0);
-// What a database may change is run on both; the files of `pg` alone say enough while one works.
+// What a database may change runs on both; the files of `pg` are enough during work.
 const touchesSql = changed.some((file) => /\.store\.ts$|^migrations\/|^src\/platform\/db\//.test(file));
 const projects = [
   'unit',

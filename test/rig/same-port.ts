@@ -3,7 +3,7 @@ import type { AddressInfo, Server } from 'node:net';
 
 const TRIES = 10;
 
-/** Has both listen on one port, as a name server does. A free one for TCP may be anybody's for UDP, then another is taken. */
+/** Makes both listen on one port, as a name server does. If a free TCP port is used by another program for UDP, the next one is tried. */
 export async function listenOnSamePort(tcp: Server, udp: Socket, address: string, wanted = 0): Promise<number> {
   for (let attempt = 1; ; attempt++) {
     await listening(tcp, () => tcp.listen(wanted, address));

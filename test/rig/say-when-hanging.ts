@@ -2,11 +2,11 @@ import pg from 'pg';
 import type { App } from '../../src/app.ts';
 import { driver } from './database.ts';
 
-/** Less than the limits of tests and hooks, which say only that something took too long. */
+/** Less than the limits of tests and hooks, which report only that something took too long. */
 const HANGS_MS = 45_000;
 const LOG_LINES = 20;
 
-/** Says what the scene is doing when work takes so long that it may hang, and goes on waiting. */
+/** Reports what the scene is doing when work takes so long that it may hang, and keeps waiting. */
 export async function sayWhenHanging<T>(
   what: string,
   work: Promise<T>,
@@ -27,7 +27,7 @@ export async function sayWhenHanging<T>(
   }
 }
 
-/** What each connection does or waits for, and whose lock it waits for. */
+/** Returns what each connection does or waits for, and whose lock it waits for. */
 async function connectionsTo(url: string): Promise<string> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

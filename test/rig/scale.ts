@@ -2,12 +2,15 @@ import { driver } from './database.ts';
 
 const scale = Number(process.env['RASKET_TEST_SCALE'] ?? 1);
 if (!Number.isInteger(scale) || scale < 1) {
-  throw new Error(`RASKET_TEST_SCALE is a whole number of at least 1, not ${process.env['RASKET_TEST_SCALE']}.`);
+  throw new Error(`RASKET_TEST_SCALE must be a whole number of at least 1; got ${process.env['RASKET_TEST_SCALE']}.`);
 }
 
-/** How often a test repeats something: `count` times in `npm test`, and RASKET_TEST_SCALE times as often where that is set. */
+/** Returns how often a test repeats something: `count` times in `npm test`, and RASKET_TEST_SCALE times as often if that is set. */
 export const scaled = (count: number): number => count * scale;
 
-/** Histories that follow the program's own rules: on PostgreSQL, where one takes four times as long, half as many more are tried. */
+/**
+ * Returns how many histories that follow the program's own rules a test tries. One takes four times as long on PostgreSQL,
+ * where half as many are tried, but at least `count`.
+ */
 export const histories = (count: number): number =>
   driver === 'pg' ? Math.max(count, Math.ceil(scaled(count) / 2)) : scaled(count);

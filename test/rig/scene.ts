@@ -24,31 +24,31 @@ export interface SceneOptions {
   profile?: Config['profile'];
   sink?: SinkOptions;
   roles?: readonly Role[];
-  /** When the scene begins, as an ISO 8601 instant; without it, now. */
+  /** When the scene begins, as an ISO 8601 instant; now by default. */
   startAt?: string;
-  /** Settings of every test: generous limits, so that only tests about limits meet them. */
+  /** The rate limit; generous by default, so that only tests about limits meet it. */
   ratePerSecond?: number;
-  /** Whether waits for mail servers follow the scene's clock; otherwise they take as long as they take. */
+  /** Whether waits for mail servers follow the scene's clock; otherwise they take real time. */
   networkWaits?: 'by hand';
   /** Certificates that the app trusts when it fetches something. */
   trustedCa?: readonly string[];
-  /** Who takes payments; nobody unless given. */
+  /** The payment provider; none by default. */
   payments?: PaymentProvider;
   /** Puts files into the data folder before the start. */
   prepare?: (dataDir: string) => void;
-  /** Another way to the same PostgreSQL. */
+  /** Returns another URL of the same PostgreSQL. */
   through?: (url: string) => Promise<string>;
 }
 
 export interface Team {
   id: string;
   key: string;
-  /** A domain that DNS publishes and that is verified through the API. */
+  /** Creates a domain that DNS publishes and that is verified through the API. */
   domain(name?: string): Promise<{ id: string; name: string }>;
   sendingKey(input?: { domain_id?: string }): Promise<string>;
 }
 
-/** Everything that happened to one email: what the world got and what the team is told. */
+/** Everything that happened to one email: what receivers got and what the team can see. */
 export interface Account {
   state: string;
   events: string[];
@@ -64,9 +64,9 @@ export interface Scene extends AsyncDisposable {
   dataDir: string;
   log: string[];
   team(name?: string): Promise<Team>;
-  /** The token of a new operator. */
+  /** Creates an operator and returns the token. */
   operator(name?: string): Promise<string>;
-  /** Resolves when nothing is due and nothing is under way. */
+  /** Resolves when nothing is due or under way. */
   settled(): Promise<void>;
   events(subjectId: string): Promise<SeenEvent[]>;
   account(team: Team, emailId: string): Promise<Account>;
@@ -77,12 +77,12 @@ export interface Scene extends AsyncDisposable {
 
 let domains = 0;
 
-/** The least that argon2 takes: whoever signs in in a test waits for no attacker. */
+/** The least that argon2 accepts: tests have no attacker. */
 const PASSWORD_COST = { memory: 8, passes: 1 };
 
 /**
- * The real app on free ports with its own database, a DNS server that knows only what the test says, and a mail sink:
- * `example.org`, `example.net` and every other name get their mail there until the test says otherwise.
+ * Starts the real app on free ports with its own database, a DNS server that knows only what the test says, and a mail
+ * sink: `example.org`, `example.net` and every other name get their mail there until the test says otherwise.
  */
 export async function startScene(options: SceneOptions = {}): Promise<Scene> {
   const dataDir = scratchFolder('rasket-test-');
@@ -104,7 +104,7 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
     startApp({
       config,
       dataDir,
-      // In memory as well, and removed with it.
+      // This folder is in memory as well, and removed with the data folder.
       runtimeDir: dataDir,
       clock,
       makeRsaKey,
@@ -166,15 +166,16 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
 const PARTS = ['automations', 'broadcasts', 'confirmations', 'queue', 'webhooks', 'imports'] as const;
 
 /**
- * What became of mail is told to endpoints, and what becomes of an endpoint may be mailed and told in turn. Mails to people
- * come of calls alone, and are looked for once: each look asks the database, which is most of what this costs.
+ * Endpoints are notified of what became of mail, and what becomes of an endpoint may be mailed and cause events in
+ * turn. Mails to people result from calls only, and are checked once: each check queries the database, which is most of
+ * the cost here.
  */
 async function settled(app: App, waitFor: (what: string, work: Promise<void>) => Promise<void>): Promise<void> {
   for (const part of ['people', ...PARTS, ...PARTS] as const)
     await waitFor(`${part} idle`, Promise.resolve(app[part]?.idle()));
 }
 
-/** What the app is handed as it is. */
+/** Options that are passed to the app unchanged. */
 const givenTo = ({ trustedCa, payments }: SceneOptions) => ({
   ...(trustedCa ? { trustedCa } : {}),
   ...(payments ? { payments } : {}),
@@ -187,7 +188,7 @@ function settingsOf(
   return {
     instance: { host: 'rasket.test', env: 'test' },
     http: { port: 0 },
-    // A connection is a process of the server, whose start and end cost more than what most scenes ask of it.
+    // A connection is a process of the server, whose start and end cost more than most scenes need.
     database: { ...database, pool_max: 5 },
     dns: { servers: [dns.server], timeout_ms: 5000, tries: 1 },
     delivery: { smtp_port: sink.port },
@@ -196,7 +197,7 @@ function settingsOf(
     receiving: { ports: [0], greeting_delay_ms: 0 },
     network: { mail_allow_private: ['127.0.0.0/8', '::1/128'] },
     rate_limit: { requests_per_second: ratePerSecond, burst: ratePerSecond },
-    // Whoever wants other machines to be asked says so.
+    // A test that wants other machines to be contacted enables it.
     doctor: { checks: [] },
   };
 }
@@ -218,7 +219,7 @@ function teamOf(scene: Scene, id: string, key: string): Team {
   };
 }
 
-/** Puts a domain's records into DNS, as its owner would. */
+/** Publishes a domain's records in DNS, as its owner would. */
 export function publish(
   dns: DnsRig,
   domain: { records: { type: 'TXT' | 'MX' | 'CNAME' | 'CAA'; name: string; value: string; priority?: number }[] },

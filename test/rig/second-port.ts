@@ -8,12 +8,12 @@ import { createListeners } from '../../src/features/webhooks/delivery/listeners.
 import { createAuthenticators, startHttp, type Authenticator, type HttpPort } from '../../src/ports/http/index.ts';
 import type { Scene } from './scene.ts';
 
-/** The HTTP port once more over the scene's world, with another contract or with further kinds of credentials. */
+/** Starts the HTTP port once more over the scene's world, with another contract or with further kinds of credentials. */
 export function startSecondPort(
   { app: { world, tracking } }: Scene,
   { document = loadContract(), authenticators = [] }: { document?: OpenApiDocument; authenticators?: Authenticator[] },
 ): Promise<HttpPort> {
-  if (!tracking) throw new Error('the scene runs every role');
+  if (!tracking) throw new Error('the scene does not run the role tracking');
   const node = createNode(world, { version: 'test', roles: [] });
   const parts = {
     world: { ...world, config: { ...world.config, http: { ...world.config.http, port: 0 } } },

@@ -1,4 +1,4 @@
-// Where the randomness of tests comes from: one seed for a process, which every failure prints and RASKET_TEST_SEED sets.
+// The source of randomness of tests: one seed per process, which every failure prints and RASKET_TEST_SEED sets.
 import { randomInt } from 'node:crypto';
 import fc from 'fast-check';
 import { onTestFailed } from 'vitest';
@@ -6,11 +6,11 @@ import { scaled } from './scale.ts';
 
 const given = process.env['RASKET_TEST_SEED'];
 const seed = given === undefined ? randomInt(2 ** 31) : Number(given);
-if (!Number.isInteger(seed)) throw new Error(`RASKET_TEST_SEED is a whole number, not ${given}.`);
+if (!Number.isInteger(seed)) throw new Error(`RASKET_TEST_SEED must be a whole number; got ${given}.`);
 
 const again = `The same values once more: RASKET_TEST_SEED=${seed}`;
 
-/** Every property of fast-check begins with the seed as well, and is run as often as the scale says. */
+/** Every property of fast-check starts with the seed as well, and runs as often as the scale says. */
 fc.configureGlobal({
   seed,
   numRuns: scaled(100),
@@ -19,13 +19,13 @@ fc.configureGlobal({
   },
 });
 
-/** The seed, for a test that makes its own random values; it is printed if the test fails. */
+/** Returns the seed, for a test that makes its own random values; it is printed if the test fails. */
 export function testSeed(): number {
   onTestFailed(() => console.error(again));
   return seed;
 }
 
-/** A number from 0 up to, but not including, 1; the same row of them for the same seed (mulberry32). */
+/** Returns numbers from 0 up to, but not including, 1; the same sequence for the same seed (mulberry32). */
 export function dice(of: number): () => number {
   let state = of >>> 0;
   return () => {

@@ -4,7 +4,7 @@ export interface Fault {
   phase: FaultPhase;
   act: 'reply' | 'drop' | 'hang' | 'gate';
   reply?: string;
-  /** Fails the first time only. */
+  /** Whether it fails the first time only. */
   isOnce?: boolean;
 }
 
@@ -20,9 +20,9 @@ const NAMED: Record<string, Fault | undefined> = {
 };
 
 /**
- * What an address asks to go wrong, by its local part; `own` is the command the address stands in, where a fault
+ * Returns the fault that an address requests by its local part; `own` is the command with the address, where a fault
  * happens unless it names another place: tempfail, tempfail-once, permfail, timeout, NNN-anything, and with the prefix
- * `data-` or `dot-` later; or one of the names above. Anything behind a plus is ignored.
+ * `data-` or `dot-` later; or one of the names above. Anything after a plus is ignored.
  */
 export function faultOf(address: string, own: 'mail' | 'rcpt'): Fault | undefined {
   const at = address.lastIndexOf('@');

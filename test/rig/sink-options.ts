@@ -2,16 +2,16 @@ import type { Certificate } from './tls.ts';
 
 export type SinkTls = 'none' | 'starttls' | 'implicit' | 'bad-cert' | 'broken-handshake' | 'refused' | 'injected';
 
-/** What clients have to prove before they may send. */
+/** The credentials that clients need before they may send. */
 export interface SinkAuth {
   user: string;
   /** The password of PLAIN, LOGIN and CRAM-MD5, and the token of XOAUTH2. */
   secret: string;
-  /** What EHLO offers; everything that the sink knows unless given. */
+  /** The mechanisms that EHLO offers; all that the sink knows by default. */
   mechanisms?: readonly string[];
   /** The answer to every login, whether it is right or wrong. */
   answer?: string;
-  /** Logins that are answered with `answer`; the later ones are checked. All unless given. */
+  /** Number of logins that are answered with `answer`; later ones are checked. All by default. */
   answers?: number;
 }
 
@@ -19,17 +19,17 @@ export interface SinkOptions {
   auth?: SinkAuth;
   host?: '127.0.0.1' | '::1' | (string & {});
   port?: number;
-  /** Addresses at which it listens as well, on the same port. */
+  /** Additional addresses at which it listens on the same port. */
   alsoAt?: readonly string[];
   tls?: SinkTls;
   certificate?: Certificate;
-  /** Instead of the usual greeting; 'silent' never greets, 'drop' closes. */
+  /** Replaces the usual greeting; 'silent' never greets, 'drop' closes. */
   greeting?: string;
   pipelining?: boolean;
   ehlo?: boolean;
   smtpUtf8?: boolean;
   size?: number;
-  /** Keywords that EHLO names beside those of the other options. */
+  /** Keywords that EHLO has in addition to those of the other options. */
   extensions?: readonly string[];
   multiLine?: boolean;
   byteByByte?: boolean;
@@ -37,11 +37,11 @@ export interface SinkOptions {
   messagesPerConnection?: number;
   /** DATA is answered with 354 even when no recipient was accepted. */
   lenientData?: boolean;
-  /** Has the first word on any command; undefined leaves it to the sink. */
+  /** Answers any command first; undefined leaves it to the sink. */
   script?: (command: string, session: { messages: number; number: number }) => string | 'drop' | 'hang' | undefined;
   /** The answer to each final dot. */
   refuseContent?: string;
-  /** After this command the peer reads no further. */
+  /** Command after which the peer reads no further. */
   stopReadingAt?: string;
   /** Bytes of content that each connection reads before it waits for `readOn`. */
   contentAllowance?: number;
@@ -55,7 +55,7 @@ export interface SinkOptions {
 export interface SinkMessage {
   mailFrom: string;
   rcptTo: string[];
-  /** Without dot-stuffing and the final dot. */
+  /** The content without dot-stuffing and the final dot. */
   data: Buffer;
   tls: boolean;
   connection: number;
@@ -77,7 +77,7 @@ export const NO_COUNTS = {
   accepted: 0,
   refused: 0,
   dropped: 0,
-  /** Commands that came before the previous one was answered although PIPELINING was not offered. */
+  /** Commands that arrived before the previous one was answered although PIPELINING was not offered. */
   tooEarly: 0,
 };
 export type SinkCounts = typeof NO_COUNTS;
@@ -91,11 +91,11 @@ export interface Sink {
   open: number;
   /** The mechanism of each login that succeeded. */
   logins: string[];
-  /** What the sink saw, per connection: commands as they came. */
+  /** The commands of each connection, as they arrived. */
   commands: string[];
   /** Resolves as soon as that many messages were accepted, or the predicate holds. */
   waitFor(wanted: number | ((sink: Sink) => boolean)): Promise<void>;
-  /** How many of slow@ and slow-rcpt@ have come and wait for their answer. */
+  /** Returns how many of slow@ and slow-rcpt@ have arrived and wait for their answer. */
   held(): number;
   /** slow@ and slow-rcpt@ are answered only after this. */
   openGate(): void;
@@ -103,9 +103,9 @@ export interface Sink {
   answerOne(): void;
   /** Bytes of content read so far. */
   contentBytes: number;
-  /** Lets each connection read so much more, and every new one so much. */
+  /** Lets each connection read that much more, and every new one as much. */
   readOn(contentBytes: number): void;
-  /** Closes what clients left open, as a server does that has waited long enough. */
+  /** Closes the connections that clients left open, as a server does that has waited long enough. */
   dropConnections(): void;
   close(): Promise<void>;
 }

@@ -5,7 +5,7 @@ import { faultOf } from './sink-faults.ts';
 import type { Fault, FaultPhase } from './sink-faults.ts';
 import type { Sink, SinkMessage, SinkOptions } from './sink-options.ts';
 
-/** What the sessions of one sink have in common. */
+/** The state that the sessions of one sink share. */
 export interface Shared {
   options: SinkOptions;
   sink: Sink;
@@ -19,7 +19,7 @@ export interface Shared {
 const END = Buffer.from('\r\n.\r\n');
 const EMPTY: Buffer = Buffer.alloc(0);
 
-/** One connection, spoken to by the rules of the sink's options and of the addresses it is given. */
+/** One connection, handled by the sink's options and by the addresses it is given. */
 export class SinkSession {
   #socket: Socket;
   #shared: Shared;
@@ -197,7 +197,7 @@ export class SinkSession {
     this.#goOn('');
   }
 
-  /** Gives the login what the client said, and says what the login answers. */
+  /** Passes the client's line to the login, and sends its answer. */
   #goOn(said: string): void {
     const { sink, options } = this.#shared;
     const step = this.#login?.next(said);

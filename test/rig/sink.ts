@@ -12,7 +12,7 @@ import { makeBadCertificate, makeCertificate } from './tls.ts';
 
 export type { Sink, SinkAuth, SinkCounts, SinkMessage, SinkOptions, SinkTls } from './sink-options.ts';
 
-/** A mail server on loopback that accepts all, except what it is asked to fail by address, option or script. */
+/** Starts a mail server on loopback that accepts everything, except what it is asked to refuse by address, option or script. */
 export async function startSink(options: SinkOptions = {}): Promise<Sink> {
   const sessions = new Set<SinkSession>();
   const seenOnce = new Set<string>();
@@ -94,7 +94,7 @@ async function listenAt(host: string, port: number, take: (socket: Socket) => vo
   return server;
 }
 
-/** As a process of its own: prints where it listens, and appends a line per accepted message when asked to. */
+/** Runs it as a process of its own: prints its address, and appends a line per accepted message when asked to. */
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {

@@ -13,7 +13,7 @@ export const longFiles = (): Record<string, number> =>
 export const nameOf = (project: TestProject, file: string): string =>
   `${project.name} ${path.relative(project.config.root, file)}`;
 
-/** Names the files that took longest: where the next minute of the suite can be won. */
+/** Names the files that took longest, where the suite can become faster. */
 export class SlowestFiles implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const timed = modules
@@ -33,7 +33,7 @@ export class SlowestFiles implements Reporter {
 function write(timed: readonly { name: string; seconds: number }[]): void {
   const listed = new Map(Object.entries(longFiles()));
   for (const { name, seconds } of timed) listed.set(name, Math.round(seconds));
-  // Of files that were not run, the seconds stay.
+  // Files that were not run keep their seconds.
   const long = [...listed].filter(([name, seconds]) => seconds > LONG_SECONDS && existsSync(name.split(' ')[1] ?? ''));
   writeFileSync(LONG_FILES, `${JSON.stringify(Object.fromEntries(long.sort((a, b) => b[1] - a[1])), null, 2)}\n`);
 }

@@ -1,15 +1,15 @@
 import net from 'node:net';
 import tls from 'node:tls';
 
-/** A client that says exactly what it is told to, byte for byte, and hears whole replies. */
+/** A client that sends exactly what it is told to, byte for byte, and reads whole replies. */
 export interface Dialogue {
-  /** Sends a line, or bytes as they are, and answers the reply to it. */
+  /** Sends a line, or bytes as they are, and returns the reply. */
   say(line: string | Buffer): Promise<string>;
-  /** Sends and waits for nothing. */
+  /** Sends without waiting. */
   send(bytes: string | Buffer): void;
-  /** The same for much content: resolves when the socket has taken it. */
+  /** Sends much content; resolves when the socket has taken it. */
   flow(bytes: Buffer): Promise<void>;
-  /** The next reply, its lines joined by line breaks; `closed` once the connection has ended. */
+  /** Returns the next reply, its lines joined by line breaks; `closed` once the connection has ended. */
   hear(): Promise<string>;
   startTls(): Promise<void>;
   end(): void;

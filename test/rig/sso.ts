@@ -20,7 +20,7 @@ export class Browsing {
 
 export type Visit = Awaited<ReturnType<Browsing['get']>>;
 
-/** Follows redirects until one leads back to our callback, and answers that address. */
+/** Follows redirects until one leads back to our callback, and returns that address. */
 export async function throughProvider(provider: Browsing, from: string, ours: string): Promise<string> {
   let at = from;
   for (let hops = 0; hops < 20; hops++) {
@@ -29,13 +29,13 @@ export async function throughProvider(provider: Browsing, from: string, ours: st
     at = new URL(location, at).href;
     if (at.startsWith(`${ours}/auth/sso/callback`)) return at;
   }
-  throw new Error(`the provider never led back; it is at ${at}`);
+  throw new Error(`the provider did not redirect back; it is at ${at}`);
 }
 
 export const startUrl = (scene: Scene, email: string, next?: string): string =>
   `${scene.url}/auth/sso/start?${new URLSearchParams({ email, ...(next === undefined ? {} : { next }) })}`;
 
-/** The whole way of a person, in their own browser or the one given. */
+/** Runs the whole sign-in of a person, in their own browser or the one given. */
 export async function signInBySso(
   scene: Scene,
   email: string,
@@ -58,7 +58,7 @@ export const asSignedIn =
 
 let domains = 0;
 
-/** A team with an owner, connected to a provider, with a domain that is proven. */
+/** Creates a team with an owner, connected to a provider, with a proven domain. */
 export async function teamWithSso(
   scene: Scene,
   people: People,

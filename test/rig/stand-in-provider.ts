@@ -2,7 +2,7 @@ import { createHmac, generateKeyPairSync, randomUUID, sign, type KeyObject } fro
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** How a token is signed: rightly, or as an attacker would. */
+/** How a token is signed: correctly, or as an attacker would. */
 export type Signing =
   | 'right'
   | 'none'
@@ -11,16 +11,16 @@ export type Signing =
   | 'by a foreign key'
   | 'RS256 said of it';
 
-/** What the provider does otherwise than a right one would. */
+/** Deviations of the provider from a correct one. */
 export interface Wrongs {
   claims?: Record<string, unknown>;
-  /** Claims that the token does not have. */
+  /** Claims that are missing from the token. */
   without?: readonly string[];
   signing?: Signing;
-  /** Parameters of the answer that the browser brings, over the right ones; null takes one away. */
+  /** Parameters of the answer in the browser, which replace the correct ones; null removes one. */
   answer?: Record<string, string | null>;
   discovery?: Record<string, unknown>;
-  /** Instead of an answer to this path. */
+  /** Replaces the answer to this path. */
   serve?: { path: string; answer: (response: ServerResponse) => void };
 }
 
@@ -28,14 +28,14 @@ export interface StandInProvider extends AsyncDisposable {
   issuer: string;
   clientId: string;
   secret: string;
-  /** How its client is registered to say who it is. */
+  /** The authentication method that its client is registered with. */
   auth: 'client_secret_basic' | 'client_secret_post';
-  /** Whom it vouches for. */
+  /** The person that it vouches for. */
   person: Record<string, unknown>;
   wrong: Wrongs;
-  /** Paths that were asked for, in their order. */
+  /** Requested paths, in order. */
   asked: string[];
-  /** Signs by a new key from now on, and publishes it alone. */
+  /** Signs with a new key from now on, and publishes only that one. */
   rotate(): void;
   close(): Promise<void>;
 }
@@ -61,7 +61,7 @@ interface State {
   foreign: Key;
 }
 
-/** An OpenID Connect provider that lies as it is told to; time is the scene's. */
+/** Starts an OpenID Connect provider that lies as it is told to; it uses the scene's clock. */
 export async function startStandInProvider(now: () => number): Promise<StandInProvider> {
   const codes: State['codes'] = new Map();
   const server = createServer((request, response) => void answer(request, response));

@@ -1,4 +1,4 @@
-// Setup file of the project `pg`: notes which functions of stores its test files run on PostgreSQL (`stores-on-postgres.ts`).
+// Setup file of the project `pg`: records which functions of stores its test files run on PostgreSQL (`stores-on-postgres.ts`).
 import { afterAll } from 'vitest';
 import { writeStoreFunctions } from './function-coverage.ts';
 

@@ -7,7 +7,7 @@ import { functionsOf } from './store-functions.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 
-/** Functions that only ever run on SQLite, and why. */
+/** Functions that only ever run on SQLite, with the reason. */
 const ONE_PROCESS = 'only SQLite’s data folder is one process’s alone, so that every other lease is over';
 const ON_SQLITE_ALONE: Record<string, string> = {
   'src/mail/queue/deliveries.store.ts leaseOwners': ONE_PROCESS,
@@ -22,8 +22,9 @@ const ON_SQLITE_ALONE: Record<string, string> = {
 };
 
 /**
- * `npm test` runs only a part of the test files on PostgreSQL. That part has to run every function of every store there:
- * what the other files would find is then a matter of rules, which no database changes.
+ * Fails the run if a function of a store does not run on PostgreSQL. `npm test` runs only a part of the test files
+ * there, so that part has to run every function of every store: what the other files test is then a matter of rules,
+ * which no database changes.
  */
 export class StoresOnPostgres implements Reporter {
   #vitest: Vitest | undefined;

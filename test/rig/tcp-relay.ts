@@ -1,8 +1,8 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 /**
- * How the network between two machines behaves. `cut`: connections are reset, and so is every new one. `silent`: nothing passes and
- * nobody is told, as behind a pulled plug. `slow`: each piece comes late.
+ * How the network between two machines behaves. `cut`: connections are reset, and so is every new one. `silent`:
+ * nothing passes and nobody is notified, as with a pulled plug. `slow`: each piece comes late.
  */
 export type Passage = 'open' | 'cut' | 'silent' | 'slow';
 
@@ -20,8 +20,9 @@ interface Pair {
 }
 
 /**
- * Stands between a program and a server on loopback. When a silence ends, what was sent meanwhile arrives, as from a network that
- * sends again; but a server whose client gave up in the silence is never told so, and keeps what that client held.
+ * Relays between a program and a server on loopback. When a silence ends, what was sent meanwhile arrives, as from a
+ * network that sends again; but a server whose client gave up in the silence never learns that, and keeps what that
+ * client held.
  */
 export async function startTcpRelay(target: { host: string; port: number }): Promise<TcpRelay> {
   const pairs = new Set<Pair>();
@@ -45,7 +46,7 @@ export async function startTcpRelay(target: { host: string; port: number }): Pro
     near.resume();
   };
   const leave = (pair: Pair): void => {
-    // In a silence the server is told nothing.
+    // During a silence the server is not notified.
     if (passage !== 'silent') pair.far?.end();
     if (!pair.far) pairs.delete(pair);
   };

@@ -6,13 +6,13 @@ import { rowsWithoutTests, testsOfChange } from './tests-of-change.ts';
 const root = path.resolve(import.meta.dirname, '../..');
 const filtersOf = (...changed: string[]): string[] => testsOfChange(root, changed).filters;
 
-it('every row of the table chooses tests that are there', () => {
+it('every row of the table selects existing tests', () => {
   const files = listFiles(root);
   expect(rowsWithoutTests(files)).toEqual([]);
   expect(rowsWithoutTests(files.filter((file) => !file.startsWith('test/api/queue/')))).toContain('test/api/queue/');
 });
 
-it('a change in one family chooses that family’s tests, in whichever tree it stands', () => {
+it('a change in one family selects that family’s tests, in whichever tree it is', () => {
   expect(filtersOf('src/features/audience/topics/topics.ts')).toEqual(['test/api/topics/']);
   expect(filtersOf('src/contract/topics.yaml')).toEqual(['src/contract/', 'test/api/topics/']);
   expect(filtersOf('src/features/audience/operations.ts')).toContain('test/api/topics/');
@@ -20,7 +20,7 @@ it('a change in one family chooses that family’s tests, in whichever tree it s
   expect(filtersOf('cli/families/topics.ts')).toContain('test/cli/commands');
 });
 
-it('a changed test runs itself, and what nothing is known of is named', () => {
+it('a changed test selects itself, and an unknown file is reported', () => {
   expect(filtersOf('test/flow/retries.test.ts')).toEqual(['test/flow/retries.test.ts']);
   expect(testsOfChange(root, ['elsewhere/new.ts']).unknown).toEqual(['elsewhere/new.ts']);
 });

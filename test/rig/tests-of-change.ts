@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 
-/** Folders whose tests do not stand under their name: the start of a path of sources, and starts of paths of tests. */
+/** Folders whose tests have another name: the start of a source path, and starts of test paths. */
 const TESTS_OF: [source: string, tests: string[]][] = [
   ['src/mail/accept/', ['test/api/emails/', 'test/smtp/submitted-']],
   ['src/mail/schedule/', ['test/api/emails/schedule']],
@@ -41,7 +41,7 @@ const TESTS_OF: [source: string, tests: string[]][] = [
   ['test/tidy/', ['test/tidy/']],
 ];
 
-/** Filters for vitest that choose the tests of changed files, and the files of which no test is known. */
+/** Returns filters for vitest that select the tests of changed files, and the files without a known test. */
 export function testsOfChange(root: string, changed: readonly string[]): { filters: string[]; unknown: string[] } {
   const filters = new Set<string>();
   const unknown: string[] = [];
@@ -62,7 +62,7 @@ function testsOf(root: string, file: string): string[] {
     );
   const name = family?.[1] ?? family?.[2];
   if (name !== undefined && existsSync(path.join(root, `test/api/${name}`))) tests.push(`test/api/${name}/`);
-  // The first row that fits is the nearest: longer paths stand before the folders that hold them.
+  // The first matching row is the nearest: longer paths come before the folders that contain them.
   const row = TESTS_OF.find(([source]) => file.startsWith(source));
   // A family has its own tests; those of the whole tree would be most of the suite.
   if (row && (name === undefined || !['src/', 'src/contract/', 'cli/'].includes(row[0]) || file.startsWith('cli/')))
@@ -70,7 +70,7 @@ function testsOf(root: string, file: string): string[] {
   return tests;
 }
 
-/** Unit tests stand beside the file; what a test file shares with others stands in its folder. */
+/** Returns the folder of a file if it has tests: unit tests of a source are in its folder, as are tests that share a file. */
 function besides(root: string, file: string): string[] {
   const folder = path.dirname(file);
   const at = path.join(root, folder);
@@ -78,7 +78,7 @@ function besides(root: string, file: string): string[] {
   return readdirSync(at).some((name) => /\.test\.tsx?$/.test(name)) ? [`${folder}/`] : [];
 }
 
-/** Rows that choose no test: what they name was moved. */
+/** Returns rows that select no test, because their files were moved. */
 export function rowsWithoutTests(files: readonly string[]): string[] {
   return TESTS_OF.flatMap(([, tests]) => tests).filter(
     (test) => !files.some((file) => file.startsWith(test) && /\.test\.tsx?$/.test(file)),

@@ -12,7 +12,7 @@ export interface CertificateWishes {
   notAfter?: Date;
 }
 
-/** A self-signed certificate made at run time, so that no key lies in the repository and no expiry date breaks a build. */
+/** Makes a self-signed certificate at run time, so that no key is in the repository and no expiry date breaks a build. */
 export function makeCertificate(wishes: CertificateWishes = {}): Certificate {
   const keys = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const cert = selfSignedCertificate({
@@ -25,7 +25,7 @@ export function makeCertificate(wishes: CertificateWishes = {}): Certificate {
   return { key: keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), cert };
 }
 
-/** Out of date, and for another name: what a careless mail server presents. */
+/** Makes a certificate that has expired and is for another name, as a careless mail server presents. */
 export function makeBadCertificate(): Certificate {
   return makeCertificate({
     names: ['expired.invalid'],

@@ -8,24 +8,24 @@ import { startScene, type Scene, type Team } from './scene.ts';
 import { makeCertificate } from './tls.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts';
 
-/** An installation on which things can be made to go wrong, each as it goes wrong in life. */
+/** An installation on which things can be made to go wrong, each as it does in practice. */
 export interface Trouble extends AsyncDisposable {
   scene: Scene;
   team: Team;
   token: string;
-  /** Another program's. */
+  /** The port of another program. */
   takenPort: number;
-  /** Answers how that is mended, as the others do. */
+  /** Returns the function that reverses it, as the others do. */
   switchSendingOff(reason?: string): Promise<() => Promise<void>>;
   hold(what: { team_id: string } | { destination: string } | { email_id: string }): Promise<() => Promise<void>>;
-  /** An endpoint that answers 500 to everything, for longer than a minute. */
+  /** Creates an endpoint that answers 500 to everything, for longer than a minute. */
   failingWebhook(team?: Team): Promise<Mendable>;
-  /** A verified domain whose DKIM record is gone, as a check has seen; and that long ago. */
+  /** Creates a verified domain whose DKIM record was found missing in a check that long ago. */
   losingDomain(team?: Team, forMs?: number): Promise<Mendable & { name: string }>;
 }
 
 export interface TroubleOptions {
-  /** A port that another program has, and a certificate of yesterday. */
+  /** Starts with a port that another program has, and an expired certificate. */
   isBadFromTheStart?: boolean;
   roles?: readonly Role[];
 }

@@ -23,20 +23,20 @@ import { listenOnSamePort } from './same-port.ts';
 
 /** How the server misbehaves from now on. */
 export interface UpdateFaults {
-  /** Answers nothing over UDP, or nothing at all. */
+  /** Does not answer over UDP, or at all. */
   silent?: 'udp' | 'both';
-  /** Answers over UDP with the bit that sends its reader to TCP, and this many records fewer. */
+  /** Answers over UDP with the truncation bit, and this many records fewer. */
   truncates?: boolean;
-  /** Breaks off TCP instead of answering. */
+  /** Breaks the TCP connection instead of answering. */
   breaksTcp?: boolean;
-  /** What it does to the signature of its answers. */
+  /** How it falsifies the signature of its answers. */
   signature?: 'wrong' | 'none' | 'old' | 'other request';
-  /** Answers this to every update, signed, and does nothing. */
+  /** Answers with this code to every update, signed, and does nothing. */
   updateCode?: number;
   isNotAuthoritative?: boolean;
-  /** Runs between the last question and the update. */
+  /** Runs between the last query and the update. */
   beforeUpdate?: () => void;
-  /** An update is taken only after this, while its sender waits. */
+  /** Awaited before an update is processed, while its sender waits. */
   holdUpdate?: () => Promise<void>;
 }
 
@@ -44,15 +44,15 @@ export interface UpdateServer extends AsyncDisposable {
   port: number;
   key: TsigKey;
   records: DnsRecord[];
-  /** The zone as sorted lines. */
+  /** Returns the zone as sorted lines. */
   lines(): string[];
   faults: UpdateFaults;
-  /** Every message that arrived with a good signature. */
+  /** Every message that arrived with a valid signature. */
   heard: { over: 'udp' | 'tcp'; message: DnsMessage }[];
   close(): Promise<void>;
 }
 
-/** A primary name server in memory that takes signed updates as RFC 2136 §3 has it. The real one is BIND, in test/peers. */
+/** Starts a primary name server in memory that accepts signed updates as RFC 2136 §3 defines. The real one is BIND, in test/peers. */
 export async function startUpdateServer(zone: string): Promise<UpdateServer> {
   const key: TsigKey = { name: 'rasket-key', algorithm: 'hmac-sha256', secret: Buffer.alloc(32, 9) };
   const sockets = new Set<Socket>();
@@ -96,7 +96,7 @@ export async function startUpdateServer(zone: string): Promise<UpdateServer> {
     if (signature === 'none') return encodeMessage(reply);
     const requestMac = signature === 'other request' ? Buffer.alloc(32) : macIn(bytes);
     const signed = signMessage(reply, key, signature === 'old' ? now - 1000 : now, requestMac).bytes;
-    // Its last byte but the ten behind it belongs to the MAC.
+    // The tenth byte from the end belongs to the MAC.
     if (signature === 'wrong') signed[signed.length - 10] = (signed[signed.length - 10] ?? 0) ^ 1;
     return signed;
   };
@@ -181,5 +181,5 @@ function unmetPrerequisite(records: readonly DnsRecord[], prerequisites: readonl
   return undefined;
 }
 
-/** The MAC of a request that carries 32 bytes of it and no other data. */
+/** Returns the MAC of a request that has 32 bytes of it and no other data. */
 const macIn = (bytes: Buffer): Buffer => bytes.subarray(bytes.length - 6 - 32, bytes.length - 6);

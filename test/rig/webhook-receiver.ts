@@ -1,5 +1,5 @@
 /**
- * A stranger's https endpoint for webhooks, on 127.0.0.2. It keeps every request with its exact body and answers what
+ * An untrusted https endpoint for webhooks, on 127.0.0.2. It keeps every request with its exact body and answers what
  * the test says, 200 until then. In a scene:
  *
  *   const receiver = await startWebhookReceiver();
@@ -20,7 +20,7 @@ export interface WebhookRequest {
   headers: IncomingHttpHeaders;
   /** The exact text that was signed. */
   body: string;
-  /** What the body says. */
+  /** The body as JSON. */
   payload: { type: string; created_at: string; data: Record<string, unknown> };
 }
 
@@ -31,15 +31,15 @@ export interface WebhookReceiver extends AsyncDisposable {
   host: string;
   port: number;
   certificate: Certificate;
-  /** Everything received so far, in the order in which it came. */
+  /** All requests so far, in the order of arrival. */
   requests: WebhookRequest[];
   url(path?: string): string;
-  /** How requests are answered from now on; with a path, those to it alone. */
+  /** Sets how requests are answered from now on; with a path, those to it alone. */
   reply(reply: Reply, path?: string): void;
-  /** Resolves when that many requests have come (to `path`, if one is given), with these. */
+  /** Resolves with the requests when that many have arrived (at `path`, if one is given). */
   until(count: number, path?: string): Promise<WebhookRequest[]>;
   publishIn(dns: { set(name: string, type: 'A', values: string[]): void }): void;
-  /** Connections that are open now, and how many there were in all. */
+  /** Returns the number of open connections, and the total. */
   open(): number;
   connections(): number;
   close(): Promise<void>;
@@ -106,7 +106,7 @@ export async function startWebhookReceiver(options: { host?: string } = {}): Pro
   };
 }
 
-/** What a scene needs so that the app trusts the receiver and may reach it. */
+/** Returns the options for a scene whose app trusts the receiver and may reach it. */
 export function sceneFor(receiver: WebhookReceiver, options: SceneOptions = {}): SceneOptions {
   const network = { http_allow_private: [`${ALLOWED}/32`], ...options.config?.network };
   return {

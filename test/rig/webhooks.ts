@@ -9,7 +9,7 @@ export interface PlantedWebhook {
   status?: 'enabled' | 'disabled';
 }
 
-/** An endpoint that nobody connected to, for tests of something else; answers its id. */
+/** Writes an endpoint that nobody connected to, for tests of something else; returns its id. */
 export async function plantWebhook(scene: Scene, team: { id: string }, wishes: PlantedWebhook = {}): Promise<string> {
   const { world } = scene.app;
   const id = world.ids.prefixed('wh_');
@@ -38,13 +38,13 @@ export interface PlantedEvent {
   type?: string;
   status?: 'pending' | 'attempting' | 'success' | 'failed';
   parked?: boolean;
-  /** When it is sent; what is not said is finished. */
+  /** When it is due; undefined means that it is finished. */
   dueAt?: number;
   attempts?: number;
   lastStatus?: number;
 }
 
-/** An event of an endpoint as it stands in the outbox, made now and with its body; answers its `msg_` id. */
+/** Writes an event of an endpoint into the outbox, made now and with its body; returns its `msg_` id. */
 export async function plantWebhookEvent(
   scene: Scene,
   team: { id: string },
@@ -96,6 +96,6 @@ export async function plantAttempt(
   return id;
 }
 
-/** The id of the event behind a `msg_` id. */
+/** Returns the id of the event with a `msg_` id. */
 export const uuidOf = (publicId: string): string =>
   publicId.replace(/^msg_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');

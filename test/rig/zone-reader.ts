@@ -1,4 +1,4 @@
-/** A record of a zone file; the strings of a TXT record are put together. */
+/** A record of a zone file; the strings of a TXT record are joined. */
 export interface ZoneRecord {
   name: string;
   type: string;
@@ -6,8 +6,8 @@ export interface ZoneRecord {
 }
 
 /**
- * The records of a zone file (RFC 1035 §5.1) whose names are complete. A quoted string that does not end on its line, and
- * whatever is no record, is refused as a name server would.
+ * Returns the records of a zone file (RFC 1035 §5.1) whose names are complete. A quoted string that does not end on its
+ * line, and anything that is not a record, is refused as a name server would.
  */
 export function readZoneFile(text: string): ZoneRecord[] {
   const entries: string[][] = [[]];
@@ -16,7 +16,7 @@ export function readZoneFile(text: string): ZoneRecord[] {
   while (token.lastIndex < text.length) {
     const { lastIndex: at } = token;
     const found = token.exec(text);
-    if (!found) throw new Error(`no zone file, at ${JSON.stringify(text.slice(at, at + 40))}`);
+    if (!found) throw new Error(`invalid zone file at ${JSON.stringify(text.slice(at, at + 40))}`);
     const [, string, word, mark] = found;
     if (mark === '(') depth++;
     else if (mark === ')') depth--;
@@ -24,16 +24,17 @@ export function readZoneFile(text: string): ZoneRecord[] {
     else if (string !== undefined) entries.at(-1)?.push(unescaped(string));
     else if (word !== undefined) entries.at(-1)?.push(word);
   }
-  if (depth !== 0) throw new Error('no zone file: a parenthesis is open at its end');
+  if (depth !== 0) throw new Error('invalid zone file: a parenthesis is not closed');
   return entries.filter((entry) => entry.length > 0).map(recordOf);
 }
 
 function recordOf([name = '', ...rest]: string[]): ZoneRecord {
   const [type = '', ...data] = rest.slice(rest.indexOf('IN') + 1);
   if (!name.endsWith('.') || !rest.includes('IN') || !/^[A-Z]+$/.test(type)) {
-    throw new Error(`no record: ${JSON.stringify([name, ...rest]).slice(0, 80)}`);
+    throw new Error(`invalid record: ${JSON.stringify([name, ...rest]).slice(0, 80)}`);
   }
-  if (type === 'TXT' && data.some((string) => Buffer.byteLength(string, 'latin1') > 255)) throw new Error('too long');
+  if (type === 'TXT' && data.some((string) => Buffer.byteLength(string, 'latin1') > 255))
+    throw new Error('a string of a TXT record has more than 255 bytes');
   const value = type === 'TXT' ? Buffer.from(data.join(''), 'latin1').toString('utf8') : data.join(' ');
   return { name: name.slice(0, -1), type, data: value.replace(/\.$/, '') };
 }

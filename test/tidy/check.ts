@@ -1,5 +1,5 @@
-// `npm run check`: everything that can be said about the code without running the program.
-// One line per check with its time; the output of a check is shown only when it fails.
+// `npm run check` runs everything that can be checked about the code without running the program. It prints one line
+// per check with its time; the output of a check is shown only when it fails.
 import { spawn, spawnSync } from 'node:child_process';
 import os from 'node:os';
 import path from 'node:path';
@@ -9,7 +9,7 @@ type Verdict = { name: string; passed: boolean; output: string; ms: number };
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** Compilers make many objects that die young: with room for them a tenth of the time goes. */
+/** Compilers make many objects that die young: more room for them saves a tenth of the time. */
 const YOUNG = '--max-semi-space-size=64';
 
 const wanted = process.argv.slice(2);
@@ -20,7 +20,7 @@ if (unknown.length > 0) {
 }
 
 const started = performance.now();
-// Types and imports are of the contract as it is now.
+// Types and imports are checked against the current contract.
 spawnSync(process.execPath, [path.join(root, 'src/contract/generate.ts')], { cwd: root, stdio: 'inherit' });
 const waiting = checks.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
 const verdicts: Verdict[] = [];

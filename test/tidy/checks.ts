@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
-/** A program that says by its exit whether the tree it is started in is sound. */
+/** A program that reports by its exit status whether the tree it is started in is valid. */
 export interface Check {
   name: string;
   file: string;
@@ -12,7 +12,7 @@ export interface Check {
 const root = path.resolve(import.meta.dirname, '../..');
 const require = createRequire(import.meta.url);
 
-// The command of a package, run by our own Node: the scripts in node_modules/.bin would take whichever the PATH has.
+// Returns the command of a package, run by our own Node: the scripts in node_modules/.bin would use the one on the PATH.
 function command(pack: string, bin = pack): string {
   const manifest = path.join(root, 'node_modules', pack, 'package.json');
   const { bin: bins } = require(manifest) as { bin: string | Record<string, string> };
@@ -24,7 +24,7 @@ function command(pack: string, bin = pack): string {
 export const typesAndLint: Check = {
   name: 'types and lint',
   file: command('oxlint'),
-  // What is generated is left out by .gitignore, and must have its types checked as well.
+  // Generated files are excluded by .gitignore, but must have their types checked as well.
   args: ['.', 'src/contract/types.gen.ts'],
   // The type checker is a Go program that ends before it needs its memory back: collecting it would double the time.
   env: { GOGC: 'off', GOMEMLIMIT: '3GiB' },
@@ -32,7 +32,7 @@ export const typesAndLint: Check = {
 
 export const format: Check = { name: 'format', file: command('oxfmt'), args: ['--check', '.'] };
 
-/** The slowest first, so that no core is left waiting for it at the end. */
+/** The slowest check comes first, so that no core waits for it at the end. */
 export const checks: Check[] = [
   typesAndLint,
   { name: 'tidy tests', file: command('vitest'), args: ['run', '--project', 'tidy', '--reporter', 'dot'] },

@@ -4,9 +4,10 @@ import { parse } from 'yaml';
 import { entriesOf, type Problem } from './tree.ts';
 
 /**
- * What may stand where in the files of the contract: each word with what its value is, `''` where that is plain data,
- * `place[]` for a list of places and `place{}` for a map of them. A validator skips words that it does not know, so that a
- * comma without quotes in a flow map cuts a description in two, and a misspelled keyword checks nothing, without a word.
+ * The keywords allowed at each place of the contract files: each with the kind of its value, `''` for plain data,
+ * `place[]` for a list of places and `place{}` for a map of them. A validator silently skips keywords that it does not
+ * know, so that a comma without quotes in a flow map cuts a description in two, and a misspelled keyword checks
+ * nothing.
  */
 const places: Record<string, Record<string, string>> = {
   file: {
@@ -101,7 +102,7 @@ export function findUnknownContractWords(root: string): Problem[] {
   });
 }
 
-/** Who may call an operation is said of every one: what is left out would be nobody's decision. */
+/** Every operation must say who may call it: without it nobody would have decided. */
 const NEEDED = ['operationId', 'summary', 'description', 'x-service-permission', 'x-service-scope', 'x-service-role'];
 
 export function findUnmarkedOperations(root: string): Problem[] {
@@ -136,7 +137,7 @@ function unknownWords(node: unknown, place: string, at: string): Problem[] {
   });
 }
 
-// OpenAPI 3.1: a schema may say more beside its $ref; anything else stands where the ref leads.
+// OpenAPI 3.1: a schema may have more next to its $ref; elsewhere it belongs to where the ref leads.
 function wordsBesideRef(node: object, place: string): Record<string, string> {
   return '$ref' in node && place !== 'schema' ? words('summary description') : (places[place] ?? {});
 }

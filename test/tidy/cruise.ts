@@ -6,7 +6,7 @@ import { isSource, listFiles } from './tree.ts';
 
 export type Cruise = { modules: number; files: number; violations: string[]; broken: Set<string> };
 
-/** Checks the import directions of the tree under `root` and counts the modules it really looked into. */
+/** Checks the import directions of the tree under `root` and counts the modules it really read. */
 export async function cruise(root: string): Promise<Cruise> {
   const files = listFiles(root).filter(isSource);
   const result = await runCruiser(root, files);
@@ -59,7 +59,7 @@ if (import.meta.main) {
   const root = path.resolve(import.meta.dirname, '../..');
   const { modules, files, violations } = await cruise(fs.realpathSync(root));
   for (const violation of violations) console.error(violation);
-  // With a TypeScript it does not know, dependency-cruiser looks at nothing and is content.
+  // With an unsupported TypeScript version, dependency-cruiser reads nothing and reports success.
   if (modules === 0 || modules !== files) {
     console.error(`Only ${modules} of ${files} source files were looked into: the check itself is broken.`);
     process.exitCode = 1;

@@ -1,9 +1,12 @@
 import { readSources, type Problem } from './tree.ts';
 
-/** Schedules something for a day of this century that was not over when this rule was made. */
+/** Matches a schedule for a day of this century that was not over when this rule was made. */
 const scheduled = /\bscheduled[-_]?at\b['"]?[\s:=,]{1,4}['"]?(20(?:2[5-9]|[3-9]\d)-\d\d-\d\d)/i;
 
-/** A suite that is green today is green next year. What may be scheduled depends on the clock, and the clock goes on. */
+/**
+ * Finds schedules for fixed days: a suite that is green today has to be green next year. Which times may be scheduled
+ * depends on the clock.
+ */
 export function findFixedSchedules(root: string): Problem[] {
   const isTest = (file: string): boolean => /^test\/.*\.(tsx?|session)$/.test(file);
   return readSources(root, isTest).flatMap(({ path: at, text }) =>

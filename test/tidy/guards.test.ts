@@ -77,7 +77,7 @@ describe('the import rules', () => {
     return cruise(tree.root);
   };
 
-  it('accept a sound tree and look into every file of it', async () => {
+  it('accept a valid tree and read every file of it', async () => {
     const result = await cruiseTree(sound);
     expect(result.violations).toEqual([]);
     expect(result.modules).toBe(Object.keys(sound).length);
@@ -101,7 +101,7 @@ describe('the import rules', () => {
   });
 });
 
-/** What a check says of a tree and how it ends. */
+/** Returns what a check says about a tree and how it ends. */
 function run({ file, args, env }: Check, cwd: string, more: string[] = []): Promise<{ exit: number; said: string }> {
   return new Promise((resolve) => {
     const options = { cwd, env: { ...process.env, ...env }, maxBuffer: 64 * 1024 * 1024 };
@@ -114,8 +114,8 @@ function run({ file, args, env }: Check, cwd: string, more: string[] = []): Prom
 // Its types are checked although .gitignore names it; the check asks for it by name.
 const generated = 'src/contract/types.gen.ts';
 
-describe('types and lint', () => {
-  // Each is one file, and whatever it stands for is found in it.
+describe('types and lint rules', () => {
+  // Each plant is one file with one violation of its rule.
   const plants: { file: string; code: string; rule: string }[] = [
     {
       file: 'src/mail/queue/a.ts',
@@ -222,7 +222,7 @@ describe('types and lint', () => {
       rule: 'no-constant-binary-expression',
     },
     { file: 'cli/throw.ts', code: "export const f = (): never => {\n  throw 'x';\n};", rule: 'no-throw-literal' },
-    // What is no TypeScript has its shape looked at as well.
+    // Files that are not TypeScript are checked for their shape as well.
     { file: 'bin/shape.cjs', code: 'var x = 1;\nmodule.exports = x;', rule: 'no-var' },
     {
       file: 'cli/directive.ts',
@@ -234,7 +234,7 @@ describe('types and lint', () => {
       code: '// eslint-disable-next-line no-eval -- there is none\nexport const x = 1;',
       rule: 'Unused eslint-disable directive (no problems were reported).',
     },
-    // One for each promise of tsconfig.json.
+    // One plant for each promise of tsconfig.json.
     { file: 'src/ports/http/strict.ts', code: 'export const x: number = null;', rule: 'TS2322' },
     { file: 'cli/index-access.ts', code: 'export const f = (a: number[]): number => a[0];', rule: 'TS2322' },
     {
@@ -276,27 +276,27 @@ describe('types and lint', () => {
     report = JSON.parse(said) as Report;
   });
 
-  // `eslint(no-console)`, `typescript(TS2322)`: what stands in brackets.
+  // The rule is in brackets: `eslint(no-console)`, `typescript(TS2322)`.
   const brokenIn = (file: string): string[] =>
     report.diagnostics
       .filter(({ filename }) => filename === file)
       .map(({ code, message }) => /\((.*)\)/.exec(code ?? '')?.[1] ?? message);
 
-  it.each(plants)('$rule finds its plant in $file', ({ file, rule }) => {
+  it.each(plants)('find the violation of $rule planted in $file', ({ file, rule }) => {
     expect(brokenIn(file)).toContain(rule);
   });
 
-  it.each(Object.keys(allowed))('%s, which may do what others may not, is accepted', (file) => {
+  it.each(Object.keys(allowed))('accept %s, which has an exception', (file) => {
     expect(brokenIn(file)).toEqual([]);
   });
 
-  it('have a plant for each rule that is on anywhere', () => {
+  it('have a plant for each enabled rule', () => {
     const on = [config, ...config.overrides].flatMap(({ rules }) => Object.keys(rules));
     const planted = new Set(plants.map(({ rule }) => rule));
     expect(on.filter((name) => !planted.has(name.replace(/^.*\//, '')))).toEqual([]);
   });
 
-  it('accept a sound tree', async () => {
+  it('accept a valid tree', async () => {
     using tree = plantTree({ ...allowed, [generated]: 'export type X = 1;\n' }, ofLint);
     expect(await run(typesAndLint, tree.root)).toMatchObject({ exit: 0 });
   });
@@ -304,7 +304,7 @@ describe('types and lint', () => {
   it.each([
     { option: 'strict', to: { strikt: true }, says: 'Unknown compiler option' },
     { option: 'types', to: { types: ['nowhere'] }, says: "Cannot find type definition file for 'nowhere'" },
-  ])('refuse a tsconfig.json whose $option means nothing', async ({ to, says }) => {
+  ])('refuse a tsconfig.json in which $option has no effect', async ({ to, says }) => {
     using tree = plantTree({ ...allowed, [generated]: 'export type X = 1;\n' }, ofLint);
     const file = path.join(tree.root, 'tsconfig.json');
     const wanted = JSON.parse(fs.readFileSync(file, 'utf8')) as { compilerOptions: object };
@@ -315,14 +315,14 @@ describe('types and lint', () => {
   });
 });
 
-describe('the format', () => {
+describe('the format check', () => {
   it.each([
     { file: 'src/a.ts', sound: "export const x = 'a';\n", broken: 'export const x = "a"\n' },
     { file: 'console/a.tsx', sound: 'export const x = <p>a</p>;\n', broken: 'export const x = <p  >a</p>;\n' },
     { file: '.a.cjs', sound: 'module.exports = 1;\n', broken: 'module.exports = 1\n' },
     { file: 'src/contract/a.yaml', sound: 'a: { b: 1 }\n', broken: 'a: {b:   1}\n' },
     { file: 'a.json', sound: '{ "a": 1 }\n', broken: '{"a":1}\n' },
-  ])('of $file is accepted as it is written anew, and in no other form', async ({ file, sound, broken }) => {
+  ])('accepts $file as it is formatted, and in no other form', async ({ file, sound, broken }) => {
     using good = plantTree({ [file]: sound }, configuration);
     using bad = plantTree({ [file]: broken }, configuration);
     const [accepted, refused] = await Promise.all([run(format, good.root), run(format, bad.root)]);

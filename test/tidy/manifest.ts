@@ -4,7 +4,7 @@ import { listFiles, type Problem } from './tree.ts';
 
 type Manifest = Record<'dependencies' | 'optionalDependencies' | 'devDependencies', Record<string, string> | undefined>;
 
-/** An installation of today and one of next year are the same program. */
+/** Finds inexact versions: an installation of today and one of next year have to be the same program. */
 export function findInexactVersions(root: string): Problem[] {
   const manifest = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')) as Manifest;
   return (['dependencies', 'optionalDependencies', 'devDependencies'] as const).flatMap((kind) =>
@@ -17,7 +17,7 @@ export function findInexactVersions(root: string): Problem[] {
   );
 }
 
-/** A download address in the lockfile ties every installation to the registry of whoever wrote it. */
+/** Finds recorded download addresses, which tie every installation to the registry of whoever wrote the lockfile. */
 export function findRecordedAddresses(root: string): Problem[] {
   const count = fs.readFileSync(path.join(root, 'package-lock.json'), 'utf8').split('"resolved"').length - 1;
   if (count === 0) return [];
@@ -28,8 +28,8 @@ export function findRecordedAddresses(root: string): Problem[] {
 type Locked = { version?: string; optionalDependencies?: Record<string, string> };
 
 /**
- * npm writes only those platforms' packages that the registry it asked holds, and npm ci refuses what is left: then nobody whose
- * registry holds other ones can install anything.
+ * Finds missing platforms. npm writes only those platforms' packages that its registry has, and npm ci refuses what is
+ * missing: then nobody with another registry can install anything.
  */
 export function findMissingPlatforms(root: string): Problem[] {
   const { packages } = JSON.parse(fs.readFileSync(path.join(root, 'package-lock.json'), 'utf8')) as {
@@ -51,7 +51,7 @@ export function findMissingPlatforms(root: string): Problem[] {
   );
 }
 
-/** Where a package may stand that the one at a place names: inside it, or in any node_modules above. */
+/** Returns where a package named by the one at a place may be: inside it, or in any node_modules above. */
 function placesOf(at: string, name: string): string[] {
   const above = at.split(/\/?node_modules\//).slice(1);
   return Array.from({ length: above.length + 1 }, (_, depth) =>
@@ -62,7 +62,7 @@ function placesOf(at: string, name: string): string[] {
 const machinePath = /(?:^|[\s"'`(=:])\/(?:work|farm|root|Users\/\w+|home\/(?!rasket\b)\w+|tmp\/bash)\/[\w.-]/;
 const registryHost = /\bregistry\.(?!example\b)[a-z0-9-]+\.[a-z]{2,}/;
 
-/** The tree says nothing about the machine it was written on. */
+/** Finds paths and registries of the machine that the tree was written on. */
 export function findMachinePaths(root: string): Problem[] {
   return listFiles(root)
     .filter((file) => file !== 'package-lock.json' && !/\.(png|gz|db|eml|msg|bin|pem)$/.test(file))

@@ -1,6 +1,6 @@
 import { listFiles, type Problem } from './tree.ts';
 
-/** A test that vitest.config.ts matches to no project never runs, and nobody notices. */
+/** Finds tests that vitest.config.ts matches to no project: they never run, and nobody notices. */
 export function findTestsNobodyRuns(root: string): Problem[] {
   return listFiles(root)
     .filter((file) => /\.(test|spec)\.[cm]?[jt]sx?$/.test(file))

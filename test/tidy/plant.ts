@@ -4,7 +4,7 @@ import path from 'node:path';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** A small tree outside this one, checked by this tree's own configuration, for violations that must never be committed. */
+/** Creates a small tree outside this one, checked by this tree's own configuration, for violations that must never be committed. */
 export function plantTree(
   files: Record<string, string>,
   copied: string[] = [],

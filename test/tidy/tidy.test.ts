@@ -11,7 +11,7 @@ describe('the tree', () => {
     });
   }
 
-  it('is tested by the Node.js that comes with the dependencies', () => {
+  it('is tested with the Node.js version of the dependencies', () => {
     expect(process.versions.node).toMatch(/^24\./);
   });
 });

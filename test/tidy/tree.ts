@@ -1,14 +1,14 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
-/** A fault of the tree: where, what is wrong and what would be right. */
+/** A problem of the tree: where it is, what is wrong and what would be right. */
 export type Problem = { at: string; says: string };
 
 export type SourceFile = { path: string; text: string };
 
 const notOurs = new Set(['node_modules', '.git', '.cache', 'data', 'coverage', 'dist']);
 
-/** Every file of the tree under `root` as a path with forward slashes, relative to it; what is installed or made is left out. */
+/** Lists every file of the tree under `root` as a path with forward slashes, relative to it, without installed or generated files. */
 export function listFiles(root: string, under = ''): string[] {
   const entries = fs.readdirSync(path.join(root, under), { withFileTypes: true });
   return entries.flatMap((entry) => {
@@ -30,7 +30,7 @@ export function readSources(root: string, wanted: (file: string) => boolean = is
     .map((file) => ({ path: file, text: fs.readFileSync(path.join(root, file), 'utf8') }));
 }
 
-/** Names of the entries of a folder, or undefined where the folder does not exist. */
+/** Returns the names of the entries of a folder, or undefined if the folder does not exist. */
 export function entriesOf(root: string, folder: string): string[] | undefined {
   const at = path.join(root, folder);
   return fs.existsSync(at) ? fs.readdirSync(at).sort() : undefined;

@@ -91,7 +91,8 @@ export function openTrackJournal(options: TrackJournalOptions): TrackJournal {
     const written = writeSync(segment.handle, line);
     segment.bytes += written;
     bytes += written;
-    if (written < line.length) throw new Error(`${segment.file} took ${written} of ${line.length} bytes`);
+    if (written < line.length)
+      throw new Error(`only ${written} of ${line.length} bytes were written to ${segment.file}`);
   };
   const remove = (segment: Segment): void => {
     closeSync(segment.handle);

@@ -150,7 +150,7 @@ const readMailboxes = (json: string | null): Mailbox[] =>
 
 function readMailbox(text: string): Mailbox {
   const parsed = parseMailbox(text);
-  if (!parsed.ok) throw new Error(`an accepted email holds an address that cannot be read: ${parsed.fault}`);
+  if (!parsed.ok) throw new Error(`an accepted email has an address that cannot be parsed: ${parsed.fault}`);
   return parsed.mailbox;
 }
 

@@ -26,7 +26,7 @@ export interface SubmittedLayout {
 
 export async function mustFindMessage(world: World, row: EmailRow): Promise<MessageRow> {
   const message = await findMessage(world.db, row.id);
-  if (!message) throw new Error(`the message of email ${row.id} is not there`);
+  if (!message) throw new Error(`the message of email ${row.id} is missing`);
   return message;
 }
 

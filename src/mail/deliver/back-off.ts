@@ -61,7 +61,7 @@ export class BackOff<Why> {
     this.#down = undefined;
   }
 
-  /** Old connections that go on working while no new one is answered do not reset the count. */
+  /** Connections that already exist and still work while no new one succeeds do not reset the count. */
   worked(): void {
     if (this.#hasAnswered) this.#failuresInARow = 0;
   }

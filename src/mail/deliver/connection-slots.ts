@@ -6,7 +6,7 @@ import type { Deferral } from './delivery-job.ts';
 
 type Opening = Pick<OpeningRequest, 'party'> & { address: MxAddress };
 
-/** A destination with an idle connection and waiters whose parties have used up their shares. */
+/** A destination with an idle connection whose waiters belong to parties that have used up their shares. */
 export interface ShareWaiter {
   handOut(): void;
 }
@@ -40,8 +40,8 @@ export class ConnectionSlots {
   }
 
   /**
-   * Whether what this connection takes up is waited for: by requests that find all slots in use, or all of this address, or by
-   * the party itself, which has used up its share.
+   * Whether somebody waits for the capacity that this connection occupies: requests that find all slots, or all of this
+   * address, in use, or the party itself if it has used up its share.
    */
   isWanted(party: string, address: MxAddress): boolean {
     const isScarce =
@@ -61,7 +61,7 @@ export class ConnectionSlots {
     return this.#held.fits(party) && (address?.mayHold(party) ?? true);
   }
 
-  /** A connection to this address carries the party's mail from now on. */
+  /** Records that a connection to this address carries the party's mail from now on. */
   carry(party: string, address: MxAddress): void {
     this.#held.enter(party);
     address.carry(party);
@@ -78,7 +78,7 @@ export class ConnectionSlots {
     this.#shareWaiters.set(party, waiters.add(waiter));
   }
 
-  /** Answers at once where possible; the returned function withdraws a request that still waits. */
+  /** Answers at once if possible; the returned function withdraws a request that still waits. */
   request(request: OpeningRequest): () => void {
     const { party, peer } = request;
     this.#requests.add(request);
@@ -90,8 +90,8 @@ export class ConnectionSlots {
   }
 
   /**
-   * Passes a connection that its destination can do without to the next request that it would serve. False where there
-   * is none, or where a request that needs its slot instead comes first.
+   * Passes a connection that its destination does not need to the next request it would serve. Returns false if there
+   * is none, or if a request that needs its slot comes first.
    */
   pass(session: PooledSession): boolean {
     const { peer } = session;
@@ -130,7 +130,7 @@ export class ConnectionSlots {
     request.adopt(session);
   }
 
-  /** A connection is being closed. */
+  /** Records that a connection is being closed. */
   leaves(address: MxAddress): void {
     this.#leaving += 1;
     address.leaving += 1;
@@ -151,13 +151,13 @@ export class ConnectionSlots {
     this.serve();
   }
 
-  /** An established connection broke. */
+  /** Records that an established connection broke. */
   brokeOff(address: MxAddress, why: Deferral): void {
     address.backOff.failedTogether(why);
     this.#failed.add(address);
   }
 
-  /** A connection that was being closed is gone. */
+  /** Records that a connection that was being closed is gone. */
   left(address: MxAddress): void {
     this.#leaving -= 1;
     address.leaving -= 1;
@@ -175,7 +175,7 @@ export class ConnectionSlots {
     while (this.#serveAgain) {
       this.#serveAgain = false;
       this.#tellShareWaiters();
-      // Comes before the refusals: an established connection counts for more than a later failure of its address.
+      // Idle connections are lent before refusals are given: an established connection counts for more than a later failure of its address.
       this.#lendIdle();
       this.#refuse();
       while (this.#round());
@@ -200,7 +200,7 @@ export class ConnectionSlots {
     }
   }
 
-  /** Permits one opening for each party that may have one; false where none may. */
+  /** Permits one opening for each party that may have one; returns false if none may. */
   #round(): boolean {
     let wasAny = false;
     for (const [party, requests] of this.#requests.parties()) {

@@ -30,12 +30,12 @@ import type { SmtpTimeouts } from './timeouts.ts';
 import { RFC_TIMEOUTS } from './timeouts.ts';
 import { transmit } from './transmit.ts';
 
-/** How the mail of a region leaves this installation; what is undefined is taken from the options. */
+/** How the mail of a region leaves this installation; undefined fields are taken from the options. */
 export interface Egress {
   heloName?: string;
   /** With an address of one family only, mail leaves by that family only. */
   sourceAddress?: { v4?: string; v6?: string };
-  /** Chooses the family to leave by where a receiver has both; IPv4 unless given. Asked only for mail that uses the network. */
+  /** Chooses the address family if a receiver has both; IPv4 by default. Called only for mail that uses the network. */
   prefers?: () => Family;
   /** All mail of the region goes through this server, without a login, unless `relayFor` names a relay. */
   smarthost?: { host: string; port: number };
@@ -59,20 +59,20 @@ export interface DeliverOptions {
   ownExchangers?: string[];
   /** Whether we take the domain's mail ourselves. */
   takesMailFor?: (domain: string) => Promise<boolean>;
-  /** The domains whose addresses are answered by the mailbox simulator, in lower case. */
+  /** The domains, in lower case, whose addresses the mailbox simulator answers. */
   simulatorDomains?: readonly string[];
-  /** Takes the place of the network for all mail that is not for the simulator. */
+  /** Replaces the network for all mail that is not for the simulator. */
   capture?: Deliver;
   timeouts?: Partial<SmtpTimeouts>;
   limits?: Partial<DeliverLimits>;
   tls?: { verifyEnforced?: boolean; ca?: string; minVersion?: SecureVersion };
-  /** Measures every wait. */
+  /** Clock for every wait. */
   clock?: Clock;
-  /** The time for the memory of failures; the clock's own unless given. */
+  /** Clock for the memory of failures; the clock above by default. */
   now?: () => number;
-  /** Shuffles equal hosts and spreads second tries. */
+  /** Source of randomness that shuffles equal hosts and spreads second attempts. */
   random: () => number;
-  /** Called when a transaction did not deliver to all its recipients, with the last steps of the session, never content. */
+  /** Called with the last steps of the session, never content, when a transaction did not deliver to all its recipients. */
   onTrouble?: (trouble: { job: DeliveryJob; mx: string; outcomes: RecipientOutcome[]; transcript: string[] }) => void;
 }
 
@@ -82,25 +82,25 @@ export type RelayedBy = Pick<DeliveryJob, 'region' | 'senderDomain'>;
 /** A relay that mail cannot go through until the operator changes something. */
 export interface RelayTrouble {
   relay: string;
-  /** Says what went wrong, with the words of the relay. */
+  /** Description of the fault, with the reply of the relay. */
   detail: string;
-  /** In milliseconds. */
+  /** Time in milliseconds. */
   since: number;
 }
 
 export interface DeliverLimits {
   connectionsPerDestinationMax: number;
-  /** To one address, whatever the destinations. */
+  /** Limit per address, across all destinations. */
   connectionsPerAddressMax: number;
   connectionsTotalMax: number;
   messagesPerConnectionMax: number;
   idleMs: number;
-  /** For opening one connection to a destination, however many hosts are tried. */
+  /** Limit for opening one connection to a destination, however many hosts are tried. */
   openMs: number;
 }
 
 export interface DeliverStats extends PoolStats {
-  /** Transactions, by the connection that carried them. */
+  /** Transactions on a connection that was opened for them. */
   onFreshConnection: number;
   onReusedConnection: number;
 }
@@ -297,7 +297,7 @@ function conversationOf({ mx, tls, connection }: SmtpSession): Conversation {
   return { mx, address: connection.address, tls, transcript: connection.transcript.lines() };
 }
 
-/** Whether no server of the destination could be connected to, now or a moment ago. */
+/** Returns whether no server of the destination could be connected to, now or a moment ago. */
 function isUnreachable(outcome: JobOutcome): boolean {
   return outcome.kind === 'deferred' && (outcome.downReason ?? outcome.reason) === 'unreachable';
 }
@@ -310,7 +310,7 @@ function chooseRelay(options: DeliverOptions, job: RelayedBy): RelayChoice {
   return { relay: { ...smarthost, name: `${smarthost.host}:${smarthost.port}`, tls: 'as asked' } };
 }
 
-/** One dialogue; `family` is undefined where no server was spoken to. */
+/** The result of one dialogue; `family` is undefined if no server was reached. */
 interface Try {
   outcomes: RecipientOutcome[];
   family: Family | undefined;
@@ -318,7 +318,7 @@ interface Try {
   isUnreachable: boolean;
 }
 
-/** Names the family that is worth a second try; undefined where some recipient was accepted, or the refusal is about the mail. */
+/** Returns the family that is worth a second attempt; undefined if some recipient was accepted, or the refusal is about the mail. */
 function otherFamily(job: DeliveryJob, { outcomes, family }: Try): Family | undefined {
   const isRefused = outcomes.every(({ kind }) => kind === 'bounced' || kind === 'deferred');
   if (family === undefined || !isRefused) return undefined;

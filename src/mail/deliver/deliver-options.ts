@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { RelayFault, type Relay, type RelayChoice } from './relay.ts';
 
-/** How mail is delivered, as the configuration says. */
+/** Returns how mail is delivered according to the configuration. */
 export function deliverOptionsOf(
   world: World,
   { trustedCa, capture }: { trustedCa: readonly string[] | undefined; capture: Deliver | undefined },
@@ -118,12 +118,12 @@ export function readRelay(name: string, settings: RelaySettings, dataDir: string
   };
 }
 
-/** Whether a relay takes the mail of certain sending domains, so that the way of mail depends on who sends it. */
+/** Returns whether a relay takes the mail of certain sending domains, so that routing depends on the sender. */
 export const hasDomainRelays = ({ relays }: Pick<Config, 'relays'>): boolean =>
   Object.values(relays).some(({ domains }) => domains.length > 0);
 
 /**
- * Chooses relays by the settings: that of the sending domain comes first, then that of the region, then its smarthost, then
+ * Chooses relays by the settings: the relay of the sending domain, then that of the region, then its smarthost, then
  * that of the installation.
  */
 export function createRelayChoice(

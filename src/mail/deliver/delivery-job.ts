@@ -18,15 +18,15 @@ export interface DeliveryJob {
   /** Empty for the null reverse path. */
   mailFrom: string;
   region: string;
-  /** The sending domain, by which a relay may be chosen; undefined where it is gone, or no relay depends on it. */
+  /** The sending domain, which may decide the relay; undefined if it was removed, or no relay depends on it. */
   senderDomain?: string | undefined;
-  /** "verified" is enforced, with a certificate that is valid for the server's name. */
+  /** "verified" is like "enforced", with a certificate that is valid for the server's name. */
   tls: 'opportunistic' | 'enforced' | 'verified';
-  /** Chosen for each try from the region's preference and what the destination said of IPv6. */
+  /** Chosen for each attempt from the region's preference and the destination's earlier replies to IPv6. */
   families?: FamilyOrder;
-  /** 1 for the first try. */
+  /** 1 for the first attempt. */
   attempt: number;
-  /** What the submitting client asked for: delivery notices (DSN), REQUIRETLS. */
+  /** Requests of the submitting client: delivery notices (DSN), REQUIRETLS. */
   asked?: Asked;
 }
 
@@ -45,7 +45,7 @@ export interface OutboundMessage {
 export interface HandOff {
   /** Resolves when the ledger entry "this delivery is about to be handed over" is durable. */
   intend(): Promise<void>;
-  /** Called in the same tick in which the final dot is written: what follows can no longer be taken back. */
+  /** Called in the same tick in which the final dot is written: the delivery can no longer be withdrawn. */
   mark(): void;
 }
 
@@ -65,7 +65,7 @@ export type DeferReason =
   | 'dns_failure'
   /** Our own resolver did not answer the query for the MX records, or refused it. */
   | 'resolver_failure'
-  /** No host of the destination could be spoken to. */
+  /** No host of the destination could be reached. */
   | 'unreachable'
   /** The destination failed a moment ago; this job was not tried. */
   | 'destination_down'
@@ -79,9 +79,9 @@ export type DeferReason =
   | 'protocol_error'
   /** A relay does not accept our login, offers no TLS with a valid certificate, or its settings are wrong. */
   | 'relay_misconfigured'
-  /** The limit of messages a minute of a relay is reached. It counts as no attempt. */
+  /** The relay's limit of messages per minute is reached. It does not count as an attempt. */
   | 'relay_pace'
-  /** We broke the job off before anything was handed over, because of a stop. It counts as no attempt. */
+  /** A stop aborted the job before anything was handed over. It does not count as an attempt. */
   | 'stopping';
 
 export type BounceReason =
@@ -100,7 +100,7 @@ export type BounceReason =
   | 'requiretls_unsupported'
   | 'malformed_address';
 
-/** A reply without `mx` is ours, written as a relay would have given it. */
+/** A reply without `mx` is our own, written as a relay would have given it. */
 export type RecipientOutcome =
   | {
       kind: 'delivered';
@@ -112,7 +112,7 @@ export type RecipientOutcome =
       relay?: string;
       /** The recipient's server was asked for the delivery notices, so it sends them. */
       isNoticed?: true;
-      /** Set by the simulator alone: what happens to the email next. */
+      /** Set by the simulator only: later events of the email. */
       then?: ('complained' | 'opened' | 'clicked')[];
     }
   | {
@@ -124,9 +124,9 @@ export type RecipientOutcome =
       cause?: ReplyCause;
       mx?: string;
       relay?: string;
-      /** The next try comes after exactly this time. */
+      /** The next attempt is due after exactly this time. */
       retryAfterMs?: number;
-      /** The receiver wants no try before this time is over. */
+      /** The receiver wants no attempt before this time is over. */
       waitMs?: number;
     }
   | {
@@ -156,7 +156,7 @@ export interface DeliverContext {
   message(): Promise<OutboundMessage>;
   handOff: HandOff;
   signal: AbortSignal;
-  /** Called after a dialogue with a mail server; not at all without one. */
+  /** Called after each dialogue with a mail server. */
   onConversation?: (conversation: Conversation) => void;
 }
 
@@ -173,7 +173,7 @@ export type JobOutcome =
       cause?: ReplyCause;
       mx?: string;
       waitMs?: number;
-      /** Why the destination is down, where it was not tried for that. */
+      /** Why the destination is down, if the job was not tried because of that. */
       downReason?: DeferReason;
     }
   | { kind: 'bounced'; reason: BounceReason; detail: string; reply?: Reply; cause?: ReplyCause; mx?: string };

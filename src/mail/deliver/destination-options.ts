@@ -8,7 +8,7 @@ export interface DestinationLimits {
   connectionsMax: number;
   messagesPerConnectionMax: number;
   idleMs: number;
-  /** For opening one connection, however many hosts are tried; waiting for permission to open does not count. */
+  /** Limit for opening one connection, however many hosts are tried; waiting for permission to open does not count. */
   openMs: number;
 }
 
@@ -23,7 +23,7 @@ export interface DestinationOptions {
   now: () => number;
   random: () => number;
   quitMs: number;
-  /** A connection is gone, or an opening ended without one. */
+  /** Called when a connection is gone, or an opening ended without one. */
   onFewer: () => void;
   idleSessions: IdleSessions;
 }

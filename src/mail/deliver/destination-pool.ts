@@ -15,7 +15,7 @@ export interface DestinationPoolOptions {
   limits: DestinationLimits & { connectionsTotalMax: number; connectionsPerAddressMax: number };
   route: (job: RoutedJob) => Promise<Route>;
   open: (job: RoutedJob, target: Target, skipTls: boolean, openMs: number, signal: AbortSignal) => Promise<Opened>;
-  /** The egress of a job: jobs that leave by different ones share no connection. */
+  /** Returns a key of the job's egress: jobs with different ones share no connection. */
   egressOf: (job: RoutedJob) => string;
   clock: Clock;
   now: () => number;
@@ -42,7 +42,7 @@ export interface DestinationPool {
   close(graceMs: number): Promise<void>;
 }
 
-/** What deliveries must have in common to share connections. */
+/** The fields that deliveries must have in common to share connections. */
 export type Place = Pick<RoutedJob, 'domain' | 'region' | 'tls' | 'families' | 'relay'>;
 
 const keyOf = (place: Place): string =>

@@ -11,10 +11,10 @@ import { Openings, type OpeningEnd } from './openings.ts';
 import type { Deferral, JobOutcome } from './delivery-job.ts';
 import { WaitersByParty } from './party.ts';
 
-/** A connection whose slot others need is closed after this many messages. */
+/** A connection whose slot is needed by others is closed after this many messages. */
 const MESSAGES_WHILE_SCARCE = 10;
 
-/** The next message needs a connection that is opened in another way. */
+/** Endings after which the next message needs a connection that is opened in another way. */
 const NEEDS_ANOTHER_SESSION: ReadonlySet<Ending['kind']> = new Set(['tls required', 'login required']);
 
 /**
@@ -30,7 +30,7 @@ export class Destination implements ShareWaiter {
   #sessions = new Set<PooledSession>();
   #idle: PooledSession[] = [];
   #closing = 0;
-  /** Leased sessions, also those whose connection is gone: each is still to be released. */
+  /** Number of leased sessions, including those whose connection is gone but that are still to be released. */
   #leases = 0;
   #waiting = new WaitersByParty<Waiter>();
   #stopping = new AbortController();
@@ -79,7 +79,7 @@ export class Destination implements ShareWaiter {
     });
   }
 
-  /** Opens connections for the waiters: for each party one, until the destination has greeted us, and then one for each waiter. */
+  /** Opens connections for the waiters: one per party until the destination has greeted us, and then one per waiter. */
   #openForWaiters(): void {
     if (this.#waiting.size === 0 || this.#stopping.signal.aborted) return;
     const { connectionsMax } = this.#options.limits;
@@ -91,7 +91,7 @@ export class Destination implements ShareWaiter {
       }
       const { why } = this.#failures.all;
       if (why) {
-        // A peer that limits connections still serves the established ones: the waiters may wait for those.
+        // A peer that limits connections still serves the established ones, so the waiters may wait for those.
         if (this.#sessions.size + this.#openings.wanted === 0) refuse(this.#waiting.takeAllOf(party), asDown(why));
         continue;
       }
@@ -168,20 +168,20 @@ export class Destination implements ShareWaiter {
   #noteEnding(party: string, session: PooledSession, ending: Ending): void {
     this.#failures.note(party, ending);
     const { peer } = session;
-    // Where one idle connection was dead, the others are taken for dead too: a second dead one would end the try.
+    // One dead idle connection suggests that the others are dead too: a second dead one would end the attempt.
     if (ending.kind === 'stale') this.#options.idleSessions.closeAll(peer);
     else if (ending.kind === 'tls required') this.#failures.tlsRequired(session.connection.address);
     else if (ending.kind === 'worked') peer.address.backOff.worked();
     else if (ending.kind === 'broken') this.#options.slots.brokeOff(peer.address, ending.why);
   }
 
-  /** What others wait for goes to them: the connection, or its slot once it has carried enough. */
+  /** Gives what others wait for to them: the connection, or its slot once it has carried enough. */
   #handOver(session: PooledSession): boolean {
     if (this.#passOn(session)) return true;
     return session.used >= MESSAGES_WHILE_SCARCE && this.#makeWay(session);
   }
 
-  /** Passes the connection to the next request that it serves; false where none does. */
+  /** Passes the connection to the next request that it serves; returns false if there is none. */
   #passOn(session: PooledSession): boolean {
     this.#sessions.delete(session);
     if (this.#options.slots.pass(session)) return true;
@@ -189,7 +189,7 @@ export class Destination implements ShareWaiter {
     return false;
   }
 
-  /** Closes the connection where its slot is needed; false where it is not. */
+  /** Closes the connection if its slot is needed; returns false if it is not. */
   #makeWay(session: PooledSession): boolean {
     if (!this.#options.slots.isInTheWay(session.peer)) return false;
     this.#retire(session);
@@ -225,7 +225,7 @@ export class Destination implements ShareWaiter {
     this.#retire(session);
   }
 
-  /** Forgets an idle connection, which another destination has from now on. */
+  /** Forgets an idle connection that another destination takes over. */
   giveAway(session: PooledSession): void {
     this.#unpark(session);
     this.#sessions.delete(session);

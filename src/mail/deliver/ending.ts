@@ -3,21 +3,21 @@ import { wantsLogin } from './reply-outcome.ts';
 import { REASONS, type SmtpSession } from './smtp-session.ts';
 import type { Transmission } from './transmit.ts';
 
-/** What the end of a transaction says about mail that comes later. */
+/** Consequences of the end of a transaction for later mail. */
 export type Ending =
   | { kind: 'worked' }
-  /** The peer broke the protocol: its own fault, whichever team's mail it was. Every team is told why. */
+  /** The peer broke the protocol, which is its own fault, whichever team's mail it was. Every team sees the reason. */
   | { kind: 'broken'; why: Deferral }
-  /** The peer ended the session: it may want no more from this team, and still serve the others. */
+  /** The peer ended the session: it may refuse more from this team, and still serve the others. */
   | { kind: 'turned away'; why: Deferral }
-  /** The peer is a relay that does not accept our login, or wants one: nobody's mail goes through it for now. */
+  /** The peer is a relay that does not accept our login, or requires one: no mail can use it for now. */
   | { kind: 'login required'; why: Deferral }
   /** The peer takes mail only over TLS, and this connection has none: the next one has to try the handshake again. */
   | { kind: 'tls required' }
   /** The connection had been closed while it was idle. */
   | { kind: 'stale' };
 
-/** What a transaction says of later mail; undefined where that is nothing, as of one that was aborted or that we refused. */
+/** Returns what a transaction says about later mail; undefined if nothing, for example after an abort or our own refusal. */
 export function endingOf({ connection, mx, tls }: SmtpSession, sent: Transmission): Ending | undefined {
   if (sent.kind === 'stale') return sent;
   if (sent.kind === 'refused') return undefined;
@@ -41,7 +41,7 @@ export function endingOf({ connection, mx, tls }: SmtpSession, sent: Transmissio
   return { kind: 'worked' };
 }
 
-/** What other teams are told: the peer's own words may name a recipient. */
+/** Returns the failure without the peer's words, which may name a recipient, for other teams. */
 function withoutWords({ kind, reason, reply }: Deferral, mx: string): Deferral {
   const what =
     reason === 'relay_misconfigured' ? 'does not let this server send' : 'gave an answer that fits no command';

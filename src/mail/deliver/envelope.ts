@@ -6,7 +6,7 @@ import { ownBounce } from './delivery-job.ts';
 import type { Failure } from './smtp-connection.ts';
 import type { SmtpSession } from './smtp-session.ts';
 
-/** The replies to MAIL, to each RCPT, and to DATA, as far as they came. */
+/** The replies to MAIL, to each RCPT, and to DATA, as far as they arrived. */
 export interface EnvelopeReplies {
   mail?: Reply;
   rcpt: (Reply | undefined)[];
@@ -17,7 +17,7 @@ export interface EnvelopeReplies {
   closing?: Reply;
 }
 
-/** Our own refusal of what this peer cannot take: addresses that break a command, missing extensions, size. */
+/** Refuses what this peer cannot accept: addresses that break a command, missing extensions, size. */
 export function judgeEnvelope(
   session: SmtpSession,
   job: DeliveryJob,
@@ -154,7 +154,7 @@ export function isAccepted(reply: Reply | undefined): boolean {
   return reply !== undefined && reply.code >= 200 && reply.code < 300;
 }
 
-/** Finds the 421, which is the peer's last word (RFC 5321 §3.8), and drops all replies behind it. */
+/** Finds the 421, which is the peer's last reply (RFC 5321 §3.8), and drops all replies after it. */
 function cutAtClosing(replies: Reply[]): Reply | undefined {
   const at = replies.findIndex((reply) => reply.code === 421);
   if (at === -1) return undefined;

@@ -10,14 +10,14 @@ import { RFC_TIMEOUTS } from './timeouts.ts';
 
 export interface RelayExamination {
   isGood: boolean;
-  /** What the operator has to correct; undefined where nothing is wrong, or the relay cannot be spoken to at the moment. */
+  /** The fault that the operator has to correct; undefined if there is none, or the relay cannot be reached at the moment. */
   fault?: 'login' | 'settings';
-  /** Says what went wrong at each address that was tried; empty where all went well. */
+  /** Description of the fault at each address that was tried; empty if there was none. */
   faults: string[];
-  /** The address of the relay that was spoken to. */
+  /** The address of the relay that answered. */
   address: string | null;
   tls: TlsInfo;
-  /** Commands and replies of each address that a connection was begun to, without secrets. */
+  /** Commands and replies of each address that a connection was attempted to, without secrets. */
   dialogues: { address: string; transcript: string[] }[];
 }
 
@@ -63,7 +63,7 @@ export async function examineRelay(
     if (opened.transcript) ended.dialogues.push({ address: target.address, transcript: opened.transcript });
     if (opened.reason !== 'relay_misconfigured') continue;
     ended.fault = opened.reply !== undefined && wantsLogin(opened.reply) ? 'login' : 'settings';
-    // What one address refuses, another one of the same relay refuses too.
+    // A login refused at one address of a relay is refused at the others too.
     break;
   }
   return ended;

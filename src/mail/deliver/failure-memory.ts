@@ -6,7 +6,7 @@ const HANDSHAKE_MEMORY_MS = 600_000;
 /** Providers lock accounts after a number of failed logins. */
 const LOGIN_REFUSED_MS = 5 * 60_000;
 
-/** Failures of a destination: for all mail, for each party whose sessions the peer ended, and of TLS handshakes by address. */
+/** Failures of a destination: for all mail, for each party whose sessions the peer ended, and for TLS handshakes by address. */
 export class FailureMemory {
   readonly all: BackOff<Deferral>;
   #options: BackOffOptions;

@@ -15,7 +15,7 @@ export type PooledSession = SmtpSession & { readonly peer: Peer };
 interface Owner {
   /** Closes the session. */
   yieldIdle(session: PooledSession): void;
-  /** Forgets the session, which another destination gets. */
+  /** Forgets the session, which another destination takes over. */
   giveAway(session: PooledSession): void;
 }
 

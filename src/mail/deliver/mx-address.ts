@@ -2,7 +2,7 @@ import { createFairShare } from '../../platform/limits/index.ts';
 import { BackOff, type BackOffOptions } from './back-off.ts';
 import type { Deferral } from './delivery-job.ts';
 
-/** Openings at one time to an address without an established connection: it may be silent for every name behind it. */
+/** Openings at one time to an address without an established connection: it may be silent for every name that resolves to it. */
 const PROBES_MAX = 2;
 /** Connections mostly come back after each message, so a party alone may hold two thirds of them. */
 const TIMES_FREE = 2;
@@ -12,8 +12,8 @@ export interface MxAddressOptions extends BackOffOptions {
 }
 
 /**
- * One address of a mail server as one of our egresses sees it, with what the names behind it share. Parties share its
- * connections fairly, because a large provider has thousands of names behind one address.
+ * One address of a mail server as one of our egresses sees it, with the state that the names at it share. Parties share
+ * its connections fairly, because a large provider has thousands of names at one address.
  */
 export class MxAddress {
   readonly backOff: BackOff<Deferral>;
@@ -67,7 +67,7 @@ export class MxAddress {
     return this.#held.fits(party);
   }
 
-  /** One of its connections carries the party's mail from now on. */
+  /** Records that one of its connections carries the party's mail from now on. */
   carry(party: string): void {
     this.#held.enter(party);
   }
@@ -88,7 +88,7 @@ export class MxAddress {
     this.backOff.answered();
   }
 
-  /** `outcome` is undefined where the failure says nothing about other mail. */
+  /** `outcome` is undefined if the failure says nothing about other mail. */
   failed(party: string, outcome: Deferral | undefined): void {
     this.#held.leave(party);
     this.#opening -= 1;

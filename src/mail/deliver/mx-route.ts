@@ -8,7 +8,7 @@ export interface Target {
   host: string;
   address: string;
   port: number;
-  /** One of our own names, which stands for this machine or a node beside it. */
+  /** One of our own names, which stands for this machine or another node. */
   isHome?: true;
 }
 
@@ -35,7 +35,7 @@ const HOSTS_MAX = 10;
 const ADDRESSES_PER_HOST_MAX = 4;
 const TARGETS_MAX = 20;
 
-/** Where mail for a domain goes, best first (RFC 5321 §5.1). */
+/** Returns where mail for a domain goes, best host first (RFC 5321 §5.1). */
 export async function planRoute(domain: string, options: RoutePlanOptions): Promise<Route> {
   if (/^\[.*\]$/.test(domain)) return literalRoute(domain, options);
   const answer = await options.resolver.mx(domain);
@@ -62,7 +62,7 @@ export async function planRoute(domain: string, options: RoutePlanOptions): Prom
   });
 }
 
-/** The route where we are among the exchangers: to all of them if we receive the domain's mail, `elsewhere` if not. */
+/** Returns the route if we are among the exchangers: to all of them if we receive the domain's mail, `elsewhere` if not. */
 async function homeRoute(
   domain: string,
   hosts: string[],
@@ -73,7 +73,7 @@ async function homeRoute(
   try {
     isOurs = await options.takesMailFor(domain);
   } catch {
-    // The next try asks again; the database's own error is for the log alone.
+    // The next attempt asks again; the database's own error is only for the log.
     return { kind: 'deferred', reason: 'unreachable', detail: `whether ${domain} is received here is not known now` };
   }
   // Behind NAT, our own name may stand for a private address.
@@ -111,7 +111,7 @@ function loop(domain: string): JobOutcome {
   return ownBounce('routing_loop', 554, '5.4.6', detail);
 }
 
-/** By preference; equal ones are shuffled so that their load is shared (RFC 5321 §5.1). */
+/** Sorts by preference; equal records are shuffled so that their load is shared (RFC 5321 §5.1). */
 function ordered(records: MxRecord[], random: () => number): MxRecord[] {
   const lots = records.filter((mx) => mx.host !== '').map((mx) => ({ mx, lot: random() }));
   lots.sort((a, b) => a.mx.preference - b.mx.preference || a.lot - b.lot);
@@ -126,7 +126,7 @@ function withoutOurselves(records: MxRecord[], ownHostNames: string[]): string[]
 }
 
 type TargetOptions = Pick<RoutePlanOptions, 'resolver' | 'guard' | 'smtpPort' | 'families' | 'first'> & {
-  /** Hosts that the operator has named: their addresses are not guarded. */
+  /** Hosts that the operator has named, whose addresses are not guarded. */
   unguarded?: readonly string[];
 };
 

@@ -13,7 +13,7 @@ export type FailedTarget = Extract<Opened, { kind: 'failed' }> & {
 /** The outcome of a route whose targets have all failed. */
 export function allFailed(failures: FailedTarget[]): JobOutcome {
   const detail = failures.map((failure) => failure.detail).join('; ');
-  // The best host decides, but one that replied counts before one that could not be reached.
+  // The best host decides, but a host that replied counts before one that could not be reached.
   const tried = failures.filter((failure) => !failure.isOld);
   const among = tried.length > 0 ? tried : failures;
   const telling = among.find((failure) => failure.reply) ?? among[0];
@@ -29,7 +29,7 @@ export function allFailed(failures: FailedTarget[]): JobOutcome {
   return { kind: 'deferred', reason: telling?.reason ?? 'unreachable', detail, ...reply, ...down };
 }
 
-/** The outcome for mail that is not tried after this one. */
+/** Returns the outcome for mail that is not tried after this one. */
 export function asDown<V extends JobOutcome>(outcome: V): V {
   if (outcome.kind === 'bounced' || outcome.reason === 'destination_down') return outcome;
   const detail = `Not tried, since a moment ago: ${outcome.detail}`;
@@ -38,7 +38,7 @@ export function asDown<V extends JobOutcome>(outcome: V): V {
 
 const OF_NO_ADDRESS: ReadonlySet<DeferReason> = new Set(['tls_unavailable', 'relay_misconfigured', 'stopping']);
 
-/** What a failure says about all names behind the address; undefined if it was about TLS, or the host takes no mail. */
+/** Returns what a failure says about all names at the address; undefined if it was about TLS, or the host takes no mail. */
 export function addressOutcome({ mx, ...failure }: FailedTarget): Deferral | undefined {
   const { reason, detail, reply, takesNoMail } = failure;
   if (takesNoMail || OF_NO_ADDRESS.has(reason)) return undefined;

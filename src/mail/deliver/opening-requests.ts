@@ -8,15 +8,15 @@ export interface OpeningRequest {
   peer: Peer;
   /** Whether the destination's own limits allow one more opening. */
   isReady(): boolean;
-  /** Permits the opening, whose end is to be reported to the slots; or refuses it, because the address failed meanwhile. */
+  /** Permits the opening, whose end must be reported to the slots, or refuses it because the address failed meanwhile. */
   answer(permission: 'open' | NonNullable<MxAddress['refusal']>): void;
   /** Whether an existing connection serves as well as a new one. */
   mayAdopt(): boolean;
-  /** Hands over an existing connection, which another destination had until now. */
+  /** Hands over an existing connection of another destination. */
   adopt(session: PooledSession): void;
 }
 
-/** Requests that the same connection would serve, in their order. */
+/** Requests that the same connection would serve, in order. */
 interface Alike {
   peer: Peer;
   requests: Set<OpeningRequest>;
@@ -65,7 +65,7 @@ export class PartyRequests {
 
 /**
  * All requests for connections. Parties are served round robin, and a party that asks for the first time comes before
- * those that were served already. Thousands may wait behind one address that has no slot free: nothing here walks them
+ * those that were served already. Thousands may wait for one address without a free slot, so nothing here walks them
  * all for each mail.
  */
 export class OpeningRequests {
@@ -107,7 +107,7 @@ export class OpeningRequests {
     if (this.#count === 0) this.#hadTurn.clear();
   }
 
-  /** Puts the party behind all others, so that each has its turn even where all wait for one slot. */
+  /** Moves the party after all others, so that each has its turn even if all wait for one slot. */
   hadTurn({ party, peer }: OpeningRequest): void {
     const queue = this.#queueOf(party);
     const requests = queue.get(party);
@@ -118,7 +118,7 @@ export class OpeningRequests {
     this.#others.set(party, requests);
   }
 
-  /** A snapshot of the parties, next in turn first; a team's marketing mail comes behind its transactional mail. */
+  /** A snapshot of the parties, next in turn first; a team's marketing mail comes after its transactional mail. */
   parties(): [party: string, requests: PartyRequests][] {
     const inTurn = [...[...this.#newcomers].reverse(), ...this.#others];
     const isBehind = ([party]: [string, PartyRequests]): boolean => this.hasParty(partyBefore(party) ?? '');

@@ -7,14 +7,14 @@ import type { MxAddress } from './mx-address.ts';
 import { addressOutcome, allFailed, notTried, tookTooLong, type FailedTarget } from './opening-outcome.ts';
 import type { JobOutcome } from './delivery-job.ts';
 
-/** What the openings ask their destination, and tell it. */
+/** The interface of a destination to its openings. */
 export interface OpeningsOwner {
   hasWaiters(): boolean;
   hasConnections(): boolean;
   isFull(): boolean;
   /** Whether a waiter may have a connection to this peer now. */
   mayAdopt(peer: Peer): boolean;
-  /** Takes in a connection that another destination had until now. */
+  /** Takes in a connection of another destination. */
   adopt(session: PooledSession): void;
   ended(end: OpeningEnd): void;
 }
@@ -47,7 +47,7 @@ export class Openings {
     return this.#wantedCount;
   }
 
-  /** They hold a slot. */
+  /** Number of openings that hold a slot. */
   get underWay(): number {
     return this.#underWay;
   }
@@ -68,11 +68,11 @@ export class Openings {
       this.#underWay -= 1;
       this.#options.slots.opened({ party, address: end.session.peer.address });
     }
-    // In the same turn: until then the connection is counted nowhere.
+    // Runs in the same turn, because until then the connection is counted nowhere.
     this.#owner.ended(end);
   }
 
-  /** Opens the first of the route's targets that greets us; what the others said becomes the detail. */
+  /** Opens the first of the route's targets that greets us; the failures of the others become the detail. */
   async #openFirst(party: string): Promise<OpeningEnd> {
     const { clock, limits, slots } = this.#options;
     const route = await this.#options.route();
@@ -123,7 +123,7 @@ export class Openings {
       withdraw = slots.request({
         party,
         peer,
-        // As long as the destination has not greeted us, it is asked once at a time.
+        // Until the destination has greeted us, only one opening is under way.
         isReady: () => !owner.isFull() && (owner.hasConnections() || this.#underWay === 0),
         answer: (answer) => {
           unwatch();

@@ -5,13 +5,13 @@
 export const partyOf = ({ teamId, isMarketing }: { teamId: string; isMarketing?: boolean }): string =>
   isMarketing ? teamId + MARKETING : teamId;
 
-/** Of a party of marketing mail, the party of the same team's transactional mail, which goes first. */
+/** Returns the party of the same team's transactional mail, which goes first, for a party of marketing mail. */
 export const partyBefore = (party: string): string | undefined =>
   party.endsWith(MARKETING) ? party.slice(0, -MARKETING.length) : undefined;
 
 const MARKETING = ' marketing';
 
-/** The waiters for connections to one destination: parties take turns, and within a party the first to come is first. */
+/** The waiters for connections to one destination: parties take turns, and within a party the order is first come, first served. */
 export class WaitersByParty<Waiter> {
   #byParty = new Map<string, Set<Waiter>>();
   #size = 0;

@@ -2,12 +2,12 @@ import type { Clock } from '../../platform/clock.ts';
 import { onAbort } from './abort-watch.ts';
 import { partyBefore, WaitersByParty } from './party.ts';
 
-/** A delivery that would have to wait longer than this gives its place in the queue's memory back. */
+/** A delivery that would have to wait longer than this returns its place in the queue's memory. */
 const WAIT_IN_PLACE_MS = 10_000;
 const WAITERS_MAX = 500;
 const LATER_MS_MAX = 3_600_000;
 
-/** `later`: the delivery is to come again after this time. */
+/** `later`: the delivery should come again after this time. */
 export type Turn = { kind: 'now' } | { kind: 'later'; afterMs: number } | { kind: 'stopped' };
 
 interface Waiter {
@@ -27,7 +27,7 @@ export class RelayPace {
   #waiting = new WaitersByParty<Waiter>();
   /** When the next message may leave. */
   #nextAt = -Infinity;
-  /** Until when the later turns of each party are given away. */
+  /** Time until which the later turns of each party are assigned. */
   #laterAt = new Map<string, number>();
   #cancelTimer: (() => void) | undefined;
 
@@ -38,7 +38,7 @@ export class RelayPace {
     this.#waitersMax = Math.min(WAITERS_MAX, Math.max(1, Math.floor(WAIT_IN_PLACE_MS / this.#intervalMs)));
   }
 
-  /** Resolves when the message may leave, or says when to come again. */
+  /** Resolves when the message may leave, or returns when to come again. */
   take(party: string, signal: AbortSignal): Promise<Turn> {
     if (signal.aborted) return Promise.resolve({ kind: 'stopped' });
     if (this.#waiting.size === 0 && this.#nextAt <= this.#now()) {
@@ -61,7 +61,7 @@ export class RelayPace {
     });
   }
 
-  /** Sends the last waiter of the party with the most away: of marketing mail first, and never for a party with as many. */
+  /** Rejects the last waiter of the party with the most waiters: marketing mail first, and never for a party with as many. */
   #makeRoomFor(party: string): boolean {
     const all = [...this.#waiting.parties()];
     const marketing = all.filter(([one]) => isMarketing(one));
@@ -99,7 +99,7 @@ export class RelayPace {
     });
   }
 
-  /** Marketing mail waits for the transactional mail of every team: a slow relay has no room for both. */
+  /** Marketing mail waits for the transactional mail of every team: a slow relay has no capacity for both. */
   #mayGo(party: string): boolean {
     return !isMarketing(party) || [...this.#waiting.parties()].every(([other]) => isMarketing(other));
   }

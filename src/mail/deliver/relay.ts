@@ -2,7 +2,7 @@ import type { DeliveryJob, Login } from './delivery-job.ts';
 
 /** A mail server that the operator chose to pass mail on. */
 export interface Relay {
-  /** The name of its section in the settings; of a smarthost, its host and port. */
+  /** The name of its section in the settings; its host and port for a smarthost. */
   name: string;
   host: string;
   port: number;
@@ -10,7 +10,7 @@ export interface Relay {
   tls: 'starttls' | 'implicit' | 'as asked';
   /** Reads the certificates of its authority, in PEM; the public authorities unless given. May throw a RelayFault. */
   readCa?: () => string;
-  /** Reads the credentials; undefined where it asks for none. May throw a RelayFault. */
+  /** Reads the credentials; returns undefined if it requires none. May throw a RelayFault. */
   readLogin?: () => Login;
   heloName?: string;
   connectionsMax?: number;
@@ -36,7 +36,7 @@ export class RelayFault extends Error {
   override readonly name = 'RelayFault';
 }
 
-/** Identifies what jobs through a relay must have in common to share connections; undefined without a relay. */
+/** Returns a key of what jobs through a relay must have in common to share connections; undefined without a relay. */
 export function relayKey({ relay, region, tls }: Pick<RoutedJob, 'relay' | 'region' | 'tls'>): string | undefined {
   if (relay === undefined) return undefined;
   return relay.tls === 'as asked' ? `smarthost ${relay.name} ${region} ${tls}` : `relay ${relay.name}`;

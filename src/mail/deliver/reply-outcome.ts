@@ -3,18 +3,21 @@ import { isRetried, replyText, type Reply, type ReplyStage } from '../../protoco
 import type { JobOutcome } from './delivery-job.ts';
 import type { SmtpSession } from './smtp-session.ts';
 
-/** Who answered: the name of its host, and of the relay that it is. */
+/** The server that answered: the name of its host, and of the relay if it is one. */
 type Answering = Pick<SmtpSession, 'mx' | 'relay' | 'isSmarthost' | 'isAnonymous'>;
 
-/** Whether a relay says that the operator has to change the login (RFC 4954 §6). A server that is no relay never asks for one. */
+/**
+ * Returns whether a relay says that the operator has to change the login (RFC 4954 §6). A server that is not a relay
+ * never requires one.
+ */
 export const wantsLogin = ({ code, enhanced = '' }: Reply): boolean =>
   code === 530 || code === 535 || /^5\.7\.[89]$/.test(enhanced);
 
-/** Whether a relay without a login refuses what it would take after one. Ports for submission answer "Access denied" then. */
+/** Returns whether a relay refuses without a login what it would accept after one. Submission ports then answer "Access denied". */
 const isRefusalWithoutLogin = ({ enhanced = '' }: Reply, { isAnonymous }: Answering): boolean =>
   isAnonymous === true && /^5\.7\.[01]$/.test(enhanced);
 
-/** The outcome for a recipient when a step was not answered with success (RFC 5321 §4.2.1). */
+/** Returns the outcome for a recipient when a step failed (RFC 5321 §4.2.1). */
 export function outcomeOf(reply: Reply, step: ReplyStage, from: Answering, recipient: string): JobOutcome {
   const { mx, relay, isSmarthost = false } = from;
   const detail = `${mx} answered ${step} with ${replyText(reply)}`;
@@ -22,7 +25,7 @@ export function outcomeOf(reply: Reply, step: ReplyStage, from: Answering, recip
   const throughRelay = relay !== undefined || isSmarthost;
   const judged = classifyReply({ reply, stage: step, mx, recipient, throughRelay });
   const { waitMs } = judged;
-  // A smarthost has no section of the settings that could be corrected.
+  // A smarthost has no section in the settings that could be corrected.
   const cause = judged.cause === 'relay_misconfigured' && relay === undefined ? 'relay' : judged.cause;
   const isRefusalOfUs =
     cause === 'relay_misconfigured' || (step !== 'the message' && isRefusalWithoutLogin(reply, from));

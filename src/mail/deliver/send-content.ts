@@ -31,13 +31,13 @@ class MessageBlocks {
   }
 }
 
-/** The same for a message in memory. */
+/** Returns the blocks of a message in memory. */
 export function messageBlocks(chunks: readonly Buffer[]): Buffer[] {
   const blocks = new MessageBlocks();
   return [...chunks.flatMap((chunk) => blocks.push(chunk)), ...blocks.end()];
 }
 
-/** Where the chunk's last complete line ends; a CR that closed the previous chunk belongs to a leading LF. */
+/** Returns where the chunk's last complete line ends; a CR that closed the previous chunk belongs to a leading LF. */
 function lastLineEnd(chunk: Buffer, unfinished: Buffer[]): number {
   const at = chunk.lastIndexOf(CRLF);
   if (at !== -1) return at + 2;
@@ -47,7 +47,10 @@ function lastLineEnd(chunk: Buffer, unfinished: Buffer[]): number {
 
 const WRITE_BYTES = 64 * 1024;
 
-/** Resolves when all content has left this process: the dot comes after that, so no break in the content is ambiguous. */
+/**
+ * Resolves when all content has left this process. The dot comes after that, so a broken connection during the content
+ * is not ambiguous.
+ */
 export async function sendContent({ connection, timeouts }: SmtpSession, message: OutboundMessage): Promise<void> {
   const blocks = new MessageBlocks();
   let callOff: (() => void) | undefined;
@@ -72,7 +75,7 @@ function contentLimit(timeouts: SmtpTimeouts, size: number): [limitMs: number, f
   return [limitMs, { kind: 'timeout', detail }];
 }
 
-/** False when the connection has failed or a reply has come: there is no use in sending more. */
+/** Returns false when the connection has failed or a reply has arrived, and sending more is of no use. */
 async function sendBlocks(connection: SmtpConnection, blocks: Buffer[], blockMs: number): Promise<boolean> {
   for (const block of blocks) {
     for (let at = 0; at < block.length; at += WRITE_BYTES) {

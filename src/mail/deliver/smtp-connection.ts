@@ -32,7 +32,7 @@ class Transcript {
     this.#next = (this.#next + 1) % ENTRIES_MAX;
   }
 
-  /** A transaction begins: the steps of the one before it are forgotten. */
+  /** Begins a transaction and forgets the steps of the one before it. */
   begin(): void {
     this.#isOpening = false;
     this.#entries.length = 0;
@@ -68,18 +68,18 @@ function shortened(lines: string[], side: 'C:' | 'S:'): string[] {
 
 export interface Failure {
   kind: 'unreachable' | 'lost' | 'timeout' | 'malformed' | 'aborted';
-  /** Fit for every team: it quotes nothing that the peer said. */
+  /** Safe for every team: it quotes nothing that the peer said. */
   detail: string;
-  /** What the peer said instead of a reply; it may name a recipient of the message under way. */
+  /** Text that the peer sent instead of a reply; it may name a recipient of the current message. */
   quote?: string | undefined;
 }
 
-/** The failure in words for the team whose message was under way. */
+/** Returns the failure in words for the team whose message was being sent. */
 export function failureText({ detail, quote }: Failure): string {
   return quote === undefined ? detail : `${detail}: ${quote}`;
 }
 
-/** The replies that came, and why there are fewer than asked for. After a 421 the peer owes no more. */
+/** The replies that arrived, and why there are fewer than expected. After a 421 the peer owes no more. */
 interface Read {
   replies: Reply[];
   failure?: Failure;
@@ -96,7 +96,7 @@ export interface Origin {
 }
 
 const LINE_FEED = 10;
-/** Replies that may wait unread: no dialogue of ours expects as many at once, and a peer could send them for ever. */
+/** Limit of unread replies: no dialogue of ours expects as many at once, and a peer could send them forever. */
 const UNREAD_MAX = 128;
 
 interface Waiter {
@@ -112,7 +112,7 @@ export class SmtpConnection {
   /** The peer's address. */
   readonly address: string;
   failure: Failure | undefined;
-  /** Why the certificate of the peer is not valid; undefined where it is, and without TLS. */
+  /** Why the certificate of the peer is not valid; undefined if it is valid, and without TLS. */
   certificateFault: string | undefined;
   /** Called once, when the socket is gone. */
   onClosed: () => void = () => {};
@@ -125,13 +125,13 @@ export class SmtpConnection {
   #waiter: Waiter | undefined;
   /** Ends the wait of `#within`, when the connection fails. */
   #wake: (() => void) | undefined;
-  /** Counts what the peer sent since `expectNothingAfter`; undefined before that. */
+  /** Counts the bytes that the peer sent since `expectNothingAfter`; undefined before that. */
   #since: { newlines: number; lastByte: number } | undefined;
   #connected = false;
   #closed = false;
-  /** What is shown of the peer's words nowhere. */
+  /** Texts of the peer that are never shown. */
   #hidden: readonly string[] = [];
-  /** QUIT was sent. */
+  /** Whether QUIT was sent. */
   isLeaving = false;
 
   constructor(clock: Clock, target: Target, { localAddress, ownConnections }: Origin = {}) {
@@ -159,18 +159,18 @@ export class SmtpConnection {
     return this.#replies[0];
   }
 
-  /** Whether the peer said, or began to say, what answers no command: replies and commands would be out of step. */
+  /** Whether the peer sent, or began to send, something that answers no command: replies and commands would be out of step. */
   get isOutOfStep(): boolean {
     return this.#replies.length > 0 || this.#parser.isWithinReply;
   }
 
   /** Keeps these texts out of the transcript and out of replies; commands that have them are sent with `shownAs`. */
   hide(texts: readonly string[]): void {
-    // Of a text of one or two characters, hiding it would tell more than showing it.
+    // Hiding a text of one or two characters would reveal more than showing it.
     this.#hidden = texts.filter((text) => text.length > 2);
   }
 
-  /** Writes commands, and notes them in the transcript: as `shownAs`, where they contain a secret. */
+  /** Writes commands, and records them in the transcript: as `shownAs` if they contain a secret. */
   send(commands: string, shownAs = commands): void {
     this.transcript.add(shownAs);
     if (!this.failure) this.#socket.write(commands, 'utf8');
@@ -219,8 +219,8 @@ export class SmtpConnection {
   }
 
   /**
-   * True when the peer sent more than this reply. Bytes behind the answer to STARTTLS are injected by an attacker, to
-   * be taken for a reply from inside the protected channel (CVE-2011-0411; RFC 3207 §5).
+   * True when the peer sent more than this reply. Bytes after the reply to STARTTLS are injected by an attacker, to be
+   * taken for a reply from inside the protected channel (CVE-2011-0411; RFC 3207 §5).
    */
   hasTrailingBytes(reply: Reply): boolean {
     const since = this.#since;
@@ -236,7 +236,7 @@ export class SmtpConnection {
     const secure = connectTls({
       socket: plain,
       rejectUnauthorized: false,
-      // An address is not sent as the server's name, but the certificate has to bear it.
+      // An IP address is not sent as the server name, but the certificate must be valid for it.
       ...(isIP(host) === 0 && !host.startsWith('[') ? { servername: host } : { host }),
       ...(wishes.ca ? { ca: wishes.ca } : {}),
       ...(wishes.minVersion ? { minVersion: wishes.minVersion } : {}),
@@ -343,7 +343,7 @@ export class SmtpConnection {
     if (!isReply) return;
     if (this.#replies.length >= waiter.count || this.#replies[this.#replies.length - 1]?.code === 421)
       return this.#answer();
-    // Only whole replies count as signs of life: single bytes could keep us waiting for days.
+    // Only whole replies count as progress: single bytes could keep us waiting for days.
     waiter.cancel();
     waiter.cancel = this.#silence(waiter.silenceMs);
   }

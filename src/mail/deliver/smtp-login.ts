@@ -5,13 +5,13 @@ import type { Failure, SmtpConnection } from './smtp-connection.ts';
 
 export type LoginEnd =
   | { kind: 'in' }
-  /** The server refuses the login, and will until the operator changes something. */
+  /** The server refuses the login until the operator changes something. */
   | { kind: 'refused'; detail: string; reply?: Reply }
   /** The server cannot check the login at the moment. */
   | { kind: 'refused for now'; detail: string; reply: Reply }
   | { kind: 'failed'; failure: Failure };
 
-/** In the order of "auto": a server that has a password database without plain text can check the first two alone. */
+/** The order of "auto": a server whose password database has no plain text can check only the first two. */
 const BY_PASSWORD: readonly LoginMechanism[] = ['plain', 'login', 'cram-md5'];
 
 /** RFC 4954 §4: a command with its initial response has at most as many bytes as any other command. */
@@ -20,7 +20,7 @@ const COMMAND_BYTES_MAX = 512;
 const MASK = '***';
 const inBase64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** Logs in by AUTH (RFC 4954). Only for a connection over TLS to a server whose certificate was verified. */
+/** Logs in with AUTH (RFC 4954). Only for a connection over TLS to a server whose certificate was verified. */
 export async function logIn(
   connection: SmtpConnection,
   offered: readonly string[],
@@ -58,7 +58,7 @@ function describeOffer(offered: readonly string[], { mechanism }: Login): string
   return `offers login by ${offered.join(', ')}, and not by ${wanted}`;
 }
 
-/** Sends AUTH, with the initial response where the mechanism has one that fits into the command. */
+/** Sends AUTH, with the initial response if the mechanism has one that fits into the command. */
 function begin(
   connection: SmtpConnection,
   mechanism: LoginMechanism,
@@ -79,14 +79,14 @@ function initialOf(mechanism: LoginMechanism, { user, secret }: Login): string |
   return mechanism === 'xoauth2' ? `user=${user}\u0001auth=Bearer ${secret}\u0001\u0001` : undefined;
 }
 
-/** The answers to the challenges of the server, in their order. */
+/** Returns the responses to the challenges of the server, in order. */
 function responsesOf(mechanism: LoginMechanism, login: Login): ((challenge: string) => string)[] {
   const { user, secret } = login;
   if (mechanism === 'login') return [() => user, () => secret];
   if (mechanism === 'cram-md5')
     return [(challenge) => `${user} ${createHmac('md5', secret).update(challenge).digest('hex')}`];
   const initial = initialOf(mechanism, login) ?? '';
-  // Where the initial response was sent with the command, a challenge describes a fault.
+  // If the initial response was sent with the command, a challenge describes a fault.
   return `AUTH ${mechanism} `.length + inBase64(initial).length + 2 > COMMAND_BYTES_MAX ? [() => initial] : [];
 }
 
@@ -106,13 +106,13 @@ async function exchange(
   return replies[0] ?? failure ?? { kind: 'lost', detail: 'no reply' };
 }
 
-/** Some servers repeat in a refusal what they were told. */
+/** Hides credentials, because some servers repeat them in a refusal. */
 function hideFromTranscript(connection: SmtpConnection, login: Login): void {
   const { user } = login;
   connection.hide([...secretsOf(login), user]);
 }
 
-/** Keeps secrets hidden, and the user name where it cannot be a word that a later refusal is understood by. */
+/** Keeps secrets hidden, and the user name unless it could be a word that is needed to understand a later refusal. */
 function keepHidden(connection: SmtpConnection, login: Login): void {
   const { user } = login;
   connection.hide([...secretsOf(login), ...(/^[a-z]+$/i.test(user) ? [] : [user])]);

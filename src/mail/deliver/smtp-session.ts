@@ -14,18 +14,18 @@ export interface SessionOptions extends Origin {
   clock: Clock;
   heloName: string;
   timeouts: SmtpTimeouts;
-  /** For all steps together. */
+  /** Limit for all steps together. */
   openMs: number;
   /** Aborts the opening; an open session is not affected. */
   signal: AbortSignal;
   tls: TlsWishes & {
     policy: 'opportunistic' | 'enforced';
-    /** enforced jobs also demand a certificate that is valid for the host. */
+    /** Jobs with "enforced" also require a certificate that is valid for the host. */
     verifyEnforced: boolean;
     /** A TLS handshake with this host failed a moment ago: do not try one again. */
     skip: boolean;
   };
-  /** The relay that the server is; it decides over TLS alone, and may ask for a login. */
+  /** The relay that the server is; it alone decides about TLS, and may ask for a login. */
   relay?: Relay | undefined;
 }
 
@@ -34,13 +34,13 @@ export interface Capabilities {
   eightBitMime: boolean;
   smtpUtf8: boolean;
   startTls: boolean;
-  /** The mechanisms of AUTH, in capital letters (RFC 4954). */
+  /** The mechanisms of AUTH, in upper case (RFC 4954). */
   logins: readonly string[];
-  /** RFC 3461. */
+  /** Delivery status notifications (RFC 3461). */
   dsn: boolean;
-  /** RFC 8689. */
+  /** REQUIRETLS (RFC 8689). */
   requireTls: boolean;
-  /** 0: no limit is known. */
+  /** 0 if no limit is known. */
   sizeMax: number;
 }
 
@@ -72,7 +72,7 @@ export type Opened =
       takesNoMail: boolean;
       reply?: Reply;
       cause?: ReplyCause;
-      /** What was said until then; undefined where no connection was begun. */
+      /** The dialogue until then; undefined if no connection was attempted. */
       transcript?: string[];
     };
 
@@ -84,16 +84,16 @@ export async function openSession(target: Target, options: SessionOptions): Prom
   if (attempt.kind === 'open' || !attempt.handshakeFailed) return attempt;
   const openMs = options.openMs - (options.clock.now() - from);
   if (options.tls.policy === 'enforced' || openMs <= 0) return attempt;
-  // RFC 7435: opportunistic encryption that fails must not cost the mail. The broken channel is given up for a plain
+  // RFC 7435: a failure of opportunistic encryption must not cost the mail. The broken channel is replaced with a plain
   // one.
   const plain = await openOnce(target, { ...options, openMs, tls: { ...options.tls, skip: true } });
   return plain.kind === 'open' ? { ...plain, handshakeFailed: true } : plain;
 }
 
-/** Connects to a relay: over TLS with a valid certificate and, where it has credentials, logged in; or not at all. */
+/** Connects to a relay over TLS with a valid certificate and, if it has credentials, logs in; fails otherwise. */
 async function openRelay(target: Target, options: SessionOptions, relay: Relay): Promise<Opened> {
   try {
-    // Read at each connection, so that what the operator changes holds without a restart.
+    // The login is read for each connection, so that changes by the operator apply without a restart.
     const login = relay.readLogin?.();
     const ca = relay.readCa?.() ?? options.tls.ca;
     const tls = { ...options.tls, ca, policy: 'enforced' as const, verifyEnforced: true, skip: false };
@@ -102,7 +102,7 @@ async function openRelay(target: Target, options: SessionOptions, relay: Relay):
       const isAnonymous = login === undefined && attempt.session.can.logins.length > 0;
       return { ...attempt, session: { ...attempt.session, relay: relay.name, isAnonymous } };
     }
-    // A relay that answers 521 or 556 is the wrong server, which condemns no recipient.
+    // A relay that answers 521 or 556 is the wrong server, which says nothing about a recipient.
     const isMisconfigured =
       attempt.reason === 'tls_unavailable' || (attempt.reply !== undefined && meansNoMail(attempt.reply));
     if (!isMisconfigured) return attempt;
@@ -146,7 +146,7 @@ async function openOnce(target: Target, options: OpeningOptions): Promise<Attemp
   }
 }
 
-/** Finds out why a server did not let us begin. That is never about a recipient: none has been named yet. */
+/** Finds out why a server refused to start. This is never about a recipient, because none has been named yet. */
 function judgeRefusal(attempt: FailedAttempt, target: Target): FailedAttempt {
   const { reply } = attempt;
   if (reply === undefined || attempt.cause !== undefined) return attempt;
@@ -216,7 +216,7 @@ async function greetOverTls(
   return loggedIn({ ...newSession(connection, target, options, hello), tls }, mx, options);
 }
 
-/** Adds what to set where a relay says nothing because it waits for TLS. */
+/** Adds which setting to change if a relay stays silent because it waits for TLS. */
 function hintAtImplicitTls(failure: Failure, { relay }: Pick<SessionOptions, 'relay'>): Failure {
   const isSilent = failure.kind === 'timeout' || failure.kind === 'lost';
   if (relay?.tls !== 'starttls' || !isSilent) return failure;
@@ -224,14 +224,14 @@ function hintAtImplicitTls(failure: Failure, { relay }: Pick<SessionOptions, 're
   return { ...failure, detail: `${failure.detail}; ${hint}` };
 }
 
-/** Adds what to set where a relay may have greeted without TLS. */
+/** Adds which setting to change if a relay may have greeted without TLS. */
 function hintAtStartTls(failure: Failure | undefined, { relay }: Pick<SessionOptions, 'relay'>): Failure | undefined {
   if (failure === undefined || failure.kind === 'aborted' || relay?.tls !== 'implicit') return failure;
   const hint = `if the server begins TLS by STARTTLS, as at ports 587 and 25, set relays.${relay.name}.tls = "starttls"`;
   return { ...failure, detail: `${failure.detail}; ${hint}` };
 }
 
-/** Logs in where there are credentials; the caller has verified the certificate of the relay they are for. */
+/** Logs in if there are credentials; the caller has verified the certificate of their relay. */
 async function loggedIn(session: SmtpSession, mx: string, { login, timeouts }: OpeningOptions): Promise<Attempt> {
   const { connection } = session;
   if (login === undefined) return { kind: 'open', session, handshakeFailed: false };
@@ -327,7 +327,7 @@ function capabilitiesOf(ehlo: Reply): Capabilities {
     eightBitMime: has('8BITMIME'),
     smtpUtf8: has('SMTPUTF8'),
     startTls: has('STARTTLS'),
-    // Servers of old also write AUTH=LOGIN.
+    // Old servers also write AUTH=LOGIN.
     logins: words
       .flatMap(([first = '', ...more]) => (/^AUTH(=|$)/.test(first) ? [first.slice(5), ...more] : []))
       .filter((one) => one !== ''),

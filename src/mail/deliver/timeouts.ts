@@ -1,20 +1,20 @@
-/** Limits of the steps: for how long the peer may be silent, unless a comment says otherwise. */
+/** Limits of the steps: how long the peer may be silent, unless a comment says otherwise. */
 export interface SmtpTimeouts {
   connectMs: number;
   greetingMs: number;
   ehloMs: number;
   startTlsMs: number;
-  /** For each answer in the dialogue of AUTH. */
+  /** Limit for each answer in the dialogue of AUTH. */
   loginMs: number;
   mailMs: number;
   rcptMs: number;
   dataMs: number;
-  /** From MAIL to the answer to DATA: answers that each come just in time cannot hold a transaction for hours. */
+  /** Limit from MAIL to the reply to DATA: replies that each arrive just in time cannot hold a transaction for hours. */
   envelopeMs: number;
   dataBlockMs: number;
-  /** The time for content of any size … */
+  /** The base time for content of any size. */
   contentMs: number;
-  /** … and the rate that adds to it by size. */
+  /** The rate that adds to it by size. */
   contentBytesPerSecond: number;
   /** Giving up early after the dot turns a slow delivery into an ambiguous one. */
   dataDoneMs: number;
@@ -22,7 +22,7 @@ export interface SmtpTimeouts {
   quitMs: number;
 }
 
-/** RFC 5321 §4.5.3.2; it leaves connecting, RSET, QUIT and the whole transaction to us. */
+/** Values of RFC 5321 §4.5.3.2, which leaves connecting, RSET, QUIT and the whole transaction to us. */
 export const RFC_TIMEOUTS: SmtpTimeouts = {
   connectMs: 30_000,
   greetingMs: 300_000,

@@ -20,16 +20,16 @@ import { REASONS } from './smtp-session.ts';
 
 export type Transmission =
   | { kind: 'done'; outcomes: RecipientOutcome[] }
-  /** We refused the message ourselves, so the peer was told nothing. */
+  /** We refused the message ourselves, and nothing was sent to the peer. */
   | { kind: 'refused'; outcomes: RecipientOutcome[] }
-  /** A reused connection turned out to be closed before the peer answered; the job is as if it had not been tried. */
+  /** A reused connection turned out to be closed before the peer answered; the job counts as not tried. */
   | { kind: 'stale' };
 
 /** One mail transaction (RFC 5321 §3.3). Afterwards the session is ready for the next one or its connection failed. */
 export async function transmit(session: SmtpSession, job: DeliveryJob, ctx: DeliverContext): Promise<Transmission> {
   const { connection } = session;
   const message = await ctx.message();
-  // The steps of the message before it, which may be another team's, are dropped before anything can end this try.
+  // The steps of the previous message, which may be another team's, are dropped before anything can end this attempt.
   connection.transcript.begin();
   const refusal = judgeEnvelope(session, job, message);
   if (refusal) return { kind: 'refused', outcomes: forEachRecipient(job, refusal) };
@@ -83,7 +83,7 @@ function isStale({ mail, failure, closing }: EnvelopeReplies): boolean {
   return closing !== undefined || failure?.kind === 'lost';
 }
 
-/** Per recipient: why it gets no further, or undefined when it was accepted and DATA may begin. */
+/** Returns for each recipient why it gets no further, or undefined if it was accepted and DATA may begin. */
 function envelopeOutcomes(
   session: SmtpSession,
   replies: EnvelopeReplies,
@@ -117,7 +117,7 @@ function brokenOff(session: SmtpSession, failure: Failure | undefined): JobOutco
   return { kind: 'deferred', reason: REASONS[why.kind], detail: `${session.mx}: ${failureText(why)}`, mx: session.mx };
 }
 
-/** Leaves a transaction in which no recipient was accepted, so that the connection can carry the next one. */
+/** Ends a transaction in which no recipient was accepted, so that the connection can carry the next one. */
 async function leaveTransaction(session: SmtpSession, replies: EnvelopeReplies): Promise<void> {
   const { connection, timeouts } = session;
   if (connection.failure) return;
@@ -136,7 +136,7 @@ async function leaveTransaction(session: SmtpSession, replies: EnvelopeReplies):
   if (failure) connection.fail(failure);
 }
 
-/** Ends the connection after a reply that fits no step: the peer may take the next command for something else. */
+/** Ends the connection after an unexpected reply: the peer may take the next command for something else. */
 function loseTrack({ connection }: SmtpSession): void {
   connection.fail({ kind: 'malformed', detail: 'the peer answered out of step' });
 }
@@ -144,7 +144,7 @@ function loseTrack({ connection }: SmtpSession): void {
 type End =
   | { kind: 'delivered'; reply: Reply; mx: string; tls: TlsInfo }
   | { kind: 'ambiguous'; detail: string; mx: string }
-  /** The message was refused, which each recipient is judged by on its own: the text may name one of them. */
+  /** The message was refused, and each recipient is judged separately: the text may name one of them. */
   | { kind: 'refused'; reply: Reply }
   | JobOutcome;
 
@@ -152,9 +152,9 @@ const SMALL_BYTES = 64 * 1024;
 const DOT = Buffer.from('.\r\n');
 
 /**
- * Sends the content and, once the ledger entry is durable, the final dot. After a crash a delivery without the entry is sent
- * again; one with it only where the log that `mark` writes shows that the dot was not reached. A large message's entry is written after its content has left, because the
- * transfer may take minutes and may be broken off.
+ * Sends the content and, once the ledger entry is durable, the final dot. After a crash a delivery without the entry is
+ * sent again; one with it only if the log that `mark` writes shows that the dot was not reached. A large message's
+ * entry is written after its content has left, because the transfer may take minutes and may be broken off.
  */
 async function sendContentAndDot(
   session: SmtpSession,
@@ -174,7 +174,7 @@ async function sendContentAndDot(
   await handOff.intend();
   const stopped = stoppedBy(session);
   if (stopped) return stopped;
-  // An abort from here on would cut the connection behind the dot, and leave the delivery in doubt.
+  // An abort after this point would cut the connection after the dot, and leave the delivery in doubt.
   unwatch();
   handOff.mark();
   connection.write(last);
@@ -182,7 +182,7 @@ async function sendContentAndDot(
   return endOf(session, replies[0], failure);
 }
 
-/** Why the dot must not be written: the connection failed, or a reply came before it. */
+/** Returns why the dot must not be written: the connection failed, or a reply arrived before it. */
 function stoppedBy(session: SmtpSession): End | undefined {
   const { failure, earlyReply } = session.connection;
   if (failure) return brokenOff(session, failure);

@@ -26,7 +26,7 @@ export async function insertBlock(
   }
   const sql = 'insert into email_search_blocks (team_id, first_id, last_id) values (?, ?, ?) returning id';
   const row = await tx.get<{ id: number }>(sql, [teamId, first_id, last_id]);
-  if (!row) throw new Error('a block that was inserted has an id');
+  if (!row) throw new Error('search block id missing after insert');
   await tx.run('insert into email_search_grams (rowid, grams) values (?, ?)', [row.id, wordsOf([...grams])]);
 }
 

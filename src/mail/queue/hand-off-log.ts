@@ -207,7 +207,9 @@ function writeSlot(handle: number, file: string, slot: number, text: string): vo
   const bytes = Buffer.from(`${text.slice(0, UUID_CHARS).padEnd(UUID_CHARS)}\n`, 'latin1');
   // A file system that becomes full writes a part of the entry, and reports nothing else.
   if (writeSync(handle, bytes, 0, SLOT_BYTES, slot * SLOT_BYTES) < SLOT_BYTES)
-    throw Object.assign(new Error(`${file} takes no whole entry; its file system is full`), { code: 'ENOSPC' });
+    throw Object.assign(new Error(`${file} has no room for a whole entry; its file system is full`), {
+      code: 'ENOSPC',
+    });
 }
 
 const logsIn = (folder: string, form: RegExp): { owner: string; file: string }[] =>

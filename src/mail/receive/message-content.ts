@@ -124,7 +124,7 @@ export function rawOf(source: ContentSource): Uint8Array<ArrayBufferLike> {
   const raw = new Uint8Array(source.bytes);
   for (let at = 0; at < raw.length;) {
     const read = readSync(source.fd, raw, at, raw.length - at, at);
-    if (read === 0) throw new Error(`the file of a message has ${at} bytes of ${raw.length}`);
+    if (read === 0) throw new Error(`the file of a message ends after ${at} of ${raw.length} bytes`);
     at += read;
   }
   return raw;

@@ -38,7 +38,7 @@ function scan(raw: Buffer, { host, port, clock, timeoutMs }: ClamdOptions): Prom
     socket.on('close', () => end(new Error(`clamd ended the connection: ${said.slice(0, 200)}`)));
     socket.on('data', (piece: Buffer) => {
       said += piece.toString('latin1');
-      if (said.length > CLAMD_ANSWER_BYTES_MAX) return end(new Error('clamd says too much'));
+      if (said.length > CLAMD_ANSWER_BYTES_MAX) return end(new Error('the answer of clamd is too long'));
       const [answer, ...rest] = said.split('\0');
       if (rest.length === 0) return undefined;
       const virus = /^stream: (.+) FOUND$/.exec(answer ?? '')?.[1];
@@ -98,7 +98,7 @@ function scoreOf(arrival: LoadedArrival, recipients: readonly string[], options:
       response.on('error', fail);
       response.on('data', (piece: Buffer) => {
         size += piece.length;
-        if (size > RSPAMD_ANSWER_BYTES_MAX) request.destroy(new Error('rspamd says too much'));
+        if (size > RSPAMD_ANSWER_BYTES_MAX) request.destroy(new Error('the answer of rspamd is too long'));
         else pieces.push(piece);
       });
       response.on('end', () => {
@@ -115,9 +115,9 @@ function scoreOf(arrival: LoadedArrival, recipients: readonly string[], options:
 }
 
 function readScore(status: number, text: string): Spam {
-  if (status !== 200) throw new Error(`rspamd answers ${status}: ${text.slice(0, 200)}`);
+  if (status !== 200) throw new Error(`rspamd answered ${status}: ${text.slice(0, 200)}`);
   const { score, required_score: required } = JSON.parse(text) as { score?: unknown; required_score?: unknown };
-  if (typeof score !== 'number' || typeof required !== 'number') throw new Error('rspamd answers without a score');
+  if (typeof score !== 'number' || typeof required !== 'number') throw new Error('rspamd answered without a score');
   return { score, required_score: required, is_spam: score >= required };
 }
 

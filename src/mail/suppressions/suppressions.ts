@@ -74,7 +74,7 @@ interface Added {
 
 export async function createSuppression(ctx: Ctx, input: { email: string }): Promise<Added> {
   const [added] = await addManually(ctx, [readAddress(input.email, 'email')]);
-  if (!added) throw new Error('suppress answers a row for every address');
+  if (!added) throw new Error('no row was returned for a suppressed address');
   return added;
 }
 

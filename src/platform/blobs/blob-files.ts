@@ -58,7 +58,7 @@ export const isOwner = (text: string): boolean => OWNER_FORM.test(text);
  * one folder.
  */
 export function shardOf(owner: string): string {
-  if (!isOwner(owner)) throw new Error(`the owner of a blob is an id: ${JSON.stringify(owner)}`);
+  if (!isOwner(owner)) throw new Error(`the blob owner ${JSON.stringify(owner)} is not an id`);
   return owner.slice(-2);
 }
 
@@ -66,7 +66,7 @@ export function shardOf(owner: string): string {
 export function partsOfKey(key: string): { owner: string; name: string } {
   const [owner = '', name = '', ...rest] = key.split('/');
   const isKey = NAME_FORM.test(name) && !name.endsWith(PART) && rest.length === 0;
-  if (!isKey) throw new Error(`a blob key is <owner id>/<name>: ${JSON.stringify(key)}`);
+  if (!isKey) throw new Error(`the blob key ${JSON.stringify(key)} is not of the form <owner id>/<name>`);
   return { owner, name };
 }
 
@@ -106,7 +106,7 @@ export async function readRange(handle: FileHandle, start: number, end: number):
   const range = Buffer.allocUnsafeSlow(Math.max(0, end - start));
   for (let at = 0; at < range.length;) {
     const { bytesRead } = await handle.read(range, at, range.length - at, start + at);
-    if (bytesRead === 0) throw new Error(`a scratch file has ${start + at} bytes, and ${end} were asked for`);
+    if (bytesRead === 0) throw new Error(`a scratch file ends after ${start + at} of ${end} requested bytes`);
     at += bytesRead;
   }
   return range;

@@ -204,10 +204,9 @@ const isIn = (blobs: Blobs, key: string): Promise<boolean> =>
 
 async function copyOne(from: Blobs, to: Blobs, key: string, wanted: BlobDigest): Promise<void> {
   const opened = await from.open(key);
-  if (!opened) throw new Error(`${key} went from ${from.place} while it was copied`);
+  if (!opened) throw new Error(`${key} was removed from ${from.place} while it was copied`);
   await to.putStream(key, opened.content as AsyncIterable<Buffer>);
-  if (!isSame(await to.digest(key), wanted))
-    throw new Error(`${key} in ${to.place} is not what it is in ${from.place}`);
+  if (!isSame(await to.digest(key), wanted)) throw new Error(`${key} in ${to.place} differs from ${from.place}`);
 }
 
 const isSame = (one: BlobDigest | undefined, other: BlobDigest): boolean =>

@@ -16,7 +16,7 @@ export async function serverFacts(db: Executor): Promise<ServerFacts> {
         coalesce(has_schema_privilege(current_schema(), 'create'), false)::text as "mayCreate"
       from (select 1) as one`,
   );
-  if (!row) throw new Error('a select without a table answers one row');
+  if (!row) throw new Error('no row was returned for the database facts');
   return {
     version: row.version,
     encoding: row.encoding,

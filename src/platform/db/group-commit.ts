@@ -63,7 +63,8 @@ export function createGroupCommit(db: Pick<Db, 'tx'>): GroupCommit {
             tx,
             group.taken.map((waiting) => waiting.item),
           );
-          if (answers.length !== group.taken.length) throw new Error('a lane answers one result per item');
+          if (answers.length !== group.taken.length)
+            throw new Error('a lane returned another number of results than it has items');
           all.push(answers);
         }
         return all;

@@ -45,7 +45,7 @@ class MigrationFolder implements Knex.MigrationSource<string> {
  * with.
  */
 async function refuseToGoBack(): Promise<never> {
-  throw new Error('the schema cannot be taken back to an older version');
+  throw new Error('the schema cannot be migrated back to an older version');
 }
 
 /** For code that runs before it is known how far a database is migrated. */

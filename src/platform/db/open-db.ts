@@ -40,7 +40,7 @@ function openSqlite(file: string): ReadOnlyDb {
   };
 }
 
-const refuse = (): Promise<never> => Promise.reject(new Error('this database is open for reading alone'));
+const refuse = (): Promise<never> => Promise.reject(new Error('the database is open for reading only'));
 const REFUSED = { run: refuse, runEach: refuse, insertMany: refuse };
 
 async function openPg(options: OpenDbOptions): Promise<ReadOnlyDb> {

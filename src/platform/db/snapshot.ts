@@ -128,7 +128,7 @@ export async function openPgSnapshot(url: string, { isAlone }: { isAlone: boolea
       `select pg_export_snapshot() as id, current_setting('server_version') as version,
           current_setting('server_version_num') as number, current_schema() as namespace from (select 1) as one`,
     );
-    if (!facts) throw new Error('a select without a table answers one row');
+    if (!facts) throw new Error('no row was returned for the snapshot facts');
     const { id, version, namespace } = facts;
     const major = Math.floor(Number(facts.number) / 10_000);
     return { ...executor, id, version, major, namespace, close: () => client.end() };

@@ -107,7 +107,7 @@ class Exchange implements Dispatcher.DispatchHandler, Posted {
     if (!this.#isLong) return;
     const stop = (): void => {
       if (!this.#isOver) this.#finish(this.#answeredAndCut());
-      controller.abort(new Error('the answer is longer than anybody reads'));
+      controller.abort(new Error('the answer is too long'));
     };
     if (this.#seenBytes > SWALLOWED_BYTES_MAX) stop();
     else this.#stopSwallowing ??= setTimeout(stop, SWALLOWED_MS_MAX).unref();

@@ -279,7 +279,7 @@ function createSecrets(load: () => InstanceKeys): Secrets {
 }
 
 function inForce([key]: readonly Key[]): Key {
-  if (!key) throw new Error('there is always a key in force');
+  if (!key) throw new Error('no key is in force');
   return key;
 }
 

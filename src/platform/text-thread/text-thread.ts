@@ -216,7 +216,7 @@ async function findTask(loaders: TextTaskLoaders, name: string): Promise<TextTas
   const group = name.slice(0, name.indexOf('.'));
   const tasks = (await loaders[group]?.()) ?? [];
   const task = tasks.find((one) => one.name === name);
-  if (!task) throw new Error(`the thread for texts has no task ${name}`);
+  if (!task) throw new Error(`the text thread has no task ${name}`);
   return task;
 }
 

@@ -38,7 +38,7 @@ const USER_AGENT_CHARS_MAX = 500;
 
 /** The audit log's entry for a request: who called, from where, what was changed, and with which fields. */
 function noteOf({ operation }: OperationValidators, { request, caller, body, parameters }: CheckedRequest): AuditNote {
-  if (!caller) throw new Error('an audited operation is never run without a caller');
+  if (!caller) throw new Error('an audited operation was called without a caller');
   // When the path begins with the team, the path parameter after it names the entry's target.
   const { team_id: inPath, ...below } = parameters.path;
   const named = namedIn(operation.operationId, below);
@@ -93,7 +93,7 @@ const verbs: Record<ValueId | PageId, Verb['answer']> = { ...operations, ...page
 const isVerb = (id: string): id is ValueId | PageId => Object.hasOwn(verbs, id);
 
 const unanswered = (operationId: string): Error =>
-  new Error(`the contract has the operation ${operationId}, and nothing answers it`);
+  new Error(`no handler for the operation ${operationId} of the contract`);
 
 /**
  * Throws when the program does not implement the operation. Called at the start, because answerers are made by their
@@ -167,12 +167,13 @@ function contexts(validators: Validators, services: HttpServices): Contexts {
   return {
     team: (checked) => teamCtx(checked, validators, services),
     user({ request, reply, caller }) {
-      if (caller?.actor.kind !== 'session') throw new Error('an operation of users is reached by them alone');
+      if (caller?.actor.kind !== 'session') throw new Error('an operation of users was called without a session');
       const browser = browserOf(store, request, reply);
       return { store, actor: caller.actor, browser, requestId: request.id, services };
     },
     operator({ request, caller }) {
-      if (caller?.actor.kind !== 'operator') throw new Error('an operation of operators is reached by them alone');
+      if (caller?.actor.kind !== 'operator')
+        throw new Error('an operation of operators was called without an operator');
       return { store, actor: caller.actor, requestId: request.id, services };
     },
     nobody: ({ request, reply }) => ({
@@ -216,7 +217,7 @@ function teamCtx(
   validators: Validators,
   services: HttpServices,
 ): OperationCtx {
-  if (!caller || caller.teamId === null) throw new Error('an operation that needs a team is never run without one');
+  if (!caller || caller.teamId === null) throw new Error('an operation that needs a team was called without one');
   return {
     store: services.world,
     teamId: caller.teamId,

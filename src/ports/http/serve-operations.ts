@@ -161,7 +161,7 @@ function createStorage<Handler>() {
 
 function operationOf(request: FastifyRequest): OperationValidators {
   const operation = targetOf(request)?.operation;
-  if (!operation) throw new Error('a route of operations is reached by nothing else');
+  if (!operation) throw new Error('a request without an operation reached a route of operations');
   return operation;
 }
 

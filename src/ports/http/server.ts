@@ -46,7 +46,7 @@ const COMPILED_AT_START = ['sendEmail', 'sendBatch'];
 
 /** Routes have no schemas of fastify's, whose compilers would be loaded by every start. */
 const noCompiler = (): never => {
-  throw new Error('what comes and goes is checked against the contract, by no schema of a route');
+  throw new Error('a route has a fastify schema, although the contract checks requests and answers');
 };
 const NO_COMPILERS = { buildValidator: noCompiler, buildSerializer: noCompiler };
 

@@ -246,7 +246,7 @@ function countConnections({ doors, limits, ownConnections }: ListenerOptions): C
     enter(session): void {
       const { id, remoteAddress } = session;
       const connection = connections.get(id);
-      if (!connection) throw new Error('a connection enters that was not opened');
+      if (!connection) throw new Error('a session began on a connection that was not opened');
       const address = ownConnections.has(session) ? undefined : remoteAddress;
       slots.set(id, limits.enter(connection, { address, kind }));
     },

@@ -54,10 +54,10 @@ export function formatReturnPath(input: ReturnPathInput): string {
   const { prefix, emailId, domain, mac } = input;
   if (!prefixShape.test(prefix) || prefix.length > prefixCharsMax) {
     throw new Error(
-      `a return path prefix is 1-${prefixCharsMax} lower-case letters, digits and hyphens, not ${prefix}`,
+      `the return path prefix ${prefix} is not 1-${prefixCharsMax} lower-case letters, digits and hyphens`,
     );
   }
-  if (!uuid.test(emailId)) throw new Error(`a return path is made for a UUID, not for ${emailId}`);
+  if (!uuid.test(emailId)) throw new Error(`a return path was requested for ${emailId}, which is not a UUID`);
   const id = Buffer.from(emailId.replaceAll('-', ''), 'hex');
   return `${prefix}-${base32hex(id, idChars)}-${macOf(prefix, id, mac)}@${domain}`;
 }
@@ -93,6 +93,6 @@ export function isGenuineReturnPath(path: ReturnPath, mac: Mac): boolean {
 
 function macOf(prefix: string, id: Buffer, mac: Mac): string {
   const digest = mac(Buffer.concat([Buffer.from(prefix), Buffer.of(0), id]));
-  if (digest.length < 7) throw new Error('a return path MAC has at least seven bytes');
+  if (digest.length < 7) throw new Error('the return path MAC has fewer than seven bytes');
   return base32hex(digest, macChars);
 }

@@ -106,7 +106,7 @@ export function selectSignedHeaders(headers: readonly HeaderField[]): SignedHead
     if (known === undefined) values.set(lower, [value]);
     else known.push(value);
   }
-  if (!values.has('from')) throw new Error('a signed message has a From header (RFC 6376 §5.4)');
+  if (!values.has('from')) throw new Error('the message to sign has no From header (RFC 6376 §5.4)');
   const names: string[] = [];
   let canonical = '';
   const take = (name: string): void => {
@@ -207,5 +207,5 @@ export function dkimPublicRecord(publicKey: KeyObject): string {
     const { x } = publicKey.export({ format: 'jwk' });
     return `v=DKIM1; k=ed25519; p=${Buffer.from(x ?? '', 'base64url').toString('base64')}`;
   }
-  throw new Error(`a DKIM key is RSA or Ed25519, not ${type}`);
+  throw new Error(`the DKIM key is ${type}, not RSA or Ed25519`);
 }

@@ -1,6 +1,6 @@
 import { HtmlTokenizer } from './tokenizer.ts';
 
-/** Returns where something can be added that is to be seen after everything else: before the last `</body>` or at the end. */
+/** Returns the position for content that is to be shown after everything else: before the last `</body>` or at the end. */
 export function endOfBody(html: string): number {
   const tokens = new HtmlTokenizer(html);
   let bodyEnd: number | undefined;
@@ -11,8 +11,8 @@ export function endOfBody(html: string): number {
 }
 
 /**
- * Returns where something can be added that is to be seen before everything else: after the first `<body>`, or else after
- * `</head>`, or after what may stand before a head.
+ * Returns the position for content that is to be shown before everything else: after the first `<body>`, or else after
+ * `</head>`, or after what may precede a head.
  */
 export function startOfBody(html: string): number {
   const tokens = new HtmlTokenizer(html);

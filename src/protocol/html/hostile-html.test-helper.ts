@@ -21,6 +21,6 @@ const piece = fc.oneof(
       .flatMap((name) => [`<${name}>`, `</${name}>`]),
   ),
 );
-/** Pieces that decide how HTML is read, in any order. */
+/** Generates pieces that decide how HTML is read, in any order. */
 export const someHtml = fc.array(piece, { maxLength: 20 }).map((pieces) => pieces.join(''));
 export const RUNS = { numRuns: 20 * (fc.readConfigureGlobal()?.numRuns ?? 100) };

@@ -1,6 +1,7 @@
 /**
- * Reading HTML: one tokenizer, which follows HTML §13.2.5 and knows where everything stands in the source. Whatever looks at
- * HTML here looks at its tokens: tracked links, merge variables, checks of content, generated text, and mail that is quoted.
+ * Reads HTML with one tokenizer, which follows HTML §13.2.5 and knows the position of everything in the source. Every
+ * use of HTML here reads its tokens: tracked links, merge variables, checks of content, generated text, and quoted
+ * mail.
  */
 export { endOfBody, startOfBody } from './body-places.ts';
 export { HtmlTokenizer, type Region, type TokenKind, type ValuePlace } from './tokenizer.ts';

@@ -30,7 +30,7 @@ const SIGNS: Partial<Record<TokenKind, string>> = {
   unfinished: '…',
 };
 
-/** Tokens as a line: tags by their names, text as it stands, and a sign for everything else. */
+/** Returns tokens as a line: tags by their names, text as it is, and a sign for everything else. */
 const lineOf = (html: string): string =>
   readTokens(html)
     .map(({ kind, start, end, name }) => {
@@ -177,7 +177,7 @@ describe('for any HTML', () => {
         const tokens = new HtmlTokenizer(`${html.slice(0, at)}${HOLE}${html.slice(at)}`);
         const before: string[] = [];
         for (let kind = tokens.next(at); kind !== 'paused'; kind = tokens.next(at)) before.push(kind);
-        // Inside of text and comments nothing has to be passed over.
+        // Nothing has to be skipped inside text and comments.
         fc.pre(tokens.region === 'markup');
         tokens.skip();
         expect([...before, ...kinds(tokens)].map((kind) => kind.split(' ', 1)[0])).toEqual(

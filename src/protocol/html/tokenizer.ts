@@ -1,7 +1,8 @@
 /**
- * What `HtmlTokenizer.next` has read. `unfinished` is a tag or a declaration that the text ends in: a browser drops it.
- * `declaration` is everything that a browser drops up to the next `>`: doctypes, `<?xml ?>`, `<![if]>`, `</ x>`.
- * `paused` says that the limit was reached in the middle of something, or at the end of the text so far.
+ * The kind of token that `HtmlTokenizer.next` has read. `unfinished` is a tag or a declaration that the text ends in: a
+ * browser drops it. `declaration` is everything that a browser drops up to the next `>`: doctypes, `<?xml ?>`,
+ * `<![if]>`, `</ x>`. `paused` says that the limit was reached in the middle of something, or at the end of the text so
+ * far.
  */
 export type TokenKind =
   | 'text'
@@ -14,7 +15,7 @@ export type TokenKind =
   | 'paused'
   | 'end';
 
-/** Where the value of an attribute stands: without its quotes, and undecoded. */
+/** Position of the value of an attribute: without its quotes, and undecoded. */
 export interface ValuePlace {
   start: number;
   end: number;
@@ -50,14 +51,14 @@ const State = {
 } as const;
 type State = (typeof State)[keyof typeof State];
 
-/** What a browser would make of a character that came next. */
+/** The role that a browser would give the next character. */
 export type Region =
   | 'text'
   | 'comment'
   | 'value'
-  /** Where a value may begin; a character other than a quote begins one without quotes. */
+  /** A value may begin here; a character other than a quote begins one without quotes. */
   | 'before value'
-  /** In names, in declarations, in a CDATA section, or where a character decides whether a tag begins. */
+  /** In a name, in a declaration, in a CDATA section, or at a character that decides whether a tag begins. */
   | 'markup';
 
 const TAB = 9;
@@ -108,12 +109,12 @@ const HOLDS_HTML = {
 
 interface ForeignPart {
   name: string;
-  /** What the content of the element is. */
+  /** The kind of content of the element. */
   is: 'svg' | 'math' | 'html';
-  /** How many elements of these names are open in it, whose text a browser runs or applies. */
+  /** Number of open elements in it whose text a browser executes or applies. */
   scripts: number;
   styles: number;
-  /** Whether it stands in such an element itself. */
+  /** Whether the element is itself in such an element. */
   isInScript: boolean;
   isInStyle: boolean;
 }
@@ -134,29 +135,29 @@ export class HtmlTokenizer {
   readonly html: string;
   /** The position up to which the text is read. */
   at = 0;
-  /** The token that was read last stands from `start` to `end`. */
+  /** The last token extends from `start` to `end`. */
   start = 0;
   end = 0;
-  /** The element whose content is text that the text read last stands in, such as a style or a title; empty elsewhere. */
+  /** The element, such as a style or a title, whose text content the last text is in; empty elsewhere. */
   textElement = '';
-  /** Whether a `/` stands right before the `>` of the tag. */
+  /** Whether a `/` comes right before the `>` of the tag. */
   isSelfClosing = false;
-  /** Number of attributes of the tag that was read last, with those of the same name. */
+  /** Number of attributes of the last tag, including repeated names. */
   attributeCount = 0;
-  /** Number of characters that were looked at: never more than the length of the text times a small number. */
+  /** Number of characters that were read: never more than the length of the text times a small number. */
   charsRead = 0;
 
   #state: State = State.data;
-  /** Where the text begins that is not reported yet, and the markup that may follow it. */
+  /** Start of the text that is not reported yet, and of the markup that may follow it. */
   #textStart = 0;
   #markStart = 0;
   #isEndTag = false;
   #nameStart = 0;
   #nameEnd = 0;
   #name: string | undefined;
-  /** Whether the name has small letters only, and is in lower case as it is written. */
+  /** Whether the name has only small letters, so that it is in lower case as written. */
   #isNamePlain = true;
-  /** Where the content of a comment begins. */
+  /** Start of the content of a comment. */
   #contentStart = 0;
   #openStart = -1;
   #openName = '';
@@ -164,18 +165,18 @@ export class HtmlTokenizer {
   /** The element whose content is read as text. */
   #raw = '';
   #rawStart = 0;
-  /** In a script: 1 behind `<!--`, 2 in a script inside of that. */
+  /** Depth in a script: 1 after `<!--`, 2 in a script inside it. */
   #scriptDepth: 0 | 1 | 2 = 0;
   #dashes = 0;
   readonly #foreign: ForeignPart[] = [];
-  /** What stands in the text and is passed over, so that names come without it. */
+  /** Parts of the text that are skipped, so that names come without them. */
   #skipped = '';
 
   constructor(html: string) {
     this.html = html;
   }
 
-  /** Name of the tag that was read last or is being read, in lower case. */
+  /** Name of the last tag or the one being read, in lower case. */
   get name(): string {
     this.#name ??= this.#isNamePlain
       ? this.html.slice(this.#nameStart, this.#nameEnd)
@@ -193,8 +194,8 @@ export class HtmlTokenizer {
   }
 
   /**
-   * Position before which something can be added that a browser reads on its own: the end of the text, or the beginning of
-   * what never ends. Holds once the text is read.
+   * Position before which something can be added that a browser reads separately: the end of the text, or the beginning
+   * of what never ends. Valid once the text is read.
    */
   get openAt(): number {
     if (this.#raw !== '') return this.#rawStart;
@@ -202,7 +203,7 @@ export class HtmlTokenizer {
     return this.#markStart;
   }
 
-  /** Whether text that comes now stands in a script or style of an SVG or MathML image, whose content is read as markup. */
+  /** Whether the next text is in a script or style of an SVG or MathML image, whose content is read as markup. */
   get isInForeignScript(): boolean {
     const inner = this.#foreign.at(-1);
     return inner !== undefined && (inner.isInScript || inner.scripts > 0);
@@ -237,12 +238,12 @@ export class HtmlTokenizer {
     return this.#state === State.unquoted;
   }
 
-  /** Where the tag, comment or declaration begins that is being read. */
+  /** Start of the tag, comment or declaration that is being read. */
   get markStart(): number {
     return this.#markStart;
   }
 
-  /** Where the value begins that is being read. */
+  /** Start of the value that is being read. */
   get valueStart(): number {
     return this.#attributes[this.attributeCount * NUMBERS_PER_ATTRIBUTE + 2]!;
   }
@@ -256,7 +257,7 @@ export class HtmlTokenizer {
     return this.#openName;
   }
 
-  /** Passes over the next character as if it were not there, wherever it stands in the text. */
+  /** Skips the next character as if it were not there, wherever it is in the text. */
   skip(): void {
     this.#skipped = this.html.charAt(this.at);
     this.#isNamePlain = false;
@@ -270,13 +271,13 @@ export class HtmlTokenizer {
     return this.#readName(this.#attributes[at]!, this.#attributes[at + 1]!);
   }
 
-  /** Returns where the value of an attribute stands; its name's end if it has none. */
+  /** Returns the position of the value of an attribute, or the end of its name if it has none. */
   attributePlace(index: number): ValuePlace {
     const at = index * NUMBERS_PER_ATTRIBUTE;
     return { start: this.#attributes[at + 2]!, end: this.#attributes[at + 3]! };
   }
 
-  /** Returns where the value of the first attribute of a name stands: the others do not count (HTML §13.2.5.33). */
+  /** Returns the position of the value of the first attribute with a name: the others do not count (HTML §13.2.5.33). */
   findAttribute(name: string): ValuePlace | undefined {
     for (let index = 0; index < this.attributeCount; index++) {
       const at = index * NUMBERS_PER_ATTRIBUTE;
@@ -286,7 +287,7 @@ export class HtmlTokenizer {
     return undefined;
   }
 
-  /** Returns the value of an attribute as it is written, empty if there is none. */
+  /** Returns the value of an attribute as written, or an empty string. */
   readAttribute(name: string): string {
     const place = this.findAttribute(name);
     return place === undefined ? '' : this.html.slice(place.start, place.end);
@@ -303,7 +304,7 @@ export class HtmlTokenizer {
     return limit < this.html.length ? 'paused' : this.#finish();
   }
 
-  /** Reads on in the present state, until another one begins or a token is read. */
+  /** Continues in the current state until another one begins or a token is read. */
   #step(limit: number): TokenKind | undefined {
     switch (this.#state) {
       case State.data:
@@ -358,7 +359,7 @@ export class HtmlTokenizer {
       this.at = found < 0 ? limit : found;
       return;
     }
-    // Many limits in one text: looking as far as the end each time would read it again and again.
+    // With many limits in one text, searching to the end each time would read it again and again.
     while (this.at < limit && this.#code() !== code) this.at++;
   }
 
@@ -379,7 +380,7 @@ export class HtmlTokenizer {
     return 'text';
   }
 
-  /** Reports what stands from `#markStart` to here. */
+  /** Reports the markup from `#markStart` to the current position. */
   #endMark(kind: TokenKind, state: State): TokenKind {
     this.start = this.#markStart;
     this.end = this.at;
@@ -592,7 +593,7 @@ export class HtmlTokenizer {
     return isEnd ? this.#endMark('comment', State.data) : undefined;
   }
 
-  /** Whether the `>` here ends a comment: behind `--` or `--!`, and in "<!-->" and "<!--->". */
+  /** Whether the `>` here ends a comment: after `--` or `--!`, and in "<!-->" and "<!--->". */
   #isCommentEnd(): boolean {
     const { html, at } = this;
     const length = at - this.#contentStart;
@@ -616,10 +617,10 @@ export class HtmlTokenizer {
     return this.#endMark('cdata', State.data);
   }
 
-  /** In an element whose content is text, one character that may be part of its end, or all up to the next such. */
+  /** Reads one character that may be part of the end tag of an element with text content, or all up to the next such character. */
   #readRaw(limit: number): TokenKind | undefined {
     if (this.#state === State.raw && this.#scriptDepth === 0) {
-      // Nothing but an end tag ends it, or begins anything in it that is not a script.
+      // Only an end tag ends it, and nothing else begins in it unless it is a script.
       if (this.#raw !== 'script' && limit === this.html.length) {
         const found = this.html.indexOf('</', this.at);
         this.at = found < 0 ? limit : found;
@@ -653,7 +654,7 @@ export class HtmlTokenizer {
         this.#state = code === DASH ? State.scriptBangDash : State.raw;
         return undefined;
       default:
-        // Of "<!-" in a script.
+        // This is the "<!-" in a script.
         this.#state = State.raw;
         if (code !== DASH) return undefined;
         this.at++;
@@ -730,7 +731,7 @@ export class HtmlTokenizer {
     return this.#skipped === '' ? name : name.replaceAll(this.#skipped, '');
   }
 
-  /** Reports what stands at the end of the text. */
+  /** Reports the remaining text at the end. */
   #finish(): TokenKind {
     const { length } = this.html;
     if (this.#textStart === length) return 'end';
@@ -748,7 +749,7 @@ export class HtmlTokenizer {
     return this.#state === State.cdata ? 'cdata' : 'unfinished';
   }
 
-  /** Whether what follows the tag that was read last is markup of SVG or MathML. */
+  /** Whether the last tag is followed by markup of SVG or MathML. */
   get isInForeign(): boolean {
     const inner = this.#foreign.at(-1);
     return inner !== undefined && inner.is !== 'html';
@@ -761,7 +762,7 @@ export class HtmlTokenizer {
     this.#foreign.push({ name, is, scripts: 0, styles: 0, isInScript, isInStyle });
   }
 
-  /** Takes a start tag in SVG or MathML; returns false for one that is HTML. */
+  /** Handles a start tag in SVG or MathML; returns false for one that is HTML. */
   #readForeign(): boolean {
     const inner = this.#foreign.at(-1);
     const { name } = this;

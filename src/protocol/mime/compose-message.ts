@@ -119,7 +119,7 @@ export type ComposedMessage = Omit<MessageLayout, 'pieces'> & { body: Buffer };
 export function composeMessage(input: MessageInput): ComposedMessage {
   const { pieces, ...layout } = layOutMessage(input);
   const chunks = pieces.map((piece) => {
-    if (isStored(piece)) throw new Error('stored content is laid out, not composed');
+    if (isStored(piece)) throw new Error('an attachment to compose is not in memory');
     return piece;
   });
   return { ...layout, body: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) };
@@ -158,7 +158,7 @@ function callerFields(input: MessageInput): HeaderField[] {
   for (const [name, value] of input.headers ?? []) {
     const lower = name.toLowerCase();
     if (ownFields.has(lower) || lower.startsWith('content-'))
-      throw new Error(`the header ${name} is written by the composer: callers refuse it`);
+      throw new Error(`the header ${name} was given, which the composer writes`);
     if (lower === 'reply-to' && (input.replyTo?.length ?? 0) > 0) continue;
     fields.push(extraField(name, value));
   }
@@ -169,7 +169,7 @@ function messageIdValue(messageId: string): string {
   mustBeOneLine('Message-ID', messageId);
   const value = messageId.startsWith('<') ? messageId : `<${messageId}>`;
   if (!/^<[!-;=?-~]+>$/.test(value))
-    throw new Error('a message id is printable ASCII without spaces, in angle brackets');
+    throw new Error('the message id is not printable ASCII without spaces in angle brackets');
   return value;
 }
 
@@ -290,7 +290,7 @@ function filePart(attachment: Attachment, disposition: 'attachment' | 'inline'):
   ];
   if (attachment.contentId !== undefined) {
     const fault = contentIdFault(attachment.contentId);
-    if (fault !== undefined) throw new Error(`callers refuse a bad content id: ${fault}`);
+    if (fault !== undefined) throw new Error(`invalid content id: ${fault}`);
     fields.push(['Content-ID', `<${attachment.contentId.replace(/^<|>$/g, '')}>`]);
   }
   return { fields, chunks: [encoded(attachment.content, asIs)], isSevenBit: asIs, endsWithBreak: !asIs };
@@ -307,7 +307,7 @@ export const isComposite = (contentType: string): boolean => /^(?:message|multip
 /** Composite types must not be base64 (RFC 2045 §6.4): they are sent unencoded, or as bytes with a generic type. */
 function transferType(attachment: Attachment): { type: string; isSevenBit: boolean } {
   const fault = contentTypeFault(attachment.contentType);
-  if (fault !== undefined) throw new Error(`callers refuse a bad content type: ${fault}`);
+  if (fault !== undefined) throw new Error(`invalid content type: ${fault}`);
   const type = attachment.contentType
     .replace(/[ \t]*;[ \t]*$/, '')
     .replace(/[ \t]*;[ \t]*(?=[^"]*(?:"[^"]*"[^"]*)*$)/g, ';\r\n ');

@@ -149,7 +149,7 @@ export function subjectField(text: string): HeaderField {
 export function extraField(name: string, value: string): HeaderField {
   mustBeOneLine(name, value);
   if (!/^[!-9;-~]+$/.test(name))
-    throw new Error(`a header name is printable ASCII without a colon, not ${JSON.stringify(name)}`);
+    throw new Error(`the header name ${JSON.stringify(name)} is not printable ASCII without a colon`);
   const trimmed = value.replace(/^[ \t]+|(?<![ \t])[ \t]+$/g, '');
   if (plain.test(trimmed)) {
     const field: HeaderField = [name, fold(name, trimmed)];
@@ -179,7 +179,7 @@ export function addressField(name: string, mailboxes: readonly Mailbox[]): Heade
 }
 
 export function mustBeOneLine(what: string, text: string): void {
-  if (breaking.test(text)) throw new Error(`a line break or NUL never reaches the header ${what}: callers refuse it`);
+  if (breaking.test(text)) throw new Error(`the header ${what} has a line break or NUL`);
 }
 
 /** Folds ASCII text before its white space (RFC 5322 §2.2.3), so that unfolding returns exactly the same text. */
@@ -335,7 +335,7 @@ const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 
 /** Formats an RFC 5322 §3.3 date-time, always in UTC, because the sender's zone is private. */
 export function formatDate(date: Date): string {
-  if (Number.isNaN(date.getTime())) throw new Error('a message has a valid date');
+  if (Number.isNaN(date.getTime())) throw new Error('the date of the message is invalid');
   const time = `${pad(date.getUTCHours())}:${pad(date.getUTCMinutes())}:${pad(date.getUTCSeconds())}`;
   const day = `${days[date.getUTCDay()]}, ${pad(date.getUTCDate())} ${months[date.getUTCMonth()]}`;
   return `${day} ${String(date.getUTCFullYear()).padStart(4, '0')} ${time} +0000`;

@@ -93,6 +93,8 @@ describe('a token', () => {
   });
 
   it('is made for nothing but the id of an email', () => {
-    expect(() => openToken({ ...mail, emailId: 'x' }, mac)).toThrow('a tracked link is made for a UUID, not for x');
+    expect(() => openToken({ ...mail, emailId: 'x' }, mac)).toThrow(
+      'a tracked link was requested for x, which is not a UUID',
+    );
   });
 });

@@ -81,7 +81,7 @@ function open(token: string, mac: Mac): Buffer | undefined {
 const mailBytes = ({ emailId, domainId }: MailOfDomain): Buffer => Buffer.concat([idBytes(emailId), idBytes(domainId)]);
 
 function idBytes(id: string): Buffer {
-  if (!UUID.test(id)) throw new Error(`a tracked link is made for a UUID, not for ${id}`);
+  if (!UUID.test(id)) throw new Error(`a tracked link was requested for ${id}, which is not a UUID`);
   return Buffer.from(id.replaceAll('-', ''), 'hex');
 }
 

@@ -179,7 +179,7 @@ export function mustBeOwnTeam({ teamId }: Ctx, named: string): void {
 
 /** Returns the account of the calling session. */
 function callerOf({ actor }: Ctx): string {
-  if (actor.kind !== 'session') throw new Error('the people of a team are changed by people who are signed in');
+  if (actor.kind !== 'session') throw new Error('a change of team members was called without a session');
   return actor.userId;
 }
 

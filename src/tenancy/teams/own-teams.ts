@@ -64,7 +64,7 @@ async function insertOwned({ store, actor }: UserCtx, { name, slug }: { name: st
     const membership = { team_id: teamId, user_id: userId, role: 'owner' as const, sso_exempt: 0, created_at: now };
     await insertMember(tx, { id: store.ids.uuid(), ...membership });
     const row = await findTeam(tx, teamId);
-    if (!row) throw new Error('a team that was just made is there');
+    if (!row) throw new Error('team row missing after insert');
     return presentTeam({ config: store.config, db: tx }, row);
   });
 }
@@ -141,7 +141,7 @@ export async function presentTeams({ config, db }: Presenting, rows: readonly Te
 
 export async function presentTeam(store: Presenting, row: TeamRow): Promise<TeamObject> {
   const [team] = await presentTeams(store, [row]);
-  if (!team) throw new Error('each team is presented');
+  if (!team) throw new Error('no presentation was returned for a team');
   return team;
 }
 

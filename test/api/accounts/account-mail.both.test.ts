@@ -28,7 +28,7 @@ async function person(at: Scene = scene): Promise<string> {
   return email;
 }
 
-/** One mail of each kind that holds a token; answers to whom. */
+/** Sends one mail of each kind that contains a token, and returns the recipients. */
 async function mailed(at: Scene, host: Team): Promise<string[]> {
   const known = await person(at);
   const unknown = `new${++people}@mailed.example`;
@@ -41,15 +41,15 @@ async function mailed(at: Scene, host: Team): Promise<string[]> {
   return [known, unknown, guest];
 }
 
-describe('the team whose domain it is sent from', () => {
-  it('reads no token: not in emails, shares, webhooks, logs, nor in what tracking knows', async () => {
+describe('the team whose domain sends account mail', () => {
+  it('cannot read a token in emails, shares, webhooks, logs or tracking data', async () => {
     const tracked = { open_tracking: true, click_tracking: true, tracking_subdomain: 'links' };
     await scene.api('PATCH', `/domains/${domain.id}`, { key: team.key, body: tracked });
     await plantWebhook(scene, team, { events: ['email.sent', 'email.delivered'] });
     const recipients = await mailed(scene, team);
     for (const email of recipients) {
       expect(mailsTo(scene, email)).toHaveLength(1);
-      // What is not rewritten is not tracked.
+      // A link that is not rewritten is not tracked.
       expect(mailsTo(scene, email)[0]).toContain(`${scene.url}/`);
       expect(tokenTo(scene, email)).toMatch(TOKEN);
     }
@@ -73,7 +73,7 @@ describe('the team whose domain it is sent from', () => {
     expect((await scene.api('GET', '/playground')).status).toBe(404);
   });
 
-  it('reads its other mail as before', async () => {
+  it('can still read the content of its other mail', async () => {
     const body = { from: `a@${domain.name}`, to: 'x@example.org', subject: 'Hello', text: 'It works.' };
     const { id } = (await scene.api('POST', '/emails', { key: team.key, body })).body;
     const read = (await scene.api('GET', `/emails/${id}`, { key: team.key })).body;
@@ -81,7 +81,7 @@ describe('the team whose domain it is sent from', () => {
     expect(read).not.toHaveProperty('content_withheld');
   });
 
-  it('reads it in the development profile, where all mail is that of whoever runs it', async () => {
+  it('can read account mail in the development profile, where the operator owns all mail', async () => {
     await using one = await startScene({
       profile: 'development',
       config: { accounts: { sign_up: 'open' }, delivery: { capture: true }, instance: { host: 'localhost' } },
@@ -115,7 +115,7 @@ describe('the team whose domain it is sent from', () => {
     expect((await viewer.call('GET', `/emails/${mail.id}`)).body).toMatchObject({ text: null, html: null });
     for (const more of ['', '/events', '/attempts', '/attachments'])
       expect(await seen('GET', `/emails/${mail.id}${more}`)).not.toMatch(TOKEN);
-    // It was captured, and the pages of the playground need no key.
+    // The mail was captured, and the pages of the playground need no key.
     const [caught] = await staging.app.world.db.all<{ id: string }>('select id from playground_messages');
     for (const path of ['/playground', `/playground/${caught?.id}`])
       expect((await staging.api('GET', path)).status).toBe(404);
@@ -124,7 +124,7 @@ describe('the team whose domain it is sent from', () => {
     expect(findings).toContainEqual(expect.objectContaining({ code: 'mail_captured', severity: 'warning' }));
   });
 
-  it('has no say in whether it is sent: no quota of its counts it, and no idempotency key of its collides', async () => {
+  it('cannot influence account mail: its quotas do not count it and its idempotency keys do not collide with it', async () => {
     const email = await person();
     await post('/auth/password-reset', { email });
     const [{ id = '' } = {}] = await scene.app.world.db.all<{ id: string }>(
@@ -143,7 +143,7 @@ describe('the team whose domain it is sent from', () => {
   });
 });
 
-it('names the configured address of this service, whatever the request says', async () => {
+it('links in account mail use the configured address of the service, whatever the request says', async () => {
   const email = await person();
   const hostile = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'gopher' };
   await post('/auth/password-reset', { email }, hostile);
@@ -157,7 +157,7 @@ it('names the configured address of this service, whatever the request says', as
   }
 });
 
-it('asks automatic answers to stay away, and is from notifications@ the domain verified longest', async () => {
+it('account mail tells auto-responders not to reply and comes from notifications@ the domain that has been verified longest', async () => {
   const email = await person();
   await post('/auth/password-reset', { email });
   await scene.settled();
@@ -166,13 +166,13 @@ it('asks automatic answers to stay away, and is from notifications@ the domain v
   expect(mail).toContain(`From: rasket <notifications@${domain.name}>`);
 });
 
-it('is sent to an address that the sending team has suppressed by hand, and not to one that bounced', async () => {
+it('account mail reaches an address that the sending team suppressed by hand, but not one that bounced', async () => {
   const silenced = await person();
   const dead = 'permfail@mailed.example';
   const suppressed = await scene.api('POST', '/suppressions', { key: team.key, body: { email: silenced } });
   expect(suppressed.status).toBe(201);
   await createUser(scene.app.world, { email: dead, password: PASSWORD, isVerified: true });
-  // The first comes back, so that the second is not sent.
+  // The first mail bounces, so the second is not sent.
   for (const email of [silenced, dead]) await post('/auth/password-reset', { email });
   await scene.settled();
   await post('/auth/password-reset', { email: dead });
@@ -181,7 +181,7 @@ it('is sent to an address that the sending team has suppressed by hand, and not 
   const { data } = (await scene.api('GET', '/emails?limit=100', { key: team.key })).body;
   const states = data.filter(({ to }: { to: string[] }) => to[0] === dead);
   expect(states.map((one: { last_event: string }) => one.last_event)).toEqual(['suppressed', 'bounced']);
-  // Other mail of the team stays away.
+  // Other mail of the team is not sent to the address.
   const body = { from: `a@${domain.name}`, to: silenced, subject: 'Mine', text: 'Mine.' };
   const { id } = (await scene.api('POST', '/emails', { key: team.key, body })).body;
   await scene.settled();
@@ -189,7 +189,7 @@ it('is sent to an address that the sending team has suppressed by hand, and not 
   expect(subjectsTo(scene, silenced)).toEqual(['Reset your password']);
 });
 
-it('asks servers that offer DSN to bring back no more than its headers', async () => {
+it('account mail asks servers with DSN support to return only its headers', async () => {
   await using one = await startScene({ sink: { extensions: ['DSN'] } });
   const host = await one.team();
   const { name } = await host.domain();
@@ -206,17 +206,17 @@ it('asks servers that offer DSN to bring back no more than its headers', async (
   };
   expect(await asked(email)).toMatch(/ RET=HDRS/);
   expect(await asked('x@mailed.example')).not.toContain('RET=');
-  // Nobody is mailed a notice about it.
+  // Nobody gets a mail about it.
   expect(one.sink.messages).toHaveLength(2);
 });
 
-describe('where it cannot be sent', () => {
+describe('account mail that cannot be sent', () => {
   const finding = async (at: Scene) => {
     const { body } = await at.api('GET', '/operator/findings', { key: await at.operator() });
     return body.findings.filter(({ code }: { code: string }) => code === 'account_mail');
   };
 
-  it('the operator is told, as soon as there are people; and no longer once a domain is verified', async () => {
+  it('raises a finding for the operator once there are people, until a domain is verified', async () => {
     await using one = await startScene();
     const host = await one.team();
     expect(await finding(one)).toEqual([]);
@@ -236,7 +236,7 @@ describe('where it cannot be sent', () => {
     expect(subjectsTo(one, email)).toEqual(['Reset your password']);
   });
 
-  it('as where accounts.mail_from is on a domain that is not verified; where it is, that address sends', async () => {
+  it('raises a finding when accounts.mail_from is on an unverified domain; once verified, mail is sent from that address', async () => {
     await using one = await startScene({ config: { accounts: { mail_from: 'help@accounts.example.com' } } });
     const host = await one.team();
     await host.domain();
@@ -250,7 +250,7 @@ describe('where it cannot be sent', () => {
     expect(mailsTo(one, email)[0]).toContain('From: rasket <help@accounts.example.com>');
   });
 
-  it('as from a team that is suspended', async () => {
+  it('raises a finding when the only team with a verified domain is suspended', async () => {
     await using one = await startScene();
     const host = await one.team();
     await host.domain();

@@ -27,7 +27,7 @@ const routes: Route[] = [
 ];
 
 let pairs = 0;
-/** Two addresses of one length, of which one has an account. */
+/** Returns two addresses of one length, of which one has an account. */
 async function pair(): Promise<{ known: string; unknown: string }> {
   const n = String(++pairs).padStart(5, '0');
   const known = `known${n}@pairs.example`;
@@ -37,7 +37,7 @@ async function pair(): Promise<{ known: string; unknown: string }> {
   return { known, unknown: `other${n}@pairs.example` };
 }
 
-/** Everything that is answered, but for what is new in every answer to the same call. */
+/** Returns everything in an answer except what is new in every answer to the same call. */
 function seen({ status, headers, text }: ApiAnswer, email: string): string {
   const said = text
     .replaceAll(email, '<email>')
@@ -48,15 +48,15 @@ function seen({ status, headers, text }: ApiAnswer, email: string): string {
 }
 
 describe.each(routes)('$name', ({ call }) => {
-  it('answers alike, byte for byte, whether or not the address has an account', async () => {
+  it('gives the same answer, byte for byte, whether or not the address has an account', async () => {
     const { known, unknown } = await pair();
     const asked = async (email: string) => {
-      // The general limit of calls is full again, and says the same.
+      // The general rate limit is full again, and its answers do not differ.
       scene.clock.advance(1000);
       return call(email);
     };
     expect(seen(await asked(known), known)).toBe(seen(await asked(unknown), unknown));
-    // Also at the limit.
+    // The answers are also alike at the limit.
     for (let asking = 0; asking < 9; asking++) await Promise.all([call(known), call(unknown)]);
     const one = await asked(known);
     const other = await asked(unknown);
@@ -65,9 +65,10 @@ describe.each(routes)('$name', ({ call }) => {
     scene.clock.advance(16 * 60_000);
   });
 
-  it('takes as long: of interleaved calls neither kind is the slower one', async () => {
+  it('takes the same time whether or not the address has an account', async () => {
     const measured: number[] = [];
-    // Of equal ones a measurement is beyond the bound once in eight thousand times, three are not; what differs is so each time.
+    // For equal times a measurement exceeds the bound once in eight thousand times, and three in a row never do; a real
+    // difference always does.
     do measured.push(superiority(await timed(call)) - 0.5);
     while (Math.abs(measured.at(-1) ?? 0) >= 0.25 && measured.length < 3);
     expect(
@@ -89,7 +90,7 @@ async function timed(call: Route['call']): Promise<Timed[]> {
     const { known, unknown } = await pair();
     const order = round % 2 === 0 ? [known, unknown] : [unknown, known];
     for (const email of order) {
-      // What is done behind the answer is done, so that each call is measured alone.
+      // Work after the answer is done, so that each call is measured alone.
       await scene.settled();
       const before = performance.now();
       await call(email);
@@ -100,7 +101,7 @@ async function timed(call: Route['call']): Promise<Timed[]> {
   return times;
 }
 
-/** The share of pairs, one of each kind, in which the known one took longer (Mann and Whitney’s U). */
+/** Returns the share of pairs, one of each kind, in which the known one took longer (Mann and Whitney’s U). */
 function superiority(times: readonly Timed[]): number {
   const [known, unknown] = [true, false].map((kind) => times.filter(({ isKnown }) => isKnown === kind));
   if (!known || !unknown) return 0;

@@ -30,7 +30,7 @@ const signUp = (token: string, password = PASSWORD) => post('/invitations/signup
 const refusal = ({ status, body }: ApiAnswer) => (status < 300 ? `${status}` : `${status} ${body.name}`);
 const cookieOf = ({ headers }: ApiAnswer): string => headers.getSetCookie()[0]?.split(';')[0] ?? '';
 
-it('makes the account, takes it into the team and signs it in', async () => {
+it('sign-up with an invitation creates the account, adds it to the team and signs it in', async () => {
   const { email, token } = await invited();
   const answer = await signUp(token);
   expect(answer).toMatchObject({
@@ -51,7 +51,7 @@ it('makes the account, takes it into the team and signs it in', async () => {
   expect(JSON.stringify(entries)).not.toContain(token);
 });
 
-it('happens once, also of two at once: one account, one membership, one answer', async () => {
+it('two sign-ups at once with one invitation create one account and one membership', async () => {
   for (let round = 0; round < 3; round++) {
     const { email, token } = await invited('viewer');
     const both = await Promise.all([signUp(token, 'password of one'), signUp(token, 'password of two')]);
@@ -66,7 +66,7 @@ it('happens once, also of two at once: one account, one membership, one answer',
   }
 });
 
-it('is refused for an address that has an account: its password decides, not the token', async () => {
+it('sign-up with an invitation is refused for an address that has an account; the token does not replace its password', async () => {
   const { email, token } = await invited();
   await peopleOf(scene).person({ email: email.toUpperCase() });
   const answer = await signUp(token);
@@ -75,7 +75,7 @@ it('is refused for an address that has an account: its password decides, not the
   expect(answer.headers.getSetCookie()).toEqual([]);
 });
 
-it('is refused with a token that was withdrawn, has expired or never was, and makes nobody', async () => {
+it('sign-up with a withdrawn, expired or unknown invitation is refused and creates no account', async () => {
   const { email, token, id } = await invited();
   await owner.call('DELETE', `/teams/${team.id}/invitations/${id}`);
   const late = await invited();
@@ -85,7 +85,7 @@ it('is refused with a token that was withdrawn, has expired or never was, and ma
     expect(await scene.app.world.db.all('select id from users where email = ?', [one])).toEqual([]);
 });
 
-it('ends the session that the browser had before', async () => {
+it('sign-up with an invitation ends the previous session of the browser', async () => {
   const planted = await peopleOf(scene).person();
   const { token } = await invited();
   const answer = await post(
@@ -97,7 +97,7 @@ it('ends the session that the browser had before', async () => {
   expect((await planted.call('GET', '/auth/session')).status).toBe(401);
 });
 
-it('a switch to another team of theirs is entered in the audit log', async () => {
+it('switching to another of a person’s teams is entered in the audit log', async () => {
   const people = peopleOf(scene);
   const person = await people.person({ team, role: 'member' });
   const other = (await person.call('POST', '/teams', { name: 'Elsewhere' })).body;

@@ -52,7 +52,7 @@ const entries = async (action: string): Promise<Record<string, unknown>[]> => {
 };
 
 describe('a new password', () => {
-  it('is chosen by the link of the mail, ends every session, and is told by mail', async () => {
+  it('is set through the link in the mail, ends every session, and is reported by mail', async () => {
     const { id, email } = await person();
     const cookies = [cookieOf(await logIn(email, PASSWORD)), cookieOf(await logIn(email, PASSWORD))];
     const token = await reset(email);
@@ -74,7 +74,7 @@ describe('a new password', () => {
     expect(JSON.stringify(await entries('password.reset'))).not.toContain(token);
   });
 
-  it('ends what apps were let in to do', async () => {
+  it('revokes the access of apps', async () => {
     const { id, email } = await person();
     const oauth = oauthOf(scene);
     const app = await oauth.register();
@@ -88,7 +88,7 @@ describe('a new password', () => {
     expect(data[0]).toMatchObject({ client_id: app.clientId, revoked_reason: 'user' });
   });
 
-  it('is chosen once with a token, also of two at once', async () => {
+  it('can be set once with a token, even when two requests arrive at once', async () => {
     const { email } = await person();
     const token = await reset(email);
     const both = await Promise.all([confirm(token, 'password of one'), confirm(token, 'password of two')]);
@@ -98,7 +98,7 @@ describe('a new password', () => {
     expect((await logIn(email, winner)).status).toBe(200);
   });
 
-  it('can be chosen with each link of the last hour, until one was used', async () => {
+  it('can be set with any link of the last hour until one of them has been used', async () => {
     const { email } = await person();
     const first = await reset(email);
     const second = await reset(email);
@@ -111,7 +111,7 @@ describe('a new password', () => {
     expect(refusal(await confirm('rp_nothing'))).toBe('404 not_found');
   });
 
-  it('is not chosen by a session that began meanwhile: none is left behind', async () => {
+  it('also ends a session that began while it was being set', async () => {
     for (let round = 0; round < 4; round++) {
       const { id, email } = await person();
       const token = await reset(email);
@@ -122,7 +122,7 @@ describe('a new password', () => {
     }
   });
 
-  it('forgets the attempts that failed before, and leaves a second factor on', async () => {
+  it('clears the failed sign-in attempts and leaves the second factor on', async () => {
     const { id, email } = await person();
     await scene.app.world.db.run('update users set mfa_enabled_at = 1 where id = ?', [id]);
     const token = await reset(email);
@@ -134,7 +134,7 @@ describe('a new password', () => {
     expect(Number(row?.mfa_enabled_at)).toBe(1);
   });
 
-  it('verifies the address, for the link came there', async () => {
+  it('verifies the address, because the link was mailed to it', async () => {
     const { id, email } = await person();
     await scene.app.world.db.run('update users set email_verified_at = null where id = ?', [id]);
     await confirm(await reset(email));
@@ -150,7 +150,7 @@ describe('a new password', () => {
     expect((await logIn(email, 'ü'.repeat(4096))).status).toBe(200);
   });
 
-  it('is asked for by at most 3 mails in an hour, and by none to an address without an account', async () => {
+  it('can be requested by at most 3 mails an hour, and an address without an account gets none', async () => {
     const { email } = await person();
     for (let asking = 0; asking < 5; asking++) expect((await ask(email)).status).toBe(200);
     await ask('nobody@accounts.example');
@@ -163,7 +163,7 @@ describe('a new password', () => {
     expect(refusal(await ask(email))).toBe('429 rate_limit_exceeded');
   });
 
-  it('is still mailed where strangers signed up with the address, and the other way round', async () => {
+  it('has its own mail limit: sign-up attempts with the address do not use it up, nor the other way round', async () => {
     const { email } = await person();
     for (let stranger = 0; stranger < 4; stranger++) await post('/auth/signup', { email, password: NEW });
     await scene.settled();
@@ -173,7 +173,7 @@ describe('a new password', () => {
     expect(subjectsTo(scene, email).slice(3)).toEqual(Array.from({ length: 3 }, () => 'Reset your password'));
   });
 
-  it('is asked for on the page that mails lead to when they carry no link of their own', async () => {
+  it('can be requested on the page that the other account mails link to', async () => {
     const { email } = await person();
     await post('/auth/signup', { email, password: NEW });
     await scene.settled();
@@ -187,8 +187,8 @@ describe('a new password', () => {
   });
 });
 
-describe('the password of who is signed in', () => {
-  it('is changed with the one until now; other sessions and open links end, and a mail says so', async () => {
+describe('the password of a signed-in person', () => {
+  it('is changed with the current one, which ends other sessions and links and is reported by mail', async () => {
     const { id, email } = await person();
     const token = await reset(email);
     const own = cookieOf(await logIn(email, PASSWORD));
@@ -205,7 +205,7 @@ describe('the password of who is signed in', () => {
     expect(JSON.stringify(entry)).not.toMatch(/new password|battery/);
   });
 
-  it('is not changed with a wrong one, or with none; guesses are counted', async () => {
+  it('is not changed with a wrong password or with none, and wrong guesses are counted', async () => {
     const { email } = await person();
     const own = cookieOf(await logIn(email, PASSWORD));
     expect(refusal(await change(own, { password: NEW }))).toBe('422 missing_required_field');
@@ -217,7 +217,7 @@ describe('the password of who is signed in', () => {
     expect(refusal(await change(own, right))).toBe('200');
   });
 
-  it('is not changed, nor chosen, by a program', async () => {
+  it('cannot be changed or set by a program that signed in with a device code', async () => {
     const people = peopleOf(scene);
     const someone = await people.person({ team });
     const key = await people.program(someone, team.id);
@@ -227,7 +227,7 @@ describe('the password of who is signed in', () => {
     expect(refusal(await logIn(someone.email, NEW))).toBe('422 validation_error');
   });
 
-  it('is chosen without one by whoever has none', async () => {
+  it('can be set without a current password if the person has none', async () => {
     const someone = await peopleOf(scene).person({ team });
     const guess = { current_password: PASSWORD, password: NEW };
     expect(refusal(await someone.call('POST', '/auth/password', guess))).toBe('422 validation_error');
@@ -235,14 +235,14 @@ describe('the password of who is signed in', () => {
     expect((await logIn(someone.email, NEW)).status).toBe(200);
   });
 
-  it('is not asked for without a session', async () => {
+  it('cannot be changed without a session', async () => {
     expect(refusal(await post('/auth/password', { password: NEW }))).toBe('401 missing_api_key');
     const withKey = await scene.api('POST', '/auth/password', { key: team.key, body: { password: NEW } });
     expect(refusal(withKey)).toBe('403 invalid_permission');
   });
 });
 
-it('a failed attempt to sign in is entered in the audit log where the account exists, and nowhere else', async () => {
+it('a failed sign-in attempt is entered in the audit log only if the account exists', async () => {
   const { id, email } = await person();
   await logIn(email, 'wrong');
   await logIn('nobody@accounts.example', 'wrong');
@@ -254,7 +254,7 @@ it('a failed attempt to sign in is entered in the audit log where the account ex
   expect(await scene.app.world.db.all('select id from failed_sign_ins')).toEqual([]);
 });
 
-it('what was asked for is forgotten when it has ended, and what was told 30 days later', async () => {
+it('requests for a new password are deleted once they have ended, and records of notices 30 days later', async () => {
   const { email } = await person();
   await confirm(await reset(email));
   await reset(email);

@@ -26,7 +26,7 @@ const signUp = (email: string, password = PASSWORD, at: Scene = scene) =>
 const verifyElsewhere = (token: string, at: Scene = scene) => post('/auth/verify-email', { token }, {}, at);
 const cookieOf = ({ headers }: ApiAnswer): string => headers.getSetCookie()[0]?.split(';')[0] ?? '';
 
-/** In which browser an account was asked for, by the token of its mail. */
+/** The browser that requested an account, by the token of its mail. */
 const browsers = new Map<string, string>();
 const verify = (token: string, at: Scene = scene) =>
   post('/auth/verify-email', { token }, { cookie: browsers.get(token) ?? null }, at);
@@ -34,7 +34,7 @@ const logIn = (email: string, password = PASSWORD, at: Scene = scene) =>
   post('/auth/login', { email, password }, {}, at);
 const refusal = ({ status, body }: ApiAnswer) => (status < 300 ? `${status}` : `${status} ${body.name}`);
 
-/** Signs up and answers the token of the mail. */
+/** Signs up and returns the token of the mail. */
 async function asked(email: string, password = PASSWORD): Promise<string> {
   const answer = await signUp(email, password);
   expect(answer.status).toBe(200);
@@ -45,7 +45,7 @@ async function asked(email: string, password = PASSWORD): Promise<string> {
 }
 
 describe('signing up', () => {
-  it('makes the account by the link of the mail, with its password, and signs nobody in', async () => {
+  it('creates the account with its password through the link in the mail, and signs nobody in', async () => {
     const email = newAddress();
     const answer = await signUp(email);
     expect(answer).toMatchObject({
@@ -72,7 +72,7 @@ describe('signing up', () => {
     });
   });
 
-  it('keeps of token and password hashes alone, and the password hash no longer than it is needed', async () => {
+  it('stores only hashes of token and password, and deletes the password hash when it is no longer needed', async () => {
     const email = newAddress();
     const token = await asked(email);
     const rows = JSON.stringify(await scene.app.world.db.all('select * from sign_ups'));
@@ -83,7 +83,7 @@ describe('signing up', () => {
     expect(row).toEqual({ password_hash: '' });
   });
 
-  it('of an address that has an account says so to its mailbox, and changes nothing', async () => {
+  it('with an address that has an account mails its owner and changes nothing', async () => {
     const email = newAddress();
     await verify(await asked(email));
     const answer = await signUp(email, 'another password');
@@ -95,7 +95,7 @@ describe('signing up', () => {
     expect(refusal(await logIn(email, 'another password'))).toBe('422 validation_error');
   });
 
-  it('is entered in the audit log by the account that was made', async () => {
+  it('is entered in the audit log with the new account as the actor', async () => {
     const email = newAddress();
     const token = await asked(email);
     await verify(token);
@@ -107,7 +107,7 @@ describe('signing up', () => {
     expect(JSON.stringify(data)).not.toContain(token);
   });
 
-  it('takes passwords of 6 to 4096 characters', async () => {
+  it('accepts passwords of 6 to 4096 characters', async () => {
     for (const password of ['12345', 'x'.repeat(4097)]) {
       const answer = await signUp(newAddress(), password);
       expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: 'password' }] } });
@@ -120,7 +120,7 @@ describe('signing up', () => {
     }
   });
 
-  it('names what is missing or wrong', async () => {
+  it('names the field that is missing or wrong', async () => {
     expect((await post('/auth/signup', {})).body).toMatchObject({ name: 'missing_required_field' });
     for (const email of ['nobody', 'Ada <ada@example.org>', 'a@b@c.example'])
       expect(await signUp(email)).toMatchObject({ status: 400, body: { errors: [{ path: 'email' }] } });
@@ -129,8 +129,8 @@ describe('signing up', () => {
   });
 });
 
-describe('the token', () => {
-  it('sent twice, also at once, is answered alike and makes one account', async () => {
+describe('the sign-up token', () => {
+  it('creates one account and gets the same answer when it is sent twice, even at once', async () => {
     const email = newAddress();
     const token = await asked(email);
     const answers = [...(await Promise.all([verify(token), verify(token)])), await verify(token)];
@@ -142,7 +142,7 @@ describe('the token', () => {
     expect(users).toHaveLength(1);
   });
 
-  it('ends after three days, and one that never was is the same', async () => {
+  it('expires after three days and then gets the same answer as an unknown one', async () => {
     const email = newAddress();
     const token = await asked(email);
     scene.clock.advance(3 * DAY_MS);
@@ -152,7 +152,7 @@ describe('the token', () => {
     expect(await scene.app.world.db.get('select id from sign_ups where email = ?', [email])).toBeUndefined();
   });
 
-  it('sets its own password: a stranger who signs up for an address plants none', async () => {
+  it('sets only its own password, so an untrusted person cannot plant one by signing up with the address first', async () => {
     const email = newAddress();
     const stranger = await asked(email, 'planted by a stranger');
     const own = await asked(email);
@@ -163,7 +163,7 @@ describe('the token', () => {
     expect(refusal(await logIn(email, 'planted by a stranger'))).toBe('422 validation_error');
   });
 
-  it('of two requests at once for one address makes one account, with the password of that token', async () => {
+  it('creates one account when two tokens of one address are used at once, with the password of the token that won', async () => {
     for (let round = 0; round < 3; round++) {
       const email = newAddress();
       const tokens = [await asked(email, 'password of one'), await asked(email, 'password of two')];
@@ -176,7 +176,7 @@ describe('the token', () => {
     }
   });
 
-  it('does nothing to an account that came about meanwhile', async () => {
+  it('does not change an account that was created in the meantime', async () => {
     const email = newAddress();
     const token = await asked(email, 'planted by a stranger');
     await peopleOf(scene).person({ email });
@@ -185,14 +185,14 @@ describe('the token', () => {
   });
 });
 
-describe('a link that is opened in another browser than the one which asked', () => {
-  it('begins the account without a password: what a stranger chose lets nobody in', async () => {
+describe('a sign-up link opened in another browser than the one that requested it', () => {
+  it('creates the account without a password, so the password of an untrusted requester is useless', async () => {
     const email = newAddress();
     const token = await asked(email, 'planted by a stranger');
     const began = await verifyElsewhere(token);
     expect(began).toMatchObject({ status: 200, body: { object: 'user', has_password: false } });
     expect(began.headers.getSetCookie()).toEqual([]);
-    // The stranger's own browser brings it to life no more.
+    // The requester's own browser can no longer set its password.
     expect((await verify(token)).text).toBe(began.text);
     expect(refusal(await logIn(email, 'planted by a stranger'))).toBe('422 validation_error');
     await post('/auth/password-reset', { email });
@@ -207,7 +207,7 @@ describe('a link that is opened in another browser than the one which asked', ()
     ['of another sign-up', async () => cookieOf(await signUp(newAddress()))],
     ['that is made up', async () => 'rasket_signup=rs_made-up'],
     ['that is empty', async () => 'rasket_signup='],
-  ])('is one with a cookie %s too', async (_what, cookie) => {
+  ])('is also one that comes with a cookie %s', async (_what, cookie) => {
     const email = newAddress();
     const token = await asked(email);
     const began = await post('/auth/verify-email', { token }, { cookie: await cookie() });
@@ -216,12 +216,12 @@ describe('a link that is opened in another browser than the one which asked', ()
   });
 });
 
-describe('addresses that a reader takes for one', () => {
+describe('addresses that a reader may confuse', () => {
   it.each([
     ['strasse', 'straße'],
     ['iris', 'ıris'],
     ['Grace', 'gRACE'],
-  ])('%s and %s are one account, and mail goes to the mailbox that was verified', async (one, twin) => {
+  ])('%s and %s are one account, and mail goes to the address that was verified', async (one, twin) => {
     const email = `${one}@zwilling.example`;
     const other = `${twin}@zwilling.example`;
     await verify(await asked(email));
@@ -239,8 +239,8 @@ describe('addresses that a reader takes for one', () => {
   });
 });
 
-describe('who may', () => {
-  it('by default is whoever has an open invitation, at the time of the request and of the link', async () => {
+describe('the right to sign up', () => {
+  it('belongs by default to addresses with an open invitation, checked at the request and again at the link', async () => {
     await using one = await startScene();
     const host = await one.team();
     await host.domain();
@@ -261,7 +261,7 @@ describe('who may', () => {
     expect(refusal(await verify(token, one))).toBe('200');
   });
 
-  it('is nobody where sign-ups are closed', async () => {
+  it('belongs to nobody when sign-ups are closed', async () => {
     await using one = await startScene({ config: { accounts: { sign_up: 'closed' } } });
     expect(refusal(await signUp(newAddress(), PASSWORD, one))).toBe('403 invalid_permission');
     expect(refusal(await verify('rv_any', one))).toBe('403 invalid_permission');
@@ -270,8 +270,8 @@ describe('who may', () => {
   });
 });
 
-describe('limits', () => {
-  it('10 requests in 15 minutes for one address from one network address, and 3 mails in an hour', async () => {
+describe('limits of sign-up', () => {
+  it('one network address may request 10 sign-ups of one address in 15 minutes, and each address gets 3 mails an hour', async () => {
     const email = newAddress();
     for (let asking = 0; asking < 10; asking++) expect((await signUp(email)).status).toBe(200);
     const refused = await signUp(email);
@@ -287,7 +287,7 @@ describe('limits', () => {
   });
 });
 
-describe('pages of other sites', () => {
+describe('pages of other origins', () => {
   it.each([
     ['/auth/signup', { email: 'a@people.example', password: PASSWORD }],
     ['/auth/verify-email', { token: 'rv_any' }],
@@ -295,7 +295,7 @@ describe('pages of other sites', () => {
     ['/auth/password-reset/confirm', { token: 'rp_any', password: PASSWORD }],
     ['/auth/password', { password: PASSWORD }],
     ['/invitations/signup', { token: 'ri_any', password: PASSWORD }],
-  ])('do not call %s', async (path, body) => {
+  ])('cannot call %s', async (path, body) => {
     const person = await peopleOf(scene).person();
     for (const origin of [null, 'null', 'https://evil.example', `${scene.url}.evil.example`, scene.url.toUpperCase()]) {
       const answer = await post(path, body, { cookie: person.headers['cookie'] ?? '', origin });

@@ -16,12 +16,12 @@ import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const SUBJECTS = { suggestions: ['Closed on Friday'] };
 const KEY = 'sk-a-key-of-the-operator';
-/** The pages that a server shows to browsers. */
+/** The page that a server shows to browsers. */
 const PAGE = '<!doctype html><html><body>502 Bad Gateway</body></html>';
 
 const withKey = (dataDir: string): void => writeFileSync(path.join(dataDir, 'model.key'), `${KEY}\n`, { mode: 0o600 });
 
-describe.each(['openai', 'anthropic'] as const)('a server of the kind %s', (kind) => {
+describe.each(['openai', 'anthropic'] as const)('a model server of the kind %s', (kind) => {
   let model: ModelServer;
   let scene: Scene;
   let team: Team;
@@ -45,13 +45,13 @@ describe.each(['openai', 'anthropic'] as const)('a server of the kind %s', (kind
     (await scene.api('GET', '/findings', { key: team.key })).body.findings.map(({ code }: { code: string }) => code);
   const used = async () => (await scene.api('GET', '/usage', { key: team.key })).body.ai_credits.used as number;
 
-  it('is asked as its provider publishes, with the key of the file', async () => {
+  it('is called as its provider documents, with the key from the file', async () => {
     model.says(SUBJECTS);
     expect((await ask()).body.suggestions).toEqual(SUBJECTS.suggestions);
     expect(model.violations).toEqual([]);
   });
 
-  it('is asked once more after an answer that does not fit, told what was wrong, and costs one credit', async () => {
+  it('is asked again after an invalid answer and told what was wrong, for one credit in total', async () => {
     model.says('Here are some subject lines: Closed!', SUBJECTS);
     expect((await ask()).status).toBe(200);
     expect(model.calls).toHaveLength(2);
@@ -60,7 +60,7 @@ describe.each(['openai', 'anthropic'] as const)('a server of the kind %s', (kind
     expect(await used()).toBe(1);
   });
 
-  it('may say a field too many, as small models do: it is left out', async () => {
+  it('may return an extra field, as small models do, which is left out', async () => {
     model.says({ ...SUBJECTS, run: 'rm', subject: 'More' });
     const { status, body } = await ask();
     expect([status, body.suggestions, Object.keys(body)]).toEqual([
@@ -79,7 +79,7 @@ describe.each(['openai', 'anthropic'] as const)('a server of the kind %s', (kind
     { what: 'a line that is too long', said: { suggestions: ['x'.repeat(201)] } },
     { what: 'a list of prototypes', said: '{"__proto__": {"suggestions": ["x"]}}' },
     { what: 'nothing but control characters', said: { suggestions: ['\u0000\u0007'] } },
-  ])('$what, twice, is our failure and costs nothing', async ({ said }) => {
+  ])('that returns $what twice makes the request fail as our error, without cost', async ({ said }) => {
     model.says(said);
     expect(await ask()).toMatchObject({ status: 503, body: { name: 'service_unavailable' } });
     expect(model.calls).toHaveLength(2);
@@ -129,28 +129,34 @@ describe.each(['openai', 'anthropic'] as const)('a server of the kind %s', (kind
     },
     { what: 'the end of the connection', calls: 1, says: 'broke off', answer: (response) => response.destroy() },
   ];
-  it.each(broken)('$what is our failure, and costs nothing', async ({ answer, calls, says }) => {
-    model.answers(answer);
-    const { status, body } = await ask();
-    expect([status, body.name]).toEqual([503, 'service_unavailable']);
-    expect(body.message).toContain(says);
-    expect(model.calls).toHaveLength(calls);
-    expect(await used()).toBe(0);
-  });
+  it.each(broken)(
+    'that fails with $what makes the request fail as our error, without cost',
+    async ({ answer, calls, says }) => {
+      model.answers(answer);
+      const { status, body } = await ask();
+      expect([status, body.name]).toEqual([503, 'service_unavailable']);
+      expect(body.message).toContain(says);
+      expect(model.calls).toHaveLength(calls);
+      expect(await used()).toBe(0);
+    },
+  );
 
   it.each<{ what: string; answer: Answering }>([
     { what: 'nothing, ever', answer: () => undefined },
     { what: 'an answer that never ends', answer: (response) => void response.writeHead(200).write('{"choices": [') },
-  ])('$what is our failure when the time of the model is over, and costs nothing', async ({ answer }) => {
-    const ai = { ...model.settings(), key_file: 'model.key', timeout_seconds: 1 };
-    await using hasty = await startScene({ config: { ai }, prepare: withKey });
-    const { key } = await hasty.team();
-    await hasty.api('PATCH', '/team', { key, body: { ai_assist_enabled: true } });
-    model.answers(answer);
-    const { status, body } = await hasty.api('POST', '/ai/subject-lines', { key, body: {} });
-    expect([status, body.message]).toEqual([503, expect.stringContaining('too long')]);
-    expect((await hasty.api('GET', '/usage', { key })).body.ai_credits.used).toBe(0);
-  });
+  ])(
+    'that sends $what makes the request fail as our error when the time limit is reached, without cost',
+    async ({ answer }) => {
+      const ai = { ...model.settings(), key_file: 'model.key', timeout_seconds: 1 };
+      await using hasty = await startScene({ config: { ai }, prepare: withKey });
+      const { key } = await hasty.team();
+      await hasty.api('PATCH', '/team', { key, body: { ai_assist_enabled: true } });
+      model.answers(answer);
+      const { status, body } = await hasty.api('POST', '/ai/subject-lines', { key, body: {} });
+      expect([status, body.message]).toEqual([503, expect.stringContaining('too long')]);
+      expect((await hasty.api('GET', '/usage', { key })).body.ai_credits.used).toBe(0);
+    },
+  );
 
   const errors: { type: string; status: number; says: string; headers?: Record<string, string> }[] = [
     ...(kind === 'openai'
@@ -179,16 +185,19 @@ describe.each(['openai', 'anthropic'] as const)('a server of the kind %s', (kind
       headers: { 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' },
     },
   ];
-  it.each(errors)('$type is said as $says, and its words are not', async ({ type, status, says, headers }) => {
-    model.answers(fails(kind, status, type, headers));
-    const answer = await ask();
-    expect([answer.status, answer.body.name]).toEqual([503, 'service_unavailable']);
-    expect(answer.body.message).toContain(says);
-    expect(answer.body.message).not.toContain('PLANTED');
-    expect(await used()).toBe(0);
-  });
+  it.each(errors)(
+    'that answers $type is reported as $says, without its own words',
+    async ({ type, status, says, headers }) => {
+      model.answers(fails(kind, status, type, headers));
+      const answer = await ask();
+      expect([answer.status, answer.body.name]).toEqual([503, 'service_unavailable']);
+      expect(answer.body.message).toContain(says);
+      expect(answer.body.message).not.toContain('PLANTED');
+      expect(await used()).toBe(0);
+    },
+  );
 
-  it('a refusal is not asked for again, costs nothing, and is not the server’s fault', async () => {
+  it('that refuses a prompt is not asked again, costs nothing and is not reported as a server error', async () => {
     model.answers(refuses(kind));
     const { status, body } = await ask();
     expect([status, body.message]).toEqual([503, expect.stringContaining('the model refused to answer this')]);
@@ -197,14 +206,14 @@ describe.each(['openai', 'anthropic'] as const)('a server of the kind %s', (kind
     expect(await codes()).not.toContain('model_failing');
   });
 
-  it('what was cut off is no answer, although it looks like one', async () => {
+  it('whose answer was cut off counts as failed, even if the answer parses', async () => {
     model.answers(isCutOff(kind, SUBJECTS));
     expect((await ask()).status).toBe(503);
     expect(model.calls).toHaveLength(2);
     expect(model.calls[1]?.system).toContain('cut off');
   });
 
-  it('a model that fails is told with what it said and since when, until it answers or a day has passed', async () => {
+  it('that fails gets a finding with its answer and the start time, until it works or a day has passed', async () => {
     const token = await scene.operator();
     const findings = async () =>
       (await scene.api('GET', '/operator/findings', { key: token })).body.findings.filter(
@@ -245,7 +254,7 @@ describe.each(['openai', 'anthropic'] as const)('a server of the kind %s', (kind
     expect(await findings()).toEqual([]);
   });
 
-  it('a caller who goes in between is no more waited for, and pays nothing', async () => {
+  it('is no longer waited for after the caller has disconnected, and the call costs nothing', async () => {
     const { promise: isCut, resolve: cut } = Promise.withResolvers<void>();
     model.answers((response) => void response.on('close', () => cut()));
     const headers = { authorization: `Bearer ${team.key}`, 'content-type': 'application/json', 'user-agent': 'test' };
@@ -259,7 +268,7 @@ describe.each(['openai', 'anthropic'] as const)('a server of the kind %s', (kind
     expect(await used()).toBe(1);
   });
 
-  it('no key and no text of a team gets into the log', async () => {
+  it('causes no log line with a key or a text of a team', async () => {
     model.answers((response) => answerJson(response, 400, { error: { type: 'bad', message: `${KEY} asked PLANTED` } }));
     const body = { text: 'PLANTED' };
     await scene.api('POST', '/ai/subject-lines', { key: team.key, body });
@@ -269,7 +278,7 @@ describe.each(['openai', 'anthropic'] as const)('a server of the kind %s', (kind
   });
 });
 
-describe('a server of chat completions', () => {
+describe('a chat completions server', () => {
   const fenced = `<think>Let me see.</think>\n\`\`\`json\n${JSON.stringify(SUBJECTS)}\n\`\`\``;
 
   it.each([
@@ -292,7 +301,7 @@ describe('a server of chat completions', () => {
     expect(model.violations).toEqual([]);
   });
 
-  it('that is named by its address is reached on loopback, and one that is named by a name is not', async () => {
+  it('is reached on loopback if it is configured by IP address, but not if it is configured by name', async () => {
     await using model = await startModelServer('openai');
     const { port } = new URL(model.settings().url);
     for (const [url, status] of [
@@ -311,7 +320,7 @@ describe('a server of chat completions', () => {
     expect(model.calls).toHaveLength(1);
   });
 
-  it('whose key cannot be read is asked nothing', async () => {
+  it('is not called if its key file cannot be read', async () => {
     await using model = await startModelServer('openai');
     await using scene = await startScene({ config: { ai: { ...model.settings(), key_file: 'none.key' } } });
     const team = await scene.team();

@@ -12,8 +12,8 @@ async function make(team: Team, more: object = {}): Promise<{ id: string; token:
 }
 const rowOf = (id: string) => scene.app.world.db.get('select * from api_keys where id = ?', [id]);
 
-describe('PATCH', () => {
-  it('changes the name and nothing else', async () => {
+describe('PATCH /api-keys/{id}', () => {
+  it('changes only the name', async () => {
     const team = await scene.team();
     const { id } = await make(team);
     const before = await rowOf(id);
@@ -22,7 +22,7 @@ describe('PATCH', () => {
     expect(await rowOf(id)).toEqual({ ...before, name: 'After' });
   });
 
-  it('refuses to move permission and domain, and leaves the name too', async () => {
+  it('refuses to change permission and domain, and then leaves the name unchanged too', async () => {
     const team = await scene.team();
     const { id } = await make(team);
     const body = { name: 'After', permission: 'sending_access', domain_id: null };
@@ -33,7 +33,7 @@ describe('PATCH', () => {
     expect(await rowOf(id)).toMatchObject({ name: 'Before', permission: 'full_access' });
   });
 
-  it('needs a name', async () => {
+  it('requires a name', async () => {
     const team = await scene.team();
     const { id } = await make(team);
     expect(await scene.api('PATCH', `/api-keys/${id}`, { key: team.key, body: {} })).toMatchObject({
@@ -42,7 +42,7 @@ describe('PATCH', () => {
     });
   });
 
-  it('a key of another team is not there', async () => {
+  it('returns 404 for a key of another team', async () => {
     const team = await scene.team();
     const stranger = await scene.team();
     const { id } = await make(team);
@@ -52,8 +52,8 @@ describe('PATCH', () => {
   });
 });
 
-describe('DELETE', () => {
-  it('the very next request with the key is refused with 403, and the row stays', async () => {
+describe('DELETE /api-keys/{id}', () => {
+  it('makes the very next request with the key fail with 403, and keeps the row', async () => {
     const team = await scene.team();
     const { id, token } = await make(team);
     expect((await scene.api('GET', '/domains', { key: token })).status).toBe(200);
@@ -66,7 +66,7 @@ describe('DELETE', () => {
     expect(await rowOf(id)).toMatchObject({ status: 'revoked', name: 'Before' });
   });
 
-  it('is for good: a second time is 404, and so is the key to everybody else', async () => {
+  it('is final: a repeated call returns 404, as does a key of another team', async () => {
     const team = await scene.team();
     const stranger = await scene.team();
     const { id, token } = await make(team);
@@ -80,7 +80,7 @@ describe('DELETE', () => {
     expect([again.status, again.text]).toEqual([404, nowhere.text]);
   });
 
-  it('of two deletions at once one is told that it did it', async () => {
+  it('succeeds once when several calls arrive at once', async () => {
     const team = await scene.team();
     const { id } = await make(team);
     const remove = () => scene.api('DELETE', `/api-keys/${id}`, { key: team.key });
@@ -88,14 +88,14 @@ describe('DELETE', () => {
     expect(statuses.sort()).toEqual([200, 404, 404]);
   });
 
-  it('a key may revoke itself', async () => {
+  it('lets a key revoke itself', async () => {
     const team = await scene.team();
     const { id, token } = await make(team);
     expect((await scene.api('DELETE', `/api-keys/${id}`, { key: token })).status).toBe(200);
     expect((await scene.api('DELETE', `/api-keys/${id}`, { key: token })).status).toBe(403);
   });
 
-  it('stays revoked after a restart', async () => {
+  it('is still in effect after a restart', async () => {
     const team = await scene.team();
     const { id, token } = await make(team);
     await scene.api('DELETE', `/api-keys/${id}`, { key: team.key });
@@ -104,7 +104,7 @@ describe('DELETE', () => {
   });
 });
 
-it('a suspended key and the keys of a suspended team are refused with a name of their own', async () => {
+it('a suspended key and the keys of a suspended team are refused with an error name of their own', async () => {
   const team = await scene.team();
   const { id, token } = await make(team);
   const { db } = scene.app.world;

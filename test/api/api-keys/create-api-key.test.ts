@@ -10,8 +10,8 @@ afterAll(() => scene.close());
 const create = (team: Team, body: unknown) => scene.api('POST', '/api-keys', { key: team.key, body });
 const rowOf = (id: string) => scene.app.world.db.get('select * from api_keys where id = ?', [id]);
 
-describe('201', () => {
-  it('shows the token once, and keeps only its hash and its first characters', async () => {
+describe('POST /api-keys', () => {
+  it('returns the token once, and stores only its hash and its first characters', async () => {
     const team = await scene.team();
     const made = await create(team, { name: 'Billing' });
     expect(made.status).toBe(201);
@@ -27,7 +27,7 @@ describe('201', () => {
     expect(scene.log.join('\n')).not.toContain(token.slice(10));
   });
 
-  it('reaches everything unless it asks for less, and is pinned to nothing', async () => {
+  it('creates a key with full access and no domain by default', async () => {
     const team = await scene.team();
     const { body } = await create(team, { name: 'Plain' });
     const { data } = (await scene.api('GET', '/api-keys', { key: team.key })).body;
@@ -38,7 +38,7 @@ describe('201', () => {
     expect((await scene.api('GET', '/api-keys', { key: body.token })).status).toBe(200);
   });
 
-  it('a key pinned to a verified domain shows the domain and sends from it alone', async () => {
+  it('creates a key pinned to a verified domain, which shows the domain and sends from no other', async () => {
     const team = await scene.team();
     const pinned = await team.domain();
     const other = await team.domain();
@@ -56,7 +56,7 @@ describe('201', () => {
     await scene.settled();
   });
 
-  it('takes a name of exactly 255 characters, in any script', async () => {
+  it('accepts a name of exactly 255 characters in any script', async () => {
     const team = await scene.team();
     expect((await create(team, { name: '鍵'.repeat(255) })).status).toBe(201);
     expect(await create(team, { name: '鍵'.repeat(256) })).toMatchObject({
@@ -66,7 +66,7 @@ describe('201', () => {
     expect(await create(team, { name: '' })).toMatchObject({ status: 400, body: { errors: [{ path: 'name' }] } });
   });
 
-  it('two keys may share a name', async () => {
+  it('lets two keys share a name', async () => {
     const team = await scene.team();
     const one = await create(team, { name: 'Same' });
     const two = await create(team, { name: 'Same' });
@@ -75,8 +75,8 @@ describe('201', () => {
   });
 });
 
-describe('refused', () => {
-  it('without a name: 422 that names the field', async () => {
+describe('POST /api-keys is refused', () => {
+  it('without a name, with a 422 that names the field', async () => {
     const team = await scene.team();
     expect(await create(team, { permission: 'sending_access' })).toMatchObject({
       status: 422,
@@ -84,7 +84,7 @@ describe('refused', () => {
     });
   });
 
-  it('domain_id together with full_access, said or by default', async () => {
+  it('with domain_id and full_access, whether explicit or by default', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     for (const body of [
@@ -98,7 +98,7 @@ describe('refused', () => {
     }
   });
 
-  it('a domain that is unverified, foreign or nowhere, in the same words', async () => {
+  it('with a domain that is unverified, foreign or unknown, in the same words', async () => {
     const team = await scene.team();
     const stranger = await scene.team();
     const unverified = await scene.api('POST', '/domains', { key: team.key, body: { name: 'pending.example.com' } });
@@ -114,7 +114,7 @@ describe('refused', () => {
     expect(answers[2]).toEqual(answers[0]);
   });
 
-  it('a permission that does not exist, and a domain_id that is no id', async () => {
+  it('with an unknown permission, and with a domain_id that is not an id', async () => {
     const team = await scene.team();
     expect(await create(team, { name: 'K', permission: 'admin', domain_id: 'x' })).toMatchObject({
       status: 400,
@@ -122,7 +122,7 @@ describe('refused', () => {
     });
   });
 
-  it('writes nothing when it refuses', async () => {
+  it('without writing anything', async () => {
     const team = await scene.team();
     await create(team, { name: 'K', permission: 'sending_access', domain_id: team.id });
     const { data } = (await scene.api('GET', '/api-keys?status=all', { key: team.key })).body;
@@ -130,7 +130,7 @@ describe('refused', () => {
   });
 });
 
-it('the id of a domain is the same in upper case', async () => {
+it('the id of a domain is accepted in upper case', async () => {
   const team = await scene.team();
   const domain = await team.domain();
   const body = { name: 'K', permission: 'sending_access', domain_id: domain.id.toUpperCase() };

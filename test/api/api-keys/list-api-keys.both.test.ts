@@ -17,8 +17,8 @@ async function names(team: Team, query = ''): Promise<string[]> {
   return (body.data as { name: string }[]).map((key) => key.name);
 }
 
-describe('filters', () => {
-  it('active shows suspended keys too, revoked the revoked ones, all everything', async () => {
+describe('GET /api-keys filters', () => {
+  it('return active and suspended keys for active, revoked ones for revoked, and every key for all', async () => {
     const team = await scene.team();
     await make(team, 'Live');
     const suspended = await make(team, 'Suspended');
@@ -33,14 +33,14 @@ describe('filters', () => {
     expect(statuses).toEqual(['revoked', 'suspended', 'active', 'active']);
   });
 
-  it('permission narrows to one kind', async () => {
+  it('narrow the list by permission', async () => {
     const team = await scene.team();
     await make(team, 'Sender', { permission: 'sending_access' });
     expect(await names(team, '?permission=sending_access')).toEqual(['Sender']);
     expect(await names(team, '?permission=full_access')).toEqual(['First key']);
   });
 
-  it('search finds part of a name in any letter case, also beyond ASCII, and takes % and _ as they are', async () => {
+  it('search part of a name in any letter case, even beyond ASCII, and take % and _ literally', async () => {
     const team = await scene.team();
     await make(team, 'Übergabe Lohn');
     await make(team, 'Caf\u00e9');
@@ -55,7 +55,7 @@ describe('filters', () => {
     expect(await search("' or 1=1 --")).toEqual([]);
   });
 
-  it('filters are applied together', async () => {
+  it('can be combined', async () => {
     const team = await scene.team();
     await make(team, 'Mail one', { permission: 'sending_access' });
     const gone = await make(team, 'Mail two', { permission: 'sending_access' });
@@ -70,7 +70,7 @@ describe('filters', () => {
     ['?search=%20%09', 'search'],
     ['?status=suspended', 'status'],
     ['?permission=read', 'permission'],
-  ])('%s is refused and named', async (query, field) => {
+  ])('are refused and named when invalid: %s', async (query, field) => {
     const team = await scene.team();
     expect(await list(team, query)).toMatchObject({
       status: 422,
@@ -79,8 +79,8 @@ describe('filters', () => {
   });
 });
 
-describe('pages', () => {
-  it('filters apply before paging, in both directions, and has_more tells the truth', async () => {
+describe('GET /api-keys pages', () => {
+  it('apply filters before paging in both directions, with a correct has_more', async () => {
     const team = await scene.team();
     for (let n = 1; n <= 5; n++) {
       await make(team, `Wanted ${n}`);
@@ -107,7 +107,7 @@ describe('pages', () => {
   });
 });
 
-it('last_used_at moves at most once a minute, and a refusal of the credential does not move it', async () => {
+it('last_used_at moves at most once a minute, and not when the key is refused', async () => {
   const team = await scene.team();
   const { body } = await scene.api('POST', '/api-keys', { key: team.key, body: { name: 'Used' } });
   const lastUsed = async (): Promise<string | null> => {
@@ -124,7 +124,7 @@ it('last_used_at moves at most once a minute, and a refusal of the credential do
   scene.clock.advance(59_999);
   await use();
   expect(await lastUsed()).toBe(first);
-  // A process that starts anew remembers nothing, and the rule still holds.
+  // A restarted process remembers nothing, and the rule still holds.
   await scene.restart();
   await use();
   expect(await lastUsed()).toBe(first);

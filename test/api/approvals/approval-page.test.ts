@@ -1,4 +1,4 @@
-// The page of an approval: what a person is shown before they decide, and what they are offered.
+// The page of an approval: what a person sees before they decide, and the offered decisions.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { oauthOf, type OauthApp } from '../../rig/oauth.ts';
@@ -26,7 +26,7 @@ const tokenFor = async (approval: string): Promise<string> =>
   (await oauth.letIn(owner, app, { scope: SCOPE_NAMES.join(' ') }, { approval })).access_token;
 const call = (key: string, method: string, path: string, body: object) => scene.api(method, path, { key, body });
 const sending = (more: object) => ({ from: `a@${desk.domain.name}`, to: 'x@example.org', ...more });
-/** Asks for what waits then, and answers its id. */
+/** Makes a call that needs approval, and returns the id of the approval. */
 async function held(token: string, method: string, path: string, body: object = {}): Promise<string> {
   const { status, body: refusal, text } = await call(token, method, path, body);
   expect([status, refusal.name], text).toEqual([403, 'invalid_permission']);
@@ -35,7 +35,7 @@ async function held(token: string, method: string, path: string, body: object = 
 const pageOf = (person: Person, id: string) => oauth.visitorOf(person).open(`/account/approvals/one?id=${id}`);
 const buttons = ({ forms }: Awaited<ReturnType<typeof pageOf>>) => forms.map(({ submit }) => submit);
 
-it('offers what the person may decide, and says why not', async () => {
+it('the approval page offers the decisions a person may take, and explains the others', async () => {
   const token = await tokenFor('changes');
   const id = await held(token, 'POST', '/emails', sending({ subject: 'Hello', text: 'It works.' }));
   for (const [role, offered] of [
@@ -52,7 +52,7 @@ it('offers what the person may decide, and says why not', async () => {
   expect(member.text).toContain('You cannot approve this: This needs the role admin');
 });
 
-it('shows the template that is published or sent', async () => {
+it('the approval page shows the template that is published or sent', async () => {
   const token = await tokenFor('changes');
   const html = '<p>What <b>it</b> says</p>';
   const made = (await desk.call('POST', '/templates', { name: 'Welcome', subject: 'Hello there', html })).body;
@@ -63,7 +63,7 @@ it('shows the template that is published or sent', async () => {
   expect((await pageOf(owner, email)).text).toContain(html);
 });
 
-it('shows what a broadcast says, and how many it reaches', async () => {
+it('the approval page shows the text of a broadcast and the number of its recipients', async () => {
   const token = await tokenFor('changes');
   const segment = (await desk.call('POST', '/segments', { name: 'Readers of July' })).body;
   for (const n of [1, 2, 3]) {

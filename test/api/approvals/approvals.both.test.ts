@@ -1,4 +1,4 @@
-// What apps propose and people approve: held once, made once, as the app and for the content that was looked at.
+// Calls that apps propose and people approve: held once, made once, as the app and for the content that was reviewed.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { expireAllApprovals, removeOldApprovals } from '../../../src/features/identity/approvals/approvals.ts';
@@ -40,7 +40,7 @@ const sentWith = async (subject: string): Promise<number> => {
   const { data } = (await desk.call('GET', '/emails?limit=100')).body;
   return data.filter((one: { subject: string }) => one.subject === subject).length;
 };
-/** Proposes an email and answers what waits. */
+/** Proposes an email and returns the id of the approval. */
 async function propose(token: string, body: object = email(), headers: Record<string, string> = {}): Promise<string> {
   const { status, body: refusal } = await call(token, 'POST', '/emails', body, headers);
   expect([status, refusal.name]).toEqual([403, 'invalid_permission']);
@@ -53,7 +53,7 @@ const refusalOf = ({ status, body }: { status: number; body: { message?: string 
 const approve = (id: string, person: Person = owner) => person.call('POST', `/approvals/${id}/approve`, {});
 
 describe('a call that needs approval', () => {
-  it('is held, seen by its app and the team, and made as the app once it is approved', async () => {
+  it('is held, visible to its app and the team, and executed as the app once approved', async () => {
     const token = await tokenFor('sends');
     const id = await propose(token, email('Held'));
     expect(await sentWith('Held')).toBe(0);
@@ -74,7 +74,7 @@ describe('a call that needs approval', () => {
     expect((await call(token, 'GET', `/emails/${done.body.result.id}`)).body.subject).toBe('Held');
   });
 
-  it('waits once, however often it comes, at once or later', async () => {
+  it('creates one approval however often it is repeated, at once or later', async () => {
     const token = await tokenFor('sends');
     for (let round = 0; round < scaled(2); round++) {
       const body = email(`Often ${round}`);
@@ -85,7 +85,7 @@ describe('a call that needs approval', () => {
     }
   });
 
-  it('is made once, of many who approve at once', async () => {
+  it('is executed once when many people approve it at once', async () => {
     const token = await tokenFor('sends');
     for (let round = 0; round < scaled(3); round++) {
       const id = await propose(token, email(`Race ${round}`));
@@ -95,7 +95,7 @@ describe('a call that needs approval', () => {
     }
   });
 
-  it('are listed newest first, page by page', async () => {
+  it('is listed newest first, page by page', async () => {
     const token = await tokenFor('sends');
     const ids: string[] = [];
     for (const subject of ['First', 'Second', 'Third'])
@@ -116,7 +116,7 @@ describe('a call that needs approval', () => {
     }
   });
 
-  it('is never made once it was rejected, and its app reads why', async () => {
+  it('is never executed after a rejection, and its app can read the reason', async () => {
     const token = await tokenFor('sends');
     const id = await propose(token, email('Rejected'));
     const reason = 'Not before Monday.';
@@ -140,7 +140,7 @@ describe('a call that needs approval', () => {
     expect(await sentWith('Late')).toBe(0);
   });
 
-  it('is answered as it was when the same key comes again', async () => {
+  it('returns the stored answer when it is repeated with the same idempotency key', async () => {
     const token = await tokenFor('sends');
     const key = { 'idempotency-key': 'order-7' };
     const id = await propose(token, email('Keyed'), key);
@@ -150,7 +150,7 @@ describe('a call that needs approval', () => {
     expect(await propose(token, email('Keyed'))).not.toBe(id);
   });
 
-  it('fails as the call does, and says how', async () => {
+  it('fails as the call itself would, and reports how', async () => {
     const token = await tokenFor('sends');
     const id = await propose(token, { ...email(), from: 'a@nowhere.example' });
     const { status, body } = await approve(id);
@@ -159,7 +159,7 @@ describe('a call that needs approval', () => {
     expect(await get(id, token)).toMatchObject({ status: 'failed', result: null });
   });
 
-  it('is known to be broken off where the service stopped in between, and is not made again', async () => {
+  it('is reported as interrupted if the service stopped during execution, and is not executed again', async () => {
     const token = await tokenFor('sends');
     const id = await propose(token, email('Stopped'));
     const sql = `update approvals set status = 'running', decided_at = ? where id = ?`;
@@ -171,25 +171,28 @@ describe('a call that needs approval', () => {
   });
 });
 
-describe('what needs approval', () => {
+describe('the need for approval', () => {
   it.each([
     ['none', 200, 200, 200],
     ['broadcasts', 403, 200, 200],
     ['sends', 403, 403, 200],
     ['changes', 403, 403, 403],
-  ])('%s: broadcasts %i, emails %i, changes %i', async (approval, broadcasts, emails, changes) => {
-    const token = await tokenFor(approval);
-    const id = await desk.make();
-    const statuses = [
-      (await call(token, 'POST', `/broadcasts/${id}/send`, {})).status,
-      (await call(token, 'POST', '/emails', email())).status,
-      (await call(token, 'PATCH', '/team', { ai_assist_enabled: false })).status,
-    ];
-    expect(statuses).toEqual([broadcasts, emails, changes]);
-    expect((await call(token, 'GET', '/emails')).status).toBe(200);
-  });
+  ])(
+    'with the setting %s gives broadcasts %i, emails %i and changes %i',
+    async (approval, broadcasts, emails, changes) => {
+      const token = await tokenFor(approval);
+      const id = await desk.make();
+      const statuses = [
+        (await call(token, 'POST', `/broadcasts/${id}/send`, {})).status,
+        (await call(token, 'POST', '/emails', email())).status,
+        (await call(token, 'PATCH', '/team', { ai_assist_enabled: false })).status,
+      ];
+      expect(statuses).toEqual([broadcasts, emails, changes]);
+      expect((await call(token, 'GET', '/emails')).status).toBe(200);
+    },
+  );
 
-  it('goes beyond the other limits once a person has approved it', async () => {
+  it('lifts the other limits for a call that a person has approved', async () => {
     const token = await tokenFor('broadcasts', { emails_per_day: '1', own_domains: 'yes' });
     const id = await desk.make();
     const held = await call(token, 'POST', `/broadcasts/${id}/send`, {});
@@ -198,7 +201,7 @@ describe('what needs approval', () => {
     expect((await call(token, 'POST', '/emails', email())).status).toBe(403);
   });
 
-  it('is refused where the content was changed after the app has asked', async () => {
+  it('refuses an approval when the content was changed after the app asked', async () => {
     const token = await tokenFor('broadcasts');
     const id = await desk.make();
     const { approval_id: waits } = (await call(token, 'POST', `/broadcasts/${id}/send`, {})).body.details;
@@ -215,7 +218,7 @@ describe('what needs approval', () => {
     expect((await approve(again)).body.status).toBe('done');
   });
 
-  it('leaves its app no way to change the draft, the inbox or the template that it names', async () => {
+  it('prevents the app from changing the draft, inbox or template that its pending call names', async () => {
     const token = await tokenFor('sends');
     const inbox = await inboxOf(scene, desk.team);
     const at = `/inboxes/${inbox.id}`;
@@ -259,7 +262,7 @@ describe('what needs approval', () => {
     expect((await desk.call('GET', at)).body).toMatchObject({ status: 'published', ...other });
   });
 
-  it('is too large to wait above a megabyte, and at most 100 calls of an app wait', async () => {
+  it('refuses calls above a megabyte, and more than 100 pending calls of one app', async () => {
     const token = await tokenFor('sends');
     const large = await call(token, 'POST', '/emails', { ...email(), text: 'x'.repeat(1024 * 1024) });
     expect([large.status, large.body.details]).toEqual([403, undefined]);
@@ -279,8 +282,8 @@ describe('what needs approval', () => {
   });
 });
 
-describe('who decides', () => {
-  it('is somebody of the team whose role may call it, or a key, and never an app', async () => {
+describe('the decision on an approval', () => {
+  it('is taken by a person of the team whose role may make the call, or by a key, never by an app', async () => {
     const token = await tokenFor('changes');
     const held = await call(token, 'PATCH', '/team', { sender_name: 'Other GmbH' });
     const id = held.body.details.approval_id;
@@ -297,7 +300,7 @@ describe('who decides', () => {
     expect((await desk.call('GET', '/team')).text).toContain('Other GmbH');
   });
 
-  it('decides for an app that may still do it', async () => {
+  it('takes effect only if the app may still make the call', async () => {
     const person = await people.person({ team: desk.team, role: 'member' });
     const token = await tokenFor('sends', {}, person);
     const ids = [await propose(token, email('Revoked')), await propose(token, email('Demoted'))];
@@ -312,7 +315,7 @@ describe('who decides', () => {
     expect(await sentWith('Revoked')).toBe(0);
   });
 
-  it('is shown an app’s own to that app alone', async () => {
+  it('is visible to the app that asked and to no other app', async () => {
     const one = await tokenFor('sends');
     const other = await tokenFor('sends');
     const id = await propose(one, email('Mine'));
@@ -323,7 +326,7 @@ describe('who decides', () => {
     expect(await ids(other)).toEqual([]);
   });
 
-  it('stands in the audit log, and so does what was done, under its grant', async () => {
+  it('is entered in the audit log, as is the executed call under the grant of its app', async () => {
     const token = await tokenFor('changes');
     const held = await call(token, 'POST', '/topics', { name: 'News', default_subscription: 'opt_in' });
     const id = held.body.details.approval_id;
@@ -337,10 +340,10 @@ describe('who decides', () => {
   });
 });
 
-describe('people', () => {
-  it('are told by one mail, whose link decides nothing, and decide on the page', async () => {
+describe('people who decide on approvals', () => {
+  it('get one mail, whose link decides nothing, and decide on the page', async () => {
     const token = await tokenFor('sends');
-    // The mails of what was asked for before.
+    // These are the mails of earlier approvals.
     scene.clock.advance(2000);
     await scene.settled();
     const before = scene.sink.messages.length;
@@ -367,8 +370,8 @@ describe('people', () => {
   });
 });
 
-describe('an assistant', () => {
-  it('is told that it waits, and finds out what became of it', async () => {
+describe('an assistant that needs an approval', () => {
+  it('is told that its call waits, and can read the outcome', async () => {
     const token = await tokenFor('sends');
     await using client = await CLIENTS['2026-07-28'](`${scene.app.world.origin()}/mcp`, token);
     const held = await client.call('sendEmail', email('By an assistant'));
@@ -383,8 +386,8 @@ describe('an assistant', () => {
   });
 });
 
-describe('over time', () => {
-  it('nothing waits in a restored copy, and all is forgotten after 90 days', async () => {
+describe('approvals over time', () => {
+  it('expire in a restored copy, and are deleted after 90 days', async () => {
     const token = await tokenFor('sends');
     const id = await propose(token, email('Copied'));
     await scene.app.world.db.tx((tx) => expireAllApprovals(tx));

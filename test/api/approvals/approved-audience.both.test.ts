@@ -239,7 +239,7 @@ describe('an approved broadcast whose segment has grown', () => {
       findings: { code: string; subjects: string[] }[];
     };
     expect(findings.find(({ code }) => code === 'broadcast_held')).toMatchObject({ subjects: [id] });
-    // A person who resumes it was told the number.
+    // A person who resumes it has seen the number.
     expect(said(await desk.call('POST', `/broadcasts/${id}/resume`))).toBe('200');
     await scene.settled();
     expect(await desk.get(id)).toMatchObject({ status: 'sent', held: null });

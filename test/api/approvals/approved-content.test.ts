@@ -1,4 +1,4 @@
-// What a person has looked at is what is sent, to whom they saw it go: nothing of it can be put in its place meanwhile.
+// The content that a person has reviewed is what is sent, to the recipients they saw: nothing can be replaced meanwhile.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
@@ -67,7 +67,7 @@ describe('a file that a call names by a URL', () => {
     );
   };
 
-  it('is fetched when it is proposed, shown by its checksum, and sent as it was', async () => {
+  it('is fetched when the call is proposed, shown by its checksum, and sent as it was then', async () => {
     const token = await tokenFor('sends');
     served = 'as it was seen';
     const id = await waitsFor(token, '/emails', email('With a file'));
@@ -80,12 +80,12 @@ describe('a file that a call names by a URL', () => {
     const before = fetches;
     const done = (await approve(id)).body;
     expect(done).toMatchObject({ status: 'done', files: [file] });
-    // Once: what was compared is what is sent.
+    // It is fetched once: the compared content is what is sent.
     expect(fetches - before).toBe(1);
     expect(await filesOf(done.result.id)).toEqual(['as it was seen']);
   });
 
-  it.each(['/emails', '/emails/batch', 'reply'])('is not sent by %s where it is another one since', async (path) => {
+  it.each(['/emails', '/emails/batch', 'reply'])('is not sent by %s if its content has changed since', async (path) => {
     const token = await tokenFor('sends');
     served = 'harmless';
     let at = path;
@@ -103,7 +103,7 @@ describe('a file that a call names by a URL', () => {
       expect.stringContaining('has changed since the app made the request'),
     ]);
     expect((await desk.call('GET', `/approvals/${id}`)).body.status).toBe('pending');
-    // The app asks again, for what it is now.
+    // The app asks again for the new content.
     const again = await waitsFor(token, at, body);
     expect(again).not.toBe(id);
     served = 'harmless';
@@ -113,7 +113,7 @@ describe('a file that a call names by a URL', () => {
   it.each([
     ['an entry with a field of another type', [{ attachments: [{ filename: 5 }] }]],
     ['an entry with an unknown field', [{ bogus: 1 }]],
-  ])('of a batch with %s is not fetched, and nothing waits', async (_title, entries) => {
+  ])('is not fetched for a batch with %s, and no approval is created', async (_title, entries) => {
     const token = await tokenFor('sends');
     const body = entries.map((entry) => {
       const { attachments, ...fields } = email('At fault');
@@ -132,7 +132,7 @@ describe('a file that a call names by a URL', () => {
     ['null', () => [null]],
     ['more than 100 emails', () => Array.from({ length: 150 }, () => email('Many'))],
     ['an object', () => ({ a: 1 })],
-  ])('a batch that waits for approval has no entry at fault: %s is refused at once', async (_title, write) => {
+  ])('is not fetched for a batch with %s, which is refused at once', async (_title, write) => {
     const body = write();
     const token = await tokenFor('sends');
     for (const validation of ['strict', 'permissive']) {
@@ -147,7 +147,7 @@ describe('a file that a call names by a URL', () => {
     }
   });
 
-  it('of a batch is fetched, shown and sent under the documented names of fields that have another one', async () => {
+  it('is fetched, shown and sent in a batch whose fields use their alternative documented names', async () => {
     const token = await tokenFor('sends');
     served = 'with other names';
     const { attachments, ...fields } = email('Other names');
@@ -163,7 +163,7 @@ describe('a file that a call names by a URL', () => {
     expect(await filesOf(done.result.data[0].id)).toEqual(['with other names']);
   });
 
-  it('that cannot be fetched is refused at once', async () => {
+  it('makes the call fail at once if it cannot be fetched', async () => {
     const token = await tokenFor('sends');
     const body = { ...email('Not there'), attachments: [{ filename: 'a.txt', path: 'https://nowhere.test/a.txt' }] };
     const refused = await call(token, 'POST', '/emails', body);
@@ -172,13 +172,13 @@ describe('a file that a call names by a URL', () => {
   });
 });
 
-describe('the segment of a broadcast that waits', () => {
+describe('the segment of a broadcast that waits for approval', () => {
   const until = /until a person has decided/;
   const add = async (key: string, more: object = {}) =>
     call(key, 'POST', '/contacts', { email: `c${++contacts}@example.org`, ...more });
   let contacts = 0;
 
-  it('cannot be filled by the app whose broadcast it is; others and other segments can', async () => {
+  it('cannot be filled by the app of the broadcast, while others can fill it and the app can fill other segments', async () => {
     const token = await tokenFor('broadcasts');
     const id = await desk.make();
     const { segment_id: segment } = (await desk.get(id)) as { segment_id: string };
@@ -202,7 +202,7 @@ describe('the segment of a broadcast that waits', () => {
     }
     expect((await add(token, { segments: [other] })).status).toBe(201);
     expect((await call(token, 'PATCH', `/contacts/${outside}`, { first_name: 'Ada' })).status).toBe(200);
-    // People may: who approves sees to whom it goes then.
+    // People may change it: whoever approves sees the recipients at that time.
     expect((await add(desk.team.key, { segments: [segment] })).status).toBe(201);
     expect((await approve(held.body.details.approval_id)).body.status).toBe('done');
     // The broadcast has to be sent first.
@@ -210,7 +210,7 @@ describe('the segment of a broadcast that waits', () => {
     expect((await add(token, { segments: [segment] })).status).toBe(201);
   });
 
-  it('that has a filter takes nobody in by what the app says of contacts', async () => {
+  it('takes in no contact that the app makes match its filter', async () => {
     const token = await tokenFor('broadcasts');
     const filter = { all: [{ field: 'unsubscribed', op: 'eq', value: false }] };
     const segment = (await desk.call('POST', '/segments', { name: 'Filtered', filter })).body.id as string;

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
-describe('the link to an attachment', () => {
+describe('the download link of an attachment', () => {
   let scene: Scene;
   let team: Team;
   let domain: string;
@@ -38,17 +38,20 @@ describe('the link to an attachment', () => {
   const ask = (link: URL, method = 'GET', headers: Record<string, string | null> = {}) =>
     scene.api(method, link.pathname + link.search, { headers });
 
-  it.each([0, 1, 65_536, 1_000_001])('brings the file of %i bytes as it was sent, to whoever has it', async (size) => {
-    const bytes = randomBytes(size);
-    const { link } = await send({ content: bytes.toString('base64') });
-    const answer = await follow(link);
-    expect(answer.status).toBe(200);
-    expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).toBe(true);
-    expect(answer.headers.get('content-length')).toBe(String(size));
-    expect(answer.headers.get('content-type')).toBe('application/pdf');
-  });
+  it.each([0, 1, 65_536, 1_000_001])(
+    'returns a file of %i bytes as it was sent, to anyone who has the link',
+    async (size) => {
+      const bytes = randomBytes(size);
+      const { link } = await send({ content: bytes.toString('base64') });
+      const answer = await follow(link);
+      expect(answer.status).toBe(200);
+      expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).toBe(true);
+      expect(answer.headers.get('content-length')).toBe(String(size));
+      expect(answer.headers.get('content-type')).toBe('application/pdf');
+    },
+  );
 
-  it('is answered as a download that no browser runs', async () => {
+  it('is answered as a download that no browser executes', async () => {
     const { link } = await send({
       filename: 'page.html',
       content: Buffer.from('<script>1</script>').toString('base64'),
@@ -76,7 +79,7 @@ describe('the link to an attachment', () => {
     },
   );
 
-  it('answers HEAD as GET, without the file', async () => {
+  it('answers HEAD like GET, without the file', async () => {
     const { link } = await send({ content: randomBytes(5000).toString('base64') });
     const head = await follow(link, { method: 'HEAD' });
     const get = await follow(link);
@@ -92,7 +95,7 @@ describe('the link to an attachment', () => {
     ).toMatchObject({ status: 404 });
   });
 
-  it('works until fifteen minutes are over, again and again, and not later', async () => {
+  it('works repeatedly for fifteen minutes and then no more', async () => {
     const { link } = await send();
     const until = Number(link.searchParams.get('expires')) * 1000;
     scene.clock.advance(until - scene.clock.now() - 1);
@@ -102,7 +105,7 @@ describe('the link to an attachment', () => {
     expect(await ask(link)).toMatchObject({ status: 404, body: { name: 'not_found' } });
   });
 
-  it('needs no key and minds none, but a User-Agent', async () => {
+  it('needs no key, ignores one, and requires a User-Agent', async () => {
     const { link } = await send();
     const stranger = await scene.team();
     for (const authorization of [null, 'Bearer rk_nobody', 'nonsense', `Bearer ${stranger.key}`]) {
@@ -113,19 +116,19 @@ describe('the link to an attachment', () => {
     }
   });
 
-  it('stands below the base of the second server too', async () => {
+  it('also works below the base path /api/v1', async () => {
     const { link } = await send();
     const below = changed(link, (it) => (it.pathname = `/api/v1${it.pathname}`));
     expect((await follow(below)).status).toBe(200);
   });
 
-  describe('every refusal is the same 404', () => {
+  describe('returns the same 404', () => {
     const bit = (token: string, at: number): string => {
       const letter = token[at] === 'A' ? 'B' : 'A';
       return token.slice(0, at) + letter + token.slice(at + 1);
     };
 
-    it('whatever is wrong', async () => {
+    it('for any change to the link', async () => {
       const one = await send();
       const other = await send();
       const set = (name: string, value: (old: string) => string) =>
@@ -162,7 +165,7 @@ describe('the link to an attachment', () => {
       expect((await ask(one.link)).status).toBe(200);
     });
 
-    it('a link to one attachment with the id of another of the same email', async () => {
+    it('for the id of another attachment of the same email', async () => {
       const { link, email, id } = await send({}, [{ filename: 'secret.txt', content: 'QQ==' }]);
       const { data } = (await scene.api('GET', `/emails/${email}/attachments`, { key: team.key })).body;
       expect(data).toHaveLength(2);
@@ -170,14 +173,14 @@ describe('the link to an attachment', () => {
       expect(await ask(swapped)).toMatchObject({ status: 404, body: { message: 'Attachment not found.' } });
     });
 
-    it('an email that is removed', async () => {
+    it('for an email that was deleted', async () => {
       const { link, email } = await send();
       await scene.app.world.db.run('delete from email_attachments where email_id = ?', [email]);
       expect(await ask(link)).toMatchObject({ status: 404, body: { message: 'Attachment not found.' } });
     });
 
-    it('a file that the disk has lost, which the log says', async () => {
-      // What is this large together is kept in files.
+    it('for a file that is missing on disk, which is logged', async () => {
+      // Files of this total size are kept in files.
       const large = { filename: 'large.bin', content: Buffer.alloc(300_000).toString('base64') };
       const { link, email, id } = await send({}, [large]);
       await scene.settled();
@@ -190,7 +193,7 @@ describe('the link to an attachment', () => {
       );
     });
 
-    it('a link of another installation', async () => {
+    it('for a link of another installation', async () => {
       await using elsewhere = await startScene({ roles: ['http'] });
       const { link } = await send();
       const there = new URL(link.pathname + link.search, elsewhere.url);
@@ -219,7 +222,7 @@ describe('the link to an attachment', () => {
     ['an email id that is none', (url) => void (url.pathname = '/emails/1/attachments/att_1/download')],
     ['an attachment id that is none', (url) => void (url.pathname = `/emails/${randomUUID()}/attachments/1/download`)],
   ];
-  it.each(malformed)('%s is the 404 of a forged link', async (_, change) => {
+  it.each(malformed)('%s gets the 404 of a forged link', async (_, change) => {
     const { link } = await send();
     const forged = await ask(changed(link, (url) => url.searchParams.set('token', 'x')));
     expect(forged.status).toBe(404);
@@ -227,7 +230,7 @@ describe('the link to an attachment', () => {
     expect({ status, body }).toEqual({ status: 404, body: forged.body });
   });
 
-  it('a reader that goes away in the middle leaves no file open', async () => {
+  it('an attachment reader that disconnects in the middle leaves no file open', async () => {
     const { link, email } = await send({ content: Buffer.alloc(20_000_000).toString('base64') });
     await scene.settled();
     const open = () => openFiles().filter((file) => file.includes(email));
@@ -243,7 +246,7 @@ describe('the link to an attachment', () => {
   });
 });
 
-/** What this process has open, as Linux tells. */
+/** Returns the files that this process has open, according to Linux. */
 function openFiles(): string[] {
   return readdirSync('/proc/self/fd').flatMap((fd) => {
     try {

@@ -2,7 +2,7 @@ import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
-/** Names that have led software astray, and why. Each of them arrives in the mail as it was written. */
+/** Names that have misled software, with the reason. Each of them arrives in the mail as it was written. */
 const TAKEN: [why: string, name: string][] = [
   ['climbs out of the folder', '../../etc/passwd'],
   ['climbs out, the other way', '..\\..\\windows\\system32\\calc.exe'],
@@ -64,7 +64,7 @@ const TAKEN: [why: string, name: string][] = [
   ['is long without a place to fold', '%'.repeat(255)],
 ];
 
-/** Names that no mail could carry on one line, or that are none. */
+/** Names that no mail could carry on one line, or that are invalid. */
 const REFUSED: [why: string, name: string, status: number][] = [
   ['is empty', '', 422],
   ['begins a header', 'a\r\nX-Injected: yes', 422],
@@ -108,13 +108,13 @@ describe('hostile attachment names', () => {
       },
     });
 
-  it.each(REFUSED)('a name that %s is refused, and named', async (_, name, status) => {
+  it.each(REFUSED)('a name that %s is refused and named', async (_, name, status) => {
     const answer = await send(['good.txt', name]);
     expect(answer).toMatchObject({ status, body: { errors: [{ path: 'attachments.1.filename' }] } });
     expect(answer.body.message).toMatch(/attachments\.1\.filename/);
   });
 
-  it('every other one arrives as it was written, with its own file and no header of its making', async () => {
+  it('every other name arrives unchanged, with its own file and without injected headers', async () => {
     const names = TAKEN.map(([, name]) => name);
     const { status, body } = await send(names);
     expect(status).toBe(200);
@@ -125,7 +125,7 @@ describe('hostile attachment names', () => {
       filename,
       Buffer.from(content as ArrayBuffer).toString(),
     ]);
-    // This reader decodes encoded words even there (against RFC 2047 section 5); the mail itself has none to offer.
+    // This reader decodes encoded words even there (against RFC 2047 section 5); the mail itself has none.
     expect(arrived).toEqual(names.map((name, i) => [name.startsWith('=?') ? 'a.exe' : name, `file ${i}`]));
     expect(raw).toContain(`filename="=_utf-8?B?YS5leGU=_="`);
     expect(raw.replaceAll(/\s+/g, '')).toContain(`filename*=UTF-8''%3D%3Futf-8%3FB%3FYS5leGU%3D%3F%3D`);
@@ -137,7 +137,7 @@ describe('hostile attachment names', () => {
     }
   });
 
-  it('and is offered as a download under a name that does no harm', async () => {
+  it('every other name is offered for download under a safe file name', async () => {
     const { body } = await send(TAKEN.map(([, name]) => name));
     const { data } = (await scene.api('GET', `/emails/${body.id}/attachments?limit=100`, { key: team.key })).body;
     expect(data.map((item: { filename: string }) => item.filename)).toEqual(TAKEN.map(([, name]) => name));

@@ -27,7 +27,7 @@ describe('the attachments of an email', () => {
   const get = (id: string, attachment: string, key = team.key) =>
     scene.api('GET', `/emails/${id}/attachments/${attachment}`, { key });
 
-  it('each is shown with a link of its own that ends in fifteen minutes', async () => {
+  it('have a download link each that expires in fifteen minutes', async () => {
     const id = await send([
       { filename: 'übung "1".txt', content: 'QQ==' },
       { filename: 'logo.png', content: Buffer.alloc(5000).toString('base64'), content_id: 'logo@here' },
@@ -64,7 +64,7 @@ describe('the attachments of an email', () => {
     expect(new Set(body.data.map((attachment: { download_url: string }) => attachment.download_url)).size).toBe(3);
   });
 
-  it('a later look answers a later link', async () => {
+  it('get a later link when they are read later', async () => {
     const id = await send(files(1));
     const [first] = (await list(id)).body.data;
     scene.clock.advance(60_000);
@@ -73,12 +73,12 @@ describe('the attachments of an email', () => {
     expect(later.download_url).not.toBe(first.download_url);
   });
 
-  it('an email without attachments has an empty list', async () => {
+  it('are an empty list if there are none', async () => {
     expect((await list(await send([]))).body).toEqual({ object: 'list', has_more: false, data: [] });
   });
 
   it.each([1, 7, 20, 44, 45, 100])(
-    'by %i, forwards and backwards: each once, in the order of the email',
+    'are paged by %i in both directions, each once, in the order of the email',
     async (limit) => {
       const id = await send(files(45));
       const all = (await list(id, '?limit=100')).body.data.map((item: { id: string }) => item.id) as string[];
@@ -108,7 +108,7 @@ describe('the attachments of an email', () => {
     },
   );
 
-  it('twenty at a time where nothing is said, and nothing beyond either end', async () => {
+  it('are paged by twenty by default, with nothing beyond either end', async () => {
     const id = await send(files(21));
     const { body } = await list(id);
     expect([body.data.length, body.has_more]).toEqual([20, true]);
@@ -118,7 +118,7 @@ describe('the attachments of an email', () => {
     expect((await list(id, `?before=${all[0]?.id}`)).body).toEqual(empty);
   });
 
-  it('a cursor of another email finds nothing', async () => {
+  it('are not found with a cursor from another email', async () => {
     const id = await send(files(3));
     const other = await send(files(3));
     const [cursor] = (await list(other)).body.data;
@@ -128,14 +128,14 @@ describe('the attachments of an email', () => {
     expect((await list(id, `?after=att_${'0'.repeat(32)}`)).body).toEqual(empty);
   });
 
-  it('an id in capital letters is the same email', async () => {
+  it('are found under an id in upper case', async () => {
     const id = await send(files(1));
     const { body } = await list(id.toUpperCase());
     expect(body.data).toHaveLength(1);
     expect(body.data[0].download_url).toContain(`/emails/${id}/`);
   });
 
-  it('what is of another email, another team or nobody is the same 404', async () => {
+  it('return the same 404 for another email, another team and an unknown id', async () => {
     const id = await send(files(1));
     const other = await send(files(1));
     const [own] = (await list(id)).body.data;
@@ -152,7 +152,7 @@ describe('the attachments of an email', () => {
     expect([foreign.status, foreign.text]).toEqual([404, absent.text]);
   });
 
-  it('a key that may only send sees none of it', async () => {
+  it('cannot be read with a sending key', async () => {
     const id = await send(files(1));
     const [own] = (await list(id)).body.data;
     const sending = await team.sendingKey();
@@ -161,7 +161,7 @@ describe('the attachments of an email', () => {
     }
   });
 
-  it('the link stands under the address that the installation is known by', async () => {
+  it('have links below the public address of the installation', async () => {
     await using known = await startScene({
       roles: ['http'],
       config: { http: { public_url: 'https://mail.example.com' } as never },

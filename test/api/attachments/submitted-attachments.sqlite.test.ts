@@ -7,7 +7,7 @@ import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { DAY, removeExpired } from '../../flow/expiry.ts';
 import { connect, logIn, submit, type Dialogue } from '../../smtp/dialogue.ts';
 
-describe('the files of a message that came by SMTP', () => {
+describe('the attachments of a message submitted by SMTP', () => {
   let scene: Scene;
   let team: Team;
   let from: string;
@@ -42,7 +42,7 @@ describe('the files of a message that came by SMTP', () => {
   it.each([
     { where: 'in rows', long: 20_000, attached: 30_000, rows: ['message', 'text'], folder: false },
     { where: 'in files', long: 20_000, attached: 300_000, rows: [], folder: true },
-  ])('go with all else of their email, kept $where', async ({ long, attached, rows, folder }) => {
+  ])('are deleted with the rest of their email when stored $where', async ({ long, attached, rows, folder }) => {
     const file = part(['Content-Type: text/csv', 'Content-Disposition: attachment'], 'line\r\n'.repeat(attached / 6));
     const longText = part(['Content-Type: text/plain'], 'line\r\n'.repeat(long / 6));
     const [{ email_id: id }] = (await scene.app.world.db.all('select email_id from email_attachments where id = ?', [
@@ -96,7 +96,7 @@ describe('the files of a message that came by SMTP', () => {
     expect(eml?.bytes.toString()).toBe('Subject: Inner\r\n\r\nHello');
   });
 
-  it('a message without files has none, and pages are as elsewhere', async () => {
+  it('are an empty list for a message without files, and are paged like other lists', async () => {
     expect(await listed([text])).toEqual([]);
     const file = (n: number) =>
       part(['Content-Type: text/plain', `Content-Disposition: attachment; filename=${n}.txt`], `${n}`);

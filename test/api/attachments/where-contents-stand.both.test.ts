@@ -7,7 +7,7 @@ import { sendOne } from '../shares/shared.ts';
 
 const LIMIT = 2000;
 
-describe('what an email consists of stands in the database up to storage.row_bytes, and in files above', () => {
+describe('the contents of an email are rows of the database up to storage.row_bytes, and files above it', () => {
   let scene: Scene;
   let team: Team;
   beforeAll(async () => {
@@ -35,7 +35,7 @@ describe('what an email consists of stands in the database up to storage.row_byt
     { what: 'a long text that passes it with a file', sizes: [900], text: 'x'.repeat(1101), rows: [] },
     { what: 'characters of several bytes', sizes: [], text: 'ü'.repeat(1001), rows: [] },
     { what: 'a short text', sizes: [], text: 'short', rows: [] },
-  ])('$what', async ({ sizes, text, rows }) => {
+  ])('this holds for $what', async ({ sizes, text, rows }) => {
     const { id } = await sendOne(scene, team, { text, attachments: sizes.map((size) => fileOf(size)) });
     await scene.settled();
     expect(await inRows(id)).toEqual(rows);
@@ -52,7 +52,7 @@ describe('what an email consists of stands in the database up to storage.row_byt
     expect(got).toEqual(sizes);
   });
 
-  it('of a batch only as much as one commit can take at once', async () => {
+  it('a batch stores in rows only as much as one commit can take', async () => {
     await using large = await startScene({ roles: ['http'], config: { storage: { row_bytes: 300_000 } } });
     const sender = await large.team();
     const from = `a@${(await sender.domain()).name}`;
@@ -72,7 +72,7 @@ describe('what an email consists of stands in the database up to storage.row_byt
     }
   });
 
-  it('any bytes and any part of them are read back as they were, from either place', async () => {
+  it('any bytes and any range of them are read back unchanged from rows and from files', async () => {
     const { world } = scene.app;
     const bytes = Buffer.from(Array.from({ length: 1500 }, (_, i) => i % 256));
     for (const more of [[], [fileOf(LIMIT)]]) {

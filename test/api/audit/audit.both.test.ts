@@ -16,7 +16,7 @@ let scene: Scene;
 let team: Team;
 let operator: string;
 beforeAll(async () => {
-  // Nobody asks the authority: there is no scheduler here.
+  // The authority is not contacted: there is no scheduler here.
   const acme = { directory: 'https://ca.test/dir', agree_to_terms: true };
   scene = await startScene({ config: { acme } });
   team = await scene.team();
@@ -33,7 +33,7 @@ type Entry = {
   details: Record<string, unknown> | null;
   [more: string]: unknown;
 };
-/** All of them, newest first. */
+/** Returns all entries, newest first. */
 async function entries(path = '/audit', key = team.key): Promise<Entry[]> {
   const all: Entry[] = [];
   for (let after = ''; ;) {
@@ -44,12 +44,12 @@ async function entries(path = '/audit', key = team.key): Promise<Entry[]> {
   }
 }
 
-/** With a key; what people change is told by the tests of teams, members and invitations. */
+/** These are calls with a key; changes by people are covered by the tests of teams, members and invitations. */
 const audited = contractOperations().filter(
   (called) => called.operation['x-service-audit'] !== undefined && !isOfPeople(called),
 );
 
-/** How each is called so that it changes something; answers the id that the entry has to name. */
+/** How each is called so that it changes something; returns the id that the entry must name. */
 const changes: Record<
   string,
   () => Promise<{ path: string; body?: Record<string, unknown>; subject?: string | null; removes?: object }>
@@ -250,7 +250,7 @@ const changes: Record<
   },
 };
 
-/** They need name servers, providers, endpoints that answer, a file or a broadcast that is held; their mechanism is the same. */
+/** They need name servers, providers, endpoints that answer, a file or a held broadcast; they use the same mechanism. */
 const elsewhere = [
   'claimDomain',
   'configureDomainDns',
@@ -278,7 +278,7 @@ async function newLabel(): Promise<{ id: string; label: string }> {
   const { id, call } = await inboxOf(scene, team);
   return { id, label: (await call('POST', '/labels', { name: 'Old' })).body.id as string };
 }
-/** Of a call that has no entry of its own. */
+/** Creates an approval with a call that has no audit entry of its own. */
 async function newApproval(): Promise<string> {
   const owner = await peopleOf(scene).person({ team, role: 'owner' });
   const oauth = oauthOf(scene);
@@ -329,15 +329,15 @@ async function tried(): Promise<string> {
   return id as string;
 }
 
-describe('every change that the contract says is audited', () => {
-  it('is made here, or named as made elsewhere', () => {
+describe('audited changes of the contract', () => {
+  it('are all covered here or listed as covered elsewhere', () => {
     expect([...Object.keys(changes), ...elsewhere].sort()).toEqual(
       audited.map(({ operationId }) => operationId).sort(),
     );
   });
 
   it.each(audited.filter(({ operationId }) => operationId in changes).map((one) => [labelOf(one), one] as const))(
-    '%s has one entry, in the words of the contract',
+    'include %s, which writes one entry in the words of the contract',
     async (_, { operationId, method, operation }) => {
       const { path, body, subject, removes = null } = (await changes[operationId]?.()) ?? { path: '' };
       const before = (await entries('/operator/audit', operator)).length;
@@ -360,21 +360,21 @@ describe('every change that the contract says is audited', () => {
       const own = await entries();
       if (isOperators) expect(own.map(({ id }) => id)).not.toContain(all[0]?.id);
       else expect(own[0]).toEqual(all[0]);
-      // The same, refused, changes nothing and is not told of.
+      // The same call, refused, changes nothing and has no entry.
       const refused = await scene.api(method.toUpperCase(), path, { key, body: { nonsense: 1 } });
       expect(refused.status).toBeGreaterThanOrEqual(400);
       expect((await entries('/operator/audit', operator)).length - before).toBe(1);
     },
   );
 
-  it('no other operation changes anything, but for those with a reason', () => {
+  it('are all operations that change something, except those listed with a reason', () => {
     const silent = contractOperations().filter(
       ({ method, operation }) => method !== 'get' && operation['x-service-audit'] === undefined,
     );
     expect(silent.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(unaudited).sort());
   });
 
-  it('what takes out the data of many people in one call is entered too, and HEAD takes out nothing', async () => {
+  it('include exports of many people’s data, and HEAD exports nothing', async () => {
     const before = (await entries()).length;
     expect((await scene.api('HEAD', '/contacts/export', { key: team.key })).status).toBe(200);
     const nowhere = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31';
@@ -392,8 +392,8 @@ describe('every change that the contract says is audited', () => {
   });
 });
 
-describe('an entry', () => {
-  it('names the key as it was called, and holds no secret', async () => {
+describe('an audit entry', () => {
+  it('names the key as it was called then, and contains no secret', async () => {
     const name = 'Deploy';
     const made = await scene.api('POST', '/api-keys', { key: team.key, body: { name } });
     await scene.api('POST', '/api-keys', {
@@ -410,10 +410,10 @@ describe('an entry', () => {
     expect(first?.subject_id).toBe(made.body.id);
   });
 
-  it('stands if and only if its change does', async () => {
+  it('is written if and only if its change is made', async () => {
     const { db } = scene.app.world;
     const before = (await entries()).length;
-    // The entry cannot be written, so that the change is not made.
+    // The entry cannot be written, so the change is not made.
     await db.withKnex(async (knex) => {
       await knex.raw('alter table audit_log rename to audit_log_away');
     });
@@ -427,7 +427,7 @@ describe('an entry', () => {
     expect(await entries()).toHaveLength(before);
   });
 
-  it('is never written over, and is removed by its age alone', async () => {
+  it('cannot be changed, and is removed only by age', async () => {
     const { world } = scene.app;
     await expect(world.db.run("update audit_log set action = 'nothing'")).rejects.toThrow(/append-only/);
     const all = await entries();

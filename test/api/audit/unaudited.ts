@@ -1,4 +1,4 @@
-/** What the contract leaves out of the audit log, with the reason of each. */
+/** Operations that the contract does not audit, each with the reason. */
 export const unaudited: Record<string, string> = {
   logIn: 'entered by itself, because only the call finds out who acts: test/api/sessions/sign-in.both.test.ts',
   beginDeviceLogin: 'nobody acts yet; what its person decides is entered',

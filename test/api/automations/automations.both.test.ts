@@ -30,8 +30,8 @@ const runs = async (id: string, query = ''): Promise<{ id: string; status: strin
 const now = () => new Date(scene.clock.now()).toISOString();
 const missing = { status: 404, body: { name: 'not_found', message: 'Automation not found.' } };
 
-describe('/automations', () => {
-  it('creates disabled, reads with the graph, and lists without', async () => {
+describe('the /automations routes', () => {
+  it('create an automation disabled, return it with its graph, and list it without', async () => {
     const id = await make();
     const item = { id, name: 'Welcome', status: 'disabled', reentry: 'always', created_at: now(), updated_at: now() };
     const graph = line(start, wait('later'));
@@ -57,7 +57,7 @@ describe('/automations', () => {
   });
 
   it.each(['status=on', 'status=', 'search=', 'search=%20', `search=${'x'.repeat(201)}`, 'limit=0', 'sort=name'])(
-    '?%s is refused',
+    'refuse ?%s',
     async (query) => {
       expect(await call('GET', `/automations?${query}`)).toMatchObject({
         status: 422,
@@ -76,16 +76,16 @@ describe('/automations', () => {
     [{ name: 'x', steps: [], connections: [], status: 'on' }, 400, 'validation_error'],
     [{ name: 'x', steps: [], connections: [], version: 2 }, 400, 'validation_error'],
     [{ name: 'x', steps: [], connections: [] }, 422, 'validation_error'],
-  ])('a body of %j is refused with %i', async (body, status, name) => {
+  ])('refuse the body %j with %i', async (body, status, name) => {
     expect(await call('POST', '/automations', body)).toMatchObject({ status, body: { name } });
   });
 
-  it('a refused graph leaves nothing behind', async () => {
+  it('store nothing when a graph is refused', async () => {
     await call('POST', '/automations', { name: 'x', ...line(start, wait('a', 'soon')) });
     expect((await call('GET', '/automations')).body.data).toEqual([]);
   });
 
-  it('PATCH changes what it names', async () => {
+  it('change only the fields that PATCH names', async () => {
     const id = await make();
     scene.clock.advance(1000);
     expect((await call('PATCH', `/automations/${id}`, { name: 'Hello' })).body).toEqual({ object: 'automation', id });
@@ -97,7 +97,7 @@ describe('/automations', () => {
     expect(await get(id)).toMatchObject({ status: 'enabled', steps: next.steps });
   });
 
-  it('PATCH refuses an empty body, and half a graph, and what is no graph', async () => {
+  it('refuse a PATCH with an empty body, half a graph, or something that is not a graph', async () => {
     const id = await make();
     const { steps, connections } = line(start, wait('a'));
     const refused: [object, RegExp][] = [
@@ -116,7 +116,7 @@ describe('/automations', () => {
     expect(await get(id)).toMatchObject({ name: 'Welcome', steps: line(start, wait('later')).steps });
   });
 
-  it('duplicates as a disabled copy that goes its own way', async () => {
+  it('duplicate an automation as a disabled, independent copy', async () => {
     const id = await make({ status: 'enabled' });
     const answer = await call('POST', `/automations/${id}/duplicate`);
     expect(answer.status).toBe(201);
@@ -133,7 +133,7 @@ describe('/automations', () => {
     expect((await get(copy)).steps).toEqual(steps);
   });
 
-  it('is not found by another team, under another id, or once it is deleted', async () => {
+  it('return 404 for another team, for another id, and after deletion', async () => {
     const id = await make();
     const other = await scene.team();
     const everything = [
@@ -158,7 +158,7 @@ describe('/automations', () => {
   });
 });
 
-it('a sending key may do nothing with automations and their runs', async () => {
+it('a sending key cannot use automations or their runs', async () => {
   const id = await make({ status: 'enabled' });
   await send();
   const [run] = await runs(id);
@@ -183,8 +183,8 @@ it('a sending key may do nothing with automations and their runs', async () => {
   expect(await get(id)).toMatchObject({ name: 'Welcome', status: 'enabled', runs: { running: 1 } });
 });
 
-describe('who is taken, and for how long', () => {
-  it('disabled lets nobody more begin and leaves runs alone; enabled again takes the next', async () => {
+describe('which runs an automation starts and ends', () => {
+  it('a disabled automation starts no run and leaves its runs alone, and starts runs again once enabled', async () => {
     const id = await make({ status: 'enabled' });
     await send();
     await call('PATCH', `/automations/${id}`, { status: 'disabled' });
@@ -195,7 +195,7 @@ describe('who is taken, and for how long', () => {
     expect(await runs(id)).toMatchObject([{ status: 'running' }, { status: 'running' }]);
   });
 
-  it('a stop disables it and cancels its runs, whatever its status', async () => {
+  it('a stop disables the automation and cancels its runs, whatever its status', async () => {
     const id = await make({ status: 'enabled' });
     const other = await make({ status: 'enabled' });
     await send();
@@ -215,7 +215,7 @@ describe('who is taken, and for how long', () => {
     expect((await get(id)).status).toBe('disabled');
   });
 
-  it('a deletion cancels its runs', async () => {
+  it('a deletion cancels the runs of the automation', async () => {
     const id = await make({ status: 'enabled' });
     await send();
     await call('DELETE', `/automations/${id}`);
@@ -224,7 +224,7 @@ describe('who is taken, and for how long', () => {
     expect(await scene.app.world.db.all(sql, [id])).toEqual([{ status: 'cancelled' }]);
   });
 
-  it('of sends and stops at once no run is left that goes on', async () => {
+  it('events and a stop at the same time leave no run active', async () => {
     for (let n = 0; n < 5; n++) {
       const id = await make({ status: 'enabled' });
       await Promise.all([send(), send(), call('POST', `/automations/${id}/stop`), send()]);
@@ -233,7 +233,7 @@ describe('who is taken, and for how long', () => {
   });
 });
 
-describe('runs', () => {
+describe('runs of an automation', () => {
   it('are listed newest first, by status and in pages', async () => {
     const id = await make({ status: 'enabled' });
     const created: string[] = [];
@@ -270,7 +270,7 @@ describe('runs', () => {
     expect(await found('limit=2')).toEqual([[0, 1], true]);
   });
 
-  it('are counted with the automation, by status and by the step where they stand', async () => {
+  it('are counted by status and by current step', async () => {
     const id = await make({ status: 'enabled' });
     for (let n = 0; n < 6; n++) await send();
     const other = await make({ status: 'enabled' });
@@ -296,7 +296,7 @@ describe('runs', () => {
   });
 
   it.each(['status=paused', 'status=running,paused', 'status=', 'status=canceled', 'status=running,', 'after=x'])(
-    '?%s is refused',
+    'cannot be listed with ?%s',
     async (query) => {
       const id = await make();
       expect(await call('GET', `/automations/${id}/runs?${query}`)).toMatchObject({
@@ -306,7 +306,7 @@ describe('runs', () => {
     },
   );
 
-  it('one shows the steps of the version that it began with, in the order of the graph', async () => {
+  it('show the steps of the version they began with, in the order of the graph', async () => {
     const rule = { type: 'rule', field: 'email', operator: 'exists' };
     const steps = [
       wait('z'),
@@ -348,7 +348,7 @@ describe('runs', () => {
     expect(new Set(stopped.map(({ status }) => status))).toEqual(new Set(['skipped']));
   });
 
-  it('of many are read by an index, whatever their status', async () => {
+  it('are read by an index whatever their status, even if there are many', async () => {
     const id = await make({ status: 'enabled' });
     const { db, ids } = scene.app.world;
     const columns = ['id', 'team_id', 'automation_id', 'version', 'contact_id', 'status', 'due_at', 'created_at'];
@@ -386,7 +386,7 @@ describe('runs', () => {
     }
   });
 
-  it('one of another automation, or of none, is not found', async () => {
+  it('return 404 under another automation, and for an unknown id', async () => {
     const id = await make({ status: 'enabled' });
     const other = await make();
     await send();

@@ -18,7 +18,7 @@ const mail = (more: object = {}) =>
   step('mail', 'send_email', { template: { id: has.template, variables: { PRODUCT: 'x' } }, ...more });
 const sender = (domain: string) => ({ from: `Shop <shop@${domain}>` });
 
-it('a sender at a domain that the team lacks is refused with the key of its step', async () => {
+it('a sender at a domain that the team does not have is refused with the key of its step', async () => {
   const make = (domain: string) =>
     call('POST', '/automations', { name: 'Welcome', ...line(start, mail(sender(domain))) });
   const refused = await make('elsewhere.example');
@@ -27,7 +27,7 @@ it('a sender at a domain that the team lacks is refused with the key of its step
   expect((await make(has.domain)).status).toBe(201);
 });
 
-it('is not enabled while an event or a domain that its graph names is gone; made again, the event starts it', async () => {
+it('an automation cannot be enabled while an event or domain of its graph is missing; the recreated event starts it', async () => {
   const made = await call('POST', '/automations', { name: 'Welcome', ...line(start, mail()) });
   const id = made.body.id as string;
   await call('DELETE', `/events/${has.event}`);

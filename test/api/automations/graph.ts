@@ -5,7 +5,7 @@ export interface Graph {
   connections: unknown[];
 }
 
-/** The graph of these steps, each led on to by the one before it. */
+/** Returns the graph of these steps, each connected to the next. */
 export const line = (...steps: { key: string }[]): Graph => ({
   steps,
   connections: steps.slice(1).map(({ key }, i) => ({ from: steps[i]?.key, to: key })),
@@ -15,7 +15,7 @@ export const start = { key: 'start', type: 'trigger', config: { event_name: 'ord
 export const step = (key: string, type: string, config: object) => ({ key, type, config });
 export const wait = (key: string, duration = '1 day') => step(key, 'delay', { duration });
 
-/** What graphs of a team may name. */
+/** Objects that graphs of a team may name. */
 export interface Supplies {
   team: Team;
   event: string;
@@ -24,7 +24,7 @@ export interface Supplies {
   segment: string;
   topic: string;
   contact: string;
-  /** From which the team may send. */
+  /** The domain from which the team may send. */
   domain: string;
 }
 

@@ -13,7 +13,7 @@ afterAll(() => scene.close());
 
 const create = (graph: Graph) =>
   scene.api('POST', '/automations', { key: has.team.key, body: { name: 'A', ...graph } });
-/** The entries of a refusal, by the place that they name. */
+/** Returns the errors of a refusal by the place they name. */
 async function faultsOf(graph: Graph): Promise<Record<string, string>> {
   const { status, body, text } = await create(graph);
   expect([status, body.name], text).toEqual([422, 'validation_error']);
@@ -30,8 +30,8 @@ const rule = (field: string, operator: string, value?: unknown) => ({
   ...(value === undefined ? {} : { value }),
 });
 
-describe('a graph', () => {
-  it('of every type of step is taken and shown as it was written, with the types of its connections', async () => {
+describe('an automation graph', () => {
+  it('accepts every type of step and returns it as written, with the types of its connections', async () => {
     const tree = {
       type: 'and',
       rules: [rule('properties.seats', 'gte', 3), { type: 'or', rules: [rule('email', 'exists')] }],
@@ -67,13 +67,13 @@ describe('a graph', () => {
     expect(shown.connections).toEqual(connections.map((one) => ({ type: 'default', ...one })));
   });
 
-  it('has 150 steps at the most', async () => {
+  it('has at most 150 steps', async () => {
     const steps = Array.from({ length: 149 }, (_, i) => wait(`w${i}`));
     expect((await create(line(start, ...steps))).status).toBe(201);
     expect(await faultsOf(line(start, ...steps, wait('more')))).toEqual({ steps: 'may be at most 150; got 151.' });
   });
 
-  it('has exactly one trigger, and nothing leads to it', async () => {
+  it('has exactly one trigger, which no connection leads to', async () => {
     expect(await faultsOf({ steps: [], connections: [] })).toEqual({ steps: expect.stringMatching(/there is none/) });
     expect(await faultsOf(line(wait('a')))).toEqual({ steps: expect.stringMatching(/exactly one trigger/) });
     const second = { ...start, key: 'second' };
@@ -93,7 +93,7 @@ describe('a graph', () => {
     });
   });
 
-  it('leads to every step and back to none', async () => {
+  it('leads to every step and has no cycles', async () => {
     const { steps, connections } = line(start, wait('a'), wait('b'), wait('c'), wait('d'));
     expect(await faultsOf({ steps: [...steps, wait('lost')], connections })).toEqual({
       'steps.lost': 'is not reached from the trigger.',
@@ -109,7 +109,7 @@ describe('a graph', () => {
       'steps.a': 'is on a way that leads back to it.',
       'steps.b': 'is on a way that leads back to it.',
     });
-    // Between two cycles is not on one.
+    // A step between two cycles is not on one.
     const between = [start, step('a', 'condition', rule('email', 'exists')), wait('b'), wait('self')];
     const through = [
       { from: 'start', to: 'a' },
@@ -125,12 +125,12 @@ describe('a graph', () => {
     expect(await faultsOf({ steps: [start, wait('self')], connections: [{ from: 'self', to: 'self' }] })).toEqual({
       'steps.self': 'is not reached from the trigger; is on a way that leads back to it.',
     });
-    // Two ways that meet again are no cycle.
+    // Two ways that meet again are not a cycle.
     const meet = { steps: cycle, connections: [...ways.slice(0, 2), { from: 'b', to: 'after' }, ways[3]] };
     expect((await create(meet)).status).toBe(201);
   });
 
-  it('has connections between its own steps, in ways that its steps may lead on', async () => {
+  it('connects only its own steps, with connection types that the steps allow', async () => {
     const { steps, connections } = line(start, wait('a'));
     const faults = (...more: unknown[]) => faultsOf({ steps, connections: [...connections, ...more] });
     expect(await faults({ from: 'a', to: 'nowhere' })).toEqual({
@@ -178,12 +178,12 @@ describe('a graph', () => {
     [[start, { key: 'a', type: 'delay' }], 'steps.a', 'must have a config'],
     [[start, { ...wait('a'), label: 'x' }], 'steps.a', 'has unknown fields: label'],
     [[start, wait('a'), wait('a')], 'steps.a', 'has the key of another step'],
-  ])('of the steps %j names %s', async (steps, path, says) => {
+  ])('with the steps %j is refused with an error for %s', async (steps, path, says) => {
     const connections = [{ from: 'start', to: 'a' }];
     expect((await faultsOf({ steps, connections }))[path]).toContain(says);
   });
 
-  it('names every step at fault at once, with everything that is wrong with it', async () => {
+  it('reports all invalid steps at once, with all their errors', async () => {
     const steps = [
       start,
       wait('a', 'soon'),
@@ -201,7 +201,7 @@ describe('a graph', () => {
   });
 });
 
-it('has no text that a database would store as another: neither NUL nor half a surrogate pair', async () => {
+it('a graph cannot contain text that a database would alter: NUL or half a surrogate pair', async () => {
   for (const bad of ['a\u0000', '\ud800', 'a\udfff']) {
     const hostile = [
       line(start, wait(bad)),
@@ -215,7 +215,7 @@ it('has no text that a database would store as another: neither NUL nor half a s
   }
 });
 
-describe('a step', () => {
+describe('a step of an automation', () => {
   const fault = async (type: string, config: object) =>
     (await faultsOf(line(start, step('a', type, config))))['steps.a'];
   const isTaken = async (type: string, config: object) => {
@@ -223,7 +223,7 @@ describe('a step', () => {
     expect(status, text).toBe(201);
   };
 
-  it('a trigger names an event that is there', async () => {
+  it('that is a trigger must name an existing event', async () => {
     const named = (event_name: unknown) => ({ steps: [{ ...start, config: { event_name } }], connections: [] });
     for (const name of ['nothing', 'rasket:contact.deleted', 'rasket:email.sent', 7, '', undefined]) {
       expect(Object.keys(await faultsOf(named(name)))).toEqual(['steps.start']);
@@ -235,7 +235,7 @@ describe('a step', () => {
     expect((await create(named('rasket:contact.updated'))).status).toBe(201);
   });
 
-  it('a trigger names a segment where it starts at additions to one, and nowhere else', async () => {
+  it('that is a trigger names a segment only if it starts when contacts are added to one', async () => {
     const at = (event_name: string, segment_id: unknown) => ({
       steps: [{ ...start, config: { event_name, segment_id } }],
       connections: [],
@@ -250,7 +250,7 @@ describe('a step', () => {
     expect((await create(at(added, has.segment.toUpperCase()))).status).toBe(201);
   });
 
-  it('a delay is a phrase or a time, at most 30 days ahead', async () => {
+  it('that is a delay takes a phrase or a time of at most 30 days', async () => {
     for (const duration of ['1 minute', '90 minutes', '3 days', '30 days', '4 weeks', '720 hours', '1 day', '1d']) {
       await isTaken('delay', { duration });
     }
@@ -282,7 +282,7 @@ describe('a step', () => {
     }
   });
 
-  it('an email names a published template, by id or alias, and what the template lacks', async () => {
+  it('that sends an email names a published template, by id or alias, with all that a send needs', async () => {
     await isTaken('send_email', mail());
     await isTaken('send_email', mail({ template: { id: 'thanks', variables: { PRODUCT: { var: 'event.product' } } } }));
     await isTaken(
@@ -306,7 +306,7 @@ describe('a step', () => {
     expect(await fault('send_email', mail({ reply_to: 7 }))).toContain('must have reply_to');
   });
 
-  it('an email has the values that its template needs: literal, of the event or of the contact', async () => {
+  it('that sends an email must supply the variables of its template: literals, event fields or contact fields', async () => {
     const values = (variables: unknown) => mail({ template: { id: has.template, variables } });
     for (const field of ['email', 'first_name', 'last_name', 'plan', 'properties.seats']) {
       await isTaken('send_email', values({ PRODUCT: { var: `contact.${field}` }, TOTAL: { var: 'event.total' } }));
@@ -329,7 +329,7 @@ describe('a step', () => {
     for (const [variables, says] of wrong) expect(await fault('send_email', values(variables))).toContain(says);
   });
 
-  it('a condition is a tree of rules over fields that contacts have', async () => {
+  it('that is a condition is a tree of rules over fields that contacts have', async () => {
     const good = [
       rule('email', 'ends_with', '@example.org'),
       rule('first_name', 'eq', null),
@@ -366,7 +366,7 @@ describe('a step', () => {
     expect(await fault('condition', nested(5))).toContain('may nest its rules at most 5 deep');
   });
 
-  it('an update sets literal values of fields that are declared', async () => {
+  it('that updates a contact sets literal values of declared fields', async () => {
     await isTaken('contact_update', { first_name: 'A', last_name: null, unsubscribed: true, properties: { seats: 4 } });
     const wrong: [object, string][] = [
       [{}, 'must change at least one field'],
@@ -382,7 +382,7 @@ describe('a step', () => {
     for (const [config, says] of wrong) expect(await fault('contact_update', config)).toContain(says);
   });
 
-  it('segments and topics are of this team and not deleted', async () => {
+  it('must name segments and topics of the same team that are not deleted', async () => {
     const other = await supply(scene);
     expect(await fault('add_to_segment', {})).toContain('must have segment_id');
     for (const segment_id of ['x', has.topic, other.segment]) {

@@ -4,7 +4,7 @@ import { administerTeam } from '../../../src/tenancy/teams/index.ts';
 import { countUsage } from '../../../src/tenancy/usage/index.ts';
 import { startScene, type Scene, type SceneOptions, type Team } from '../../rig/scene.ts';
 
-/** What costs nothing, and two plans with prices. */
+/** A free plan, and two plans with prices. */
 export const PLANS = {
   pro: {
     name: 'Pro',
@@ -16,7 +16,7 @@ export const PLANS = {
   tiny: { name: 'Tiny', monthly_price_cents: 300, included_emails: 10, domain_limit: 1, webhook_endpoint_limit: 0 },
 };
 
-/** In the first moments of a month of 30 days, with plans that cost something. */
+/** Starts a scene in the first moments of a month of 30 days, with plans that have prices. */
 export const billingScene = (
   billing: DeepPartial<Config['billing']> = {},
   options: SceneOptions = {},
@@ -28,13 +28,13 @@ export const billingScene = (
     config: { plans: PLANS, billing, ...options.config },
   });
 
-/** As `rasket teams update --plan` does. */
+/** Changes the plan as `rasket teams update --plan` does. */
 export const givePlan = (scene: Scene, team: Team, plan: string) => administerTeam(scene.app.world, team.id, { plan });
 
 export const send = (scene: Scene, { id: teamId }: Team, count: number) =>
   countUsage(scene.app.world.db, { teamId, kind: 'transactional', at: scene.clock.now(), count });
 
-/** The clock goes on to a moment. */
+/** Moves the clock forward to a moment. */
 export const until = (scene: Scene, at: string): void => scene.clock.advance(Date.parse(at) - scene.clock.now());
 
 export const closed = (scene: Scene): Promise<number> => closeMonths(scene.app.world);

@@ -21,7 +21,7 @@ const refusal = ({ status, body }: { status: number; body: { name?: string } }) 
   status < 300 ? `${status}` : `${status} ${body.name}`;
 
 describe('GET /billing', () => {
-  it('shows the plan with its prices', async () => {
+  it('returns the plan with its prices', async () => {
     const other = await scene.team();
     await givePlan(scene, other, 'pro');
     const plan = { code: 'pro', ...PLANS.pro };
@@ -37,7 +37,7 @@ describe('GET /billing', () => {
     });
   });
 
-  it('lists the plans of the configuration', async () => {
+  it('returns the configured plans', async () => {
     const { body } = await scene.api('GET', '/billing/plans', { key: team.key });
     const plans = body.data.map((plan: { code: string; monthly_price_cents: number }) => [
       plan.code,
@@ -47,7 +47,7 @@ describe('GET /billing', () => {
   });
 
   it.each(['/billing', '/billing/plans', '/billing/invoices'])(
-    '%s is read by admins, and by no member',
+    '%s can be read by admins, not by members',
     async (path) => {
       const admin = await people.person({ team, role: 'admin' });
       const member = await people.person({ team, role: 'member' });
@@ -61,7 +61,7 @@ describe('GET /billing', () => {
 describe('POST /billing/plan', () => {
   const change = (person: Person, plan: string) => person.call('POST', '/billing/plan', { plan });
 
-  it('is for owners where the operator lets them, and holds at once', async () => {
+  it('is allowed to owners if the operator permits it, and takes effect at once', async () => {
     const own = await scene.team();
     const owner = await people.person({ team: own, role: 'owner' });
     expect((await change(owner, 'pro')).body).toMatchObject({ object: 'billing', plan: { code: 'pro' } });
@@ -70,7 +70,7 @@ describe('POST /billing/plan', () => {
     expect(entry).toMatchObject({ action: 'billing.plan_changed', details: { plan: 'pro' } });
   });
 
-  it('answers prices into no log, which a viewer reads', async () => {
+  it('stores no prices in the request log, which viewers can read', async () => {
     const own = await scene.team();
     const owner = await people.person({ team: own, role: 'owner' });
     expect((await change(owner, 'pro')).text).toMatch(/:2000\b/);
@@ -83,25 +83,25 @@ describe('POST /billing/plan', () => {
     const { id } = await vi.waitFor(logged);
     const log = await scene.api('GET', `/logs/${id}`, { key: own.key });
     expect(log.body.response_body).toMatchObject({ redacted: true });
-    // A number of the answer; times and ids may hold these digits too.
+    // This number is in the answer; times and ids may contain these digits too.
     expect(log.text).not.toMatch(/:2000\b/);
   });
 
-  it('is refused to an admin and to a key', async () => {
+  it('is refused for an admin and for a key', async () => {
     const admin = await people.person({ team, role: 'admin' });
     expect(refusal(await change(admin, 'pro'))).toBe('403 invalid_permission');
     const byKey = await scene.api('POST', '/billing/plan', { key: team.key, body: { plan: 'pro' } });
     expect(refusal(byKey)).toBe('403 invalid_permission');
   });
 
-  it('a plan that is not there is refused with those that are', async () => {
+  it('refuses an unknown plan and lists the known ones', async () => {
     const owner = await people.person({ team, role: 'owner' });
     const answer = await change(owner, 'gold');
     expect(refusal(answer)).toBe('422 validation_error');
     expect(answer.body.message).toBe('There is no plan "gold" in the configuration; there are standard, pro, tiny.');
   });
 
-  it('a plan below what is used is refused, with what has to go first', async () => {
+  it('refuses a plan below the current usage and says what has to be removed first', async () => {
     const own = await scene.team();
     const owner = await people.person({ team: own, role: 'owner' });
     await own.domain();
@@ -116,7 +116,7 @@ describe('POST /billing/plan', () => {
     expect((await scene.api('GET', '/team', { key: own.key })).body.plan.code).toBe('standard');
   });
 
-  it('is the operator’s unless self_service is on', async () => {
+  it('is left to the operator unless self_service is on', async () => {
     await using closedScene = await billingScene();
     const own = await closedScene.team();
     const owner = await peopleOf(closedScene).person({ team: own, role: 'owner' });
@@ -129,15 +129,15 @@ describe('POST /billing/plan', () => {
 it.each([
   ['/billing/checkout', { plan: 'pro' }],
   ['/billing/portal', undefined],
-])('POST %s answers 501 with the sentence that says so', async (path, body) => {
+])('POST %s returns 501 with the reason', async (path, body) => {
   const owner = await people.person({ team, role: 'owner' });
   const answer = await owner.call('POST', path, body);
   expect(refusal(answer)).toBe('501 not_implemented');
   expect(answer.body.message).toMatch(/^This installation has no payment provider/);
 });
 
-describe('the limits of a plan', () => {
-  it('emails beyond the included ones are sent as far as the plan charges them, then 429', async () => {
+describe('the limits of a billing plan', () => {
+  it('allow emails beyond the included ones up to the charged maximum, then return 429', async () => {
     const few = { ...PLANS.pro, included_emails: 1, overage_emails: 1 };
     await using small = await billingScene({}, { config: { plans: { pro: few } } });
     const own = await small.team();
@@ -155,7 +155,7 @@ describe('the limits of a plan', () => {
     expect(monthly).toMatchObject({ used: 2, limit: 2 });
   });
 
-  it('one domain more than the plan allows is 422', async () => {
+  it('refuse one domain more than the plan allows with 422', async () => {
     const own = await scene.team();
     await givePlan(scene, own, 'tiny');
     await own.domain();
@@ -164,8 +164,8 @@ describe('the limits of a plan', () => {
   });
 });
 
-describe('a plan that is taken out of the configuration', () => {
-  it('is said at the start, goes on serving its teams, goes on being charged, and is given to nobody', async () => {
+describe('a plan that was removed from the configuration', () => {
+  it('is reported at start-up, still serves and charges its teams, and cannot be chosen', async () => {
     await using first = await billingScene({ self_service: true });
     const own = await first.team();
     const other = await peopleOf(first).person({ team: await first.team(), role: 'owner' });

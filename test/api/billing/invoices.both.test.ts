@@ -12,7 +12,7 @@ import { driver } from '../../rig/database.ts';
 import { peopleOf } from '../../rig/people.ts';
 import { billingScene, closed, givePlan, invoicesOf, numbersOf, onlyInvoice, send, until } from './billing-scene.ts';
 
-it('a month is closed an hour behind its end, with a line for the plan and one for the emails beyond', async () => {
+it('a month is closed an hour after its end, with a line for the plan and one for the extra emails', async () => {
   await using scene = await billingScene({ issuer: 'Mail Ltd, 1 Example Street' });
   const team = await scene.team('Example Ltd');
   await givePlan(scene, team, 'pro');
@@ -60,7 +60,7 @@ it('a month is closed an hour behind its end, with a line for the plan and one f
   });
 });
 
-it('the days of a changed plan are charged apart', async () => {
+it('the days of each plan are charged separately when the plan changes', async () => {
   await using scene = await billingScene();
   const team = await scene.team();
   await givePlan(scene, team, 'pro');
@@ -80,7 +80,7 @@ it('the days of a changed plan are charged apart', async () => {
   expect(total).toBe(823);
 });
 
-it('a new price holds from the day on which the program starts with it', async () => {
+it('a new price applies from the day on which the program starts with it', async () => {
   await using scene = await billingScene();
   const team = await scene.team();
   await givePlan(scene, team, 'pro');
@@ -100,7 +100,7 @@ it('a new price holds from the day on which the program starts with it', async (
   ]);
 });
 
-it('an issued invoice never changes, whatever becomes of prices, plans and names', async () => {
+it('an issued invoice never changes when prices, plans and names do', async () => {
   await using scene = await billingScene();
   const team = await scene.team('Example Ltd');
   await givePlan(scene, team, 'pro');
@@ -117,13 +117,13 @@ it('an issued invoice never changes, whatever becomes of prices, plans and names
   expect(JSON.stringify(await onlyInvoice(scene, team))).toBe(before);
 });
 
-it('however often it is begun, and by how many at once: one invoice for each team, and no gap between the numbers', async () => {
+it('closing a month repeatedly and concurrently gives one invoice per team without gaps in the numbers', async () => {
   await using scene = await billingScene();
   const teams = await Promise.all(Array.from({ length: 12 }, () => scene.team()));
   for (const team of teams) await givePlan(scene, team, 'pro');
   until(scene, '2026-12-01T02:00:00Z');
   const { config, log } = scene.app.world;
-  // SQLite has one process; there the same one begins twice.
+  // SQLite has one process, so the same one starts twice there.
   const node =
     driver === 'pg'
       ? await startApp({
@@ -148,7 +148,7 @@ it('however often it is begun, and by how many at once: one invoice for each tea
   for (const team of teams) expect(await invoicesOf(scene, team)).toHaveLength(1);
 });
 
-it('a number that is rolled back is given again', async () => {
+it('an invoice number that was rolled back is used again', async () => {
   await using scene = await billingScene();
   const first = await scene.team();
   const second = await scene.team();
@@ -166,7 +166,7 @@ it('a number that is rolled back is given again', async () => {
   expect(await numbersOf(scene)).toEqual(['INV-000001', 'INV-000002']);
 });
 
-it('a team whose plan has no price gets no invoice, also when the plan gets one later', async () => {
+it('a team whose plan has no price gets no invoice, even if the plan gets a price later', async () => {
   await using scene = await billingScene();
   const team = await scene.team();
   until(scene, '2026-12-01T02:00:00Z');
@@ -178,7 +178,7 @@ it('a team whose plan has no price gets no invoice, also when the plan gets one 
   expect(await invoicesOf(scene, team)).toEqual([]);
 });
 
-it('months that passed while nothing ran are closed one after the other', async () => {
+it('months that passed during downtime are closed one after the other', async () => {
   await using scene = await billingScene();
   const team = await scene.team();
   await givePlan(scene, team, 'pro');
@@ -192,7 +192,7 @@ it('months that passed while nothing ran are closed one after the other', async 
   ]);
 });
 
-it('the month of a zone is closed when it is over there and in UTC', async () => {
+it('the month of a time zone is closed when it is over in that zone and in UTC', async () => {
   for (const [zone, at, start] of [
     ['America/New_York', '2026-12-01T06:00:00Z', '2026-11-01T04:00:00.000Z'],
     ['Asia/Tokyo', '2026-12-01T01:00:00Z', '2026-10-31T15:00:00.000Z'],
@@ -209,7 +209,7 @@ it('the month of a zone is closed when it is over there and in UTC', async () =>
   }
 });
 
-it('a restored copy closes nothing until it is confirmed', async () => {
+it('a restored copy closes no month until it is confirmed', async () => {
   await using scene = await billingScene();
   const { db, clock } = scene.app.world;
   const team = await scene.team();
@@ -221,7 +221,7 @@ it('a restored copy closes nothing until it is confirmed', async () => {
   expect(await closed(scene)).toBe(1);
 });
 
-it('an invoice is a CSV file and a page to print, and nobody else’s', async () => {
+it('an invoice is available as CSV and as a printable page, only to its team', async () => {
   await using scene = await billingScene();
   const team = await scene.team('=1+1 <b>"Ltd"</b>');
   await givePlan(scene, team, 'pro');
@@ -246,7 +246,7 @@ it('an invoice is a CSV file and a page to print, and nobody else’s', async ()
   }
 });
 
-/** A provider that holds back its answers, so that they come in any order. */
+/** Returns a provider that holds back its answers, so that they come in any order. */
 function providerOf(states: { now: ProviderSubscription | undefined }) {
   const waiting: (() => void)[] = [];
   const provider: PaymentProvider = {
@@ -265,7 +265,7 @@ function providerOf(states: { now: ProviderSubscription | undefined }) {
   return { provider, waiting };
 }
 
-it('a payment provider fits the seam: pages of its own, and events in any order end in the state that it has', async () => {
+it('a payment provider can supply its own pages, and events in any order end in the provider’s state', async () => {
   await using scene = await billingScene();
   const team = await scene.team();
   const { world } = scene.app;
@@ -284,7 +284,7 @@ it('a payment provider fits the seam: pages of its own, and events in any order 
   await asked(3);
   for (const answer of waiting.toReversed()) answer();
   expect((await Promise.all([first, second, third])).filter(Boolean).length).toBeGreaterThan(0);
-  // The last event once more, as providers do.
+  // The last event is sent once more, as providers do.
   const again = readSubscription(world, provider, team.id);
   await asked(4);
   waiting[3]?.();
@@ -301,7 +301,7 @@ it('a payment provider fits the seam: pages of its own, and events in any order 
   expect((await scene.api('GET', '/team', { key: team.key })).body.plan.code).toBe('standard');
 });
 
-it('an answer to an older question never replaces that to a newer one', async () => {
+it('an answer to an older provider request never replaces a newer one', async () => {
   await using scene = await billingScene();
   const team = await scene.team();
   const states = { now: { status: 'active', plan: 'pro', periodStart: 0, periodEnd: 1 } as ProviderSubscription };
@@ -318,7 +318,7 @@ it('an answer to an older question never replaces that to a newer one', async ()
   expect((await scene.api('GET', '/team', { key: team.key })).body.plan.code).toBe('tiny');
 });
 
-it('checkout and portal answer the pages of a provider', async () => {
+it('checkout and portal return the pages of a provider', async () => {
   await using scene = await billingScene();
   const { provider } = providerOf({ now: undefined });
   const { config, log, clock } = scene.app.world;

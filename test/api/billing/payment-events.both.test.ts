@@ -30,7 +30,7 @@ afterEach(() => {
   rig.subscriptions.clear();
 });
 
-/** What holds at the provider from now on. */
+/** Sets the provider's state of the subscription. */
 function pays(plan: string, more: { status?: 'active' | 'past_due' | 'canceled'; days?: number } = {}): void {
   const { status = 'active', days = 30 } = more;
   const now = scene.clock.now();
@@ -59,7 +59,7 @@ const missed = async () => {
 };
 
 describe('POST /billing/events', () => {
-  it('asks the provider what holds, and the plan follows', async () => {
+  it('reads the state from the provider, and the plan follows', async () => {
     expect(await post(signed())).toEqual({ status: 200, body: { object: 'payment_event', received: true } });
     const { body } = await scene.api('GET', '/billing', { key: team.key });
     expect(body).toMatchObject({
@@ -69,13 +69,13 @@ describe('POST /billing/events', () => {
     });
   });
 
-  it('believes nothing else that stands in an event', async () => {
+  it('ignores everything else in the event', async () => {
     pays('tiny');
     await post(signed({ data: { plan: 'pro', status: 'active' } }));
     expect(await planOf()).toBe('tiny');
   });
 
-  it('reads an event once, however often it comes', async () => {
+  it('processes an event once, however often it arrives', async () => {
     const event = signed();
     const answers = await Promise.all([post(event), post(event)]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
@@ -83,14 +83,14 @@ describe('POST /billing/events', () => {
     pays('tiny');
     expect((await post(event)).status).toBe(200);
     expect([rig.asked, await planOf()]).toEqual([asked, 'pro']);
-    // Signed anew, as providers do when they send it again.
+    // It is signed again, as providers do when they send it again.
     const { id } = JSON.parse(event.body) as { id: string };
     scene.clock.advance(60_000);
     expect((await post(signed({ id }))).status).toBe(200);
     expect(rig.asked).toBe(asked);
   });
 
-  it('asks for an event again that it could not read, and reads it then', async () => {
+  it('asks for an event again that it could not process, and processes it then', async () => {
     const event = signed();
     rig.isDown = true;
     expect(await post(event)).toMatchObject({ status: 503, body: { name: 'service_unavailable' } });
@@ -110,7 +110,7 @@ describe('POST /billing/events', () => {
     { why: 'without an id', event: () => signed({ id: '' }) },
     { why: 'with an endless id', event: () => signed({ id: 'x'.repeat(256) }) },
   ];
-  it.each(refused)('refuses one $why, and asks nobody', async ({ event }) => {
+  it.each(refused)('refuses an event $why without asking the provider', async ({ event }) => {
     const { status, body } = await post(event());
     expect([status, body.name, body.message]).toEqual([
       400,
@@ -121,14 +121,14 @@ describe('POST /billing/events', () => {
   });
 
   it.each(['019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77', 'cus_1', "'; drop table teams"])(
-    'takes one about %s, which is no team of ours, and asks nobody',
+    'accepts an event about %s, which is no team, without asking the provider',
     async (id) => {
       expect((await post(signed({}, id))).status).toBe(200);
       expect(rig.asked).toBe(0);
     },
   );
 
-  it('of a subscription that the provider knows no more has ended, and the plan with it', async () => {
+  it('ends the plan of a subscription that the provider no longer knows', async () => {
     await post(signed());
     expect(await planOf()).toBe('pro');
     rig.subscriptions.clear();
@@ -136,13 +136,13 @@ describe('POST /billing/events', () => {
     expect(await planOf()).toBe('standard');
     const { body } = await scene.api('GET', '/billing', { key: team.key });
     expect(body.subscription).toMatchObject({ status: 'canceled' });
-    // One that is made anew holds again.
+    // A new subscription is valid again.
     pays('tiny');
     await post(signed());
     expect(await planOf()).toBe('tiny');
   });
 
-  it('of a team that the provider never knew leaves the plan that the operator gave', async () => {
+  it('keeps the plan that the operator set for a team the provider never knew', async () => {
     await givePlan(scene, team, 'pro');
     rig.subscriptions.clear();
     expect((await post(signed())).status).toBe(200);
@@ -150,7 +150,7 @@ describe('POST /billing/events', () => {
     expect(await planChanges()).toEqual([]);
   });
 
-  it('stands in the audit log where the plan changes, once, with both plans and the provider', async () => {
+  it('writes one audit entry when the plan changes, with both plans and the provider', async () => {
     await post(signed());
     await post(signed());
     pays('pro', { status: 'past_due' });
@@ -170,13 +170,13 @@ describe('POST /billing/events', () => {
     expect(await planChanges()).toMatchObject([down, up]);
   });
 
-  it('without a provider answers 501', async () => {
+  it('returns 501 without a provider', async () => {
     await using other = await billingScene();
     const answer = await other.api('POST', '/billing/events', { body: { id: 'evt_1' } });
     expect([answer.status, answer.body.name]).toEqual([501, 'not_implemented']);
   });
 
-  it('forgets events after thirty days', async () => {
+  it('deletes events after thirty days', async () => {
     await post(signed());
     expect(await forgetPaymentEvents(scene.app.world)).toBe(0);
     scene.clock.advance(31 * DAY_MS);
@@ -185,7 +185,7 @@ describe('POST /billing/events', () => {
   });
 });
 
-it('with a provider nobody takes a plan without paying for it', async () => {
+it('nobody can choose a plan without paying for it when a provider is configured', async () => {
   const owner = await peopleOf(scene).person({ team, role: 'owner' });
   const answer = await owner.call('POST', '/billing/plan', { plan: 'pro' });
   expect([answer.status, answer.body.name]).toEqual([403, 'invalid_permission']);
@@ -196,12 +196,12 @@ it('with a provider nobody takes a plan without paying for it', async () => {
   expect(await planOf()).toBe('standard');
 });
 
-describe('events that do not come', () => {
-  // Those of other tests are over.
+describe('payment events that do not arrive', () => {
+  // Subscriptions of other tests have ended.
   beforeEach(() => scene.app.world.db.run("update team_subscriptions set status = 'canceled', missed_since = null"));
   const recheck = () => recheckSubscriptions(scene.app.world, rig.provider);
 
-  it('are missed an hour behind the end of a period; the plan follows, and a finding says so until one comes', async () => {
+  it('are detected an hour after the end of a period: the plan is corrected, with a finding until an event arrives', async () => {
     pays('pro', { days: 1 });
     await post(signed());
     scene.clock.advance(DAY_MS);
@@ -223,7 +223,7 @@ describe('events that do not come', () => {
     expect(await missed()).toEqual([]);
   });
 
-  it('of a subscription that is as it was are not missed, and it is asked about once an hour', async () => {
+  it('are not reported for an unchanged subscription, which is checked once an hour', async () => {
     pays('pro', { days: 1 });
     await post(signed());
     scene.clock.advance(DAY_MS + HOUR_MS);
@@ -236,7 +236,7 @@ describe('events that do not come', () => {
     expect(await recheck()).toBe(0);
   });
 
-  it('a provider that is down keeps nothing else from being asked, and a restored copy asks nothing', async () => {
+  it('do not block other checks while the provider is down, and a restored copy checks nothing', async () => {
     pays('pro', { days: 1 });
     await post(signed());
     scene.clock.advance(DAY_MS + HOUR_MS);

@@ -13,8 +13,8 @@ afterAll(() => scene.close());
 const AB = { subjects: ['Other'], test_percent: 20, wait_minutes: 60 };
 const variant = (subject: string) => ({ subject, recipients: 0, clicked: 0 });
 
-describe('ab', () => {
-  it('is written into a draft, changed, copied and taken away', async () => {
+describe('the ab field of a broadcast', () => {
+  it('can be set in a draft, changed, copied and removed', async () => {
     const id = await desk.make({ ab: { ...AB, subjects: ['Other', 'Third', 'Fourth'] } });
     expect((await desk.get(id)).ab).toEqual({
       test_percent: 20,
@@ -47,7 +47,7 @@ describe('ab', () => {
     expect(JSON.stringify(made.body)).toContain('ab.');
   });
 
-  it('refuses the subject again, also by a change', async () => {
+  it('cannot repeat the subject, even after a change of the subject', async () => {
     const same = { ...AB, subjects: [desk.draft.subject] };
     expect(said(await desk.call('POST', '/broadcasts', { ...desk.draft, ab: same }))).toEqual([
       400,
@@ -58,7 +58,7 @@ describe('ab', () => {
     expect(said(changed)).toEqual([400, 'validation_error']);
   });
 
-  it('is refused together with local_time, wherever they meet, and both are named', async () => {
+  it('cannot be combined with local_time on any route, and the error names both', async () => {
     const drafted = await desk.make({ ab: AB });
     const local = await desk.make({ local_time: true });
     for (const refused of [
@@ -73,7 +73,7 @@ describe('ab', () => {
     expect((await desk.get(drafted)).status).toBe('draft');
   });
 
-  it('each subject is checked', async () => {
+  it('has the checks of a subject applied to each of its subjects', async () => {
     const id = await desk.make({ ab: { ...AB, subjects: ['Hi {{{NICK}}}'] } });
     const refused = await desk.call('POST', `/broadcasts/${id}/send`);
     expect(said(refused)).toEqual([422, 'validation_error']);
@@ -84,7 +84,7 @@ describe('ab', () => {
     ]);
   });
 
-  it('the checklist says whether there will be clicks to decide by', async () => {
+  it('makes the checklist say whether there will be clicks to decide by', async () => {
     const id = await desk.make({ ab: AB });
     const told = async () => {
       const { checks } = (await desk.call('GET', `/broadcasts/${id}/checklist`)).body;

@@ -38,8 +38,8 @@ const page = (id: string, owner: string, recipients = 500) =>
     saveProgress(tx, { id, owner, cursorId: scene.app.world.ids.uuid(), recipients, excluded: 2 }),
   );
 
-describe('a claim', () => {
-  it('takes what is queued and what is due, in turns, and no draft', async () => {
+describe('a claim of broadcasts', () => {
+  it('takes queued and due broadcasts in turn, and no draft', async () => {
     await desk.make();
     const later = await sent({ scheduled_at: 'in 2 hours' });
     const soon = await sent({ scheduled_at: 'in 1 hour' });
@@ -49,19 +49,19 @@ describe('a claim', () => {
     scene.clock.advance(60 * MINUTE);
     expect(await claim('b')).toEqual([queued, soon]);
     scene.clock.advance(60 * MINUTE);
-    // They take turns: what nobody has looked at comes before what has had its lease.
+    // They take turns: a broadcast without an earlier lease comes before one that has had it.
     expect(await claim('c', 1)).toEqual([later]);
     expect(await claim('c')).toEqual([queued, soon]);
   });
 
-  it('of two at once each broadcast is one’s', async () => {
+  it('gives each broadcast to one of two concurrent claims', async () => {
     const ids = await Promise.all([sent(), sent(), sent(), sent()]);
     const [a = [], b = []] = await Promise.all([claim('a', 2), claim('b', 4)]);
     expect([...new Set([...a, ...b])].length).toBe(a.length + b.length);
     expect([...a, ...b, ...(await claim('c'))].sort()).toEqual(ids.sort());
   });
 
-  it('lasts as long as it is renewed, and ends when it is released', async () => {
+  it('lasts while it is renewed, and ends when it is released', async () => {
     const id = await sent();
     await claim('a');
     const { renew, release, releaseAll } = leasesOf(scene.app.world.db, 'broadcasts');
@@ -79,8 +79,8 @@ describe('a claim', () => {
   });
 });
 
-describe('a page', () => {
-  it('is added while the lease is held, and ends with the last', async () => {
+describe('a page of a broadcast', () => {
+  it('is committed while the lease is held, and the last one ends the broadcast', async () => {
     const id = await sent();
     await claim('a');
     expect([await begin(id, 'b'), await begin(id, 'a'), await begin(id, 'a', 5)]).toEqual([false, true, true]);
@@ -92,7 +92,7 @@ describe('a page', () => {
     expect(await claim('c')).toEqual([]);
   });
 
-  it('is refused once the broadcast is canceled, and so is everything else', async () => {
+  it('is refused once the broadcast is canceled, as is any other update', async () => {
     const id = await sent();
     await claim('a');
     await begin(id, 'a');
@@ -111,7 +111,7 @@ describe('a page', () => {
     expect(await claim('a')).toEqual([]);
   });
 
-  it('of a broadcast that another process has taken over is refused', async () => {
+  it('is refused when another process has taken over the broadcast', async () => {
     const id = await sent();
     await claim('a');
     await begin(id, 'a');
@@ -121,8 +121,8 @@ describe('a page', () => {
   });
 });
 
-describe('an end before the last page', () => {
-  it('one that is held is not claimed until it is resumed', async () => {
+describe('a broadcast that ends before its last page', () => {
+  it('is not claimed while it is held, until it is resumed', async () => {
     const id = await sent();
     await claim('a');
     await begin(id, 'a');
@@ -133,7 +133,7 @@ describe('an end before the last page', () => {
     expect(await claim('b')).toEqual([id]);
   });
 
-  it('one that failed says why, and stays', async () => {
+  it('keeps the reason of its failure', async () => {
     const id = await sent();
     await claim('a');
     await scene.app.world.db.tx((tx) => failBroadcast(tx, { id, owner: 'a', reason: 'the domain is gone', at: now() }));

@@ -17,7 +17,7 @@ const onlyEmail = async (desk: Desk) => {
   expect(data).toHaveLength(1);
   return (await desk.call('GET', `/emails/${data[0].id}`)).body;
 };
-/** With samples in the place of one reader's links. */
+/** Replaces one reader's links with samples. */
 const withSamples = (text: string): string =>
   text.replaceAll(/\/(unsubscribe|preferences)\/[A-Za-z0-9_-]{60,}/g, (_, page: string) => `/${page}/test`);
 
@@ -47,7 +47,7 @@ describe('POST /broadcasts/{id}/preview', () => {
     },
     { what: 'HTML without one', content: { html: '<p>{{{EMAIL}}} {{{plan}}}</p>' } },
     { what: 'text alone', content: { html: null, text: 'Hello {{{LAST_NAME}}} <{{{plan}}}>' } },
-  ])('shows $what as the send makes it', async ({ content }) => {
+  ])('renders $what as the send does', async ({ content }) => {
     const { desk, contact } = await openReaders();
     const id = await desk.make({ ...content, subject: 'For {{{FIRST_NAME}}} of {{{city}}} {{{plan}}}' });
     const shown = await preview(desk, id, { contact_id: contact.id });
@@ -62,12 +62,12 @@ describe('POST /broadcasts/{id}/preview', () => {
       text: withSamples(sent.text),
     });
     expect(`${sent.html}${sent.text}`).not.toContain('/test');
-    // And of one that was sent it shows what is fixed.
+    // A sent broadcast is shown as it was fixed.
     await desk.call('PATCH', '/team', { sender_name: 'Another GmbH' });
     expect((await preview(desk, id, { contact_id: contact.id })).body).toEqual(shown.body);
   });
 
-  it('takes a made-up reader where none is named, and tells what stays empty', async () => {
+  it('uses a sample reader by default and lists the variables that stay empty', async () => {
     const { desk } = await openReaders();
     const id = await desk.make({ html: HTML, preview_text: ' {{{UNKNOWN}}}' });
     const { body } = await preview(desk, id);
@@ -84,7 +84,7 @@ describe('POST /broadcasts/{id}/preview', () => {
     expect((await preview(desk, id, {})).body).toEqual(body);
   });
 
-  it('mints no link of a reader: its samples say so, and unsubscribe nobody', async () => {
+  it('uses sample links instead of links of a reader, and these unsubscribe nobody', async () => {
     const { desk, contact } = await openReaders();
     const id = await desk.make({ html: '<p>{{{PREFERENCES_URL}}} {{{UNSUBSCRIBE_URL}}}</p>' });
     const { html } = (await preview(desk, id, { contact_id: contact.id })).body;
@@ -104,7 +104,7 @@ describe('POST /broadcasts/{id}/preview', () => {
     expect((await desk.call('GET', `/contacts/${contact.id}`)).body.unsubscribed).toBe(false);
   });
 
-  it('follows a template, by the version that a send would take or has taken', async () => {
+  it('renders a template in the version that a send would use or has used', async () => {
     const { desk, contact } = await openReaders();
     const variables = [{ key: 'MOOD', type: 'string', fallback_value: 'fine' }];
     await desk.call('POST', '/templates', {
@@ -131,7 +131,7 @@ describe('POST /broadcasts/{id}/preview', () => {
     expect(await look(fixed)).toEqual(['fine', 'So fine', []]);
   });
 
-  it('a draft without a body or a domain is shown as far as it goes', async () => {
+  it('renders as much of a draft without body or domain as possible', async () => {
     const desk = await openDesk(scene);
     const id = await desk.make({ html: null, from: 'a@nowhere.example' });
     expect((await preview(desk, id)).body).toMatchObject({
@@ -142,7 +142,7 @@ describe('POST /broadcasts/{id}/preview', () => {
     });
   });
 
-  it('refuses who is no contact of the team, two names of one, and what would fill the memory', async () => {
+  it('refuses an unknown contact, two names for one contact, and input that would fill the memory', async () => {
     const { desk, contact } = await openReaders();
     const stranger = await openReaders();
     const id = await desk.make();
@@ -164,7 +164,7 @@ describe('POST /broadcasts/{id}/preview', () => {
 });
 
 describe('POST /broadcasts/{id}/test', () => {
-  it('mails a draft as it looks, and its report and its quota know nothing of it', async () => {
+  it('mails a draft as it looks, without counting in its report or the quota', async () => {
     const { desk, contact } = await openReaders();
     const id = await desk.make({ html: HTML, subject: 'For {{{FIRST_NAME}}}', reply_to: 'answers@example.org' });
     const used = async () => {
@@ -201,7 +201,7 @@ describe('POST /broadcasts/{id}/test', () => {
     expect(data).toEqual([]);
   });
 
-  it('of one that is scheduled, as it is fixed; of none that is past that', async () => {
+  it('mails the fixed content of a scheduled broadcast, and refuses a broadcast in a later state', async () => {
     const { desk } = await openReaders();
     const id = await desk.make();
     await desk.call('POST', `/broadcasts/${id}/send`, { scheduled_at: 'in 2 hours' });
@@ -216,7 +216,7 @@ describe('POST /broadcasts/{id}/test', () => {
     await scene.settled();
   });
 
-  it('asks for a verified domain and a body, before any of it is sent', async () => {
+  it('requires a verified domain and a body before anything is sent', async () => {
     const desk = await openDesk(scene);
     const of = async (change: object, body: object = { to: 'me@example.org' }) => {
       const refused = await test(desk, await desk.make(change), body);
@@ -242,7 +242,7 @@ describe('POST /broadcasts/{id}/test', () => {
       'Contact not found.',
     ]);
     expect((await desk.call('GET', '/emails')).body.data).toEqual([]);
-    // Nobody's list: neither a segment nor a postal address is asked for.
+    // The broadcast goes to no list, so neither a segment nor a postal address is required.
     await desk.call('PATCH', '/team', { postal_address: null });
     expect((await test(desk, await desk.make({ segment_id: null }), { to: 'me@example.org' })).status).toBe(200);
     await setSending(scene.app.world, { isOn: false });

@@ -19,16 +19,16 @@ afterAll(() => scene.close());
 interface Report {
   desk: Desk;
   id: string;
-  /** By the local part of the address. */
+  /** Ids of emails by the local part of the address. */
   emails: Record<string, string>;
   contacts: Record<string, string>;
   count(outcomes: readonly BroadcastOutcome[]): Promise<void>;
-  /** The local parts of a page, in its order. */
+  /** Returns the local parts of a page, in order. */
   names(query: string): Promise<string[]>;
   page(path: string): Promise<Record<string, unknown>[]>;
 }
 
-/** A broadcast to addresses, all of contacts; those whose name begins with x are left out. */
+/** Creates a broadcast to addresses of contacts; those whose name begins with x are excluded. */
 async function reported(names: readonly string[]): Promise<Report> {
   const desk = await openDesk(scene);
   const id = await desk.make();
@@ -70,7 +70,7 @@ async function reported(names: readonly string[]): Promise<Report> {
 const TYPES = ['sent', 'delivered', 'opened', 'clicked', 'bounced', 'complained', 'unsubscribed', 'suppressed'];
 
 describe('GET /broadcasts/{id}/recipients', () => {
-  it('each type lists those to whom it happened, with what it counts', async () => {
+  it('lists the recipients of each type, with the matching count', async () => {
     const { desk, id, emails, contacts, count, names, page } = await reported(['a', 'b', 'c', 'd', 'e', 'f', 'x']);
     const of = (name: string, type: string, more = {}) => ({ emailId: emails[name] ?? '', type, ...more });
     await count(['a', 'b', 'c', 'd'].map((name) => of(name, 'email.sent')));
@@ -85,7 +85,7 @@ describe('GET /broadcasts/{id}/recipients', () => {
       of('a', 'email.unsubscribed'),
       of('e', 'email.suppressed'),
       of('f', 'email.bounced'),
-      // What no report counts, and an email of no broadcast.
+      // No report counts these, nor an email of no broadcast.
       of('a', 'email.queued'),
       of('a', 'toString'),
       { emailId: scene.app.world.ids.uuid(), type: 'email.sent' },
@@ -95,7 +95,7 @@ describe('GET /broadcasts/{id}/recipients', () => {
       of('a', 'email.opened', { isMachine: true }),
       of('b', 'email.opened', { isMachine: true }),
     ]);
-    // However often it happened to each of them.
+    // It counts however often it happened to each of them.
     await count([of('c', 'email.bounced', { bounce: 'permanent' }), of('b', 'email.complained')]);
     expect((await desk.get(id)).counts).toEqual({
       sent: 4,
@@ -139,7 +139,7 @@ describe('GET /broadcasts/{id}/recipients', () => {
     ]);
   });
 
-  it('finds part of an address in any letter case, and pages both ways', async () => {
+  it('finds part of an address in any letter case, and pages in both directions', async () => {
     const { emails, count, names, page } = await reported(['ada', 'bob', 'adam', 'eve_1', 'evex1', 'Ada.B']);
     await count(Object.values(emails).map((emailId) => ({ emailId, type: 'email.sent' })));
     expect(await names('type=sent&email=ADA')).toEqual(['Ada.B', 'adam', 'ada']);
@@ -152,16 +152,16 @@ describe('GET /broadcasts/{id}/recipients', () => {
     expect(await names('type=delivered&email=ada')).toEqual([]);
   });
 
-  it('a contact that was deleted since is named no more, neither by its id nor by its address', async () => {
+  it('shows neither id nor address of a contact that was deleted since', async () => {
     const { id, desk, contacts, emails, count, names, page } = await reported(['a', 'xb', 'c']);
     await count([{ emailId: emails['a'] ?? '', type: 'email.sent' }]);
-    // As one that was sent has it.
+    // This is the state of a sent broadcast.
     await scene.app.world.db.run('update broadcasts set body_id = id where id = ?', [id]);
     await desk.call('DELETE', `/contacts/${contacts['a']}`);
     await desk.call('DELETE', `/contacts/${contacts['xb']}`);
     expect(await page('recipients?type=sent')).toMatchObject([{ contact_id: null, email: null }]);
     expect(await page('exclusions')).toMatchObject([{ contact_id: null, email: null }]);
-    // What stands in place of the address is found by nothing that it contains.
+    // The placeholder of the address is not found by its own content.
     expect(await page('recipients?type=sent&email=a')).toEqual([]);
     const rows = await scene.app.world.db.all('select * from broadcast_recipients where broadcast_id = ?', [id]);
     expect(JSON.stringify(rows)).not.toMatch(/"(a|xb)@/);
@@ -187,7 +187,7 @@ describe('GET /broadcasts/{id}/recipients', () => {
   });
 });
 
-describe('clicks', () => {
+describe('clicks of a broadcast', () => {
   it('are counted by link, by recipient, and by both', async () => {
     const { emails, count, page } = await reported(['a', 'b', 'c']);
     const click = (name: string, link: string) => ({ emailId: emails[name] ?? '', type: 'email.clicked', link });
@@ -217,7 +217,7 @@ describe('clicks', () => {
     ]);
   });
 
-  it('of more than a thousand links, the rest count together', async () => {
+  it('share one count for all links beyond the first thousand', async () => {
     const { emails, count, page } = await reported(['a', 'b']);
     const click = (name: string, n: number) => ({
       emailId: emails[name] ?? '',
@@ -236,7 +236,7 @@ describe('clicks', () => {
       after = `&after=${part.at(-1)?.['id']}`;
     }
     expect(links).toHaveLength(1001);
-    // Thirty of the first reader, ten of the second.
+    // Thirty are of the first reader, ten of the second.
     expect(links.find(({ url }) => url === 'other')).toMatchObject({ clicks: 40, unique_clicks: 2 });
     expect(links.find(({ url }) => url === 'https://example.com/?reader=5')).toMatchObject({
       clicks: 2,
@@ -250,7 +250,7 @@ describe('clicks', () => {
     ]);
   });
 
-  it('of machines stand beside those of people, and alone nowhere', async () => {
+  it('by machines are counted only alongside clicks by people, never on their own', async () => {
     const { emails, count, page } = await reported(['a', 'b']);
     const click = (name: string, link: string, isMachine: boolean) => ({
       emailId: emails[name] ?? '',
@@ -267,7 +267,7 @@ describe('clicks', () => {
     expect(await page('recipients?type=clicked')).toMatchObject([
       { email: 'a@example.org', count: 1, machine_count: 2, clicked_links: [{ url: one, clicks: 1 }] },
     ]);
-    // A person who comes later is the first.
+    // A later click by a person is the first.
     await count([click('b', two, false)]);
     const all = (await page('clicked-links')).toSorted((a, b) => (String(a['url']) < String(b['url']) ? -1 : 1));
     expect(all).toMatchObject([
@@ -276,7 +276,7 @@ describe('clicks', () => {
     ]);
   });
 
-  it('the same from two sides at once are all counted', async () => {
+  it('of the same links that are counted concurrently are all counted', async () => {
     const { emails, count, page } = await reported(['a', 'b']);
     const link = 'https://example.com/';
     const clicks = ['a', 'b'].map((name) => ({ emailId: emails[name] ?? '', type: 'email.clicked', link }));
@@ -287,7 +287,7 @@ describe('clicks', () => {
 });
 
 describe('GET /broadcasts/{id}/exclusions', () => {
-  it('says whom and why', async () => {
+  it('lists the excluded contacts with the reasons', async () => {
     const { contacts, page } = await reported(['a', 'xb', 'xc']);
     const [first] = await page('exclusions?limit=1');
     expect(first).toEqual({
@@ -300,8 +300,8 @@ describe('GET /broadcasts/{id}/exclusions', () => {
   });
 });
 
-describe('an address', () => {
-  it('is one row of a broadcast, whichever contact has it', async () => {
+describe('an address in a broadcast', () => {
+  it('is one row, whichever contact has it', async () => {
     const { id } = await reported(['a', 'xb']);
     const { db, ids } = scene.app.world;
     const again = ['a@example.org', 'xb@example.org', 'c@example.org'].map((email) => ({

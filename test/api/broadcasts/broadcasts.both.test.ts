@@ -13,7 +13,7 @@ afterAll(() => scene.close());
 const UNKNOWN = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2eff';
 
 describe('POST /broadcasts', () => {
-  it('writes a draft, which is read back with every field', async () => {
+  it('creates a draft that is returned with every field', async () => {
     const topic = await desk.call('POST', '/topics', { name: 'News', default_subscription: 'opt_in' });
     const input = {
       ...desk.draft,
@@ -56,7 +56,7 @@ describe('POST /broadcasts', () => {
     });
   });
 
-  it('from and subject are all it needs; the subject is then its name', async () => {
+  it('requires only from and subject, and uses the subject as the name', async () => {
     const { from, subject } = desk.draft;
     const { body } = await desk.call('POST', '/broadcasts', { from, subject });
     expect(await desk.get(body.id)).toMatchObject({
@@ -74,7 +74,7 @@ describe('POST /broadcasts', () => {
     expect((await desk.get(empty.body.id)).name).toBe('Untitled');
   });
 
-  it('audience_id is the older name of segment_id', async () => {
+  it('accepts audience_id as the older name of segment_id', async () => {
     const { segment_id: segment, ...rest } = desk.draft;
     const made = await desk.call('POST', '/broadcasts', { ...rest, audience_id: segment });
     expect((await desk.get(made.body.id)).segment_id).toBe(segment);
@@ -111,7 +111,7 @@ describe('POST /broadcasts', () => {
     expect(said(await desk.call('POST', '/broadcasts', { ...desk.draft, ...change }))).toEqual([status, name]);
   });
 
-  it('a template has to be published', async () => {
+  it('requires a published template', async () => {
     const { html, ...rest } = desk.draft;
     const template = (await desk.call('POST', '/templates', { name: 'T', html, alias: 'news' })).body.id;
     const use = { ...rest, template: { id: 'news' } };
@@ -165,7 +165,7 @@ describe('GET /broadcasts', () => {
     },
   );
 
-  it('another team’s is not found', async () => {
+  it('does not show the broadcast of another team', async () => {
     const id = await desk.make();
     const other = await openDesk(scene);
     for (const [method, path] of [
@@ -184,7 +184,7 @@ describe('GET /broadcasts', () => {
 });
 
 describe('PATCH and DELETE /broadcasts/{id}', () => {
-  it('changes what is named and takes away what is null', async () => {
+  it('change named fields and clear those set to null', async () => {
     const id = await desk.make({ name: 'A', preview_text: 'P', text: 'T', reply_to: 'a@example.org' });
     const before = await desk.get(id);
     const changed = await desk.call('PATCH', `/broadcasts/${id}`, { subject: 'Newer' });
@@ -207,7 +207,7 @@ describe('PATCH and DELETE /broadcasts/{id}', () => {
     expect(said(await desk.call('PATCH', `/broadcasts/${await desk.make()}`, body))).toEqual([400, 'validation_error']);
   });
 
-  it('a body takes the place of a template', async () => {
+  it('replace the template when a body is given', async () => {
     await desk.call('POST', '/templates', { name: 'T', html: 'x', alias: 'letter' });
     await desk.call('POST', '/templates/letter/publish');
     const id = await desk.make({ html: null, template: { id: 'letter' } });
@@ -217,7 +217,7 @@ describe('PATCH and DELETE /broadcasts/{id}', () => {
     expect(await desk.get(id)).toMatchObject({ template_id: null, html: 'y' });
   });
 
-  it('a draft goes, and nothing else does', async () => {
+  it('delete a draft and nothing else', async () => {
     const id = await desk.make();
     const gone = await desk.call('DELETE', `/broadcasts/${id}`);
     expect([gone.status, gone.body]).toEqual([200, { object: 'broadcast', id, deleted: true }]);
@@ -236,7 +236,7 @@ describe('PATCH and DELETE /broadcasts/{id}', () => {
 });
 
 describe('POST /broadcasts/{id}/duplicate', () => {
-  it('is a draft with the same content, whatever the first has become', async () => {
+  it('creates a draft with the same content, whatever the state of the original', async () => {
     const id = await desk.make({ name: 'A', preview_text: 'P', rate_per_minute: 5 });
     const { id: _, created_at: __, ...content } = await desk.get(id);
     await desk.call('POST', `/broadcasts/${id}/send`, { scheduled_at: 'in 2 hours' });

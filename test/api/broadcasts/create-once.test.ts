@@ -13,7 +13,7 @@ describe('POST /broadcasts with an Idempotency-Key', () => {
     scene.api('POST', '/broadcasts', { key: desk.team.key, body, headers: { 'idempotency-key': key } });
   const howMany = async (desk: Desk) => (await desk.call('GET', '/broadcasts')).body.data.length as number;
 
-  it('is made and sent once, also when asked at the same time', async () => {
+  it('creates and sends the broadcast once, even when requests arrive at once', async () => {
     const desk = await openDesk(scene);
     const body = { ...desk.draft, send: true };
     const first = await post(desk, body, 'november');
@@ -27,7 +27,7 @@ describe('POST /broadcasts with an Idempotency-Key', () => {
     expect(await howMany(desk)).toBe(2);
   });
 
-  it('refuses another request with the same key, and keeps no refusal', async () => {
+  it('refuses another request with the same key, and does not store refusals', async () => {
     const desk = await openDesk(scene);
     const refused = await post(desk, { ...desk.draft, from: 'News <news@elsewhere.example>', send: true }, 'once');
     expect(refused.status).toBeGreaterThanOrEqual(400);

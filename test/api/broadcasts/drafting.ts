@@ -1,7 +1,7 @@
 import type { ApiAnswer } from '../../rig/api.ts';
 import type { Scene, Team } from '../../rig/scene.ts';
 
-/** A team that may send broadcasts, and a body without fault. */
+/** A team that may send broadcasts, and a body without errors. */
 export interface Desk {
   team: Team;
   domain: { id: string; name: string };
@@ -38,5 +38,5 @@ export async function openDesk(scene: Scene): Promise<Desk> {
   };
 }
 
-/** Status and name of a refusal. */
+/** Returns status and name of a refusal. */
 export const said = ({ status, body }: ApiAnswer): [number, string] => [status, body.name];

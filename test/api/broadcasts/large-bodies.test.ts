@@ -38,7 +38,7 @@ it.each([
   ['a checklist', () => call('GET', 'checklist')],
   ['a preview', () => call('POST', 'preview')],
   ['a test mail', () => call('POST', 'test', { to: 'x@example.org' })],
-])('%s of a large body causes no long turn of the event loop', async (_what, ask) => {
+])('%s of a large body does not block the event loop', async (_what, ask) => {
   const { handedOver } = scene.app.world.texts;
   const stretch = await longestStretch(ask);
   expect(scene.app.world.texts.handedOver - handedOver).toBeGreaterThan(0);
@@ -53,7 +53,7 @@ it('the checks of a small body run without the text thread', async () => {
   expect(scene.app.world.texts.handedOver).toBe(handedOver);
 });
 
-it('a large body is prepared in the text thread, and sent as prepared', async () => {
+it('a large body is prepared in the text thread and sent as prepared', async () => {
   // Composing the test mail for its delivery takes a turn of its own, and is not the subject.
   await scene.settled();
   const stretch = await longestStretch(() => call('POST', 'send', { acknowledge_checks: true }));

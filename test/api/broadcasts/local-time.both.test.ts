@@ -9,14 +9,14 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** What the clocks have to show, as it was fixed by the send. */
+/** Returns the local time to be shown, as the send fixed it. */
 const shown = async (desk: Desk, id: string): Promise<string | undefined> => {
   const at = (await findBroadcast(scene.app.world.db, desk.team.id, id))?.local_at;
   return typeof at === 'number' ? new Date(at).toISOString() : undefined;
 };
 
-describe('local_time', () => {
-  it('is written into a draft, changed, and copied', async () => {
+describe('the local_time field of a broadcast', () => {
+  it('can be set in a draft, changed and copied', async () => {
     const desk = await openDesk(scene);
     const id = await desk.make({ local_time: true });
     expect(await desk.get(id)).toMatchObject({ local_time: true, next_at: null });
@@ -32,7 +32,7 @@ describe('local_time', () => {
     ['2026-11-27T09:00:00-0930', '2026-11-27T09:00:00.000Z'],
     ['2026-11-27T09:00:00Z', '2026-11-27T09:00:00.000Z'],
     ['tomorrow at 9:30', '2026-11-26T09:30:00.000Z'],
-  ])('of %s is %s on the clocks of each contact', async (scheduled_at, local) => {
+  ])('with scheduled_at %s sends at %s on the clock of each contact', async (scheduled_at, local) => {
     const desk = await openDesk(scene);
     const id = await desk.make();
     expect((await desk.call('POST', `/broadcasts/${id}/send`, { scheduled_at, local_time: true })).status).toBe(200);
@@ -47,7 +47,7 @@ describe('local_time', () => {
     expect([await shown(desk, taken), (await desk.get(taken)).local_time]).toEqual([undefined, false]);
   });
 
-  it('without scheduled_at is refused, and both are named', async () => {
+  it('is refused without scheduled_at, and the error names both', async () => {
     const desk = await openDesk(scene);
     const draft = await desk.make({ local_time: true });
     const plain = await desk.make();
@@ -68,13 +68,13 @@ describe('local_time', () => {
   });
 });
 
-describe('the checklist of one that goes at the local hour', () => {
+describe('the checklist of a broadcast with local_time', () => {
   const check = async (desk: Desk, id: string) =>
     (await desk.call('GET', `/broadcasts/${id}/checklist`)).body.checks.find(
       ({ name }: { name: string }) => name === 'local_time',
     );
 
-  it('counts members whose time zone there is not, and never refuses', async () => {
+  it('counts members with an unknown time zone, and never blocks the send', async () => {
     const desk = await openDesk(scene);
     const filter = { field: 'last_name', op: 'eq', value: 'Reader' };
     const segment = (await desk.call('POST', '/segments', { name: 'Named', filter })).body.id as string;

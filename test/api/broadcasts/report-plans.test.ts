@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 describe('the report of a broadcast', () => {
-  it('is counted by the index, also with statistics of a time when it was empty', async () => {
+  it('is counted by an index, even with statistics from when the table was empty', async () => {
     const { db, ids } = scene.app.world;
     await db.run('analyze');
     const outcome = { emailId: ids.uuid(), type: 'email.delivered' };

@@ -23,7 +23,7 @@ const bodyOf = async (desk: Desk, id: string) => {
 };
 
 describe('POST /broadcasts/{id}/send', () => {
-  it('queues a draft, or schedules it', async () => {
+  it('queues or schedules a draft', async () => {
     const desk = await openDesk(scene);
     const now = await desk.make();
     const sent = await send(desk, now);
@@ -40,7 +40,7 @@ describe('POST /broadcasts/{id}/send', () => {
     expect((await desk.get(await desk.make({ send: true }))).status).toBe('queued');
   });
 
-  it('an empty scheduled_at queues the draft at once, as the client of Go sends it', async () => {
+  it('queues a draft at once if scheduled_at is empty, as the Go client sends it', async () => {
     const desk = await openDesk(scene);
     const id = await desk.make();
     expect((await send(desk, id, { scheduled_at: '' })).status).toBe(200);
@@ -56,7 +56,7 @@ describe('POST /broadcasts/{id}/send', () => {
     'soon',
     '2026-01-01T00:00:00Z',
     '2027-01-01',
-  ])('refuses the time %j, by either way', async (scheduled_at) => {
+  ])('refuses the time %j, at creation and at send', async (scheduled_at) => {
     const desk = await openDesk(scene);
     const id = await desk.make();
     expect(said(await send(desk, id, { scheduled_at }))).toEqual([400, 'validation_error']);
@@ -65,7 +65,7 @@ describe('POST /broadcasts/{id}/send', () => {
     expect((await desk.get(id)).status).toBe('draft');
   });
 
-  it('a time that is refused is told with what would be taken', async () => {
+  it('explains which times are accepted when it refuses one', async () => {
     const desk = await openDesk(scene);
     const id = await desk.make();
     const why = async (scheduled_at: string) => (await send(desk, id, { scheduled_at })).body.message;
@@ -74,7 +74,7 @@ describe('POST /broadcasts/{id}/send', () => {
     expect(await why('in 90 seconds')).toBeUndefined();
   });
 
-  it('of two sends at once one is one', async () => {
+  it('succeeds once when several calls arrive at once', async () => {
     const desk = await openDesk(scene);
     const id = await desk.make();
     const answers = await Promise.all([send(desk, id), send(desk, id), send(desk, id)]);
@@ -86,10 +86,10 @@ describe('POST /broadcasts/{id}/send', () => {
   });
 });
 
-describe('the gate', () => {
+describe('the gate of a broadcast', () => {
   const GATE = ['domain', 'postal_address', 'segment', 'marketing', 'team', 'body', 'quota'];
 
-  it('asks in its order, each with its status, and a refusal creates nothing', async () => {
+  it('checks in its documented order, each with its status, and creates nothing when it refuses', async () => {
     const { world } = scene.app;
     const team = await scene.team();
     const call = (method: string, path: string, body?: unknown) =>
@@ -138,7 +138,7 @@ describe('the gate', () => {
     expect((await call('GET', '/broadcasts')).body.data).toHaveLength(1);
   });
 
-  it('refuses at creation what it refuses later, and then there is no broadcast', async () => {
+  it('refuses at creation what it would refuse at send, without creating the broadcast', async () => {
     const desk = await openDesk(scene);
     for (const change of [{ from: 'a@nowhere.example' }, { segment_id: null }, { html: null }, { subject: ' ' }]) {
       const made = await desk.call('POST', '/broadcasts', { ...desk.draft, ...change, send: true });
@@ -151,7 +151,7 @@ describe('the gate', () => {
     ).toBe(201);
   });
 
-  it('a segment that was deleted, and a template that is gone', async () => {
+  it('refuses a deleted segment and a missing template', async () => {
     const desk = await openDesk(scene);
     await desk.call('POST', '/templates', { name: 'T', html: 'x', alias: 'gone' });
     await desk.call('POST', '/templates/gone/publish');
@@ -168,7 +168,7 @@ describe('the gate', () => {
     expect((await send(desk, id)).body.message).toMatch(/^segment_id names no segment/);
   });
 
-  it('a topic that was deleted, which nobody would get it by', async () => {
+  it('refuses a deleted topic, which would reach nobody', async () => {
     const desk = await openDesk(scene);
     const topic = (await desk.call('POST', '/topics', { name: 'Gone', default_subscription: 'opt_in' })).body.id;
     const id = await desk.make({ topic_id: topic });
@@ -182,7 +182,7 @@ describe('the gate', () => {
     expect((await send(desk, id)).status).toBe(200);
   });
 
-  it('a suspended team, and all sending switched off', async () => {
+  it('refuses a suspended team, and any team while sending is switched off', async () => {
     const desk = await openDesk(scene);
     const { world } = scene.app;
     const id = await desk.make();
@@ -194,8 +194,8 @@ describe('the gate', () => {
   });
 });
 
-describe('content checks', () => {
-  it('a failing one is told in details.checks, and is acknowledged', async () => {
+describe('content checks of a broadcast', () => {
+  it('report a failure in details.checks, which can be acknowledged', async () => {
     const desk = await openDesk(scene);
     const id = await desk.make({ html: '<a href="javascript:alert(1)">{{{NICK}}}</a>' });
     const refused = await send(desk, id);
@@ -212,7 +212,7 @@ describe('content checks', () => {
     expect((await send(desk, id, { acknowledge_checks: true })).status).toBe(200);
   });
 
-  it('more variables than a body can hold are refused, acknowledged or not', async () => {
+  it('refuse more variables than a body can hold, whether or not that is acknowledged', async () => {
     const desk = await openDesk(scene);
     const id = await desk.make({ html: '{{{EMAIL}}}'.repeat(10_001) });
     const { checks } = (await desk.call('GET', `/broadcasts/${id}/checklist`)).body;
@@ -224,7 +224,7 @@ describe('content checks', () => {
     expect((await send(desk, id, { acknowledge_checks: true })).status).toBe(200);
   });
 
-  it('the fallback of a template’s variable is a default', async () => {
+  it('use the fallback of a template variable as a default', async () => {
     const desk = await openDesk(scene);
     const html = '<p>{{{OFFER}}} {{{CODE}}}</p>';
     const variables = [
@@ -241,15 +241,15 @@ describe('content checks', () => {
   });
 });
 
-describe('what is fixed when it is sent', () => {
-  it('is what the draft says at that moment, also when it was changed since its content was checked', async () => {
+describe('the fixed content of a sent broadcast', () => {
+  it('is the draft at that moment, even if it changed after its content was checked', async () => {
     const desk = await openDesk(scene);
     const id = await desk.make({ html: '<p>before</p>' });
     const { db } = scene.app.world;
     const { all, tx } = db;
     let isChecked = false;
     let changed: Promise<ApiAnswer> | undefined;
-    // Between the look at the content and the transaction of the send.
+    // The draft changes between the check of the content and the transaction of the send.
     db.all = ((...args: Parameters<typeof all>) => {
       isChecked ||= args[0].includes('contact_properties');
       return all.apply(db, args);
@@ -274,7 +274,7 @@ describe('what is fixed when it is sent', () => {
     expect(body?.html).toContain('<p>after</p>');
   });
 
-  it('a new version of the template and another postal address change nothing', async () => {
+  it('is not affected by a new version of the template or another postal address', async () => {
     const desk = await openDesk(scene);
     await desk.call('POST', '/templates', { name: 'T', html: '<body><p>First</p></body>', alias: 'v' });
     await desk.call('POST', '/templates/v/publish');
@@ -294,7 +294,7 @@ describe('what is fixed when it is sent', () => {
     expect(row).toMatchObject({ domain_id: desk.domain.id, template_version_id: expect.any(String) });
   });
 
-  it('a body with a way out gets no footer, in whatever letters it is written', async () => {
+  it('has no footer in HTML that has its own unsubscribe link, in any letter case', async () => {
     const desk = await openDesk(scene);
     const html = '<a href="{{{ preferences_url }}}">Leave</a>';
     const id = await desk.make({ html, text: 'Hi' });
@@ -310,7 +310,7 @@ describe('what is fixed when it is sent', () => {
     ['the address in words', '<p>Musterstraße&nbsp;1<br>10115 <b>Berlin</b></p>', 'pass'],
     ['the variable', '<p>{{{POSTAL_ADDRESS}}}</p>', 'pass'],
     ['the variable in a comment', '<!-- {{{POSTAL_ADDRESS}}} -->', 'warn'],
-  ])('a body with its own unsubscribe link is checked for the postal address: %s', async (_, more, status) => {
+  ])('includes a check of a body with an unsubscribe link for the postal address: %s', async (_, more, status) => {
     const desk = await openDesk(scene);
     const id = await desk.make({ html: `<a href="{{{UNSUBSCRIBE_URL}}}">leave</a>${more}` });
     const { checks } = (await desk.call('GET', `/broadcasts/${id}/checklist`)).body;
@@ -320,7 +320,7 @@ describe('what is fixed when it is sent', () => {
     expect((await send(desk, id)).status, 'a warning stops nothing').toBe(200);
   });
 
-  it('subject, HTML and text print the name and address of the team as of the send, unless a property has that name', async () => {
+  it('includes the name and address of the team in subject, HTML and text, unless a property has that name', async () => {
     const desk = await openDesk(scene);
     const html =
       '<p title="{{{SENDER_NAME}}}">{{{sender_name}}}, {{{POSTAL_ADDRESS}}}</p><a href="{{{UNSUBSCRIBE_URL}}}">x</a>';
@@ -341,7 +341,7 @@ describe('what is fixed when it is sent', () => {
     expect((await desk.call('POST', `/broadcasts/${own}/preview`, {})).body.html).toContain('Söhne, theirs</p>');
   });
 
-  it('values inside link URLs are percent-encoded, and values that are whole URLs stay as they are', async () => {
+  it('has values inside link URLs percent-encoded, and values that are whole URLs unchanged', async () => {
     const desk = await openDesk(scene);
     await desk.call('POST', '/contact-properties', { key: 'link', type: 'string' });
     await desk.call('POST', '/contact-properties', { key: 'city', type: 'string' });
@@ -358,7 +358,7 @@ describe('what is fixed when it is sent', () => {
     expect(shown.html).toContain('<img src="https://a.example/50%25%20off%3F&amp;x=1.png" alt="">');
   });
 
-  it('a broadcast with an empty text has no text part, and none is made from the HTML', async () => {
+  it('has no text part if the text is empty, and none is made from the HTML', async () => {
     const desk = await openDesk(scene);
     const id = await desk.make({ html: '<p>Hello</p>', text: '' });
     expect((await send(desk, id)).status).toBe(200);
@@ -370,7 +370,7 @@ describe('what is fixed when it is sent', () => {
     ['in a script', '<p>Hi</p><script>leave("{{{UNSUBSCRIBE_URL}}}")</script>'],
     ['in an event handler', `<p onclick="location='{{{UNSUBSCRIBE_URL}}}'">Hi</p>`],
     ['in a style', '<p style="background: url({{{UNSUBSCRIBE_URL}}})">Hi</p>'],
-  ])('a way out that nobody can see, %s, is none', async (_, html) => {
+  ])('gets a footer if the unsubscribe link is invisible %s', async (_, html) => {
     const desk = await openDesk(scene);
     const id = await desk.make({ html });
     const { checks } = (await desk.call('GET', `/broadcasts/${id}/checklist`)).body;
@@ -379,7 +379,7 @@ describe('what is fixed when it is sent', () => {
     expect((await bodyOf(desk, id)).html).toMatch(/<a href="\{\{\{UNSUBSCRIBE_URL\}\}\}"[^>]*>Unsubscribe<\/a>/);
   });
 
-  it('what is opened and never closed does not hide the footer, and a postal address is no variable', async () => {
+  it('gets a visible footer despite unclosed elements, and a postal address is not read as a variable', async () => {
     const desk = await openDesk(scene);
     await desk.call('PATCH', '/team', { postal_address: { ...ADDRESS, line1: '{{{EMAIL}}} <b>' } });
     const id = await desk.make({ html: '<p>Hi</p><!-- never closed' });
@@ -389,8 +389,8 @@ describe('what is fixed when it is sent', () => {
   });
 });
 
-describe('cancel and resume', () => {
-  it.each(['scheduled', 'queued', 'sending'] as const)('one that is %s is canceled', async (status) => {
+describe('cancel and resume of a broadcast', () => {
+  it.each(['scheduled', 'queued', 'sending'] as const)('a broadcast that is %s can be canceled', async (status) => {
     const desk = await openDesk(scene);
     const id = await desk.make();
     await send(desk, id, status === 'scheduled' ? { scheduled_at: 'in 2 hours' } : undefined);
@@ -404,7 +404,7 @@ describe('cancel and resume', () => {
     expect(said(await send(desk, id))).toEqual([403, 'validation_error']);
   });
 
-  it.each(['draft', 'sent', 'failed'] as const)('one that is %s is not', async (status) => {
+  it.each(['draft', 'sent', 'failed'] as const)('a broadcast that is %s cannot be canceled', async (status) => {
     const desk = await openDesk(scene);
     const id = await desk.make();
     await scene.app.world.db.run('update broadcasts set status = ? where id = ?', [status, id]);
@@ -412,7 +412,7 @@ describe('cancel and resume', () => {
     expect((await desk.get(id)).status).toBe(status);
   });
 
-  it('send and two cancels at once end in one state', async () => {
+  it('a send and two cancels at once end in one consistent state', async () => {
     const desk = await openDesk(scene);
     const id = await desk.make();
     const cancel = () => desk.call('POST', `/broadcasts/${id}/cancel`);
@@ -422,7 +422,7 @@ describe('cancel and resume', () => {
     expect([wins <= 1, (await desk.get(id)).status]).toEqual([true, wins === 1 ? 'canceled' : 'queued']);
   });
 
-  it('one that is held says why, and goes on when it is resumed', async () => {
+  it('a held broadcast has a reason, and continues once it is resumed', async () => {
     const desk = await openDesk(scene);
     const id = await desk.make();
     await send(desk, id);

@@ -18,10 +18,10 @@ export interface AuthorityScene extends AsyncDisposable {
   operator: string;
   /** Runs the job of the scheduler once. */
   look(): Promise<void>;
-  /** What the operator sees of all certificates. */
+  /** Returns the operator's list of all certificates. */
   listed(): Promise<Listed[]>;
   renew(body?: object): Promise<void>;
-  /** The certificate that a client is shown at the port of HTTPS; trusted, unless the answer says why not. */
+  /** Returns the certificate that a client gets at the HTTPS port; trusted, unless the result says why not. */
   shown(servername?: string): Promise<Shown>;
 }
 
@@ -68,7 +68,7 @@ export async function startWithAuthority(
     await job?.run();
     const [row] = await issuedVersions(scene.app.world.db).then((all) => all.filter(({ kind }) => kind === 'host'));
     const issued = row && (await readShown(scene.app.world, row.id));
-    // It is shown once it was read.
+    // It is served once it was read.
     if (issued)
       await expect.poll(async () => (await shown()).serial).toBe(new X509Certificate(issued.cert).serialNumber);
   }
@@ -94,7 +94,7 @@ export async function startWithAuthority(
   };
 }
 
-/** A verified domain with a tracking host, which it answers; published in the scene's DNS, or in another. */
+/** Creates a verified domain with a tracking host, and returns the host; published in the scene's DNS, or in another. */
 export async function trackedDomain({ scene }: AuthorityScene, name: string, dns: DnsRig = scene.dns): Promise<string> {
   const team = await scene.team();
   const body = { name, click_tracking: true, tracking_subdomain: 'links' };
@@ -104,7 +104,7 @@ export async function trackedDomain({ scene }: AuthorityScene, name: string, dns
   return `links.${name}`;
 }
 
-/** Runs the job on another node beside the scene: with the system's clock, unless another is given. */
+/** Runs the job on another node, with the system's clock unless another is given. */
 export async function lookElsewhere(
   { app, dataDir }: Scene,
   { trustedCa, clock, config = app.world.config }: { trustedCa: readonly string[]; clock?: Clock; config?: Config },

@@ -1,4 +1,4 @@
-// certificates from an authority: issued, renewed, and kept where that fails
+// certificates from an authority: issued, renewed, and kept if that fails
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -14,7 +14,7 @@ import { lookElsewhere, startWithAuthority, type AuthorityScene } from './author
 const DAY_MS = 86_400_000;
 const NAME = 'rasket.test';
 
-/** A line at a time over one connection, however long it stays. */
+/** Returns a dialogue of single lines over one connection that may stay open long. */
 function talk(socket: net.Socket) {
   let text = '';
   socket.on('data', (bytes: Buffer) => (text += bytes.toString('latin1')));
@@ -42,7 +42,7 @@ async function heldOpen({ scene, ca }: AuthorityScene) {
   const web = talk(secure);
   const smtp = talk(mail);
   await smtp.say('', /^220 /);
-  // Whoever has logged in may stay for as long as it says something.
+  // A client that has logged in may stay as long as it sends commands.
   await smtp.say('EHLO test\r\n', /250 [^\r]+\r\n$/);
   const password = Buffer.from(`\0rasket\0${(await scene.team()).key}`).toString('base64');
   await smtp.say(`AUTH PLAIN ${password}\r\n`, /^235 /);
@@ -74,7 +74,7 @@ async function shownBySubmission({ scene, ca }: AuthorityScene): Promise<string>
   return serialNumber;
 }
 
-it('is issued, renewed at two thirds of its life with the same key, and kept where a renewal fails; connections stay', async () => {
+it('a certificate is issued, renewed at two thirds of its life with the same key and kept if renewal fails, without dropping connections', async () => {
   await using at = await startWithAuthority();
   const { ca, scene } = at;
   expect((await at.shown()).isTrusted).toBe(false);
@@ -126,12 +126,12 @@ it('is issued, renewed at two thirds of its life with the same key, and kept whe
   expect([ca.accounts, ca.violations]).toEqual([1, []]);
 });
 
-describe('an authority that misbehaves', () => {
+describe('a misbehaving certificate authority', () => {
   const page = (response: ServerResponse, status: number, body: string, type = 'text/html'): true => {
     response.writeHead(status, { 'content-type': type, 'replay-nonce': 'aaaa' }).end(body);
     return true;
   };
-  it('changes nothing of what is shown, is named in one line, and is left alone for longer each time', async () => {
+  it('does not affect the served certificate, is reported in one line, and is retried at growing intervals', async () => {
     await using at = await startWithAuthority();
     const { ca, scene } = at;
     ca.plays.badNonces = 4;
@@ -194,7 +194,7 @@ describe('an authority that misbehaves', () => {
     expect(ca.violations).toEqual([]);
   });
 
-  it('and looks at the wrong answer finds that the name was not proven; the order is over', async () => {
+  it('that validates at the wrong place reports the name as not proven, and the order ends', async () => {
     await using at = await startWithAuthority();
     const { ca, scene } = at;
     const port = ca.look.httpPort;
@@ -211,7 +211,7 @@ describe('an authority that misbehaves', () => {
   });
 });
 
-it('kill -9 between finalize and download: what was issued is fetched, and not ordered again', async () => {
+it('a certificate issued before a kill -9 between finalize and download is fetched without a new order', async () => {
   await using at = await startWithAuthority();
   const { ca, scene } = at;
   const { config } = scene.app.world;
@@ -227,7 +227,7 @@ it('kill -9 between finalize and download: what was issued is fetched, and not o
   ca.plays.finalized = () => undefined;
   expect([ca.ordered, ca.finalized]).toEqual([[NAME], [NAME]]);
   await at.look();
-  // Its lease still lasts: whoever is slow is not overtaken.
+  // Its lease is still valid: a slow node is not overtaken.
   expect(await at.listed()).toMatchObject([{ status: 'awaited' }]);
   scene.clock.advance(3 * 60_000);
   await at.look();
@@ -235,7 +235,7 @@ it('kill -9 between finalize and download: what was issued is fetched, and not o
   expect([ca.ordered, ca.finalized, ca.accounts, ca.violations]).toEqual([[NAME], [NAME], 1, []]);
 });
 
-it('two nodes order once', async () => {
+it('two nodes place one order', async () => {
   await using at = await startWithAuthority();
   const { ca, scene } = at;
   const elsewhere = { trustedCa: ca.trust, clock: scene.clock };
@@ -248,7 +248,7 @@ it('two nodes order once', async () => {
   expect([ca.ordered, ca.finalized, ca.accounts, ca.violations]).toEqual([[NAME], [NAME], 1, []]);
 });
 
-it('whoever is slow keeps its lease, and nobody orders beside it', async () => {
+it('a slow order keeps its lease, and no other node places an order meanwhile', async () => {
   await using at = await startWithAuthority({ answer_seconds: 300 });
   const { ca, scene } = at;
   const { clock } = scene;
@@ -266,7 +266,7 @@ it('whoever is slow keeps its lease, and nobody orders beside it', async () => {
   expect([ca.ordered, ca.finalized, ca.violations]).toEqual([[NAME], [NAME], []]);
 });
 
-it('waits for an authority that takes its time, and is renewed when the authority says', async () => {
+it('an order waits for a slow authority, and the certificate is renewed when the authority says', async () => {
   await using at = await startWithAuthority();
   const { ca, scene } = at;
   ca.plays.processing = 1;
@@ -275,7 +275,7 @@ it('waits for an authority that takes its time, and is renewed when the authorit
   expect(ca.ordered).toEqual([NAME]);
   const [row] = await at.listed();
   expect(row?.status).toBe('issued');
-  // A window beyond its end makes no sense.
+  // A window after its end makes no sense.
   expect(Date.parse(row?.next_try_at ?? '')).toBeLessThan(Date.parse(row?.ends_at ?? ''));
   const soon = scene.clock.now() + DAY_MS;
   ca.plays.renewal = { start: new Date(soon).toISOString(), end: new Date(soon + 1000).toISOString() };
@@ -284,7 +284,7 @@ it('waits for an authority that takes its time, and is renewed when the authorit
   expect(Math.abs(Date.parse(next?.next_try_at ?? '') - soon)).toBeLessThanOrEqual(1000);
 });
 
-it('is not ordered anew at once where its time to renew is over when it comes', async () => {
+it('a certificate whose renewal time is already over when it is issued is not ordered again at once', async () => {
   await using at = await startWithAuthority();
   const { ca, scene } = at;
   const [start, end] = [2, 1].map((days) => new Date(scene.clock.now() - days * DAY_MS).toISOString());

@@ -29,10 +29,10 @@ async function start(acme: DeepPartial<Config>['acme'] = {}): Promise<void> {
 
 const isUpdate = ({ message }: ProofZone['primary']['heard'][number]): boolean => message.opcode === OPCODES.update;
 
-/** How often the name server of the zone was asked for the proof. */
+/** Returns how often the name server of the zone was queried for the proof. */
 const looks = (): number => zone.shown.queries.filter(({ name, recursion }) => name === PROOF && !recursion).length;
 
-/** The job waits by the scene's clock for the zone; each second of it passes at once. */
+/** Runs the job, which waits by the scene's clock for the zone; each second of it passes at once. */
 async function passing<T>(work: Promise<T>): Promise<T> {
   let isOver = false;
   const ended = work.finally(() => (isOver = true));
@@ -40,7 +40,7 @@ async function passing<T>(work: Promise<T>): Promise<T> {
   return ended;
 }
 
-it('a certificate is issued, with a wildcard, and nothing of it stays in the zone', async () => {
+it('a certificate with a wildcard is issued, and nothing of the order stays in the zone', async () => {
   await start({ names: [`*.${NAME}`] });
   zone.primary.records.push({
     name: PROOF,
@@ -56,7 +56,7 @@ it('a certificate is issued, with a wildcard, and nothing of it stays in the zon
   expect(zone.primary.heard.filter(isUpdate).length, 'two names, each written and removed').toBe(4);
 });
 
-it('the authority is not told before the name servers of the zone show it', async () => {
+it('the authority is not asked to validate before the name servers of the zone show the record', async () => {
   await start({ dns_seconds: 20 });
   zone.isLate = true;
   let told = 0;
@@ -77,7 +77,7 @@ it('the authority is not told before the name servers of the zone show it', asyn
   expect(zone.primary.heard.filter(isUpdate).length, 'written once, removed once').toBe(2);
 });
 
-it('a tracking host, which stands in the zone of others, is proven at port 80', async () => {
+it('a tracking host, which is in a customer’s zone, is validated at port 80', async () => {
   await start();
   const host = await trackedDomain(at, 'shop.example', zone.shown);
   await at.look();
@@ -86,7 +86,7 @@ it('a tracking host, which stands in the zone of others, is proven at port 80', 
   expect(zone.primary.heard.filter(isUpdate).length, 'those of our own name').toBe(2);
 });
 
-it('a process that ends while it waits for the zone has not failed', async () => {
+it('a process that stops while it waits for the zone does not count as a failure', async () => {
   await start();
   zone.isLate = true;
   const stopping = new AbortController();
@@ -104,7 +104,7 @@ it('a process that ends while it waits for the zone has not failed', async () =>
   expect([zone.written(PROOF), at.ca.ordered]).toEqual([[], [NAME]]);
 });
 
-it('an order that the authority refuses leaves nothing in the zone either', async () => {
+it('an order refused by the authority leaves nothing in the zone', async () => {
   await start();
   at.ca.zone.txt = () => ['what stands elsewhere'];
   await at.look();
@@ -114,14 +114,14 @@ it('an order that the authority refuses leaves nothing in the zone either', asyn
   expect(zone.written(PROOF)).toEqual([]);
 });
 
-it('a zone that the provider does not have is named', async () => {
+it('a zone that the provider does not have is named in the error', async () => {
   await start({ names: ['mail.elsewhere.example'] });
   await at.look();
   expect((await at.listed())[0]?.last_error).toContain('has no zone for _acme-challenge.mail.elsewhere.example');
   expect(zone.written(PROOF)).toEqual([]);
 });
 
-it('an alias at the name of the proof is named, and left', async () => {
+it('an alias at the name of the challenge is named in the error and left alone', async () => {
   await start();
   const alias = { name: PROOF, type: 'CNAME', value: 'proofs.elsewhere.example', priority: null } as const;
   zone.primary.records.push({ name: PROOF, class: CLASSES.IN, ttl: 60, data: recordDataOf(alias) });
@@ -130,7 +130,7 @@ it('an alias at the name of the proof is named, and left', async () => {
   expect(zone.primary.heard.filter(isUpdate)).toEqual([]);
 });
 
-/** Another process that runs the job, for a test to kill; resolves how it ended. */
+/** Starts another process that runs the job, for a test to kill; resolves with how it ended. */
 function renewElsewhere(): { kill: () => void; gone: Promise<unknown[]> } {
   const { ca, scene } = at;
   const { config } = scene.app.world;
@@ -140,7 +140,7 @@ function renewElsewhere(): { kill: () => void; gone: Promise<unknown[]> } {
   return { kill: () => void child.kill('SIGKILL'), gone: once(child, 'exit') };
 }
 
-it('what a process leaves that is killed after the authority has looked is removed by the next', async () => {
+it('the record of a process killed after validation is removed by the next one', async () => {
   await start();
   const { ca, scene } = at;
   const { kill, gone } = renewElsewhere();
@@ -158,7 +158,7 @@ it('what a process leaves that is killed after the authority has looked is remov
   expect(ca.ordered).toEqual([NAME]);
 });
 
-it('what a process leaves that is killed while it writes is removed, although its order is followed no more', async () => {
+it('the record of a process killed while writing it is removed, even though its order is abandoned', async () => {
   await start();
   const { ca, scene } = at;
   const { faults } = zone.primary;
@@ -175,7 +175,7 @@ it('what a process leaves that is killed while it writes is removed, although it
   expect([zone.written(PROOF), ca.ordered]).toEqual([[], [NAME, NAME]]);
 });
 
-it('what cannot be removed is tried again, and given up after a day in a line of the log', async () => {
+it('a record that cannot be removed is retried for a day, then a log line asks to remove it by hand', async () => {
   await start();
   at.ca.plays.proven = () => void (zone.primary.faults.updateCode = 5);
   await at.look();

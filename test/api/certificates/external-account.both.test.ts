@@ -7,7 +7,7 @@ const KEY_ID = 'customer-17';
 const hmacKey = randomBytes(32);
 const given = (key: Buffer) => ({ eab_key_id: KEY_ID, eab_hmac_key: key.toString('base64url') });
 
-it('is bound to the one that the settings name, and a certificate is issued', async () => {
+it('an ACME account is bound to the external account of the settings, and a certificate is issued', async () => {
   await using at = await startWithAuthority(given(hmacKey));
   at.ca.plays.external = { keyId: KEY_ID, hmacKey };
   await at.look();
@@ -16,7 +16,7 @@ it('is bound to the one that the settings name, and a certificate is issued', as
   expect(at.scene.log.join('')).not.toContain(hmacKey.toString('base64url'));
 });
 
-it('another key is refused, and without any the settings that lack are named', async () => {
+it('another external account key is refused, and without a key the missing settings are named', async () => {
   for (const [settings, says] of [
     [given(randomBytes(32)), /the binding has another HMAC/],
     [{ ...given(hmacKey), eab_key_id: 'customer-18' }, /head of the binding/],

@@ -1,4 +1,4 @@
-// for which names certificates are asked for, and how those are proven
+// the names that certificates are ordered for, and how these are validated
 import http from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
@@ -18,7 +18,7 @@ function get(port: number, target: string, headers: Record<string, string> = {},
   });
 }
 
-it('a tracking host gets one of its own once it leads here, is shown it by name, and nothing is ordered for unknown names', async () => {
+it('a tracking host gets its own certificate once it points here, selected by name, and unknown names cause no order', async () => {
   await using at = await startWithAuthority({ names: ['api.rasket.test'] });
   const { ca, scene } = at;
   const host = await trackedDomain(at, 'shop.example');
@@ -44,7 +44,7 @@ it('a tracking host gets one of its own once it leads here, is shown it by name,
   expect((await at.shown(host)).serial).toBe(tracking.serial);
 });
 
-it('a restored copy orders nothing: the names lead to the original', async () => {
+it('a restored copy orders no certificate, because the names point to the original', async () => {
   await using at = await startWithAuthority();
   const { ca, scene } = at;
   const { clock, db } = scene.app.world;
@@ -53,7 +53,7 @@ it('a restored copy orders nothing: the names lead to the original', async () =>
   expect([ca.ordered, await at.listed()]).toEqual([[], []]);
 });
 
-it('orders are capped by the hour, our own first', async () => {
+it('certificate orders are limited per hour, with our own names first', async () => {
   await using at = await startWithAuthority({ orders_per_hour: 2 });
   const { ca, scene } = at;
   for (const name of ['a.example', 'b.example', 'c.example']) await trackedDomain(at, name);
@@ -72,7 +72,7 @@ it('orders are capped by the hour, our own first', async () => {
   expect(ca.ordered).toHaveLength(4);
 });
 
-it('other names in the settings are ordered at once, and what is wanted no more is ordered no more', async () => {
+it('names added to the settings are ordered at once, and names no longer wanted are not ordered again', async () => {
   await using at = await startWithAuthority({ orders_per_hour: 1 });
   const { ca, scene } = at;
   const { config } = scene.app.world;
@@ -91,7 +91,7 @@ it('other names in the settings are ordered at once, and what is wanted no more 
   await expect.poll(async () => (await at.shown('also.rasket.test')).isTrusted).toBe(true);
 });
 
-it('names are proven at the TLS port where that is chosen, and pages are served beside it', async () => {
+it('names are validated at the TLS port if configured, alongside the pages it serves', async () => {
   await using at = await startWithAuthority({ challenge: 'tls-alpn-01' });
   const before = await at.shown();
   await at.look();
@@ -100,7 +100,7 @@ it('names are proven at the TLS port where that is chosen, and pages are served 
   expect([before.isTrusted, (await at.shown()).isTrusted]).toEqual([false, true]);
 });
 
-it('the path of challenges answers tokens of orders and leads nowhere; the port beside it leads to https', async () => {
+it('the challenge path serves only tokens of orders, and the redirect port leads everything else to https', async () => {
   await using at = await startWithAuthority();
   const { scene } = at;
   const [redirect = 0] = scene.app.http?.redirectPorts ?? [];

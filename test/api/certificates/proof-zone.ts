@@ -6,14 +6,14 @@ import { startUpdateServer, type UpdateServer } from '../../rig/update-server.ts
 /** A zone whose primary takes updates and whose name server shows the proofs in it, at once or when `publish` is called. */
 export interface ProofZone extends AsyncDisposable {
   primary: UpdateServer;
-  /** The name server, and the resolver of everybody. */
+  /** The name server, which is also everybody's resolver. */
   shown: DnsRig;
   settings: DeepPartial<Config>;
   isLate: boolean;
   publish(): void;
-  /** The values of TXT records of the primary. */
+  /** Returns the values of TXT records of the primary. */
   written(name: string): string[];
-  /** Those that the name server shows. */
+  /** Returns the values that the name server shows. */
   visible(name: string): readonly string[];
 }
 

@@ -23,7 +23,7 @@ const contactsOf = async (team: Team) =>
 const emailsOf = async (team: Team) => (await contactsOf(team)).map(({ email }) => email);
 
 describe('POST /contacts/imports', () => {
-  it('names the columns that are not imported, and what becomes of contacts that are there', async () => {
+  it('reports the columns that are not imported and what happens to existing contacts', async () => {
     const team = await scene.team();
     const file = 'email,Phone,first_name,,Notes \nada@example.org,1,Ada,2,x\n';
     const read = async (id: string) => (await call(team, 'GET', `/contacts/imports/${id}`)).body;
@@ -42,7 +42,7 @@ describe('POST /contacts/imports', () => {
     expect([onConflict, ignored.map(({ column }: { column: number }) => column)]).toEqual(['upsert', [3, 4, 5]]);
   });
 
-  it('reads a file by obvious names, and tells what became of it', async () => {
+  it('reads a file by obvious column names, and reports the outcome', async () => {
     const team = await scene.team();
     await call(team, 'POST', '/contact-properties', { key: 'plan', type: 'string' });
     const file =
@@ -85,7 +85,7 @@ describe('POST /contacts/imports', () => {
     expect((await call(team, 'GET', '/usage')).body.contacts.used).toBe(2);
   });
 
-  it('reads a file by its column map, and declares what that names', async () => {
+  it('reads a file by its column map, and declares the properties it names', async () => {
     const team = await scene.team();
     const file =
       'Mail;Vorname;Tarif;Plätze;VIP;weg\nada@example.org;Ada;Pro;3,5;yes;no\nbob@example.org;Bob;;4;0;true\n';
@@ -114,7 +114,7 @@ describe('POST /contacts/imports', () => {
     );
   });
 
-  it('takes the ids of segments and topics from the columns that the map names', async () => {
+  it('takes ids of segments and topics from the columns that the map names', async () => {
     const team = await scene.team();
     const segment = (await call(team, 'POST', '/segments', { name: 'S' })).body.id;
     const topics: string[] = [];
@@ -138,7 +138,7 @@ describe('POST /contacts/imports', () => {
     expect(unnamed.counts).toMatchObject({ updated: 1, failed: 0 });
   });
 
-  it('is one entry of the audit log, and a refused one none', async () => {
+  it('writes one audit entry, and none if it is refused', async () => {
     const team = await scene.team();
     const { id } = await imported(team, 'email\na@example.org\nb@example.org\n');
     expect((await upload(team, '<html>')).status).toBe(422);
@@ -149,7 +149,7 @@ describe('POST /contacts/imports', () => {
     ]);
   });
 
-  it('skips or updates who is there already, and never subscribes anybody again', async () => {
+  it('skips or updates existing contacts, and never resubscribes anyone', async () => {
     const team = await scene.team();
     await call(team, 'POST', '/contact-properties', { key: 'plan', type: 'string' });
     await call(team, 'POST', '/contacts', {
@@ -171,7 +171,7 @@ describe('POST /contacts/imports', () => {
     ]);
     const updated = (await call(team, 'GET', '/contacts/a@example.org')).body;
     expect(updated.properties).toEqual({ plan: 'x' });
-    // No endpoint hears of rows.
+    // Rows cause no event for endpoints.
     expect((await scene.events(updated.id)).map(({ type }) => type)).toEqual(['contact.created']);
     const again = await scene.team();
     const fresh = await imported(again, 'email,first_name\nx@example.org,One\nX@example.org,Two\n', {
@@ -181,7 +181,7 @@ describe('POST /contacts/imports', () => {
     expect((await contactsOf(again)).map(({ first_name }) => first_name)).toEqual(['Two']);
   });
 
-  it('adds to segments and chooses topics', async () => {
+  it('adds contacts to segments and sets topics', async () => {
     const team = await scene.team();
     const segment = (await call(team, 'POST', '/segments', { name: 'S' })).body.id;
     const topic = (await call(team, 'POST', '/topics', { name: 'T', default_subscription: 'opt_out' })).body.id;
@@ -199,7 +199,7 @@ describe('POST /contacts/imports', () => {
     ['a byte order mark and CR', '\uFEFF\r', 2],
     ['blanks and a tab', '  \n\t\n', 3],
     ['rows of empty cells', ';;\r\n"";"";""\r\n', 3],
-  ])('takes the first row with anything in it for the header, behind %s', async (_, start, header) => {
+  ])('uses the first row with content as the header after %s', async (_, start, header) => {
     const team = await scene.team();
     const end = start.includes('\r') ? '\r\n' : '\n';
     const lines = ['email;first_name;x', 'a@example.org;Ada;1', 'nobody;;2', ''];
@@ -216,7 +216,7 @@ describe('POST /contacts/imports', () => {
     ['UTF-16 without its mark', (text) => Buffer.from(text, 'utf16le'), 'utf-16le'],
     ['UTF-16, big end first', (text) => Buffer.from(`\uFEFF${text}`, 'utf16le').swap16(), 'utf-16be'],
     ['Windows-1252', (text) => Buffer.from(text, 'latin1'), 'windows-1252'],
-  ])('%s is found and read', async (_, encode, encoding) => {
+  ])('detects and reads %s', async (_, encode, encoding) => {
     const team = await scene.team();
     const { file, counts } = await imported(team, encode('email\tfirst_name\r\na@example.org\tZoë Müßig\r\n'));
     expect([file.encoding, file.delimiter, counts['created']]).toEqual([encoding, '\t', 1]);
@@ -226,7 +226,7 @@ describe('POST /contacts/imports', () => {
   it.each<[string, string, string | null]>([
     ['behind its mark', '\uFEFF', null],
     ['in most of its characters', '', 'Zoë Müßig'],
-  ])('UTF-8 %s is read as such where bytes of a value are broken, and their row fails', async (_, mark, name) => {
+  ])('reads UTF-8 %s as UTF-8 despite broken bytes in values, and fails their rows', async (_, mark, name) => {
     const team = await scene.team();
     const head = `${mark}email,first_name,notes\na@example.org,${name ?? 'Zoe'},`;
     const broken = Buffer.from([0x4d, 0xc3]);
@@ -243,7 +243,7 @@ describe('POST /contacts/imports', () => {
     expect((await contactsOf(team))[0]?.first_name).toBe(name ?? 'Zoe');
   });
 
-  it('a quote that stands alone in a quoted value fails its row, and nobody gets what stands behind it', async () => {
+  it('fails a row with a stray quote, without shifting values to other rows', async () => {
     const team = await scene.team();
     const rows = ['a@example.org,A', 'b@example.org,"B"b', 'c@example.org,"C"', 'd@example.org,D'];
     const { counts, failures } = await imported(team, `email,first_name\n${rows.join('\n')}\n`);
@@ -252,7 +252,7 @@ describe('POST /contacts/imports', () => {
     expect(await emailsOf(team)).toEqual(['a@example.org', 'd@example.org']);
   });
 
-  it('names are as long as the API takes them, and numbers decimal', async () => {
+  it('accepts names as long as the API does, and decimal numbers', async () => {
     const team = await scene.team();
     await call(team, 'POST', '/contact-properties', { key: 'seats', type: 'number' });
     const numbers = [
@@ -275,14 +275,14 @@ describe('POST /contacts/imports', () => {
     expect(failures.map(({ value }) => value)).toEqual([...numbers.slice(5, -1), expect.stringMatching(/^1+/)]);
   });
 
-  it('quotes, single ones too, and line ends of every kind', async () => {
+  it('reads double and single quotes, and every kind of line end', async () => {
     const team = await scene.team();
     await imported(team, 'email,first_name\r"a@example.org","O""Neil, ""A""\r\nB"\r\n');
     await imported(team, "'email'|'first_name'\n'b@example.org'|'a|b'\n");
     expect((await contactsOf(team)).map(({ first_name }) => first_name)).toEqual(['O"Neil, "A"\nB', 'a|b']);
   });
 
-  it('counts what fails, with row, reason and value, and goes on', async () => {
+  it('counts failed rows with row, reason and value, and continues', async () => {
     const team = await scene.team();
     await call(team, 'POST', '/contact-properties', { key: 'seats', type: 'number' });
     const rows = [
@@ -317,7 +317,7 @@ describe('POST /contacts/imports', () => {
     for (const { reason } of failures) expect(reason.length).toBeGreaterThan(5);
   });
 
-  it('beyond the plan rows fail, and a thousand failures are kept', async () => {
+  it('fails rows beyond the plan limit, and stores a thousand failures', async () => {
     const team = await scene.team();
     await scene.app.world.db.run('update teams set plan_code = ? where id = ?', ['tiny', team.id]);
     const file = `email\n${Array.from({ length: 1300 }, (_, i) => `n${i}@example.org`).join('\n')}\n`;
@@ -328,8 +328,8 @@ describe('POST /contacts/imports', () => {
   });
 });
 
-describe('afterwards', () => {
-  it('the file goes after seven days, and with it what failed rows said; the counts stay', async () => {
+describe('after a contact import', () => {
+  it('the file and the texts of failed rows are deleted after seven days, while the counts stay', async () => {
     const team = await scene.team();
     const { id, counts } = await imported(team, 'email\na@example.org\nsomebody’s secret\n');
     const { blobs } = scene.app.world;
@@ -346,7 +346,7 @@ describe('afterwards', () => {
     ]);
   });
 
-  it('where what failed rows said cannot be removed, the next sweep removes it', async () => {
+  it('the next sweep deletes the texts of failed rows that could not be deleted', async () => {
     const team = await scene.team();
     const { id } = await imported(team, 'email\na@example.org\nsomebody’s secret\n');
     const { db } = scene.app.world;
@@ -361,7 +361,7 @@ describe('afterwards', () => {
     expect(await valueOf()).toBeNull();
   });
 
-  it('an import that was interrupted goes on where it stood', async () => {
+  it('an interrupted import continues where it stopped', async () => {
     const team = await scene.team();
     const file = `email\n${Array.from({ length: 3000 }, (_, i) => `n${i}@example.org`).join('\n')}\nn0@example.org\n`;
     const { id } = (await upload(team, file)).body;
@@ -375,7 +375,7 @@ describe('afterwards', () => {
   });
 });
 
-it('a lease of an import is taken by one, renewed by that one alone, and taken by another when it ends', async () => {
+it('a lease of an import is held and renewed by one owner, and taken by another once it expires', async () => {
   await using quiet = await startScene({ roles: ['http'] });
   const team = await quiet.team();
   const { db } = quiet.app.world;
@@ -393,7 +393,7 @@ it('a lease of an import is taken by one, renewed by that one alone, and taken b
   expect(await claim(other, 3000)).toBe(1);
 });
 
-/** Has the database refuse to change failed rows of imports. */
+/** Makes the database refuse to change failed rows of imports. */
 async function refuseToForget(db: Scene['app']['world']['db']): Promise<AsyncDisposable> {
   const table = 'contact_import_failures';
   if (db.dialect === 'sqlite') {

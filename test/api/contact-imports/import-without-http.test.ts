@@ -21,7 +21,7 @@ const ctxOf = ({ id }: Team): Ctx => ({
   requestId: 'req_test',
 });
 
-/** Hands the parts to the verb, the file piece by piece. */
+/** Passes the parts to the operation, the file piece by piece. */
 async function handIn(team: Team, parts: readonly Part[]): Promise<{ object: string; id: string }> {
   async function* contentOf(file: string): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < file.length; at += 5) yield Buffer.from(file.slice(at, at + 5));
@@ -32,7 +32,7 @@ async function handIn(team: Team, parts: readonly Part[]): Promise<{ object: str
   return importContacts(ctxOf(team), given);
 }
 
-/** Sends the same as a form. */
+/** Sends the same parts as a form. */
 function send({ key }: Team, parts: readonly Part[]) {
   const written = parts.map((part) => {
     const [content, more] = 'text' in part ? [part.text, ''] : [part.file, '; filename="a.csv"'];
@@ -42,7 +42,7 @@ function send({ key }: Team, parts: readonly Part[]) {
   return scene.api('POST', '/contacts/imports', { key, body: Buffer.from(`${written.join('')}--b1--\r\n`), headers });
 }
 
-/** What stands among the files although no import knows it. */
+/** Returns files that belong to no import. */
 async function leftFiles(): Promise<string[]> {
   const left: string[] = [];
   for await (const owner of scene.app.world.blobs.owners(Infinity)) left.push(owner);
@@ -50,8 +50,8 @@ async function leftFiles(): Promise<string[]> {
   return left.filter((id) => !known.some((row) => row.id === id));
 }
 
-describe('an import that comes by another door than HTTP', () => {
-  it('is read with its fields, wherever they stand', async () => {
+describe('a contact import that does not come over HTTP', () => {
+  it('is read with its fields in any order', async () => {
     const team = await scene.team();
     const { key } = team;
     const made = await handIn(team, [
@@ -126,7 +126,7 @@ describe('an import that comes by another door than HTTP', () => {
       422,
       'file: no column holds addresses: call one "email" or name it in column_map; there are "name".',
     ],
-  ])('%s: refused as over HTTP, and nothing is left', async (_, parts, status, message) => {
+  ])('is refused as over HTTP, and stores nothing, with %s', async (_, parts, status, message) => {
     const team = await scene.team();
     const refusal = await handIn(team, parts).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(Refusal);
@@ -137,7 +137,7 @@ describe('an import that comes by another door than HTTP', () => {
     expect(await leftFiles()).toEqual([]);
   });
 
-  it('is not read while twenty of its team are open', async () => {
+  it('is not read while its team has twenty open imports', async () => {
     await using idle = await startScene({ roles: ['http'] });
     const team = await idle.team();
     const ctx = { ...ctxOf(team), store: idle.app.world };

@@ -15,7 +15,7 @@ export type Given = [team: Team, file: string | Uint8Array, fields?: Record<stri
 export const uploadIn = (scene: Scene, ...[team, file, fields = {}]: Given) =>
   scene.api('POST', '/contacts/imports', { key: team.key, ...formOf(file, fields) });
 
-/** Hands a file in, waits until it has been read, and answers what became of it. */
+/** Uploads a file, waits until it has been read, and returns the outcome. */
 export async function importedIn(scene: Scene, ...given: Given): Promise<Imported> {
   const [{ key }] = given;
   const made = await uploadIn(scene, ...given);

@@ -3,10 +3,10 @@ import { formOf } from '../../rig/forms.ts';
 import { driver } from '../../rig/database.ts';
 import { startScene, type Team } from '../../rig/scene.ts';
 
-/** Batches enough that another team's file comes between two of them; on PostgreSQL each takes several times as long. */
+/** This gives enough batches for another team's file to come between two of them; on PostgreSQL each takes several times as long. */
 const ROWS = driver === 'pg' ? 6000 : 20_000;
 
-it('a team with many imports in line keeps no other team waiting for all of them', async () => {
+it('many queued imports of one team do not delay another team until all are done', async () => {
   await using scene = await startScene();
   const upload = async (team: Team, file: string): Promise<string> => {
     const answer = await scene.api('POST', '/contacts/imports', { key: team.key, ...formOf(file, {}) });
@@ -19,7 +19,7 @@ it('a team with many imports in line keeps no other team waiting for all of them
   const second = await scene.team();
   const patient = await scene.team();
   const rows = Array.from({ length: ROWS }, (_, i) => `person${i}@example.org\n`).join('');
-  // All of them are in line before the first is begun, however long it takes to hand them in.
+  // All of them are queued before the first begins, however long it takes to upload them.
   await scene.app.imports?.stop(0);
   const greedy: [Team, string][] = [];
   for (let i = 0; i < 4; i++) {
@@ -35,7 +35,7 @@ it('a team with many imports in line keeps no other team waiting for all of them
   expect(new Set(ended)).toEqual(new Set(['completed']));
 });
 
-it('a file that takes long is put back for another team’s, goes on later, and counts every row once', async () => {
+it('a long import is paused for another team, resumed later, and counts every row once', async () => {
   await using scene = await startScene({ config: { imports: { max_at_once: 1, slice_seconds: 0 } } });
   const greedy = await scene.team();
   const patient = await scene.team();
@@ -57,7 +57,7 @@ it('a file that takes long is put back for another team’s, goes on later, and 
   });
 });
 
-it('a team may have twenty imports open, and the next one when one of them has ended', async () => {
+it('a team may have twenty open imports, and another once one of them has ended', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const team = await scene.team();
   const other = await scene.team();

@@ -3,16 +3,16 @@ import { breakable } from '../../rig/breakable.ts';
 import { startScene } from '../../rig/scene.ts';
 import { uploadIn } from './importing.ts';
 
-it('an import whose commit succeeded, although its answer was lost, has its file and is done', async () => {
+it('an import whose commit succeeded but whose answer was lost keeps its file and is processed', async () => {
   const scene = await startScene();
   const team = await scene.team();
-  // Nothing else writes meanwhile: statements of a background loop would be counted as well.
+  // Nothing else writes meanwhile, because statements of a background loop would be counted as well.
   const broken = breakable(scene.app.world, undefined, { isAnswerLost: true });
   broken.failAt(undefined);
   const upload = (address: string) => uploadIn(scene, team, `email\n${address}\n`);
   expect((await upload('first@example.org')).status).toBe(201);
   await scene.settled();
-  // The fault is planted behind one commit after the other, and in front of each, until the import is queued in spite of it.
+  // The fault is planted after one commit after the other, and before each, until the import is queued nevertheless.
   const idsOf = async (): Promise<string[]> => {
     const rows = await scene.app.world.db.all<{ id: string }>('select id from contact_imports');
     return rows.map(({ id }) => id);

@@ -17,7 +17,7 @@ const imported = (...given: Given) => importedIn(scene, ...given);
 const emailsOf = async (team: Team) =>
   (await call(team, 'GET', '/contacts?limit=100')).body.data.map((one: { email: string }) => one.email).toReversed();
 
-describe('what is no CSV file, or not one of contacts', () => {
+describe('the file of a contact import', () => {
   const xlsx = Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(3000, 7)]);
   it.each<[string, string | Uint8Array, string]>([
     ['an XLSX file', xlsx, 'XLSX'],
@@ -38,7 +38,7 @@ describe('what is no CSV file, or not one of contacts', () => {
     ['tabs behind a cell in single quotes', `'email'${'\t'.repeat(60_000)}x\na@example.org\n`, 'at most 1000'],
     ['tabs behind a cell in single quotes', `'email'${'\t'.repeat(60_000)}x\na@example.org\n`, 'at most 1000'],
     ['two thousand columns', `email${',c'.repeat(2000)}\na@example.org\n`, 'at most 1000'],
-  ])('%s is named and refused', async (_, file, word) => {
+  ])('is refused with its fault named: %s', async (_, file, word) => {
     const team = await scene.team();
     const answer = await upload(team, file);
     expect(answer, answer.text).toMatchObject({
@@ -49,7 +49,7 @@ describe('what is no CSV file, or not one of contacts', () => {
   });
 
   it.each(['\n', '\r\n', '\r'])(
-    'a first row of 64 KB with its line end %j is read, and what stands behind it',
+    'may have a first row of 64 KB with the line end %j, and the rows after it are read',
     async (end) => {
       const team = await scene.team();
       const header = `email,${'c'.repeat(64 * 1024 - 'email,'.length - 1)}`;
@@ -59,7 +59,7 @@ describe('what is no CSV file, or not one of contacts', () => {
     },
   );
 
-  it('a quoted value that spans the end of the first 64 KB is read whole', async () => {
+  it('may have a quoted value across the end of the first 64 KB, which is read whole', async () => {
     const team = await scene.team();
     const rows = `${'a@example.org,x\r\n'.repeat(3800)}b@example.org,"${'line\r\n'.repeat(30)}"\r\n`;
     const pad = 'p'.repeat(64 * 1024 - rows.length + 100);
@@ -90,7 +90,7 @@ describe('what is no CSV file, or not one of contacts', () => {
     [{ column_map: { email: 'nowhere' } }, 'column_map.email', 422],
     [{ column_map: { email: 'email', properties: { a: 'nowhere' } } }, 'column_map.properties.a', 422],
     [{ segments: [{ id: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e99' }] }, 'segments.0', 422],
-  ])('%j is refused and names %s', async (fields, word, status) => {
+  ])('is refused with the fields %j, and the error names %s', async (fields, word, status) => {
     const team = await scene.team();
     const answer = await upload(team, 'email\na@example.org\n', fields);
     expect(answer.status, answer.text).toBe(status);
@@ -98,7 +98,7 @@ describe('what is no CSV file, or not one of contacts', () => {
     expect((await call(team, 'GET', '/contact-properties')).body.data).toEqual([]);
   });
 
-  it('a form without a file, JSON, and a broken form are refused', async () => {
+  it('is required: a form without a file, JSON and a broken form are refused', async () => {
     const team = await scene.team();
     const { headers } = formOf('');
     const empty = { body: Buffer.from('------rasket-test-form--\r\n'), headers };
@@ -131,7 +131,7 @@ describe('what is no CSV file, or not one of contacts', () => {
     ['a field as a file', part('column_map', '{}', '; filename="m.json"') + file, 'column_map must be a text'],
     ['a file of another name', part('upload', csv, '; filename="a.csv"'), 'upload is not a field'],
     ['a form of hundreds of parts', file + part('x', '').repeat(300), 'x is not a field'],
-  ])('%s is refused, and named', async (_, parts, word) => {
+  ])('is refused in a form with %s, which the error names', async (_, parts, word) => {
     const team = await scene.team();
     const headers = { 'content-type': 'multipart/form-data; boundary=b1' };
     const body = Buffer.from(`${parts}--b1--\r\n`);
@@ -141,7 +141,7 @@ describe('what is no CSV file, or not one of contacts', () => {
     expect((await call(team, 'GET', '/contacts/imports')).body.data).toEqual([]);
   });
 
-  it('fields may say that they are JSON, and are read as others are', async () => {
+  it('may come with fields marked as JSON, which are read like others', async () => {
     const team = await scene.team();
     const headers = { 'content-type': 'multipart/form-data; boundary=b1' };
     const named = part('column_map', '{"email":"email"}').replace(
@@ -159,7 +159,7 @@ describe('what is no CSV file, or not one of contacts', () => {
   });
 
   it.each(['', 'boundary=', 'boundary=""', `boundary=${'b'.repeat(300)}`, `boundary="${'b'.repeat(9000)}"`])(
-    'a form that says %j of its parts is refused',
+    'is refused in a form with the boundary parameter %j',
     async (said) => {
       const team = await scene.team();
       const headers = { 'content-type': `multipart/form-data; ${said}` };
@@ -169,7 +169,7 @@ describe('what is no CSV file, or not one of contacts', () => {
     },
   );
 
-  it('a file over 50 MB is refused while it is read', async () => {
+  it('is refused while it is read if it is over 50 MB', async () => {
     const team = await scene.team();
     const file = Buffer.alloc(50 * 1024 * 1024 + 1, 'a@example.org\n');
     file.write('email\n');
@@ -183,7 +183,7 @@ describe('what is no CSV file, or not one of contacts', () => {
     expect(left.filter((id) => !known.some((row) => row.id === id))).toEqual([]);
   });
 
-  it('who sends all of too large a file before it listens hears so', async () => {
+  it('is refused as too large even if the client sends all of it before it reads the answer', async () => {
     const team = await scene.team();
     const body = Buffer.from(`${file.replace(csv, csv + 'b@example.org\n'.repeat(5_000_000))}--b1--\r\n`);
     const { hostname, port } = new URL(scene.url);
@@ -209,7 +209,7 @@ describe('what is no CSV file, or not one of contacts', () => {
     expect(heard).toContain('HTTP/1.1 422 ');
   });
 
-  it('a row of 10 MB and a quote left open end an import where they stand; what came before counts', async () => {
+  it('ends its import at a row of 10 MB or an unclosed quote, and the rows before it count', async () => {
     const team = await scene.team();
     const long = await imported(
       team,
@@ -222,7 +222,7 @@ describe('what is no CSV file, or not one of contacts', () => {
     expect(await emailsOf(team)).toEqual(['a@example.org', 'd@example.org']);
   });
 
-  it('why an import ended is told, however many rows failed before', async () => {
+  it('may have any number of failed rows, and the reason why the import ended is still reported', async () => {
     const team = await scene.team();
     const { status, failures } = await imported(team, `email\n${'nobody\n'.repeat(1100)}"open\n`);
     expect([status, failures.length, failures[998]?.row, failures[999]?.row]).toEqual(['failed', 1000, 1000, 1102]);

@@ -13,7 +13,7 @@ const declare = async (team: Team, body: object): Promise<string> =>
   (await call(team, 'POST', '/contact-properties', body)).body.id;
 
 describe('POST /contact-properties', () => {
-  it('declares a key and answers its reference', async () => {
+  it('declares a key and returns a reference to it', async () => {
     const team = await scene.team();
     const { status, body } = await call(team, 'POST', '/contact-properties', {
       key: 'Plan_2',
@@ -37,7 +37,7 @@ describe('POST /contact-properties', () => {
     });
   });
 
-  it('a key stands once, in whatever letter case, and again after its deletion', async () => {
+  it('refuses a key that exists in any letter case, and accepts it again after its deletion', async () => {
     const team = await scene.team();
     const id = await declare(team, { key: 'plan', type: 'string' });
     for (const key of ['plan', 'PLAN']) {
@@ -71,14 +71,14 @@ describe('POST /contact-properties', () => {
     [{ key: 'segment_ids', type: 'string' }, 422, 'invalid_parameter'],
     [{ key: 'Opted_in_topic_ids', type: 'number' }, 422, 'invalid_parameter'],
     [{ key: 'opted_out_topic_ids', type: 'string' }, 422, 'invalid_parameter'],
-  ])('%j is %i %s', async (body, status, name) => {
+  ])('refuses %j with %i %s', async (body, status, name) => {
     const team = await scene.team();
     expect(await call(team, 'POST', '/contact-properties', body)).toMatchObject({ status, body: { name } });
   });
 });
 
 describe('PATCH /contact-properties/{id}', () => {
-  it('changes the fallback alone, and null takes it away', async () => {
+  it('changes only the fallback, and null removes it', async () => {
     const team = await scene.team();
     const id = await declare(team, { key: 'seats', type: 'number', fallback_value: 1 });
     const path = `/contact-properties/${id}`;
@@ -94,7 +94,7 @@ describe('PATCH /contact-properties/{id}', () => {
 });
 
 describe('DELETE /contact-properties/{id}', () => {
-  it('a property that is declared again under a deleted key revives no filter, below not either', async () => {
+  it('does not revive filters, even nested ones, when the deleted key is declared again', async () => {
     const team = await scene.team();
     const id = await declare(team, { key: 'plan', type: 'string' });
     await call(team, 'POST', '/contacts', { email: 'free@example.org', properties: { plan: 'free' } });
@@ -108,12 +108,12 @@ describe('DELETE /contact-properties/{id}', () => {
     expect(await members(old.id)).toEqual([]);
     await declare(team, { key: 'plan', type: 'string' });
     expect(await members(old.id)).toEqual([]);
-    // A filter that is written now names the new property, of which nobody has a value.
+    // A filter that is written now names the new property, which has no values yet.
     const { body: later } = await call(team, 'POST', '/segments', { name: 'Not free, again', filter });
     expect(await members(later.id)).toHaveLength(2);
   });
 
-  it('takes the key from every contact, at once and for good', async () => {
+  it('removes the key from every contact at once', async () => {
     const team = await scene.team();
     const id = await declare(team, { key: 'plan', type: 'string' });
     await declare(team, { key: 'seats', type: 'number' });
@@ -147,7 +147,7 @@ describe('DELETE /contact-properties/{id}', () => {
     expect(JSON.stringify(await db.all('select * from contacts where id = ?', [contact]))).not.toMatch(/\bPro\b/);
   });
 
-  it('deleting a property widens no segment: a condition on it is unknown, also below `not`, and the other conditions still decide', async () => {
+  it('widens no segment: a condition on it is unknown, even below `not`, and the other conditions still decide', async () => {
     const team = await scene.team();
     const id = await declare(team, { key: 'nomail', type: 'string' });
     for (const [email, nomail] of [

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { startScene } from '../../rig/scene.ts';
 
-it('shows emails, opens, clicks, topics and consent of one contact, newest first', async () => {
+it('the activity of a contact lists emails, opens, clicks, topics and consent, newest first', async () => {
   await using scene = await startScene();
   const team = await scene.team();
   const domain = await team.domain();

@@ -24,7 +24,7 @@ const consents = async (contactId: string) =>
   ).map(({ action }) => action);
 
 describe('POST /contacts', () => {
-  it('creates a contact with everything that may be said of one', async () => {
+  it('creates a contact with every field', async () => {
     const team = await scene.team();
     await call(team, 'POST', '/contact-properties', { key: 'plan', type: 'string' });
     await call(team, 'POST', '/contact-properties', { key: 'seats', type: 'number' });
@@ -75,7 +75,7 @@ describe('POST /contacts', () => {
     expect(await consents(id)).toEqual(['opt_in']);
   });
 
-  it('a repeated create answers 201 with the same id, changes what is named and never resubscribes', async () => {
+  it('returns 201 with the same id when repeated, changes the named fields and never resubscribes', async () => {
     const team = await scene.team();
     await call(team, 'POST', '/contact-properties', { key: 'plan', type: 'string' });
     await call(team, 'POST', '/contact-properties', { key: 'city', type: 'string' });
@@ -95,7 +95,7 @@ describe('POST /contacts', () => {
     expect((await call(team, 'GET', '/usage')).body.contacts.used).toBe(1);
   });
 
-  it('the same address many times at once is one contact', async () => {
+  it('creates one contact when the same address arrives many times at once', async () => {
     const team = await scene.team();
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, i) =>
@@ -106,7 +106,7 @@ describe('POST /contacts', () => {
     expect((await call(team, 'GET', '/usage')).body.contacts.used).toBe(1);
   });
 
-  it('names the property that is not declared, or has another type or letter case', async () => {
+  it('names a property that is undeclared, or has another type or letter case', async () => {
     const team = await scene.team();
     await call(team, 'POST', '/contact-properties', { key: 'plan', type: 'string' });
     await call(team, 'POST', '/contact-properties', { key: 'seats', type: 'number' });
@@ -129,7 +129,7 @@ describe('POST /contacts', () => {
   });
 
   it.each(['Name <a@example.org>', 'nonsense', '', 'a@b@', 'a@example.org, b@example.org'])(
-    'the address %j is refused',
+    'refuses the address %j',
     async (email) => {
       const team = await scene.team();
       expect(await call(team, 'POST', '/contacts', { email })).toMatchObject({
@@ -139,7 +139,7 @@ describe('POST /contacts', () => {
     },
   );
 
-  it.each(['first_name', 'last_name'])('%s has at most 200 characters, an emoji being one', async (field) => {
+  it.each(['first_name', 'last_name'])('limits %s to 200 characters, counting an emoji as one', async (field) => {
     const team = await scene.team();
     const given = (name: string) => call(team, 'POST', '/contacts', { email: 'a@example.org', [field]: name });
     for (const name of ['x', '😀']) {
@@ -151,7 +151,7 @@ describe('POST /contacts', () => {
     }
   });
 
-  it('takes segments by id alone, and refuses a segment or topic that is not the team’s', async () => {
+  it('takes segments by id only, and refuses segments and topics of another team', async () => {
     const team = await scene.team();
     const stranger = await scene.team();
     const mine = (await call(team, 'POST', '/segments', { name: 'Mine' })).body.id;
@@ -168,7 +168,7 @@ describe('POST /contacts', () => {
     expect((await call(team, 'GET', '/contacts')).body.data).toHaveLength(1);
   });
 
-  it('the plan’s limit is 422, and an address that is there already is still updated', async () => {
+  it('returns 422 at the limit of the plan, while an existing address is still updated', async () => {
     const team = await scene.team();
     await scene.app.world.db.run('update teams set plan_code = ? where id = ?', ['tiny', team.id]);
     for (const name of ['a', 'b']) await create(team, { email: `${name}@example.org` });
@@ -185,7 +185,7 @@ describe('POST /contacts', () => {
 
 describe.each(['segments', 'audiences'])('GET /%s/{segment}/contacts', (collection) => {
   it.each([undefined, { field: 'email', op: 'contains', value: 'even' }])(
-    'says whether more follow in this direction: filter %j',
+    'reports whether more contacts follow in this direction: filter %j',
     async (filter) => {
       const team = await scene.team();
       const body = filter ? { name: 'Even', filter } : { name: 'Even' };
@@ -213,7 +213,7 @@ describe.each(['segments', 'audiences'])('GET /%s/{segment}/contacts', (collecti
   );
 });
 
-it('rasket segments contacts knows whether there are more', async () => {
+it('rasket segments contacts reports whether there are more', async () => {
   const team = await scene.team();
   const segment = (await call(team, 'POST', '/segments', { name: 'Two' })).body.id;
   for (const name of ['a', 'b']) await create(team, { email: `${name}@example.org`, segments: [segment] });
@@ -228,7 +228,7 @@ it('rasket segments contacts knows whether there are more', async () => {
 });
 
 describe('GET /contacts', () => {
-  it('pages newest first both ways, without has_more but in a segment', async () => {
+  it('pages newest first in both directions, with has_more only in a segment', async () => {
     const team = await scene.team();
     const segment = (await call(team, 'POST', '/segments', { name: 'Even' })).body.id;
     const ids: string[] = [];
@@ -257,7 +257,7 @@ describe('GET /contacts', () => {
     expect(await call(team, 'GET', `/contacts?segment_id=${nowhere}`)).toMatchObject({ status: 422 });
   });
 
-  it('either key permission reads contacts, and only a full key writes them', async () => {
+  it('can be read with either key permission, while only a full key writes', async () => {
     const team = await scene.team();
     const id = await create(team, { email: 'a@example.org' });
     const sending = { ...team, key: await team.sendingKey() };
@@ -278,7 +278,7 @@ describe('GET /contacts', () => {
 });
 
 describe('PATCH /contacts/{contact}', () => {
-  it('touches what is named, merges properties key by key, and tells of it', async () => {
+  it('changes the named fields, merges properties by key, and sends an event', async () => {
     const team = await scene.team();
     for (const key of ['plan', 'city']) await call(team, 'POST', '/contact-properties', { key, type: 'string' });
     const id = await create(team, { email: 'a@example.org', first_name: 'A', properties: { plan: 'x', city: 'y' } });
@@ -291,7 +291,7 @@ describe('PATCH /contacts/{contact}', () => {
     expect(await call(team, 'GET', '/contacts/a@example.org')).toMatchObject({ status: 404 });
   });
 
-  it('unsubscribed writes a consent record when it changes, both ways', async () => {
+  it('writes a consent record when unsubscribed changes in either direction', async () => {
     const team = await scene.team();
     const id = await create(team, { email: 'a@example.org' });
     for (const unsubscribed of [true, true, false, true])
@@ -300,7 +300,7 @@ describe('PATCH /contacts/{contact}', () => {
     expect((await read(team, id)).unsubscribed).toBe(true);
   });
 
-  it('an address of another contact is refused', async () => {
+  it('refuses the address of another contact', async () => {
     const team = await scene.team();
     await create(team, { email: 'a@example.org' });
     const id = await create(team, { email: 'b@example.org' });
@@ -312,7 +312,7 @@ describe('PATCH /contacts/{contact}', () => {
 });
 
 describe('DELETE /contacts/{contact}', () => {
-  it('erases everything personal; the consent record keeps a hash, the last event the contact as it was', async () => {
+  it('erases all personal data; the consent record keeps a hash, and the last event keeps the contact', async () => {
     const team = await scene.team();
     await call(team, 'POST', '/contact-properties', { key: 'city', type: 'string' });
     const segment = (await call(team, 'POST', '/segments', { name: 'By hand' })).body.id;
@@ -358,8 +358,8 @@ describe('DELETE /contacts/{contact}', () => {
   });
 });
 
-describe('the former /audiences/{id}/contacts', () => {
-  it('creates, reads, changes and erases contacts of a segment', async () => {
+describe('the older /audiences/{id}/contacts', () => {
+  it('create, read, change and erase contacts of a segment', async () => {
     const team = await scene.team();
     const segment = (await call(team, 'POST', '/segments', { name: 'Old audience' })).body.id;
     const outside = await create(team, { email: 'outside@example.org' });

@@ -76,7 +76,7 @@ const everybody = async (team: Team) => {
   return all.sort((a, b) => (a.email < b.email ? -1 : 1));
 };
 
-it('exported, erased and imported, the audience is the same', async () => {
+it('an audience that is exported, erased and imported is the same as before', async () => {
   const team = await audience();
   const before = await everybody(team);
   const exported = await call(team, 'GET', '/contacts/export');
@@ -86,7 +86,7 @@ it('exported, erased and imported, the audience is the same', async () => {
   );
   for (const { email } of before) await call(team, 'DELETE', `/contacts/${encodeURIComponent(email)}`);
   expect(await everybody(team)).toEqual([]);
-  // What a mail asks first does not ask again whom the team brings back.
+  // The topic now requires a confirmation, but not again from contacts that the team imports.
   await makeAsking(team, team.topics[2] ?? '');
   const { body } = await scene.api('POST', '/contacts/imports', { key: team.key, ...formOf(exported.text) });
   await scene.settled();
@@ -110,7 +110,7 @@ async function makeAsking(team: Team, topicId: string): Promise<void> {
   expect((await call(team, 'PATCH', `/topics/${topicId}`, change)).status).toBe(200);
 }
 
-it('of lists in a file, what is deleted is passed over, what is no id fails its row, and the later word holds', async () => {
+it('an imported list skips deleted ids, fails rows with invalid ids, and lets the later row win', async () => {
   const team = await audience();
   const [news = '', offers = '', third = ''] = team.topics;
   await call(team, 'DELETE', `/topics/${third}`);
@@ -134,7 +134,7 @@ it('of lists in a file, what is deleted is passed over, what is no id fails its 
   expect([made?.segments, shown]).toEqual([['Picked'], ['Offers opt_out', 'News opt_in']]);
 });
 
-it('no cell of the CSV begins as a formula does', async () => {
+it('no cell of the CSV export begins like a formula', async () => {
   const team = await audience();
   const { text } = await call(team, 'GET', '/contacts/export?format=csv');
   for (const formula of ['=HYPERLINK', '@SUM', '=cmd', '+49']) {
@@ -144,7 +144,7 @@ it('no cell of the CSV begins as a formula does', async () => {
   expect(text).toContain(',-2\r\n');
 });
 
-/** The cells of a file as a program reads them that takes any of `separators` for one: a quote opens a cell at its start alone. */
+/** Returns the cells of a file as read by a program that takes any of `separators` for one: a quote opens a cell only at its start. */
 function cellsOf(text: string, separators: string): string[] {
   const cells: string[] = [];
   for (let at = 0; at <= text.length; at++) {
@@ -162,15 +162,18 @@ function cellsOf(text: string, separators: string): string[] {
   return cells;
 }
 
-it.each([',', ';', '\t', ',;', ',;\t'])('no cell is a formula for a program that splits by %j', async (separators) => {
-  const team = await audience();
-  const { text } = await call(team, 'GET', '/contacts/export?format=csv');
-  const cells = cellsOf(text, separators);
-  expect(cells.length).toBeGreaterThan(PEOPLE.length);
-  expect(cells.filter((cell) => /^["\s]*[=+\-@\uFF1D]/.test(cell) && Number.isNaN(Number(cell)))).toEqual([]);
-});
+it.each([',', ';', '\t', ',;', ',;\t'])(
+  'no cell of the CSV export is a formula for a program that splits by %j',
+  async (separators) => {
+    const team = await audience();
+    const { text } = await call(team, 'GET', '/contacts/export?format=csv');
+    const cells = cellsOf(text, separators);
+    expect(cells.length).toBeGreaterThan(PEOPLE.length);
+    expect(cells.filter((cell) => /^["\s]*[=+\-@\uFF1D]/.test(cell) && Number.isNaN(Number(cell)))).toEqual([]);
+  },
+);
 
-it('NDJSON, one object a line, filtered by segment', async () => {
+it('the NDJSON export has one object per line, filtered by segment', async () => {
   const team = await audience();
   const filter = { field: 'properties.plan', op: 'exists', value: false };
   const segment = (await call(team, 'POST', '/segments', { name: 'Bare', filter })).body.id;

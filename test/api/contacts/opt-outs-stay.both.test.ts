@@ -26,7 +26,7 @@ const topicsOf = async (team: Team, contact: string): Promise<Record<string, str
   const { data } = (await call(team, 'GET', `/contacts/${contact}/topics`)).body;
   return Object.fromEntries(data.map((one: { name: string; subscription: string }) => [one.name, one.subscription]));
 };
-/** Decisions on record, oldest first. */
+/** Returns the recorded decisions, oldest first. */
 const decisions = async (team: Team, contact: string): Promise<string[]> => {
   const { data } = (await call(team, 'GET', `/contacts/${contact}/activity`)).body;
   return data.map((one: { type: string; source: string }) => `${one.type} ${one.source}`).toReversed();
@@ -34,15 +34,15 @@ const decisions = async (team: Team, contact: string): Promise<string[]> => {
 
 const EMAIL = 'Ada@example.org';
 
-/** Unsubscribed from everything by the button of a mail program, and erased. */
+/** Creates a contact that unsubscribed from everything with the button of a mail program, and erases it. */
 async function leftAndErased(team: Team): Promise<void> {
   const id = await create(team, { email: EMAIL });
   await visit(scene, (await linksTo(scene, team, { id, email: EMAIL })).unsubscribe, { body: ONE_CLICK });
   await erase(team, id);
 }
 
-describe('who unsubscribed and was erased', () => {
-  it('is unsubscribed when it is created again, however often, and the record says why', async () => {
+describe('a contact that unsubscribed and was erased', () => {
+  it('is unsubscribed whenever it is created again, and the record gives the reason', async () => {
     const team = await scene.team();
     await leftAndErased(team);
     for (const email of ['ada@example.org', 'ADA@Example.org']) {
@@ -60,7 +60,7 @@ describe('who unsubscribed and was erased', () => {
     return team;
   };
 
-  it('is unsubscribed as a contact of an audience, and counted so in its segment', async () => {
+  it('is unsubscribed as a contact of an audience, and counted as such in its segment', async () => {
     const team = await scene.team();
     await leftAndErased(team);
     const segment = (await call(team, 'POST', '/segments', { name: 'Readers' })).body.id;
@@ -72,7 +72,7 @@ describe('who unsubscribed and was erased', () => {
     });
   });
 
-  it('is subscribed where the call says so, which is recorded, and stands', async () => {
+  it('is subscribed if the call says so, which is recorded and lasts', async () => {
     const team = await scene.team();
     await leftAndErased(team);
     const id = await create(team, { email: EMAIL, unsubscribed: false });
@@ -84,7 +84,7 @@ describe('who unsubscribed and was erased', () => {
     expect(await decisions(team, other)).toEqual([]);
   });
 
-  it('is subscribed once it has said so itself', async () => {
+  it('is subscribed once the person subscribes again', async () => {
     const team = await scene.team();
     const id = await create(team, { email: EMAIL });
     const { preferences } = await linksTo(scene, team, { id, email: EMAIL });
@@ -94,7 +94,7 @@ describe('who unsubscribed and was erased', () => {
     expect(await isOut(team, await create(team, { email: EMAIL }))).toBe(false);
   });
 
-  it('stays so where the application has said it for a person, as a repeated create does', async () => {
+  it('stays unsubscribed even if the application unsubscribed it on the person’s behalf', async () => {
     const team = await scene.team();
     const id = await create(team, { email: EMAIL });
     await call(team, 'PATCH', `/contacts/${id}`, { unsubscribed: true });
@@ -115,7 +115,7 @@ describe('who unsubscribed and was erased', () => {
     expect(await isOut(team, EMAIL)).toBe(true);
   });
 
-  it('leaves by a link of a mail from before, though it was erased by then', async () => {
+  it('can still unsubscribe with a link from an earlier mail', async () => {
     const team = await scene.team();
     const news = await topic(team, 'News');
     const id = await create(team, { email: EMAIL });
@@ -138,8 +138,8 @@ describe('who unsubscribed and was erased', () => {
   });
 });
 
-describe('who left a topic and was erased', () => {
-  it('is out of it when it is created again, and in it where the call says so', async () => {
+describe('a contact that left a topic and was erased', () => {
+  it('is out of the topic when it is created again, unless the call says otherwise', async () => {
     const team = await scene.team();
     const [news] = [await topic(team, 'News'), await topic(team, 'Offers')];
     const id = await create(team, { email: EMAIL });
@@ -163,8 +163,8 @@ describe('who left a topic and was erased', () => {
   });
 });
 
-describe('an address that a contact changes to', () => {
-  it('brings along what it was out of, unless the call says otherwise', async () => {
+describe('a contact whose address changes', () => {
+  it('takes over the opt-outs of the new address, unless the call says otherwise', async () => {
     const team = await scene.team();
     const news = await topic(team, 'News');
     const id = await create(team, { email: EMAIL, topics: [{ id: news, subscription: 'opt_out' }] });
@@ -180,7 +180,7 @@ describe('an address that a contact changes to', () => {
     expect(await decisions(team, eve)).toContain('resubscribed api');
   });
 
-  it('is out of what the contact had left under its address before', async () => {
+  it('keeps the opt-outs that it made under its old address', async () => {
     const team = await scene.team();
     const news = await topic(team, 'News');
     const id = await create(team, { email: EMAIL, topics: [{ id: news, subscription: 'opt_out' }] });

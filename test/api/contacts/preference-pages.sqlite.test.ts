@@ -1,4 +1,4 @@
-// a mail's links --> the pages that we answer them with, without a credential
+// a mail's links --> the pages that they lead to, without a credential
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readInstanceKeys, writeInstanceKeys } from '../../../src/platform/secrets/index.ts';
@@ -34,20 +34,20 @@ const topic = async (team: Team, name: string, more: object = {}): Promise<strin
 const isOut = async (team: Team, id: string): Promise<boolean> =>
   (await call(team, 'GET', `/contacts/${id}`)).body.unsubscribed;
 
-/** What holds, by the names of topics. */
+/** Returns the current subscriptions by topic name. */
 const topicsOf = async (team: Team, id: string): Promise<Record<string, string>> => {
   const { data } = (await call(team, 'GET', `/contacts/${id}/topics`)).body;
   return Object.fromEntries(data.map((one: { name: string; subscription: string }) => [one.name, one.subscription]));
 };
 
-/** Decisions on record, oldest first. */
+/** Returns the recorded decisions, oldest first. */
 const decisions = async (team: Team, id: string): Promise<string[]> => {
   const { data } = (await call(team, 'GET', `/contacts/${id}/activity`)).body;
   return data.map((one: { type: string; source: string }) => `${one.type} ${one.source}`).toReversed();
 };
 
-describe('one click', () => {
-  it('as Gmail sends it: POST, without a User-Agent, once and again', async () => {
+describe('one-click unsubscribe', () => {
+  it('works as Gmail sends it: POST without a User-Agent, once and repeatedly', async () => {
     const team = await scene.team();
     const ada = await person(team);
     const { unsubscribe, headers } = await linksTo(scene, team, ada);
@@ -60,11 +60,11 @@ describe('one click', () => {
       expect(await isOut(team, ada.id)).toBe(true);
     }
     expect(await decisions(team, ada.id)).toEqual(['unsubscribed one_click']);
-    // Of what a reader does nothing is told but what the consent record says.
+    // Actions of a reader cause no event beyond the consent record.
     expect((await scene.events(ada.id)).map(({ type }) => type)).toEqual(['contact.created']);
   });
 
-  it('is kept with the mail that it came by', async () => {
+  it('is recorded with the email that had the link', async () => {
     const team = await scene.team();
     const ada = await person(team);
     const emailId = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
@@ -73,7 +73,7 @@ describe('one click', () => {
     expect(data).toMatchObject([{ type: 'unsubscribed', source: 'one_click', email_id: emailId }]);
   });
 
-  it('as a form of several parts', async () => {
+  it('works as a multipart form', async () => {
     const team = await scene.team();
     const ada = await person(team);
     const { unsubscribe } = await linksTo(scene, team, ada);
@@ -83,14 +83,14 @@ describe('one click', () => {
     expect(await isOut(team, ada.id)).toBe(true);
   });
 
-  it.each(['List-Unsubscribe=One-Click\r\n', 'list-unsubscribe=one-click'])('as %j', async (body) => {
+  it.each(['List-Unsubscribe=One-Click\r\n', 'list-unsubscribe=one-click'])('works with the body %j', async (body) => {
     const team = await scene.team();
     const ada = await person(team);
     expect((await visit(scene, (await linksTo(scene, team, ada)).unsubscribe, { body })).status).toBe(200);
     expect(await isOut(team, ada.id)).toBe(true);
   });
 
-  it('leaves the topic of the mail, and nothing else', async () => {
+  it('leaves the topic of the email and nothing else', async () => {
     const team = await scene.team();
     const [news] = [await topic(team, 'News'), await topic(team, 'Offers')];
     const ada = await person(team);
@@ -102,7 +102,7 @@ describe('one click', () => {
     expect(await decisions(team, ada.id)).toEqual(['topic_opt_out one_click']);
   });
 
-  it('in mail of a topic that is gone leaves everything', async () => {
+  it('leaves everything if the topic of the email was deleted', async () => {
     const team = await scene.team();
     const news = await topic(team, 'News');
     const ada = await person(team);
@@ -114,7 +114,7 @@ describe('one click', () => {
   });
 
   it.each(['', 'List-Unsubscribe=', 'List-Unsubscribe=One-Click-Not', 'do=nothing', '{"do":"unsubscribe"}', 'do=save'])(
-    'a POST of %j presses no button',
+    'ignores a POST of %j',
     async (body) => {
       const team = await scene.team();
       const ada = await person(team);
@@ -125,7 +125,7 @@ describe('one click', () => {
   );
 });
 
-it('whatever a scanner looks at, nothing changes', async () => {
+it('requests of a link scanner change nothing', async () => {
   const team = await scene.team();
   const news = await topic(team, 'News');
   const ada = await person(team);
@@ -144,8 +144,8 @@ it('whatever a scanner looks at, nothing changes', async () => {
   expect([await isOut(team, ada.id), await topicsOf(team, ada.id)]).toEqual([false, { News: 'opt_in' }]);
 });
 
-describe('the page to unsubscribe', () => {
-  it('asks, does, and has the way back', async () => {
+describe('the unsubscribe page', () => {
+  it('asks for confirmation, unsubscribes, and offers to subscribe again', async () => {
     const team = await scene.team();
     const news = await topic(team, 'News');
     const ada = await person(team);
@@ -160,7 +160,7 @@ describe('the page to unsubscribe', () => {
     expect(await decisions(team, ada.id)).toEqual(['topic_opt_out preference_page', 'topic_opt_in preference_page']);
   });
 
-  it('says who writes and where they are, and nothing of it is markup', async () => {
+  it('names the sender and its address, with markup escaped', async () => {
     const team = await scene.team();
     const postal_address = {
       line1: '1 <b>Main</b> St',
@@ -194,7 +194,7 @@ describe('the page to unsubscribe', () => {
 });
 
 describe('the preference page', () => {
-  it('has public topics and those that the contact takes part in; what is saved is what differs', async () => {
+  it('shows public topics and those the contact is in, and saves only what changed', async () => {
     const team = await scene.team();
     const news = await topic(team, 'News');
     const offers = await topic(team, 'Offers', { default_subscription: 'opt_out' });
@@ -215,13 +215,13 @@ describe('the preference page', () => {
       Beta: 'opt_in',
       Hidden: 'opt_out',
     });
-    // A private topic that was just left stays in sight once, so that there is a way back.
+    // A private topic that was just left stays visible once, so that the reader can go back.
     const left = await press(scene, await visit(scene, preferences), 'save', { untick: beta });
     expect(left.text).toContain('Beta');
     expect((await visit(scene, preferences)).text).not.toContain('Beta');
   });
 
-  it('chooses nothing that it has not shown', async () => {
+  it('changes no topic that it has not shown', async () => {
     const team = await scene.team();
     const hidden = await topic(team, 'Hidden', { visibility: 'private', default_subscription: 'opt_out' });
     const foreign = await topic(await scene.team(), 'Foreign', { default_subscription: 'opt_out' });
@@ -235,7 +235,7 @@ describe('the preference page', () => {
     expect(await decisions(team, ada.id)).toEqual([]);
   });
 
-  it('leaves everything, and comes back', async () => {
+  it('unsubscribes from everything, and resubscribes', async () => {
     const team = await scene.team();
     await topic(team, 'News');
     const ada = await person(team);
@@ -249,8 +249,8 @@ describe('the preference page', () => {
   });
 });
 
-describe('a contact that is gone', () => {
-  it('hears that it is on no list, also by one click', async () => {
+describe('a contact that was deleted', () => {
+  it('is told that it is on no list, even by one click', async () => {
     const team = await scene.team();
     const ada = await person(team);
     const { unsubscribe, preferences } = await linksTo(scene, team, ada);
@@ -262,7 +262,7 @@ describe('a contact that is gone', () => {
     expect((await visit(scene, unsubscribe, { body: ONE_CLICK })).status).toBe(200);
   });
 
-  it('and is back under the same address leaves by its old links, and so does one whose address changed', async () => {
+  it('unsubscribes with its old links after it is created again, as does a contact whose address changed', async () => {
     const team = await scene.team();
     const ada = await person(team);
     const { unsubscribe } = await linksTo(scene, team, ada);
@@ -278,7 +278,7 @@ describe('a contact that is gone', () => {
   });
 });
 
-it('by a link to an address that was given up one can leave, and neither join nor learn of another address', async () => {
+it('a link to a former address can unsubscribe, but neither subscribe nor reveal the new address', async () => {
   const team = await scene.team();
   const news = await topic(team, 'News', { default_subscription: 'opt_out' });
   const bob = await person(team, 'bob@example.org');
@@ -298,7 +298,7 @@ it('by a link to an address that was given up one can leave, and neither join no
   expect(await topicsOf(team, heir.id)).toEqual({ News: 'opt_in' });
 });
 
-it('of a suspended team one can leave everything and join nothing', async () => {
+it('contacts of a suspended team can leave everything and join nothing', async () => {
   const team = await scene.team();
   const news = await topic(team, 'News', { default_subscription: 'opt_out' });
   const ada = await person(team);
@@ -314,8 +314,8 @@ it('of a suspended team one can leave everything and join nothing', async () => 
   expect(await decisions(team, ada.id)).toEqual(['unsubscribed preference_page']);
 });
 
-describe('a link', () => {
-  it('that is cut, forged or of another page is one 404, a page for people', async () => {
+describe('a preference link', () => {
+  it('returns one 404 page for people if it is cut, forged or of another page', async () => {
     const team = await scene.team();
     const { unsubscribe } = await linksTo(scene, team, await person(team));
     const token = unsubscribe.split('/').at(-1) ?? '';
@@ -338,7 +338,7 @@ describe('a link', () => {
     expect((await visit(scene, '/unsubscribe/x')).text).toContain('This link does not work');
   });
 
-  it('takes no other method, and no more than a form', async () => {
+  it('accepts no other method and nothing larger than a form', async () => {
     const team = await scene.team();
     const ada = await person(team);
     const { unsubscribe } = await linksTo(scene, team, ada);
@@ -348,7 +348,7 @@ describe('a link', () => {
     expect(await isOut(team, ada.id)).toBe(false);
   });
 
-  it('works as long as mail is kept, and after the instance key was replaced', async () => {
+  it('works as long as mail is stored, and after the instance key was replaced', async () => {
     await using own = await startScene({ roles: ['http'] });
     const team = await own.team();
     const { body } = await own.api('POST', '/contacts', { key: team.key, body: { email: 'ada@example.org' } });
@@ -362,7 +362,7 @@ describe('a link', () => {
     expect(after.unsubscribed).toBe(true);
   });
 
-  it('stands on the tracking host of the domain when DNS leads it to us, else under the public address', async () => {
+  it('uses the tracking host of the domain if its DNS points to us, and the public address otherwise', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     const ada = await person(team);
@@ -376,7 +376,7 @@ describe('a link', () => {
   });
 });
 
-it('a link has a rate of its own, and what is no link shares that of its address', async () => {
+it('a preference link has its own rate limit, while invalid links share that of their network address', async () => {
   await using own = await startScene({ roles: ['http'], ratePerSecond: 3 });
   const team = await own.team();
   const [one, two] = await Promise.all(

@@ -20,7 +20,7 @@ interface Person {
   last_name?: string;
 }
 
-/** Written as an import does, oldest first, and all of them members of one segment. */
+/** Writes contacts as an import does, oldest first, and all of them members of one segment. */
 async function fill(team: Team, people: readonly Person[]): Promise<string> {
   const { world } = scene.app;
   const { id: segment } = (await scene.api('POST', '/segments', { key: team.key, body: { name: 'Everybody' } }))
@@ -45,7 +45,7 @@ async function pageOf(team: Team, path: string, query: Record<string, string>) {
   return (answer.body as { data: { id: string; email: string }[] }).data;
 }
 
-describe.each(PATHS)('search of GET %s', (template) => {
+describe.each(PATHS)('search in GET %s', (template) => {
   let team: Team;
   let path: string;
   beforeAll(async () => {
@@ -84,12 +84,12 @@ describe.each(PATHS)('search of GET %s', (template) => {
     ['EVA@BÜCHER.example', ['eva@']],
     ['eva@xn--', ['eva@']],
     ['\u{10ffff}', ['last@']],
-  ])('%j', async (search, starts) => {
+  ])('finds the right contacts for %j', async (search, starts) => {
     const found = (await pageOf(team, path, { search })).map(({ email }) => email.slice(0, email.indexOf('@') + 1));
     expect(found).toEqual(starts);
   });
 
-  it('has 1 to 200 characters, one of them no space', async () => {
+  it('takes 1 to 200 characters, of which one is not a space', async () => {
     expect(await pageOf(team, path, { search: '😀'.repeat(200) })).toEqual([]);
     for (const search of ['', ' ', 'x'.repeat(201)]) {
       const at = `${path}${path.includes('?') ? '&' : '?'}search=${encodeURIComponent(search)}`;
@@ -114,7 +114,7 @@ describe.each(PATHS)('search of GET %s', (template) => {
 const FILLED = 12_000;
 const FEW = 130;
 
-/** Every other contact is of the many; the few are the oldest. */
+/** Every other contact matches "many"; the few are the oldest. */
 const address = (n: number): string => `${n < FEW ? 'few' : n % 2 === 0 ? 'many' : 'else'}-${n}@example.org`;
 
 describe('search among many contacts', () => {
@@ -131,7 +131,7 @@ describe('search among many contacts', () => {
   });
 
   it.each(PATHS.flatMap((path) => ['few', 'many'].map((search) => [path, search] as const)))(
-    '%s is paged in both directions: %s',
+    'pages %s in both directions: %s',
     async (template, search) => {
       const path = template.replace('SEGMENT', segment);
       const all = Array.from({ length: FILLED }, (_, n) => address(FILLED - 1 - n)).filter((email) =>
@@ -147,7 +147,7 @@ describe('search among many contacts', () => {
     },
   );
 
-  it.each(PATHS)('%s reads the few that it finds, by indexes, and no other contact', async (template) => {
+  it.each(PATHS)('reads only the contacts it finds, by indexes, in %s', async (template) => {
     const plans = await plansOf(
       scene.app.world.db,
       () => pageOf(team, template.replace('SEGMENT', segment), { search: 'few' }),

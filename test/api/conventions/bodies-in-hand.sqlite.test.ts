@@ -3,12 +3,12 @@ import { connectRaw, type RawConnection } from '../../rig/raw-http.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const LARGEST_BYTES = 200_000;
-/** Of each body, 64 KiB are free; a team may hold three of the largest besides, and all together six. */
+/** 64 KiB of each body are free; a team may hold three of the largest in addition, and all together six. */
 const HELD_BYTES = 190_000;
 const PER_TEAM = 4;
 const IN_ALL = 9;
 
-describe('bodies that are under way', () => {
+describe('request bodies in memory', () => {
   let scene: Scene;
   let teams: Team[];
   const uploads: RawConnection[] = [];
@@ -39,11 +39,11 @@ describe('bodies that are under way', () => {
     return connection;
   }
 
-  /** The one that is one too many is refused; which one that is says the order in which bytes arrive. */
+  /** The one beyond the limit is refused; which one that is depends on the order in which bytes arrive. */
   const oneRefused = (all: RawConnection[]) => Promise.race(all.map((connection) => connection.answer()));
   const refused = { status: 503, body: { name: 'service_unavailable', message: expect.stringContaining('try again') } };
 
-  it('are bounded for a team; others, and what is small, go on', async () => {
+  it('are limited per team, without affecting other teams or small bodies', async () => {
     const all: RawConnection[] = [];
     for (let i = 0; i <= PER_TEAM; i++) all.push(await upload(teams[0]));
     const answer = await oneRefused(all);
@@ -54,11 +54,11 @@ describe('bodies that are under way', () => {
     small.write(Buffer.alloc(LARGEST_BYTES - 60_000 - 2, ' '));
     const other = await upload(teams[1]);
     other.write(Buffer.alloc(LARGEST_BYTES - HELD_BYTES, ' '));
-    // It was read to its end, and is no JSON.
+    // It was read to its end, and is not JSON.
     expect(await other.answer()).toMatchObject({ status: 400, body: { name: 'validation_error' } });
   });
 
-  it('whose bytes nobody collects are nobody’s fault, however many others there are', async () => {
+  it('do not count while their bytes are not collected, however many requests there are', async () => {
     for (let i = 0; i < PER_TEAM; i++) await upload(teams[0]);
     for (let i = 0; i < 3; i++) {
       expect((await (await upload(teams[0], HELD_BYTES, 'GET /emails')).answer()).status).toBe(200);
@@ -66,7 +66,7 @@ describe('bodies that are under way', () => {
     }
   });
 
-  it('are not those that are refused and read to their end for a proxy: what is dropped counts for nobody', async () => {
+  it('do not count when a refused body is read to its end for a proxy', async () => {
     const config = {
       http: {
         email_body_limit_bytes: LARGEST_BYTES,
@@ -93,13 +93,13 @@ describe('bodies that are under way', () => {
       const { status } = await behind.api('POST', '/emails', { key: team.key, body: { text } });
       expect(status).toBe(422);
     }
-    // One without an end is cut off.
+    // A body without an end is cut off.
     dropped.write(Buffer.alloc(5 * LARGEST_BYTES, ' '));
     const answer = await dropped.answer();
     expect([answer.status, answer.headers['connection']]).toEqual([413, 'close']);
   });
 
-  it('are bounded for all together, and give back what they held when they break off or are answered', async () => {
+  it('are limited in total, and release their share when they break off or are answered', async () => {
     const all: RawConnection[] = [];
     for (let i = 0; i < IN_ALL; i++) all.push(await upload(teams[i % 3]));
     all.push(await upload(teams[0]));

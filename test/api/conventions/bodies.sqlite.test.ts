@@ -16,7 +16,7 @@ import {
   type Operation,
 } from './sample-calls.ts';
 
-// Whoever first calls an operation waits for the checks of its answers to be compiled, and here one test calls them all.
+// The first call of an operation waits until the checks of its answers are compiled, and this test calls them all.
 vi.setConfig({ testTimeout: 240_000 });
 
 describe('request bodies', () => {
@@ -32,7 +32,7 @@ describe('request bodies', () => {
   afterAll(() => scene.close());
 
   const writing = keyed.filter((operation) => operation.method !== 'get' && !takesFile(operation));
-  // A list of emails is held to all this entry by entry, in test/api/emails/batch.test.ts.
+  // Lists of emails are tested for all this entry by entry in test/api/emails/batch.test.ts.
   const ofObjects = writing.filter((operation) => !takesList(operation));
   const badBody = { status: 400, body: { statusCode: 400, name: 'validation_error' } };
 
@@ -53,7 +53,7 @@ describe('request bodies', () => {
     ['a deep nest that is closed again', `${'['.repeat(200_000)}${']'.repeat(200_000)}`],
   ];
   it.each(NO_JSON)(
-    'what is no JSON, or more than anybody needs (%s), is 400 validation_error on operations that write',
+    'that are not JSON, or larger than needed (%s), return 400 validation_error on operations that write',
     async (kind, body) => {
       for (const operation of triedWith(NO_JSON, kind, writing)) {
         const { method, path } = sampleCall(operation, own);
@@ -64,7 +64,7 @@ describe('request bodies', () => {
 
   const NO_OBJECT = ['[]', '[{}]', 'null', 'true', '7', '"text"'].map((body) => [body] as const);
   it.each(NO_OBJECT)(
-    'JSON that is no object (%.20s) is 400 validation_error with one entry in errors',
+    'that are JSON but not an object (%.20s) return 400 validation_error with one entry in errors',
     async (body) => {
       const whole = ofObjects.filter((one) => !mayBeBareList(one));
       for (const operation of triedWith(NO_OBJECT, body, whole)) {
@@ -86,7 +86,7 @@ describe('request bodies', () => {
     ';',
     '\u00e9',
   ].map((type) => [type] as const);
-  it.each(TYPES)('a body of the media type %j is 400 validation_error that names application/json', async (type) => {
+  it.each(TYPES)('of the media type %j return 400 validation_error that names application/json', async (type) => {
     for (const operation of triedWith(TYPES, type, writing)) {
       const { method, path, body = {} } = sampleCall(operation, own);
       const answer = await scene.api(method, path, { key: team.key, body, headers: { 'content-type': type } });
@@ -96,7 +96,7 @@ describe('request bodies', () => {
   });
 
   const CODINGS = ['gzip', 'br', 'identity, gzip', 'x'].map((coding) => [coding] as const);
-  it.each(CODINGS)('a body in the coding %s is 415 validation_error that names Content-Encoding', async (coding) => {
+  it.each(CODINGS)('in the coding %s return 415 validation_error that names Content-Encoding', async (coding) => {
     for (const operation of triedWith(CODINGS, coding, writing)) {
       const { method, path, body = {} } = sampleCall(operation, own);
       const headers = { 'content-encoding': coding };
@@ -106,7 +106,7 @@ describe('request bodies', () => {
     }
   });
 
-  it('so is one of a file, of a form, of a page and of a step of OAuth', async () => {
+  it('in a coding return 415 for files, forms, pages and OAuth steps too', async () => {
     const { key } = team;
     const gzip = { 'content-encoding': 'gzip' };
     const form = formOf('email\na@example.org\n');
@@ -123,7 +123,7 @@ describe('request bodies', () => {
     expect([page.status, await page.text()]).toEqual([415, expect.stringContaining('Content-Encoding')]);
   });
 
-  it('a body in its own coding is taken, and no body has none', async () => {
+  it('with the coding identity are accepted, as is a coding without a body', async () => {
     const body = { email: 'coding@example.org' };
     const taken = { key: team.key, body, headers: { 'content-encoding': 'Identity' } };
     expect((await scene.api('POST', '/suppressions', taken)).status).toBe(201);
@@ -131,7 +131,7 @@ describe('request bodies', () => {
     expect((await scene.api('GET', '/suppressions', read)).status).toBe(200);
   });
 
-  it('the media type is read in any letter case and with parameters', async () => {
+  it('have their media type read in any letter case and with parameters', async () => {
     for (const type of ['APPLICATION/JSON', 'application/json; charset=utf-8', 'application/json;charset="UTF-8"']) {
       const answer = await scene.api('POST', '/suppressions', {
         key: team.key,
@@ -142,7 +142,7 @@ describe('request bodies', () => {
     }
   });
 
-  it('every unknown field has its own entry in errors, beside those of the wrong type', async () => {
+  it('get one entry in errors for every unknown field, in addition to those of the wrong type', async () => {
     for (const operation of ofObjects) {
       const { method, path, body = {} } = sampleCall(operation, own);
       const unknown = { surprise: 1, Name: 'x', '': null, 'a.b': {}, constructor: 1, '\u0000': 1, '\ud800': 1 };
@@ -154,7 +154,7 @@ describe('request bodies', () => {
     }
   });
 
-  it('a wrong type in every field of a body gives one entry for each, named by its path', async () => {
+  it('get one entry in errors for every field of the wrong type, named by its path', async () => {
     for (const operation of withBody.filter((one) => !takesList(one))) {
       const { method, path, body = {} } = sampleCall(operation, own);
       const wrong = Object.fromEntries(Object.keys(body).map((name) => [name, wrongFor(operation, name)]));
@@ -165,12 +165,12 @@ describe('request bodies', () => {
     }
   });
 
-  it('the first required field that is absent is named, in the order of the schema', async () => {
+  it('without required fields name the first missing one, in the order of the schema', async () => {
     for (const operation of withBody.filter((one) => !takesList(one))) {
       const { method, path, body = {} } = sampleCall(operation, own);
       const schema = operation.operation.requestBody?.content['application/json']?.schema;
       const answer = await scene.api(method, path, { key: team.key, body: {} });
-      // Nothing is required, or any one field is, and none of them is the first.
+      // These require nothing, or any one field, and none of them is the first.
       const requiresNothing = [
         '/team',
         '/dns/configure',
@@ -208,12 +208,12 @@ describe('request bodies', () => {
     }
   });
 
-  it('a field of null is a wrong type, not an absent field', async () => {
+  it('with a field of null have a wrong type, not a missing field', async () => {
     const answer = await scene.api('POST', '/suppressions', { key: team.key, body: { email: null } });
     expect(answer).toMatchObject({ ...badBody, body: { errors: [{ path: 'email' }] } });
   });
 
-  it('NUL and half a surrogate pair are refused in every text of every body, and named', async () => {
+  it('with NUL or half a surrogate pair in any text are refused, and the field is named', async () => {
     let tried = 0;
     for (const operation of withBody.filter((one) => !takesList(one))) {
       const { method, path, body = {} } = sampleCall(operation, own);
@@ -243,7 +243,7 @@ describe('request bodies', () => {
     }
   });
 
-  it('no bytes at all are an empty body, whatever the media type says', async () => {
+  it('without bytes are empty, whatever the media type says', async () => {
     const fresh = await scene.team();
     const types = ['application/json', 'text/plain', 'application/octet-stream', null];
     for (const type of types) {
@@ -268,7 +268,7 @@ describe('request bodies', () => {
     }
   });
 
-  it('an operation without a body takes an empty object and refuses anything in it', async () => {
+  it('of an operation without a body may be an empty object, and any field is refused', async () => {
     const { body: key } = await scene.api('POST', '/api-keys', { key: team.key, body: { name: 'Empty' } });
     const path = `/api-keys/${key.id}`;
     const refused = await scene.api('DELETE', path, { key: team.key, body: { force: true } });
@@ -276,13 +276,13 @@ describe('request bodies', () => {
     expect((await scene.api('DELETE', path, { key: team.key, body: {} })).status).toBe(200);
   });
 
-  it('a GET minds no body', async () => {
+  it('of a GET are ignored', async () => {
     for (const body of ['{}', 'nonsense', '[]']) {
       expect((await scene.api('GET', '/emails', { key: team.key, body })).status).toBe(200);
     }
   });
 
-  it('ten thousand unknown fields are refused without trouble', async () => {
+  it('with ten thousand unknown fields are refused without trouble', async () => {
     const body = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`field${i}`, i]));
     const answer = await scene.api('POST', '/suppressions', {
       key: team.key,
@@ -292,14 +292,14 @@ describe('request bodies', () => {
   });
 });
 
-/** The operations that are tried with this kind of fault. */
+/** Returns the operations that are tested with this kind of fault. */
 const triedWith = <T>(
   kinds: readonly (readonly [T, ...unknown[]])[],
   kind: T,
   among: readonly Operation[],
 ): readonly Operation[] => among.filter((_, at) => dealt(kinds, at).some(([name]) => name === kind));
 
-/** A number, where the field takes none. */
+/** Returns a number, for a field that is not a number. */
 function wrongFor(operation: Operation, name: string): unknown {
   const media = operation.operation.requestBody?.content['application/json'];
   const field = media && resolveRef(loadContract(), media.schema).properties?.[name];

@@ -19,8 +19,8 @@ describe('requests of other official clients', () => {
     call('POST', '/emails', { from: `a@${domain}`, to: 'x@example.org', subject: 'Hi', text: 'x', ...fields });
   const nobody = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e99';
 
-  describe('an id of the path that is repeated', () => {
-    it('in the body of a contact update is accepted when it is equal, in either letter case', async () => {
+  describe('that repeat the id of the path', () => {
+    it('are accepted in the body of a contact update if it is equal, in either letter case', async () => {
       const { body: contact } = await call('POST', '/contacts', { email: 'one@example.org' });
       for (const name of ['id', 'contact_id']) {
         for (const id of [contact.id, contact.id.toUpperCase()]) {
@@ -31,7 +31,7 @@ describe('requests of other official clients', () => {
       }
     });
 
-    it('is accepted as the address of a contact in another letter case, and refused as another address', async () => {
+    it('are accepted with the address of a contact in another letter case, and refused with another address', async () => {
       await call('POST', '/contacts', { email: 'case@example.org' });
       const path = '/contacts/case@example.org';
       expect(await call('PATCH', path, { id: 'Case@Example.org', first_name: 'B' })).toMatchObject({ status: 200 });
@@ -41,7 +41,7 @@ describe('requests of other official clients', () => {
       });
     });
 
-    it('is refused when it differs, and the message says what to do', async () => {
+    it('are refused if it differs, with a message that says what to do', async () => {
       const { body: contact } = await call('POST', '/contacts', { email: 'two@example.org' });
       const message = 'id does not match the path; omit it or send the same value';
       expect(await call('PATCH', `/contacts/${contact.id}`, { id: nobody, first_name: 'B' })).toMatchObject({
@@ -54,7 +54,7 @@ describe('requests of other official clients', () => {
       });
     });
 
-    it('is accepted by reschedule, broadcast update and send, and topic, domain, webhook and property updates', async () => {
+    it('are accepted by reschedule, broadcast update and send, and topic, domain, webhook and property updates', async () => {
       const inAnHour = new Date(scene.clock.now() + 3_600_000).toISOString();
       const { body: email } = await send({ scheduled_at: inAnHour });
       for (const name of ['id', 'email_id']) {
@@ -73,7 +73,7 @@ describe('requests of other official clients', () => {
       expect(await call('PATCH', `/broadcasts/${broadcast.id}`, { ...repeated, subject: 'More' })).toMatchObject({
         status: 200,
       });
-      // Refused for what the team lacks, not for the repeated id.
+      // It is refused because the team lacks something, not for the repeated id.
       const sent = await call('POST', `/broadcasts/${broadcast.id}/send`, repeated);
       expect(JSON.stringify(sent.body)).not.toContain('broadcast_id');
       const { body: topic } = await call('POST', '/topics', { name: 'News', default_subscription: 'opt_in' });
@@ -89,7 +89,7 @@ describe('requests of other official clients', () => {
       expect(await call('PATCH', `/domains/${id}`, { id, open_tracking: false })).toMatchObject({ status: 200 });
     });
 
-    it('is accepted in the body of an operation that has none, and in a query', async () => {
+    it('are accepted in the body of an operation that has none, and in a query', async () => {
       const { body: contact } = await call('POST', '/contacts', { email: 'three@example.org' });
       const { body: segment } = await call('POST', '/segments', { name: 'Some' });
       const path = `/contacts/${contact.id}/segments`;
@@ -109,7 +109,7 @@ describe('requests of other official clients', () => {
       ).toMatchObject({ status: 201 });
     });
 
-    it('keeps every other unknown field refused with one entry', async () => {
+    it('still get one entry for every other unknown field', async () => {
       const { body: contact } = await call('POST', '/contacts', { email: 'five@example.org' });
       const answer = await call('PATCH', `/contacts/${contact.id}`, { id: contact.id, nickname: 'B' });
       expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: 'nickname' }] } });
@@ -117,7 +117,7 @@ describe('requests of other official clients', () => {
     });
   });
 
-  describe('null for an optional field of a send', () => {
+  describe('with null for an optional field of a send', () => {
     const nulls = {
       cc: null,
       bcc: null,
@@ -130,13 +130,13 @@ describe('requests of other official clients', () => {
       template: null,
     };
 
-    it('means that the field is not given', async () => {
+    it('count as if the field were not given', async () => {
       expect(await send(nulls)).toMatchObject({ status: 200 });
       const file = { filename: 'a.txt', content: 'aGk=', path: null, content_type: null, content_id: null };
       expect(await send({ attachments: [file] })).toMatchObject({ status: 200 });
     });
 
-    it('means the same in a batch, strict or permissive', async () => {
+    it('count the same in a batch, strict or permissive', async () => {
       const entry = { from: `a@${domain}`, to: 'x@example.org', subject: 'Hi', text: 'x', ...nulls };
       expect(await call('POST', '/emails/batch', [entry, entry])).toMatchObject({ status: 200 });
       const answer = await scene.api('POST', '/emails/batch', {
@@ -148,13 +148,13 @@ describe('requests of other official clients', () => {
       expect(answer.body.errors).toMatchObject([{ index: 1, message: 'Missing required field: to.' }]);
     });
 
-    it('leaves a required field missing', async () => {
+    it('still lack a required field', async () => {
       expect(await send({ subject: null })).toMatchObject({ status: 422, body: { name: 'missing_required_field' } });
     });
   });
 
-  describe('an attachment', () => {
-    it('may be a list of its bytes, and arrives as they are', async () => {
+  describe('with an attachment', () => {
+    it('may give its bytes as a list, and it arrives unchanged', async () => {
       const bytes = Array.from({ length: 256 }, (_, value) => value);
       const { status, body } = await send({ attachments: [{ filename: 'a.bin', content: bytes }] });
       expect(status).toBe(200);
@@ -162,7 +162,7 @@ describe('requests of other official clients', () => {
       expect(list.data).toMatchObject([{ filename: 'a.bin', size: 256 }]);
     });
 
-    it('is refused where a number is no byte, with what would be right', async () => {
+    it('are refused if a number is not a byte, with the right form in the message', async () => {
       const long = Array.from({ length: 100_000 }, () => 7);
       for (const content of [[1, 256], [-1], [1.5], ['a'], [...long, 256]]) {
         const answer = await send({ attachments: [{ filename: 'a.bin', content }] });
@@ -171,7 +171,7 @@ describe('requests of other official clients', () => {
       }
     });
 
-    it('may call its type contentType and its id contentId, inlineContentId or inline_content_id', async () => {
+    it('may name its type contentType and its id contentId, inlineContentId or inline_content_id', async () => {
       for (const name of ['contentId', 'inlineContentId', 'inline_content_id']) {
         const file = { filename: 'a.png', content: 'aGk=', contentType: 'image/png', [name]: 'logo' };
         const { status, body } = await send({ attachments: [file] });
@@ -181,7 +181,7 @@ describe('requests of other official clients', () => {
       }
     });
 
-    it('may have a field under two of its names with one value, and is refused where the values differ', async () => {
+    it('may repeat a field under two of its names with one value, and are refused if the values differ', async () => {
       const file = { filename: 'a.png', content: 'aGk=' };
       for (const [alias, name] of [
         ['contentType', 'content_type'],
@@ -202,15 +202,15 @@ describe('requests of other official clients', () => {
       }
     });
 
-    it('with a data: prefix is refused with the advice to remove it', async () => {
+    it('with a data: prefix are refused with the advice to remove it', async () => {
       const answer = await send({ attachments: [{ filename: 'a.png', content: 'data:image/png;base64,aGk=' }] });
       expect(answer).toMatchObject({ status: 422, body: { name: 'invalid_attachment' } });
       expect(answer.body.message).toContain('remove the prefix');
     });
   });
 
-  describe('a mistake', () => {
-    it('in the name of a field is answered with the nearest field', async () => {
+  describe('with a mistake', () => {
+    it('in the name of a field get the nearest field in the answer', async () => {
       for (const [name, meant] of [
         ['replyTo', 'reply_to'],
         ['scheduledAt', 'scheduled_at'],
@@ -230,14 +230,14 @@ describe('requests of other official clients', () => {
       ['POST', '/send', 'Did you mean POST /emails?'],
       ['GET', '/domain', 'Did you mean GET /domains?'],
       ['GET', '/contact/x@example.org', 'Did you mean GET /contacts/x@example.org?'],
-    ])('%s %s is answered with the nearest route', async (method, path, meant) => {
+    ])('get the nearest route in the answer to %s %s', async (method, path, meant) => {
       expect((await call(method, path, method === 'POST' ? {} : undefined)).body.message).toBe(
         `Route not found. ${meant}`,
       );
     });
 
     it.each(['/emails//cancel', '/contacts//segments/x'])(
-      '%s is answered with the id that is missing',
+      'get the missing id named in the answer to %s',
       async (path) => {
         expect((await call('POST', path)).body.message).toBe(
           'Route not found. The path has an empty segment; is an id missing?',
@@ -245,16 +245,16 @@ describe('requests of other official clients', () => {
       },
     );
 
-    it.each(['id', 'foo'])('an unknown field of three letters at most is compared with one edit: %s', async (name) => {
+    it.each(['id', 'foo'])('have an unknown field of up to three letters compared with one edit: %s', async (name) => {
       const { body } = await send({ [name]: 'x' });
       expect(body.message).not.toContain('did you mean');
     });
 
-    it.each(['/nothing-like-it', '/%'])('%s is answered with no route', async (path) => {
+    it.each(['/nothing-like-it', '/%'])('get no suggested route in the answer to %s', async (path) => {
       expect((await call('GET', path)).body.message).toBe('Route not found.');
     });
 
-    it('/audiences and /audiences/{id} answer as /segments', async () => {
+    it('may use /audiences and /audiences/{id} like /segments', async () => {
       const { status, body } = await call('POST', '/audiences', { name: 'Former' });
       expect([status, body]).toEqual([201, { object: 'segment', id: body.id, name: 'Former' }]);
       expect((await call('GET', '/audiences?limit=1')).body.data).toMatchObject([{ id: body.id }]);
@@ -266,18 +266,18 @@ describe('requests of other official clients', () => {
       });
     });
 
-    it('a second slash before the path counts as one', async () => {
+    it('may have a second slash before the path', async () => {
       expect(await call('GET', '//domains')).toMatchObject({ status: 200 });
     });
 
-    it('a key of Resend and a key in quotes are named', async () => {
+    it('get a hint for a key of Resend and a key in quotes', async () => {
       const refused = (key: string) => scene.api('GET', '/domains', { key });
       expect(await refused('re_123456789')).toMatchObject({ status: 401, body: { name: 'invalid_api_key' } });
       expect((await refused('re_123456789')).body.message).toContain('the keys of this server begin with rk_');
       expect((await refused(`"${team.key}"`)).body.message).toContain('in quotes');
     });
 
-    it('a body above the limit is 413 and names the limit and its setting', async () => {
+    it('get 413 with the limit and its setting for a body above the limit', async () => {
       const answer = await send({ text: 'x'.repeat(42 * 1024 * 1024) });
       expect(answer).toMatchObject({ status: 413, body: { statusCode: 413, name: 'validation_error' } });
       expect(answer.body.message).toBe(

@@ -5,7 +5,7 @@ import { sendOne, share } from '../shares/shared.ts';
 
 const KEYED = 5;
 
-describe('what holds the one thread is worked at one after the other', () => {
+describe('costly work on the main thread', () => {
   let scene: Scene;
   let team: Team;
   let small: Record<string, unknown>;
@@ -18,7 +18,7 @@ describe('what holds the one thread is worked at one after the other', () => {
   });
   afterAll(() => scene.close());
 
-  /** A few calls of a team, one after the other, as anybody makes them. */
+  /** Makes a few calls of a team, one after the other. */
   async function callsOfTheTeam(): Promise<void> {
     for (let n = 0; n < KEYED; n++) {
       expect((await scene.api('POST', '/emails', { key: team.key, body: small })).status).toBe(200);
@@ -26,7 +26,7 @@ describe('what holds the one thread is worked at one after the other', () => {
     }
   }
 
-  it('large pages without a key: of forty readers some are asked to come back, and calls go on', async () => {
+  it('large public pages: some of forty readers get 503, and API calls still proceed', async () => {
     const other = await scene.team();
     const { id } = await sendOne(scene, other, { html: '"'.repeat(200_000) });
     const path = await share(scene, other, id);
@@ -46,7 +46,7 @@ describe('what holds the one thread is worked at one after the other', () => {
     expect((await get(scene.url + path)).status).toBe(200);
   });
 
-  it('large bodies: those of one team do not come before a call of another', async () => {
+  it('large bodies of one team do not delay a call of another', async () => {
     const other = await scene.team();
     const many = 12;
     const fields = Array.from({ length: 20_000 }, (_, n) => `"X-Field-${n}":"1"`).join(',');
@@ -63,14 +63,14 @@ describe('what holds the one thread is worked at one after the other', () => {
     await expect.poll(() => answered, { interval: 1 }).toBeGreaterThan(0);
     const before = answered;
     await callsOfTheTeam();
-    // Round robin one of them passes a call, and without it all of them do, twice: however long the database takes.
+    // With round robin, one of them passes per call; without it all of them do, twice, however long the database takes.
     expect((answered - before) / (2 * KEYED)).toBeLessThan(many / 2);
     isOver = true;
     await Promise.all(uploaders);
     expect([...statuses]).toEqual([400]);
   });
 
-  it('large bodies of broadcasts that a short call names: their checks do not come before a call of another team', async () => {
+  it('checks of large broadcasts of one team do not delay a call of another', async () => {
     const other = await scene.team();
     const many = 6;
     const body = { from: 'a@example.org', subject: 'S', html: '<table><tr><td>'.repeat(20_000) };
@@ -95,7 +95,7 @@ describe('what holds the one thread is worked at one after the other', () => {
   });
 });
 
-/** Reads nothing but how it ends: the readers are to cost as little as they can. */
+/** Reads only the status: the readers should cost as little as possible. */
 function get(url: string): Promise<{ status: number }> {
   return new Promise((resolve, reject) => {
     const request = http.get(url, { headers: { 'user-agent': 'reader/1' } }, (response) => {

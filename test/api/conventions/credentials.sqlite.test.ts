@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { keyed, labelOf, open, operations, sampleCall } from './sample-calls.ts';
 
-// Whoever first calls an operation waits for the checks of its answers to be compiled, and here one test calls them all.
+// The first call of an operation waits until the checks of its answers are compiled, and this test calls them all.
 vi.setConfig({ testTimeout: 240_000 });
 
-describe('who calls', () => {
+describe('authentication', () => {
   let scene: Scene;
   let team: Team;
   let sendingKey: string;
@@ -26,7 +26,7 @@ describe('who calls', () => {
     return scene.api(method, path, { key, body, headers });
   };
 
-  it.each([null, '', '  ', '\t'])('a User-Agent of %j is refused with code 1010, on every operation', async (agent) => {
+  it.each([null, '', '  ', '\t'])('refuses a User-Agent of %j with code 1010, on every operation', async (agent) => {
     for (const operation of operations) {
       const answer = await call(operation, team.key, { 'user-agent': agent });
       expect(answer, labelOf(operation)).toMatchObject({
@@ -36,12 +36,12 @@ describe('who calls', () => {
     }
   });
 
-  it('no other refusal carries a code', async () => {
+  it('puts a code in no other refusal', async () => {
     for (const operation of keyed) expect((await call(operation)).body, labelOf(operation)).not.toHaveProperty('code');
   });
 
-  it('operations that need no key take none and mind none', async () => {
-    // A link that nobody signed leads nowhere, and a sign-in needs a person, which their families test.
+  it('is not needed, and credentials are ignored, on operations that need no key', async () => {
+    // An unsigned link leads nowhere, and a sign-in needs a person; their families test both.
     for (const operation of open.filter(({ path, method }) => method === 'get' && !path.includes('{'))) {
       expect((await call(operation)).status, labelOf(operation)).toBe(200);
       expect((await call(operation, 'rk_nobody')).status, labelOf(operation)).toBe(200);
@@ -58,15 +58,18 @@ describe('who calls', () => {
     ['a scheme that begins alike', 'Bearerish rk_something'],
     ['two tokens', 'Bearer rk_one rk_two'],
     ['a list', 'Bearer rk_one, Bearer rk_two,'],
-  ])('an Authorization header that is %s is 401 missing_api_key on every operation', async (_, authorization) => {
-    for (const operation of keyed) {
-      const answer = await call(operation, undefined, { authorization });
-      expect(answer, labelOf(operation)).toMatchObject({ status: 401, body: { name: 'missing_api_key' } });
-    }
-  });
+  ])(
+    'returns 401 missing_api_key on every operation for an Authorization header that is %s',
+    async (_, authorization) => {
+      for (const operation of keyed) {
+        const answer = await call(operation, undefined, { authorization });
+        expect(answer, labelOf(operation)).toMatchObject({ status: 401, body: { name: 'missing_api_key' } });
+      }
+    },
+  );
 
   it.each(['rk_unknown', 'rko_unknown', 'x', 'é', 'r'.repeat(8000)])(
-    'a token that is nobody’s (%.20s) is 401 invalid_api_key on every operation',
+    'returns 401 invalid_api_key on every operation for an unknown token (%.20s)',
     async (token) => {
       for (const operation of keyed) {
         const answer = await call(operation, undefined, {
@@ -77,21 +80,21 @@ describe('who calls', () => {
     },
   );
 
-  it('the scheme is read in any letter case', async () => {
+  it('reads the scheme in any letter case', async () => {
     for (const scheme of ['bearer', 'BEARER', 'bEaReR']) {
       const answer = await scene.api('GET', '/domains', { headers: { authorization: `${scheme} ${team.key}` } });
       expect(answer.status).toBe(200);
     }
   });
 
-  it('a revoked key is 403 restricted_api_key on every operation', async () => {
+  it('returns 403 restricted_api_key on every operation for a revoked key', async () => {
     for (const operation of keyed) {
       const answer = await call(operation, revokedKey);
       expect(answer, labelOf(operation)).toMatchObject({ status: 403, body: { name: 'restricted_api_key' } });
     }
   });
 
-  it('a suspended key is 403 suspended_api_key on every operation, and works again when it is active', async () => {
+  it('returns 403 suspended_api_key on every operation for a suspended key, which works again once active', async () => {
     const { body } = await scene.api('POST', '/api-keys', { key: team.key, body: { name: 'Bad' } });
     const { db } = scene.app.world;
     await db.run('update api_keys set status = ? where id = ?', ['suspended', body.id]);
@@ -103,7 +106,7 @@ describe('who calls', () => {
     expect((await scene.api('GET', '/domains', { key: body.token })).status).toBe(200);
   });
 
-  it('every key of a suspended team is 403 suspended_api_key, a revoked one stays revoked', async () => {
+  it('returns 403 suspended_api_key for every key of a suspended team, except revoked ones', async () => {
     const other = await scene.team();
     const made = await scene.api('POST', '/api-keys', { key: other.key, body: { name: 'Old' } });
     await scene.api('DELETE', `/api-keys/${made.body.id}`, { key: other.key });
@@ -116,7 +119,7 @@ describe('who calls', () => {
     expect(revoked).toMatchObject({ status: 403, body: { name: 'restricted_api_key' } });
   });
 
-  it('a sending_access key is 401 restricted_api_key wherever it may not go, even for what does not exist', async () => {
+  it('returns 401 restricted_api_key for a sending_access key outside its scope, even for what does not exist', async () => {
     for (const operation of keyed) {
       const answer = await call(operation, sendingKey);
       const isForSending = operation.operation['x-service-permission'] === 'sending_access';
@@ -125,7 +128,7 @@ describe('who calls', () => {
     }
   });
 
-  it('a key is not found by its id, its prefix or its hash', async () => {
+  it('does not accept the id, the prefix or the hash of a key', async () => {
     const { body } = await scene.api('GET', '/api-keys', { key: team.key });
     const rows = await scene.app.world.db.all<{ token_hash: string }>('select token_hash from api_keys');
     const tokens = [body.data[0].id, body.data[0].key_prefix, rows[0]?.token_hash ?? '', randomUUID()];

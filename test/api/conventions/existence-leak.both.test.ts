@@ -8,7 +8,7 @@ import { dealt, keyed, labelOf, makers, queryOf, sampleCall } from './sample-cal
 /** Ids that no key of a team may name in a path. */
 const OF_OPERATORS: ReadonlySet<string> = new Set(['oauth_client_id']);
 
-/** Ids that are no bare UUIDs. */
+/** Ids that are not plain UUIDs. */
 const PREFIXES: Record<string, string> = {
   suppression: 'sup_',
   attachment_id: 'att_',
@@ -18,7 +18,7 @@ const PREFIXES: Record<string, string> = {
 };
 
 // A difference between "not yours" and "not there" would tell a caller which ids exist.
-describe('what belongs to another team answers byte for byte as what does not exist', () => {
+describe('an object of another team gets the same answer, byte for byte, as one that does not exist', () => {
   let scene: Scene;
   let owner: Team;
   let stranger: Team;
@@ -28,7 +28,7 @@ describe('what belongs to another team answers byte for byte as what does not ex
     scene = await startScene();
     owner = await scene.team();
     stranger = await scene.team();
-    // Without that, a diagnosis is refused before the email is looked for.
+    // Without it, a diagnosis is refused before the email is looked up.
     for (const { key } of [owner, stranger])
       await scene.api('PATCH', '/team', { key, body: { ai_assist_enabled: true } });
     for (const [name, make] of Object.entries(makers)) {
@@ -40,9 +40,9 @@ describe('what belongs to another team answers byte for byte as what does not ex
 
   const taking = keyed.filter((operation) => operation.parameters.some((parameter) => parameter.in === 'path'));
 
-  it.each(taking.map((operation) => [labelOf(operation), operation] as const))('%s', async (_, operation) => {
+  it.each(taking.map((operation) => [labelOf(operation), operation] as const))('in %s', async (_, operation) => {
     const ask = async (ids: Record<string, string>): Promise<ApiAnswer> => {
-      // The bucket is full again, so that what is left of it says nothing either.
+      // The bucket is full again, so that its remaining count does not differ either.
       scene.clock.advance(10_000);
       const { method, path, body } = sampleCall(operation, ids);
       return scene.api(method, `${path}?${queryOf(operation, '')}`, { key: stranger.key, body });
@@ -53,13 +53,13 @@ describe('what belongs to another team answers byte for byte as what does not ex
     expect(comparable(foreign)).toEqual(comparable(absent));
   });
 
-  it('every id that stands in a path is tried', () => {
+  it('in each of the path parameters, all of which are tried here', () => {
     const names = taking.flatMap(({ parameters }) => parameters.filter((p) => p.in === 'path').map((p) => p.name));
     const made = Object.keys(makers).filter((name) => !OF_OPERATORS.has(name));
     expect(made.sort()).toEqual([...new Set(names)].sort());
   });
 
-  it('an id of one family is a 404 in every other', async () => {
+  it('under its id in the route of another family, which returns 404', async () => {
     const uuids = Object.entries(theirs).filter(([name]) => !(name in PREFIXES));
     const ownOf = ({ parameters }: (typeof taking)[number]): string =>
       parameters.find((parameter) => parameter.in === 'path')?.name ?? '';
@@ -67,7 +67,8 @@ describe('what belongs to another team answers byte for byte as what does not ex
       if (own in PREFIXES) continue;
       // An email that an inbox received is the received email itself.
       const same = own === 'received_email_id' ? 'inbox_email_id' : own;
-      // Which of them looks into another table is the same on both databases: on PostgreSQL some are tried, as there rows are read otherwise.
+      // The operations that look into other tables are the same on both databases, so PostgreSQL, where rows are read
+      // otherwise, tests only some.
       for (const [at, [name, id]] of uuids.entries()) {
         if (name === own || name === same) continue;
         for (const operation of driver === 'pg' ? dealt(operations, at) : operations) {
@@ -79,7 +80,7 @@ describe('what belongs to another team answers byte for byte as what does not ex
     }
   });
 
-  it('a suppressed address of another team', async () => {
+  it('as a suppressed address', async () => {
     for (const method of ['GET', 'DELETE']) {
       scene.clock.advance(10_000);
       const foreign = await scene.api(method, '/suppressions/gone@example.org', { key: stranger.key });
@@ -90,7 +91,7 @@ describe('what belongs to another team answers byte for byte as what does not ex
     }
   });
 
-  it('a domain_id in the body of POST /api-keys', async () => {
+  it('as domain_id in the body of POST /api-keys', async () => {
     const ask = async (id: string): Promise<ApiAnswer> => {
       scene.clock.advance(10_000);
       const body = { name: 'Pinned', permission: 'sending_access', domain_id: id };
@@ -106,7 +107,7 @@ describe('what belongs to another team answers byte for byte as what does not ex
     );
   });
 
-  it('ids and addresses in the body of POST /suppressions/batch/remove', async () => {
+  it('as ids and addresses in the body of POST /suppressions/batch/remove', async () => {
     const ask = (body: object) => scene.api('POST', '/suppressions/batch/remove', { key: stranger.key, body });
     for (const body of [{ ids: [theirs['suppression']] }, { emails: ['gone@example.org'] }]) {
       expect(await ask(body)).toMatchObject({ status: 200, body: { data: [] } });
@@ -115,7 +116,7 @@ describe('what belongs to another team answers byte for byte as what does not ex
     expect(kept.status).toBe(200);
   });
 
-  it('cursors and filters that are ids of another team show nothing of it', async () => {
+  it('as cursors and filters, which reveal nothing of it', async () => {
     const paths = [
       `/emails?after=${theirs['email_id']}`,
       `/emails?before=${theirs['email_id']}`,
@@ -133,7 +134,7 @@ describe('what belongs to another team answers byte for byte as what does not ex
     }
   });
 
-  it('nothing of the owner was changed by any of this', async () => {
+  it('and none of these calls changes it', async () => {
     for (const [name, id] of Object.entries(theirs)) {
       const path = { email_id: '/emails', domain_id: '/domains', suppression: '/suppressions', template: '/templates' }[
         name

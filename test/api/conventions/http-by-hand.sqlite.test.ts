@@ -4,7 +4,7 @@ import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const AGENT = 'User-Agent: by-hand/1';
 
-describe('what no client would send', () => {
+describe('malformed HTTP', () => {
   let scene: Scene;
   let team: Team;
   beforeAll(async () => {
@@ -39,14 +39,14 @@ describe('what no client would send', () => {
     ['a transfer coding that is none', lines('POST /emails HTTP/1.1', 'Host: x', AGENT, 'Transfer-Encoding: zip')],
     ['headers without end', lines('GET /health HTTP/1.1', 'Host: x', AGENT, `X-A: ${'a'.repeat(20_000)}`)],
     ['no Host', lines('GET /health HTTP/1.1', AGENT)],
-  ])('%s is 400 validation_error with every header, and the connection is closed', async (_, text) => {
+  ])('such as %s returns 400 validation_error with every header, and the connection is closed', async (_, text) => {
     const { answer, rest } = await exchange(text);
     expect(answer).toMatchObject({ status: 400, body: { statusCode: 400, name: 'validation_error' } });
     expect(answer.headers['connection']).toBe('close');
     expect(await rest).toBe('');
   });
 
-  it('an absolute target that is no URL is 400 in our form, and one that is a URL is its path', async () => {
+  it('with an absolute target that is not a URL returns 400 in our format, while a URL is read as its path', async () => {
     for (const target of ['http://[', 'http://[::1', 'https://', 'http:']) {
       const { answer } = await exchange(lines(`GET ${target} HTTP/1.1`, 'Host: x', AGENT, 'Connection: close'));
       expect([400, 404], target).toContain(answer.status);
@@ -59,7 +59,7 @@ describe('what no client would send', () => {
     });
   });
 
-  it('a body that is too large closes the connection, but for a trusted proxy, which sends all of it before it reads', async () => {
+  it('with a body that is too large closes the connection, except for a trusted proxy, which sends all of it before reading', async () => {
     const size = 2_000_000;
     const head = (target: { key: string }) =>
       lines(
@@ -73,7 +73,7 @@ describe('what no client would send', () => {
     const direct = await connectRaw(scene.url);
     direct.write(head(team));
     expect((await direct.answer()).headers['connection']).toBe('close');
-    // The rest is read for a while, for a client that sends all of it before it reads.
+    // The remainder is read for a while, for a client that sends all of it before it reads.
     scene.clock.advance(30_000);
     expect(await direct.closed()).toBe('');
 
@@ -86,7 +86,7 @@ describe('what no client would send', () => {
     proxy.write('x'.repeat(size));
     expect(await proxy.answer()).toMatchObject({ status: 413, body: { name: 'validation_error' } });
 
-    // What never ends is answered after a minute.
+    // An endless body is answered after a minute.
     const slow = await connectRaw(behind.url);
     slow.write(head(await behind.team()));
     slow.write('x');
@@ -98,14 +98,14 @@ describe('what no client would send', () => {
     expect(await answered).toMatchObject({ status: 413, body: { name: 'validation_error' } });
   });
 
-  it('a chunk that is none, in the middle of a body', async () => {
+  it('with an invalid chunk in the middle of a body is refused', async () => {
     const head = lines('POST /emails HTTP/1.1', 'Host: x', AGENT, auth(), 'Transfer-Encoding: chunked');
     const { answer, rest } = await exchange(`${head}zz\r\n`);
     expect(answer).toMatchObject({ status: 400, body: { name: 'validation_error' } });
     expect(await rest).toBe('');
   });
 
-  it('an expectation is met or ignored, never a bare 417', async () => {
+  it('with an expectation is served or ignored, never refused with a bare 417', async () => {
     for (const expectation of ['100-continue', 'the-moon']) {
       const { answer } = await exchange(
         lines('GET /health HTTP/1.1', 'Host: x', AGENT, `Expect: ${expectation}`, 'Connection: close'),
@@ -114,14 +114,14 @@ describe('what no client would send', () => {
     }
   });
 
-  it('an upgrade to what we do not speak is answered as a plain request', async () => {
+  it('with an upgrade to an unsupported protocol is answered as a plain request', async () => {
     const { answer } = await exchange(
       lines('GET /health HTTP/1.1', 'Host: x', AGENT, 'Upgrade: websocket', 'Connection: upgrade'),
     );
     expect(answer.status).toBe(200);
   });
 
-  it('requests that come in one breath are answered one by one, in order', async () => {
+  it('with pipelined requests is answered one by one, in order', async () => {
     const connection = await connectRaw(scene.url);
     const get = (path: string) => lines(`GET ${path} HTTP/1.1`, 'Host: x', AGENT, auth());
     connection.write(get('/health') + get('/nothing') + get('/emails') + get('/emails/x') + get('/%zz'));
@@ -139,7 +139,7 @@ describe('what no client would send', () => {
     it.each([
       ['/emails', 200_000],
       ['/domains', 100_000],
-    ])('%s is refused as soon as the limit is passed, although more is to come', async (path, limit) => {
+    ])('to %s is refused as soon as the limit is passed, although more is to come', async (path, limit) => {
       const connection = await connectRaw(scene.url);
       connection.write(head(path, 'Transfer-Encoding: chunked'));
       for (let sent = 0; sent <= limit; sent += 10_000) {
@@ -150,7 +150,7 @@ describe('what no client would send', () => {
       expect(answer).toMatchObject({ status: 413, body: { name: 'validation_error' } });
       expect(answer.body.message).toContain(String(limit));
       expect(answer.headers['connection']).toBe('close');
-      // What follows is never taken for another request.
+      // The bytes after it are never parsed as another request.
       connection.write(chunk(10) + '0\r\n\r\n' + lines('GET /health HTTP/1.1', 'Host: x', AGENT));
       expect(await connection.closed()).toBe('');
     });
@@ -163,7 +163,7 @@ describe('what no client would send', () => {
       expect(await connection.closed()).toBe('');
     });
 
-    it('does not keep a client that is busy sending from reading the answer', async () => {
+    it('does not prevent a client that is still sending from reading the answer', async () => {
       const body = JSON.stringify({ subject: 'a'.repeat(20_000_000) });
       for (const path of ['/emails', '/domains']) {
         const answer = await scene.api('POST', path, { key: team.key, body });
@@ -171,7 +171,7 @@ describe('what no client would send', () => {
       }
     });
 
-    it('of the largest size allowed is read whole', async () => {
+    it('begins one byte above the largest size, which is read whole', async () => {
       const frame = JSON.stringify({ name: '' }).length;
       for (const [over, status] of [
         [0, 400],
@@ -185,24 +185,24 @@ describe('what no client would send', () => {
     });
   });
 
-  it('a client that leaves in the middle of its body is no trouble of ours', async () => {
+  it('a client that disconnects in the middle of its body causes no error', async () => {
     const connection = await connectRaw(scene.url);
     connection.write(
       lines('POST /emails HTTP/1.1', 'Host: x', AGENT, auth(), 'Content-Type: application/json', 'Content-Length: 99'),
     );
     connection.write('{"from":');
-    // Once another request is answered, the first one has been begun.
+    // Once another request is answered, the first one has begun.
     await scene.api('GET', '/emails', { key: team.key });
     connection.socket.destroy();
     await connection.closed();
     await scene.api('GET', '/emails', { key: team.key });
-    // The tests' own PostgreSQL syncs nothing, and is told so at the start.
+    // The PostgreSQL of the tests does not sync, which is reported at the start.
     const since = scene.log.filter((line) => !line.includes('PostgreSQL may lose accepted mail'));
     expect(since.filter((line) => /"level":"(?:error|warn)"/.test(line))).toEqual([]);
     expect(scene.log.join('\n')).not.toContain('storage is not available');
   });
 
-  it('a body of no chunks is an empty one', async () => {
+  it('a chunked body without chunks is empty', async () => {
     const { body } = await scene.api('POST', '/api-keys', { key: team.key, body: { name: 'Chunked' } });
     const { answer } = await exchange(
       lines(`DELETE /api-keys/${body.id} HTTP/1.1`, 'Host: x', AGENT, auth(), 'Transfer-Encoding: chunked') +
@@ -211,7 +211,7 @@ describe('what no client would send', () => {
     expect(answer).toMatchObject({ status: 200, body: { deleted: true } });
   });
 
-  it('a body left unread by a refusal is not taken for the next request', async () => {
+  it('a body left unread by a refusal is not parsed as the next request', async () => {
     const smuggled = lines('GET /openapi.json HTTP/1.1', 'Host: x', AGENT);
     const connection = await connectRaw(scene.url);
     const length = `Content-Length: ${smuggled.length}`;

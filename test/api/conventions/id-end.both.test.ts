@@ -1,4 +1,4 @@
-// What has an id that ends so, in the lists that may be without end.
+// Search by the end of an id, in the lists that may grow without limit.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { driver } from '../../rig/database.ts';
 import { plansOf, rowsRead } from '../../rig/plans.ts';
@@ -37,7 +37,7 @@ const asked = (path: string, query: Record<string, string>, key: string) =>
   scene.api('GET', `${path}?${new URLSearchParams(query)}`, { key });
 const WAITING = '/operator/queue/deliveries';
 const idsOf = ({ body }: { body: { data?: { id: string }[] } }): string[] => (body.data ?? []).map(({ id }) => id);
-/** Its digits, without prefix and hyphens. */
+/** Returns its digits, without prefix and hyphens. */
 const digits = (id: string): string => id.replace(/^[a-z]+_/, '').replaceAll('-', '');
 
 interface Listed {
@@ -45,7 +45,7 @@ interface Listed {
   path: () => string;
   make: (n: number) => Promise<string>;
   filter?: Record<string, string>;
-  /** Who asks, where that is not the team. */
+  /** The caller, if it is not the team. */
   key?: () => string;
 }
 
@@ -112,7 +112,7 @@ const listed: Listed[] = [
   },
 ];
 
-describe.each(listed)('id_end of $family', ({ path, make, filter, key = () => team.key }) => {
+describe.each(listed)('the id_end filter of $family', ({ path, make, filter, key = () => team.key }) => {
   const ask = (at: string, query: Record<string, string>) => asked(at, query, key());
   let ids: string[];
   beforeAll(async () => {
@@ -120,7 +120,7 @@ describe.each(listed)('id_end of $family', ({ path, make, filter, key = () => te
     for (let n = 1; n <= 5; n++) ids.push(await make(n));
   });
 
-  it('finds what has an id that ends so, from four digits up to the whole', async () => {
+  it('finds the object whose id ends with it, from four digits up to the whole id', async () => {
     for (const id of ids.slice(0, 3)) {
       for (const length of [8, 13, 17, 21, 32]) {
         const end = digits(id).slice(-length);
@@ -135,7 +135,7 @@ describe.each(listed)('id_end of $family', ({ path, make, filter, key = () => te
     });
   });
 
-  it('beside a place in the list, and beside no other filter', async () => {
+  it('can be combined with after and before, but with no other filter', async () => {
     const [oldest = '', , middle = ''] = ids;
     const end = digits(middle).slice(-12);
     expect(idsOf(await ask(path(), { id_end: end, before: oldest }))).toEqual([middle]);
@@ -148,7 +148,7 @@ describe.each(listed)('id_end of $family', ({ path, make, filter, key = () => te
     });
   });
 
-  it.each(['abc', 'xyz1', '0'.repeat(33), '', '%%%%', 'ab-cd'])('%j is refused', async (end) => {
+  it.each(['abc', 'xyz1', '0'.repeat(33), '', '%%%%', 'ab-cd'])('refuses %j', async (end) => {
     expect(await ask(path(), { id_end: end })).toMatchObject({
       status: 422,
       body: { message: expect.stringContaining('id_end must be 4 to 32 hexadecimal digits without hyphens') },
@@ -157,13 +157,13 @@ describe.each(listed)('id_end of $family', ({ path, make, filter, key = () => te
 
   it('finds nothing of another team', async () => {
     const { status, body } = await asked(path(), { id_end: digits(ids[0] ?? '').slice(-12) }, other.key);
-    // An operator sees all teams, and a team nothing of an operator's.
+    // An operator sees all teams, and a team nothing of an operator.
     if (path() === WAITING) expect(status).toBe(403);
     else if (status !== 404) expect([status, body.data]).toEqual([200, []]);
   });
 });
 
-it('what waits is found by the id of its email too, at each of its destinations', async () => {
+it('a queued email is also found by the id of its email, at each of its destinations', async () => {
   const { id } = await post('/emails', {
     from: `a@${kept.domain}`,
     to: ['x@example.org', 'y@example.net'],
@@ -178,7 +178,7 @@ it('what waits is found by the id of its email too, at each of its destinations'
   expect(found.data.map((row: { email_id: string }) => row.email_id)).toEqual([id, id]);
 });
 
-it('a thread is found in whichever folder it is', async () => {
+it('a thread is found in any folder', async () => {
   await inbox.receive({ subject: 'Away' });
   const [{ id } = { id: '' }] = await inbox.threads('?limit=1');
   const end = digits(id).slice(-8);
@@ -212,9 +212,9 @@ describe('id_end among many requests', () => {
     await db.withKnex((knex) => knex.raw(driver === 'pg' ? 'vacuum analyze request_logs' : 'analyze'));
   });
 
-  it('looks at the newest, and says so where none of them fits', async () => {
+  it('searches the newest, and says so if none of them matches', async () => {
     const [oldest = '', second = ''] = ids;
-    // The request log may have written a request of this test behind them.
+    // The request log may have written a request of this test after them.
     const found = await asked('/logs', { id_end: digits(ids[100] ?? '').slice(-12) }, other.key);
     expect(idsOf(found)).toEqual([ids[100]]);
     const end = digits(oldest).slice(-12);

@@ -6,9 +6,9 @@ import { connectRaw } from '../../rig/raw-http.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { sendOne } from '../shares/shared.ts';
 
-/** Longer than any test: a stop that waits for it, on a clock that stands still, never ends. */
+/** Longer than any test: a stop that waits for it, with a clock that stands still, never ends. */
 const GRACE_MS = 3_600_000;
-/** More than the systems of both ends take between them. */
+/** More than the socket buffers of both ends hold. */
 const FILE_BYTES = 12_000_000;
 
 const isListening = ({ url }: Scene): Promise<boolean> =>
@@ -17,7 +17,7 @@ const isListening = ({ url }: Scene): Promise<boolean> =>
     () => false,
   );
 
-/** Tells the server to stop; resolves once its port is closed. */
+/** Starts to stop the server; resolves once its port is closed. */
 async function stop(scene: Scene): Promise<{ stopped: Promise<void> }> {
   const { app, url } = scene;
   const stopped = app.close(GRACE_MS);
@@ -25,18 +25,18 @@ async function stop(scene: Scene): Promise<{ stopped: Promise<void> }> {
   return { stopped };
 }
 
-it('a call that came before the stop is answered behind it, and a connection that a client would keep holds nothing up', async () => {
+it('a call that arrived before the stop is answered after it, and a keep-alive connection does not delay the stop', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const team = await scene.team();
   const connection = await connectRaw(scene.url);
   const body = JSON.stringify({ name: 'Everybody' });
   const head = [`POST /segments HTTP/1.1`, 'Host: x', 'User-Agent: stop/1', `Authorization: Bearer ${team.key}`];
-  // An answer to a first call, so that the server knows the connection before the second.
+  // A first call is answered, so that the server knows the connection before the second.
   connection.write(`GET /segments HTTP/1.1\r\n${head.slice(1).join('\r\n')}\r\n\r\n`);
   expect((await connection.answer()).headers).toMatchObject({ connection: 'keep-alive' });
   const more = ['Content-Type: application/json', `Content-Length: ${body.length}`, 'Expect: 100-continue'];
   connection.write(`${[...head, ...more].join('\r\n')}\r\n\r\n`);
-  // It has the head once it asks for the rest.
+  // The server has the head once it asks for the body.
   await once(connection.socket, 'data');
 
   const { stopped } = await stop(scene);
@@ -47,7 +47,7 @@ it('a call that came before the stop is answered behind it, and a connection tha
   await stopped;
 });
 
-it('a file that is being fetched comes whole, and its connection ends with it', async () => {
+it('a file being downloaded is sent whole during a stop, and its connection is closed after it', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const team = await scene.team();
   const attachments = [{ filename: 'a.bin', content: Buffer.alloc(FILE_BYTES, 'a').toString('base64') }];

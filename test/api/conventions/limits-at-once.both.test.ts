@@ -1,4 +1,4 @@
-// Everything that a team, or the installation, may have so many of: calls that come together do not pass the limit.
+// Everything that a team, or the installation, may have a limited number of: concurrent calls do not exceed the limit.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openEventStream } from '../../rig/event-stream.ts';
 import { ALLOWED, startFileServer, type FileServer } from '../../rig/file-server.ts';
@@ -21,7 +21,7 @@ beforeAll(async () => {
     roles: ['http'],
     trustedCa: [server.certificate.cert],
     config: {
-      // Our own name server answers from this very process, which may be busy.
+      // Our own name server runs in this process, which may be busy.
       dns: { timeout_ms: 30_000 } as never,
       network: { http_allow_private: [`${ALLOWED}/32`] } as never,
       plans: { standard: limits },
@@ -34,7 +34,7 @@ afterAll(async () => {
   await server.close();
 });
 
-/** Makes one more of a family, and answers the status. */
+/** Makes one more of a family, and returns the status. */
 type Make = (n: number) => Promise<number>;
 
 const countTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
@@ -42,7 +42,7 @@ const countTo = (count: number): number[] => Array.from({ length: count }, (_, n
 const post = async (team: Team, path: string, body: object): Promise<number> =>
   (await scene.api('POST', path, { key: team.key, body })).status;
 
-/** Writes the rows of a team that its limit leaves no room for, but for the last ones. */
+/** Fills a team up to its limit with rows, except for the last ones. */
 async function fill(table: string, count: number, rowOf: (n: number, id: string) => Record<string, string | number>) {
   const { db, ids } = scene.app.world;
   const rows = countTo(count).map((n) => rowOf(n, ids.uuid()));
@@ -181,7 +181,7 @@ const FAMILIES: { what: string; prepare: (team: Team) => Promise<Make>; refused?
   },
 ];
 
-it.each(FAMILIES)('$what', async ({ prepare, refused = 422, made = 201 }) => {
+it.each(FAMILIES)('calls at once do not exceed the limit of $what', async ({ prepare, refused = 422, made = 201 }) => {
   for (let round = 0; round < ROUNDS; round++) {
     const make = await prepare(await scene.team());
     const statuses = await Promise.all(countTo(AT_ONCE).map((n) => make(n)));

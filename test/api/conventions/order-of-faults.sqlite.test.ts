@@ -8,7 +8,7 @@ interface Draft {
   headers: Record<string, string | null>;
   body: Record<string, unknown>;
   isJson: boolean;
-  /** Whose bucket is empty before the request is made. */
+  /** Whether the bucket of the caller is empty before the request. */
   isDrained: boolean;
 }
 
@@ -17,14 +17,14 @@ interface Fault {
   name: string;
   status: number;
   error: string;
-  /** Left out where the operation cannot have this fault. */
+  /** Omitted if the operation cannot have this fault. */
   only?: 'sendEmail' | 'createDomain';
   commit: (draft: Draft) => void;
 }
 
 let keys: { unknown: string; revoked: string; suspended: string; sending: string; full: string };
 
-// In the order in which they are named: two faults in one request are answered as the one of the lower rank.
+// Faults by rank: of two faults in one request, the one with the lower rank is reported.
 const faults: Fault[] = [
   {
     rank: 1,
@@ -38,7 +38,7 @@ const faults: Fault[] = [
     name: 'an unknown path',
     status: 404,
     error: 'not_found',
-    // Like no family of the API, so that no route is suggested.
+    // The path resembles no family of the API, so that no route is suggested.
     commit: (draft) => (draft.path = draft.path.replace(/^\/[\w-]+/, '/qqqqqqqq')),
   },
   {
@@ -144,7 +144,7 @@ const pairs = faults.flatMap((first) =>
   faults.filter((second) => second.rank > first.rank).map((second) => [first, second] as const),
 );
 
-describe('of two faults in one request, the one of the lower rank is named', () => {
+describe('for two faults in one request, the one of the lower rank is reported', () => {
   let scene: Scene;
   let team: Team;
   let domain: string;
@@ -180,7 +180,7 @@ describe('of two faults in one request, the one of the lower rank is named', () 
       isJson: true,
       isDrained: false,
     };
-    // A key can be at fault in one way only: the earlier fault has the last word on it.
+    // A key can have only one fault, so the earlier fault is applied last.
     for (const fault of made.toReversed()) fault.commit(draft);
     scene.clock.advance(10_000);
     if (draft.isDrained) {
@@ -197,20 +197,23 @@ describe('of two faults in one request, the one of the lower rank is named', () 
     });
   }
 
-  it.each(faults.map((fault) => [fault.rank, fault.name, fault] as const))('%i: %s alone', async (_, __, fault) => {
-    const answer = await askWith(fault);
-    expect({ status: answer.status, error: answer.body.name }).toEqual({ status: fault.status, error: fault.error });
-    expect(answer.body.code).toBe(fault.rank === 1 ? 1010 : undefined);
-  });
+  it.each(faults.map((fault) => [fault.rank, fault.name, fault] as const))(
+    'a fault of rank %i is reported on its own: %s',
+    async (_, __, fault) => {
+      const answer = await askWith(fault);
+      expect({ status: answer.status, error: answer.body.name }).toEqual({ status: fault.status, error: fault.error });
+      expect(answer.body.code).toBe(fault.rank === 1 ? 1010 : undefined);
+    },
+  );
 
   const possible = pairs.filter(([a, b]) => a.only === undefined || b.only === undefined || a.only === b.only);
   it.each(possible.map(([a, b]) => [`${a.rank} ${a.name}`, `${b.rank} ${b.name}`, a, b] as const))(
-    '%s before %s',
+    '%s is reported before %s',
     async (_, __, first, second) => {
       const alone = await askWith(first);
       const both = await askWith(first, second);
       expect({ status: both.status, error: both.body.name }).toEqual({ status: first.status, error: first.error });
-      // Several faults share a name: the text tells them apart.
+      // Several faults share a name: the text distinguishes them.
       const textOf = (message: string): string => message.replace(/ in JSON at position.*/, '');
       expect(textOf(both.body.message)).toBe(textOf(alone.body.message));
     },

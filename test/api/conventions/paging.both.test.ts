@@ -5,16 +5,16 @@ import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { plantWebhook, plantWebhookEvent } from '../../rig/webhooks.ts';
 import { labelOf, lists } from './sample-calls.ts';
 
-/** More than the page of twenty that is given where nothing is said. */
+/** More than the default page of twenty. */
 const COUNT = 25;
 
 interface Listed {
   family: string;
   path: string;
   make: (scene: Scene, team: Team, i: number) => Promise<string>;
-  /** Filters that leave every second item, the first made among them; left out where the list has none that could. */
+  /** Filters that match every second item, including the first; omitted if the list has none. */
   half?: () => string;
-  /** Filters that leave every item. */
+  /** Filters that match every item. */
   every?: string;
 }
 
@@ -190,7 +190,7 @@ const listed: Listed[] = [
       return (await scene.api('GET', path, { key: team.key })).headers.get('x-request-id') ?? '';
     },
     half: () => 'search=suppressions/even',
-    // Leaves out the questions of this test, which are logged between those that are looked for.
+    // Excludes the requests of this test, which are logged between the expected ones.
     every: 'response_status=404&start_date=2020-01-01&end_date=2100-01-01',
   },
 ];
@@ -205,7 +205,7 @@ afterAll(() => scene.close());
 describe.each(listed)(`paging through ${COUNT} $family`, (list) => {
   const { half, every = '' } = list;
   let team: Team;
-  /** Newest first, as lists are. */
+  /** Ids newest first, like lists. */
   const all: string[] = [];
   beforeAll(async () => {
     team = await scene.team();
@@ -219,7 +219,7 @@ describe.each(listed)(`paging through ${COUNT} $family`, (list) => {
     if (list.family === 'webhook events') kept.webhook = await plantWebhook(scene, team);
     for (let i = 0; i < COUNT; i++) {
       all.unshift(await list.make(scene, team, i));
-      // Some in the same millisecond, some not, and another team's in between.
+      // Some share a millisecond, some do not, and another team's are in between.
       if (i % 3 === 0) scene.clock.advance(1);
       if (i % 9 === 0 && list.family === 'suppressions') await list.make(scene, other, i);
     }
@@ -236,7 +236,7 @@ describe.each(listed)(`paging through ${COUNT} $family`, (list) => {
   };
 
   it.each([1, 7, 15, 20, COUNT - 1, COUNT, COUNT + 1, 100])(
-    'by %i, forwards: each item once, newest first',
+    'by %i, forwards, returns each item once, newest first',
     async (limit) => {
       const seen: string[] = [];
       for (let cursor = '', hasMore = true; hasMore;) {
@@ -252,7 +252,7 @@ describe.each(listed)(`paging through ${COUNT} $family`, (list) => {
   );
 
   it.each([1, 7, 12, COUNT - 1, 100])(
-    'by %i, backwards from the oldest: each item once, every page newest first',
+    'by %i, backwards from the oldest, returns each item once and every page newest first',
     async (limit) => {
       const oldest = all.at(-1) ?? '';
       let seen = [oldest];
@@ -266,22 +266,22 @@ describe.each(listed)(`paging through ${COUNT} $family`, (list) => {
     },
   );
 
-  it('twenty at a time where nothing is said', async () => {
+  it('returns twenty by default', async () => {
     const first = await page(every);
     expect(first).toEqual({ ids: all.slice(0, 20), hasMore: true });
   });
 
-  it('beyond either end there is an empty page', async () => {
+  it('returns an empty page beyond either end', async () => {
     expect(await page(`after=${all.at(-1)}&${every}`)).toEqual({ ids: [], hasMore: false });
     expect(await page(`before=${all[0]}&${every}`)).toEqual({ ids: [], hasMore: false });
   });
 
-  it('before the smallest id that there can be stands the last page', async () => {
+  it('returns the last page before the smallest possible id', async () => {
     const smallest = (all[0] ?? '').replace(/[0-9a-f-]{32,}$/, (digits) => digits.replaceAll(/[0-9a-f]/g, '0'));
     expect(await page(`limit=10&before=${smallest}&${every}`)).toEqual({ ids: all.slice(-10), hasMore: true });
   });
 
-  it('a page back leads to the page one came from', async () => {
+  it('leads back to the previous page with before', async () => {
     const one = all.slice(0, 10);
     const two = all.slice(10, 20);
     expect((await page(`limit=10&after=${one.at(-1)}&${every}`)).ids).toEqual(two);
@@ -300,7 +300,7 @@ describe.each(listed)(`paging through ${COUNT} $family`, (list) => {
       }
       expect(seen).toEqual(even);
     }
-    // A cursor marks a place in the list, also where its own item is filtered out.
+    // A cursor marks a place in the list, even if its own item is filtered out.
     const odd = all[2 * 5 + 1] ?? '';
     expect((await page(`limit=3&after=${odd}&${leave}`)).ids).toEqual(
       all
@@ -309,9 +309,9 @@ describe.each(listed)(`paging through ${COUNT} $family`, (list) => {
         .slice(0, 3),
     );
   };
-  if (half) it('filters apply before paging', () => filtersApply(half()));
+  if (half) it('applies filters before paging', () => filtersApply(half()));
 
-  it('an item that comes in meanwhile moves no page', async () => {
+  it('is not shifted by an item that arrives meanwhile', async () => {
     const first = await page(`limit=10&${every}`);
     const fresh = await list.make(scene, team, COUNT + (list.family === 'emails' ? 1 : 2));
     const second = await page(`limit=10&after=${first.ids.at(-1)}&${every}`);
@@ -320,19 +320,19 @@ describe.each(listed)(`paging through ${COUNT} $family`, (list) => {
   });
 });
 
-describe('lists', () => {
-  it('every list of the contract is paged here', () => {
+describe('lists of the contract', () => {
+  it('are all paged in this file', () => {
     // Attachments come together with their email and keep the order they have in it.
     const elsewhere = [
       'GET /emails/{email_id}/attachments',
       'GET /emails/receiving/{received_email_id}/attachments',
-      // Of one email; history.test.ts pages through them.
+      // These are of one email; history.test.ts pages through them.
       'GET /emails/{email_id}/attempts',
       'GET /emails/{email_id}/events',
-      // Few, and oldest first; their own family tests them.
+      // These are few, and oldest first; their own family tests them.
       'GET /webhooks/{webhook_id}/events/{event_id}/attempts',
       'GET /webhooks/{webhook_id}/parked',
-      // Without `has_more`, or of one segment, contact or broadcast; their own families test them.
+      // These have no `has_more`, or belong to one segment, contact or broadcast; their own families test them.
       'GET /broadcasts/{broadcast_id}/clicked-links',
       'GET /broadcasts/{broadcast_id}/exclusions',
       'GET /broadcasts/{broadcast_id}/recipients',
@@ -344,11 +344,11 @@ describe('lists', () => {
       'GET /contacts/{contact}/topics',
       'GET /contacts/{contact}/activity',
       'GET /contacts/imports',
-      // No key makes what is in it: people come in by invitation.
+      // No key creates its items: people join by invitation.
       'GET /team/members',
-      // A month that is over makes what is in it.
+      // Its items are created at the end of a month.
       'GET /billing/invoices',
-      // No key makes what is in it: people let apps in.
+      // No key creates its items: people give apps access.
       'GET /oauth/grants',
       'GET /approvals',
       'GET /inboxes',
@@ -360,18 +360,18 @@ describe('lists', () => {
     expect(lists.map(labelOf).sort()).toEqual([...elsewhere, ...listed.map(({ path }) => `GET ${path}`)].sort());
   });
 
-  it.each(listed)('every filter of $path is asked for here', ({ path, half, every = '' }) => {
+  it.each(listed)('have every filter tested in this file: $path', ({ path, half, every = '' }) => {
     const declared = lists.find((operation) => operation.path === path)?.parameters.filter((p) => p.in === 'query');
-    // The end of an id stands alone, and is asked for by a file of its own.
+    // id_end cannot be combined with other filters, and has a test file of its own.
     const others = ['limit', 'after', 'before', 'id_end'];
     const filters = declared?.map(({ name }) => name).filter((name) => !others.includes(name));
     const asked = new URLSearchParams(`${half?.() ?? ''}&${every}`);
     expect([...new Set(asked.keys())].sort()).toEqual(filters?.sort());
   });
 
-  it('a team without anything gets an empty list', async () => {
+  it('are empty for a team without anything', async () => {
     const { key } = await scene.team();
-    // It has the key it asks with, each question is logged, and without an endpoint there is no list of its events.
+    // A team has the key it calls with, each call is logged, and without an endpoint there is no list of its events.
     const never = ['api-keys', 'logs', 'webhook events'];
     for (const { path } of listed.filter(({ family }) => !never.includes(family))) {
       const { body } = await scene.api('GET', path, { key });

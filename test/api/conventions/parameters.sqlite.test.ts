@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { labelOf, lists, makers, operations, pagedLists, queryOf, sampleCall, unsigned } from './sample-calls.ts';
 
-// Whoever first calls an operation waits for the checks of its answers to be compiled, and here one test calls them all.
+// The first call of an operation waits until the checks of its answers are compiled, and this test calls them all.
 vi.setConfig({ testTimeout: 240_000 });
 
 describe('path and query parameters', () => {
@@ -25,7 +25,7 @@ describe('path and query parameters', () => {
     body: { name: 'invalid_parameter', message: expect.stringMatching(name) as string },
   });
 
-  it('an unknown query parameter is 422 on every operation, and named', async () => {
+  it('return 422 for an unknown query parameter on every operation, and name it', async () => {
     for (const operation of unsigned) {
       const { method, path, body } = sampleCall(operation, own);
       for (const query of ['surprise=1', 'surprise', 'surprise=', '__proto__=1', 'constructor=1']) {
@@ -35,13 +35,13 @@ describe('path and query parameters', () => {
     }
   });
 
-  it('an empty query is no query', async () => {
+  it('ignore an empty query', async () => {
     for (const path of ['/emails?', '/emails?&', '/emails?&&']) {
       expect((await scene.api('GET', path, { key: team.key })).status).toBe(200);
     }
   });
 
-  it('a query parameter given twice is 422, on every parameter of every operation', async () => {
+  it('return 422 for a query parameter given twice, for every parameter of every operation', async () => {
     for (const operation of unsigned) {
       for (const parameter of operation.parameters.filter(({ in: place }) => place === 'query')) {
         const { method, path } = sampleCall(operation, own);
@@ -52,9 +52,9 @@ describe('path and query parameters', () => {
     }
   });
 
-  it('an id in a path that is no id is 422 and named, on every operation', async () => {
+  it('return 422 for a path id that is not an id on every operation, and name it', async () => {
     const wrong = ['x', '1', '00000000-0000-0000-0000-00000000000', `${randomUUID()}0`, '%20', '%00', '%F0%9F%98%80'];
-    // Any word may be the token of a link: what is none answers as one that is over.
+    // Any word may be the token of a link: an unknown one gets the same answer as an expired one.
     const taking = unsigned.filter(({ parameters }) => parameters.some((p) => p.in === 'path' && p.name !== 'token'));
     for (const operation of taking) {
       const name = operation.parameters.find((p) => p.in === 'path')?.name ?? '';
@@ -69,7 +69,7 @@ describe('path and query parameters', () => {
     }
   });
 
-  it('a cursor that is no id of the list is 422', async () => {
+  it('return 422 for a cursor that is not an id of the list', async () => {
     for (const operation of lists) {
       for (const cursor of ['after', 'before']) {
         for (const value of ['', 'x', '1', '%00', `${randomUUID()}x`]) {
@@ -80,8 +80,8 @@ describe('path and query parameters', () => {
     }
   });
 
-  it('after and before exclude each other', async () => {
-    // What is parked is read in one direction.
+  it('refuse after and before together', async () => {
+    // Parked events are read in one direction.
     for (const operation of pagedLists.filter(({ parameters }) => parameters.some(({ name }) => name === 'before'))) {
       const cursor = String(operation.parameters.find(({ name }) => name === 'after')?.example);
       const answer = await scene.api('GET', urlOf(operation, `after=${cursor}&before=${cursor}`), { key: team.key });
@@ -90,21 +90,21 @@ describe('path and query parameters', () => {
   });
 
   const badLimits = ['0', '101', '-1', 'abc', '1.5', '', '%20', '1e1', '0x10', '%2B5', '٣', '9'.repeat(30), 'null'];
-  it.each(badLimits)('limit=%s is 422 on every list', async (limit) => {
+  it.each(badLimits)('return 422 for limit=%s on every list', async (limit) => {
     for (const operation of lists) {
       const answer = await scene.api('GET', urlOf(operation, `limit=${encodeURI(limit)}`), { key: team.key });
       expect(answer, labelOf(operation)).toMatchObject(refused('limit must be a whole number from 1 to 100'));
     }
   });
 
-  it.each(['1', '100', '20'])('limit=%s is taken on every list', async (limit) => {
+  it.each(['1', '100', '20'])('accept limit=%s on every list', async (limit) => {
     for (const operation of lists) {
       const answer = await scene.api('GET', urlOf(operation, `limit=${limit}`), { key: team.key });
       expect(answer.status, labelOf(operation)).toBe(200);
     }
   });
 
-  it('a value outside the list of values is 422 and says which there are', async () => {
+  it('return 422 for an unknown enum value, and list the known ones', async () => {
     for (const operation of operations) {
       for (const parameter of operation.parameters) {
         const values = (parameter.schema as { enum?: string[] }).enum;
@@ -117,7 +117,7 @@ describe('path and query parameters', () => {
     }
   });
 
-  it('text that no database could keep is 422: NUL, and bytes that are not UTF-8', async () => {
+  it('return 422 for text that a database cannot store: NUL, and bytes that are not UTF-8', async () => {
     for (const text of ['a%00', '%00', '%ff', 'a%C3', '%ED%A0%80', '%C0%80']) {
       for (const path of [`/emails?search=${text}`, `/api-keys?search=${text}`, `/suppressions/${text}@example.org`]) {
         const answer = await scene.api('GET', path, { key: team.key });
@@ -126,14 +126,14 @@ describe('path and query parameters', () => {
     }
   });
 
-  it('a percent sign that begins no escape is a percent sign', async () => {
+  it('take a percent sign that begins no escape literally', async () => {
     const query = await scene.api('GET', '/emails?search=100%', { key: team.key });
     expect(query).toMatchObject({ status: 200, body: { data: [] } });
     const path = await scene.api('GET', '/suppressions/a%zz@example.org', { key: team.key });
     expect(path).toMatchObject({ status: 404, body: { name: 'not_found' } });
   });
 
-  it('an address stands in a path as it is, or percent-encoded', async () => {
+  it('accept an address in a path as it is or percent-encoded', async () => {
     const email = 'a+b!#$&*=@example.org';
     await scene.api('POST', '/suppressions', { key: team.key, body: { email } });
     for (const path of ['a+b!%23$&*=@example.org', encodeURIComponent(email), 'A+B!%23$&*=@EXAMPLE.org']) {

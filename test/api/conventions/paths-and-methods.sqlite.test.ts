@@ -6,7 +6,7 @@ import { dealt, keyed, labelOf, operations, queryOf, sampleCall } from './sample
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY'];
 
-// Whoever first calls an operation waits for the checks of its answers to be compiled, and here one test calls them all.
+// The first call of an operation waits until the checks of its answers are compiled, and this test calls them all.
 vi.setConfig({ testTimeout: 240_000 });
 
 describe('paths and methods', () => {
@@ -46,22 +46,22 @@ describe('paths and methods', () => {
     `/${'%41'.repeat(2500)}`,
     '/constructor',
     '/__proto__',
-  ])('the unknown path %.40s is 404 for whoever asks', async (path) => {
+  ])('return 404 for the unknown path %.40s with any credential', async (path) => {
     for (const method of ['GET', 'POST', 'DELETE', 'PUT', 'OPTIONS']) {
       expect(await scene.api(method, path), `${method} ${path}`).toMatchObject(notFound);
       expect(await scene.api(method, path, { key: team.key }), `${method} ${path}`).toMatchObject(notFound);
     }
   });
 
-  it('an unknown path tells nothing about the credential, and a body is not read for it', async () => {
+  it('reveal nothing about the credential on an unknown path, and do not read its body', async () => {
     for (const call of [{ key: 'rk_wrong' }, { key: team.key, body: '{' }, { key: team.key, body: 'x'.repeat(3e6) }]) {
       expect(await scene.api('POST', '/nothing', call)).toMatchObject(notFound);
     }
   });
 
-  it('a wrong method on a known path is 405 and Allow names the right ones, for whoever asks', async () => {
+  it('return 405 for a wrong method on a known path with any credential, and Allow names the right ones', async () => {
     for (const [at, path] of [...new Set(operations.map((operation) => operation.path))].entries()) {
-      // What of a path is of people alone has its methods too.
+      // Operations for people only are methods of a path too.
       const known = contractOperations().filter((operation) => operation.path === path);
       const allowed = known.map((operation) => operation.method.toUpperCase());
       if (allowed.includes('GET')) allowed.push('HEAD');
@@ -79,7 +79,7 @@ describe('paths and methods', () => {
     }
   });
 
-  it('every path stands below the base of the second server too', async () => {
+  it('also work below the base path of the second server', async () => {
     for (const operation of operations) {
       const { method, path, body } = sampleCall(operation);
       const url = `/api/v1${path}`;
@@ -104,7 +104,7 @@ describe('paths and methods', () => {
     expect(below.text).toBe(above.text);
   });
 
-  it('HEAD answers as GET does, without the body', async () => {
+  it('answer HEAD like GET, without the body', async () => {
     // The answer of listenWebhooks does not end; its HEAD has a test of its own.
     const ending = operations.filter(({ operationId }) => operationId !== 'listenWebhooks');
     for (const operation of ending.filter(({ method }) => method === 'get')) {
@@ -113,7 +113,7 @@ describe('paths and methods', () => {
       const head = await scene.api('HEAD', path, { key: team.key });
       expect(head.status, labelOf(operation)).toBe(get.status);
       expect(head.headers.get('content-type')).toBe(get.headers.get('content-type'));
-      // How long a check took is part of the answer, and so is the GET among the logs: their length may differ.
+      // The duration of a check is part of the answer, and the GET is among the logs: their length may differ.
       if (path !== '/ready' && path !== '/logs')
         expect(head.headers.get('content-length')).toBe(get.headers.get('content-length'));
     }
@@ -132,33 +132,30 @@ describe('paths and methods', () => {
     'a'.repeat(8000),
     '%41'.repeat(2000),
   ];
-  it.each(AT_FAULT)(
-    'the path parameter %.20s is a parameter at fault: the credential is asked first, then it is 422',
-    async (id) => {
-      const taking = keyed.filter(({ path }) => path.includes('{') && !path.startsWith('/suppressions'));
-      for (const [at, operation] of taking.entries()) {
-        if (!dealt(AT_FAULT, at, 3).includes(id)) continue;
-        const { method, body } = sampleCall(operation);
-        const path = `${operation.path.replace(/\{\w+\}/, id)}?${queryOf(operation, '')}`;
-        const answer = await scene.api(method, path, { key: team.key, body });
-        expect(answer, labelOf(operation)).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
-        if (!dealt(AT_FAULT, at, 1).includes(id)) continue;
-        const missing = { status: 401, body: { name: 'missing_api_key' } };
-        expect(await scene.api(method, path, { body }), labelOf(operation)).toMatchObject(missing);
-        const agent = await scene.api(method, path, { key: team.key, body, headers: { 'user-agent': null } });
-        expect(agent, labelOf(operation)).toMatchObject({ status: 403, body: { code: 1010 } });
-      }
-    },
-  );
+  it.each(AT_FAULT)('check the credential before the invalid path parameter %.20s, which returns 422', async (id) => {
+    const taking = keyed.filter(({ path }) => path.includes('{') && !path.startsWith('/suppressions'));
+    for (const [at, operation] of taking.entries()) {
+      if (!dealt(AT_FAULT, at, 3).includes(id)) continue;
+      const { method, body } = sampleCall(operation);
+      const path = `${operation.path.replace(/\{\w+\}/, id)}?${queryOf(operation, '')}`;
+      const answer = await scene.api(method, path, { key: team.key, body });
+      expect(answer, labelOf(operation)).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
+      if (!dealt(AT_FAULT, at, 1).includes(id)) continue;
+      const missing = { status: 401, body: { name: 'missing_api_key' } };
+      expect(await scene.api(method, path, { body }), labelOf(operation)).toMatchObject(missing);
+      const agent = await scene.api(method, path, { key: team.key, body, headers: { 'user-agent': null } });
+      expect(agent, labelOf(operation)).toMatchObject({ status: 403, body: { code: 1010 } });
+    }
+  });
 
-  it('no answer repeats a long path or parameter in full', async () => {
+  it('never repeat a long path or parameter in full', async () => {
     const long = 'q'.repeat(8000);
     for (const path of [`/${long}`, `/emails/${long}`, `/emails?limit=${long}`]) {
       expect((await scene.api('GET', path, { key: team.key })).text.length, path.slice(0, 20)).toBeLessThan(2000);
     }
   });
 
-  it('none of this counts as a defect in the log', () => {
+  it('are not logged as defects when invalid', () => {
     expect(scene.log.filter((line) => line.includes('"level":"error"'))).toEqual([]);
   });
 });

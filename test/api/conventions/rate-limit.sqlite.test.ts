@@ -12,10 +12,10 @@ const rateOf = ({ status, headers }: ApiAnswer) => ({
   retryAfter: headers.get('retry-after'),
 });
 
-// Whoever first calls an operation waits for the checks of its answers to be compiled, and here one test calls them all.
+// The first call of an operation waits until the checks of its answers are compiled, and this test calls them all.
 vi.setConfig({ testTimeout: 240_000 });
 
-describe('the rate limit, with the default settings', () => {
+describe('the default rate limit', () => {
   let scene: Scene;
   beforeAll(async () => {
     const { rate_limit: defaults } = loadConfig({ env: {} }).config;
@@ -24,7 +24,7 @@ describe('the rate limit, with the default settings', () => {
   afterEach(() => scene.clock.advance(60_000));
   afterAll(() => scene.close());
 
-  it('a team has ten requests at once, and the eleventh is told when to come back', async () => {
+  it('allows a team ten requests at once, and tells the eleventh when to come back', async () => {
     const { key } = await scene.team();
     for (let left = 9; left >= 0; left--) {
       expect(rateOf(await scene.api('GET', '/domains', { key }))).toEqual({
@@ -37,12 +37,12 @@ describe('the rate limit, with the default settings', () => {
     }
     const refused = await scene.api('GET', '/domains', { key });
     expect(refused.body).toMatchObject({ statusCode: 429, name: 'rate_limit_exceeded' });
-    // Whoever runs the server is told where it is set.
+    // The message names the setting for the operator.
     expect(refused.body.message).toContain('rate_limit.burst');
     expect(rateOf(refused)).toEqual({ status: 429, limit: '10', remaining: '0', reset: '1', retryAfter: '1' });
   });
 
-  it('a person has a bucket of their own, so that no burst of an application shuts them out of their team', async () => {
+  it('gives each person a bucket of their own, so a burst of an application does not lock people out of their team', async () => {
     const team = await scene.team();
     const { person } = peopleOf(scene);
     const ada = await person({ team });
@@ -55,7 +55,7 @@ describe('the rate limit, with the default settings', () => {
     expect((await bob.call('GET', '/domains')).status).toBe(200);
   });
 
-  it('the bucket refills by one each tenth of a second, up to ten and no further', async () => {
+  it('refills the bucket by one every tenth of a second, up to ten', async () => {
     const { key } = await scene.team();
     const ask = async () => (await scene.api('GET', '/domains', { key })).status;
     for (let i = 0; i < 10; i++) await ask();
@@ -74,19 +74,19 @@ describe('the rate limit, with the default settings', () => {
     expect(burst.filter((status) => status === 200)).toHaveLength(10);
   });
 
-  it('a caller who goes on asking gets its share all the same', async () => {
+  it('still serves its share to a caller that keeps sending', async () => {
     const { key } = await scene.team();
     const statuses: number[] = [];
     for (let i = 0; i < 60; i++) {
       statuses.push((await scene.api('GET', '/domains', { key })).status);
       scene.clock.advance(50);
     }
-    // 10 at once and one each 100 ms of the 3 s.
+    // These are 10 at once and one every 100 ms of the 3 s.
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(38);
     expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(40);
   });
 
-  it('all keys of a team share one bucket, and two teams share none', async () => {
+  it('is shared by all keys of a team, and not by two teams', async () => {
     const one = await scene.team();
     const other = await scene.team();
     const { body: second } = await scene.api('POST', '/api-keys', { key: one.key, body: { name: 'Second' } });
@@ -101,7 +101,7 @@ describe('the rate limit, with the default settings', () => {
     expect((await scene.api('GET', '/domains', { key: other.key })).status).toBe(200);
   });
 
-  it('twenty requests at once are ten answers and ten refusals', async () => {
+  it('gives ten answers and ten refusals to twenty requests at once', async () => {
     const { key } = await scene.team();
     const answers = await Promise.all(Array.from({ length: 20 }, () => scene.api('GET', '/domains', { key })));
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array(10).fill(200), ...Array(10).fill(429)]);
@@ -111,13 +111,13 @@ describe('the rate limit, with the default settings', () => {
     expect(left.map(Number).sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
-  it('a refused request costs as much as an accepted one', async () => {
+  it('charges a refused request as much as an accepted one', async () => {
     const { key } = await scene.team();
     for (let i = 0; i < 10; i++) expect((await scene.api('GET', '/emails/x', { key })).status).toBe(422);
     expect((await scene.api('GET', '/domains', { key })).status).toBe(429);
   });
 
-  it('who has no key is limited by its address, and takes nothing from any team', async () => {
+  it('counts callers without a key by their network address, not against any team', async () => {
     const { key } = await scene.team();
     const statuses: number[] = [];
     for (let i = 0; i < 11; i++) statuses.push((await scene.api('GET', '/health')).status);
@@ -128,14 +128,14 @@ describe('the rate limit, with the default settings', () => {
     expect((await scene.api('GET', '/ready')).status).toBe(200);
   });
 
-  it('addresses of one IPv6 network of 64 bits share one bucket', async () => {
+  it('counts the addresses of one IPv6 /64 network in one bucket', async () => {
     const from = (address: string) => scene.api('GET', '/health', { headers: { 'x-forwarded-for': address } });
     for (let i = 0; i < 10; i++) expect((await from(`2001:db8:0:1::${i}`)).status).toBe(200);
     expect((await from('2001:db8:0:1:ffff::1')).status).toBe(429);
     expect((await from('2001:db8:0:2::1')).status).toBe(200);
   });
 
-  it('requests with a credential at fault take from the bucket of the address', async () => {
+  it('counts requests with an invalid credential by their network address', async () => {
     const calls = [{}, { key: 'rk_nobody' }, { headers: { authorization: 'Basic x' } }];
     for (const [i, call] of calls.entries()) {
       const answer = rateOf(await scene.api('GET', '/emails', call));
@@ -144,7 +144,7 @@ describe('the rate limit, with the default settings', () => {
     expect(rateOf(await scene.api('GET', '/health'))).toMatchObject({ remaining: '6' });
   });
 
-  it('every other refusal carries the three headers and no retry-after', async () => {
+  it('adds its three headers and no retry-after to every other refusal', async () => {
     const { key } = await scene.team();
     const calls: [string, string, Parameters<Scene['api']>[2]][] = [
       ['GET', '/nothing', {}],
@@ -164,7 +164,7 @@ describe('the rate limit, with the default settings', () => {
     }
   });
 
-  it('a clock that steps back neither fills nor empties a bucket', async () => {
+  it('neither fills nor empties a bucket when the clock steps back', async () => {
     const { key } = await scene.team();
     for (let i = 0; i < 10; i++) await scene.api('GET', '/domains', { key });
     scene.clock.advance(-5_000);
@@ -173,7 +173,7 @@ describe('the rate limit, with the default settings', () => {
     expect((await scene.api('GET', '/domains', { key })).status).toBe(200);
   });
 
-  it('every answer has an id of its own', async () => {
+  it('does not affect request ids: every answer has its own', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => scene.api('GET', '/nothing')));
     expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(20);
     const echoed = await scene.api('GET', '/nothing', { headers: { 'x-request-id': 'mine' } });

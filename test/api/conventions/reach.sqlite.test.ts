@@ -4,7 +4,7 @@ import type { HttpPort } from '../../../src/ports/http/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { startSecondPort } from '../../rig/second-port.ts';
 
-// The contract has no operation yet that a key must not reach, so that one of its operations is marked as such here.
+// The contract has no operation yet that a key must not reach, so one of its operations is marked as such here.
 let scene: Scene;
 let team: Team;
 let port: HttpPort;
@@ -48,7 +48,7 @@ it.each([
   ['/usage', WRONG_KIND],
   ['/team', WRONG_KIND],
   ['/health', WRONG_KIND],
-])('a key with full access asks for %s', async (path, answer) => {
+])('a key with full access calls %s', async (path, answer) => {
   expect(await get(path, { authorization: `Bearer ${team.key}` })).toEqual(answer);
 });
 
@@ -57,10 +57,10 @@ it.each([
   ['/domains', WRONG_KIND],
   ['/usage', WRONG_KIND],
   ['/team', WRONG_KIND],
-])('a person without a team asks for %s', async (path, answer) => {
+])('a person without a team calls %s', async (path, answer) => {
   expect(await get(path, { cookie: 'test_session=ada' })).toEqual(answer);
 });
 
-it('what is for people who are signed in is not for others', async () => {
+it('routes for signed-in people refuse other callers', async () => {
   expect(await get('/health', {})).toEqual({ status: 401, name: 'missing_api_key' });
 });

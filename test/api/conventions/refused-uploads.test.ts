@@ -4,7 +4,7 @@ import { connectRaw, type RawConnection } from '../../rig/raw-http.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const LARGEST_BYTES = 8_000_000;
-/** Read of a refused body at most. */
+/** Limit of what is read of a refused body. */
 const READ_BYTES_MAX = 64 * 1024 * 1024;
 const CONNECTIONS_MAX = 64;
 
@@ -31,7 +31,7 @@ const head = (bytes: number, coding = 'identity'): string =>
     '',
   ].join('\r\n');
 
-/** Resolves when the system has taken every byte; rejects when the server has closed before. */
+/** Resolves when the system has accepted every byte; rejects when the server has closed before. */
 const writeAll = ({ socket }: RawConnection, bytes: number): Promise<void> =>
   new Promise((done, fail) => {
     socket.once('error', fail);
@@ -87,7 +87,7 @@ it('the refusal for too many large bodies at once reaches each client that is re
         ({ status }) => statuses.push(status),
         () => undefined,
       );
-      // The last byte is missing, so that a body that is not refused stays in memory.
+      // The last byte is missing, so that an accepted body stays in memory.
       await writeAll(connection, LARGEST_BYTES - 1);
       return connection;
     }),
@@ -97,7 +97,7 @@ it('the refusal for too many large bodies at once reaches each client that is re
   for (const { socket } of all) socket.destroy();
 });
 
-it('a refused body is read no further than a limit of bytes, and no request that follows it is processed', async () => {
+it('a refused body is read up to a limit of bytes, and no request that follows it is processed', async () => {
   const connection = await connectRaw(scene.url);
   connection.write(head(2 * READ_BYTES_MAX));
   expect((await connection.answer()).status).toBe(413);
@@ -110,7 +110,7 @@ it('a refused body is read no further than a limit of bytes, and no request that
   expect(await next.closed()).toBe('');
 });
 
-it('a client that stops in the middle of a refused body is closed after a while, or as soon as it hangs up', async () => {
+it('a client that stops in the middle of a refused body is disconnected after a while, or when it hangs up', async () => {
   const silent = await connectRaw(scene.url);
   silent.write(head(LARGEST_BYTES + 1));
   expect((await silent.answer()).status).toBe(413);
@@ -124,7 +124,7 @@ it('a client that stops in the middle of a refused body is closed after a while,
   expect(await gone.closed()).toBe('');
 });
 
-it('only a bounded number of connections waits for the rest of a refused body', async () => {
+it('the number of connections that drain a refused body is limited', async () => {
   const all: RawConnection[] = [];
   for (let i = 0; i < CONNECTIONS_MAX; i++) {
     const connection = await connectRaw(scene.url);
@@ -140,7 +140,7 @@ it('only a bounded number of connections waits for the rest of a refused body', 
   for (const { socket } of all) socket.destroy();
 });
 
-it('a stop of the server does not wait for the rest of a refused body', async () => {
+it('a stop of the server does not wait until a refused body is drained', async () => {
   const stopping = await startScene({ roles: ['http'], config: { http: { email_body_limit_bytes: LARGEST_BYTES } } });
   const connection = await connectRaw(stopping.url);
   const lines = ['POST /emails HTTP/1.1', 'Host: x', 'User-Agent: by-hand/1', 'Content-Type: application/json'];

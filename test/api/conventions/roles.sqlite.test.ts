@@ -8,14 +8,14 @@ import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { startSecondPort } from '../../rig/second-port.ts';
 import { labelOf, sampleCall, type Operation } from './sample-calls.ts';
 
-// No credential of the program stands for a person yet: a cookie that names a role is one more line of the list of
-// authenticators here. All behind it, from the rate limit to the answer, is what runs for every caller.
+// No credential of the program stands for a person yet: a cookie that names a role is added to the list of
+// authenticators here. Everything after it, from the rate limit to the answer, is what runs for every caller.
 const person = { sessionId: randomUUID(), userId: randomUUID(), name: 'ada@example.com' };
 let scene: Scene;
 let team: Team;
 let port: HttpPort;
 beforeAll(async () => {
-  // What a setting of the operator or of the team switches off is refused like what a role may not do.
+  // Everything that the operator or the team can switch off is on, because it is refused like a missing role.
   scene = await startScene({ config: { billing: { self_service: true } } });
   team = await scene.team();
   await scene.api('PATCH', '/team', { key: team.key, body: { ai_assist_enabled: true } });
@@ -58,29 +58,32 @@ async function call(operation: Operation, headers: Record<string, string>, more:
   });
   if (answer.status === 401 || answer.status === 403)
     return { ...((await answer.json()) as object), status: answer.status };
-  // A stream ends only with its reader.
+  // A stream ends only when its reader disconnects.
   await answer.body?.cancel();
   return { status: answer.status };
 }
 
 const as = (role: string | null) => ({ cookie: `theme=dark; test_session=${role ?? 'nobody'}` });
-// A step of OAuth is no person's call, nor is /mcp: what they take instead of a credential is tested by their families.
+// A step of OAuth is not a person's call, nor is /mcp: their families test what they accept instead of a credential.
 const operations = contractOperations().filter(
   ({ operation }) => operation['x-oauth-flow'] !== true && operation['x-mcp'] !== true,
 );
 
 describe.each([...ROLES, null])('a person whose role is %s', (role) => {
-  it.each(operations.map((operation) => [labelOf(operation), operation] as const))('%s', async (_, operation) => {
-    const { 'x-service-permission': permission, 'x-service-role': least } = operation.operation;
-    const isOpen = permission === 'none';
-    // What is a person's own needs no role, and no team either.
-    const isOwn = permission === 'session' && least === null;
-    const isHigh = role !== null && least !== null && ROLES.indexOf(role) >= ROLES.indexOf(least);
-    const { status, name } = await call(operation, as(role));
-    if (isOpen || isOwn || isHigh) expect([status, name]).not.toContain('invalid_permission');
-    else expect({ status, name }).toEqual({ status: 403, name: 'invalid_permission' });
-    if (!isOpen) expect(status).not.toBe(401);
-  });
+  it.each(operations.map((operation) => [labelOf(operation), operation] as const))(
+    'gets the documented decision for %s',
+    async (_, operation) => {
+      const { 'x-service-permission': permission, 'x-service-role': least } = operation.operation;
+      const isOpen = permission === 'none';
+      // Operations on a person's own data require neither a role nor a team.
+      const isOwn = permission === 'session' && least === null;
+      const isHigh = role !== null && least !== null && ROLES.indexOf(role) >= ROLES.indexOf(least);
+      const { status, name } = await call(operation, as(role));
+      if (isOpen || isOwn || isHigh) expect([status, name]).not.toContain('invalid_permission');
+      else expect({ status, name }).toEqual({ status: 403, name: 'invalid_permission' });
+      if (!isOpen) expect(status).not.toBe(401);
+    },
+  );
 });
 
 const unsafe = operations.filter(
@@ -88,9 +91,9 @@ const unsafe = operations.filter(
     method !== 'get' && (operation['x-service-permission'] !== 'none' || operation['x-same-origin'] === true),
 );
 
-// What is of operators or of keys alone is refused to a cookie before it is refused for its page.
+// Operations of operators or keys only refuse a cookie before they check the origin.
 it.each(unsafe.map((operation) => [labelOf(operation), operation] as const))(
-  'a page of others makes no call by the cookie of an owner: %s',
+  'a page of another origin cannot call %s with the cookie of an owner',
   async (_, operation) => {
     for (const origin of ['null', 'https://evil.example', scene.app.world.origin().replace(/:\d+$/, ':1')]) {
       const { status, message } = await call(operation, { ...as('owner'), origin });
@@ -99,7 +102,7 @@ it.each(unsafe.map((operation) => [labelOf(operation), operation] as const))(
   },
 );
 
-/** What the operation asks for more than its rule, and why. */
+/** Requirements of an operation beyond its role, with the reason. */
 const EXCEPTIONS: Record<string, [role: string, why: string]> = {
   removeTeamMember: ['viewer', 'everybody may leave; whom else one removes stands in a table of its own'],
   revokeOauthGrant: ['viewer', 'everybody may take back what they allowed; the rest is for admins'],
@@ -149,7 +152,7 @@ const named = (id: string): Operation => {
   return found;
 };
 
-it('is told which role is needed and which one is there', async () => {
+it('a refusal names the required role and the actual one', async () => {
   expect((await call(named('createDomain'), as('member'))).message).toBe(
     'This needs the role admin in the team, or a higher one; yours is member.',
   );
@@ -158,7 +161,7 @@ it('is told which role is needed and which one is there', async () => {
   );
 });
 
-it('a request with a token and a cookie is its token’s, and a cookie of another name is none', async () => {
+it('a request with a token and a cookie uses the token, and a cookie of another name is ignored', async () => {
   const body = { name: 'Sends', permission: 'sending_access' };
   const { token } = (await scene.api('POST', '/api-keys', { key: team.key, body })).body;
   const both = { ...as('owner'), authorization: `Bearer ${token}` };
@@ -169,10 +172,10 @@ it('a request with a token and a cookie is its token’s, and a cookie of anothe
   });
 });
 
-describe('the audit log names the kind of who acted', () => {
+describe('the audit log names the kind of actor', () => {
   const newest = async () => (await scene.api('GET', '/audit', { key: team.key })).body.data[0];
 
-  it('a person', async () => {
+  it('for a person', async () => {
     expect((await call(named('createSegment'), as('member'), { body: { name: 'Readers' } })).status).toBe(201);
     expect(await newest()).toMatchObject({
       action: 'segment.created',
@@ -180,7 +183,7 @@ describe('the audit log names the kind of who acted', () => {
     });
   });
 
-  it('the program itself', async () => {
+  it('for the program itself', async () => {
     const { world } = scene.app;
     const nowhere = { address: null, user_agent: null, request_id: null, details: null };
     const subject = { team_id: team.id, action: 'broadcast.canceled', subject_id: null };

@@ -18,10 +18,10 @@ export interface SampleCall {
   body: Record<string, unknown> | undefined;
 }
 
-/** When it is in the examples of the contract, all of which tell of one morning. */
+/** The time of the contract's examples, which are all of one morning. */
 const EXAMPLE_NOW = Date.parse('2026-11-20T09:30:00.000Z');
 
-/** An example as it would be written now: what is scheduled for the next morning there is scheduled for it here. */
+/** Returns an example with current times: a send scheduled for the next morning there is scheduled for it here. */
 function asOfNow(example: unknown): Record<string, unknown> {
   const moved = JSON.stringify(example).replaceAll(/"(\d{4}-\d\d-\d\dT[\d:.]+Z)"/g, (_, instant: string) =>
     JSON.stringify(new Date(Date.parse(instant) - EXAMPLE_NOW + Date.now())),
@@ -29,7 +29,7 @@ function asOfNow(example: unknown): Record<string, unknown> {
   return JSON.parse(moved) as Record<string, unknown>;
 }
 
-/** A call of the operation that the contract allows, made of its own examples; ids in the path are nobody's. */
+/** Returns a call of the operation that the contract allows, made of its own examples; ids in the path are unknown ones. */
 export function sampleCall(operation: Operation, ids: Record<string, string> = {}): SampleCall {
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const example = operation.parameters.find((parameter) => parameter.name === name)?.example;
@@ -44,7 +44,7 @@ export function sampleCall(operation: Operation, ids: Record<string, string> = {
   };
 }
 
-/** Parameters that the operation does not do without, as the contract shows them, and more. */
+/** Returns the parameters that the operation requires, as the contract shows them, and more. */
 export function queryOf(operation: Operation, more: string): string {
   const needed = operation.parameters.filter(
     ({ in: place, required, name }) => place === 'query' && required && !more.startsWith(`${name}=`),
@@ -56,8 +56,8 @@ export function queryOf(operation: Operation, more: string): string {
 const isWhole = scaled(1) > 1;
 
 /**
- * Of so many kinds of a fault those that the operation at this place is tried with: every kind on every so manieth operation,
- * and every operation with `each` of them. With RASKET_TEST_SCALE it is every kind on every operation.
+ * Returns the kinds of a fault that the operation at this place is tested with: every kind on some operations, and
+ * every operation with `each` of them. With RASKET_TEST_SCALE it is every kind on every operation.
  */
 export const dealt = <T>(kinds: readonly T[], at: number, each = 2): readonly T[] =>
   isWhole ? kinds : kinds.filter((_, kind) => (kind + at) % kinds.length < each);
@@ -66,41 +66,41 @@ export const labelOf = (operation: Operation): string => `${operation.method.toU
 
 const isOperators = (operation: Operation): boolean => operation.operation['x-service-permission'] === 'operator';
 
-/** What a key never reaches: people who are signed in do, and the tests of its families are people. */
+/** Returns whether an operation is for signed-in people and not for keys; the tests of its families are by people. */
 export const isOfPeople = ({ operation }: Operation): boolean =>
   operation['x-service-permission'] === 'session' || operation['x-same-origin'] === true;
 
-/** Refused in words of its own, and by a credential of its own; its family tests all of it. */
+/** These have error formats and credentials of their own, which their family tests. */
 const isOfOauth = ({ operation }: Operation): boolean =>
   operation['x-oauth-flow'] === true || operation['x-mcp'] === true;
 
-/** It does not exist in the profile of these scenes; its family tests it in its own. */
+/** These do not exist in the profile of these scenes; their family tests them. */
 const isOfDevelopment = ({ operation }: Operation): boolean => operation['x-development'] === true;
 
 export const operations = contractOperations().filter(
   (operation) =>
     !isOperators(operation) && !isOfPeople(operation) && !isOfOauth(operation) && !isOfDevelopment(operation),
 );
-/** Of the whole installation, where no team's key lets in. */
+/** Operations of the whole installation, which no team's key may call. */
 export const operatorOperations = contractOperations().filter(isOperators);
 export const keyed = operations.filter((operation) => operation.operation['x-service-permission'] !== 'none');
 export const open = operations.filter((operation) => operation.operation['x-service-permission'] === 'none');
 export const lists = operations.filter((operation) => operation.parameters.some(({ name }) => name === 'limit'));
-/** The others are worked off from their beginning. */
+/** The other lists are read only from their beginning. */
 export const pagedLists = lists.filter((operation) => operation.parameters.some(({ name }) => name === 'after'));
-/** A signed link needs its proof in the query before anything else is looked at; its family tests what is wrong with it. */
+/** A signed link needs its token in the query before anything else is checked; its family tests invalid ones. */
 export const unsigned = operations.filter(({ parameters }) => !parameters.some((p) => p.in === 'query' && p.required));
 export const takesList = (operation: Operation): boolean => Array.isArray(sampleCall(operation).body);
-/** Its body is a form with a file, or a file as it is, which its family tests. */
+/** Its body is a form with a file, or the file itself, which its family tests. */
 export const takesFile = ({ operation: { requestBody } }: Operation): boolean =>
   requestBody !== undefined && requestBody.content['application/json'] === undefined;
-/** Its body may also be a bare list, which its family tests. */
+/** Its body may also be a plain list, which its family tests. */
 export const mayBeBareList = (operation: Operation): boolean => operation.operation['x-bare-list'] !== undefined;
 export const withBody = operations.filter(
   (operation) => operation.operation.requestBody?.content['application/json'] !== undefined,
 );
 
-/** One thing of the team's own for each id that stands in a path. A new kind of id needs its maker here. */
+/** Makes one object of the team for each id in a path. A new kind of id needs its maker here. */
 export const makers: Record<string, (scene: Scene, team: Team) => Promise<string>> = {
   email_id: async (scene, team) => {
     const domain = await team.domain();
@@ -122,20 +122,20 @@ export const makers: Record<string, (scene: Scene, team: Team) => Promise<string
   log_id: async (scene, team) =>
     (await scene.api('GET', '/domains', { key: team.key })).headers.get('x-request-id') ?? '',
   webhook_id: (scene, team) => plantWebhook(scene, team),
-  // Of the endpoint that was made before it, for both stand in one path.
+  // It belongs to the endpoint made before it, because both are in one path.
   event_id: async (scene, team) => {
     const { body } = await scene.api('GET', '/webhooks', { key: team.key });
     return plantWebhookEvent(scene, team, body.data[0].id);
   },
   received_email_id: (scene, team) => receiveMail(scene, team),
-  // Of the email that was received before it, for both stand in one path.
+  // It belongs to the email received before it, because both are in one path.
   received_attachment_id: async (scene, team) => {
     const { body } = await scene.api('GET', '/emails/receiving', { key: team.key });
     return body.data[0].attachments[0].id;
   },
-  // Before the rule below, which drops everything.
+  // It is made before the rule below, which drops everything.
   inbox: async (scene, team) => (await inboxOf(scene, team)).id,
-  // Of the inbox that was made before it, for they stand in one path.
+  // It belongs to the inbox made before it, because both are in one path.
   label_id: async (scene, team) => {
     const { id } = (await scene.api('GET', '/inboxes', { key: team.key })).body.data[0];
     return (await scene.api('POST', `/inboxes/${id}/labels`, { key: team.key, body: { name: 'One' } })).body.id;
@@ -164,7 +164,7 @@ export const makers: Record<string, (scene: Scene, team: Team) => Promise<string
     (
       await scene.api('POST', '/segments', {
         key: team.key,
-        // Every contact is in it, whichever is asked for in one path with it.
+        // Every contact is in it, whichever is in one path with it.
         body: { name: 'One', filter: { field: 'email', op: 'contains', value: '@' } },
       })
     ).body.id,
@@ -186,7 +186,7 @@ export const makers: Record<string, (scene: Scene, team: Team) => Promise<string
     const body = { name: 'One', status: 'enabled', ...graph };
     return (await scene.api('POST', '/automations', { key: team.key, body })).body.id;
   },
-  // Of the automation that was made before it, for both stand in one path.
+  // It belongs to the automation made before it, because both are in one path.
   run_id: async (scene, team) => {
     await scene.api('POST', '/contacts', { key: team.key, body: { email: 'run@example.org' } });
     await scene.api('PATCH', '/contacts/run@example.org', { key: team.key, body: { first_name: 'Run' } });

@@ -8,11 +8,11 @@ import { connectRaw, type RawConnection } from '../../rig/raw-http.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const STEP_MS = 10_000;
-/** A little more than has to come in that time. */
+/** A little more than the minimum in that time. */
 const STEP_BYTES = 90_000;
 const lines = (...all: string[]): string => `${all.join('\r\n')}\r\n\r\n`;
 
-describe('a body on a slow line', () => {
+describe('a request body on a slow connection', () => {
   let scene: Scene;
   let team: Team;
   beforeAll(async () => {
@@ -30,13 +30,14 @@ describe('a body on a slow line', () => {
 
   async function step({ write }: RawConnection, bytes: string | Uint8Array): Promise<void> {
     write(bytes);
-    // Once another request is answered, the bytes before it have been read. It asks the database as the upload did before its body
-    // was read: on a busy machine the clock would else run on while the upload is still let in, which is not held against it.
+    // Once another request is answered, the bytes before it have been read. It queries the database as the upload did
+    // before its body was read: on a busy machine the clock would otherwise advance while the upload is still being
+    // authenticated, which does not count.
     expect((await scene.api('GET', '/emails?limit=1', { key: team.key })).status).toBe(200);
     scene.clock.advance(STEP_MS);
   }
 
-  /** Three minutes long. */
+  /** The upload takes three minutes. */
   const long = 18 * STEP_BYTES;
   const form = formOf(`email,x\na@example.org,1\n,${'x'.repeat(1000)}\n${'\n'.repeat(long)}`);
   const email = { from: 'a@nowhere.example', to: 'b@example.org', subject: 'Long', text: 'x'.repeat(long) };
@@ -44,7 +45,7 @@ describe('a body on a slow line', () => {
   it.each([
     ['a file', '/contacts/imports', form.headers['content-type'], form.body, 201],
     ['an email', '/emails', 'application/json', Buffer.from(JSON.stringify(email)), 403],
-  ])('is read whole while it goes on: %s', async (_, path, type, body, status) => {
+  ])('is read whole while it makes progress: %s', async (_, path, type, body, status) => {
     const upload = await begin(path, `Content-Type: ${type}`, `Content-Length: ${body.length}`);
     for (let at = 0; at < body.length; at += STEP_BYTES) await step(upload, body.subarray(at, at + STEP_BYTES));
     const answer = await upload.answer();
@@ -57,7 +58,7 @@ describe('a body on a slow line', () => {
     ['an email that drips', '/emails', 'application/json', 100],
     ['a file that drips', '/contacts/imports', 'multipart/form-data; boundary=b1', 100],
     ['an email that was fast at first', '/emails', 'application/json', 0],
-  ])('%s is refused after two minutes', async (what, path, type, bytes) => {
+  ])('is refused after two minutes for %s', async (what, path, type, bytes) => {
     const upload = await begin(path, `Content-Type: ${type}`, 'Content-Length: 30000000');
     const head = '--b1\r\ncontent-disposition: form-data; name="file"; filename="a.csv"\r\n\r\nemail\n';
     await step(upload, type.startsWith('multipart') ? head : '{');
@@ -70,7 +71,7 @@ describe('a body on a slow line', () => {
     expect(await upload.closed()).toBe('');
   });
 
-  it('ends two minutes after it began where it is refused before, however fast it comes', async () => {
+  it('ends two minutes after it began if it was refused before, however fast it is sent', async () => {
     const upload = await begin('/nothing', 'Transfer-Encoding: chunked');
     expect((await upload.answer()).status).toBe(404);
     const chunk = `${STEP_BYTES.toString(16)}\r\n${'x'.repeat(STEP_BYTES)}\r\n`;
@@ -79,7 +80,7 @@ describe('a body on a slow line', () => {
   });
 });
 
-it('the limit of Node, which counts no progress, does not hold beside it', async () => {
+it('the request timeout of Node, which ignores progress, does not apply', async () => {
   const servers: Server[] = [];
   const begun = async (prepare: (server: Server) => void): Promise<RawConnection> => {
     const server = createServer(

@@ -5,10 +5,10 @@ import { createUnreadAnswers } from '../../../src/ports/http/slow-clients.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { sendOne, share } from '../shares/shared.ts';
 
-/** More than the systems of both ends take between them, so that most of the page stays with us. */
+/** More than the socket buffers of both ends hold, so that most of the page stays in this process. */
 const IMAGE_BYTES = 8_000_000;
 
-describe('an answer that nobody takes', () => {
+describe('a response that is not read', () => {
   let scene: Scene;
   let team: Team;
   let path: string;
@@ -28,7 +28,7 @@ describe('an answer that nobody takes', () => {
   });
   afterAll(() => scene.close());
 
-  /** Asks for the page and reads no more than how long it is. */
+  /** Requests the page and reads only its length. */
   async function ask(): Promise<{ socket: Socket; length: number; seen: () => number }> {
     const { hostname, port } = new URL(scene.url);
     const socket = connect(Number(port), hostname);
@@ -57,7 +57,7 @@ describe('an answer that nobody takes', () => {
   const closed = (socket: Socket): Promise<void> =>
     new Promise((done) => void socket.once('close', () => done()).resume());
 
-  it('is given up once its reader has taken nothing for half a minute', async () => {
+  it('is dropped once its reader has taken nothing for half a minute', async () => {
     const { socket, length, seen } = await ask();
     expect(length).toBeGreaterThan(22_000_000);
     for (let i = 0; i < 3; i++) {
@@ -68,7 +68,7 @@ describe('an answer that nobody takes', () => {
     expect(seen()).toBeLessThan(length);
   });
 
-  it('is given to the end to a reader who is slow and goes on', async () => {
+  it('is sent to the end to a slow reader that makes progress', async () => {
     const { socket, length, seen } = await ask();
     const enough = async (bytes: number): Promise<void> => {
       socket.resume();
@@ -84,7 +84,7 @@ describe('an answer that nobody takes', () => {
     expect(seen()).toBe(length);
   });
 
-  it('is not what a caller is who waits for us, or who has nothing to ask just now', async () => {
+  it('is not assumed of a client that waits for an answer or is idle', async () => {
     const { hostname, port } = new URL(scene.url);
     const socket = connect(Number(port), hostname);
     sockets.push(socket);
@@ -101,14 +101,14 @@ describe('an answer that nobody takes', () => {
   });
 });
 
-describe('answers that wait for their readers', () => {
+describe('responses that wait for their readers', () => {
   let server: Server;
   afterEach(async () => {
     server.closeAllConnections();
     await new Promise((done) => void server.close(done));
   });
 
-  it('have room for so many bytes: who reads nothing makes way, and where all read, the next is refused', async () => {
+  it('share a limit of bytes: a reader that takes nothing is dropped, and if all read, the next response is refused', async () => {
     const bytes = Buffer.alloc(20_000_000);
     let now = 0;
     const world = { clock: { now: () => now, timer: () => () => undefined } } as never;

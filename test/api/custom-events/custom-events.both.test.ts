@@ -32,8 +32,8 @@ const refusal = (status: number, name: string, message: RegExp | string) => ({
   body: { name, message: typeof message === 'string' ? message : expect.stringMatching(message) },
 });
 
-describe('/events', () => {
-  it('declares, reads by id and by name, lists, replaces the schema and deletes', async () => {
+describe('the /events routes', () => {
+  it('declare, read by id and by name, list, replace the schema and delete', async () => {
     const team = await scene.team();
     const schema = { total: 'number', product: 'string', gift: 'boolean', due: 'date' };
     const created = await call(team, 'POST', '/events', { name: 'order.placed', schema });
@@ -77,7 +77,7 @@ describe('/events', () => {
     expect((await call(team, 'GET', `/events/${await declare(team, 'order.placed')}`)).status).toBe(200);
   });
 
-  it('a name is one live event’s of a team, and none of the platform’s', async () => {
+  it('allow one live event of a name per team, and no name of the platform', async () => {
     const team = await scene.team();
     const other = await scene.team();
     const id = await declare(team, 'twice');
@@ -109,11 +109,11 @@ describe('/events', () => {
     [{ name: 'x', schema: { a: { b: 'string' } } }, 400],
     [{ name: 'x', schema: Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`k${i}`, 'string'])) }, 400],
     [{ name: 'x', label: 'y' }, 400],
-  ])('%j is refused with %i', async (body, status) => {
+  ])('refuse %j with %i', async (body, status) => {
     expect((await call(await scene.team(), 'POST', '/events', body)).status).toBe(status);
   });
 
-  it('names may have 100 characters and schemas 50 keys, and only the schema can be changed', async () => {
+  it('allow names of 100 characters and schemas of 50 keys, and only the schema can be changed', async () => {
     const team = await scene.team();
     const schema = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`k${i}`, 'string']));
     const name = `a${'.b-c_d9'.repeat(14)}z`;
@@ -124,7 +124,7 @@ describe('/events', () => {
     expect((await call(team, 'PATCH', `/events/${id}`, { name: 'other', schema: null })).status).toBe(400);
   });
 
-  it('a sending key may send, and nothing else', async () => {
+  it('allow a sending key to send and nothing else', async () => {
     const team = await scene.team();
     await declare(team, 'order');
     await contact(team);
@@ -146,7 +146,7 @@ describe('/events', () => {
 describe('POST /events/send', () => {
   const send = (team: Team, body: object) => call(team, 'POST', '/events/send', body);
 
-  it('begins one run of each enabled automation that names it, for each send, in the same transaction', async () => {
+  it('starts one run of each enabled automation that names the event, per call, in the same transaction', async () => {
     const team = await scene.team();
     await declare(team, 'order');
     await declare(team, 'other');
@@ -169,7 +169,7 @@ describe('POST /events/send', () => {
     expect(rows.map((row) => ({ ...row, due_at: Number(row['due_at']) }))).toEqual([due, due, due, due]);
   });
 
-  it('an idempotency key makes no difference: two calls are two events and two runs', async () => {
+  it('ignores an idempotency key: two calls are two events and two runs', async () => {
     const team = await scene.team();
     await declare(team, 'order');
     const contactId = await contact(team);
@@ -180,7 +180,7 @@ describe('POST /events/send', () => {
     expect(await runsOf(team, automation)).toHaveLength(2);
   });
 
-  it('many at once for one contact are as many runs, however many', async () => {
+  it('starts a run for each of any number of concurrent events of one contact', async () => {
     const team = await scene.team();
     await declare(team, 'order');
     const contactId = await contact(team);
@@ -190,7 +190,7 @@ describe('POST /events/send', () => {
     );
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 202));
     expect(await runsOf(team, automation)).toHaveLength(8);
-    // More than the platform's own events may begin within an hour: what a team sends is not cut.
+    // More than the hourly limit of runs for platform events: events of a team are not limited.
     const more = scaled(120);
     for (let sent = 0; sent < more; sent += 8) {
       const count = Math.min(8, more - sent);
@@ -202,7 +202,7 @@ describe('POST /events/send', () => {
     expect(rows.map(({ status, n }) => [status, Number(n)])).toEqual([['running', 8 + more]]);
   });
 
-  it('what does not exist is not found, whoever else has it', async () => {
+  it('returns 404 for what does not exist or belongs to another team', async () => {
     const team = await scene.team();
     const other = await scene.team();
     await declare(team, 'order');
@@ -221,7 +221,7 @@ describe('POST /events/send', () => {
     }
   });
 
-  it('names exactly one contact', async () => {
+  it('requires exactly one contact', async () => {
     const team = await scene.team();
     await declare(team, 'order');
     const id = await contact(team);
@@ -239,7 +239,7 @@ describe('POST /events/send', () => {
     }
   });
 
-  it('takes a payload of 16 KB of JSON, counted in bytes, and not one byte more', async () => {
+  it('accepts a JSON payload of up to 16 KB, counted in bytes', async () => {
     const team = await scene.team();
     await declare(team, 'order');
     const body = { event: 'order', contact_id: await contact(team) };
@@ -252,7 +252,7 @@ describe('POST /events/send', () => {
     );
   });
 
-  it('holds the payload against the schema, and names each key at fault', async () => {
+  it('validates the payload against the schema, and names each invalid key', async () => {
     const team = await scene.team();
     await declare(team, 'order', { total: 'number', product: 'string', gift: 'boolean', due: 'date' });
     const body = { event: 'order', contact_id: await contact(team) };
@@ -271,7 +271,7 @@ describe('POST /events/send', () => {
     expect((await send(team, { ...body, payload: bad })).status).toBe(202);
   });
 
-  it('refuses what no database stores, and begins nothing', async () => {
+  it('refuses what a database cannot store, and starts nothing', async () => {
     const team = await scene.team();
     await declare(team, 'order');
     const automation = await automate(team, 'order');
@@ -282,7 +282,7 @@ describe('POST /events/send', () => {
     expect(await runsOf(team, automation)).toEqual([]);
   });
 
-  it('keys that are words of JavaScript are keys like any other', async () => {
+  it('accepts keys that are words of JavaScript like any other', async () => {
     const team = await scene.team();
     const schema = JSON.parse('{"__proto__": "string", "constructor": "number"}') as object;
     const body = { event: 'order', contact_id: await contact(team) };
@@ -295,7 +295,7 @@ describe('POST /events/send', () => {
     expect((await send(team, { ...body, payload: wrong })).status).toBe(422);
   });
 
-  it('an event that was deleted starts nothing again, also under its old name', async () => {
+  it('starts no automation for a deleted event, even if its name is declared again', async () => {
     const team = await scene.team();
     await declare(team, 'order');
     const id = await contact(team);
@@ -314,8 +314,8 @@ describe('POST /events/send', () => {
   });
 });
 
-describe('what the platform tells of a contact', () => {
-  it('begins runs of the automations that name it, and of no other team', async () => {
+describe('platform events of a contact', () => {
+  it('start runs of the automations that name them, and of no other team', async () => {
     const team = await scene.team();
     const other = await scene.team();
     const created = await automate(team, 'rasket:contact.created');
@@ -328,7 +328,7 @@ describe('what the platform tells of a contact', () => {
     expect(counts).toEqual([1, 1, 0]);
   });
 
-  it('a contact that is erased has no run left that goes on, and nothing of what was said of it', async () => {
+  it('end with the contact: its runs are canceled and their payloads deleted', async () => {
     const team = await scene.team();
     await declare(team, 'order');
     const id = await contact(team);

@@ -26,7 +26,7 @@ const approve = (person: Person, userCode: string) =>
 const as = (token: string) => ({ key: token });
 const NOT_FOUND = { status: 404, body: { name: 'not_found', message: 'Code not found.' } };
 
-/** The token of a session that a person has approved. */
+/** Returns the token of a session that a person has approved. */
 async function tokenOf(person: Person): Promise<string> {
   const { body } = await begin();
   expect((await approve(person, body.user_code)).status).toBe(200);
@@ -35,8 +35,8 @@ async function tokenOf(person: Person): Promise<string> {
   return answer.body.token as string;
 }
 
-describe('a program is signed in', () => {
-  it('once its person has approved the code in a browser, and works in the same team as the same person', async () => {
+describe('a device login', () => {
+  it('signs a program in once its person approves the code in a browser, as that person in the same team', async () => {
     const begun = await begin();
     expect(begun).toMatchObject({ status: 201, body: { object: 'device_login', interval: 5 } });
     const { device_code: deviceCode, user_code: userCode, verification_url: url } = begun.body;
@@ -48,7 +48,7 @@ describe('a program is signed in', () => {
     const asked = await ada.call('GET', `/auth/device?user_code=${userCode}`);
     const asks = { client_name: 'rasket on ada-laptop', address: '127.0.0.1', user_agent: 'rasket-cli/9' };
     expect(asked).toMatchObject({ status: 200, body: { status: 'pending', ...asks } });
-    // As people type it.
+    // The code is entered as people type it.
     const typed = ` ${userCode.toLowerCase().replace('-', ' ')} `;
     expect(await approve(ada, typed)).toMatchObject({ status: 200, body: { status: 'approved', ...asks } });
 
@@ -73,11 +73,11 @@ describe('a program is signed in', () => {
     expect(JSON.stringify(await scene.app.world.db.all('select * from sessions'))).not.toContain(body.token.slice(4));
   });
 
-  it('by a session that is a copy of the one it was approved in, but for what is its own', async () => {
+  it('creates a session that copies the approving one, except for its own columns', async () => {
     const token = await tokenOf(ada);
     const { db } = scene.app.world;
     const [begun] = await db.all('select * from sessions where token_hash = ?', [hashToken(token)]);
-    // A column that is new is copied by `copySession`, or it is named here: a session must not reach more than the one before it.
+    // A new column must be copied by `copySession` or named here: a session must not have more access than the one before it.
     const own = [
       'id',
       'token_hash',
@@ -95,7 +95,7 @@ describe('a program is signed in', () => {
     expect(begun).toMatchObject({ kind: 'device', user_id: ada.userId, current_team_id: team.id });
   });
 
-  it('as the team of its session is switched and its person loses their role, like any other session', async () => {
+  it('follows changes of team and role like any other session', async () => {
     const token = await tokenOf(ada);
     const other = await scene.team();
     await peopleOf(scene).person({ team: other });
@@ -106,7 +106,7 @@ describe('a program is signed in', () => {
     await db.run("update team_members set role = 'admin' where id = ?", [ada.memberId]);
   });
 
-  it('never, where its person denies it, and says so', async () => {
+  it('ends with a clear status when the person denies it', async () => {
     const { body } = await begin();
     expect(await ada.call('POST', '/auth/device/deny', { user_code: body.user_code })).toMatchObject({
       status: 200,
@@ -116,7 +116,7 @@ describe('a program is signed in', () => {
     expect(await approve(ada, body.user_code)).toMatchObject({ status: 409, body: { name: 'resource_locked' } });
   });
 
-  it('never after ten minutes, and what has expired is removed', async () => {
+  it('expires after ten minutes and is then removed', async () => {
     const { body } = await begin();
     scene.clock.advance(10 * 60_000);
     expect(await approve(ada, body.user_code)).toMatchObject(NOT_FOUND);
@@ -127,12 +127,12 @@ describe('a program is signed in', () => {
 });
 
 describe('a device code', () => {
-  it('asked for by two at once begins one session, and nothing afterwards', async () => {
+  it('begins one session when polled by many clients at once, and none afterwards', async () => {
     const { body } = await begin();
     await approve(ada, body.user_code);
     const before = (await ada.call('GET', '/auth/sessions?limit=100')).body.data.length;
     const asked: Promise<ApiAnswer>[] = [];
-    // Each comes in time, while those before are still being answered.
+    // Each comes on time, while earlier ones are still being answered.
     for (let i = 0; i < 40; i++) {
       asked.push(poll(body.device_code));
       await new Promise((resolve) => void setImmediate(resolve));
@@ -145,7 +145,7 @@ describe('a device code', () => {
     expect((await poll(body.device_code)).body).toMatchObject({ status: 'expired', token: null });
   });
 
-  it('may be asked for every five seconds, and is told to wait where it is asked sooner', async () => {
+  it('may be polled every five seconds, and answers slow down when polled sooner', async () => {
     const { body } = await begin();
     expect((await poll(body.device_code)).status).toBe(200);
     scene.clock.advance(3000);
@@ -156,14 +156,14 @@ describe('a device code', () => {
     expect((await poll(body.device_code)).status).toBe(200);
   });
 
-  it('that does not exist, is a user code, or is empty is nobody’s', async () => {
+  it('that is unknown, empty or a user code is not accepted', async () => {
     const { body } = await begin();
     for (const code of ['rkd_nobody', body.user_code]) expect((await poll(code)).body.status).toBe('expired');
     expect(await poll('')).toMatchObject({ status: 400, body: { name: 'validation_error' } });
   });
 });
 
-describe('what was approved begins no session', () => {
+describe('an approved device login begins no session', () => {
   const approved = async (person: Person): Promise<string> => {
     const { body } = await begin();
     expect((await approve(person, body.user_code)).status).toBe(200);
@@ -171,14 +171,14 @@ describe('what was approved begins no session', () => {
   };
   const statusOf = async (code: string): Promise<string> => (await poll(code)).body.status as string;
 
-  it('where the session it was approved in has ended since: by signing out of all', async () => {
+  it('if its approving session ended because the person signed out everywhere', async () => {
     const grace = await people.person({ team });
     const code = await approved(grace);
     await grace.call('POST', '/auth/logout', { all: true });
     expect(await statusOf(code)).toBe('denied');
   });
 
-  it('or because the person was removed from the team', async () => {
+  it('if the person was removed from the team', async () => {
     const grace = await people.person({ team });
     const code = await approved(grace);
     expect((await ada.call('DELETE', `/teams/${team.id}/members/${grace.memberId}`)).status).toBe(200);
@@ -187,7 +187,7 @@ describe('what was approved begins no session', () => {
     expect(data).toMatchObject([{ action: 'team_member.removed' }]);
   });
 
-  it('and signing out of all ends what has begun', async () => {
+  it('and signing out everywhere ends the session that it began', async () => {
     const grace = await people.person({ team });
     const token = await tokenOf(grace);
     expect((await scene.api('GET', '/team', as(token))).status).toBe(200);
@@ -196,8 +196,8 @@ describe('what was approved begins no session', () => {
   });
 });
 
-describe('attacks', () => {
-  it('a token that a cookie carries is worth nothing as a header, and the other way round', async () => {
+describe('attacks on device logins', () => {
+  it('a token from a cookie is not accepted as a header, nor the other way round', async () => {
     const cookie = ada.headers['cookie'] ?? '';
     const value = cookie.slice(cookie.indexOf('=') + 1);
     expect(await scene.api('GET', '/team', as(value))).toMatchObject({ status: 401 });
@@ -207,14 +207,14 @@ describe('attacks', () => {
     expect(await scene.api('GET', '/auth/session', planted)).toMatchObject({ status: 401 });
   });
 
-  it('with a token no Origin is asked for, whatever page the request says to be from', async () => {
+  it('a request with a token needs no Origin, whatever page it claims to come from', async () => {
     const token = await tokenOf(ada);
     const headers = { origin: 'https://evil.example' };
     const made = await scene.api('POST', '/segments', { key: token, headers, body: { name: 'Elsewhere' } });
     expect(made.status).toBe(201);
   });
 
-  it('a page of another site approves nothing with the cookie of a person', async () => {
+  it('a page of another site cannot approve with the cookie of a person', async () => {
     const { body } = await begin();
     for (const origin of [null, 'https://evil.example', 'null']) {
       const headers = { ...ada.headers, origin };
@@ -224,7 +224,7 @@ describe('attacks', () => {
     expect((await poll(body.device_code)).body.status).toBe('pending');
   });
 
-  it('a program that is signed in approves no other one, nor does a key', async () => {
+  it('a signed-in program cannot approve another one, nor can a key', async () => {
     const token = await tokenOf(ada);
     const { body } = await begin();
     const given = { body: { user_code: body.user_code } };
@@ -234,7 +234,7 @@ describe('attacks', () => {
     expect((await poll(body.device_code)).body.status).toBe('pending');
   });
 
-  it('user codes are guessed ten times by a person, from wherever, and the right one is refused then', async () => {
+  it('a person may guess ten user codes, from any address, and then even the right one is refused', async () => {
     const { body } = await begin();
     const eve = await people.person({ email: 'eve@people.example' });
     const guesses = await Promise.all(Array.from({ length: 30 }, () => approve(eve, 'BBBB-BBBB')));
@@ -243,7 +243,7 @@ describe('attacks', () => {
     const late = await approve(eve, body.user_code);
     expect(late).toMatchObject({ status: 429, body: { name: 'rate_limit_exceeded' } });
     expect(late.headers.get('retry-after')).toBe('900');
-    // The address is the same, so that another account helps nobody.
+    // The address is the same, so another account does not help.
     expect((await approve(ada, body.user_code)).status).toBe(429);
     scene.clock.advance(15 * 60_000);
     const again = await begin();
@@ -267,13 +267,13 @@ describe('attacks', () => {
     });
   });
 
-  it('markup in a client name is answered as text', async () => {
+  it('markup in a client name is returned as text', async () => {
     const { body } = await begin('<b>rasket</b> & „Söhne“');
     const asked = await ada.call('GET', `/auth/device?user_code=${body.user_code}`);
     expect(asked.body.client_name).toBe('<b>rasket</b> & „Söhne“');
   });
 
-  it('an address begins thirty in a quarter of an hour', async () => {
+  it('a network address may begin thirty logins in a quarter of an hour', async () => {
     const answers = await Promise.all(Array.from({ length: 35 }, () => begin()));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(30);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(5);

@@ -53,7 +53,7 @@ const put = (zone: string, record: Omit<StubRecord, 'id' | 'ttl' | 'proxied'>): 
   records.push({ id: String(records.length).padStart(32, 'b'), ttl: 1, proxied: false, ...record });
 };
 
-test('the operator’s token publishes, finds nothing left to do, and takes everything back', async () => {
+test('the operator’s token publishes records, finds nothing left to do, and removes everything', async () => {
   for (let i = 0; i < 5; i++) put('example.com', { type: 'TXT', name: `send.${host}`, content: `"site-${i}=x"` });
   const before = stub.lines('example.com');
   const domain = await create(host, { click_tracking: true });
@@ -69,14 +69,14 @@ test('the operator’s token publishes, finds nothing left to do, and takes ever
   expect(stub.lines('example.com')).toEqual(before);
 });
 
-test('a token of the caller’s reaches its own zones, the innermost first, and is written down nowhere', async () => {
+test('the caller’s token reaches its own zones, the innermost first, and is not stored', async () => {
   const name = `mail${count}.deep.example.org`;
   const domain = await create(name);
   const api_token = stub.token;
   const made = await configure(domain.id, { api_token });
   expect(made.body).toMatchObject({ provider: 'cloudflare', zone: 'deep.example.org' });
   expect(stub.lines('deep.example.org')).toHaveLength(domain.records.length);
-  // Without the token nobody can do anything, by itself least of all.
+  // Without the token nothing can be published, least of all by itself.
   await scene.app.jobs.find((job) => job.name === 'publish-dns')?.run();
   expect((await configure(domain.id)).status).toBe(422);
   const logs = await scene.api('GET', '/logs', { key: team.key });
@@ -86,7 +86,7 @@ test('a token of the caller’s reaches its own zones, the innermost first, and 
   expect(stub.lines('deep.example.org')).toEqual([]);
 });
 
-test('a token that does not reach the zone hears which zones it reaches', async () => {
+test('a token that does not reach the zone gets a list of the zones it reaches', async () => {
   const domain = await create(`mail${count}.example.edu`);
   const refused = await configure(domain.id, { api_token: stub.token });
   expect(refused.status).toBe(422);
@@ -95,13 +95,13 @@ test('a token that does not reach the zone hears which zones it reaches', async 
   );
 });
 
-test('api_token goes with Cloudflare alone', async () => {
+test('api_token is accepted only with Cloudflare', async () => {
   const domain = await create();
   const refused = await configure(domain.id, { api_token: 'abc', provider: 'office' });
   expect(refused.body.message).toContain('provider must be "cloudflare" or absent');
 });
 
-test('what is in the way is named and nothing is written', async () => {
+test('a conflicting record is named and nothing is written', async () => {
   put('example.com', { type: 'MX', name: `send.${host}`, content: 'mx.example.net', priority: 1 });
   const domain = await create();
   const refused = await configure(domain.id);
@@ -163,7 +163,7 @@ test.each<[string, NonNullable<CloudflareStub['instead']>, number, string]>([
     503,
     'answered 500 with something that is not',
   ],
-])('%s is a clear error', async (_what, instead, status, why) => {
+])('%s from the provider gives a clear error', async (_what, instead, status, why) => {
   const domain = await create();
   stub.instead = instead;
   const refused = await configure(domain.id);
@@ -173,7 +173,7 @@ test.each<[string, NonNullable<CloudflareStub['instead']>, number, string]>([
   expect(stub.lines('example.com')).toEqual([]);
 });
 
-test('records of a hostile answer cannot lead anywhere else', async () => {
+test('records in a hostile answer cannot redirect later calls', async () => {
   const domain = await create();
   const result = [
     { id: '../../zones', name: `send.${host}`, type: 'TXT', content: 7, ttl: 'x' },
@@ -187,7 +187,7 @@ test('records of a hostile answer cannot lead anywhere else', async () => {
   expect(stub.lines('example.com')).toHaveLength(domain.records.length);
 });
 
-test('a wrong token is the provider’s refusal, and the token is not repeated', async () => {
+test('a wrong token is reported as the provider’s refusal, without the token', async () => {
   const domain = await create(`mail${count}.example.net`);
   const refused = await configure(domain.id, { api_token: 'wrong-token' });
   expect(refused.status).toBe(422);
@@ -195,7 +195,7 @@ test('a wrong token is the provider’s refusal, and the token is not repeated',
   expect(refused.text).not.toContain('wrong-token');
 });
 
-test('what was written before a failure is known to be ours and is taken back', async () => {
+test('records written before a failure are remembered as ours and removed later', async () => {
   const domain = await create();
   stub.instead = { matches: /^POST/, status: 500, body: 'oops' };
   let posts = 0;

@@ -8,8 +8,8 @@ import { useOffice } from './office.ts';
 const office = useOffice();
 const { create, configure, put } = office;
 
-describe('publishing', () => {
-  test('a dry run shows what would change and changes nothing; the call itself makes just that', async () => {
+describe('publishing the records of a domain', () => {
+  test('a dry run shows the changes and makes none; the call itself makes exactly these', async () => {
     const domain = await create(office.host);
     const before = office.server.lines();
     const shown = await configure(domain.id, { dry_run: true });
@@ -37,7 +37,7 @@ describe('publishing', () => {
     expect((await configure(domain.id)).body.changes).toEqual([]);
   });
 
-  test('remove takes back everything that was published and nothing else', async () => {
+  test('remove deletes everything that was published and nothing else', async () => {
     put(office.host, 'TXT', 'hello=world');
     put(`send.${office.host}`, 'TXT', 'of somebody else');
     const before = office.server.lines();
@@ -51,7 +51,7 @@ describe('publishing', () => {
     expect((await configure(domain.id, { remove: true, provider: 'office' })).body.changes).toEqual([]);
   });
 
-  test('a record that somebody else had put there already is neither touched nor ever removed', async () => {
+  test('a record that someone else had already created is neither changed nor ever removed', async () => {
     const domain = await create(office.host);
     const [mx] = domain.records.filter((record: { type: string }) => record.type === 'MX');
     put(mx.name, 'MX', mx.value.toUpperCase(), mx.priority);
@@ -62,7 +62,7 @@ describe('publishing', () => {
     expect(office.server.lines()).toEqual(before);
   });
 
-  test('a record is added beside those of others with their ttl, so that theirs does not change', async () => {
+  test('a record is added alongside those of others with their TTL, which does not change', async () => {
     put(`send.${office.host}`, 'TXT', 'of somebody else');
     const domain = await create(office.host);
     const { body } = await configure(domain.id);
@@ -70,7 +70,7 @@ describe('publishing', () => {
     expect(spf).toMatchObject({ action: 'create', ttl: 1234 });
   });
 
-  test('an SPF record that has our terms in it, and a DMARC policy of its own, serve as well', async () => {
+  test('an SPF record that contains our terms, and an own DMARC policy, are accepted as they are', async () => {
     const domain = await create(office.host);
     const spf = domain.records.find((record: { value: string }) => record.value.startsWith('v=spf1'));
     put(spf.name, 'TXT', spf.value.replace('v=spf1 ', 'v=spf1 ip4:192.0.2.1 '));
@@ -80,7 +80,7 @@ describe('publishing', () => {
   });
 });
 
-describe('what is in the way', () => {
+describe('conflicting records', () => {
   test.each([
     ['send', 'CNAME', 'elsewhere.example.net', null, 'leaves no room'],
     ['send', 'MX', 'mx.example.net', 5, 'mail would go to both servers'],
@@ -99,7 +99,7 @@ describe('what is in the way', () => {
     expect(office.server.lines()).toEqual(before);
   });
 
-  test('a CNAME of ours needs a name for itself', async () => {
+  test('a CNAME of ours conflicts with any other record of its name', async () => {
     const data = { type: 'A' as const, address: '192.0.2.1' };
     office.server.records.push({ name: `track.${office.host}`, class: CLASSES.IN, ttl: 60, data });
     const domain = (
@@ -112,7 +112,7 @@ describe('what is in the way', () => {
     expect(refused.body.message).toContain(`track.${office.host} has the A record "192.0.2.1"`);
   });
 
-  test('a zone that changes in between is left alone, and the next call sees it', async () => {
+  test('a zone that changes in between is left alone, and the next call sees the change', async () => {
     const domain = await create(office.host);
     office.server.faults.beforeUpdate = () => put(`send.${office.host}`, 'MX', 'mx.example.net', 5);
     const refused = await configure(domain.id);
@@ -123,7 +123,7 @@ describe('what is in the way', () => {
     expect((await configure(domain.id)).body.message).toContain('mx.example.net');
   });
 
-  test('what was refused is not ours when somebody else publishes just that by hand', async () => {
+  test('a record that was refused is not ours when someone else creates the same one by hand', async () => {
     const domain = await create(office.host);
     office.server.faults.updateCode = RCODES.YXRRSET;
     expect((await configure(domain.id)).status).toBe(409);
@@ -136,7 +136,7 @@ describe('what is in the way', () => {
   });
 });
 
-describe('which provider', () => {
+describe('the choice of the DNS provider', () => {
   let shared: { id: string };
   let key: string;
   beforeAll(async () => {
@@ -144,7 +144,7 @@ describe('which provider', () => {
     shared = await create('chosen.example.com', key);
   });
 
-  test('a domain outside of the zones hears which there are', async () => {
+  test('a domain outside the zones gets the list of zones', async () => {
     const domain = await create(office.host.replace('.com', '.org'));
     const refused = await configure(domain.id, { provider: 'office' });
     expect(refused).toMatchObject({ status: 422, body: { name: 'validation_error' } });
@@ -161,7 +161,7 @@ describe('which provider', () => {
     expect((await configure(domain.id, { provider: 'office' })).status).toBe(422);
   });
 
-  test('a secret in a file is read at each use, and its absence is the operator’s to mend', async () => {
+  test('a secret file is read at each use, and a missing one is reported as the operator’s fault', async () => {
     const file = path.join(office.scene.dataDir, 'dns.key');
     const domain = await create(office.host.replace('.com', '.edu'));
     const absent = await configure(domain.id);
@@ -171,12 +171,12 @@ describe('which provider', () => {
     writeFileSync(file, Buffer.alloc(32, 8).toString('base64'));
     expect((await configure(domain.id)).body.message).toContain('It is not signed; it says NOTAUTH');
     writeFileSync(file, `${Buffer.alloc(32, 9).toString('base64')}\n`);
-    // Signed well by now, and of a zone that this server does not have.
+    // The key is now right, and the zone is one that this server does not have.
     expect((await configure(domain.id)).body.message).toContain('answered REFUSED when asked for');
   });
 
   test.each(['closed', 'nobody', 'constructor', 'cloudflare'])(
-    'the provider %s, which the team may not use, is like one that does not exist',
+    'the provider %s, which the team may not use, gets the same answer as an unknown one',
     async (provider) => {
       const refused = await configure(shared.id, { provider }, key);
       expect(refused.status).toBe(422);
@@ -195,7 +195,7 @@ describe('which provider', () => {
     [{ api_token: 'a b' }, 'api_token'],
     [{ api_token: 'x'.repeat(501) }, 'api_token'],
     [{ zone: 'example.com' }, 'zone'],
-  ])('%j is refused by name', async (body, path) => {
+  ])('%j is refused and the field is named', async (body, path) => {
     const refused = await configure(shared.id, body, key);
     expect(refused.status).toBe(400);
     expect(refused.body.errors[0].path).toBe(path);
@@ -221,7 +221,7 @@ describe('which provider', () => {
   });
 });
 
-test('the zone text holds every record, complete names and split texts', async () => {
+test('the zone file holds every record, with complete names and split texts', async () => {
   const domain = await create(office.host);
   const { text, headers } = await office.scene.api('GET', `/domains/${domain.id}/dns/zone`, { key: office.team.key });
   expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');

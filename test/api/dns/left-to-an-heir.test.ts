@@ -18,7 +18,7 @@ const memory = async () => {
 };
 const run = (sql: string, id: string) => office.scene.app.world.db.run(sql, [id]);
 
-/** A name that has changed hands; `provider` is the one with which its owner of before published. */
+/** Creates a name that has changed hands; `provider` is the one with which its previous owner published. */
 async function moved(provider = 'office') {
   const { owner, claimant, held, opened } = await claimed(office.host);
   expect((await configure(held.id, {}, owner.key)).status).toBe(200);
@@ -31,7 +31,7 @@ async function moved(provider = 'office') {
 }
 
 test.each(['new owner', 'owner of before'])(
-  'what a new owner wants but does not publish stays while it has the name, and goes when both are gone, the %s first',
+  'a record that a new owner wants but does not publish stays while the name is in use, and goes with both domains, the %s first',
   async (first) => {
     const { owner, claimant, held, taken } = await moved();
     expect(keysIn()).toEqual([]);
@@ -52,7 +52,7 @@ test.each(['new owner', 'owner of before'])(
   },
 );
 
-test('a new owner that publishes with the same provider takes it over', async () => {
+test('a new owner that publishes with the same provider takes over the records', async () => {
   const { owner, claimant, held, taken } = await moved();
   expect((await configure(taken.id, {}, claimant.key)).status).toBe(200);
   await runJob();
@@ -63,7 +63,7 @@ test('a new owner that publishes with the same provider takes it over', async ()
   expect(await memory()).toEqual([]);
 });
 
-test('with a provider that the new owner may not use it hears nothing of it and publishes with its own', async () => {
+test('a new owner that may not use the old provider learns nothing of it and publishes with its own', async () => {
   const { owner, claimant, held, taken } = await moved('closed');
   const nothing = await configure(taken.id, { remove: true }, claimant.key);
   expect(nothing).toMatchObject({ status: 200, body: { provider: 'office', changes: [] } });
@@ -76,7 +76,7 @@ test('with a provider that the new owner may not use it hears nothing of it and 
   expect(await memory()).toEqual([]);
 });
 
-test('records in memory of a provider that the team may not use neither lock it out nor tell their provider', async () => {
+test('records remembered from a provider that the team may not use neither lock the team out nor name that provider', async () => {
   const { id } = await create(office.host);
   await configure(id);
   await run(`update dns_published set provider = 'closed' where domain_id = ?`, id);
@@ -89,7 +89,7 @@ test('records in memory of a provider that the team may not use neither lock it 
   await remove(office.team, id);
 });
 
-test('what is taken back while a verified domain that publishes nothing by itself wants it goes with that domain', async () => {
+test('a removed record that a verified domain without publishing of its own still wants goes with that domain', async () => {
   const { team } = office;
   office.scene.dns.set(`send.${office.host}`, 'MX', []);
   const receiving = { name: `send.${office.host}`, capabilities: { receiving: 'enabled' } };

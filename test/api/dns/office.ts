@@ -14,7 +14,7 @@ const officeAt = (port: number) => ({
   key_secret: Buffer.alloc(32, 9).toString('base64'),
 });
 
-/** A name server with the zone example.com, and an installation whose provider `office` writes there for everybody. */
+/** Starts a name server with the zone example.com, and an installation whose provider `office` writes there for everybody. */
 async function startOffice({ timeoutMs = 20_000 } = {}): Promise<{ scene: Scene; server: UpdateServer }> {
   const server = await startUpdateServer('example.com');
   const config = {
@@ -22,7 +22,7 @@ async function startOffice({ timeoutMs = 20_000 } = {}): Promise<{ scene: Scene;
     dns_providers: {
       office: officeAt(server.port),
       gone: { ...officeAt(1), zones: ['example.net'] },
-      // As the kernel does where there is no route, it lets nobody connect to this one.
+      // Nobody can connect to this address, as when the kernel has no route.
       unreachable: { ...officeAt(1), server: '255.255.255.255', zones: ['example.net'] },
       filed: { ...officeAt(server.port), zones: ['example.edu'], key_secret: '', key_secret_file: 'dns.key' },
       closed: { ...officeAt(server.port), teams: ['somebody-else'] },
@@ -34,17 +34,20 @@ async function startOffice({ timeoutMs = 20_000 } = {}): Promise<{ scene: Scene;
 export interface Office {
   scene: Scene;
   server: UpdateServer;
-  /** Every test has a team and a name of its own in the one zone. */
+  /** Each test has a team and a name of its own in the one zone. */
   team: Team;
   host: string;
   create(name: string, key?: string): Promise<AnyBody>;
   configure(id: string, body?: object, key?: string): Promise<ApiAnswer>;
-  /** Somebody else publishes. */
+  /** Publishes a record as somebody else. */
   put(...record: Parameters<typeof foreignRecord>): void;
   runJob(): Promise<unknown> | undefined;
 }
 
-/** The office of a file's tests, which is not taken for silent because the machine is busy; before each of them its zone is empty and everything works. */
+/**
+ * Starts the office of a file's tests, with a timeout that a busy machine does not reach; before each test its zone is
+ * empty and everything works.
+ */
 export function useOffice(options?: { timeoutMs: number }): Office {
   const office = {
     create: async (name, key = office.team.key) =>
@@ -73,7 +76,7 @@ export function useOffice(options?: { timeoutMs: number }): Office {
   return office;
 }
 
-/** What somebody else has published; its ttl is not ours. */
+/** Returns a record that somebody else has published, with a TTL that is not ours. */
 function foreignRecord(name: string, type: string, value: string, priority: number | null = null): DnsRecord {
   return { name, class: CLASSES.IN, ttl: 1234, data: recordDataOf({ name, type, value, priority }) };
 }

@@ -5,8 +5,8 @@ import { useOffice } from './office.ts';
 const office = useOffice();
 const { create, configure, put, runJob } = office;
 
-describe('after the first time', () => {
-  test('what the domain wants later is published by itself, and all of it goes with the domain', async () => {
+describe('a domain that was published once', () => {
+  test('publishes later records by itself, and all of them go with the domain', async () => {
     const domain = await create(office.host);
     await configure(domain.id);
     await office.scene.api('PATCH', `/domains/${domain.id}`, { key: office.team.key, body: { click_tracking: true } });
@@ -20,7 +20,7 @@ describe('after the first time', () => {
     expect(office.server.lines()).toEqual([]);
   });
 
-  test('what failed is tried again after a while, and the reason is in the log', async () => {
+  test('retries what failed after a while, and logs the reason', async () => {
     const domain = await create(office.host);
     await configure(domain.id);
     await office.scene.api('DELETE', `/domains/${domain.id}`, { key: office.team.key });
@@ -35,7 +35,7 @@ describe('after the first time', () => {
     expect(office.server.lines()).toEqual([]);
   });
 
-  test('what can be published is, although something else is in the way', async () => {
+  test('publishes what it can when another record conflicts', async () => {
     const domain = await create(office.host);
     await configure(domain.id);
     put(`_dmarc.${office.host}`, 'TXT', 'unrelated');
@@ -48,7 +48,7 @@ describe('after the first time', () => {
     expect(office.scene.log.join('\n')).toContain(`track.${office.host} has the TXT record`);
   });
 
-  test('whoever may not use the provider any more publishes nothing more', async () => {
+  test('publishes nothing more once its team may not use the provider', async () => {
     const domain = await create(office.host);
     await configure(domain.id);
     const before = office.server.lines();
@@ -58,7 +58,7 @@ describe('after the first time', () => {
     expect(office.server.lines()).toEqual(before);
   });
 
-  test('records that two teams have in common stay until neither wants them', async () => {
+  test('keeps records in common with another team until neither wants them', async () => {
     const other = await office.scene.team();
     const first = await create(office.host);
     const second = await create(office.host, other.key);
@@ -74,7 +74,7 @@ describe('after the first time', () => {
     expect(office.server.lines()).toEqual([]);
   });
 
-  test('a domain that is registered again takes over what its first copy left', async () => {
+  test('takes over the records of its first copy when it is registered again', async () => {
     const first = await create(office.host);
     await configure(first.id);
     await office.scene.api('DELETE', `/domains/${first.id}`, { key: office.team.key });
@@ -88,7 +88,7 @@ describe('after the first time', () => {
     expect(office.server.lines()).toEqual([]);
   });
 
-  test('after remove nothing is published by itself any more', async () => {
+  test('publishes nothing by itself after remove', async () => {
     const domain = await create(office.host);
     await configure(domain.id);
     await configure(domain.id, { remove: true });
@@ -97,7 +97,7 @@ describe('after the first time', () => {
     expect(office.server.lines()).toEqual([]);
   });
 
-  test('an update whose answer was lost is known to be ours', async () => {
+  test('remembers a record as ours when the answer to its update was lost', async () => {
     const domain = await create(office.host);
     office.server.faults.breaksTcp = true;
     const lost = await configure(domain.id);
@@ -109,10 +109,10 @@ describe('after the first time', () => {
   });
 });
 
-describe('servers that say nothing', () => {
+describe('silent DNS servers', () => {
   const silent = useOffice({ timeoutMs: 300 });
 
-  test.each(['both', 'udp'] as const)('%s: the answer says how long they were waited for', async (over) => {
+  test.each(['both', 'udp'] as const)('have their timeout reported in the error: %s', async (over) => {
     const { id } = await silent.create(silent.host);
     silent.server.faults = { silent: over };
     const refused = await silent.configure(id);
@@ -122,7 +122,7 @@ describe('servers that say nothing', () => {
   });
 });
 
-describe('servers that cannot be believed', () => {
+describe('DNS servers that cannot be trusted', () => {
   let shared: { id: string };
   let key: string;
   beforeAll(async () => {
@@ -140,7 +140,7 @@ describe('servers that cannot be believed', () => {
     [{ updateCode: RCODES.REFUSED }, 422, 'answered REFUSED to the update'],
     [{ updateCode: RCODES.SERVFAIL }, 503, 'answered SERVFAIL to the update'],
     [{ updateCode: RCODES.YXRRSET }, 409, 'changed while its records were compared'],
-  ])('%j is answered %i: %s', async (faults, status, why) => {
+  ])('that behave as %j cause %i: %s', async (faults, status, why) => {
     office.server.faults = faults;
     const refused = await configure(shared.id, {}, key);
     expect(refused.status).toBe(status);
@@ -148,7 +148,7 @@ describe('servers that cannot be believed', () => {
     expect(office.server.lines()).toEqual([]);
   });
 
-  test('truncated answers are asked for again over TCP', async () => {
+  test('truncated answers are requested again over TCP', async () => {
     const domain = await create(office.host);
     office.server.faults.truncates = true;
     expect((await configure(domain.id)).status).toBe(200);
@@ -156,7 +156,7 @@ describe('servers that cannot be believed', () => {
     expect(questions.filter(({ over }) => over === 'tcp')).toHaveLength(questions.length / 2);
   });
 
-  test.each(['gone', 'unreachable'])('%s: the answer comes at once and says so', async (provider) => {
+  test.each(['gone', 'unreachable'])('are reported at once when they are %s', async (provider) => {
     const domain = await create(`${provider}.${office.host.replace('.com', '.net')}`);
     const refused = await configure(domain.id, { provider });
     expect(refused).toMatchObject({ status: 503 });

@@ -10,9 +10,9 @@ const ten = 10 * 60_000;
 
 test.each([
   ['here', runJob],
-  // A node knows only what it is doing itself.
+  // A node knows only its own work in progress.
   ['on another node', () => publishConfigured({ ...office.scene.app.world })],
-])('a domain removed while its records are published leaves none, whoever looks meanwhile: %s', async (_, look) => {
+])('a domain that is removed while its records are published leaves none when the job runs %s', async (_, look) => {
   const { id } = await create();
   office.server.faults.holdUpdate = async () => {
     await remove(id);
@@ -28,7 +28,7 @@ test.each([
   expect(await db.all('select 1 from dns_setups where domain_id = ?', [id])).toEqual([]);
 });
 
-test('so it is when the update arrives and its answer is lost', async () => {
+test('a domain that is removed while its records are published leaves none when the answer to the update is lost', async () => {
   const { id } = await create();
   office.server.faults.holdUpdate = async () => {
     await remove(id);
@@ -43,7 +43,7 @@ test('so it is when the update arrives and its answer is lost', async () => {
   expect(office.server.lines()).toEqual([]);
 });
 
-test('what was refused is not brought to an end later', async () => {
+test('a refused update is not completed later', async () => {
   const { id } = await create();
   office.server.faults.updateCode = 5;
   expect((await configure(id)).status).toBe(422);
@@ -53,7 +53,7 @@ test('what was refused is not brought to an end later', async () => {
   expect(office.server.lines()).toEqual([]);
 });
 
-test('a change that nobody could be told the end of is brought to one', async () => {
+test('an update whose outcome is unknown is completed later', async () => {
   const { id, records } = await create();
   office.server.faults.breaksTcp = true;
   expect((await configure(id)).status).toBe(503);
@@ -66,7 +66,7 @@ test('a change that nobody could be told the end of is brought to one', async ()
   expect(office.server.lines()).toHaveLength(records.length);
 });
 
-test('of two calls for one domain the one that comes while the other is under way hears of it', async () => {
+test('a second call for a domain that is being published is refused with 409', async () => {
   const { id, records } = await create();
   const answers: Awaited<ReturnType<typeof configure>>[] = [];
   office.server.faults.holdUpdate = async () => {

@@ -10,7 +10,7 @@ const call = (method: string, id: string, body?: object) =>
   office.scene.api(method, `/domains/${id}`, { key: office.team.key, ...(body ? { body } : {}) });
 const ten = 10 * 60_000;
 
-// A node knows only what it is doing itself, and commits by itself.
+// Creates a node, which knows only its own work in progress, and commits by itself.
 const otherNode = () => ({ ...office.scene.app.world, commits: createGroupCommit(office.scene.app.world.db) });
 const configureElsewhere = (id: string, input = {}) =>
   configureDomainDns(
@@ -20,7 +20,7 @@ const configureElsewhere = (id: string, input = {}) =>
   );
 const setups = (id: string) => office.scene.app.world.db.all('select * from dns_setups where domain_id = ?', [id]);
 
-/** Runs once, when an update has arrived and before it is taken. */
+/** Runs the work once, when an update has arrived and before it is processed. */
 function duringUpdate(work: () => Promise<unknown>): void {
   office.server.faults.holdUpdate = async () => {
     office.server.faults = {};
@@ -28,7 +28,7 @@ function duringUpdate(work: () => Promise<unknown>): void {
   };
 }
 
-test('of two nodes that publish a domain at once the one that comes too late leaves the other its own', async () => {
+test('of two nodes that publish a domain at once, the later one keeps what the other wrote', async () => {
   const { id } = await create();
   duringUpdate(() => configureElsewhere(id));
   expect((await configure(id)).status).toBe(409);
@@ -41,7 +41,7 @@ test('of two nodes that publish a domain at once the one that comes too late lea
   expect(office.server.lines()).toEqual([]);
 });
 
-test('one that is refused while the other is still under way does not make it forgotten, even if its answer is lost', async () => {
+test('a refusal on one node does not make another node’s running update forgotten, even if the answer of that is lost', async () => {
   const { id } = await create();
   const arrived = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
@@ -68,7 +68,7 @@ test('one that is refused while the other is still under way does not make it fo
   expect(office.server.lines()).toEqual([]);
 });
 
-test('what was refused on both nodes is not brought to an end later', async () => {
+test('an update that was refused on both nodes is not completed later', async () => {
   const { id } = await create();
   duringUpdate(async () => {
     office.server.faults.updateCode = 5;
@@ -81,7 +81,7 @@ test('what was refused on both nodes is not brought to an end later', async () =
   expect(office.server.lines()).toEqual([]);
 });
 
-test('what is taken back here while another node publishes it by itself goes altogether, and stays away', async () => {
+test('records removed here while another node publishes them by itself are removed for good', async () => {
   const { id } = await create();
   await configure(id);
   await call('PATCH', id, { click_tracking: true });
@@ -96,7 +96,7 @@ test('what is taken back here while another node publishes it by itself goes alt
   expect(office.server.lines()).toEqual([]);
 });
 
-test('what is published here while another node takes it back is published', async () => {
+test('records published here while another node removes them are published', async () => {
   const { id } = await create();
   await configure(id);
   const all = (await call('PATCH', id, { click_tracking: true })).body;

@@ -5,7 +5,7 @@ import { useOffice } from './office.ts';
 const office = useOffice();
 const { runJob } = office;
 
-// Its mail goes nowhere yet.
+// The name has no MX yet.
 beforeEach(() => office.scene.dns.set(`send.${office.host}`, 'MX', []));
 
 const create = async (team: Team, body: object) =>
@@ -23,7 +23,7 @@ describe.each([
   ['of one team', false],
   ['of two teams', true],
 ])('the MX record of a return path, and of a domain of its name that receives, %s', (_, isForeign) => {
-  /** The upper wants it for its return path, the lower because it receives. */
+  /** The upper domain wants it for its return path, the lower because it receives. */
   async function both(first: 'upper' | 'lower') {
     const team = await office.scene.team();
     const other = isForeign ? await office.scene.team() : team;
@@ -36,19 +36,22 @@ describe.each([
     return { upper, lower };
   }
 
-  test.each(['upper', 'lower'] as const)('published by the %s, it stays until neither wants it', async (first) => {
-    for (const leaving of ['upper', 'lower'] as const) {
-      const domains = await both(first);
-      const staying = leaving === 'upper' ? domains.lower : domains.upper;
-      await remove(domains[leaving].team, domains[leaving].id);
-      expect(mx()).toHaveLength(1);
-      expect((await configure(staying.team, staying.id, { dry_run: true })).changes).toEqual([]);
-      await remove(staying.team, staying.id);
-      expect(office.server.lines()).toEqual([]);
-    }
-  });
+  test.each(['upper', 'lower'] as const)(
+    'stays until neither domain wants it when the %s one published it',
+    async (first) => {
+      for (const leaving of ['upper', 'lower'] as const) {
+        const domains = await both(first);
+        const staying = leaving === 'upper' ? domains.lower : domains.upper;
+        await remove(domains[leaving].team, domains[leaving].id);
+        expect(mx()).toHaveLength(1);
+        expect((await configure(staying.team, staying.id, { dry_run: true })).changes).toEqual([]);
+        await remove(staying.team, staying.id);
+        expect(office.server.lines()).toEqual([]);
+      }
+    },
+  );
 
-  test('taking the records of one back leaves it to the other', async () => {
+  test('stays for the other domain when the records of one are removed', async () => {
     const { upper, lower } = await both('lower');
     await configure(lower.team, lower.id, { remove: true });
     expect(mx()).toHaveLength(1);
@@ -57,7 +60,7 @@ describe.each([
   });
 });
 
-test('a domain that nobody has verified or published keeps no record of others', async () => {
+test('a domain that nobody has verified or published keeps no record of another domain', async () => {
   const team = await office.scene.team();
   const other = await office.scene.team();
   const { id } = await create(team, { name: office.host });

@@ -30,13 +30,13 @@ it.each([
   { words: ['domains', 'zone', 'mail.example.com'], columns: undefined },
   { words: ['domains', 'get', 'mail.example.com', '--zone'], columns: 40 },
   { words: ['domains', 'get', 'mail.example.com', '--zone'], columns: undefined },
-])('a zone file is read back as it is published, whatever the width: $words, $columns', async ({ words, columns }) => {
+])('a zone file is printed as it is published at any width: $words, $columns', async ({ words, columns }) => {
   expect(wanted().some(({ type, data }) => type === 'TXT' && data.length > 255)).toBe(true);
   const env = { RASKET_URL: scene.url, RASKET_API_KEY: team.key };
   const { stdout, code } = await runInProcess(words, { env, cwd: scene.dataDir, columns });
   expect(code).toBe(0);
   expect(readZoneFile(stdout)).toEqual(wanted());
-  // Of a long text, one string a line.
+  // Each string of a long text is on a line of its own.
   for (const line of stdout.split('\n')) expect(line.match(/"[^"]*"/g) ?? []).toHaveLength(line.includes('"') ? 1 : 0);
   expect(stdout).toMatch(/TXT\s\(\n/);
 });

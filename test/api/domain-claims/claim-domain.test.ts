@@ -11,8 +11,8 @@ afterAll(() => scene.close());
 const { claim, claimed, domainOf, read } = claimingOf(() => scene);
 const WEEK_MS = 7 * 24 * 3_600_000;
 
-describe('201', () => {
-  it('answers the claim with the record to publish at the root, beside a copy of the domain with keys of its own', async () => {
+describe('POST /domains/claim creates a claim', () => {
+  it('with the record to publish at the root, and a copy of the domain with its own keys', async () => {
     const owner = await scene.team();
     const claimant = await scene.team();
     const held = await owner.domain();
@@ -47,11 +47,11 @@ describe('201', () => {
     expect(copy.records[0]).toMatchObject({ record: 'DKIM' });
     expect(copy.records[0].name).not.toBe(original.records[0].name);
     expect((await scene.events(copy.id)).map((event) => event.type)).toEqual(['domain.created']);
-    // The owner hears nothing before the name is gone.
+    // The owner gets no event before the name is gone.
     expect(await scene.events(held.id)).toHaveLength(2);
   });
 
-  it('the copy has the settings of the claim', async () => {
+  it('with the settings of the claim for the copy', async () => {
     const owner = await scene.team();
     const claimant = await scene.team();
     const { name } = await owner.domain();
@@ -62,7 +62,7 @@ describe('201', () => {
     expect(copy.records.map((record: { name: string }) => record.name)).toContain(`bounce.${name}`);
   });
 
-  it('a copy that was registered before is claimed as it is', async () => {
+  it('for a copy that was registered before, as it is', async () => {
     const owner = await scene.team();
     const claimant = await scene.team();
     const name = newName();
@@ -76,7 +76,7 @@ describe('201', () => {
     expect(await scene.events(earlier.body.id)).toHaveLength(1);
   });
 
-  it('every claim has its own text', async () => {
+  it('with a text of its own', async () => {
     const owner = await scene.team();
     const { name } = await owner.domain();
     const teams = await Promise.all([scene.team(), scene.team(), scene.team()]);
@@ -86,8 +86,8 @@ describe('201', () => {
   });
 });
 
-describe('200', () => {
-  it('while a claim is open it is answered unchanged, in any spelling and whatever else is asked', async () => {
+describe('POST /domains/claim returns the open claim', () => {
+  it('unchanged, in any spelling and whatever settings are sent', async () => {
     const { claimant, name, opened } = await claimed();
     scene.clock.advance(60_000);
     for (const again of [
@@ -98,7 +98,7 @@ describe('200', () => {
     }
   });
 
-  it('of claims at the same moment one is new, and there is one copy', async () => {
+  it('for all but one of several calls at once, with one copy', async () => {
     const owner = await scene.team();
     const claimant = await scene.team();
     const { name } = await owner.domain();
@@ -109,7 +109,7 @@ describe('200', () => {
     expect(body.data).toHaveLength(1);
   });
 
-  it('so it is with a copy that was registered before', async () => {
+  it('for all but one of several calls at once with a copy that was registered before', async () => {
     const owner = await scene.team();
     const claimant = await scene.team();
     const name = newName();
@@ -120,8 +120,8 @@ describe('200', () => {
   });
 });
 
-describe('what can be claimed', () => {
-  it('a name verified by another team says that it is claimable, when registered and when verified', async () => {
+describe('the right to claim a name', () => {
+  it('a name verified by another team is reported as claimable, at registration and at verification', async () => {
     const owner = await scene.team();
     const other = await scene.team();
     const name = newName();
@@ -134,7 +134,7 @@ describe('what can be claimed', () => {
     }
   });
 
-  it('a name that the team has registered itself does not', async () => {
+  it('a name that the team has registered itself is not reported as claimable', async () => {
     const team = await scene.team();
     const body = { name: newName() };
     await scene.api('POST', '/domains', { key: team.key, body });
@@ -142,7 +142,7 @@ describe('what can be claimed', () => {
     expect([refused.status, refused.body.claimable]).toEqual([409, undefined]);
   });
 
-  it('a name that nobody has verified is to be registered', async () => {
+  it('a name that nobody has verified has to be registered instead', async () => {
     const team = await scene.team();
     const other = await scene.team();
     const name = newName();
@@ -154,7 +154,7 @@ describe('what can be claimed', () => {
     expect((await scene.api('GET', '/domains', { key: team.key })).body.data).toEqual([]);
   });
 
-  it('a name that only this team has registered is to be verified', async () => {
+  it('a name that only this team has registered has to be verified instead', async () => {
     const team = await scene.team();
     const { body: own } = await scene.api('POST', '/domains', { key: team.key, body: { name: newName() } });
     expect(await claim(team, own.name)).toMatchObject({
@@ -163,7 +163,7 @@ describe('what can be claimed', () => {
     });
   });
 
-  it('a name that this team has verified is its own already', async () => {
+  it('a name that this team has verified is already its own', async () => {
     const team = await scene.team();
     const { name } = await team.domain();
     expect(await claim(team, name)).toMatchObject({ status: 409, body: { name: 'resource_locked' } });
@@ -188,7 +188,7 @@ describe('what can be claimed', () => {
     expect(refused.body.errors[0].message).toContain('eu-west-1');
   });
 
-  it('the plan’s number of domains includes the copy', async () => {
+  it('the domain limit of the plan includes the copy', async () => {
     const owner = await scene.team();
     const claimant = await scene.team();
     const { name } = await owner.domain();
@@ -205,7 +205,7 @@ describe('what can be claimed', () => {
     expect((await claim(claimant, name)).status).toBe(201);
   });
 
-  it('the plan’s number of domains holds against claims at the same moment', async () => {
+  it('the domain limit of the plan holds for several claims at once', async () => {
     const owner = await scene.team();
     const claimant = await scene.team();
     const names = [(await owner.domain()).name, (await owner.domain()).name, (await owner.domain()).name];
@@ -215,7 +215,7 @@ describe('what can be claimed', () => {
   });
 });
 
-describe('bad input', () => {
+describe('invalid input for a claim', () => {
   const label63 = 'a'.repeat(63);
   const long = `${label63}.${label63}.${label63}.${'b'.repeat(61)}`;
   it.each([
@@ -241,11 +241,11 @@ describe('bad input', () => {
     { why: 'click tracking', body: { click_tracking: false }, path: 'click_tracking' },
     { why: 'a tracking label', body: { tracking_subdomain: 'links' }, path: 'tracking_subdomain' },
     { why: 'an unknown field', body: { domain: 'example.com' }, path: 'domain' },
-  ])('$why is refused by field', async ({ body, path }) => {
+  ])('$why is refused, and the field is named', async ({ body, path }) => {
     const owner = await scene.team();
     const claimant = await scene.team();
     const { name } = await owner.domain();
-    // Only a name that is held can be told apart from one that cannot be claimed.
+    // Only a verified name is distinguished from one that cannot be claimed.
     if (body.name === long) await holdByHand(owner.id, long);
     const refused = await claim(claimant, name, body);
     expect(refused).toMatchObject({ status: 400, body: { name: 'validation_error' } });
@@ -253,14 +253,14 @@ describe('bad input', () => {
     expect((await scene.api('GET', '/domains', { key: claimant.key })).body.data).toEqual([]);
   });
 
-  it('the longest label is taken', async () => {
+  it('the longest label is accepted', async () => {
     const owner = await scene.team();
     const claimant = await scene.team();
     const { name } = await owner.domain();
     expect((await claim(claimant, name, { custom_return_path: label63 })).status).toBe(201);
   });
 
-  it('a body without a name, and one that is none', async () => {
+  it('a body without a name, and something that is not a body, are refused', async () => {
     const team = await scene.team();
     const post = (body: unknown) => scene.api('POST', '/domains/claim', { key: team.key, body });
     expect(await post({})).toMatchObject({ status: 422, body: { name: 'missing_required_field' } });
@@ -270,8 +270,8 @@ describe('bad input', () => {
   });
 });
 
-describe('whose claim', () => {
-  it('a foreign, a random and an unclaimed domain answer the same', async () => {
+describe('access to a claim', () => {
+  it('a foreign, an unknown and an unclaimed domain get the same answer', async () => {
     const { claimant, owner, opened, held } = await claimed();
     const random = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
     for (const [method, tail] of [
@@ -292,7 +292,7 @@ describe('whose claim', () => {
     expect(await read(claimant, opened)).toEqual(opened);
   });
 
-  it('a sending key reaches none of it', async () => {
+  it('a sending key has no access to claims', async () => {
     const { claimant, name, opened } = await claimed();
     const key = await claimant.sendingKey();
     const path = `/domains/${opened.domain_id}/claim`;
@@ -305,7 +305,7 @@ describe('whose claim', () => {
     }
   });
 
-  it('a claim is opened under its own path, which is no domain', async () => {
+  it('GET /domains/claim returns 405, because claim is no domain', async () => {
     const team = await scene.team();
     expect(await scene.api('GET', '/domains/claim', { key: team.key })).toMatchObject({
       status: 405,

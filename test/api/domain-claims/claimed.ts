@@ -7,7 +7,7 @@ export const MINUTE_MS = 60_000;
 let made = 0;
 export const newName = (): string => `c${++made}-${Math.random().toString(36).slice(2, 8)}.example.com`;
 
-/** What the tests of claims say again and again. */
+/** Returns calls that the tests of claims share. */
 export function claimingOf(scene: () => Scene) {
   const api = scene;
   const claim = (team: Team, name: string, more: object = {}) =>
@@ -23,7 +23,7 @@ export function claimingOf(scene: () => Scene) {
     read,
     verify,
     domainOf,
-    /** Puts the proof into DNS, beside whatever else stands at the name. */
+    /** Publishes the proof in DNS, alongside anything else at the name. */
     prove(...claims: { record: { name: string; value: string } }[]): void {
       const [first] = claims;
       if (first)
@@ -43,7 +43,7 @@ export function claimingOf(scene: () => Scene) {
         key: team.key,
         body: { from: `a@${name}`, to: 'x@example.org', subject: 'Hello', text: 'Hello', ...more },
       }),
-    /** A name that one team has had verified for long enough, and the open claim of another team. */
+    /** Creates a name that one team verified long enough ago, and the open claim of another team. */
     async claimed(name = newName()) {
       const owner = await scene().team();
       const claimant = await scene().team();

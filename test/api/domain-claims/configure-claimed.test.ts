@@ -8,7 +8,7 @@ const { create, configure, runJob } = office;
 const { claim, claimed, domainOf, prove, sweep, verify } = claimingOf(() => office.scene);
 const lines = () => office.server.lines();
 
-/** A name that its owner had published by itself, and that another team has just completed its claim of. */
+/** Creates a name that its owner had published automatically, and that another team has just claimed. */
 async function moved() {
   const scene = await claimed(office.host);
   const { owner, claimant, held, opened } = scene;
@@ -19,7 +19,7 @@ async function moved() {
   return scene;
 }
 
-test('while a completed claim reserves the name its old owner publishes nothing, not even the proof of a claim of its own', async () => {
+test('while a completed claim reserves the name, its old owner publishes nothing, not even the proof for a claim of its own', async () => {
   const { owner, held, name } = await moved();
   const before = lines();
   const locked = { status: 409, body: { name: 'resource_locked' } };
@@ -31,7 +31,7 @@ test('while a completed claim reserves the name its old owner publishes nothing,
   expect(lines()).toEqual(before);
 });
 
-test('when the claim comes to nothing the old owner publishes again, and the name is its own once more', async () => {
+test('when the claim fails in the end, the old owner publishes again, and the name is its own again', async () => {
   const { owner, claimant, held, opened } = await moved();
   office.scene.clock.advance(72 * HOUR_MS);
   await sweep();
@@ -47,13 +47,13 @@ test('when the claim comes to nothing the old owner publishes again, and the nam
   expect((await domainOf(owner, held.id)).status).toBe('verified');
 });
 
-test('so it does when the new owner removes the domain', async () => {
+test('the old owner also publishes again when the new owner removes the domain', async () => {
   const { owner, claimant, held, opened } = await moved();
   await office.scene.api('DELETE', `/domains/${opened.domain_id}`, { key: claimant.key });
   expect((await configure(held.id, {}, owner.key)).status).toBe(200);
 });
 
-test('a name that its new owner has verified stays its own, whatever the old one asks', async () => {
+test('a name that its new owner has verified stays its own, whatever the old owner calls', async () => {
   const { owner, claimant, held, opened } = await moved();
   publish(office.scene.dns, await domainOf(claimant, opened.domain_id));
   office.scene.clock.advance(100 * HOUR_MS);

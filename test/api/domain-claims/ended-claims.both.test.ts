@@ -11,11 +11,11 @@ afterAll(() => scene.close());
 const { claim, claimed, domainOf, prove, publishDomain, read, recheck, send, verify } = claimingOf(() => scene);
 const DAY_MS = 24 * HOUR_MS;
 
-describe('a claim ends otherwise', () => {
+describe('a claim ends without completion', () => {
   const ended = async (claimId: string) =>
     scene.app.world.db.get('select status, concluded_at from domain_claims where id = ?', [claimId]);
 
-  it('after 7 days, and not a moment before', async () => {
+  it('after exactly 7 days', async () => {
     const first = await claimed();
     const second = await claimed();
     scene.clock.advance(7 * DAY_MS - 1 - 72 * HOUR_MS);
@@ -31,7 +31,7 @@ describe('a claim ends otherwise', () => {
     expect((await domainOf(second.owner, second.held.id)).status).toBe('verified');
   });
 
-  it('says when it was blocked to its end', async () => {
+  it('with the reason if something blocked it to its end', async () => {
     const { claimant, owner, name, opened } = await claimed();
     prove(opened);
     await send(owner, name, { scheduled_at: new Date(scene.clock.now() + 20 * DAY_MS).toISOString() });
@@ -47,7 +47,7 @@ describe('a claim ends otherwise', () => {
     expect(await read(claimant, opened)).toMatchObject(over);
   });
 
-  it('and then a new one can be opened, with another text, which the old one does not prove', async () => {
+  it('and then a new one can be opened with another text, which the old record does not prove', async () => {
     const { claimant, name, opened } = await claimed();
     prove(opened);
     scene.clock.advance(7 * DAY_MS);
@@ -110,8 +110,8 @@ describe('a claim ends otherwise', () => {
   });
 });
 
-describe('the hourly check', () => {
-  it('completes what is proven, looks at every open claim once, and asks for none that is over', async () => {
+describe('the hourly check of claims', () => {
+  it('completes proven claims, checks every open claim once, and skips ended ones', async () => {
     await recheck();
     const claims = await Promise.all(Array.from({ length: 3 }, () => claimed()));
     const [first] = claims;
@@ -130,7 +130,7 @@ describe('the hourly check', () => {
     expect(await recheck()).toEqual({ ended: 0, checked: 0, completed: 0 });
   });
 
-  it('looks through more than one batch, each once', async () => {
+  it('goes through more than one batch, each claim once', async () => {
     const { claimant, opened } = await claimed();
     const { db, ids } = scene.app.world;
     const domain = await db.get('select * from domains where id = ?', [opened.domain_id]);
@@ -154,7 +154,7 @@ describe('the hourly check', () => {
     expect((await read(claimant, opened)).record.status).toBe('pending');
   });
 
-  it('a claim that cannot be completed is tried once a run, keeps no other from it, and is tried again', async () => {
+  it('tries a claim that cannot be completed once per run without blocking others, and tries it again later', async () => {
     const broken = await claimed();
     const sound = await claimed();
     prove(broken.opened);
@@ -186,7 +186,7 @@ describe('the hourly check', () => {
     expect((await read(broken.claimant, broken.opened)).status).toBe('completed');
   });
 
-  it('a name server that is silent about one name keeps no other claim from being checked', async () => {
+  it('does not skip other claims when a name server is silent about one name', async () => {
     const one = await claimed();
     const other = await claimed();
     prove(other.opened);

@@ -5,21 +5,20 @@ import { claimingOf, HOUR_MS, MINUTE_MS } from './claimed.ts';
 
 let scene: Scene;
 beforeAll(async () => {
-  // A look-up that is held back must not count as unanswered: the resolver waits for as long as answers usually take, and
-  // asks again.
+  // A held look-up must not count as unanswered: the resolver waits longer than answers usually take, and asks again.
   scene = await startScene({ config: { dns: { timeout_ms: 20_000, tries: 10 } } });
 });
 afterAll(() => scene.close());
 
 const { claim, claimed, domainOf, prove, publishDomain, read, recheck, send, sweep, verify } = claimingOf(() => scene);
 
-/** Holds back what is asked from now on until the second function is called; what is asked after the first is answered. */
+/** Holds queries from now on until the second function is called; queries after the first are answered. */
 function holdQuestions(): [ask: () => void, answer: () => void] {
   const answer = scene.dns.hold();
   return [() => scene.dns.hold()(), answer];
 }
 
-/** The proof is asked for, and the answer does not come before `answer` is called. */
+/** Starts the verification, whose DNS answer is held until `answer` is called. */
 async function verifyHeldBack(claimant: Team, opened: Parameters<typeof verify>[1]) {
   const asked = scene.dns.queries.length;
   const answer = scene.dns.hold();
@@ -31,7 +30,7 @@ async function verifyHeldBack(claimant: Team, opened: Parameters<typeof verify>[
 const holders = async (name: string): Promise<unknown[]> =>
   scene.app.world.db.all('select id from domains where name = ? and verified_at is not null', [name]);
 
-it('of two proven claims at the same moment one completes', async () => {
+it('only one of two proven claims at the same moment completes', async () => {
   for (let round = 0; round < 3; round++) {
     const { owner, held, claimant, name, opened } = await claimed();
     const other = await scene.team();
@@ -49,7 +48,7 @@ it('of two proven claims at the same moment one completes', async () => {
   }
 });
 
-it('one claim verified many times over completes once', async () => {
+it('one claim verified many times at once completes once', async () => {
   const { claimant, held, opened } = await claimed();
   prove(opened);
   const answers = await Promise.all([verify(claimant, opened), verify(claimant, opened), recheck(), recheck()]);
@@ -58,7 +57,7 @@ it('one claim verified many times over completes once', async () => {
   expect((await scene.events(held.id)).filter((event) => event.data?.['status'] === 'failed')).toHaveLength(1);
 });
 
-describe('a look at DNS that began before the name changed hands', () => {
+describe('a DNS check that began before the name changed hands', () => {
   it('does not verify the copy of the old owner again', async () => {
     const { owner, held, claimant, opened } = await claimed();
     prove(opened);
@@ -91,8 +90,8 @@ describe('a look at DNS that began before the name changed hands', () => {
   });
 });
 
-describe('a claim and a removal', () => {
-  it('the owner removes the domain while the proof is looked up', async () => {
+describe('the DNS check of a claim', () => {
+  it('completes the claim when the owner removes the domain meanwhile', async () => {
     const { owner, held, claimant, opened } = await claimed();
     prove(opened);
     const { taking, answer } = await verifyHeldBack(claimant, opened);
@@ -102,7 +101,7 @@ describe('a claim and a removal', () => {
     expect((await scene.events(held.id)).map((event) => event.type).at(-1)).toBe('domain.deleted');
   });
 
-  it('the claimant removes its copy while the proof is looked up: nothing changes hands', async () => {
+  it('completes nothing when the claimant removes its copy meanwhile', async () => {
     const { owner, held, claimant, opened } = await claimed();
     prove(opened);
     const { taking, answer } = await verifyHeldBack(claimant, opened);
@@ -114,7 +113,7 @@ describe('a claim and a removal', () => {
     expect(row).toEqual({ status: 'canceled' });
   });
 
-  it('the claim runs out while the proof is looked up: nothing changes hands', async () => {
+  it('completes nothing when the claim expires meanwhile', async () => {
     const { owner, held, claimant, opened } = await claimed();
     prove(opened);
     scene.clock.advance(7 * 24 * HOUR_MS - 1);
@@ -126,8 +125,8 @@ describe('a claim and a removal', () => {
   });
 });
 
-describe('a claim and a send', () => {
-  it('a send while the proof is looked up keeps the name', async () => {
+describe('a send during a claim', () => {
+  it('a send during the DNS check of the claim keeps the name', async () => {
     const { owner, claimant, name, opened } = await claimed();
     prove(opened);
     const { taking, answer } = await verifyHeldBack(claimant, opened);
@@ -137,7 +136,7 @@ describe('a claim and a send', () => {
     await scene.settled();
   });
 
-  it('of sends and a claim at the same moment either the name stays or nothing is sent', async () => {
+  it('with several sends and a claim at the same moment, either the name stays or nothing is sent', async () => {
     for (let round = 0; round < 4; round++) {
       const { owner, claimant, name, opened } = await claimed();
       prove(opened);
@@ -154,7 +153,7 @@ describe('a claim and a send', () => {
     }
   });
 
-  it('mail that slipped in before the name was gone is signed by no key of it', async () => {
+  it('an email accepted just before the name was lost is not signed with its keys', async () => {
     const { owner, held, name } = await claimed();
     const at = new Date(scene.clock.now() + HOUR_MS).toISOString();
     const { body: email } = await send(owner, name, { scheduled_at: at });

@@ -15,7 +15,7 @@ const DAY_MS = 24 * HOUR_MS;
 const typesOf = async (id: string) =>
   (await scene.events(id)).map((event) => `${event.type} ${String(event.data?.['status'])}`);
 
-describe('the record', () => {
+describe('the record of a claim', () => {
   const cases: { why: string; answer: string[] | 'SERVFAIL' | 'TIMEOUT' | 'NXDOMAIN'; status: string; says: string }[] =
     [
       { why: 'nothing is published', answer: [], status: 'pending', says: 'no TXT record' },
@@ -30,22 +30,25 @@ describe('the record', () => {
       { why: 'the name server fails', answer: 'SERVFAIL', status: 'temporary_failure', says: 'servfail' },
       { why: 'the name server is silent', answer: 'TIMEOUT', status: 'temporary_failure', says: 'timeout' },
     ];
-  it.each(cases)('$why: the claim waits, says so, and tells nothing of the owner', async ({ answer, status, says }) => {
-    const { claimant, owner, name, held, opened } = await claimed();
-    await send(owner, name);
-    await scene.settled();
-    scene.dns.set(name, 'TXT', answer);
-    const { status: code, body } = await verify(claimant, opened);
-    expect(code).toBe(200);
-    expect(body).toEqual({
-      ...opened,
-      record: { ...opened.record, status, diagnosis: expect.stringContaining(says) as string },
-    });
-    expect(await read(claimant, opened)).toEqual(body);
-    expect((await domainOf(owner, held.id)).status).toBe('verified');
-  });
+  it.each(cases)(
+    'leaves the claim pending and reveals nothing of the owner in this case: $why',
+    async ({ answer, status, says }) => {
+      const { claimant, owner, name, held, opened } = await claimed();
+      await send(owner, name);
+      await scene.settled();
+      scene.dns.set(name, 'TXT', answer);
+      const { status: code, body } = await verify(claimant, opened);
+      expect(code).toBe(200);
+      expect(body).toEqual({
+        ...opened,
+        record: { ...opened.record, status, diagnosis: expect.stringContaining(says) as string },
+      });
+      expect(await read(claimant, opened)).toEqual(body);
+      expect((await domainOf(owner, held.id)).status).toBe('verified');
+    },
+  );
 
-  it('stands at the root and nowhere else', async () => {
+  it('is looked up at the root of the name and nowhere else', async () => {
     const { claimant, name, opened } = await claimed();
     for (const near of [`send.${name}`, `www.${name}`, name.split('.').slice(1).join('.')]) {
       scene.dns.set(near, 'TXT', [opened.record.value]);
@@ -54,7 +57,7 @@ describe('the record', () => {
     scene.dns.set(name.split('.').slice(1).join('.'), 'TXT', []);
   });
 
-  it('is asked for again each time, whatever the resolver remembers', async () => {
+  it('is looked up again each time, whatever the resolver has cached', async () => {
     const { claimant, opened } = await claimed();
     await verify(claimant, opened);
     prove(opened);
@@ -62,7 +65,7 @@ describe('the record', () => {
     expect((await verify(claimant, opened)).body.status).toBe('completed');
   });
 
-  it('counts only for the claim it was given for', async () => {
+  it('counts only for its own claim', async () => {
     const { claimant, name, opened } = await claimed();
     const other = await scene.team();
     const { body: theirs } = await claim(other, name);
@@ -70,7 +73,7 @@ describe('the record', () => {
     expect((await verify(claimant, opened)).body).toMatchObject({ status: 'pending', record: { status: 'failed' } });
   });
 
-  it('that is taken away again unblocks nothing and hides the owner again', async () => {
+  it('that is deleted hides the reason of the block again', async () => {
     const { claimant, owner, name, opened } = await claimed();
     await send(owner, name);
     await scene.settled();
@@ -82,8 +85,8 @@ describe('the record', () => {
   });
 });
 
-describe('once a minute', () => {
-  it('a second call is refused with the seconds to wait, and asks DNS nothing', async () => {
+describe('the verification limit of once a minute', () => {
+  it('refuses a second call with the seconds to wait, and sends no DNS query', async () => {
     const { claimant, opened } = await claimed();
     await verify(claimant, opened);
     scene.clock.advance(15_500);
@@ -98,7 +101,7 @@ describe('once a minute', () => {
     expect((await verify(claimant, opened)).status).toBe(200);
   });
 
-  it('the domain that was won can be verified at once', async () => {
+  it('does not delay the verification of the domain that was won', async () => {
     const { claimant, opened } = await claimed();
     prove(opened);
     expect((await verify(claimant, opened)).body.status).toBe('completed');
@@ -107,7 +110,7 @@ describe('once a minute', () => {
     expect((await domainOf(claimant, opened.domain_id)).status).toBe('verified');
   });
 
-  it('a claim that is over is answered as it is, as often as one likes', async () => {
+  it('does not apply to a claim that has ended', async () => {
     const { claimant, opened } = await claimed();
     prove(opened);
     const { body } = await verify(claimant, opened);
@@ -119,8 +122,8 @@ describe('once a minute', () => {
   });
 });
 
-describe('what blocks a claim', () => {
-  it('the owner verified it less than 72 hours ago', async () => {
+describe('recent activity of the owner', () => {
+  it('blocks a claim if the domain was verified less than 72 hours ago', async () => {
     const owner = await scene.team();
     const claimant = await scene.team();
     const { name } = await owner.domain();
@@ -143,9 +146,9 @@ describe('what blocks a claim', () => {
     });
   });
 
-  // A quarter of an hour is what sends are summed by: its first and last moment, and one within.
+  // Sends are counted by quarters of an hour: these are its first and last moment, and some within.
   it.each([0, 1, 7 * MINUTE_MS, 15 * MINUTE_MS - 1])(
-    'the owner sent from it within 24 hours, %d ms into a quarter of an hour',
+    'blocks a claim if it was a send within 24 hours, %d ms into a quarter of an hour',
     async (offsetMs) => {
       const { owner, claimant, name, opened } = await claimed();
       prove(opened);
@@ -164,7 +167,7 @@ describe('what blocks a claim', () => {
     },
   );
 
-  it('what the owner sends from other domains, and others from theirs, does not', async () => {
+  it('does not include sends from other domains of the owner, or from domains of other teams', async () => {
     const { owner, claimant, opened } = await claimed();
     const busy = await owner.domain();
     const stranger = await scene.team();
@@ -176,7 +179,7 @@ describe('what blocks a claim', () => {
     expect((await verify(claimant, opened)).body.status).toBe('completed');
   });
 
-  it('mail that was accepted and waits for its first attempt', async () => {
+  it('blocks a claim while accepted mail waits for its first attempt', async () => {
     await using still = await startScene({ roles: ['http'] });
     const { claimed: claimedHere, prove: proveHere, send: sendHere, verify: verifyHere } = claimingOf(() => still);
     const { owner, claimant, name, opened } = await claimedHere();
@@ -186,7 +189,7 @@ describe('what blocks a claim', () => {
     expect((await verifyHere(claimant, opened)).body.blocked_reason).toBe('recent_owner_activity');
   });
 
-  it('the owner has mail scheduled from it, until that is canceled', async () => {
+  it('blocks a claim while mail is scheduled from the domain, until that is canceled', async () => {
     const { owner, claimant, name, opened } = await claimed();
     prove(opened);
     const at = new Date(scene.clock.now() + 6 * DAY_MS).toISOString();
@@ -204,7 +207,7 @@ describe('what blocks a claim', () => {
     expect((await read(claimant, opened)).status).toBe('completed');
   });
 
-  it('nothing, once nobody holds the name any more', async () => {
+  it('blocks nothing once nobody holds the name any more', async () => {
     const { owner, claimant, held, name, opened } = await claimed();
     await send(owner, name);
     await scene.settled();
@@ -214,8 +217,8 @@ describe('what blocks a claim', () => {
   });
 });
 
-describe('the name changes hands', () => {
-  it('the copy of before is switched off and its owner hears of it; the new one is verified by its own records', async () => {
+describe('a name that changes hands', () => {
+  it('has its old copy switched off with an event for its owner, and its new copy verified by its own records', async () => {
     const { owner, claimant, held, name, opened } = await claimed();
     const before = await domainOf(owner, held.id);
     const copy = await domainOf(claimant, opened.domain_id);
@@ -246,7 +249,7 @@ describe('the name changes hands', () => {
     expect((await scene.account(claimant, email.id)).state).toBe('delivered');
   });
 
-  it('whoever published the new records before is verified in the same call', async () => {
+  it('is verified in the same call if the new records were already published', async () => {
     const { claimant, name, opened } = await claimed();
     await publishDomain(claimant, opened.domain_id);
     prove(opened);
@@ -255,7 +258,7 @@ describe('the name changes hands', () => {
     expect((await send(claimant, name)).status).toBe(200);
   });
 
-  it('what the old owner still has in DNS proves nothing any more', async () => {
+  it('is not proven by what the old owner still has in DNS', async () => {
     const { owner, claimant, held, opened } = await claimed();
     prove(opened);
     await verify(claimant, opened);
@@ -270,7 +273,7 @@ describe('the name changes hands', () => {
     expect((await typesOf(held.id)).slice(2)).toEqual(['domain.updated failed']);
   });
 
-  it('the old keys are gone from the database', async () => {
+  it('has its old keys deleted from the database', async () => {
     const { claimant, held, opened } = await claimed();
     const keys = () => scene.app.world.db.all('select selector from dkim_keys where domain_id = ?', [held.id]);
     const before = (await keys()).map((key) => key.selector);
@@ -279,7 +282,7 @@ describe('the name changes hands', () => {
     expect((await keys()).filter((key) => before.includes(key.selector))).toEqual([]);
   });
 
-  it('a copy that received no longer does', async () => {
+  it('stops receiving mail for the old copy', async () => {
     const { owner, claimant, held, name, opened } = await claimed();
     const change = await scene.api('PATCH', `/domains/${held.id}`, {
       key: owner.key,
@@ -295,7 +298,7 @@ describe('the name changes hands', () => {
     expect((await domainOf(owner, held.id)).status).toBe('failed');
   });
 
-  it('the old owner can claim it back, and everything begins anew', async () => {
+  it('can be claimed back by the old owner, and everything begins again', async () => {
     const { owner, claimant, held, name, opened } = await claimed();
     await publishDomain(claimant, opened.domain_id);
     prove(opened);
@@ -311,7 +314,7 @@ describe('the name changes hands', () => {
   });
 });
 
-it('a claim that could not be checked goes behind the others of the hour', async () => {
+it('a claim that could not be checked is moved after the others of the hour', async () => {
   const first = await claimed();
   const second = await claimed();
   const { db, clock } = scene.app.world;

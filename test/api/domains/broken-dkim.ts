@@ -8,7 +8,7 @@ const dkimSays = (change: (value: string) => string, rest: (ground: Ground) => s
   says: rest,
 });
 
-/** Takes the DKIM record away and puts it elsewhere. */
+/** Removes the DKIM record and publishes it elsewhere. */
 const movedTo = (where: (ground: Ground) => string, how: (ground: Ground) => string) => ({
   of: 'dkim' as const,
   status: 'pending',

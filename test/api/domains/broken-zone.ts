@@ -17,7 +17,7 @@ export interface SeenRecord extends PublishedRecord {
 /** A domain `mail.<zone>` whose records are published as asked for, until a case breaks one of them. */
 export interface Ground {
   dns: DnsRig;
-  /** A second name server of the zone, silent until it is told what to say. */
+  /** A second name server of the zone, silent until it gets answers. */
   second: DnsRig;
   zone: string;
   name: string;
@@ -33,10 +33,10 @@ export interface Ground {
 
 export interface BrokenZone {
   why: string;
-  /** Which record the sentence is about. */
+  /** The record that the diagnosis is about. */
   of: 'dkim' | 'mx' | 'spf' | 'dmarc' | 'tracking' | 'receiving' | 'caa';
   breakIt: (ground: Ground) => void;
-  /** Its name server never answers, so the look at it lasts as long as it may. */
+  /** Its name server never answers, so the check takes its full time limit. */
   isSilent?: true;
   status?: string;
   says: (ground: Ground) => string;
@@ -45,7 +45,7 @@ export interface BrokenZone {
 export const text = (value: string): [string[]] => [value.match(/.{1,255}/gs) ?? []];
 export const relative = ({ zone }: Ground, { name }: PublishedRecord): string => name.slice(0, -zone.length - 1);
 
-/** A zone with two name servers, the second one not in use. */
+/** Creates a zone with two name servers, the second one not in use. */
 export function layZone(dns: DnsRig, zone: string): string {
   dns.set(zone, 'SOA', [`ns1.${zone} admin.${zone} 1 900`]);
   dns.set(zone, 'NS', [`ns1.${zone}`]);

@@ -20,7 +20,7 @@ const mail = (domain: { name: string }, more: object = {}) => ({
   ...more,
 });
 
-describe('GET', () => {
+describe('GET /domains', () => {
   it('lists newest first, without records and tracking_subdomain, page by page', async () => {
     const team = await scene.team();
     const names = ['a.page.example', 'b.page.example', 'c.page.example'];
@@ -40,7 +40,7 @@ describe('GET', () => {
     expect([back.has_more, back.data[0].name]).toEqual([true, 'b.page.example']);
   });
 
-  it('a domain of another team answers as one that never was', async () => {
+  it('returns the same answer for a domain of another team as for an unknown one', async () => {
     const team = await scene.team();
     const stranger = await scene.team();
     const domain = await team.domain();
@@ -50,8 +50,8 @@ describe('GET', () => {
   });
 });
 
-describe('PATCH', () => {
-  it('changes what it names, records one event with the domain as it is then, and keeps the status', async () => {
+describe('PATCH /domains/{id}', () => {
+  it('changes the named fields, records one event with the resulting domain, and keeps the status', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     const before = await read(team, domain.id);
@@ -86,7 +86,7 @@ describe('PATCH', () => {
     });
   });
 
-  it('tls is heeded by the next mail', async () => {
+  it('applies tls to the next email', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     await change(team, domain.id, { tls: 'enforced' });
@@ -99,14 +99,14 @@ describe('PATCH', () => {
     expect((await scene.account(team, body.id)).state).toBe('delivery_delayed');
   });
 
-  it('with nothing to change changes nothing', async () => {
+  it('accepts an empty change, and records an event', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     expect((await change(team, domain.id, {})).status).toBe(200);
     expect(await types(domain.id)).toEqual(['domain.created', 'domain.updated']);
   });
 
-  it('name and region are fixed', async () => {
+  it('refuses to change name and region', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     expect(await change(team, domain.id, { name: 'other.example', region: 'us-east-1' })).toMatchObject({
@@ -115,7 +115,7 @@ describe('PATCH', () => {
     });
   });
 
-  it('a domain that neither sends nor receives is refused, and nothing of the change is made', async () => {
+  it('refuses a domain that neither sends nor receives, and makes no part of the change', async () => {
     const capabilities = { sending: 'disabled' };
     const team = await scene.team();
     const domain = await team.domain();
@@ -126,7 +126,7 @@ describe('PATCH', () => {
     expect((await read(team, domain.id)).open_tracking).toBe(false);
   });
 
-  it('a domain of another team is not there', async () => {
+  it('returns 404 for a domain of another team', async () => {
     const team = await scene.team();
     const stranger = await scene.team();
     const domain = await team.domain();
@@ -137,8 +137,8 @@ describe('PATCH', () => {
   });
 });
 
-describe('DELETE', () => {
-  it('removes domain, records and keys, records the event, and keeps the mail that was sent', async () => {
+describe('DELETE /domains/{id}', () => {
+  it('removes the domain, its records and keys, records the event, and keeps the sent mail', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     const sent = await scene.api('POST', '/emails', { key: team.key, body: mail(domain) });
@@ -157,7 +157,7 @@ describe('DELETE', () => {
     expect((await scene.account(team, sent.body.id)).state).toBe('delivered');
   });
 
-  it('a second time, at once or later, is 404, and the event stands once', async () => {
+  it('returns 404 the second time, at once or later, and records one event', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     const answers = await Promise.all(Array.from({ length: 9 }, () => remove(team, domain.id)));
@@ -166,7 +166,7 @@ describe('DELETE', () => {
     expect((await types(domain.id)).filter((type) => type === 'domain.deleted')).toHaveLength(1);
   });
 
-  it('only for its own team', async () => {
+  it('returns 404 for another team', async () => {
     const team = await scene.team();
     const stranger = await scene.team();
     const domain = await team.domain();
@@ -174,7 +174,7 @@ describe('DELETE', () => {
     expect((await read(team, domain.id)).status).toBe('verified');
   });
 
-  it('a key pinned to it can no longer send, also after the name is registered anew', async () => {
+  it('stops keys pinned to the domain from sending, even after the name is registered again', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     const key = await team.sendingKey({ domain_id: domain.id });
@@ -185,7 +185,7 @@ describe('DELETE', () => {
     expect(await send()).toMatchObject({ status: 403, body: { name: 'validation_error' } });
   });
 
-  it('mail that is still waiting fails, says why, and reaches nobody', async () => {
+  it('makes waiting mail fail with the reason, and none of it is sent', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     const scheduledAt = new Date(scene.clock.now() + 600_000).toISOString();
@@ -205,7 +205,7 @@ describe('DELETE', () => {
   });
 });
 
-it('a change and its event are written together or not at all', async () => {
+it('a change of a domain and its event are written together or not at all', async () => {
   const team = await scene.team();
   const domain = await team.domain();
   const { db } = scene.app.world;
@@ -220,7 +220,7 @@ it('a change and its event are written together or not at all', async () => {
   expect(await types(domain.id)).toEqual(['domain.created', 'domain.updated']);
 });
 
-it('mail leaves with the return path of its domain', async () => {
+it('mail is sent with the return path of its domain', async () => {
   const team = await scene.team();
   const { body } = await scene.api('POST', '/domains', {
     key: team.key,

@@ -11,8 +11,8 @@ afterAll(() => scene.close());
 
 const create = (team: Team, body: unknown) => scene.api('POST', '/domains', { key: team.key, body });
 
-describe('201', () => {
-  it('answers the domain with the records to publish, and every default', async () => {
+describe('POST /domains', () => {
+  it('returns the domain with the records to publish, and every default', async () => {
     const team = await scene.team();
     const { status, body } = await create(team, { name: 'mail.example.com' });
     expect(status).toBe(201);
@@ -84,7 +84,7 @@ describe('201', () => {
     expect([mx, spf].map((record) => 'priority' in record)).toEqual([true, false]);
   });
 
-  it('keeps the private key sealed, and it belongs to the published one', async () => {
+  it('stores the private key sealed, and it belongs to the published one', async () => {
     const team = await scene.team();
     const { body } = await create(team, { name: 'sealed.example.com' });
     const row = await scene.app.world.db.get(
@@ -101,7 +101,7 @@ describe('201', () => {
     expect(scene.log.join('\n')).not.toContain('PRIVATE KEY');
   });
 
-  it('takes every option, labels in lower case', async () => {
+  it('accepts every option, and stores labels in lower case', async () => {
     const team = await scene.team();
     const { status, body } = await create(team, {
       name: 'options.example.com',
@@ -135,14 +135,14 @@ describe('201', () => {
     ['BÜCHER.例え', 'xn--bcher-kva.xn--r8jz45g', 'in every script'],
     ['a.b.c.d.e.example.com', 'a.b.c.d.e.example.com', 'a subdomain is a domain of its own'],
     ['1.2.3.4.example', '1.2.3.4.example', 'digits are letters of a name'],
-  ])('%s is %s: %s', async (name, written) => {
+  ])('stores %s as %s: %s', async (name, written) => {
     const team = await scene.team();
     const { status, body } = await create(team, { name });
     expect([status, body.name]).toEqual([201, written]);
     expect(body.records[1].name).toBe(`send.${written}`);
   });
 
-  it('two teams may register one name, each with keys and selectors of its own', async () => {
+  it('lets two teams register one name, each with its own keys and selectors', async () => {
     const one = await scene.team();
     const two = await scene.team();
     const first = await create(one, { name: 'both.example' });
@@ -153,7 +153,7 @@ describe('201', () => {
   });
 });
 
-describe('400', () => {
+describe('POST /domains returns 400', () => {
   it.each([
     ['example.com.', 'a dot at the end'],
     ['127.0.0.1', 'an address'],
@@ -172,7 +172,7 @@ describe('400', () => {
     [`${'a'.repeat(64)}.example.com`, 'a label of 64'],
     [`${'a'.repeat(60)}.${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}.com`, 'no room for our labels'],
     ['', 'nothing'],
-  ])('%j is refused: %s', async (name) => {
+  ])('for the name %j: %s', async (name) => {
     const team = await scene.team();
     const { status, body } = await create(team, { name });
     expect([status, body.name]).toEqual([400, 'validation_error']);
@@ -190,7 +190,7 @@ describe('400', () => {
     ['tracking_subdomain', 'a_b'],
     ['open_tracking', 'yes'],
     ['capabilities', 'sending'],
-  ])('%s: %j is refused and named', async (field, value) => {
+  ])('for %s: %j, and names the field', async (field, value) => {
     const team = await scene.team();
     expect(await create(team, { name: 'fields.example.com', [field]: value })).toMatchObject({
       status: 400,
@@ -199,14 +199,14 @@ describe('400', () => {
   });
 });
 
-describe('422', () => {
+describe('POST /domains returns 422', () => {
   it('without a name', async () => {
     const team = await scene.team();
     expect(await create(team, {})).toMatchObject({ status: 422, body: { name: 'missing_required_field' } });
   });
 
   it.each([{ sending: 'disabled' }, { sending: 'disabled', receiving: 'disabled' }])(
-    'capabilities %j, with which a domain would be for nothing',
+    'for the capabilities %j, with which a domain would have no use',
     async (capabilities) => {
       const team = await scene.team();
       expect(await create(team, { name: 'capable.example.com', capabilities })).toMatchObject({
@@ -216,11 +216,11 @@ describe('422', () => {
     },
   );
 
-  it('more domains than the plan allows, also when they are asked for at once', async () => {
+  it('for more domains than the plan allows, even when requests arrive at once', async () => {
     await refusesTheThirteenth(await scene.team());
   });
 
-  it('more domains than the default plan allows, where the team’s own is no longer in the configuration', async () => {
+  it('for more domains than the default plan allows if the plan of the team is not configured', async () => {
     const team = await scene.team();
     await scene.app.world.db.run('update teams set plan_code = ? where id = ?', ['constructor', team.id]);
     await refusesTheThirteenth(team);
@@ -247,8 +247,8 @@ describe('422', () => {
   }
 });
 
-describe('409 resource_locked', () => {
-  it('a name the team has already, in any spelling, also when asked for at once', async () => {
+describe('POST /domains returns 409 resource_locked', () => {
+  it('for a name that the team already has, in any spelling and even when requests arrive at once', async () => {
     const team = await scene.team();
     expect((await create(team, { name: 'twice.example' })).status).toBe(201);
     expect(await create(team, { name: 'TWICE.example' })).toMatchObject({
@@ -259,7 +259,7 @@ describe('409 resource_locked', () => {
     expect(race.map((answer) => answer.status).sort()).toEqual([201, 409]);
   });
 
-  it('a name another team has verified; one that is only registered there is free', async () => {
+  it('for a name that another team has verified, but not for one that is only registered there', async () => {
     const owner = await scene.team();
     const other = await scene.team();
     const { name } = await owner.domain('owned.example');
@@ -273,7 +273,7 @@ describe('409 resource_locked', () => {
   });
 });
 
-it('of two teams that verify one name at the same moment, one gets it and the other is told', async () => {
+it('when two teams verify one name at the same moment, one gets it and the other gets an error', async () => {
   const teams = [await scene.team(), await scene.team()];
   const made = await Promise.all(teams.map((team) => create(team, { name: 'contested.example' })));
   for (const { body } of made) publish(scene.dns, body);

@@ -15,7 +15,7 @@ afterAll(async () => {
   await second.close();
 });
 
-/** Without a limit of its own it would end no sooner than a question to DNS that is asked before it, after ten seconds. */
+/** Without a limit of its own it would end no sooner than a DNS query sent before it, after ten seconds. */
 async function beforeDns<T>({ app }: Scene, silent: string, ask: () => Promise<T>): Promise<T> {
   const question = app.world.resolver.txt(silent).then(() => 'DNS gave up');
   const answer = ask();
@@ -23,7 +23,7 @@ async function beforeDns<T>({ app }: Scene, silent: string, ask: () => Promise<T
   return answer;
 }
 
-it('reading stays quick when DNS hangs: the domain comes without a diagnosis', async () => {
+it('a domain is read quickly without a diagnosis when DNS hangs', async () => {
   const hanging = await startScene({
     config: {
       dns: { servers: [dns.server], timeout_ms: 60_000, tries: 1, authority_port: dns.port, diagnosis_ms: 601 },
@@ -35,7 +35,7 @@ it('reading stays quick when DNS hangs: the domain comes without a diagnosis', a
     dns.set('hangs.hanging.test', 'ANY', 'TIMEOUT');
     const { key } = await hanging.team();
     const { body: made } = await hanging.api('POST', '/domains', { key, body: { name: 'hangs.hanging.test' } });
-    // As a check would leave it: verifying by the API waits for DNS, and a resolver that has answered once hangs no longer.
+    // This is the state after a check: verification by the API waits for DNS, and a resolver that has answered once no longer hangs.
     const { db } = hanging.app.world;
     await db.run('update domains set checked_at = ? where id = ?', [hanging.clock.now(), made.id]);
     const { status, body } = await beforeDns(hanging, 'silent.hanging.test', () =>
@@ -49,7 +49,7 @@ it('reading stays quick when DNS hangs: the domain comes without a diagnosis', a
   }
 });
 
-it('in the development profile, a domain that is set up for real is told what is wrong with it, and its own is not', async () => {
+it('the development profile diagnoses a domain that is set up for real, but not its own sample domain', async () => {
   const trial = await startScene({
     config: {
       delivery: { capture: true },
@@ -85,7 +85,7 @@ it('in the development profile, a domain that is set up for real is told what is
   }
 });
 
-it('name servers that drop every question are named in the time that is given by default, also where the resolver hangs at them', async () => {
+it('name servers that drop every query are named within the default time limit, even if the resolver hangs on them', async () => {
   const hanging = await startScene({
     config: {
       dns: { servers: [dns.server], timeout_ms: 1000, tries: 1, authority_port: dns.port },
@@ -117,7 +117,7 @@ it('name servers that drop every question are named in the time that is given by
   }
 });
 
-it('verifying ends when its time is over, however long a chain of includes is: what is not known then is not wrong', async () => {
+it('verification ends at its time limit despite a long chain of includes, and treats what is unknown as not wrong', async () => {
   const slow = await startScene({
     config: { dns: { servers: [dns.server], timeout_ms: 60_000, tries: 1, authority_port: dns.port, look_ms: 500 } },
   });

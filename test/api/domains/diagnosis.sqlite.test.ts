@@ -34,7 +34,7 @@ afterAll(async () => {
 
 let made = 0;
 
-/** Such a zone, and a domain in it whose records are all published. */
+/** Creates such a zone, and a domain in it whose records are all published. */
 async function lay(): Promise<Ground & { id: string }> {
   const zone = layZone(dns, `z${++made}.test`);
   const name = `mail.${zone}`;
@@ -75,7 +75,7 @@ function aboutOf(records: SeenRecord[], ground: Ground, of: BrokenZone['of']): S
   return records.find((record) => record.name === ground[of].name && record.type === ground[of].type);
 }
 
-/** What is said of such a zone. */
+/** Returns the diagnosis of such a zone. */
 async function examine({ of, breakIt }: BrokenZone): Promise<{ ground: Ground; about: SeenRecord | undefined }> {
   const ground = await lay();
   breakIt(ground);
@@ -84,24 +84,27 @@ async function examine({ of, breakIt }: BrokenZone): Promise<{ ground: Ground; a
 }
 
 describe('a broken zone', () => {
-  // Silent servers are waited for all at once, while the other zones are examined.
+  // All silent servers are waited for at once, while the other zones are examined.
   const begun = new Map<BrokenZone, ReturnType<typeof examine>>();
   beforeAll(() => {
     for (const zone of silent) {
       const examining = examine(zone);
-      // Its test says so.
+      // The zone's own test reports the error.
       examining.catch(() => undefined);
       begun.set(zone, examining);
     }
   });
   const silent = BROKEN_ZONES.filter(({ isSilent }) => isSilent);
-  it.each([...BROKEN_ZONES.filter(({ isSilent }) => !isSilent), ...silent])('$why', async (zone) => {
-    const { ground, about } = await (begun.get(zone) ?? examine(zone));
-    expect(about?.diagnosis).toBe(zone.says(ground));
-    expect(about?.status).toBe(zone.status ?? 'failed');
-  });
+  it.each([...BROKEN_ZONES.filter(({ isSilent }) => !isSilent), ...silent])(
+    'has its own diagnosis: $why',
+    async (zone) => {
+      const { ground, about } = await (begun.get(zone) ?? examine(zone));
+      expect(about?.diagnosis).toBe(zone.says(ground));
+      expect(about?.status).toBe(zone.status ?? 'failed');
+    },
+  );
 
-  it('whose name nobody has registered', async () => {
+  it('is reported as unregistered if nobody has registered the name', async () => {
     dns.set('nic', 'SOA', ['ns1.zone.nic admin.nic 1 900']);
     dns.set('nic', 'NS', ['ns1.zone.nic']);
     dns.set('ns1.zone.nic', 'A', ['127.0.0.1']);
@@ -114,7 +117,7 @@ describe('a broken zone', () => {
     }
   });
 
-  it('that was mended meanwhile', async () => {
+  it('is reported as repaired once the record is published', async () => {
     const ground = await lay();
     dns.forget(ground.dkim.name);
     await verify(ground.id);
@@ -126,7 +129,7 @@ describe('a broken zone', () => {
     ]);
   });
 
-  it('whose links no authority may certify because of the host that they lead to', async () => {
+  it('is reported when the CAA record of the link host forbids certificates', async () => {
     dns.set('rasket.test', 'SOA', ['ns1.rasket.test admin.rasket.test 1 900']);
     dns.set('rasket.test', 'NS', ['ns1.rasket.test']);
     dns.set('ns1.rasket.test', 'A', ['127.0.0.1']);
@@ -142,13 +145,13 @@ describe('a broken zone', () => {
     }
   });
 
-  it('is told apart in at least 25 ways', () => {
+  it('is distinguished in at least 25 ways', () => {
     expect(new Set(BROKEN_ZONES.map(({ why }) => why)).size).toBeGreaterThanOrEqual(25);
   });
 });
 
-describe('a zone that is fine', () => {
-  it('has nothing to say, and its name servers are not asked', async () => {
+describe('a correct zone', () => {
+  it('gets no diagnosis, and its name servers are not queried', async () => {
     const ground = await lay();
     const before = dns.queries.length;
     await verify(ground.id);
@@ -157,7 +160,7 @@ describe('a zone that is fine', () => {
     expect(dns.queries.slice(before).filter(({ recursion }) => !recursion)).toEqual([]);
   });
 
-  it('is verified although its names hold many texts for others', async () => {
+  it('is verified although its names hold many other TXT records', async () => {
     const ground = await lay();
     const others = Array.from({ length: 100 }, (_, i) => `site-proof-${i}=abc`);
     for (const { name, value } of [ground.dkim, ground.spf, ground.dmarc]) {
@@ -168,22 +171,22 @@ describe('a zone that is fine', () => {
     expect(records.map(({ status, diagnosis }) => [status, diagnosis])).toEqual(records.map(() => ['verified', null]));
   });
 
-  it('shows the values that the resolver answers', async () => {
+  it('is shown with the values from the resolver', async () => {
     const ground = await lay();
     await verify(ground.id);
     const records = await look(ground.id);
     expect(aboutOf(records, ground, 'mx')?.found).toEqual({ resolver: ['10 rasket.test'], authoritative: [] });
   });
 
-  it('is not asked about before it was verified once', async () => {
+  it('is not queried before the domain was verified once', async () => {
     const ground = await lay();
     const records = await look(ground.id);
     expect(records.map(({ diagnosis, found }) => [diagnosis, found])).toEqual(records.map(() => [null, null]));
   });
 });
 
-describe('what is shown', () => {
-  it('the resolver’s answer and that of the name servers stand side by side', async () => {
+describe('the displayed diagnosis', () => {
+  it('shows the answer of the resolver and that of the name servers', async () => {
     const ground = await lay();
     dns.set(ground.mx.name, 'MX', ['10 new.test']);
     dns.remember(ground.mx.name, 'MX', ['10 old.test']);
@@ -192,7 +195,7 @@ describe('what is shown', () => {
     expect(mx?.found).toEqual({ resolver: ['10 old.test'], authoritative: ['10 new.test'] });
   });
 
-  it('hostile texts are few, short and harmless', async () => {
+  it('shows hostile texts shortened, escaped and limited in number', async () => {
     const ground = await lay();
     const hostile = `\u001b]0;x\u0007\u202e\u2028${'<script>'.repeat(500)}`;
     dns.set(
@@ -210,9 +213,9 @@ describe('what is shown', () => {
     }
   });
 
-  it('a name that only a private network knows is not read through us, neither by itself nor through an alias', async () => {
+  it('reveals no name of a private network, neither directly nor through an alias', async () => {
     const ground = await lay();
-    // A zone whose name servers stand in a private network.
+    // The name servers of this zone are in a private network.
     dns.set(ground.zone, 'NS', [`inner.${ground.zone}`]);
     dns.set(`inner.${ground.zone}`, 'A', ['10.0.0.53']);
     dns.set(ground.spf.name, 'TXT', ['v=spf1 secret-inside -all']);
@@ -220,7 +223,7 @@ describe('what is shown', () => {
     const inside = JSON.stringify(await look(ground.id));
     expect(inside).not.toContain('secret-inside');
     expect(inside).toContain('have addresses that are not public');
-    // A public zone that leads our resolver to somebody's private name.
+    // This public zone leads our resolver to a private name.
     const leading = await lay();
     dns.forget(leading.dkim.name);
     dns.set(leading.dkim.name, 'CNAME', ['db.corp.internal']);
@@ -231,7 +234,7 @@ describe('what is shown', () => {
     expect(led).not.toContain('secret-inside');
   });
 
-  it('no name server in a private network is asked anything', async () => {
+  it('never queries a name server in a private network', async () => {
     const ground = await lay();
     dns.set(`ns1.${ground.zone}`, 'A', ['127.0.0.1']);
     dns.forget(ground.dkim.name);
@@ -251,7 +254,7 @@ describe('what is shown', () => {
     }
   });
 
-  it('another team sees none of it', async () => {
+  it('is not visible to another team', async () => {
     const ground = await lay();
     await verify(ground.id);
     const stranger = await scene.team();
@@ -260,8 +263,8 @@ describe('what is shown', () => {
   });
 });
 
-describe('how much is asked', () => {
-  it('a second reader within half a minute costs no question, and after that everything is asked again', async () => {
+describe('the number of DNS queries of a diagnosis', () => {
+  it('is zero for a second reader within half a minute, and full after that', async () => {
     const ground = await lay();
     dns.forget(ground.dkim.name);
     await verify(ground.id);
@@ -274,7 +277,7 @@ describe('how much is asked', () => {
     expect(dns.queries.slice(after).filter(({ recursion }) => !recursion).length).toBeGreaterThan(0);
   });
 
-  it('a domain with everything broken costs a bounded number of questions', async () => {
+  it('is bounded for a domain with everything broken', async () => {
     const ground = await lay();
     const { dkim, ed25519, mx, spf, dmarc, tracking } = ground;
     for (const { name } of [dkim, ed25519, mx, spf, dmarc, tracking]) dns.forget(name);
@@ -290,7 +293,7 @@ describe('how much is asked', () => {
     expect(dns.queries.length + second.queries.length - before).toBeLessThanOrEqual(250);
   });
 
-  it('an answer too long for UDP is fetched over TCP', async () => {
+  it('includes a TCP query when an answer is too long for UDP', async () => {
     const ground = await lay();
     dns.set(ground.dkim.name, 'TXT', text(`v=DKIM1; k=rsa; p=${'B'.repeat(700)}`));
     await verify(ground.id);

@@ -15,7 +15,7 @@ const verify = (team: Team, id: string) => scene.api('POST', `/domains/${id}/ver
 const regenerate = (team: Team, id: string) =>
   scene.api('POST', `/domains/${id}/dkim/regenerate`, { key: team.key, body: { key_bits: 2048 } });
 
-/** A name that one team has verified, and the copy of another whose records stand in DNS as well. */
+/** Creates a name that one team has verified, and the copy of another whose records are in DNS as well. */
 async function contested() {
   const owner = await scene.team();
   const rival = await scene.team();
@@ -29,7 +29,7 @@ async function contested() {
 
 const taken = { status: 409, body: { name: 'resource_locked', claimable: true } };
 
-it('a new key does not give the name away to whoever has published records for it', async () => {
+it('a regenerated key does not release the name to a team that has published records for it', async () => {
   const { owner, rival, name, held, theirs } = await contested();
   const { body: renewed } = await regenerate(owner, held.id);
   expect(renewed.status).toBe('pending');
@@ -38,7 +38,7 @@ it('a new key does not give the name away to whoever has published records for i
   expect((await domainOf(rival, theirs.id)).status).not.toBe('verified');
   expect(await create(await scene.team(), name)).toMatchObject(taken);
   expect((await claim(owner, name)).body.message).toContain('nothing is left to claim');
-  // It can be claimed, and that is looked into as ever.
+  // It can be claimed, and the claim is checked as usual.
   expect((await claim(rival, name)).status).toBe(201);
   publish(scene.dns, renewed);
   scene.clock.advance(MINUTE_MS);
@@ -46,7 +46,7 @@ it('a new key does not give the name away to whoever has published records for i
   expect((await domainOf(owner, held.id)).status).toBe('verified');
 });
 
-it('the name is free when the new key has been waited for in vain, and not before', async () => {
+it('the name is released once the regenerated key has not appeared in time, and not before', async () => {
   const { owner, rival, held, theirs } = await contested();
   await regenerate(owner, held.id);
   scene.clock.advance(72 * HOUR_MS - 1);
@@ -57,13 +57,13 @@ it('the name is free when the new key has been waited for in vain, and not befor
   expect((await domainOf(owner, held.id)).status).toBe('failed');
   await verify(rival, theirs.id);
   expect((await domainOf(rival, theirs.id)).status).toBe('verified');
-  // A new key for what has failed does not win the name back.
+  // A new key for a failed domain does not get the name back.
   await regenerate(owner, held.id);
   scene.clock.advance(MINUTE_MS);
   expect(await verify(owner, held.id)).toMatchObject(taken);
 });
 
-it('the name is free when its owner removes the domain', async () => {
+it('the name is released when its owner removes the domain', async () => {
   const { owner, rival, held, theirs } = await contested();
   await regenerate(owner, held.id);
   await scene.api('DELETE', `/domains/${held.id}`, { key: owner.key });
@@ -71,7 +71,7 @@ it('the name is free when its owner removes the domain', async () => {
   expect((await domainOf(rival, theirs.id)).status).toBe('verified');
 });
 
-it('a completed claim reserves the name for 72 hours, and its old owner cannot take it back by registering it anew', async () => {
+it('a completed claim reserves the name for 72 hours, and its old owner cannot register it again', async () => {
   const { owner, claimant, held, name, opened } = await claimed();
   const published = await domainOf(owner, held.id);
   prove(opened);
@@ -92,7 +92,7 @@ it('a completed claim reserves the name for 72 hours, and its old owner cannot t
   expect((await domainOf(owner, again.id)).status).toBe('verified');
 });
 
-it('a copy that had failed before waits anew once its claim is completed', async () => {
+it('a copy that had failed before its claim was completed gets a new waiting period', async () => {
   const owner = await scene.team();
   const claimant = await scene.team();
   const name = newName();

@@ -10,7 +10,10 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** The zone's own name server may be asked and hangs: the zone is public, and what our resolver says of it is nobody's secret. */
+/**
+ * Starts a scene in which the zone's own name server may be queried and hangs: the zone is public, and so are our
+ * resolver's answers about it.
+ */
 async function startInPublic(timeout_ms: number): Promise<Scene> {
   const started = await startScene({
     config: { dns: { timeout_ms }, network: { dns_allow_private: ['127.0.0.0/8'] } },
@@ -21,7 +24,7 @@ async function startInPublic(timeout_ms: number): Promise<Scene> {
   return started;
 }
 
-/** Each look at a silent name server takes all the time it has: for this test that is little. */
+/** Reduces the time limit of a DNS check, which a silent name server uses up. */
 async function waitBriefly(): Promise<void> {
   const usual = scene;
   scene = await startInPublic(250);
@@ -41,7 +44,7 @@ const send = async (team: Team, domain: { name: string }) => {
   return (await scene.api('POST', '/emails', { key: team.key, body })).status;
 };
 
-/** A verified domain whose name has no MX yet. */
+/** Creates a verified domain whose name has no MX yet. */
 async function domainWithoutMx(team: Team): Promise<{ id: string; name: string }> {
   const domain = await team.domain();
   scene.dns.set(domain.name, 'MX', []);
@@ -53,8 +56,8 @@ const standing = (body: { status: string; capabilities: object; records: { recor
   body.records.find(({ record }) => record === 'Receiving')?.status,
 ];
 
-describe('turning receiving on', () => {
-  it('asks for an MX record behind those for sending, and the domain is verified in part until it is seen', async () => {
+describe('enabling receiving', () => {
+  it('requires an MX record after those for sending, and the domain is partially verified until it is seen', async () => {
     const team = await scene.team();
     const domain = await domainWithoutMx(team);
     const answer = await receive(team, domain.id);
@@ -85,7 +88,7 @@ describe('turning receiving on', () => {
     ]);
   });
 
-  it('where the MX leads here already it is verified at once', async () => {
+  it('is verified at once if the MX already points here', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     scene.dns.set(domain.name, 'MX', ['10 Rasket.TEST.']);
@@ -93,7 +96,7 @@ describe('turning receiving on', () => {
     expect((await read(team, domain.id)).status).toBe('verified');
   });
 
-  it('without it within 72 hours it has failed, sending is not touched, and later it is verified all the same', async () => {
+  it('fails without an MX within 72 hours, without affecting sending, and is verified when it appears later', async () => {
     const team = await scene.team();
     const domain = await domainWithoutMx(team);
     await receive(team, domain.id);
@@ -114,7 +117,7 @@ describe('turning receiving on', () => {
     expect((await read(team, domain.id)).status).toBe('verified');
   });
 
-  it('an MX that leads elsewhere later has its 72 hours, and then receiving alone has failed', async () => {
+  it('fails 72 hours after the MX is changed to another server, without affecting sending', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     scene.dns.set(domain.name, 'MX', ['10 rasket.test']);
@@ -133,7 +136,7 @@ describe('turning receiving on', () => {
     expect(await send(team, domain)).toBe(200);
   });
 
-  it('sending that fails leaves the domain failed in part, and receiving is no longer taken for the team’s', async () => {
+  it('ends when sending fails: the domain has partially failed and receives nothing for the team', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     scene.dns.set(domain.name, 'MX', ['10 rasket.test']);
@@ -152,7 +155,7 @@ describe('turning receiving on', () => {
     expect(await send(team, domain)).toBe(403);
   });
 
-  it('at creation, where nobody receives yet', async () => {
+  it('works at creation if nobody receives for the name yet', async () => {
     const team = await scene.team();
     scene.dns.set('both.example.com', 'MX', []);
     const capabilities = { receiving: 'enabled' };
@@ -172,7 +175,7 @@ describe('turning receiving on', () => {
 });
 
 describe('409 receiving_mx_in_use', () => {
-  it('does not name what only our resolver knows', async () => {
+  it('does not name a server that only our resolver knows', async () => {
     const team = await scene.team();
     scene.dns.set('internal.test', 'SOA', ['ns.internal.test admin.internal.test 1 300']);
     scene.dns.set('internal.test', 'NS', ['ns.internal.test']);
@@ -192,7 +195,7 @@ describe('409 receiving_mx_in_use', () => {
     ['ours beside another', ['10 rasket.test', '20 mx.example.net'], 'mx.example.net'],
     ['one that cannot be looked up', 'SERVFAIL', 'cannot be looked up (servfail)'],
     ['one that is not answered for', 'TIMEOUT', 'cannot be looked up (timeout)'],
-  ])('an MX of %s, until that is confirmed', async (_, mx, said) => {
+  ])('is returned for an MX of %s, until replacing it is confirmed', async (_, mx, said) => {
     if (mx === 'TIMEOUT') await waitBriefly();
     const team = await scene.team();
     const domain = await team.domain();
@@ -208,29 +211,32 @@ describe('409 receiving_mx_in_use', () => {
     ).toEqual({ receiving: 'unsupported', open_tracking: 0 });
     expect((await receive(team, domain.id, { confirm_replace_mx: true })).status).toBe(200);
     expect((await read(team, domain.id)).capabilities.receiving).toMatch(/pending|verified/);
-    // Once it is on, nothing is asked again.
+    // Once it is enabled, nothing is checked again.
     expect((await receive(team, domain.id, { tls: 'enforced' })).status).toBe(200);
   });
 
-  it('a null MX delivers nowhere', async () => {
+  it('is not returned for a null MX, which accepts no mail', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     scene.dns.set(domain.name, 'MX', ['0 .']);
     expect((await receive(team, domain.id)).status).toBe(200);
   });
 
-  it.each(['yes', 1, null, 'true'])('confirm_replace_mx: %j is no boolean', async (confirm) => {
-    const team = await scene.team();
-    const domain = await team.domain();
-    expect(await receive(team, domain.id, { confirm_replace_mx: confirm })).toMatchObject({
-      status: 400,
-      body: { name: 'validation_error', errors: [{ path: 'confirm_replace_mx' }] },
-    });
-  });
+  it.each(['yes', 1, null, 'true'])(
+    'is not confirmed by confirm_replace_mx: %j, which is not a boolean',
+    async (confirm) => {
+      const team = await scene.team();
+      const domain = await team.domain();
+      expect(await receive(team, domain.id, { confirm_replace_mx: confirm })).toMatchObject({
+        status: 400,
+        body: { name: 'validation_error', errors: [{ path: 'confirm_replace_mx' }] },
+      });
+    },
+  );
 });
 
-describe('turning it off', () => {
-  it('takes the record away and leaves the rest as it was', async () => {
+describe('disabling receiving', () => {
+  it('removes the record and changes nothing else', async () => {
     const team = await scene.team();
     const domain = await domainWithoutMx(team);
     const before = await read(team, domain.id);
@@ -242,7 +248,7 @@ describe('turning it off', () => {
     });
   });
 
-  it('and on again begins anew', async () => {
+  it('and enabling it again starts from the beginning', async () => {
     const team = await scene.team();
     const domain = await domainWithoutMx(team);
     await receive(team, domain.id);
@@ -256,8 +262,8 @@ describe('turning it off', () => {
   });
 });
 
-describe('turning sending off', () => {
-  it('is possible where the domain receives; mail is then refused in words of its own', async () => {
+describe('disabling sending', () => {
+  it('is allowed for a domain that receives, and mail is then refused with a message of its own', async () => {
     const team = await scene.team();
     const domain = await domainWithoutMx(team);
     const off = { capabilities: { sending: 'disabled' } };
@@ -281,7 +287,7 @@ describe('turning sending off', () => {
     expect(await send(team, domain)).toBe(200);
   });
 
-  it('together with receiving on, in one call', async () => {
+  it('can be combined with enabling receiving in one call', async () => {
     const team = await scene.team();
     const domain = await domainWithoutMx(team);
     const capabilities = { sending: 'disabled', receiving: 'enabled' };
@@ -302,7 +308,7 @@ it.each([
   ['tracking_subdomain', 'a'.repeat(64), 'tracking_subdomain'],
   ['tracking_subdomain', '', 'tracking_subdomain'],
   ['custom_return_path', 'send', 'custom_return_path'],
-])('PATCH %s: %j is refused and named', async (field, value, path) => {
+])('PATCH %s: %j is refused, and the field is named', async (field, value, path) => {
   const team = await scene.team();
   const domain = await team.domain();
   expect(await change(team, domain.id, { [field]: value })).toMatchObject({

@@ -50,8 +50,8 @@ async function signersOf(to: string): Promise<string[]> {
   return results.map(({ selector }) => selector).toSorted();
 }
 
-describe('a new key', () => {
-  it.each([1024, 2048])('of %i bits takes the place of every old one, and the domain may not send', async (bits) => {
+describe('a regenerated key', () => {
+  it.each([1024, 2048])('of %i bits replaces every old one, and the domain may not send', async (bits) => {
     const team = await scene.team();
     const domain = await team.domain();
     const before = await read(team, domain.id);
@@ -76,7 +76,7 @@ describe('a new key', () => {
     expect(selectorsOf(event?.data?.['records'] as Published[])).toEqual(selectors);
   });
 
-  it('the other records keep what is known of them, and the new one is all that has to be published', async () => {
+  it('is all that has to be published again, while the other records keep their state', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     scene.clock.advance(MINUTE_MS);
@@ -95,7 +95,7 @@ describe('a new key', () => {
     expect(await read(team, domain.id)).toMatchObject({ status: 'verified', capabilities: { sending: 'verified' } });
   });
 
-  it('waits 72 hours from now on, whenever the domain was first looked at', async () => {
+  it('has 72 hours from now, whenever the domain was first checked', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     scene.clock.advance(100 * HOUR_MS);
@@ -109,8 +109,8 @@ describe('a new key', () => {
   });
 });
 
-describe('mail that waits', () => {
-  it('is held while the key is not seen, leaves with the new key alone, and no old key signs again', async () => {
+describe('mail that waits for a regenerated key', () => {
+  it('is held until the key is seen, is signed only with the new key, and no old key signs again', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     const scheduledAt = new Date(scene.clock.now() + 10 * MINUTE_MS).toISOString();
@@ -149,8 +149,8 @@ describe('mail that waits', () => {
   });
 });
 
-describe('once a minute', () => {
-  it('shared with verification, in either order', async () => {
+describe('the limit of once a minute for regeneration', () => {
+  it('is shared with verification, in either order', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     const refused = await regenerate(team, domain.id);
@@ -165,7 +165,7 @@ describe('once a minute', () => {
     expect((await verify(team, domain.id)).status).toBe(200);
   });
 
-  it('of calls at the same moment one makes keys, and the domain has those', async () => {
+  it('lets one of several calls at once make keys, which the domain then has', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     scene.clock.advance(MINUTE_MS);
@@ -176,7 +176,7 @@ describe('once a minute', () => {
   });
 });
 
-describe('refused', () => {
+describe('regeneration of a key is refused', () => {
   it.each([
     [{}, 422, 'missing_required_field'],
     [{ key_bits: 512 }, 400, 'validation_error'],
@@ -184,18 +184,18 @@ describe('refused', () => {
     [{ key_bits: '2048' }, 400, 'validation_error'],
     [{ key_bits: 2048.5 }, 400, 'validation_error'],
     [{ key_bits: null }, 400, 'validation_error'],
-  ])('%j', async (body, status, name) => {
+  ])('with %j', async (body, status, name) => {
     const team = await scene.team();
     const domain = await team.domain();
     scene.clock.advance(MINUTE_MS);
     const before = await read(team, domain.id);
     expect(await regenerate(team, domain.id, body)).toMatchObject({ status, body: { name } });
     expect(await read(team, domain.id)).toMatchObject({ status: 'verified', records: before.records });
-    // Nothing was used up either.
+    // The limit was not used up either.
     expect((await regenerate(team, domain.id)).status).toBe(200);
   });
 
-  it('names the lengths there are, and a field that is none', async () => {
+  it('with an error that lists the key lengths, and for an unknown field', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     const { body } = await regenerate(team, domain.id, { key_bits: 4096, selector: 'x' });
@@ -205,7 +205,7 @@ describe('refused', () => {
     ]);
   });
 
-  it('a domain of another team is not there, and keeps its keys', async () => {
+  it('with 404 for a domain of another team, which keeps its keys', async () => {
     const team = await scene.team();
     const stranger = await scene.team();
     const domain = await team.domain();
@@ -215,7 +215,7 @@ describe('refused', () => {
     expect((await read(team, domain.id)).status).toBe('verified');
   });
 
-  it('a sending key', async () => {
+  it('for a sending key', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     const answer = await scene.api('POST', `/domains/${domain.id}/dkim/regenerate`, {

@@ -30,7 +30,7 @@ const read = async (scene: Scene, team: Team, id: string) =>
 const keysIn = (records: Published[], state: Published['key_status']) =>
   records.filter(({ key_status }) => key_status === state).map(({ name }) => name);
 const sweep = (scene: Scene) => scene.app.jobs.find((job) => job.name === 'sweep-domains')?.run();
-/** As if so much time had passed since the keys became what they are; the clock itself would fire a week of timers. */
+/** Makes the keys older by so much; the clock itself would fire a week of timers. */
 const age = (scene: Scene, id: string, ms: number) =>
   scene.app.world.db.run('update dkim_keys set status_at = status_at - ? where domain_id = ?', [ms, id]);
 async function nextSweep(scene: Scene): Promise<void> {
@@ -43,7 +43,7 @@ async function verify(scene: Scene, team: Team, id: string): Promise<void> {
 }
 
 let mails = 0;
-/** Sends one mail and answers whose signature it bears, and what a receiver that asks our DNS makes of each. */
+/** Sends one mail and returns its signatures, with the result of a receiver that queries our DNS for each. */
 async function signatures(scene: Scene, team: Team, domain: { name: string }): Promise<Record<string, string>> {
   const to = `m${++mails}@example.org`;
   const body = { from: `a@${domain.name}`, to, subject: 'Hello', text: 'Hello' };
@@ -63,7 +63,7 @@ async function signatures(scene: Scene, team: Team, domain: { name: string }): P
 const allPass = (names: string[]) => Object.fromEntries(names.map((name) => [name, 'pass']));
 const scened = (config: DeepPartial<Config> = {}) => startScene({ config });
 
-describe('a rotation', () => {
+describe('a key rotation', () => {
   it('leaves no moment without a valid signature, from the first key to the second and on', async () => {
     await using scene = await scened();
     const team = await scene.team();
@@ -77,7 +77,7 @@ describe('a rotation', () => {
     await verify(scene, team, domain.id);
     expect(await signatures(scene, team, domain)).toEqual(allPass(old));
     publish(scene.dns, begun.body);
-    // It is there, and nobody has looked.
+    // It is published, and not checked yet.
     expect(await signatures(scene, team, domain)).toEqual(allPass(old));
     await verify(scene, team, domain.id);
     expect(await signatures(scene, team, domain)).toEqual(allPass(incoming));
@@ -88,7 +88,7 @@ describe('a rotation', () => {
       old,
     ]);
     expect(after.records[0]).toMatchObject({ name: incoming[0], required: true, status: 'verified' });
-    // What the old key signed still arrives: its record is asked for seven days more.
+    // Mail signed by the old key still arrives: its record is required for seven more days.
     await age(scene, domain.id, 7 * DAY_MS - 2);
     await nextSweep(scene);
     expect(keysIn((await read(scene, team, domain.id)).records, 'retiring')).toEqual(old);
@@ -109,7 +109,7 @@ describe('a rotation', () => {
     ]);
   });
 
-  it('asked for again, or twice at once, is the one that is under way', async () => {
+  it('that is requested again, or twice at once, is the one already in progress', async () => {
     await using scene = await scened();
     const team = await scene.team();
     const domain = await team.domain();
@@ -121,7 +121,7 @@ describe('a rotation', () => {
     expect((await scene.events(domain.id)).filter(({ type }) => type === 'domain.updated')).toHaveLength(2);
   });
 
-  it('is carried out by the sweep alone, and the old key may vanish as soon as the new one signs', async () => {
+  it('is completed by the sweep, and the old key may disappear as soon as the new one signs', async () => {
     await using scene = await scened();
     const team = await scene.team();
     const domain = await team.domain();
@@ -138,7 +138,7 @@ describe('a rotation', () => {
     expect(await signatures(scene, team, domain)).toEqual(allPass(keysIn(body.records, 'incoming')));
   });
 
-  it('is forgotten by a key that is replaced at once', async () => {
+  it('is canceled when the keys are regenerated', async () => {
     await using scene = await scened();
     const team = await scene.team();
     const domain = await team.domain();
@@ -164,7 +164,7 @@ describe('a rotation', () => {
     expect(lengths).toEqual([234, 234]);
   });
 
-  it('of a domain that is not verified is refused, and says what helps', async () => {
+  it('of an unverified domain is refused with a hint', async () => {
     await using scene = await scened();
     const team = await scene.team();
     const { body } = await scene.api('POST', '/domains', { key: team.key, body: { name: 'new.example.com' } });
@@ -179,8 +179,8 @@ describe('a rotation', () => {
   });
 });
 
-describe('a rotation by the calendar', () => {
-  it('begins when the keys have signed for that long, and not twice', async () => {
+describe('an automatic key rotation', () => {
+  it('begins once when the keys have signed for the configured time', async () => {
     await using scene = await scened({ domains: { rotate_days: 30 } });
     const team = await scene.team();
     const domain = await team.domain();
@@ -193,7 +193,7 @@ describe('a rotation by the calendar', () => {
     await age(scene, domain.id, 40 * DAY_MS);
     await nextSweep(scene);
     expect(keysIn((await read(scene, team, domain.id)).records, 'incoming')).toEqual(keysIn(begun.records, 'incoming'));
-    // From the day on which the new ones sign the count begins anew.
+    // The count starts again on the day on which the new ones sign.
     publish(scene.dns, begun);
     await nextSweep(scene);
     await nextSweep(scene);
@@ -202,7 +202,7 @@ describe('a rotation by the calendar', () => {
     expect(keysIn((await read(scene, team, domain.id)).records, 'incoming')).toEqual([]);
   });
 
-  it('never begins by itself unless the configuration says so', async () => {
+  it('is off unless it is configured', async () => {
     await using scene = await scened();
     const team = await scene.team();
     const domain = await team.domain();
@@ -213,7 +213,7 @@ describe('a rotation by the calendar', () => {
 });
 
 describe('the Ed25519 key', () => {
-  it('signs beside the RSA key while its record is seen, and nothing waits for it', async () => {
+  it('signs together with the RSA key while its record is seen, and nothing waits for it', async () => {
     await using scene = await scened();
     const team = await scene.team();
     const { body } = await scene.api('POST', '/domains', { key: team.key, body: { name: 'twice.example.com' } });
@@ -233,7 +233,7 @@ describe('the Ed25519 key', () => {
     expect((await read(scene, team, body.id)).status).toBe('verified');
   });
 
-  it('is not made where the configuration leaves it out', async () => {
+  it('is not created if it is switched off in the configuration', async () => {
     await using scene = await scened({ domains: { ed25519: false } });
     const team = await scene.team();
     const domain = await team.domain();

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { publish, startScene } from '../../rig/scene.ts';
 
-it('verifying asks anew for what the SPF record includes, though somebody has just read the domain', async () => {
+it('verification queries the includes of the SPF record again, even if the domain has just been read', async () => {
   await using scene = await startScene();
   const { key } = await scene.team();
   const { body: domain } = await scene.api('POST', '/domains', { key, body: { name: 'includes.example.com' } });

@@ -23,8 +23,8 @@ async function registered(team: Team, names: string[]): Promise<{ id: string; na
   return made;
 }
 
-describe('the sweep', () => {
-  it('asks for eight domains at a time, and for every one in the end', async () => {
+describe('the domain sweep', () => {
+  it('checks eight domains at a time, and every domain in the end', async () => {
     const team = await scene.team();
     const names = Array.from({ length: 12 }, (_, n) => `s${n}.sweep.example`);
     const domains = await registered(team, names);
@@ -40,7 +40,7 @@ describe('the sweep', () => {
     for (const { id } of domains) expect(await statusOf(id)).toBe('verified');
   });
 
-  it('passes over a domain that cannot be concluded, says so, and comes back to it the next time', async () => {
+  it('skips a domain that fails with an error, logs it, and tries it again next time', async () => {
     const team = await scene.team();
     const [broken, whole] = await registered(team, ['broken.sweep.example', 'whole.sweep.example']);
     const { db } = scene.app.world;
@@ -59,7 +59,7 @@ describe('the sweep', () => {
     expect(await statusOf(broken?.id ?? '')).toBe('verified');
   });
 
-  it('writes nothing and tells nothing about domains that are as they were', async () => {
+  it('writes nothing and sends no event for unchanged domains', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     const rows = () => scene.app.world.db.all('select * from domain_records where domain_id = ?', [domain.id]);
@@ -69,7 +69,7 @@ describe('the sweep', () => {
     expect([await rows(), (await scene.events(domain.id)).length]).toEqual([before, events]);
   });
 
-  it('takes what the configuration asks for now to domains that were made before', async () => {
+  it('adds records that the configuration now requires to older domains', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     const { db } = scene.app.world;
@@ -81,8 +81,8 @@ describe('the sweep', () => {
   });
 });
 
-describe('while DNS is asked', () => {
-  it('a key that is replaced is not verified by the answer for the old one', async () => {
+describe('a DNS answer that is older than a change', () => {
+  it('does not verify a regenerated key by the answer for the old one', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     scene.clock.advance(60_000);
@@ -99,7 +99,7 @@ describe('while DNS is asked', () => {
     expect(await statusOf(domain.id)).toBe('pending');
   });
 
-  it('receiving that is turned on is neither verified nor failed by an answer from before', async () => {
+  it('neither verifies nor fails receiving that was enabled meanwhile', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     scene.dns.set(domain.name, 'MX', ['10 rasket.test']);
@@ -108,7 +108,7 @@ describe('while DNS is asked', () => {
     const open = scene.dns.hold();
     const verifying = scene.api('POST', `/domains/${domain.id}/verify`, { key: team.key });
     await expect.poll(() => scene.dns.queries.length).toBeGreaterThanOrEqual(asked + 5);
-    // As another node would, without waiting for DNS.
+    // The record changes as by another node, without waiting for DNS.
     const { db, clock } = scene.app.world;
     await db.run(`update domains set receiving = 'enabled', receiving_since = ? where id = ?`, [
       clock.now(),

@@ -21,7 +21,7 @@ describe('the TrackingCAA record', () => {
     ['nobody forbids anything', 'none.example', []],
     ['the authority is permitted', 'named.example', ['0 issue "letsencrypt.org; validationmethods=dns-01"']],
     ['only other properties are set', 'other.example', ['0 iodef "mailto:a@example.com"']],
-  ])('is not asked for where %s', async (_, zone, caa) => {
+  ])('is not required if %s', async (_, zone, caa) => {
     const team = await scene.team();
     scene.dns.set(zone, 'CAA', caa);
     const domain = await team.domain(`mail.${zone}`);
@@ -30,7 +30,7 @@ describe('the TrackingCAA record', () => {
     expect([body.status, caaOf(body)]).toEqual(['verified', []]);
   });
 
-  it('is asked for at the domain’s own name where the zone above forbids it, at once, and stays when it is there', async () => {
+  it('is required at the domain’s own name if the zone above forbids the authority, and stays once it is published', async () => {
     const team = await scene.team();
     scene.dns.set('strict.example', 'CAA', ['0 issue "ca.example.net"']);
     const domain = await team.domain('mail.strict.example');
@@ -45,7 +45,7 @@ describe('the TrackingCAA record', () => {
         status: expect.stringMatching(/^(failed|pending)$/),
       },
     ]);
-    // Sending does not hang on it.
+    // Sending does not depend on it.
     expect(asked).toMatchObject({ status: 'verified', capabilities: { sending: 'verified' } });
     publish(scene.dns, asked);
     for (let look = 0; look < 3; look++) {
@@ -57,7 +57,7 @@ describe('the TrackingCAA record', () => {
     expect(caaOf(await read(team, domain.id))).toEqual([]);
   });
 
-  it('is asked for when a later look finds it forbidden, and that is told', async () => {
+  it('becomes required when a later check finds the authority forbidden, with an event', async () => {
     const team = await scene.team();
     const domain = await team.domain('mail.later.example');
     await change(team, domain.id, { click_tracking: true });
@@ -71,7 +71,7 @@ describe('the TrackingCAA record', () => {
     expect(caaOf(told[0]?.data as { records: { record: string }[] })).toHaveLength(1);
   });
 
-  it('is not asked for because nobody could say', async () => {
+  it('is not required because a CAA lookup failed', async () => {
     const team = await scene.team();
     const domain = await team.domain('mail.silent.example');
     scene.dns.set('silent.example', 'CAA', 'SERVFAIL');

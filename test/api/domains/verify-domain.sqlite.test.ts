@@ -36,7 +36,7 @@ const verify = (team: Team, domain: Domain) => scene.api('POST', `/domains/${dom
 const forget = (team: Team, domain: Domain) => scene.api('DELETE', `/domains/${domain.id}`, { key: team.key });
 async function statuses(team: Team, domain: Domain): Promise<string[]> {
   const { body } = await scene.api('GET', `/domains/${domain.id}`, { key: team.key });
-  // What decides: the record of the second key and the DMARC record are only advised.
+  // Only required records decide: the record of the second key and the DMARC record are recommendations.
   const required = (body.records as DnsRecord[]).filter((record) => record.required);
   return [body.status, ...required.map((record) => record.status)];
 }
@@ -46,8 +46,8 @@ const eventsOf = async (domain: Domain) =>
   (await scene.events(domain.id)).map((event) => `${event.type} ${String(event.data?.['status'])}`);
 const sweep = () => scene.app.jobs.find((job) => job.name === 'sweep-domains')?.run();
 
-describe('what DNS says', () => {
-  it('all records published: verified, and the domain may send', async () => {
+describe('verification', () => {
+  it('with all records published verifies the domain, which may then send', async () => {
     const team = await scene.team();
     const domain = await register(team);
     publish(scene.dns, domain);
@@ -59,7 +59,7 @@ describe('what DNS says', () => {
     expect(await eventsOf(domain)).toEqual(['domain.created not_started', 'domain.updated verified']);
   });
 
-  it('nothing published: pending, and nobody may send from it', async () => {
+  it('with nothing published leaves the domain pending, and it may not send', async () => {
     const team = await scene.team();
     const domain = await register(team);
     await verify(team, domain);
@@ -158,10 +158,10 @@ describe('what DNS says', () => {
       after: ['pending', 'pending', 'verified', 'verified'],
     },
   ];
-  it.each(cases)('$why', async ({ change, after }) => {
+  it.each(cases)('has the right result if $why', async ({ change, after }) => {
     const team = await scene.team();
     const domain = await register(team);
-    // Forgotten at the end, or every later sweep would wait for its silent name server.
+    // The name is removed at the end, or every later sweep would wait for its silent name server.
     publish(scene.dns, domain);
     change(domain);
     await verify(team, domain);
@@ -170,7 +170,7 @@ describe('what DNS says', () => {
     await forget(team, domain);
   });
 
-  it('a record may stand behind an alias', async () => {
+  it('accepts a record behind an alias', async () => {
     const team = await scene.team();
     const domain = await register(team);
     const [dkim, ...others] = domain.records;
@@ -181,8 +181,8 @@ describe('what DNS says', () => {
   });
 });
 
-describe('once a minute', () => {
-  it('a second call is refused with the seconds to wait, and asks DNS nothing', async () => {
+describe('the limit of one verification per minute', () => {
+  it('refuses a second call with the seconds to wait, without a DNS query', async () => {
     const team = await scene.team();
     const domain = await register(team);
     await verify(team, domain);
@@ -198,7 +198,7 @@ describe('once a minute', () => {
     expect((await verify(team, domain)).status).toBe(200);
   });
 
-  it('of calls at the same moment one gets through, and other domains are not held up', async () => {
+  it('lets one of several calls at once through, and does not affect other domains', async () => {
     const team = await scene.team();
     const domain = await register(team);
     const other = await register(team);
@@ -207,7 +207,7 @@ describe('once a minute', () => {
     expect((await verify(team, other)).status).toBe(200);
   });
 
-  it('a foreign or missing domain is 404 and uses up nothing', async () => {
+  it('is not used up by a foreign or missing domain, which returns 404', async () => {
     const team = await scene.team();
     const stranger = await scene.team();
     const domain = await register(team);
@@ -216,8 +216,8 @@ describe('once a minute', () => {
   });
 });
 
-describe('memory', () => {
-  it('reading remembers that a record was absent; verifying asks again', async () => {
+describe('cached DNS answers', () => {
+  it('let a read reuse the absence of a record, while verification queries again', async () => {
     const team = await scene.team();
     const domain = await register(team);
     await verify(team, domain);
@@ -229,7 +229,7 @@ describe('memory', () => {
     expect(await statuses(team, domain)).toEqual(['verified', 'verified', 'verified', 'verified']);
   });
 
-  it('reading shows what DNS says by now and changes nothing', async () => {
+  it('let a read show what DNS says now without changing anything', async () => {
     const team = await scene.team();
     const domain = await register(team);
     await verify(team, domain);
@@ -242,7 +242,7 @@ describe('memory', () => {
     expect(scene.dns.queries.length).toBe(before);
   });
 
-  it('a domain nobody asked to verify is read without asking DNS', async () => {
+  it('are not requested for a domain that nobody asked to verify', async () => {
     const team = await scene.team();
     const domain = await register(team);
     const before = scene.dns.queries.length;
@@ -251,8 +251,8 @@ describe('memory', () => {
   });
 });
 
-describe('the sweep', () => {
-  it('verifies without being asked, and asks for nothing that the team did not', async () => {
+describe('the verification sweep', () => {
+  it('verifies a domain without a call, and queries only the records that the team was asked for', async () => {
     const team = await scene.team();
     const domain = await register(team);
     publish(scene.dns, domain);
@@ -261,7 +261,7 @@ describe('the sweep', () => {
     expect((await verify(team, domain)).status).toBe(200);
   });
 
-  it('waits 72 hours for records, then the domain has failed, and late ones still verify it', async () => {
+  it('fails a domain after 72 hours without its records, which still verify it later', async () => {
     const team = await scene.team();
     const domain = await register(team);
     await verify(team, domain);
@@ -287,7 +287,7 @@ describe('the sweep', () => {
     ['gone', []],
     ['another one', ['v=DKIM1; k=rsa; p=MIIBIjANBgkq']],
   ])(
-    'a verified domain whose record is %s lives on for 72 hours, then has failed and cannot send',
+    'keeps a verified domain whose record is %s for 72 hours, then fails it, and it cannot send',
     async (_, answer) => {
       const team = await scene.team();
       const domain = await register(team);
@@ -311,7 +311,7 @@ describe('the sweep', () => {
       scene.clock.advance(HOUR_MS);
       await sweep();
       expect(await storedStatus(domain)).toBe('failed');
-      // Told when it begins, and when it is over.
+      // An event is sent when it begins, and when it is over.
       expect((await eventsOf(domain)).slice(1)).toEqual([
         'domain.updated verified',
         'domain.updated verified',
@@ -324,7 +324,7 @@ describe('the sweep', () => {
     },
   );
 
-  it('a record that is back in time was no failure, and the next one has 72 hours of its own', async () => {
+  it('counts no failure for a record that is back in time, and gives the next loss its own 72 hours', async () => {
     const team = await scene.team();
     const domain = await register(team);
     publish(scene.dns, domain);
@@ -344,7 +344,7 @@ describe('the sweep', () => {
     expect(await storedStatus(domain)).toBe('verified');
   });
 
-  it('a name server that fails at the end of the 72 hours takes nothing down', async () => {
+  it('fails no domain because a name server fails at the end of the 72 hours', async () => {
     const team = await scene.team();
     const domain = await register(team);
     publish(scene.dns, domain);
@@ -358,7 +358,7 @@ describe('the sweep', () => {
     expect(await statuses(team, domain)).toEqual(['verified', 'temporary_failure', 'verified', 'verified']);
   });
 
-  it.each(['SERVFAIL', 'TIMEOUT'] as const)('a verified domain stays so through %s', async (fault) => {
+  it.each(['SERVFAIL', 'TIMEOUT'] as const)('keeps a verified domain verified during %s', async (fault) => {
     const team = await scene.team();
     const domain = await register(team);
     publish(scene.dns, domain);
@@ -371,7 +371,7 @@ describe('the sweep', () => {
     await forget(team, domain);
   });
 
-  it('passes over a name that another team holds', async () => {
+  it('skips a name that another team holds', async () => {
     const owner = await scene.team();
     const other = await scene.team();
     const domain = await register(other);
@@ -389,7 +389,7 @@ describe('the sweep', () => {
   });
 });
 
-it('a domain deleted while DNS is asked is gone: 404, and no event comes after its deletion', async () => {
+it('a domain deleted during a DNS check returns 404, and no event follows its deletion', async () => {
   const team = await scene.team();
   const domain = await register(team);
   publish(scene.dns, domain);

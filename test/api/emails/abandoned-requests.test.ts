@@ -7,7 +7,7 @@ import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 const AT_ONCE = 2;
 const WAITING_MAX = 20;
 
-describe('a send that waits for files from elsewhere', () => {
+describe('a send that waits for remote attachments', () => {
   let scene: Scene;
   let team: Team;
   let domain: string;
@@ -71,7 +71,7 @@ describe('a send that waits for files from elsewhere', () => {
     ['one email', '/emails', () => draft(), []],
     ['a batch', '/emails/batch', () => [draft()], []],
     ['a permissive batch', '/emails/batch', () => [draft(), draft()], ['X-Batch-Validation: permissive']],
-  ])('is called off with its caller, and nothing of it stays: %s', async (_, target, body, headers) => {
+  ])('is aborted when its caller disconnects, and leaves nothing behind: %s', async (_, target, body, headers) => {
     const before = await count();
     const key = `Idempotency-Key: ${target}-${headers.length}`;
     const connection = await begin(target, body(), [...headers, key]);
@@ -83,7 +83,7 @@ describe('a send that waits for files from elsewhere', () => {
     expect(Number(await count()) - Number(before)).toBe(1);
   });
 
-  it('leaves the line with its caller; the others go on, and their emails are sent', async () => {
+  it('leaves the queue when its caller disconnects, while the others continue and are sent', async () => {
     for (let i = 0; i < AT_ONCE; i++) await begin('/emails', draft());
     await fetching(AT_ONCE);
     const abandoned = await begin('/emails', draft({ subject: 'abandoned' }));
@@ -101,10 +101,10 @@ describe('a send that waits for files from elsewhere', () => {
     expect(server.visits).toHaveLength(AT_ONCE + 1);
   });
 
-  it('waits in a line that is not endless: one more is told when to try again', async () => {
+  it('waits in a bounded queue, beyond which a send is told when to try again', async () => {
     for (let i = 0; i < AT_ONCE; i++) await begin('/emails', draft());
     await fetching(AT_ONCE);
-    // Which of them finds the line full is open; the others are answered by nobody.
+    // Which of them finds the queue full is open; the others are not answered.
     const line = await Promise.all(Array.from({ length: WAITING_MAX + 1 }, () => begin('/emails', draft())));
     const answer = await Promise.race(line.map((connection) => connection.answer()));
     expect(answer.status).toBe(429);
@@ -113,7 +113,7 @@ describe('a send that waits for files from elsewhere', () => {
     expect((await (await begin('/emails', draft({ attachments: [] }))).answer()).status).toBe(200);
   });
 
-  /** How many requests of the log ended with their connection. */
+  /** Returns how many requests of the log ended with their connection. */
   async function broken(): Promise<number> {
     await scene.api('GET', '/logs', { key: team.key });
     const rows = await scene.app.world.db.all<{ response_body: string }>('select response_body from request_logs');

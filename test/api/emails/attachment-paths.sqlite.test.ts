@@ -15,7 +15,7 @@ const LIMIT = 100_000;
 const BLOCKED =
   'attachments.0.path could not be fetched: its name does not resolve, or it or a redirect leads elsewhere than to https on a public address.';
 
-describe('an attachment that is named by its path', () => {
+describe('an attachment with a path', () => {
   let scene: Scene;
   let team: Team;
   let domain: string;
@@ -37,7 +37,7 @@ describe('an attachment that is named by its path', () => {
     scene = await startScene({
       trustedCa: [server.certificate.cert],
       config: {
-        // Our own name server answers from this very process, which may be busy.
+        // Our own name server runs in this process, which may be busy.
         dns: { timeout_ms: 30_000 } as never,
         network: { http_allow_private: [`${ALLOWED}/32`] } as never,
         attachments: { limit_bytes: LIMIT, fetch_seconds: 10 },
@@ -89,7 +89,7 @@ describe('an attachment that is named by its path', () => {
     ]);
   }
 
-  it('is fetched when the email is accepted, and arrives among the others in its place', async () => {
+  it('is fetched when the email is accepted, and keeps its place among the others', async () => {
     const { status, body } = await send(
       [
         { filename: 'one.txt', content: 'T25l' },
@@ -109,7 +109,7 @@ describe('an attachment that is named by its path', () => {
       ['three', 'image/png', 'inline', 'File 3'],
       ['four', 'application/octet-stream', 'attachment', 'File 4'],
     ];
-    // The part that belongs to the HTML stands with it.
+    // The part that belongs to the HTML comes with it.
     expect((await arrived(body.id)).sort()).toEqual(expected.sort());
     const listed = await scene.api('GET', `/emails/${body.id}/attachments`, { key: team.key });
     expect(listed.body.data.map(({ filename, size }: { filename: string; size: number }) => [filename, size])).toEqual([
@@ -129,7 +129,7 @@ describe('an attachment that is named by its path', () => {
     expect((await arrived(body.id))[0]?.[3]).toBe('File moved');
   });
 
-  it('is fetched once, however often it is named', async () => {
+  it('is fetched once, however often it is used', async () => {
     const many = Array.from({ length: 100 }, (_, i) => ({ filename: `${i}`, path: at('/bytes/1000') }));
     expect((await send(many)).status).toBe(200);
     expect(server.visits).toHaveLength(1);
@@ -142,7 +142,7 @@ describe('an attachment that is named by its path', () => {
     for (const { id } of batch.body.data) expect((await arrived(id))[0]?.[3]).toBe('File 1');
   });
 
-  it('and not before everything else about the email is right, nor again for a repeated request', async () => {
+  it('is fetched only once the rest of the email is valid, and not again for a repeated request', async () => {
     const file = [{ filename: 'a', path: at('/text/1') }];
     expect((await send(file, { to: 'nobody' })).status).toBe(400);
     expect((await send(file, { from: 'a@elsewhere.example' })).status).toBe(403);
@@ -154,7 +154,7 @@ describe('an attachment that is named by its path', () => {
     expect(server.visits).toHaveLength(1);
   });
 
-  it('no more than six are fetched at a time', async () => {
+  it('is fetched with at most five others at a time', async () => {
     const answer = send(Array.from({ length: 20 }, (_, i) => ({ filename: `${i}`, path: at(`/held/${i}`) })));
     for (let done = 0; done < 20;) {
       await vi.waitFor(() => expect(held.length).toBe(Math.min(6, 20 - done)));
@@ -166,7 +166,7 @@ describe('an attachment that is named by its path', () => {
     expect((await answer).status).toBe(200);
   });
 
-  describe('its limits', () => {
+  describe('has limits:', () => {
     const tooLarge = (path: string) => ({
       status: 422,
       body: {
@@ -180,7 +180,7 @@ describe('an attachment that is named by its path', () => {
       },
     });
 
-    it('as many bytes as allowed are taken, sent along, fetched or both; one more is not', async () => {
+    it('the byte limit includes inline and fetched files, and one byte more is refused', async () => {
       const fetched = (bytes: number) => ({ filename: 'f.bin', path: at(`/bytes/${bytes}`) });
       expect((await send([inline(LIMIT)])).status).toBe(200);
       expect((await send([fetched(LIMIT)])).status).toBe(200);
@@ -191,18 +191,18 @@ describe('an attachment that is named by its path', () => {
       expect(await send([fetched(60_001), inline(40_000)])).toMatchObject(tooLarge('attachments.0.path'));
     });
 
-    it('a file counts as often as it is used', async () => {
+    it('a file counts each time it is used', async () => {
       const twice = [1, 2].map(() => ({ filename: 'f.bin', path: at('/bytes/50001') }));
       expect(await send(twice)).toMatchObject(tooLarge('attachments.0.path'));
     });
 
-    it('a batch may bring as much as one email', async () => {
+    it('a batch may have as many bytes as one email', async () => {
       const body = [1, 2].map(() => draft([inline(50_001)]));
       const answer = await scene.api('POST', '/emails/batch', { key: team.key, body });
       expect(answer).toMatchObject({ status: 422, body: { name: 'invalid_attachment' } });
     });
 
-    it('files that have not come after ten seconds are refused, and their connections are closed', async () => {
+    it('files that have not arrived after ten seconds are refused, and their connections are closed', async () => {
       const before = await count();
       const answer = send([
         { filename: 'a', path: at('/text/1') },
@@ -220,19 +220,19 @@ describe('an attachment that is named by its path', () => {
       expect(await count()).toBe(before);
     });
 
-    it('a path of 2048 characters is taken', async () => {
+    it('a path may have 2048 characters', async () => {
       const path = at('/text/'.padEnd(2048 - at('').length, 'a'));
       expect(path).toHaveLength(2048);
       expect((await sendPath(path)).status).toBe(200);
     });
   });
 
-  describe('says why it could not be had', () => {
+  describe('reports why it cannot be fetched:', () => {
     it.each([
       ['/status/404', 'its server answered with status 404 instead of 200.'],
       ['/status/500', 'its server answered with status 500 instead of 200.'],
       [`/to/${Buffer.from('/to/').toString('base64url')}`, 'it redirects more than 3 times.'],
-    ])('%s', async (path, why) => {
+    ])('an answer like that of %s', async (path, why) => {
       const message = `attachments.0.path could not be fetched: ${why}`;
       expect(await sendPath(at(path))).toMatchObject({
         status: 422,
@@ -255,9 +255,9 @@ describe('an attachment that is named by its path', () => {
     });
   });
 
-  // The doorbell listens on every address of this machine: whatever got through would ring it.
-  describe('reaches nothing inside', () => {
-    it('whatever the URL, where a redirect leads and what the name resolves to; and says the same each time', async () => {
+  // The doorbell listens on every address of this machine: any connection would ring it.
+  describe('reaches no private address', () => {
+    it('by any URL, redirect or DNS answer, and always returns the same error', async () => {
       const before = await count();
       const urls = [
         ...PRIVATE_URLS,
@@ -279,7 +279,7 @@ describe('an attachment that is named by its path', () => {
       expect(await count()).toBe(before);
     });
 
-    it('the log says what the answer does not', async () => {
+    it('while the log has the reason that the error does not give', async () => {
       scene.log.length = 0;
       const { text } = await sendPath(`https://inside.test:${doorbell.port}/`);
       expect(text).not.toContain('127.0.0.1');
@@ -287,7 +287,7 @@ describe('an attachment that is named by its path', () => {
     });
   });
 
-  it('in a strict batch one that fails refuses all, in a permissive one only its own email', async () => {
+  it('fails a strict batch as a whole, and only its own email in a permissive one', async () => {
     const before = await count();
     const body = [draft([{ filename: 'a', path: at('/text/1') }]), draft([{ filename: 'b', path: at('/status/404') }])];
     const strict = await scene.api('POST', '/emails/batch', { key: team.key, body });

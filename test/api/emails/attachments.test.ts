@@ -5,7 +5,7 @@ import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const digest = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-describe('attachments', () => {
+describe('an attachment', () => {
   let scene: Scene;
   let team: Team;
   let domain: string;
@@ -30,7 +30,7 @@ describe('attachments', () => {
   }
 
   const sizes = [0, 1, 2, 3, 56, 57, 58, 4096, 16_385, 1_000_000];
-  it.each(sizes)('%i bytes arrive as they were sent', async (size) => {
+  it.each(sizes)('of %i bytes arrives unchanged', async (size) => {
     const bytes = randomBytes(size);
     const { body } = await send([{ filename: 'data.bin', content: bytes.toString('base64') }]);
     const [attachment] = (await arrived(body.id)).attachments;
@@ -38,7 +38,7 @@ describe('attachments', () => {
     expect(digest(new Uint8Array(attachment?.content as ArrayBuffer))).toBe(digest(bytes));
   });
 
-  it('a serialized Buffer is the same as base64', async () => {
+  it('may be a serialized Buffer instead of base64', async () => {
     const bytes = randomBytes(300);
     const { body } = await send([
       { filename: 'a.bin', content: bytes.toString('base64') },
@@ -56,7 +56,7 @@ describe('attachments', () => {
     ['with padding', 'SGVsbG8gd29ybGQ='],
     ['on several lines', 'SGVs\r\nbG8g\nd29y\r\nbGQ=\r\n'],
     ['with spaces', ' SGVs bG8g d29y bGQ= '],
-  ])('base64 %s is read', async (_, content) => {
+  ])('in base64 %s is read', async (_, content) => {
     const { body } = await send([{ filename: 'hello.txt', content }]);
     const [attachment] = (await arrived(body.id)).attachments;
     expect(Buffer.from(attachment?.content as ArrayBuffer).toString()).toBe('Hello world');
@@ -73,7 +73,7 @@ describe('attachments', () => {
     ['too much padding', 'SGVsbG8==='],
     ['letters beyond ASCII', 'SGVsbG8é'],
     ['an invalid character past a megabyte', `${'QUFB'.repeat(300_000)}*AAA`],
-  ])('%s is 422 invalid_attachment', async (_, content) => {
+  ])('with %s returns 422 invalid_attachment', async (_, content) => {
     expect(await send([{ filename: 'a.txt', content }])).toMatchObject({
       status: 422,
       body: { statusCode: 422, name: 'invalid_attachment', errors: [{ path: 'attachments.0.content' }] },
@@ -124,7 +124,7 @@ describe('attachments', () => {
     ],
     ['an empty content_id', { filename: 'a', content: '', content_id: '' }, 'attachments.1.content_id'],
     ['a content_id with a space', { filename: 'a', content: '', content_id: 'a b' }, 'attachments.1.content_id'],
-  ])('%s is 422 invalid_attachment and says where', async (_, attachment, path) => {
+  ])('with %s returns 422 invalid_attachment and names the place', async (_, attachment, path) => {
     const answer = await send([{ filename: 'good.txt', content: '' }, attachment]);
     expect(answer).toMatchObject({ status: 422, body: { name: 'invalid_attachment', errors: [{ path }] } });
   });
@@ -144,12 +144,12 @@ describe('attachments', () => {
     [{ filename: '\ud800', content: '' }, 'attachments.0.filename'],
     [{ filename: 'a', content: '', surprise: 1 }, 'attachments.0.surprise'],
     ['a.txt', 'attachments.0'],
-  ])('%j has a wrong type and is 400, named by its path', async (attachment, path) => {
+  ])('like %j has a wrong type and returns 400, named by its path', async (attachment, path) => {
     const answer = await send([attachment]);
     expect(answer).toMatchObject({ status: 400, body: { name: 'validation_error', errors: [{ path }] } });
   });
 
-  it('a hundred are taken, a hundred and one are 422 invalid_attachment', async () => {
+  it('is accepted as one of a hundred, while a hundred and one return 422 invalid_attachment', async () => {
     const files = (count: number) =>
       Array.from({ length: count }, (_, i) => ({ filename: `${i}.txt`, content: 'QQ==' }));
     const { status, body } = await send(files(100));
@@ -173,13 +173,13 @@ describe('attachments', () => {
     '../../etc/passwd',
     'x'.repeat(255),
     '😀.png',
-  ])('the filename %.30s arrives as it was written', async (filename) => {
+  ])('keeps its filename %.30s', async (filename) => {
     const { status, body } = await send([{ filename, content: 'QQ==' }]);
     expect(status).toBe(200);
     expect((await arrived(body.id)).attachments[0]?.filename).toBe(filename);
   });
 
-  it('a content_id makes an inline part to which the HTML can refer', async () => {
+  it('with a content_id becomes an inline part that the HTML can refer to', async () => {
     const logo = randomBytes(500);
     const { body } = await send(
       [
@@ -201,7 +201,7 @@ describe('attachments', () => {
     expect(attached).toMatchObject({ filename: 'terms.pdf', mimeType: 'application/pdf', disposition: 'attachment' });
   });
 
-  it('the longest media type and content_id are taken', async () => {
+  it('may have the longest media type and content_id', async () => {
     const longest = {
       filename: 'f'.repeat(255),
       content: 'QQ==',
@@ -217,13 +217,13 @@ describe('attachments', () => {
     });
   });
 
-  it('a fault in an attachment is named after every other fault', async () => {
+  it('with an error is reported after every other error', async () => {
     const bad = [{ filename: 'a', content: '!' }];
     expect(await send(bad, { to: 'bad' })).toMatchObject({ status: 400, body: { errors: [{ path: 'to' }] } });
     expect((await send(bad, { from: 'a@nobody.example.com' })).status).toBe(422);
   });
 
-  it('files are kept apart: each recipient gets those of its own email', async () => {
+  it('reaches only the recipients of its own email', async () => {
     const sent = await Promise.all(
       Array.from({ length: 12 }, async (_, i) => {
         const bytes = randomBytes(2000 + i);

@@ -29,7 +29,7 @@ describe('POST /emails/batch', () => {
   };
   const read = async (id: string) => (await scene.api('GET', `/emails/${id}`, { key: team.key })).body;
 
-  it('sends each of them, and answers the ids in the order sent', async () => {
+  it('sends each email, and returns the ids in the order sent', async () => {
     const sent = await send([email({ subject: 'one' }), email({ subject: 'two' }), email({ subject: 'three' })]);
     expect(sent).toMatchObject({ status: 200 });
     expect(Object.keys(sent.body)).toEqual(['data']);
@@ -44,7 +44,7 @@ describe('POST /emails/batch', () => {
     expect(subjects).toEqual(['one', 'two', 'three']);
   });
 
-  it('takes 100 emails and refuses 101', async () => {
+  it('accepts 100 emails and refuses 101', async () => {
     const hundred = Array.from({ length: 100 }, (_, i) => email({ subject: `n${i}` }));
     const sent = await send(hundred);
     expect(sent.status).toBe(200);
@@ -60,7 +60,7 @@ describe('POST /emails/batch', () => {
     ['no email', []],
     ['a string', '"x"'],
     ['null', 'null'],
-  ])('%s instead of a list of emails is 400, in either mode', async (_, body) => {
+  ])('returns 400 for %s instead of a list of emails, in either mode', async (_, body) => {
     for (const headers of [undefined, permissive]) {
       const refused = await send(body, headers);
       expect(refused).toMatchObject({ status: 400, body: { name: 'validation_error' } });
@@ -68,11 +68,11 @@ describe('POST /emails/batch', () => {
     }
   });
 
-  it('a key that only sends may send batches', async () => {
+  it('can be called with a sending key', async () => {
     expect((await send([email()], {}, await team.sendingKey())).status).toBe(200);
   });
 
-  it('attachments, headers, tags and times of each email are kept', async () => {
+  it('keeps attachments, headers, tags and times of each email', async () => {
     const content = Buffer.from('file').toString('base64');
     const sent = await send([
       email({ to: 'attached@example.org', attachments: [{ filename: 'a.txt', content }] }),
@@ -90,7 +90,7 @@ describe('POST /emails/batch', () => {
     expect((await read(attached?.id ?? '')).last_event).toBe('delivered');
   });
 
-  it('a few words that become more than a request may hold are refused, not held', async () => {
+  it('refuses a short request that expands beyond the size limit, before it uses the memory', async () => {
     const body = { name: 'Large', alias: 'large', subject: 'S', html: `<p>${'x'.repeat(2_000_000)}</p>` };
     const { id } = (await scene.api('POST', '/templates', { key: team.key, body })).body;
     await scene.api('POST', `/templates/${id}/publish`, { key: team.key });
@@ -102,13 +102,13 @@ describe('POST /emails/batch', () => {
     expect([sent.body.data.length, sent.body.errors[0].index]).toEqual([20, 20]);
   });
 
-  describe('strict, the default', () => {
+  describe('in the default strict mode', () => {
     it.each([
       ['a malformed field', { to: 7 }, 400, 'validation_error', '1.to'],
       ['an unknown field', { colour: 'red' }, 400, 'validation_error', '1.colour'],
       ['a rule of the resource', { headers: { 'List-Unsubscribe': '<x>' } }, 400, 'validation_error', '1.headers'],
       ['an attachment', { attachments: [{ filename: 'a' }] }, 422, 'invalid_attachment', '1.attachments.0'],
-    ])('one email with %s refuses them all, and is named', async (_, fields, status, name, path) => {
+    ])('refuses all emails if one has %s, and names it', async (_, fields, status, name, path) => {
       const before = await count();
       for (const headers of [undefined, { 'x-batch-validation': 'strict' }]) {
         const refused = await send([email(), email(fields), email()], headers);
@@ -118,26 +118,26 @@ describe('POST /emails/batch', () => {
       expect(await count()).toBe(before);
     });
 
-    it('a fault that the contract cannot see names its field once, with the place of its email', async () => {
+    it('names a field once, with the position of its email, for an error beyond the contract', async () => {
       const refused = await send([email(), email({ to: 'nobody' })]);
       expect(refused.body.errors).toEqual([{ path: '1.to', message: expect.stringMatching(/^1\.to: (?!.*to:)/) }]);
     });
 
-    it('an absent field is 422 and named with its email', async () => {
+    it('returns 422 for a missing field, named with its email', async () => {
       const refused = await send([email(), { ...email(), subject: undefined }]);
       expect(refused).toMatchObject({ status: 422, body: { name: 'missing_required_field' } });
       expect(refused.body.message).toBe('Missing required field: 1.subject.');
     });
 
-    it('one sender that is not verified refuses them all', async () => {
+    it('refuses all emails if one sender is not verified', async () => {
       const refused = await send([email(), email({ from: 'a@nobody.example.com' })]);
       expect(refused).toMatchObject({ status: 403, body: { name: 'validation_error' } });
       expect(refused.body.message).toMatch(/^Email 1: The domain nobody\.example\.com is not verified/);
     });
   });
 
-  describe('permissive', () => {
-    it('sends the good ones and names the others by their place', async () => {
+  describe('in permissive mode', () => {
+    it('sends the valid emails and names the others by position', async () => {
       const before = await count();
       const sent = await send(
         [
@@ -162,18 +162,18 @@ describe('POST /emails/batch', () => {
       expect(await count()).toBe(before + 2);
     });
 
-    it('with nothing wrong answers an empty list of errors', async () => {
+    it('returns an empty list of errors if nothing is wrong', async () => {
       expect((await send([email()], permissive)).body).toMatchObject({ errors: [] });
     });
 
-    it('with nothing right answers no id and writes nothing', async () => {
+    it('returns no id and writes nothing if nothing is right', async () => {
       const before = await count();
       const sent = await send([email({ to: 7 })], permissive);
       expect(sent).toMatchObject({ status: 200, body: { data: [], errors: [{ index: 0 }] } });
       expect(await count()).toBe(before);
     });
 
-    it('any other word in the header is 422', async () => {
+    it('is the only other mode: any other value of the header returns 422', async () => {
       expect(await send([email()], { 'x-batch-validation': 'loose' })).toMatchObject({
         status: 422,
         body: { name: 'invalid_parameter' },
@@ -181,8 +181,8 @@ describe('POST /emails/batch', () => {
     });
   });
 
-  describe('one Idempotency-Key for the whole', () => {
-    it('a repeated batch gets the same ids and sends nothing', async () => {
+  describe('with an Idempotency-Key', () => {
+    it('returns the same ids to a repeated batch and sends nothing', async () => {
       const key = randomUUID();
       const before = await count();
       const body = [email(), email({ subject: 'second' })];
@@ -191,7 +191,7 @@ describe('POST /emails/batch', () => {
       expect(await count()).toBe(before + 2);
     });
 
-    it('a permissive answer is repeated with its errors, even when nothing was sent', async () => {
+    it('repeats a permissive answer with its errors, even if nothing was sent', async () => {
       const key = randomUUID();
       const headers = { ...permissive, 'idempotency-key': key };
       const first = await send([email({ to: 7 })], headers);
@@ -201,7 +201,7 @@ describe('POST /emails/batch', () => {
     it.each([
       ['another batch', [{ subject: 'Other' }], {}],
       ['the other validation', [{}], permissive],
-    ])('the same key for %s is 409', async (_, fields, headers) => {
+    ])('returns 409 for the same key with %s', async (_, fields, headers) => {
       const key = randomUUID();
       await send([email()], { 'idempotency-key': key });
       const again = await send(
@@ -211,7 +211,7 @@ describe('POST /emails/batch', () => {
       expect(again).toMatchObject({ status: 409, body: { name: 'invalid_idempotent_request' } });
     });
 
-    it('the same key for a single send is 409', async () => {
+    it('returns 409 for the same key on a single send', async () => {
       const key = randomUUID();
       await send([email()], { 'idempotency-key': key });
       const headers = { 'idempotency-key': key };
@@ -221,7 +221,7 @@ describe('POST /emails/batch', () => {
       });
     });
 
-    it('a body that is nested without end is 400 under a key as well', async () => {
+    it('returns 400 for a body of unlimited nesting', async () => {
       const deep = `[${'['.repeat(9000)}${']'.repeat(9000)}]`;
       for (const headers of [{}, permissive]) {
         const refused = await send(deep, { ...headers, 'idempotency-key': randomUUID() });
@@ -229,7 +229,7 @@ describe('POST /emails/batch', () => {
       }
     });
 
-    it('a refused batch leaves the key free', async () => {
+    it('leaves the key free if the batch is refused', async () => {
       const key = randomUUID();
       expect((await send([email({ to: 7 })], { 'idempotency-key': key })).status).toBe(400);
       expect((await send([email()], { 'idempotency-key': key })).status).toBe(200);

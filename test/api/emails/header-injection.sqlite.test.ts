@@ -46,7 +46,7 @@ const RESERVED = [
   'Delivered-To',
 ];
 
-describe('headers that a caller may not write', () => {
+describe('headers that a caller may not set', () => {
   let scene: Scene;
   let team: Team;
   let domain: string;
@@ -63,15 +63,18 @@ describe('headers that a caller may not write', () => {
       body: { from: `a@${domain}`, to: 'x@example.org', subject: 'Hello', text: 'It works.', ...fields },
     });
 
-  it.each(['List-Unsubscribe', 'list-unsubscribe-post'])('the refusal of %s says what to use instead', async (name) => {
-    const answer = await send({ headers: { [name]: '<https://example.com/u>' } });
-    const message = expect.stringMatching(
-      /topic_id; for a link of your own send the message by SMTP, which keeps the header\.$/,
-    );
-    expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: `headers.${name}`, message }] } });
-  });
+  it.each(['List-Unsubscribe', 'list-unsubscribe-post'])(
+    'include %s, whose refusal says what to use instead',
+    async (name) => {
+      const answer = await send({ headers: { [name]: '<https://example.com/u>' } });
+      const message = expect.stringMatching(
+        /topic_id; for a link of your own send the message by SMTP, which keeps the header\.$/,
+      );
+      expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: `headers.${name}`, message }] } });
+    },
+  );
 
-  it.each(Object.entries(BREAKS))('a %s is refused in every field that becomes a header', async (_, bad) => {
+  it.each(Object.entries(BREAKS))('cannot be injected with a %s in any field that becomes a header', async (_, bad) => {
     const refused: [string, string, Record<string, unknown>][] = [
       ['from', 'validation_error', { from: `${bad} <a@${domain}>` }],
       ['from', 'validation_error', { from: `a@${domain}${bad}` }],
@@ -105,7 +108,7 @@ describe('headers that a caller may not write', () => {
     }
   });
 
-  it.each(RESERVED)('%s is refused in any letter case', async (name) => {
+  it.each(RESERVED)('include %s, in any letter case', async (name) => {
     const spellings = [
       name,
       name.toLowerCase(),
@@ -122,14 +125,14 @@ describe('headers that a caller may not write', () => {
   });
 
   it.each(['', ' ', 'X A', 'X-A:', ':', 'X-A ', ' X-A', 'Xé', 'From ', 'X-\u200bA', 'X'.repeat(77)])(
-    'the name %j is none and refused',
+    'include those with the invalid name %j',
     async (name) => {
       const answer = await send({ headers: { [name]: 'x' } });
       expect(answer).toMatchObject({ status: 400, body: { name: 'validation_error' } });
     },
   );
 
-  it('a value has at most 998 bytes, and there are at most 100 headers', async () => {
+  it('include values beyond 998 bytes and more than 100 headers', async () => {
     const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`X-${i}`, 'x']));
     expect((await send({ headers: { 'X-A': 'é'.repeat(499) } })).status).toBe(200);
     expect((await send({ headers: { 'X-A': 'a'.repeat(999) } })).status).toBe(400);
@@ -138,7 +141,7 @@ describe('headers that a caller may not write', () => {
     expect((await send({ headers: { 'X-A': 7 } })).body.errors[0].path).toBe('headers.X-A');
   });
 
-  it('no message of all this put a header of its own making before the sink', async () => {
+  it('did not occur in any message of these tests', async () => {
     await scene.settled();
     expect(scene.sink.messages.flatMap((message) => message.rcptTo)).not.toContain('v@example.org');
     for (const { data } of scene.sink.messages) {

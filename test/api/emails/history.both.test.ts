@@ -37,7 +37,7 @@ const attemptsOf = async (team: Team, id: string, query = '') =>
   };
 
 describe('GET /emails/{email_id}/attempts', () => {
-  it('says which recipients are suppressed now, whatever became of them then', async () => {
+  it('shows which recipients are suppressed now, whatever the attempt said', async () => {
     const { team, send } = await sender();
     const id = await send('permfail@gone.example', 'Ada <Ada@one.example>', 'eve@one.example');
     const suppressed = async () =>
@@ -56,7 +56,7 @@ describe('GET /emails/{email_id}/attempts', () => {
     expect((await suppressed()).map(({ email }) => email)).toEqual(['Ada@one.example']);
   });
 
-  it('a delivery: with whom, how, what was answered, and the dialogue without the content', async () => {
+  it('shows a delivery with server, TLS, reply and the dialogue without the content', async () => {
     const { team, send } = await sender();
     const id = await send('ada@one.example');
     await scene.settled();
@@ -84,7 +84,7 @@ describe('GET /emails/{email_id}/attempts', () => {
     expect(said).not.toContain('secret');
   });
 
-  it('what one message said on a connection is not told to the sender of the next', async () => {
+  it('does not show the dialogue of another message on the same connection', async () => {
     const one = await sender();
     const two = await sender();
     await one.send('private@shared.example');
@@ -96,7 +96,7 @@ describe('GET /emails/{email_id}/attempts', () => {
     expect(said).not.toContain('private');
   });
 
-  it('a delay, what comes next, and the end: newest first, by pages', async () => {
+  it('shows a delay, the next attempt and the end, newest first, by pages', async () => {
     const { team, send } = await sender();
     const id = await send('tempfail@slow.example');
     await scene.settled();
@@ -118,7 +118,7 @@ describe('GET /emails/{email_id}/attempts', () => {
     expect([next.has_more, next.data[0]?.attempt]).toEqual([false, 1]);
   });
 
-  it('each recipient has its own result; another domain is another try', async () => {
+  it('shows a result for each recipient, and an attempt for each domain', async () => {
     const { team, send } = await sender();
     const id = await send('permfail@one.example', 'ada@one.example', 'x@gone.invalid');
     scene.dns.set('gone.invalid', 'ANY', 'NXDOMAIN');
@@ -149,7 +149,7 @@ describe('GET /emails/{email_id}/attempts', () => {
     ]);
   });
 
-  it('what the simulator answered is said to be its answer, and nobody else’s', async () => {
+  it('attributes the answer of the simulator to the simulator alone', async () => {
     const { team, send } = await sender();
     const id = await send('delivered@simulator.rasket.test');
     await scene.settled();
@@ -162,7 +162,7 @@ describe('GET /emails/{email_id}/attempts', () => {
     );
   });
 
-  it('what is suppressed was not tried', async () => {
+  it('shows no attempt for a suppressed recipient', async () => {
     const { team, send } = await sender();
     await scene.api('POST', '/suppressions', { key: team.key, body: { email: 'no@one.example' } });
     const id = await send('no@one.example');
@@ -172,7 +172,7 @@ describe('GET /emails/{email_id}/attempts', () => {
 });
 
 describe('GET /emails/{email_id}/events', () => {
-  it('everything that happened, newest first, with its data and the id that webhooks have', async () => {
+  it('returns every event, newest first, with its data and its webhook id', async () => {
     const { team, send } = await sender();
     const id = await send('permfail@one.example');
     await scene.settled();
@@ -190,7 +190,7 @@ describe('GET /emails/{email_id}/events', () => {
     expect(back.body.data.map((event: { type: string }) => event.type)).toEqual(['email.bounced']);
   });
 
-  it.each(['events', 'attempts'])('%s of a foreign email and of none are the same 404', async (what) => {
+  it.each(['events', 'attempts'])('returns the same 404 for the %s of a foreign and an unknown email', async (what) => {
     const { team, send } = await sender();
     const other = await sender();
     const id = await send('ada@one.example');
@@ -204,7 +204,7 @@ describe('GET /emails/{email_id}/events', () => {
     ['events', 'after=nothing', 'after must be the id of an event (msg_…)'],
     ['attempts', 'after=nothing', 'after must be the id of a try'],
     ['attempts', 'limit=101', 'limit'],
-  ])('%s?%s is refused by name', async (what, query, message) => {
+  ])('refuses %s?%s and names the parameter', async (what, query, message) => {
     const { team, send } = await sender();
     const id = await send('ada@one.example');
     const refused = await scene.api('GET', `/emails/${id}/${what}?${query}`, { key: team.key });
@@ -212,7 +212,7 @@ describe('GET /emails/{email_id}/events', () => {
     await scene.settled();
   });
 
-  it('goes with the email when its time is over', async () => {
+  it('ends with the email when its retention is over', async () => {
     const { team, send } = await sender();
     const id = await send('ada@one.example');
     await scene.settled();

@@ -21,7 +21,7 @@ describe('Idempotency-Key on POST /emails', () => {
     scene.api('POST', '/emails', { key, body, headers: { 'idempotency-key': idempotencyKey } });
   const count = async () => (await scene.api('GET', '/emails?limit=100', { key: team.key })).body.data.length as number;
 
-  it('a repeated request gets the same answer, byte for byte, and nothing is sent twice', async () => {
+  it('returns the same answer, byte for byte, to a repeated request, and sends nothing twice', async () => {
     const key = randomUUID();
     const before = await count();
     const first = await send(key);
@@ -35,7 +35,7 @@ describe('Idempotency-Key on POST /emails', () => {
     expect(scene.sink.messages.filter(({ data }) => data.includes(first.body.id))).toHaveLength(1);
   });
 
-  it('an attachment as base64, as a list of its bytes or as a serialized Buffer makes the same request', async () => {
+  it('treats an attachment in base64, as a list of bytes and as a serialized Buffer as the same request', async () => {
     for (const size of [3, 200_000]) {
       const key = randomUUID();
       const file = Buffer.from(Array.from({ length: size }, (_, i) => (i * 7919) % 256));
@@ -51,13 +51,13 @@ describe('Idempotency-Key on POST /emails', () => {
     }
   });
 
-  it('without a key a retry sends again', async () => {
+  it('is required to avoid a second send on a retry', async () => {
     const one = await send(null);
     const other = await send(null);
     expect(one.body.id).not.toBe(other.body.id);
   });
 
-  it('the order of fields and the spaces between them make no other request', async () => {
+  it('treats requests with another order of fields or other whitespace as the same', async () => {
     const key = randomUUID();
     const body = {
       ...message(),
@@ -76,25 +76,28 @@ describe('Idempotency-Key on POST /emails', () => {
     ['a list for one address', { to: ['x@example.org'] }],
     ['a field more', { tags: [] }],
     ['another order in a list', { cc: ['b@example.org', 'a@example.org'] }],
-  ])('the same key with %s is 409 invalid_idempotent_request, and the first answer stays', async (_, change) => {
-    const key = randomUUID();
-    const original = { ...message(), cc: ['a@example.org', 'b@example.org'] };
-    const first = await send(key, original);
-    expect(await send(key, { ...original, ...change })).toMatchObject({
-      status: 409,
-      body: { statusCode: 409, name: 'invalid_idempotent_request' },
-    });
-    expect((await send(key, original)).text).toBe(first.text);
-  });
+  ])(
+    'returns 409 invalid_idempotent_request for the same key with %s, and the first answer stays',
+    async (_, change) => {
+      const key = randomUUID();
+      const original = { ...message(), cc: ['a@example.org', 'b@example.org'] };
+      const first = await send(key, original);
+      expect(await send(key, { ...original, ...change })).toMatchObject({
+        status: 409,
+        body: { statusCode: 409, name: 'invalid_idempotent_request' },
+      });
+      expect((await send(key, original)).text).toBe(first.text);
+    },
+  );
 
-  /** Nothing that uses a key can be committed until the returned function is called; reading goes on. */
+  /** Blocks all commits that use a key until the returned function is called; reads still work. */
   async function holdCommits(): Promise<() => Promise<void>> {
     const { db } = scene.app.world;
     let release = (): void => undefined;
     const gate = new Promise<void>((open) => (release = open));
     let done: Promise<void> | undefined;
     await new Promise<void>((held) => {
-      // SQLite has one writer, and any transaction is in its way.
+      // SQLite has one writer, so any transaction blocks it.
       done = db.tx(async (tx) => {
         if (tx.dialect === 'pg') await tx.run('lock table idempotency_keys in exclusive mode');
         held();
@@ -110,7 +113,7 @@ describe('Idempotency-Key on POST /emails', () => {
     return letGo;
   }
 
-  it('while one request is under way, every other with its key is 409 concurrent_idempotent_requests', async () => {
+  it('returns 409 concurrent_idempotent_requests for every other request with the key while one is in progress', async () => {
     const key = randomUUID();
     const before = await count();
     const release = await holdCommits();
@@ -130,7 +133,7 @@ describe('Idempotency-Key on POST /emails', () => {
       expect({ status, name: body.name }).toEqual({ status: 409, name: 'concurrent_idempotent_requests' });
       expect(headers.get('retry-after')).toBeNull();
     }
-    // Another key is in nobody's way but the database's.
+    // Another key is blocked by the database only.
     const unrelated = send(randomUUID());
     await release();
     await Promise.all(all);
@@ -139,7 +142,7 @@ describe('Idempotency-Key on POST /emails', () => {
     expect(await count()).toBe(before + 2);
   });
 
-  it('of many requests at once one is sent; the others wait their turn or get its answer', async () => {
+  it('sends one of many requests at once; the others wait or get its answer', async () => {
     const key = randomUUID();
     const before = await count();
     const answers = await Promise.all(Array.from({ length: 25 }, () => send(key)));
@@ -152,7 +155,7 @@ describe('Idempotency-Key on POST /emails', () => {
     expect((await send(key)).body.id).toBe([...ids][0]);
   });
 
-  it('of many different requests at once under one key one is sent', async () => {
+  it('sends one of many different requests at once with one key', async () => {
     const key = randomUUID();
     const before = await count();
     const answers = await Promise.all(
@@ -162,28 +165,28 @@ describe('Idempotency-Key on POST /emails', () => {
     expect(await count()).toBe(before + 1);
   });
 
-  it('many keys at once disturb each other in nothing', async () => {
+  it('keeps many keys at once independent', async () => {
     const keys = Array.from({ length: 20 }, () => randomUUID());
     const ids = (await Promise.all(keys.map((key) => send(key)))).map(({ body }) => body.id);
     expect(new Set(ids).size).toBe(20);
     expect((await Promise.all(keys.map((key) => send(key)))).map(({ body }) => body.id)).toEqual(ids);
   });
 
-  it.each([1, 255, 256])('a key of %i characters is taken', async (length) => {
+  it.each([1, 255, 256])('accepts a key of %i characters', async (length) => {
     const key = randomUUID().padEnd(length, 'k').slice(0, length);
     const first = await send(key);
     expect(first.status).toBe(200);
     expect((await send(key)).text).toBe(first.text);
   });
 
-  it.each([0, 257, 5000])('a key of %i characters is 400 invalid_idempotency_key', async (length) => {
+  it.each([0, 257, 5000])('returns 400 invalid_idempotency_key for a key of %i characters', async (length) => {
     expect(await send('k'.repeat(length))).toMatchObject({
       status: 400,
       body: { statusCode: 400, name: 'invalid_idempotency_key', message: expect.stringContaining(`got ${length}`) },
     });
   });
 
-  it('keys are told apart by letter case and by every character', async () => {
+  it('distinguishes keys by letter case and by every character', async () => {
     const base = randomUUID();
     const keys = [`${base}a`, `${base}A`, `${base}a%`, `${base}a_`, `${base}ü`];
     const ids = [];
@@ -191,7 +194,7 @@ describe('Idempotency-Key on POST /emails', () => {
     expect(new Set(ids).size).toBe(keys.length);
   });
 
-  it('a key belongs to the team: shared by its API keys, unknown to other teams', async () => {
+  it('belongs to the team: its API keys share it, and other teams do not', async () => {
     const key = randomUUID();
     const first = await send(key);
     expect((await send(key, message(), await team.sendingKey())).text).toBe(first.text);
@@ -202,7 +205,7 @@ describe('Idempotency-Key on POST /emails', () => {
     expect(theirs.body.id).not.toBe(first.body.id);
   });
 
-  it('a refused request does not use up its key', async () => {
+  it('is not used up by a refused request', async () => {
     const key = randomUUID();
     const refusals = [
       { ...message(), to: 'bad' },
@@ -215,7 +218,7 @@ describe('Idempotency-Key on POST /emails', () => {
     expect((await send(key)).status).toBe(200);
   });
 
-  it('the answer outlives a restart', async () => {
+  it('keeps the answer across a restart', async () => {
     const key = randomUUID();
     const first = await send(key);
     await scene.restart();
@@ -223,7 +226,7 @@ describe('Idempotency-Key on POST /emails', () => {
     expect(await send(key, { ...message(), subject: 'Other' })).toMatchObject({ status: 409 });
   });
 
-  it('the answer is kept for 24 hours and no longer, whether or not the sweep has run', async () => {
+  it('keeps the answer for exactly 24 hours, whether or not the sweep has run', async () => {
     const key = randomUUID();
     const swept = randomUUID();
     const first = await send(key);
@@ -240,11 +243,11 @@ describe('Idempotency-Key on POST /emails', () => {
     expect(fresh.body.id).not.toBe(first.body.id);
     await forgetIdempotencyKeys(scene.app.world);
     expect((await send(swept)).body.id).not.toBe(other.body.id);
-    // The new answer is as good as the first one was.
+    // The new answer is stored like the first one.
     expect((await send(key, { ...message(), subject: 'Another day' })).text).toBe(fresh.text);
   });
 
-  it('a scheduled send is answered again also when its time has passed', async () => {
+  it('repeats the answer of a scheduled send even after its time has passed', async () => {
     const key = randomUUID();
     const body = { ...message(), scheduled_at: new Date(scene.clock.now() + 2 * HOUR_MS).toISOString() };
     const first = await send(key, body);
@@ -255,7 +258,7 @@ describe('Idempotency-Key on POST /emails', () => {
     expect(scene.sink.messages.filter(({ data }) => data.includes(first.body.id))).toHaveLength(1);
   });
 
-  it('an answer is given again also when the domain is gone since', async () => {
+  it('repeats the answer even after the domain was removed', async () => {
     const gone = await team.domain();
     const key = randomUUID();
     const body = { ...message(), from: `a@${gone.name}` };

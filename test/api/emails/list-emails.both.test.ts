@@ -24,7 +24,7 @@ describe('GET /emails', () => {
     keyIds['second'] = second.id;
     const { body: keys } = await scene.api('GET', '/api-keys', { key: team.key });
     keyIds['first'] = keys.data.find((key: { name: string }) => key.name === 'First key').id;
-    // To the next midnight, so that days can be told apart.
+    // Moves to the next midnight, so that days can be distinguished.
     scene.clock.advance(DAY_MS - (scene.clock.now() % DAY_MS));
     const messages: [string, Record<string, unknown>, string][] = [
       ['delivered', { subject: 'Receipt 100% sure', to: 'Ann <ann@example.org>' }, team.key],
@@ -43,7 +43,7 @@ describe('GET /emails', () => {
       scene.clock.advance(1000);
     }
     await scene.api('DELETE', `/api-keys/${keyIds['second']}`, { key: team.key });
-    // Another team's email that every filter below would find.
+    // Every filter below would find this email of another team.
     const other = await scene.team();
     const elsewhere = {
       from: `news@${(await other.domain()).name}`,
@@ -68,7 +68,7 @@ describe('GET /emails', () => {
   }
   const at = (name: string, offsetMs = 0) => new Date((sent[name]?.at ?? 0) + offsetMs).toISOString();
 
-  it('without a filter: all of the team, newest first, each as GET /emails/{id} has it', async () => {
+  it('returns all emails of the team without a filter, newest first, each as GET /emails/{id} does', async () => {
     expect(await found({})).toEqual(ALL);
     const { body } = await scene.api('GET', '/emails', { key: team.key });
     for (const item of body.data) {
@@ -89,19 +89,19 @@ describe('GET /emails', () => {
     ['failed', []],
     ['suppressed', []],
     ['canceled', []],
-  ])('status=%s', async (status, names) => expect(await found({ status })).toEqual(names));
+  ])('filters by status=%s', async (status, names) => expect(await found({ status })).toEqual(names));
 
-  it('api_key_id, also of a revoked key, and of none of ours', async () => {
+  it('filters by api_key_id, even of a revoked key, and finds nothing for an unknown one', async () => {
     expect(await found({ api_key_id: keyIds['first'] ?? '' })).toEqual(['bcc', 'idn', 'delayed', 'delivered']);
     expect(await found({ api_key_id: keyIds['second'] ?? '' })).toEqual(['scheduled', 'bounced']);
     expect(await found({ api_key_id: (keyIds['second'] ?? '').toUpperCase() })).toEqual(['scheduled', 'bounced']);
     expect(await found({ api_key_id: randomUUID() })).toEqual([]);
   });
 
-  it('api_key_id is found by an index, which what was sent with no key is not in', async () => {
+  it('finds api_key_id by an index that excludes emails sent without a key', async () => {
     const { db } = scene.app.world;
     const ask = (filters: Record<string, string>) => () => found({ api_key_id: keyIds['first'] ?? '', ...filters });
-    // A small table is read whole by PostgreSQL, whatever it has.
+    // PostgreSQL reads a small table whole, whatever its indexes.
     if (db.dialect === 'pg') return expect(await indexesByKey(db)).toHaveLength(2);
     for (const filters of [{}, { status: 'delivered' }] as Record<string, string>[]) {
       const plans = await plansOf(db, ask(filters), 'from emails', 'api_key_id = ?');
@@ -110,7 +110,7 @@ describe('GET /emails', () => {
     }
   });
 
-  it('start_date and end_date include their own millisecond', async () => {
+  it('includes the milliseconds of start_date and end_date', async () => {
     expect(await found({ start_date: at('idn') })).toEqual(['bcc', 'idn']);
     expect(await found({ start_date: at('idn', 1) })).toEqual(['bcc']);
     expect(await found({ end_date: at('bounced') })).toEqual(['bounced', 'delivered']);
@@ -119,12 +119,12 @@ describe('GET /emails', () => {
     expect(await found({ start_date: at('delayed', 1), end_date: at('delayed', 999) })).toEqual([]);
   });
 
-  it('created_at given back as either date finds the email', async () => {
+  it('finds an email with its created_at as either date', async () => {
     const { body } = await scene.api('GET', `/emails/${sent['delayed']?.id}`, { key: team.key });
     expect(await found({ start_date: body.created_at, end_date: body.created_at })).toEqual(['delayed']);
   });
 
-  it('a date alone is the whole day, an offset is understood, none is UTC', async () => {
+  it('reads a plain date as the whole day, understands an offset, and assumes UTC without one', async () => {
     const day = at('delivered').slice(0, 10);
     const dayBefore = at('delivered', -DAY_MS).slice(0, 10);
     const dayAfter = at('delivered', DAY_MS).slice(0, 10);
@@ -147,7 +147,7 @@ describe('GET /emails', () => {
     ' ',
     '2026-11-20T25:00:00Z',
     '2026-11-20T10:00:00 02:00',
-  ])('a date of %j is 422 and named', async (date) => {
+  ])('returns 422 for the date %j, and names it', async (date) => {
     for (const name of ['start_date', 'end_date']) {
       const answer = await scene.api('GET', `/emails?${name}=${encodeURIComponent(date)}`, { key: team.key });
       expect(answer).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
@@ -155,7 +155,7 @@ describe('GET /emails', () => {
     }
   });
 
-  it('an end before the start is 422', async () => {
+  it('returns 422 if the end is before the start', async () => {
     const query = new URLSearchParams({ start_date: at('idn'), end_date: at('idn', -1) });
     expect(await scene.api('GET', `/emails?${query}`, { key: team.key })).toMatchObject({
       status: 422,
@@ -163,7 +163,7 @@ describe('GET /emails', () => {
     });
   });
 
-  it('dates far away are no trouble', async () => {
+  it('accepts dates far away', async () => {
     expect(await found({ start_date: '0001-01-01', end_date: '9999-12-31' })).toEqual(ALL);
     expect(await found({ start_date: '9999-12-31' })).toEqual([]);
     expect(await found({ end_date: '0001-01-01' })).toEqual([]);
@@ -204,9 +204,9 @@ describe('GET /emails', () => {
     ['\n', []],
     ['receipt 100% sure\nnews', []],
     ['😀', []],
-  ])('search=%j', async (search, names) => expect(await found({ search })).toEqual(names));
+  ])('finds the right emails with search=%j', async (search, names) => expect(await found({ search })).toEqual(names));
 
-  it('search has 1 to 200 characters', async () => {
+  it('takes a search of 1 to 200 characters', async () => {
     expect(await found({ search: 'x'.repeat(200) })).toEqual([]);
     expect(await found({ search: '😀'.repeat(200) })).toEqual([]);
     for (const search of ['', 'x'.repeat(201)]) {
@@ -215,7 +215,7 @@ describe('GET /emails', () => {
     }
   });
 
-  it('filters narrow together', async () => {
+  it('combines filters', async () => {
     const first = keyIds['first'] ?? '';
     expect(await found({ status: 'delivered', api_key_id: first, search: 'news@' })).toEqual([
       'bcc',
@@ -236,7 +236,7 @@ describe('GET /emails', () => {
 });
 
 describe('a page of large emails', () => {
-  it('ends early, and the next one goes on, in either direction', async () => {
+  it('ends early, and the next page continues, in either direction', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const team = await scene.team();
     const { name } = await team.domain();
@@ -258,7 +258,7 @@ describe('a page of large emails', () => {
 });
 
 describe('GET /emails/{id}', () => {
-  it('shows everything that was sent, and what has become of it', async () => {
+  it('shows everything that was sent, and its state', async () => {
     await using scene = await startScene();
     const team = await scene.team();
     const domain = await team.domain();
@@ -298,7 +298,7 @@ describe('GET /emails/{id}', () => {
     expect(await read()).toEqual(email);
   });
 
-  it('an id is found in any letter case, and a random one is 404', async () => {
+  it('finds an id in any letter case, and returns 404 for a random one', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const team = await scene.team();
     const domain = await team.domain();

@@ -4,7 +4,7 @@ import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** The middle of a month, so that no test runs into the next one by itself. */
+/** Starts in the middle of a month, so that no test runs into the next one by itself. */
 const sceneWith = (plan: Record<string, number>, startAt = '2027-03-10T12:00:00Z'): Promise<Scene> =>
   startScene({ config: { plans: { standard: plan } }, roles: ['http'], startAt });
 
@@ -20,8 +20,8 @@ async function sender(scene: Scene) {
 
 const refusedBy = (name: string) => ({ status: 429, body: { statusCode: 429, name } });
 
-describe('quotas', () => {
-  it('the email after the last of a day is 429 daily_quota_exceeded, without retry-after', async () => {
+describe('the quota', () => {
+  it('of a day returns 429 daily_quota_exceeded for the next email, without retry-after', async () => {
     await using scene = await sceneWith({ daily_cap: 2 });
     const { send } = await sender(scene);
     expect([(await send()).status, (await send()).status]).toEqual([200, 200]);
@@ -32,7 +32,7 @@ describe('quotas', () => {
     expect(refused.body.message).toBe('The plan of this team includes 2 emails a day and 2 are used.');
   });
 
-  it('the day begins anew at midnight UTC', async () => {
+  it('of a day starts again at midnight UTC', async () => {
     await using scene = await sceneWith({ daily_cap: 1 }, '2027-03-10T23:59:59.000Z');
     const { send } = await sender(scene);
     expect((await send()).status).toBe(200);
@@ -41,7 +41,7 @@ describe('quotas', () => {
     expect((await send()).status).toBe(200);
   });
 
-  it('the email after the last of a month is 429 monthly_quota_exceeded, until the next month', async () => {
+  it('of a month returns 429 monthly_quota_exceeded until the next month', async () => {
     await using scene = await sceneWith({ included_emails: 2 }, '2027-03-30T12:00:00Z');
     const { send } = await sender(scene);
     await send();
@@ -54,20 +54,20 @@ describe('quotas', () => {
     expect((await send()).status).toBe(200);
   });
 
-  it('where both are used up the month is named, because tomorrow changes nothing', async () => {
+  it('of the month is named if both are used up, because waiting for tomorrow would not help', async () => {
     await using scene = await sceneWith({ included_emails: 1, daily_cap: 1 });
     const { send } = await sender(scene);
     await send();
     expect(await send()).toMatchObject(refusedBy('monthly_quota_exceeded'));
   });
 
-  it('a plan that includes none refuses the first one', async () => {
+  it('of a plan without included emails refuses the first one', async () => {
     await using scene = await sceneWith({ included_emails: 0 });
     const { send } = await sender(scene);
     expect(await send()).toMatchObject(refusedBy('monthly_quota_exceeded'));
   });
 
-  it('a batch is accepted whole or not at all, and what does not fit leaves the room to others', async () => {
+  it('accepts a batch as a whole or not at all, and a refused batch leaves the room to others', async () => {
     await using scene = await sceneWith({ daily_cap: 5 });
     const { send, batch } = await sender(scene);
     expect((await batch(3)).status).toBe(200);
@@ -80,7 +80,7 @@ describe('quotas', () => {
     expect((await send()).status).toBe(429);
   });
 
-  it('a refused send counts nothing, and neither does an answer that is repeated', async () => {
+  it('does not count refused sends or repeated answers', async () => {
     await using scene = await sceneWith({ daily_cap: 2 });
     const { team, send } = await sender(scene);
     await send({ to: 'no address' });
@@ -97,7 +97,7 @@ describe('quotas', () => {
     expect((await send()).status).toBe(429);
   });
 
-  it('what is refused leaves no file behind', async () => {
+  it('leaves no file behind when it refuses an email', async () => {
     await using scene = await sceneWith({ included_emails: 1 });
     const { send, batch } = await sender(scene);
     const files = async () => {
@@ -113,7 +113,7 @@ describe('quotas', () => {
     expect(await files()).toBe(before);
   });
 
-  it('is named after what is wrong with the fields, and does not hide what is right in a permissive batch', async () => {
+  it('is reported after errors in fields, and does not affect valid emails of a permissive batch', async () => {
     await using scene = await sceneWith({ included_emails: 2 });
     const { team, send } = await sender(scene);
     const sent = await send();
@@ -129,7 +129,7 @@ describe('quotas', () => {
     expect(await send({ attachments })).toMatchObject(refusedBy('monthly_quota_exceeded'));
   });
 
-  it('two teams do not share a quota', async () => {
+  it('is not shared by two teams', async () => {
     await using scene = await sceneWith({ daily_cap: 1 });
     const one = await sender(scene);
     const other = await sender(scene);
@@ -138,7 +138,7 @@ describe('quotas', () => {
     expect((await other.send()).status).toBe(200);
   });
 
-  it('a crowd gets exactly what there is, however their requests share a commit', async () => {
+  it('is used up exactly by a crowd of requests, however they share a commit', async () => {
     await using scene = await sceneWith({ daily_cap: 37 });
     const { send, batch } = await sender(scene);
     const answers = await Promise.all([
@@ -160,7 +160,7 @@ describe('a team above its quota, after a change to a smaller plan', () => {
   const shrink = (scene: Scene, team: Team) =>
     scene.app.world.db.run('update teams set plan_code = ? where id = ?', ['small', team.id]);
 
-  it('is not shown the content of its emails until it is within its quota again', async () => {
+  it('cannot read the content of its emails until it is within its quota again', async () => {
     await using scene = await startScene({
       roles: ['http'],
       config: { plans: { small: { name: 'Small', included_emails: 1 } } },
@@ -184,7 +184,7 @@ describe('a team above its quota, after a change to a smaller plan', () => {
       expect(await read(path), path).toMatchObject(hidden);
     }
     expect(await scene.api('POST', `/emails/${id}/share`, { key: team.key })).toMatchObject(hidden);
-    // Links that were made before end too, as any other that is over.
+    // Links from before end too, like any expired link.
     expect((await fetch(shared.body.url)).status).toBe(404);
     expect((await fetch(link.body.download_url)).status).toBe(404);
     const list = await read('/emails');

@@ -1,4 +1,4 @@
-// an email accepted by HTTP or SMTP --> the log and the story of the email: from the id of the request to how it was delivered
+// an email accepted by HTTP or SMTP --> the log and the history of the email: from the id of the request to its delivery
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { advanceToNextAttempt, mailIn, type Mail } from '../../flow/mail.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
@@ -25,7 +25,7 @@ async function sendTo(...to: string[]): Promise<{ id: string; requestId: string 
   return { id: answer.body.id, requestId: answer.headers.get('x-request-id') };
 }
 
-it('every line about an email has the id of the answer that accepted it, and so has its story', async () => {
+it('every log line and the history of an email have the request id of the answer that accepted it', async () => {
   const { id, requestId } = await sendTo('reader@one.example');
   expect(linesOf(id)).toEqual([
     ['email accepted', requestId],
@@ -36,7 +36,7 @@ it('every line about an email has the id of the answer that accepted it, and so 
   expect((await scene.api('GET', `/operator/queue/emails/${id}`, asOperator)).body.request_id).toBe(requestId);
 });
 
-it('a delivery that is deferred names it in each try, and so does a bounce', async () => {
+it('every attempt of a deferred delivery and every bounce have the request id', async () => {
   const { id, requestId } = await sendTo('tempfail@later.example', 'permfail@gone.example');
   await advanceToNextAttempt(scene, id);
   const lines = linesOf(id);
@@ -45,7 +45,7 @@ it('a delivery that is deferred names it in each try, and so does a bounce', asy
   expect(lines.filter(([msg]) => msg === 'delivery deferred').length).toBeGreaterThan(1);
 });
 
-it('mail of before the id was stored is told without one', async () => {
+it('mail stored before request ids were has none in logs and attempts', async () => {
   const { id } = await sendTo('tempfail@old.example');
   await scene.app.world.db.run('update emails set request_id = null where id = ?', [id]);
   await scene.app.world.db.run('update deliveries set request_id = null where email_id = ?', [id]);

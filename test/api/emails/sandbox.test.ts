@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { startScene } from '../../rig/scene.ts';
 
 describe('a sandboxed region', () => {
-  it('sends to own verified domains and the simulator, and names the first other recipient', async () => {
+  it('sends to own verified domains and the simulator only, and names the first other recipient', async () => {
     await using scene = await startScene({ config: { regions: { 'eu-west-1': { sandbox: true } } } });
     const team = await scene.team();
     const { name } = await team.domain();

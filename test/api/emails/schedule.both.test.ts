@@ -4,7 +4,7 @@ import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-describe('scheduled emails', () => {
+describe('a scheduled email', () => {
   let scene: Scene;
   let team: Team;
   let domain: string;
@@ -24,7 +24,7 @@ describe('scheduled emails', () => {
   const cancel = (id: string, key = team.key) => scene.api('POST', `/emails/${id}/cancel`, { key });
   const read = async (id: string) => (await scene.api('GET', `/emails/${id}`, { key: team.key })).body;
 
-  it('waits for its time, goes out then, and says so', async () => {
+  it('waits for its time, is sent then, and shows both', async () => {
     const id = await schedule(30 * MINUTE_MS);
     await scene.settled();
     expect(await scene.account(team, id)).toEqual({ state: 'scheduled', events: ['email.scheduled'] });
@@ -40,7 +40,7 @@ describe('scheduled emails', () => {
   });
 
   describe('PATCH /emails/{email_id}', () => {
-    it('moves the time, later and earlier', async () => {
+    it('changes the time, later and earlier', async () => {
       const id = await schedule(10 * MINUTE_MS);
       const later = inMs(60 * MINUTE_MS);
       expect(await patch(id, { scheduled_at: later })).toMatchObject({ status: 200, body: { object: 'email', id } });
@@ -54,7 +54,7 @@ describe('scheduled emails', () => {
       expect((await read(id)).last_event).toBe('delivered');
     });
 
-    it('gives a moved email two whole days of retries from its new time', async () => {
+    it('gives the email two whole days of retries from its new time', async () => {
       const id = await schedule(MINUTE_MS * 2);
       await patch(id, { scheduled_at: inMs(20 * DAY_MS) });
       const row = await scene.app.world.db.get<{ accepted_at: number; due_at: number }>(
@@ -68,13 +68,13 @@ describe('scheduled emails', () => {
     it.each([
       ['a minute ahead', MINUTE_MS],
       ['thirty days ahead', 30 * DAY_MS],
-    ])('%s is taken', async (_, ms) => {
+    ])('accepts a time %s', async (_, ms) => {
       const id = await schedule();
       expect((await patch(id, { scheduled_at: inMs(ms) })).status).toBe(200);
       await cancel(id);
     });
 
-    it('the smallest wrong values are 400 and name the field and the limit', async () => {
+    it('returns 400 for the nearest invalid values, and names the field and the limit', async () => {
       const id = await schedule();
       const wrong = [
         inMs(MINUTE_MS - 1),
@@ -104,7 +104,7 @@ describe('scheduled emails', () => {
   });
 
   describe('POST /emails/{email_id}/cancel', () => {
-    it('takes it back for good', async () => {
+    it('cancels the email for good', async () => {
       const id = await schedule(5 * MINUTE_MS, ['x@example.org', 'y@example.net']);
       expect(await cancel(id)).toMatchObject({ status: 200, body: { object: 'email', id } });
       const sent = scene.sink.messages.length;
@@ -117,17 +117,17 @@ describe('scheduled emails', () => {
       });
     });
 
-    it('an empty body that calls itself JSON is an empty body', async () => {
+    it('takes an empty body with a JSON content type', async () => {
       const id = await schedule();
       const headers = { 'content-type': 'application/json' };
       expect((await scene.api('POST', `/emails/${id}/cancel`, { key: team.key, headers })).status).toBe(200);
     });
   });
 
-  describe('what cannot be changed any more', () => {
+  describe('an email that can no longer be changed', () => {
     const locked = { status: 409, body: { statusCode: 409, name: 'resource_locked' } };
 
-    it('a sent, a canceled and a never scheduled email are 409 for both', async () => {
+    it('is sent, canceled or was never scheduled, and returns 409 for both calls', async () => {
       const sent = await schedule(MINUTE_MS * 2);
       scene.clock.advance(MINUTE_MS * 3);
       await scene.settled();
@@ -141,7 +141,7 @@ describe('scheduled emails', () => {
       }
     });
 
-    it('an email whose recipients are all suppressed and claimed is 409, never both', async () => {
+    it('has only suppressed recipients and was claimed, and returns 409', async () => {
       await scene.api('POST', '/suppressions', { key: team.key, body: { email: 'gone@example.org' } });
       const id = await schedule(MINUTE_MS * 2, 'gone@example.org');
       scene.clock.advance(MINUTE_MS * 3);
@@ -151,7 +151,7 @@ describe('scheduled emails', () => {
     });
   });
 
-  it('an email of another team, of no team, or of another family is 404', async () => {
+  it('of another team, no team or another family returns 404', async () => {
     const id = await schedule();
     const other = await scene.team();
     for (const [which, key] of [
@@ -165,7 +165,7 @@ describe('scheduled emails', () => {
     await cancel(id);
   });
 
-  it('a key that only sends may neither move nor cancel', async () => {
+  it('cannot be moved or canceled with a sending key', async () => {
     const id = await schedule();
     const key = await team.sendingKey();
     for (const answer of [await cancel(id, key), await patch(id, { scheduled_at: inMs(DAY_MS) }, key)]) {
@@ -174,7 +174,7 @@ describe('scheduled emails', () => {
     await cancel(id);
   });
 
-  it('a scheduled email of a deleted domain fails when its time comes', async () => {
+  it('of a deleted domain fails when its time comes', async () => {
     const gone = await team.domain();
     const body = {
       from: `a@${gone.name}`,

@@ -5,7 +5,7 @@ import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const FEW = 1000;
 const MANY = scaled(5000);
-/** Emails in a block. */
+/** Number of emails in a block. */
 const A_BLOCK = 256;
 
 let scene: Scene;
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** Emails `from` to `to` of a team, made by the database; each has a number of its own, and all have some words. */
+/** Writes the emails `from` to `to` of a team in the database; each has a number of its own, and all share some words. */
 async function plant(team: Team, mark: string, from: number, to: number): Promise<void> {
   const { db } = scene.app.world;
   const [hex, cast] = driver === 'pg' ? [`lpad(to_hex(n), 12, '0')`, '::uuid'] : [`printf('%012x', n)`, ''];
@@ -34,7 +34,7 @@ async function plant(team: Team, mark: string, from: number, to: number): Promis
       where team_id = ? and not exists (select 1 from email_bodies b where b.email_id = emails.id)`,
     [team.id],
   );
-  // As a server does by itself: one that knows nothing of so many rows sorts them all for each piece that is looked at.
+  // A server does this by itself: without statistics it sorts all rows for each block.
   if (driver === 'pg') await db.run('analyze emails, email_bodies');
 }
 
@@ -59,7 +59,7 @@ const find = async (team: Team, query: Record<string, string>) => {
   return { found: idsOf(body), hasMore: body.has_more as boolean };
 };
 
-it('finds what a look at every email would find, in either direction and with other filters', async () => {
+it('a search finds the same emails as a full scan, in either direction and with other filters', async () => {
   const team = await scene.team();
   const stranger = await scene.team();
   await plant(stranger, 'aaa', 0, 1500);
@@ -102,7 +102,7 @@ it('finds what a look at every email would find, in either direction and with ot
   }
 });
 
-it('looks at no more of many emails than of a few, and asks nothing of a large part of them', async () => {
+it('a search reads as few rows of many emails as of a few, and skips most of them without a query', async () => {
   const small = await scene.team();
   const large = await scene.team();
   await plant(small, 'ccc', 0, FEW);
@@ -123,7 +123,7 @@ it('looks at no more of many emails than of a few, and asks nothing of a large p
     }
     return pieces;
   };
-  // Nothing, something rare, something everywhere, and what has fewer letters than three.
+  // These match nothing, something rare, something everywhere, and have fewer than three letters.
   for (const search of ['never said', 'order 471 ', 'example.com', 'zq', 'z', '€']) {
     const few = await costOf(small, search);
     const many = await costOf(large, search);
@@ -132,8 +132,8 @@ it('looks at no more of many emails than of a few, and asks nothing of a large p
   }
 });
 
-// Before there are emails of other tests that would be put into blocks first.
-it('blocks go with their emails', async () => {
+// This runs before there are emails of other tests that would be put into blocks first.
+it('search blocks are deleted with their emails', async () => {
   const { db } = scene.app.world;
   const team = await scene.team();
   await plant(team, 'abc', 0, 2 * A_BLOCK + A_BLOCK + 10);
@@ -154,18 +154,18 @@ it('blocks go with their emails', async () => {
   expect(await countOf()).toBe(0);
 });
 
-it('a search that looks at very many emails in vain is refused with what helps', async () => {
+it('a search that scans too many emails without a match is refused with advice', async () => {
   const team = await scene.team();
   await plant(team, 'eee', 0, 101_000);
   const answer = await scene.api('GET', '/emails?search=never+said', { key: team.key });
   expect(answer).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
   expect(answer.body.message).toContain('start_date');
-  // What it found in that many emails is a page, and it says that there is more.
+  // The matches in that many emails are a page, which says that there is more.
   const { found, hasMore } = await find(team, { search: 'order 100999 ' });
   expect([found, hasMore]).toEqual([[100_999], true]);
 });
 
-it('everybody else is answered while ten searches look at what is in no block yet', async () => {
+it('other calls are answered while ten searches scan emails that are not indexed yet', async () => {
   const team = await scene.team();
   await plant(team, 'fff', 0, 60_000);
   const done: string[] = [];

@@ -8,7 +8,7 @@ describe('POST /emails', () => {
   });
   afterAll(() => scene.close());
 
-  it('delivers what it answered 200 for, and each event stands once', async () => {
+  it('delivers an email that it accepted with 200, and records each event once', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     const sent = await scene.api('POST', '/emails', {

@@ -4,12 +4,12 @@ import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 const MB = 1024 * 1024;
 const DAY_MS = 24 * 3_600_000;
 
-describe('POST /emails, field by field', () => {
+describe('the fields of POST /emails', () => {
   let scene: Scene;
   let team: Team;
   let domain: { id: string; name: string };
   beforeAll(async () => {
-    // Nothing is delivered here: what is accepted and what is refused is all there is to see.
+    // Nothing is delivered here: only acceptance and refusal matter.
     scene = await startScene({ roles: ['http'] });
     team = await scene.team();
     domain = await team.domain();
@@ -36,14 +36,14 @@ describe('POST /emails, field by field', () => {
       ['a name beyond ASCII', 'Zoë 日本 <a@DOMAIN>'],
       ['a quoted local part', '"a b"@DOMAIN'],
       ['spaces around it', '  a@DOMAIN  '],
-    ])('%s is taken and read back', async (_, from) => {
+    ])('accepts %s and returns it unchanged', async (_, from) => {
       const written = from.replace('DOMAIN', domain.name);
       const sent = await send({ from: written });
       expect(sent.status).toBe(200);
       expect((await read(sent.body.id)).from).toBe(written.trim());
     });
 
-    it('the domain is compared in any letter case', async () => {
+    it('compares the domain in any letter case', async () => {
       expect((await send({ from: `a@${domain.name.toUpperCase()}` })).status).toBe(200);
     });
 
@@ -65,11 +65,11 @@ describe('POST /emails, field by field', () => {
       'a..b@DOMAIN',
       '.a@DOMAIN',
       `${'a'.repeat(65)}@DOMAIN`,
-    ])('%j is 400 and named', async (from) => {
+    ])('refuses %j with 400', async (from) => {
       expect(await send({ from: from.replaceAll('DOMAIN', domain.name) })).toMatchObject(refusedAt('from'));
     });
 
-    it('an unverified domain is 403 and names rasket domains verify, and a foreign or unknown one rasket domains create', async () => {
+    it('refuses an unverified domain with 403 and rasket domains verify, and a foreign or unknown one with rasket domains create', async () => {
       const other = await (await scene.team()).domain();
       const { body: mine } = await scene.api('POST', '/domains', { key: team.key, body: { name: 'new.example.com' } });
       for (const name of [other.name, mine.name, 'nobody.example.com']) {
@@ -87,13 +87,13 @@ describe('POST /emails, field by field', () => {
       }
     });
 
-    it('a verified domain verifies neither its subdomains nor its parent', async () => {
+    it('refuses a subdomain and a parent of a verified domain', async () => {
       for (const name of [`sub.${domain.name}`, 'example.com', `x${domain.name}`]) {
         expect(await send({ from: `a@${name}` })).toMatchObject({ status: 403, body: { name: 'validation_error' } });
       }
     });
 
-    it('an internationalised domain is one domain, however it is written', async () => {
+    it('treats an internationalized domain as one in any spelling', async () => {
       const idn = await team.domain('bücher.example.com');
       expect(idn.name).toBe('bücher.example.com');
       for (const name of ['bücher.example.com', 'BÜCHER.example.com', 'xn--bcher-kva.example.com']) {
@@ -103,14 +103,14 @@ describe('POST /emails, field by field', () => {
       }
     });
 
-    it('a deleted domain sends no more', async () => {
+    it('refuses a deleted domain', async () => {
       const gone = await team.domain();
       await scene.api('DELETE', `/domains/${gone.id}`, { key: team.key });
       expect((await send({ from: `a@${gone.name}` })).status).toBe(403);
     });
 
     it.each(['Sender', 'resent-from', 'Resent-Sender'])(
-      'a key pinned to a domain names nobody of another one in %s',
+      'lets a key pinned to a domain name no address of another one in %s',
       async (field) => {
         const pinned = await team.domain();
         const key = await team.sendingKey({ domain_id: pinned.id });
@@ -142,7 +142,7 @@ describe('POST /emails, field by field', () => {
       },
     );
 
-    it('a key pinned to a domain sends from that one alone, and from none when it is gone', async () => {
+    it('lets a key pinned to a domain use only that one, and none once it is gone', async () => {
       const pinned = await team.domain();
       const key = await team.sendingKey({ domain_id: pinned.id });
       expect((await send({ from: `a@${pinned.name}` }, key)).status).toBe(200);
@@ -159,7 +159,7 @@ describe('POST /emails, field by field', () => {
   });
 
   describe('to, cc, bcc and reply_to', () => {
-    it('one address or a list, read back as a list', async () => {
+    it('accept one address or a list, and return a list', async () => {
       const sent = await send({
         to: 'X <x@example.org>',
         cc: 'c@example.org',
@@ -179,7 +179,7 @@ describe('POST /emails, field by field', () => {
       { to: addresses(48), cc: 'c@example.org', bcc: ['b@example.org'] },
       { to: 'x@example.org', cc: addresses(24), bcc: addresses(25, 'example.net') },
       { to: addresses(50), reply_to: addresses(50, 'example.net') },
-    ])('fifty recipients are taken', async (fields) => expect((await send(fields)).status).toBe(200));
+    ])('accept fifty recipients in total', async (fields) => expect((await send(fields)).status).toBe(200));
 
     it.each([
       { to: addresses(51) },
@@ -187,18 +187,18 @@ describe('POST /emails, field by field', () => {
       { to: addresses(50), bcc: ['b@example.org'] },
       { to: addresses(17), cc: addresses(17), bcc: addresses(17) },
       { to: Array(51).fill('same@example.org') },
-    ])('fifty-one are 400, also when they repeat', async (fields) => {
+    ])('refuse fifty-one recipients with 400, even repeated ones', async (fields) => {
       const answer = await send(fields);
       expect(answer).toMatchObject(refusedAt('to'));
       expect(answer.body.message).toMatch(/at most 50.*got 51/);
     });
 
-    it('an empty to is 400, an empty cc, bcc or reply_to is none', async () => {
+    it('require an address in to, while an empty cc, bcc or reply_to counts as absent', async () => {
       expect(await send({ to: [] })).toMatchObject(refusedAt('to'));
       expect((await send({ cc: [], bcc: [], reply_to: [] })).status).toBe(200);
     });
 
-    it('each address at fault has its own entry, by its place', async () => {
+    it('report each invalid address with its position', async () => {
       const answer = await send({ to: ['x@example.org', 'bad', 'y@example.org', ''], cc: 'worse', reply_to: ['@'] });
       expect(answer).toMatchObject(refusedAt('to.1', 'to.3', 'cc', 'reply_to.0'));
     });
@@ -210,7 +210,7 @@ describe('POST /emails, field by field', () => {
       ['998 bytes', 'a'.repeat(998)],
       ['998 bytes in 499 characters', 'é'.repeat(499)],
       ['998 bytes, the last character of four', `ab${'😀'.repeat(249)}`],
-    ])('%s is taken and read back', async (_, subject) => {
+    ])('accepts %s and returns it unchanged', async (_, subject) => {
       const sent = await send({ subject });
       expect(sent.status).toBe(200);
       expect((await read(sent.body.id)).subject).toBe(subject);
@@ -220,7 +220,7 @@ describe('POST /emails, field by field', () => {
       ['999 bytes', 'a'.repeat(999)],
       ['999 bytes in fewer characters', `a${'é'.repeat(499)}`],
       ['1000 bytes in 250 characters', '😀'.repeat(250)],
-    ])('%s are 400 and named', async (_, subject) => {
+    ])('refuses %s with 400', async (_, subject) => {
       const answer = await send({ subject });
       expect(answer).toMatchObject(refusedAt('subject'));
       expect(answer.body.message).toMatch(/at most 998 bytes.*got (999|1000)/);
@@ -228,7 +228,7 @@ describe('POST /emails, field by field', () => {
   });
 
   describe('html and text', () => {
-    it('one of the two is needed', async () => {
+    it('are required, at least one of the two', async () => {
       const answer = await send({ text: undefined });
       expect(answer).toMatchObject({ status: 422, body: { name: 'missing_required_field' } });
       expect(answer.body.message).toMatch(/html.*text/);
@@ -242,7 +242,7 @@ describe('POST /emails, field by field', () => {
       ['html alone', { html: 'é'.repeat(MB), text: undefined }],
       ['both', { html: 'a'.repeat(MB), text: 'b'.repeat(MB) }],
     ];
-    it.each(bodies)('exactly 2 MB of %s are taken and read back, one byte more is 400', async (_, fields) => {
+    it.each(bodies)('accept exactly 2 MB of %s and refuse one byte more with 400', async (_, fields) => {
       const sent = await send(fields);
       expect(sent.status).toBe(200);
       const email = await read(sent.body.id);
@@ -262,7 +262,7 @@ describe('POST /emails, field by field', () => {
       'x'.repeat(16_384),
       'é'.repeat(16_384),
       'x'.repeat(16_385),
-    ])('a body comes back as it was sent (%.20j)', async (text) => {
+    ])('return a body as it was sent (%.20j)', async (text) => {
       const { body } = await send({ text, html: `<p>${text}</p>` });
       expect(await read(body.id)).toMatchObject({ text, html: `<p>${text}</p>` });
     });
@@ -275,7 +275,7 @@ describe('POST /emails, field by field', () => {
       ['1 minute', 60_000],
       ['30 days', 30 * DAY_MS],
       ['an hour', 3_600_000],
-    ])('%s from now is taken, and the email waits', async (_, offsetMs) => {
+    ])('accepts a time %s from now, and the email waits', async (_, offsetMs) => {
       const at = iso(offsetMs);
       const sent = await send({ scheduled_at: at });
       expect(sent.status).toBe(200);
@@ -287,13 +287,13 @@ describe('POST /emails, field by field', () => {
       ['30 days and a millisecond', 30 * DAY_MS + 1],
       ['now', 0],
       ['yesterday', -DAY_MS],
-    ])('%s from now is 400 and named', async (_, offsetMs) => {
+    ])('refuses a time %s from now with 400', async (_, offsetMs) => {
       const answer = await send({ scheduled_at: iso(offsetMs) });
       expect(answer).toMatchObject(refusedAt('scheduled_at'));
       expect(answer.body.message).toMatch(/between 1 minute and 30 days/);
     });
 
-    it('an offset from UTC is understood', async () => {
+    it('understands an offset from UTC', async () => {
       const at = new Date(scene.clock.now() + 3 * 3_600_000);
       const local = new Date(at.getTime() + 2 * 3_600_000).toISOString().replace('Z', '');
       for (const offset of ['+02:00', '+0200']) {
@@ -317,14 +317,14 @@ describe('POST /emails, field by field', () => {
       'DAYT10:60:00Z',
       'DAYT10:00:00+25:00',
       'DAYT10:00:00Z tomorrow',
-    ])('%j is no ISO 8601 time and 400', async (text) => {
+    ])('refuses %j, which is not an ISO 8601 time, with 400', async (text) => {
       const day = iso(2 * DAY_MS).slice(0, 10);
       expect(await send({ scheduled_at: text.replace('DAY', day) })).toMatchObject(refusedAt('scheduled_at'));
     });
 
-    it('a day that the calendar does not have is 400, not another day', async () => {
+    it('refuses a day that the calendar does not have with 400', async () => {
       const now = new Date(scene.clock.now());
-      // Moved to the end of a month that has no 31st.
+      // The time moves to the end of a month that has no 31st.
       const next = Date.UTC(now.getUTCFullYear() + (now.getUTCMonth() >= 10 ? 1 : 0), 1, 20);
       scene.clock.advance(next - scene.clock.now());
       const year = new Date(next).getUTCFullYear();
@@ -338,14 +338,14 @@ describe('POST /emails, field by field', () => {
   describe('tags', () => {
     const tags = (count: number) => Array.from({ length: count }, (_, i) => ({ name: `n${i}`, value: `v${i}` }));
 
-    it('fifty are taken and read back in order, fifty-one are 400', async () => {
+    it('accept fifty, returned in order, and refuse fifty-one with 400', async () => {
       const sent = await send({ tags: tags(50) });
       expect((await read(sent.body.id)).tags).toEqual(tags(50));
       expect(await send({ tags: tags(51) })).toMatchObject(refusedAt('tags'));
       expect((await read((await send({ tags: [] })).body.id)).tags).toEqual([]);
     });
 
-    it('a name or value has 1 to 256 letters, digits, underscores and hyphens', async () => {
+    it('accept names and values of 1 to 256 letters, digits, underscores and hyphens', async () => {
       const long = 'aZ09_-'.padEnd(256, 'x');
       const sent = await send({ tags: [{ name: long, value: long }] });
       expect((await read(sent.body.id)).tags).toEqual([{ name: long, value: long }]);
@@ -355,7 +355,7 @@ describe('POST /emails, field by field', () => {
       }
     });
 
-    it('a tag has a name, a value and nothing else', async () => {
+    it('accept objects with a name, a value and nothing else', async () => {
       const unknown = await send({ tags: [{ name: 'n', value: 'v', more: 1 }] });
       expect(unknown).toMatchObject(refusedAt('tags.0.more'));
       expect(await send({ tags: [{ name: 'n' }] })).toMatchObject({
@@ -367,17 +367,17 @@ describe('POST /emails, field by field', () => {
     });
   });
 
-  it('topic_id is kept, and may be null', async () => {
+  it('include topic_id, which may be null', async () => {
     expect((await read((await send({ topic_id: 'news' })).body.id)).topic_id).toBe('news');
     expect((await read((await send({ topic_id: null })).body.id)).topic_id).toBeNull();
   });
 
-  it('faults of several fields are told together', async () => {
+  it('are reported together when several are invalid', async () => {
     const answer = await send({ to: 'bad', subject: 'a\nb', headers: { To: 'x' }, scheduled_at: 'soon' });
     expect(answer).toMatchObject(refusedAt('to', 'subject', 'headers.To', 'scheduled_at'));
   });
 
-  it('what was refused leaves nothing behind', async () => {
+  it('leave nothing behind when a request is refused', async () => {
     const other = await scene.team();
     await send({ to: 'bad' }, other.key);
     await send({ from: 'a@nobody.example.com' }, other.key);

@@ -96,12 +96,12 @@ describe('GET /emails with a tag', () => {
     },
   );
 
-  it('finds one email among thousands with the tag and among thousands without it, by the key of tags', async () => {
+  it('finds one matching email among thousands by the index of tags, whichever are frequent', async () => {
     const many = await scene.team();
     const { name } = await many.domain();
     const first = await send(tagged('rare:yes', 'all:yes'), many, name);
     const { db, ids } = scene.app.world;
-    // Copies of the first one that differ in their id and their tags.
+    // These are copies of the first one that differ in their id and their tags.
     const copies = Array.from({ length: 3000 }, () => ids.uuid());
     const row = await db.get<Record<string, unknown>>('select * from emails where id = ?', [first]);
     const columns = Object.keys(row ?? {});
@@ -141,7 +141,7 @@ describe('GET /emails with a tag', () => {
 });
 
 describe('GET /emails/metrics with a tag', () => {
-  it('counts what became of the emails that have the tag', async () => {
+  it('counts the outcomes of the emails that have the tag', async () => {
     const start = new Date(scene.clock.now()).toISOString();
     await send(tagged('run:1', 'kind:a'));
     await send(tagged('run:1', 'kind:b'));

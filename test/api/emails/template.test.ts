@@ -31,7 +31,7 @@ describe('the template field of POST /emails', () => {
     scene.api('POST', '/emails', { key: team.key, body: { to: 'x@example.org', ...fields } });
   const read = async (id: string) => (await scene.api('GET', `/emails/${id}`, { key: team.key })).body;
 
-  it('supplies bodies, from, subject and reply_to, all that the send leaves out', async () => {
+  it('supplies html, text, from, subject and reply_to if the send omits them', async () => {
     const sent = await send({ template: { id: 'whole' } });
     expect(await read(sent.body.id)).toMatchObject({
       from: `T <t@${domain}>`,
@@ -42,7 +42,7 @@ describe('the template field of POST /emails', () => {
     });
   });
 
-  it('gives way to what the send says itself', async () => {
+  it('yields to the fields of the send', async () => {
     const own = { from: `own@${domain}`, subject: 'Own {{{WHO}}}', reply_to: ['own@x.test'] };
     const sent = await send({ template: { id: 'whole', variables: { WHO: 'A & B' } }, ...own });
     expect(await read(sent.body.id)).toMatchObject({ ...own, html: '<p>A &amp; B</p>' });
@@ -57,7 +57,7 @@ describe('the template field of POST /emails', () => {
     expect(refused).toMatchObject({ status: 400, body: { name: 'validation_error', errors: [{ path: 'template' }] } });
   });
 
-  it('what neither it nor the send says is 422 and named, in the order of the fields', async () => {
+  it('returns 422 for a field that neither it nor the send has, in the order of the fields', async () => {
     for (const [fields, missing] of [
       [{}, 'from'],
       [{ subject: 'S' }, 'from'],
@@ -89,17 +89,17 @@ describe('the template field of POST /emails', () => {
     ],
     ['a variable of 2001 characters', { id: 'whole', variables: { WHO: 'x'.repeat(2001) } }, 'template.variables.WHO'],
     ['a variable that is not declared', { id: 'whole', variables: { NOBODY: 'x' } }, 'template.variables.NOBODY'],
-  ])('%s is 400 and named', async (_, template, path) => {
+  ])('returns 400 for %s, and names it', async (_, template, path) => {
     const refused = await send({ template, from: `a@${domain}`, subject: 'S' });
     expect(refused).toMatchObject({ status: 400, body: { name: 'validation_error', errors: [{ path }] } });
   });
 
-  it('a variable of 2000 characters is taken', async () => {
+  it('accepts a variable of 2000 characters', async () => {
     const sent = await send({ template: { id: 'whole', variables: { WHO: 'x'.repeat(2000) } } });
     expect((await read(sent.body.id)).html).toBe(`<p>${'x'.repeat(2000)}</p>`);
   });
 
-  it('an unknown template is 404, and one that supplies a foreign from is 403', async () => {
+  it('returns 404 for an unknown template, and 403 for one with a foreign from', async () => {
     expect(await send({ template: { id: 'nobody' } })).toMatchObject({ status: 404, body: { name: 'not_found' } });
     await publishTemplate({ alias: 'foreign', from: 'a@nobody.example.com', subject: 'S' });
     expect(await send({ template: { id: 'foreign' } })).toMatchObject({
@@ -108,7 +108,7 @@ describe('the template field of POST /emails', () => {
     });
   });
 
-  it('works in a batch and at a time of its own, and the email says which one it was', async () => {
+  it('works in a batch and with scheduled_at, and the email names its template', async () => {
     const scheduled_at = new Date(scene.clock.now() + 5 * MINUTE_MS).toISOString();
     const body = [
       { to: 'x@example.org', template: { id: 'whole', variables: { WHO: 'one' } }, scheduled_at },

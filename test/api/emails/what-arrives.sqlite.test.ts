@@ -13,7 +13,7 @@ const { dkimVerify } = createRequire(import.meta.url)('mailauth/lib/dkim/verify'
   ) => Promise<{ results: { status: { result: string }; signingDomain: string; selector: string }[] }>;
 };
 
-describe('what arrives', () => {
+describe('a sent message', () => {
   let scene: Scene;
   let team: Team;
   let domain: { id: string; name: string };
@@ -33,7 +33,7 @@ describe('what arrives', () => {
     return { id, messages: scene.sink.messages.filter(({ data }) => data.includes(id)) };
   }
 
-  it('an email with only HTML arrives with a generated text part, and is read back as it was sent', async () => {
+  it('with only HTML has a generated text part, while the API returns the email as it was sent', async () => {
     const html =
       '<!doctype html><html><head><style>p{}</style></head><body><!-- x --><p>Hello <a href="https://a.example"><img src="https://a.example/1.png" alt="our shop"></a></p></body></html>';
     const { id, messages } = await arrive({ html, text: undefined });
@@ -61,7 +61,7 @@ describe('what arrives', () => {
       '<p>Run:</p><pre>\n  if (a &lt; b) {\n    go();\n\n\n  }\n</pre><p>and\nwait</p>',
       'Run:\n\n  if (a < b) {\n    go();\n\n\n  }\n\nand wait',
     ],
-  ])('the generated text part shows %s as a browser does', async (_, html, text) => {
+  ])('has %s in its generated text part as a browser shows it', async (_, html, text) => {
     const { messages } = await arrive({ html, text: undefined });
     const mail = await PostalMime.parse(messages[0]?.data ?? '');
     expect(mail.text?.replace(/\n+$/, '')).toBe(text);
@@ -70,7 +70,7 @@ describe('what arrives', () => {
   it.each<[string, Record<string, unknown>]>([
     ['an empty text', { html: '<p>Hello</p>', text: '' }],
     ['HTML that shows nothing', { html: '<img src="https://a.example/1.png">', text: undefined }],
-  ])('an email with %s gets no generated text part', async (_, fields) => {
+  ])('with %s gets no generated text part', async (_, fields) => {
     const { messages } = await arrive(fields);
     expect(headOf(messages[0]!)).toMatch(/Content-Type: text\/html/);
     expect(String(messages[0]?.data)).not.toContain('text/plain');
@@ -83,7 +83,7 @@ describe('what arrives', () => {
     return dkimVerify(data, { resolver: (name) => dns.resolveTxt(name) });
   };
 
-  it('from, to, cc, reply-to, subject and both bodies stand in the message as they were sent', async () => {
+  it('has from, to, cc, reply-to, subject and both bodies as they were sent', async () => {
     const { id, messages } = await arrive({
       from: `"Example, Zoë" <a@${domain.name}>`,
       to: ['Ann <x@example.org>', 'y@example.org'],
@@ -116,7 +116,7 @@ describe('what arrives', () => {
     expect(messages[0]?.rcptTo).toEqual(['x@example.org', 'y@example.org', 'c@example.org']);
   });
 
-  it('bcc recipients get the message and stand nowhere in it', async () => {
+  it('reaches bcc recipients without naming them', async () => {
     const { messages } = await arrive({
       cc: 'c@example.org',
       bcc: ['Hidden <hidden@example.org>', 'far@example.net', 'x@example.org'],
@@ -124,17 +124,17 @@ describe('what arrives', () => {
     const recipients = messages.flatMap(({ rcptTo }) => rcptTo).sort();
     expect(recipients).toEqual(['c@example.org', 'far@example.net', 'hidden@example.org', 'x@example.org']);
     for (const { data } of messages) {
-      // Signs that no signature and no id can hold by chance.
+      // These characters cannot occur in signatures and ids by chance.
       expect(data.toString('latin1')).not.toMatch(/^bcc:|hidden[ @<]|far@example\.net/im);
     }
   });
 
-  it('a message to bcc alone is one too', async () => {
+  it('is sent once to an address in to, cc and bcc', async () => {
     const { messages } = await arrive({ to: 'x@example.org', bcc: 'x@example.org', cc: 'X@EXAMPLE.ORG' });
     expect(messages.flatMap(({ rcptTo }) => rcptTo)).toEqual(['x@example.org']);
   });
 
-  it('headers of the caller stand as they were written, each once', async () => {
+  it('has the headers of the caller as they were written, each once', async () => {
     const long = 'word '.repeat(60).trim();
     const { messages } = await arrive({
       headers: {
@@ -159,14 +159,14 @@ describe('what arrives', () => {
       expect(Buffer.byteLength(line)).toBeLessThan(999);
   });
 
-  it('Reply-To among the headers counts as reply_to does, and never stands twice', async () => {
+  it('has a Reply-To from the headers or reply_to, and never two', async () => {
     const alone = await arrive({ headers: { 'Reply-To': 'h@example.net' } });
     expect(headOf(alone.messages[0] as SinkMessage).match(/^Reply-To:.*$/gim)).toEqual(['Reply-To: h@example.net']);
     const both = await arrive({ headers: { 'reply-to': 'h@example.net' }, reply_to: 'field@example.net' });
     expect(headOf(both.messages[0] as SinkMessage).match(/^Reply-To:.*$/gim)).toHaveLength(1);
   });
 
-  it('the return path is one of our own for each email, below the domain, and no header names it', async () => {
+  it('has its own return path below the domain, which no header names', async () => {
     const one = await arrive({});
     const other = await arrive({});
     const paths = [one, other].map(({ messages }) => messages[0]?.mailFrom ?? '');
@@ -176,7 +176,7 @@ describe('what arrives', () => {
     expect(headOf(one.messages[0] as SinkMessage)).not.toMatch(/^return-path:/im);
   });
 
-  it('each destination of an email has a return path of its own, and all recipients the same bytes', async () => {
+  it('has a return path for each destination, and the same bytes for all recipients', async () => {
     const { messages } = await arrive({ to: ['x@example.org', 'y@example.net', 'z@example.com'] });
     expect(new Set(messages.map(({ mailFrom }) => mailFrom)).size).toBe(3);
     expect(new Set(messages.map(({ data }) => data.toString('base64'))).size).toBe(1);
@@ -190,10 +190,10 @@ describe('what arrives', () => {
     ['html with an attachment', { html: '<p>é</p>', attachments: [{ filename: 'a.bin', content: 'AAEC' }] }],
     ['headers of the caller', { headers: { 'X-A': '  a   b\tc', 'In-Reply-To': '<1@example.org>' }, subject: '' }],
     ['a long list of recipients', { to: Array.from({ length: 50 }, (_, i) => `Nöme ${i} <n${i}@example.org>`) }],
-  ])('%s: the DKIM signature is verified against the published record', async (_, fields) => {
+  ])('with %s has a DKIM signature that verifies against the published record', async (_, fields) => {
     const { messages } = await arrive(fields);
     const { results } = await verify(messages[0]?.data ?? Buffer.alloc(0));
-    // One by each of the domain’s keys.
+    // There is one by each of the domain’s keys.
     const passed = ['pass', domain.name];
     expect(results.map(({ status, signingDomain }) => [status.result, signingDomain])).toEqual([passed, passed]);
     const tampered = Buffer.from(
@@ -203,7 +203,7 @@ describe('what arrives', () => {
     expect((await verify(tampered)).results[0]?.status.result).not.toBe('pass');
   });
 
-  it('an internationalised domain signs and sends as its A-label', async () => {
+  it('from an internationalized domain uses its A-label in address and signature', async () => {
     const idn = await team.domain('grüße.example.com');
     const { messages } = await arrive({ from: `Zoë <a@${idn.name}>`, to: 'x@bücher.example' });
     expect(messages[0]?.rcptTo).toEqual(['x@xn--bcher-kva.example']);
@@ -212,7 +212,7 @@ describe('what arrives', () => {
     expect(results[0]).toMatchObject({ status: { result: 'pass' }, signingDomain: 'xn--gre-6ka8l.example.com' });
   });
 
-  it('tags are for the team: read back, and nowhere in the message', async () => {
+  it('contains no tags, which only the team can read', async () => {
     const tags = [
       { name: 'kind', value: 'receipt-7f3a' },
       { name: 'kind', value: 'second-7f3a' },
@@ -222,7 +222,7 @@ describe('what arrives', () => {
     for (const { value } of tags) expect(messages[0]?.data.toString('latin1')).not.toContain(value);
   });
 
-  it('a scheduled email leaves at its time and not before, dated by that time', async () => {
+  it('that was scheduled leaves at its time and not before, with that date', async () => {
     const at = new Date(scene.clock.now() + 3_600_000);
     const scheduled = await arrive({ scheduled_at: at.toISOString() });
     expect(scheduled.messages).toEqual([]);

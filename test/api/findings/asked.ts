@@ -14,7 +14,7 @@ export interface Told {
 
 export const NOTHING = { team: [], operator: [], ready: { status: 'ok', findings: [] } };
 
-/** What an installation tells of itself. */
+/** Returns calls for the findings of an installation. */
 export function askedOf(trouble: () => Trouble) {
   const ofTeam = async (key = trouble().team.key): Promise<Told[]> =>
     (await trouble().scene.api('GET', '/findings', { key })).body.findings;
@@ -22,12 +22,12 @@ export function askedOf(trouble: () => Trouble) {
     (await trouble().scene.api('GET', '/operator/findings', { key: trouble().token })).body.findings;
   const ready = async () => (await trouble().scene.api('GET', '/ready')).body;
   const now = (): string => new Date(trouble().scene.clock.now()).toISOString();
-  /** What each of the three tells; a team and the operator in detail. */
+  /** Returns the findings of all three; in detail for a team and the operator. */
   const all = async () => ({ team: await ofTeam(), operator: await ofOperator(), ready: await ready() });
   return { ofTeam, ofOperator, ready, now, all };
 }
 
-/** A row of the queue. */
+/** Returns a row of the queue. */
 export const deliveryRow = ({ app: { world } }: Scene, more: Record<string, string | number>) => ({
   id: world.ids.uuid(),
   email_id: world.ids.uuid(),

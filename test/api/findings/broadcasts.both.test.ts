@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { HOUR } from '../../flow/mail.ts';
 import { startScene } from '../../rig/scene.ts';
 
-it('a broadcast that is held is told to its team by its name and with the figures, to the operator by its id, and to no other team', async () => {
+it('a held broadcast is reported to its team by name and figures, to the operator by id, and to no other team', async () => {
   await using scene = await startScene({ roles: ['http', 'delivery'] });
   const team = await scene.team();
   const other = await scene.team();
@@ -34,7 +34,7 @@ it('a broadcast that is held is told to its team by its name and with the figure
   expect(await findings('/ready')).toEqual([]);
 });
 
-it('a broadcast that failed is told for three days', async () => {
+it('a failed broadcast is reported for three days', async () => {
   await using scene = await startScene({ roles: ['http', 'delivery'] });
   const team = await scene.team();
   const other = await scene.team();
@@ -60,7 +60,7 @@ it('a broadcast that failed is told for three days', async () => {
   expect(await findings('/findings', team.key)).toEqual([]);
 });
 
-it('a scheduled broadcast to a segment with a deleted property is a finding, by names for its team and by id for the operator', async () => {
+it('a scheduled broadcast to a segment with a deleted property is reported by name to its team and by id to the operator', async () => {
   await using scene = await startScene({ roles: ['http', 'delivery'] });
   const team = await scene.team();
   const other = await scene.team();

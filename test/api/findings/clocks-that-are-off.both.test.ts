@@ -1,4 +1,4 @@
-// Clocks of nodes that differ, and what operators are told before there is one
+// Nodes with different clocks, and findings for operators before there is one
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lookAtInstallation } from '../../../src/features/installation/findings/look.ts';
 import { reportNode, runningNodes } from '../../../src/features/installation/findings/node-report.ts';
@@ -12,8 +12,8 @@ afterAll(() => scene.close());
 
 const look = async () => (await lookAtInstallation(scene.app.world)).findings;
 
-describe('a node whose clock is off', () => {
-  it('runs for as long as the database hears of it, whatever its clock says', async () => {
+describe('a node with a wrong clock', () => {
+  it('counts as running while the database hears from it, whatever its clock says', async () => {
     const { world } = scene.app;
     for (const [n, off] of [-24 * HOUR, 24 * HOUR].entries()) {
       const id = world.ids.uuid();
@@ -28,8 +28,8 @@ describe('a node whose clock is off', () => {
   });
 });
 
-describe('a backup that is noted as of the future', () => {
-  it('is a finding, and not the youngest for as long as a clock was wrong', async () => {
+describe('a backup dated in the future', () => {
+  it('is a finding, and does not count as the newest while a clock was wrong', async () => {
     const { world, jobs } = scene.app;
     const note = (madeAt: number) => noteBackup(world.db, { madeAt, folder: null, at: world.clock.now() });
     await note(world.clock.now() + 60_000);
@@ -49,8 +49,8 @@ describe('a backup that is noted as of the future', () => {
   });
 });
 
-describe('what is for an operator to do', () => {
-  it('begins with the token of one, until there is one', async () => {
+describe('advice for operators', () => {
+  it('begins with creating an operator token until there is one', async () => {
     const mail = await mailIn(scene);
     await mail.send('x@one.example');
     scene.clock.advance(HOUR);

@@ -19,14 +19,14 @@ beforeAll(async () => {
 });
 afterAll(() => machine[Symbol.asyncDispose]());
 
-/** What one check says, and what is found. */
+/** Returns one check, and its findings. */
 async function look(name: string, of = machine) {
   const { checks, findings } = await of.examine();
   return { state: checks[name]?.state, summary: checks[name]?.summary, findings };
 }
 
-describe('the resolver', () => {
-  it('one that invents names is found', async () => {
+describe('the check of the resolver', () => {
+  it('finds a resolver that invents names', async () => {
     const { dns } = machine.scene;
     dns.set('*.invalid', 'A', ['192.0.2.80']);
     const { findings } = await look('resolver');
@@ -36,10 +36,10 @@ describe('the resolver', () => {
     expect(await look('resolver')).toMatchObject({ state: 'passed', findings: [] });
   });
 
-  it('one that is slow is found', async () => {
+  it('finds a slow resolver', async () => {
     await using slow = await startMachine({ doctor: { resolver_ms: 20, seconds: 30 } });
     const { dns } = slow.scene;
-    // Those of the look-ups that are timed.
+    // These are the timed look-ups.
     const release = dns.hold('MX');
     const looking = look('resolver', slow);
     await expect.poll(() => dns.queries.filter(({ type }) => type === 'MX').length).toBeGreaterThan(1);
@@ -49,7 +49,7 @@ describe('the resolver', () => {
     expect((await looking).findings).toMatchObject([{ code: 'resolver_slow', severity: 'warning' }]);
   });
 
-  it('a resolver that does not answer is an error, and causes no other findings', async () => {
+  it('reports a resolver that does not answer as an error, without further findings', async () => {
     await using deaf = await startMachine({
       doctor: { seconds: 3 },
       dns: { servers: ['127.66.0.9:53'], timeout_ms: 200, tries: 1 },
@@ -60,8 +60,8 @@ describe('the resolver', () => {
   });
 });
 
-describe('the clock', () => {
-  it('is held against the Date of an answer', async () => {
+describe('the check of the clock', () => {
+  it('compares it with the Date header of an answer', async () => {
     machine.time.aheadMs = 400_000;
     const { findings } = await look('clock');
     expect(findings).toMatchObject([{ code: 'clock_wrong', severity: 'error' }]);
@@ -70,7 +70,7 @@ describe('the clock', () => {
     expect(await look('clock')).toMatchObject({ state: 'passed', findings: [] });
   });
 
-  it('or against a time server, by SNTP; one that answers for another question is not believed', async () => {
+  it('compares it with an SNTP server, and rejects an answer to another request', async () => {
     const server = createSocket('udp4');
     await new Promise<void>((done) => server.bind(0, '127.0.0.1', done));
     const answer = { aheadMs: 0, isOurs: true, now: Date.now };
@@ -96,20 +96,20 @@ describe('the clock', () => {
     await new Promise<void>((done) => server.close(done));
   });
 
-  it('nobody who tells the time: not known', async () => {
+  it('is unknown if nobody tells the time', async () => {
     await using alone = await startMachine({ doctor: { clock_source: 'http://127.66.0.3:9/' } });
     expect(await look('clock', alone)).toMatchObject({ state: 'unknown', findings: [] });
     expect((await look('clock', alone)).summary).toContain('127.66.0.3:9 does not answer (unreachable)');
   });
 });
 
-describe('the disk', () => {
-  it('with less free than the settings ask for: a finding', async () => {
+describe('the check of the disk', () => {
+  it('finds less free space than the settings require', async () => {
     await using full = await startMachine({ doctor: { disk_free_mb: 1_000_000_000 } });
     expect((await look('disk', full)).findings).toMatchObject([{ code: 'disk_low', severity: 'error' }]);
   });
 
-  it('that grows full within two weeks, by the samples of a week; not by those of an hour', async () => {
+  it('finds a disk that will be full within two weeks, by samples of a week but not of an hour', async () => {
     await using growing = await startMachine();
     const { app, clock } = growing.scene;
     const sample = app.jobs.find(({ name }) => name === `sample-disk ${os.hostname()}`);
@@ -137,8 +137,8 @@ describe('the disk', () => {
   });
 });
 
-describe('open files', () => {
-  it('a process that may open fewer than the settings need', async () => {
+describe('the check of open files', () => {
+  it('finds a process that may open fewer than the settings need', async () => {
     const { world } = machine.scene.app;
     const limited = spawn('bash', ['-c', 'ulimit -n 300 && echo ready && exec sleep 600']);
     await once(limited.stdout, 'data');
@@ -158,8 +158,8 @@ describe('open files', () => {
   });
 });
 
-describe('the certificate', () => {
-  it('for another name than instance.host', async () => {
+describe('the check of the certificate', () => {
+  it('finds a certificate for another name than instance.host', async () => {
     const { app, dataDir } = machine.scene;
     const of = (names: string[]): void => {
       const keys = makeCertificate({ names, notAfter: new Date(machine.scene.clock.now() + 90 * DAY_MS) });
@@ -180,8 +180,8 @@ describe('the certificate', () => {
   });
 });
 
-describe('CAA', () => {
-  it('a record that names another authority: a finding; the authority says by which name it is called', async () => {
+describe('the check of CAA records', () => {
+  it('finds a record that names another authority, whose own name is known', async () => {
     await using asked = await startWithAuthority({ names: ['mail.deep.example'] }, { doctor: { checks: ['caa'] } });
     const { scene, ca, operator: token } = asked;
     const caa = async () => {
@@ -210,7 +210,7 @@ describe('CAA', () => {
     expect(await caa()).toMatchObject({ state: 'unknown', found: [] });
   });
 
-  it('a record that names another authority for wildcards alone', async () => {
+  it('ignores a record that names another authority only for wildcards', async () => {
     await using zone = await startProofZone('rasket.test');
     const acme = { challenge: 'dns-01', dns_provider: 'office', names: ['*.rasket.test'] } as const;
     await using asked = await startWithAuthority(acme, { ...zone.settings, doctor: { checks: ['caa'] } });
@@ -231,8 +231,8 @@ describe('CAA', () => {
   });
 });
 
-describe('backups', () => {
-  it('the last is too old, or there never was one', async () => {
+describe('the check of backups', () => {
+  it('finds a backup that is too old, or that there never was one', async () => {
     const { clock } = machine.scene;
     clock.advance(3 * DAY_MS);
     expect((await look('backups')).findings).toMatchObject([{ code: 'backup_old', severity: 'warning' }]);
@@ -248,8 +248,8 @@ describe('backups', () => {
   });
 });
 
-describe('what the settings leave out', () => {
-  it('is not looked at; neither is what concerns sending where nothing is sent', async () => {
+describe('checks that do not apply', () => {
+  it('are skipped: those not configured, and those of sending if nothing is sent', async () => {
     await using few = await startMachine({ doctor: { checks: ['disk'] } });
     const asked = await few.examine();
     expect(Object.values(asked.checks).filter(({ state }) => state !== 'skipped')).toMatchObject([{ name: 'disk' }]);
@@ -272,8 +272,8 @@ describe('what the settings leave out', () => {
   });
 });
 
-describe('what an examination costs', () => {
-  it('ends in its time, whatever is silent', async () => {
+describe('an examination', () => {
+  it('ends within its time limit, whatever does not answer', async () => {
     const silent = net.createServer((socket) => void socket.resume().on('error', () => undefined));
     await new Promise<void>((done) => silent.listen(0, '127.0.0.1', done));
     const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;

@@ -28,7 +28,7 @@ afterEach(async () => {
 
 type Relays = DeepPartial<Config>['relays'];
 
-/** A machine whose mail goes through the relay `main`, which is the sink. */
+/** Starts a machine whose mail goes through the relay `main`, which is the sink. */
 async function given({ relay, others, ...options }: SinkOptions & { relay?: object; others?: Relays } = {}) {
   sink = await startSink({ tls: 'starttls', certificate, auth: { user: 'me', secret: SECRET }, ...options });
   const main = {
@@ -49,21 +49,21 @@ async function look() {
 }
 
 describe('the examination of relays', () => {
-  it('logs in to each relay that mail goes through, says so, and sends nothing', async () => {
+  it('logs in to each relay in use, reports it, and sends nothing', async () => {
     await given({
       others: { spare: { host: 'spare.relay.test', domains: ['shop.example'] }, unused: { host: 'x.test' } },
     });
     machine.scene.dns.set('spare.relay.test', 'A', ['127.0.0.1']);
     const { state, summary, findings } = await look();
     expect(summary).toContain(`The relay main (${RELAY}) lets this server send, logged in with its user.`);
-    // Nobody listens at port 587 of the spare one: nothing is known of its settings then.
+    // Nobody listens at port 587 of the spare one, so nothing is known about its settings.
     expect(summary).toMatch(/Cannot be known: whether the relay spare lets this server send: .*ECONNREFUSED/);
     expect({ state, findings }).toEqual({ state: 'unknown', findings: [] });
     expect(sink.counts).toMatchObject({ auth: 1, quit: 1, mail: 0 });
     expect(summary).not.toContain('unused');
   });
 
-  it('finds a refused login, and names the settings', async () => {
+  it('finds a refused login and names the settings', async () => {
     await given({ auth: { user: 'me', secret: 'Another' } });
     const { state, summary, findings } = await look();
     expect(state).toBe('failed');
@@ -86,7 +86,7 @@ describe('the examination of relays', () => {
   it.each([
     { why: 'no file', relay: { password_file: '/none' }, says: /password_file .*ENOENT/, words: '[relays.main]' },
     { why: 'another certificate', relay: { ca_file: '' }, says: /self-signed.*ca_file/, words: '[relays.main]' },
-  ])('finds a relay that cannot be used, for $why', async ({ relay, says, words }) => {
+  ])('finds an unusable relay because of $why', async ({ relay, says, words }) => {
     await given({ relay });
     const { findings } = await look();
     expect(findings).toMatchObject([
@@ -99,13 +99,13 @@ describe('the examination of relays', () => {
     expect(sink.counts.auth).toBe(0);
   });
 
-  it('does not say of a relay without a login that it takes mail', async () => {
+  it('does not claim that a relay without a login accepts mail', async () => {
     await given({ relay: { user: '', password_file: '' } });
     const summary = `The relay main (${RELAY}) can be connected to, and is used without a login.`;
     expect(await look()).toMatchObject({ state: 'passed', summary, findings: [] });
   });
 
-  it('is left out where no mail goes through a relay', async () => {
+  it('is skipped if no mail goes through a relay', async () => {
     sink = await startSink();
     machine = await startMachine();
     expect(await look()).toMatchObject({ state: 'skipped', summary: 'No mail goes through a relay.', findings: [] });

@@ -1,4 +1,5 @@
-// POST /operator/findings/examination: what others see of a machine; each check with its fault planted, silent without it, and what cannot be known
+// POST /operator/findings/examination: what others see of a machine; each check with its fault planted, silent without
+// it, and when it is unknown
 import net from 'node:net';
 import os from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -14,7 +15,7 @@ import { writeMachinePass } from '../../../src/tenancy/operators/index.ts';
 import { ADDRESS, DAY_MS, HOST, startMachine, type Machine } from './examined.ts';
 
 let machine: Machine;
-/** Where something never answers, an examination lasts as long as it may: this one's is shorter. */
+/** An examination takes its full time limit if something never answers; this machine has a shorter one. */
 let hasty: Machine;
 beforeAll(async () => {
   machine = await startMachine();
@@ -27,14 +28,14 @@ afterAll(async () => {
 
 const BACK = reverseName(ADDRESS);
 
-/** What one check says, and what is found. */
+/** Returns one check, and its findings. */
 async function look(name: string, of = machine) {
   const { checks, findings } = await of.examine();
   return { state: checks[name]?.state, summary: checks[name]?.summary, findings };
 }
 
-describe('where all is well', () => {
-  it('every check passes or does not concern the machine, nothing is found, and all are told by GET as well', async () => {
+describe('an examination of a healthy machine', () => {
+  it('passes or skips every check, finds nothing, and is also returned by GET', async () => {
     const { checks, findings } = await machine.examine();
     expect(findings).toEqual([]);
     expect(Object.fromEntries(Object.values(checks).map(({ name, state }) => [name, state]))).toEqual({
@@ -65,8 +66,8 @@ describe('where all is well', () => {
   });
 });
 
-describe('a command on the machine', () => {
-  it('asks with a pass that the instance key writes, for a minute; nothing else is let in', async () => {
+describe('a command on the same machine', () => {
+  it('authenticates with a pass from the instance key, valid for a minute, and nothing else', async () => {
     const { clock, app } = machine.scene;
     const ask = async (key: string) =>
       (await machine.scene.api('POST', '/operator/findings/examination', { key })).status;
@@ -84,8 +85,8 @@ describe('a command on the machine', () => {
   });
 });
 
-describe('a pass of the machine', () => {
-  it('is refused by a key that was replaced, at once; what the new one writes is let in', async () => {
+describe('a pass of the same machine', () => {
+  it('is refused as soon as its instance key is replaced, while one of the new key is accepted', async () => {
     const { clock, dataDir } = machine.scene;
     const ask = async (key: string) =>
       (await machine.scene.api('POST', '/operator/findings/examination', { key })).status;
@@ -98,13 +99,13 @@ describe('a pass of the machine', () => {
   });
 });
 
-describe('port 25', () => {
+describe('the check of port 25', () => {
   const lead = (address: string, { scene: { dns } } = machine): void => {
     dns.set('large.example', 'MX', ['10 mx.large.example']);
     dns.set('mx.large.example', 'A', [address]);
   };
 
-  it('no server is reached and other connections lead out: a finding; gone when one greets', async () => {
+  it('finds a block if no server is reached but other connections work, until one answers', async () => {
     lead('127.66.0.1');
     const { findings } = await look('port25');
     expect(findings).toMatchObject([
@@ -116,7 +117,7 @@ describe('port 25', () => {
     expect(await look('port25')).toMatchObject({ state: 'passed', findings: [] });
   });
 
-  it('nothing leads out at all: nobody can know', async () => {
+  it('is unknown if no connection works at all', async () => {
     await using alone = await startMachine({ doctor: { clock_source: '' } });
     alone.scene.dns.set('large.example', 'MX', ['10 mx.large.example']);
     alone.scene.dns.set('mx.large.example', 'A', ['127.66.0.1']);
@@ -129,7 +130,7 @@ describe('port 25', () => {
     });
   });
 
-  it('a tarpit and a server that refuses us are no block', async () => {
+  it('does not take a tarpit or a server that refuses us for a block', async () => {
     const silent = net.createServer((socket) => void socket.resume().on('error', () => undefined));
     await new Promise<void>((done) =>
       silent.listen(hasty.scene.app.world.config.delivery.smtp_port, '127.66.0.2', done),
@@ -153,15 +154,15 @@ describe('port 25', () => {
     hasty.scene.dns.forget('large.example');
   });
 
-  it('DNS that fails is not known either', async () => {
+  it('is unknown if DNS fails', async () => {
     machine.scene.dns.set('large.example', 'MX', 'SERVFAIL');
     expect(await look('port25')).toMatchObject({ state: 'unknown', findings: [] });
     machine.scene.dns.forget('large.example');
   });
 });
 
-describe('reverse DNS', () => {
-  it('without a name, or with one that leads elsewhere: a finding; with two, one that leads back is enough', async () => {
+describe('the check of reverse DNS', () => {
+  it('finds a missing or wrong name; of two names, one right one is enough', async () => {
     const { dns } = machine.scene;
     dns.set(BACK, 'PTR', 'NXDOMAIN');
     const none = await look('reverse_dns');
@@ -185,7 +186,7 @@ describe('reverse DNS', () => {
     expect(await look('reverse_dns')).toMatchObject({ state: 'passed', findings: [] });
   });
 
-  it('a resolver that fails, or finds nothing at all, finds nothing wrong; and takes nothing back that was', async () => {
+  it('neither creates nor clears a finding when the resolver fails or finds nothing', async () => {
     const { dns } = hasty.scene;
     dns.set(BACK, 'PTR', 'SERVFAIL');
     expect(await look('reverse_dns', hasty)).toMatchObject({ state: 'unknown', findings: [] });
@@ -203,7 +204,7 @@ describe('reverse DNS', () => {
     expect(await look('reverse_dns', hasty)).toMatchObject({ state: 'passed', findings: [] });
   });
 
-  it('of a resolver that finds no name at all, "there is none" is not believed', async () => {
+  it('ignores a missing record if the resolver finds no name at all', async () => {
     await using blind = await startMachine();
     const { dns } = blind.scene;
     for (const address of [ADDRESS, '::1']) dns.set(reverseName(address), 'PTR', 'NXDOMAIN');
@@ -217,8 +218,8 @@ describe('reverse DNS', () => {
   });
 });
 
-describe('the name said in EHLO', () => {
-  it('is not in DNS, or leads elsewhere: a finding; a failing resolver: not known', async () => {
+describe('the check of the EHLO name', () => {
+  it('finds a name that is missing in DNS or points elsewhere, and is unknown if the resolver fails', async () => {
     await using other = await startMachine({
       regions: { 'us-east-1': { source_v4: ADDRESS, source_v6: '::1', helo_name: 'out.rasket.test' } },
     });
@@ -243,8 +244,8 @@ describe('the name said in EHLO', () => {
   });
 });
 
-describe('lists of blocked addresses', () => {
-  it('one that lists the address is found with its code and its reason', async () => {
+describe('the check of DNS blocklists', () => {
+  it('finds a listing with its code and its reason', async () => {
     machine.list(['127.0.0.4']);
     machine.scene.dns.set('7.7.7.127.list.test', 'TXT', ['https://list.test/why?127.7.7.7']);
     const { findings } = await look('dnsbl');
@@ -266,7 +267,7 @@ describe('lists of blocked addresses', () => {
     { why: 'an answer that no list gives', answer: ['192.0.2.1'], says: 'it answers 192.0.2.1, as no list does' },
     { why: 'a failure', answer: 'SERVFAIL' as const, says: 'servfail' },
     { why: 'silence', answer: 'TIMEOUT' as const, says: 'timeout' },
-  ])('$why is no listing', async ({ answer, says }) => {
+  ])('does not take $why for a listing', async ({ answer, says }) => {
     hasty.list(answer);
     expect(await look('dnsbl', hasty)).toMatchObject({
       state: 'unknown',
@@ -299,7 +300,7 @@ describe('lists of blocked addresses', () => {
       one: ['203.0.113.9'],
       says: 'as no list does',
     },
-  ])('a list that $why is not believed', async ({ two, one, says }) => {
+  ])('ignores a list that $why', async ({ two, one, says }) => {
     const { dns } = machine.scene;
     machine.list(['127.0.0.4']);
     dns.set('2.0.0.127.list.test', 'A', two);
@@ -314,7 +315,7 @@ describe('lists of blocked addresses', () => {
     machine.list('NXDOMAIN');
   });
 
-  it('of two lists the one that cannot be known takes nothing back, and keeps nothing of the other', async () => {
+  it('keeps the finding of a list that cannot be queried, apart from that of another list', async () => {
     await using two = await startMachine({ doctor: { dnsbl_zones: ['list.test', 'other.test'] } });
     const { dns } = two.scene;
     dns.set('2.0.0.127.other.test', 'A', ['127.0.0.2']);

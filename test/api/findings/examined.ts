@@ -24,10 +24,10 @@ export interface Check {
   checked_at: string;
 }
 
-/** Another machine that tells the time over HTTP, and what may be wrong with it. */
+/** Another machine that gives the time over HTTP, with possible faults. */
 export interface TimeServer {
   url: string;
-  /** How far it is ahead of the scene. */
+  /** How far its clock is ahead of the scene. */
   aheadMs: number;
   close(): Promise<void>;
 }
@@ -47,16 +47,16 @@ async function startTimeServer(now: () => number): Promise<TimeServer> {
   return time;
 }
 
-/** A machine with which nothing is wrong, and what an examination of it says. */
+/** A healthy machine, and the result of its examination. */
 export interface Machine extends AsyncDisposable {
   scene: Scene;
   token: string;
   time: TimeServer;
-  /** Examines it; answers the checks by their name, and what is wrong. */
+  /** Examines it; returns the checks by name, and the findings. */
   examine(): Promise<{ checks: Record<string, Check>; findings: Told[] }>;
-  /** Puts its address on a list, or takes it off. */
+  /** Adds its address to a list, or removes it. */
   list(answer: string[] | 'NXDOMAIN' | 'SERVFAIL' | 'TIMEOUT'): void;
-  /** One was made, that long ago. */
+  /** Records a backup made that long ago. */
   backedUp(ageMs: number): Promise<unknown>;
 }
 

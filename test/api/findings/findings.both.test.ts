@@ -24,8 +24,8 @@ afterAll(() => trouble[Symbol.asyncDispose]());
 const { ofTeam, ofOperator, ready, now, all } = askedOf(() => trouble);
 const codes = (told: readonly { code: string }[]): string[] => told.map(({ code }) => code);
 
-describe('where all is well', () => {
-  it('nothing is told, and the node that answers is one of the nodes', async () => {
+describe('the findings of a healthy instance', () => {
+  it('are empty, and the node that answers is among the nodes', async () => {
     expect(await all()).toMatchObject(NOTHING);
     const { body } = await trouble.scene.api('GET', '/operator/findings', { key: trouble.token });
     expect(body.nodes).toEqual([
@@ -40,8 +40,8 @@ describe('where all is well', () => {
   });
 });
 
-describe('sending is off', () => {
-  it('with its reason and since when; and nothing once it is on', async () => {
+describe('a finding about switched-off sending', () => {
+  it('has the reason and the start time, and is gone once sending is on', async () => {
     const mend = await trouble.switchSendingOff('Moving to another network');
     const off = {
       code: 'sending_off',
@@ -64,8 +64,8 @@ describe('sending is off', () => {
   });
 });
 
-describe('webhooks', () => {
-  it('one that answers 500 for a minute is told to its team with its address, and to the operator without', async () => {
+describe('a finding about webhooks', () => {
+  it('names the address of a failing endpoint to its team, but not to the operator', async () => {
     const { scene } = trouble;
     const other = await scene.team();
     const { id, mend } = await trouble.failingWebhook();
@@ -89,7 +89,7 @@ describe('webhooks', () => {
     expect(await all()).toMatchObject(NOTHING);
   });
 
-  it('one that was disabled after five days is graver; one that a person has disabled is none', async () => {
+  it('is more severe for an endpoint disabled after five days, and absent for one disabled by a person', async () => {
     const { scene, team } = trouble;
     const { id } = await trouble.failingWebhook();
     for (let day = 0; day < 6; day++) {
@@ -113,8 +113,8 @@ describe('webhooks', () => {
   });
 });
 
-describe('domains', () => {
-  it('one that loses its records is told by its name while it is verified, and once it is not', async () => {
+describe('a finding about domains', () => {
+  it('names a domain that loses its records, while it is verified and after it has failed', async () => {
     const { scene } = trouble;
     const other = await scene.team();
     const losing = await trouble.losingDomain();
@@ -132,7 +132,7 @@ describe('domains', () => {
     expect(await ofTeam(other.key)).toEqual([]);
 
     const lost = await trouble.losingDomain(trouble.team, 4 * DAY_MS);
-    // The sweep would have seen it; the first one is looked at again here.
+    // The sweep would have noticed it; the first one is checked again here.
     await scene.app.jobs.find(({ name }) => name === 'sweep-domains')?.run();
     expect(await ofTeam()).toMatchObject([
       { code: 'domain_lost', severity: 'error', count: 2, subjects: expect.arrayContaining([losing.name, lost.name]) },
@@ -142,7 +142,7 @@ describe('domains', () => {
     expect(await all()).toMatchObject(NOTHING);
   });
 
-  it('one that was never published has lost nothing, and neither has one that does not send', async () => {
+  it('is absent for a domain that was never published or does not send', async () => {
     const { scene, team } = trouble;
     const { body } = await scene.api('POST', '/domains', { key: team.key, body: { name: 'never.example.com' } });
     const look = async (): Promise<void> => {
@@ -163,8 +163,8 @@ describe('domains', () => {
   });
 });
 
-describe('the queue', () => {
-  it('mail that was due longer ago than delivery.overdue_minutes, by its lane; not what is to come or is held', async () => {
+describe('a finding about the queue', () => {
+  it('counts mail overdue by more than delivery.overdue_minutes by lane, but not mail that is scheduled or held', async () => {
     await using idle = await startTrouble({ roles: ['http'] });
     const { scene } = idle;
     const look = async (): Promise<Told[]> =>
@@ -199,8 +199,8 @@ async function plantDelivery(scene: Scene, more: Record<string, string | number>
   await scene.app.world.db.insertMany('deliveries', Object.keys(row), [Object.values(row)]);
 }
 
-describe('the data folder', () => {
-  it('nothing can be written: told with the code of the system, by GET /ready as a check that fails too', async () => {
+describe('a finding about the data folder', () => {
+  it('has the system error code when nothing can be written, and GET /ready fails too', async () => {
     const folder = path.join(trouble.scene.dataDir, 'blobs');
     renameSync(folder, `${folder}.away`);
     writeFileSync(folder, '');
@@ -219,8 +219,8 @@ describe('the data folder', () => {
   });
 });
 
-describe('ports and certificate', () => {
-  it('a port that another program has, and a certificate that has expired', async () => {
+describe('a finding about ports and certificate', () => {
+  it('reports a port in use by another program, and an expired certificate', async () => {
     await using bad = await startTrouble({ isBadFromTheStart: true });
     const { body } = await bad.scene.api('GET', '/operator/findings', { key: bad.token });
     expect(body.findings).toMatchObject([
@@ -248,9 +248,9 @@ describe('ports and certificate', () => {
   });
 });
 
-describe('several nodes', () => {
+describe('a finding with several nodes', () => {
   // skipped because SQLite bears one process: a second one never reports.
-  it.skipIf(driver !== 'pg')('what another node knows of itself is told with its name, until it is gone', async () => {
+  it.skipIf(driver !== 'pg')('names the node that reports it, until that node is gone', async () => {
     const { scene } = trouble;
     const { config, dataDir, clock, log } = scene.app.world;
     const world = await openWorld({ config, dataDir, clock, log });
@@ -278,7 +278,7 @@ describe('several nodes', () => {
     expect(await all()).toMatchObject(NOTHING);
     await node.start();
     expect(codes(await ofOperator())).toEqual(['port_not_open', 'versions_differ']);
-    // Killed: nothing of it is heard any more, and two minutes later nothing is believed.
+    // The process is killed: it no longer reports, and two minutes later its reports are ignored.
     await world.db.run('update node_reports set seen_at = ? where version = ?', [
       clock.now() - 2 * MINUTE_MS,
       '0.0.1-test',
@@ -289,7 +289,7 @@ describe('several nodes', () => {
   });
 
   // skipped because SQLite bears one process: a second one never reports.
-  it.skipIf(driver !== 'pg')('a domain whose mail another node has refused is named to its team alone', async () => {
+  it.skipIf(driver !== 'pg')('names a domain whose mail another node refused to its team only', async () => {
     const { scene, team } = trouble;
     const domain = await team.domain();
     const other = await scene.team();
@@ -320,7 +320,7 @@ describe('several nodes', () => {
     await closeWorld(world);
   });
 
-  it('where no process delivers, that is told', async () => {
+  it('reports that no process delivers', async () => {
     await using idle = await startTrouble({ roles: ['http'] });
     expect((await idle.scene.api('GET', '/ready')).body).toMatchObject({
       status: 'degraded',
@@ -329,8 +329,8 @@ describe('several nodes', () => {
   });
 });
 
-describe('what a look costs', () => {
-  it('reads what is in trouble by an index, however much is not', async () => {
+describe('the cost of findings', () => {
+  it('is that of an index over what is in trouble, however much is healthy', async () => {
     const { scene, team } = trouble;
     const { db } = scene.app.world;
     await trouble.losingDomain();
@@ -359,7 +359,7 @@ describe('what a look costs', () => {
 
 const MANY = 2000;
 
-/** Endpoints and domains that are well, and mail that is not due. */
+/** Writes healthy endpoints and domains, and mail that is not due. */
 async function plantMany(scene: Scene, teamId: string): Promise<void> {
   const { clock, db, ids } = scene.app.world;
   const each = <T>(row: (i: number) => T): T[] => Array.from({ length: MANY }, (_, i) => row(i));

@@ -1,4 +1,4 @@
-// an operator holds mail, or switches mail to many off --> GET /findings of the teams whose mail waits
+// an operator holds mail, or switches marketing mail off --> GET /findings of the teams whose mail waits
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { setSending } from '../../../src/tenancy/instance/index.ts';
 import { campaignIn } from '../../flow/campaign.ts';
@@ -17,8 +17,8 @@ afterAll(() => trouble[Symbol.asyncDispose]());
 
 const { ofTeam, ofOperator, ready, now, all } = askedOf(() => trouble);
 
-describe('holds', () => {
-  it('on a team: it is told, no other team is, and the operator reads why', async () => {
+describe('a finding about holds', () => {
+  it('of a team is shown to it and to no other team, and the operator reads the reason', async () => {
     const other = await trouble.scene.team();
     const mend = await trouble.hold({ team_id: trouble.team.id });
     const told = await all();
@@ -34,7 +34,7 @@ describe('holds', () => {
     expect(await all()).toMatchObject(NOTHING);
   });
 
-  it('on an email: its team alone is told; on a destination that keeps nothing: the operator alone, and several are counted', async () => {
+  it('of an email is shown to its team only, and of an idle destination to the operator only, with a count', async () => {
     const { scene, team } = trouble;
     const other = await scene.team();
     const domain = await team.domain();
@@ -52,7 +52,7 @@ describe('holds', () => {
   });
 });
 
-describe('mail that a hold on its destination keeps', () => {
+describe('a finding about mail held by its destination', () => {
   const hold = (destination: string) => trouble.hold({ destination });
   const mailTo = async (team: Team, ...to: string[]): Promise<void> => {
     const { name } = await team.domain();
@@ -62,7 +62,7 @@ describe('mail that a hold on its destination keeps', () => {
     await trouble.scene.settled();
   };
 
-  it('is told to the teams that have some, with its number, and to no other', async () => {
+  it('is shown with the count to the teams that have some, and to no other', async () => {
     const { scene, team } = trouble;
     const other = await scene.team();
     const idle = await scene.team();
@@ -99,7 +99,7 @@ describe('mail that a hold on its destination keeps', () => {
     expect(await all()).toMatchObject(NOTHING);
   });
 
-  it('is counted by an index, however much of other teams is held, and to a thousand', async () => {
+  it('counts by an index up to a thousand, however much of other teams is held', async () => {
     const { scene, team } = trouble;
     const { db } = scene.app.world;
     const other = await scene.team();
@@ -132,8 +132,8 @@ describe('mail that a hold on its destination keeps', () => {
   });
 });
 
-describe('marketing mail is off', () => {
-  it('is told to the operator, and to the teams whose broadcasts wait for it', async () => {
+describe('a finding about switched-off marketing mail', () => {
+  it('is shown to the operator, and to the teams whose broadcasts wait', async () => {
     const { scene, team } = trouble;
     const campaign = await campaignIn(scene);
     await campaign.addContacts(['ada@example.org']);

@@ -1,4 +1,4 @@
-// what has become wrong or was mended -> the log, a command, a URL: once per change, after a crash not twice
+// findings that appear or are resolved -> the log, a command, a URL: once per change, and not twice after a crash
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ interface Notice {
   };
 }
 
-/** A program that writes each notice it is told into a file of its own, unless it is to fail. */
+/** Writes a program that stores each notice in a file of its own, unless it is to fail. */
 function makePager() {
   const folder = scratchFolder('rasket-pager-');
   const [program, told, fails] = ['page', 'told', 'fails'].map((name) => path.join(folder, name)) as [
@@ -42,7 +42,7 @@ function makePager() {
     program,
     fails,
     lines: () => (existsSync(told) ? readFileSync(told, 'utf8').trim().split('\n') : []),
-    /** Notices in their order; behind each stands how many variables of ours it saw, and its argument. */
+    /** Returns the notices in order; each is followed by the number of our variables it saw, and its argument. */
     notices: (): Notice[] =>
       (existsSync(told) ? readFileSync(told, 'utf8').trim().split('\n') : [])
         .filter((line) => line.startsWith('{'))
@@ -55,8 +55,8 @@ const tell = async (machine: Machine) => machine.scene.app.jobs.find(({ name }) 
 const logged = (machine: Machine, words: string): Record<string, unknown>[] =>
   machine.scene.log.filter((line) => line.includes(words)).map((line) => JSON.parse(line) as Record<string, unknown>);
 
-describe('a command', () => {
-  it('is told once of a change, with all that is wrong, and again when it is mended; the log has a line of each', async () => {
+describe('a notification command', () => {
+  it('runs once per change with all findings, and again when they are resolved, with a log line each', async () => {
     const pager = makePager();
     await using machine = await startMachine({
       doctor: { notify_command: [pager.program, 'an argument; not a line'] },
@@ -106,7 +106,7 @@ describe('a command', () => {
     expect(logged(machine, 'mended: a finding is gone')).toMatchObject([{ code: 'address_listed' }]);
   });
 
-  it('that fails is tried again, in the order of what happened, and then no more', async () => {
+  it('that fails is retried in the order of events, and then no more', async () => {
     const pager = makePager();
     await using machine = await startMachine({ doctor: { notify_command: [pager.program] } });
     writeFileSync(pager.fails, '');
@@ -139,7 +139,7 @@ describe('a command', () => {
     expect(logged(machine, 'could not be told').at(-1)).toMatchObject({ next: 'never' });
   });
 
-  it('that cannot be started, or never ends, says so', async () => {
+  it('that cannot be started, or never ends, is logged', async () => {
     await using machine = await startMachine({ doctor: { notify_command: ['/nowhere/page'] } });
     machine.list(['127.0.0.4']);
     await machine.examine();
@@ -154,12 +154,12 @@ describe('a command', () => {
     expect(logged(slow, 'could not be told')[0]).toMatchObject({ fault: 'sleep: it did not end within 1 seconds' });
   });
 
-  it('after a crash in the middle of it nothing is told a second time', async () => {
+  it('is not run a second time after a crash in the middle of it', async () => {
     const pager = makePager();
     await using machine = await startMachine({ doctor: { notify_command: [pager.program] } });
     machine.list(['127.0.0.4']);
     await machine.examine();
-    // A process that dies here has told it or not: nobody knows.
+    // Whether a process that dies here has sent the notice is unknown.
     expect(await beginNotice(machine.scene.app.world)).toMatchObject({ channel: 'command', attempts: 1 });
     await machine.scene.restart();
     await tell(machine);
@@ -175,10 +175,10 @@ describe('a command', () => {
     expect(pager.notices(), 'the next change is told as ever').toMatchObject([{ data: { findings: [] } }]);
   });
 
-  it('a process that is killed while it tells has told it once, and no other tells it again', async () => {
+  it('runs once if its process is killed, and no other process repeats it', async () => {
     const pager = makePager();
     writeFileSync(pager.program, `${readFileSync(pager.program, 'utf8')}test -n "$PPID" && kill -9 "$PPID"\n`);
-    // The process that is killed is the one that runs the command: never the test's own.
+    // The killed process is the one that runs the command, never the test's own.
     await using machine = await startMachine({ doctor: { notify_command: [pager.program] } });
     machine.list(['127.0.0.4']);
     await machine.examine();
@@ -193,7 +193,7 @@ describe('a command', () => {
     expect(pager.notices()).toHaveLength(1);
   });
 
-  it('two processes at once tell it once', async () => {
+  it('runs once with two processes', async () => {
     const pager = makePager();
     await using machine = await startMachine({ doctor: { notify_command: [pager.program] } });
     machine.list(['127.0.0.4']);
@@ -203,8 +203,8 @@ describe('a command', () => {
   });
 });
 
-describe('a URL', () => {
-  it('gets the same, signed as webhooks are, with one id in all tries', async () => {
+describe('a notification URL', () => {
+  it('gets the same content, signed like webhooks, with one id in all attempts', async () => {
     const got: { headers: http.IncomingHttpHeaders; body: string }[] = [];
     let status = 500;
     const server = http.createServer((request, response) => {

@@ -20,7 +20,7 @@ beforeEach(async () => {
   return () => provider.close();
 });
 
-/** In this installation no account can be mailed, which is told too. */
+/** No account of this installation can be mailed, which is a finding too. */
 const ofSso = ({ body }: { body: { findings: Told[] } }): Told[] =>
   body.findings.filter(({ code }) => code.startsWith('sso_'));
 
@@ -41,7 +41,7 @@ const down: Wrongs = {
   serve: { path: '/.well-known/openid-configuration', answer: (response) => response.writeHead(503).end() },
 };
 
-it('a provider that is down is told with since when and what it said, by itself, until it answers', async () => {
+it('an SSO provider that is down is reported with the start time and its answer, until it works', async () => {
   const { told, codes, email } = await teamAndPerson();
   const stranger = await scene.team();
   await recheck();
@@ -71,7 +71,7 @@ it('a provider that is down is told with since when and what it said, by itself,
   expect((await signInBySso(scene, email)).status).toBe(303);
 });
 
-it('one that a person has found down is told as well, and one who signs in later ends it', async () => {
+it('an SSO provider that a sign-in found down is reported too, until a later sign-in works', async () => {
   const { codes, email } = await teamAndPerson();
   provider.wrong = down;
   expect((await new Browsing().get(startUrl(scene, email))).status).toBe(503);
@@ -82,7 +82,7 @@ it('one that a person has found down is told as well, and one who signs in later
   expect(await codes()).toEqual([]);
 });
 
-it('one that answers wrongly stays so until somebody has signed in, whatever it tells of itself', async () => {
+it('an SSO provider that answers wrongly is reported until somebody has signed in, whatever its metadata says', async () => {
   const { told, codes, email } = await teamAndPerson();
   provider.wrong = { claims: { aud: 'somebody else' } };
   expect((await signInBySso(scene, email)).status).toBe(502);
@@ -96,7 +96,7 @@ it('one that answers wrongly stays so until somebody has signed in, whatever it 
   expect(await codes()).toEqual([]);
 });
 
-it('one that does not know our client is told by its word, until the connection is changed', async () => {
+it('an SSO provider that does not know our client is reported in its words, until the connection is changed', async () => {
   const { told, codes, email, put } = await teamAndPerson();
   const { secret } = provider;
   provider.secret = 'a new one';
@@ -108,7 +108,7 @@ it('one that does not know our client is told by its word, until the connection 
   expect(await codes()).toEqual([]);
 });
 
-it('what anybody can bring in a browser says nothing of the provider', async () => {
+it('input from a browser causes no finding about an SSO provider', async () => {
   const { codes, email } = await teamAndPerson();
   const answers: NonNullable<Wrongs['answer']>[] = [
     { code: 'made up' },
@@ -127,7 +127,7 @@ it('what anybody can bring in a browser says nothing of the provider', async () 
   expect(await codes()).toEqual([]);
 });
 
-it('a domain that is proven no more is told with its reason, until it is proven again', async () => {
+it('a domain that is no longer proven is reported with its reason, until it is proven again', async () => {
   const { team, owner, domain, told, codes } = await teamAndPerson();
   const { record } = (await owner.call('GET', `/teams/${team.id}/sso`)).body.domains[0];
   scene.dns.set(record.name, 'TXT', []);

@@ -1,4 +1,4 @@
-// A process that tells what is due, for a test that kills it; argv[2] is the configuration, argv[3] the data folder.
+// A process that sends due notices, for a test that kills it; argv[2] is the configuration, argv[3] the data folder.
 import { tellNotices } from '../../../src/features/installation/doctor/tell-notices.ts';
 import { closeWorld, openWorld } from '../../../src/open-world.ts';
 import type { Config } from '../../../src/platform/config/index.ts';

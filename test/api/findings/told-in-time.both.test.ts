@@ -1,4 +1,4 @@
-// what a machine can see of itself -> the log and a command within minutes, without a question to others, and not too often
+// what a machine can see of itself -> the log and a command within minutes, without contacting others, and not too often
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -29,7 +29,7 @@ const run = async (name: string): Promise<void> => {
   await job?.run();
 };
 
-/** The codes that each notice says have appeared (+) and were mended (-). */
+/** Returns the codes that each notice reports as new (+) and resolved (-). */
 const notices = (): string[][] =>
   (existsSync(told) ? readFileSync(told, 'utf8').trim().split('\n') : []).map((line) => {
     const { data } = JSON.parse(line) as { data: Record<'appeared' | 'mended', { code: string }[]> };
@@ -37,7 +37,7 @@ const notices = (): string[][] =>
   });
 
 let isFull: boolean;
-/** From now on all that is free is too little: more is wanted than any disk has. */
+/** Switches a full disk on or off: the required free space is more than any disk has. */
 const fillDisk = (wanted: boolean) => void (isFull = wanted);
 const doctorOf = (isOnFullDisk: boolean) => {
   const { world } = machine.scene.app;
@@ -48,7 +48,7 @@ const doctorOf = (isOnFullDisk: boolean) => {
 };
 const glance = () => doctorOf(isFull).glance();
 
-it('the job of every five minutes sees a backup that has grown too old, and has it told once', async () => {
+it('the job of every five minutes notices an outdated backup, with one notification', async () => {
   const { schedule } = machine.scene.app.jobs.find(({ name }) => name.startsWith('glance ')) ?? {};
   expect(schedule).toBe('*/5 * * * *');
   await run('glance ');
@@ -60,7 +60,7 @@ it('the job of every five minutes sees a backup that has grown too old, and has 
   expect(notices()).toEqual([['+backup_old']]);
 });
 
-it('a full disk is told at once, and that it was mended within a minute', async () => {
+it('a full disk is reported at once, and its recovery within a minute', async () => {
   await glance();
   expect(notices(), 'nothing is wrong').toEqual([]);
   fillDisk(true);
@@ -73,7 +73,7 @@ it('a full disk is told at once, and that it was mended within a minute', async 
   expect(notices()).toEqual([['+disk_low'], ['-disk_low']]);
 });
 
-it('it asks no other machine, and leaves what was seen of outside as it was', async () => {
+it('the job contacts no other machine, and keeps the findings about the outside', async () => {
   machine.list(['127.0.0.4']);
   const { checks } = await machine.examine();
   const { dns } = machine.scene;
@@ -90,7 +90,7 @@ it('it asks no other machine, and leaves what was seen of outside as it was', as
   expect(after.disk.checked_at > (checks['disk']?.checked_at ?? '')).toBe(true);
 });
 
-it('what comes and goes is told four times an hour, and in the end how it stands', async () => {
+it('a finding that comes and goes is reported four times an hour, and finally with its last state', async () => {
   // The nodes of this scene report by a clock of their own.
   const ofDisk = () =>
     notices()
@@ -114,7 +114,7 @@ it('what comes and goes is told four times an hour, and in the end how it stands
   expect(ofDisk().slice(4)).toEqual([['+disk_low']]);
 });
 
-it('two nodes that see it at the same time tell it once', async () => {
+it('two nodes that notice a finding at the same time send one notification', async () => {
   await machine.examine();
   const nodes = [doctorOf(true), doctorOf(true), doctorOf(true)];
   await Promise.all([...nodes.map((node) => node.glance()), run('tell-findings')]);

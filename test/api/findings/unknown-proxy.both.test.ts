@@ -14,7 +14,7 @@ afterAll(() => trouble[Symbol.asyncDispose]());
 const { all, now } = askedOf(() => trouble);
 const forwarded = { 'x-forwarded-for': '203.0.113.7' };
 
-it('a proxy that is not named is told, once in the log, until an hour after its last request', async () => {
+it('an unknown proxy is reported, once in the log, until an hour after its last request', async () => {
   const { scene } = trouble;
   expect(await all()).toMatchObject(NOTHING);
   const since = now();
@@ -27,7 +27,7 @@ it('a proxy that is not named is told, once in the log, until an hour after its 
   expect(await all()).toMatchObject(NOTHING);
 });
 
-it('one that is named is believed, and nothing is told', async () => {
+it('a configured proxy is trusted and not reported', async () => {
   await using scene = await startScene({ config: { http: { trusted_proxies: ['127.0.0.1/32'] } } });
   await scene.api('GET', '/health', { headers: forwarded });
   expect(scene.log.join()).not.toContain('a proxy that is not trusted');

@@ -28,7 +28,7 @@ afterAll(() => scene.close());
 const upload = (body: Uint8Array | string, { key = team.key, type = 'image/png' as string | null } = {}) =>
   scene.api('POST', '/images', { key, body, headers: { 'content-type': type } });
 const look = (answer: ApiAnswer, init: RequestInit = {}) => fetch(answer.body.url as string, init);
-/** The status of a path as it is written, which fetch would tidy. */
+/** Returns the status of a path as written, which fetch would normalize. */
 const statusOf = (target: string, host: string, method = 'GET'): Promise<number> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(scene.url);
@@ -74,7 +74,7 @@ describe('POST /images', () => {
     expect((await scene.api('GET', `/images/${made.body.id}`, { key: team.key })).body).toEqual(made.body);
   });
 
-  it('takes the type from the bytes, whatever the caller calls them', async () => {
+  it('detects the type from the bytes, whatever the caller claims', async () => {
     for (const type of ['text/html', 'application/octet-stream', 'application/json', 'image/svg+xml', null]) {
       const made = await upload(gifOf(3, 4, `${type}`), { type });
       expect([made.status, made.body.content_type]).toEqual([201, 'image/gif']);
@@ -115,7 +115,7 @@ describe('POST /images', () => {
     expect([...said(refused), refused.body.message]).toEqual([422, 'validation_error', expect.stringMatching(says)]);
   });
 
-  it('takes the limit, and not a byte more', async () => {
+  it('accepts the size limit, and not one byte more', async () => {
     const bare = pngOf(1, 1, { salt: 'limit' }).length;
     expect((await upload(pngOf(1, 1, { salt: 'limit', padding: MAX - bare }))).status).toBe(201);
     const refused = await upload(pngOf(1, 1, { salt: 'limit', padding: MAX - bare + 1 }));
@@ -126,7 +126,7 @@ describe('POST /images', () => {
     ]);
   });
 
-  it('stores the same bytes of a team once, also when they come at once', async () => {
+  it('stores equal bytes of a team once, even when they arrive at once', async () => {
     const first = await upload(pngOf(5, 5, { salt: 'same' }));
     const again = await upload(pngOf(5, 5, { salt: 'same' }));
     expect([again.status, again.body]).toEqual([201, first.body]);
@@ -140,7 +140,7 @@ describe('POST /images', () => {
     expect(other.body.url).not.toBe(first.body.url);
   });
 
-  it('is one entry of the audit log, and none where nothing is stored', async () => {
+  it('writes one audit entry, and none if nothing is stored', async () => {
     const owner = await scene.team();
     const made = await upload(pngOf(1, 2), { key: owner.key });
     await upload(pngOf(1, 2), { key: owner.key });
@@ -149,21 +149,21 @@ describe('POST /images', () => {
     expect(data).toMatchObject([{ action: 'image.created', subject_id: made.body.id, details: null }]);
   });
 
-  it('needs a key with full access, and its bytes are in no log', async () => {
+  it('requires a key with full access, and no log has the bytes', async () => {
     expect((await upload(pngOf(1, 3), { key: await team.sendingKey() })).status).toBe(401);
     const made = await upload(pngOf(1, 3));
     const { body } = await scene.api('GET', `/logs/${made.headers.get('x-request-id')}`, { key: team.key });
     expect(body.request_body).toEqual({ unreadable: true, bytes: made.body.bytes });
   });
 
-  it('puts small ones into rows and large ones into files', async () => {
+  it('stores small images in rows and large ones in files', async () => {
     const small = await upload(pngOf(7, 7, { salt: 'small' }));
     expect([await inRows(small.body.id), hasFile(small.body.id)]).toEqual([1, false]);
     const large = await upload(pngOf(7, 7, { salt: 'large', padding: ROW_BYTES }));
     expect([await inRows(large.body.id), hasFile(large.body.id)]).toEqual([0, true]);
   });
 
-  it('stops at what the images of a team may weigh, and leaves nothing of the one too many', async () => {
+  it('stops at the storage limit of a team, and leaves nothing of the image beyond it', async () => {
     const owner = await scene.team();
     const big = (salt: string) => upload(pngOf(9, 9, { salt, padding: MAX - 400 }), { key: owner.key });
     const made: ApiAnswer[] = [];
@@ -175,14 +175,14 @@ describe('POST /images', () => {
       'validation_error',
       expect.stringMatching(/1000000 bytes together \(images\.max_bytes_per_team/),
     ]);
-    // One that is there already asks for no more.
+    // An existing image needs no more space.
     expect((await big('n0')).body.id).toBe(made[0]?.body.id);
     await scene.api('DELETE', `/images/${made[0]?.body.id}`, { key: owner.key });
     expect((await big('one more')).status).toBe(201);
     expect((await scene.api('GET', '/images', { key: owner.key })).body.data).toHaveLength(10);
   });
 
-  it('keeps the files of pictures when orphans are swept, and takes those without a row', async () => {
+  it('keeps files in use when orphans are swept, and removes those without a row', async () => {
     const kept = await upload(pngOf(8, 8, { salt: 'swept', padding: ROW_BYTES }));
     const orphan = scene.app.world.ids.uuid();
     await scene.app.world.blobs.put(`${orphan}/image`, Buffer.from('x'));
@@ -194,7 +194,7 @@ describe('POST /images', () => {
 });
 
 describe('GET /images and GET /images/{id}', () => {
-  it('lists those of the team, newest first, without another team’s', async () => {
+  it('list the images of the team, newest first, without those of another team', async () => {
     const owner = await scene.team();
     const made: string[] = [];
     for (const salt of ['a', 'b', 'c']) made.unshift((await upload(pngOf(2, 2, { salt }), { key: owner.key })).body.id);
@@ -211,7 +211,7 @@ describe('DELETE /images/{id}', () => {
   it.each([
     { what: 'in a row', padding: 0 },
     { what: 'in a file', padding: ROW_BYTES },
-  ])('ends serving, of one $what, and the same bytes get another address', async ({ what, padding }) => {
+  ])('stops serving an image $what, and the same bytes get another address', async ({ what, padding }) => {
     const picture = pngOf(4, 4, { salt: what, padding });
     const made = await upload(picture);
     const deleted = await scene.api('DELETE', `/images/${made.body.id}`, { key: team.key });
@@ -223,7 +223,7 @@ describe('DELETE /images/{id}', () => {
     expect((await upload(picture)).body.url).not.toBe(made.body.url);
   });
 
-  it('is refused while a broadcast that is on its way or was sent shows it, and names those', async () => {
+  it('is refused while a sent or pending broadcast shows the image, and names it', async () => {
     const desk = await openDesk(scene);
     const mine = { key: desk.team.key };
     const made = await upload(pngOf(4, 4, { salt: 'shown', padding: ROW_BYTES }), mine);
@@ -246,7 +246,7 @@ describe('DELETE /images/{id}', () => {
     expect((await remove('?force=false')).status).toBe(409);
     expect((await remove('?force=true')).status).toBe(200);
     expect((await look(made)).status).toBe(404);
-    // A draft holds nothing back, and its checks tell.
+    // A draft does not block it, and its checks report that.
     const { checks } = (await desk.call('GET', `/broadcasts/${draft}/checklist`)).body;
     expect(checks.find(({ name }: { name: string }) => name === 'image_weight')).toEqual({
       name: 'image_weight',
@@ -261,7 +261,7 @@ describe('DELETE /images/{id}', () => {
     );
   });
 
-  it('of a send and a deletion at once, one finds the other', async () => {
+  it('and a send at once never miss each other', async () => {
     const desk = await openDesk(scene);
     const seen = new Set<string>();
     for (let round = 0; round < 20; round++) {
@@ -279,7 +279,7 @@ describe('DELETE /images/{id}', () => {
   });
 
   // runs only with PostgreSQL, where others write while a transaction is open
-  it.runIf(driver === 'pg')('waits for a send that has found the picture, and is refused behind it', async () => {
+  it.runIf(driver === 'pg')('waits for a send that has found the image, and is then refused', async () => {
     const desk = await openDesk(scene);
     const { db } = scene.app.world;
     const { body } = await upload(pngOf(4, 4, { salt: 'held' }), { key: desk.team.key });
@@ -290,14 +290,14 @@ describe('DELETE /images/{id}', () => {
     await db.tx(async (tx) => {
       await noteImagesOf(tx, row, row);
       deleting = desk.call('DELETE', `/images/${body.id}`);
-      // Time enough for one that would not wait.
+      // This is time enough for a call that would not wait.
       for (let n = 0; n < 50; n++) await desk.call('GET', '/images');
       await tx.run("update broadcasts set status = 'sent' where id = ?", [id]);
     });
     expect(said((await deleting) as ApiAnswer)).toEqual([409, 'resource_locked']);
   });
 
-  it('counts what served pictures weigh, each once, and no others', async () => {
+  it('counts the bytes of displayed images that the server hosts, each once', async () => {
     const desk = await openDesk(scene);
     const urls: string[] = [];
     for (let n = 0; n < 11; n++) {
@@ -319,7 +319,7 @@ describe('DELETE /images/{id}', () => {
 });
 
 describe('the address of an image', () => {
-  it('may be kept for a year, runs nothing, and knows what is unchanged', async () => {
+  it('may be cached for a year, executes nothing, and answers revalidation', async () => {
     const made = await upload(gifOf(10, 10, '<script>alert(1)</script>'));
     const served = await look(made, { headers: { cookie: 'session=1' } });
     const shown = Object.fromEntries(served.headers);
@@ -349,7 +349,7 @@ describe('the address of an image', () => {
     expect((await fetch(`${made.body.url}?utm_source=news`)).status).toBe(200);
   });
 
-  it('is nothing with a letter more, less or another, another ending, or a way around', async () => {
+  it('returns 404 with any change to the token, extension or path', async () => {
     const made = await upload(pngOf(3, 3, { salt: 'address' }));
     const { pathname } = new URL(made.body.url as string);
     const token = pathname.slice(3, 35);
@@ -377,7 +377,7 @@ describe('the address of an image', () => {
     expect(await statusOf(pathname, '127.0.0.1')).toBe(200);
   });
 
-  it('works on hosts of ours and of its team, and on no tracking host of another team', async () => {
+  it('works on our hosts and those of its team, but not on a tracking host of another team', async () => {
     const owner = await openDesk(scene);
     const other = await openDesk(scene);
     const made = await upload(pngOf(3, 3, { salt: 'host' }), { key: owner.team.key });

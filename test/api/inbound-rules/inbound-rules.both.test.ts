@@ -16,7 +16,7 @@ const call = (method: string, path: string, body?: unknown, key = team.key) =>
   scene.api(method, path, { key, ...(body === undefined ? {} : { body }) });
 const at = (pattern: string): string => pattern.replace(/([@.])ours$/, `$1${domain.name}`);
 
-it('creates, reads, lists, changes and deletes', async () => {
+it('inbound rules can be created, read, listed, changed and deleted', async () => {
   const body = { pattern: at('Support@ours'), action: 'forward', forward_to: ['a@example.org', 'A@example.org'] };
   const created = await call('POST', '/inbound-rules', body);
   const { id } = created.body;
@@ -40,7 +40,7 @@ it('creates, reads, lists, changes and deletes', async () => {
   expect((await call('DELETE', `/inbound-rules/${id}`)).status).toBe(404);
 });
 
-it('a create that says the same is answered with what is there; one that says something else is refused', async () => {
+it('a repeated create returns the existing rule, and one with other values is refused', async () => {
   const body = { pattern: at('twice@ours'), action: 'forward', forward_to: ['a@example.org'] };
   const { id } = (await call('POST', '/inbound-rules', body)).body;
   expect(await call('POST', '/inbound-rules', body)).toMatchObject({ status: 201, body: { id } });
@@ -65,7 +65,7 @@ it.each([
   ['x@ours', 'forward', ['fbl@rasket.test'], 'forward_to.0'],
   ['x@ours', 'drop', ['a@example.org'], 'belongs to the action forward'],
   ['x@ours', 'keep', undefined, 'action'],
-])('%j, %j to %j is refused', async (pattern, action, forwardTo, says) => {
+])('the inbound rule %j, %j to %j is refused', async (pattern, action, forwardTo, says) => {
   const forward_to = forwardTo?.map(at);
   const answer = await call('POST', '/inbound-rules', {
     pattern: at(pattern),
@@ -76,7 +76,7 @@ it.each([
   expect(JSON.stringify(answer.body)).toContain(says);
 });
 
-it('belongs to its team', async () => {
+it('an inbound rule is visible to its team only', async () => {
   const { id } = (await call('POST', '/inbound-rules', { pattern: at('own@ours'), action: 'drop' })).body;
   const { key } = await scene.team();
   expect((await call('GET', `/inbound-rules/${id}`, undefined, key)).status).toBe(404);
@@ -84,14 +84,14 @@ it('belongs to its team', async () => {
   expect((await call('DELETE', `/inbound-rules/${id}`, undefined, key)).status).toBe(404);
 });
 
-it('the same create many times at once is one rule', async () => {
+it('many equal creates at once make one rule', async () => {
   const body = { pattern: at('at-once@ours'), action: 'drop' };
   const made = await Promise.all(Array.from({ length: 8 }, () => call('POST', '/inbound-rules', body)));
   expect(new Set(made.map(({ status, body: { id } }) => `${status} ${id}`)).size).toBe(1);
   expect(made[0]?.status).toBe(201);
 });
 
-it('a change of the action is not undone by a change of the addresses at the same time', async () => {
+it('a concurrent change of the addresses does not undo a change of the action', async () => {
   const others = Array.from({ length: 10 }, (_, n) => `b${n}@other${n}.example`);
   const ends = [];
   for (let round = 0; round < 10; round++) {

@@ -18,7 +18,7 @@ afterAll(() => scene.close());
 const addresses = (count: number, name = 'a'): string[] =>
   Array.from({ length: count }, (_, i) => `${name}${i}@example.org`);
 
-/** A message with so many files, of so many bytes each. */
+/** Returns a message with that many files, of that many bytes each. */
 const withFiles = (count: number, bytes: number): string[] => [
   'Content-Type: multipart/mixed; boundary=b',
   '',
@@ -37,7 +37,7 @@ const withFiles = (count: number, bytes: number): string[] => [
   '--b--',
 ];
 
-it('a message is forwarded with however many files it has, beside ten of one\u2019s own', async () => {
+it('a message is forwarded with any number of its files, in addition to ten new ones', async () => {
   const { path: below } = await inbox.arrive({ content: withFiles(14, 100) });
   const attachments = Array.from({ length: 10 }, (_, i) => ({ filename: `own-${i}.txt`, content: 'eA==' }));
   const sent = await inbox.call('POST', `${below}/forward`, { body: { to: 'bob@example.org', attachments } });
@@ -55,7 +55,7 @@ it('a message is forwarded with however many files it has, beside ten of one\u20
   expect(refused.body.message).toContain('at most 10');
 });
 
-it('what is too heavy to be forwarded is refused by its limit, before anything is written', async () => {
+it('a message that is too large to forward is refused with the limit, before anything is written', async () => {
   const heavy = await inbox.arrive({ content: withFiles(3, 10 * 1024 * 1024) });
   const alone = await inbox.call('POST', `${heavy.path}/forward`, { body: { to: 'bob@example.org' } });
   expect([alone.status, alone.body.name]).toEqual([422, 'invalid_attachment']);
@@ -97,7 +97,7 @@ it.each([
   ],
   ['an answer with copies', {}, { cc: addresses(50) }, 'cc', 'at 1 addresses, and cc and bcc name 50 more;'],
 ] as const)(
-  '%s to more than 50 names what there is too much of, and what to do',
+  '%s to more than 50 addresses is refused with the counts and what to do',
   async (_what, message, more, field, says) => {
     const { path: below, threadId, emailId } = await inbox.arrive(message);
     const refused = await inbox.call('POST', `${below}/reply`, { body: { text: 'To all of you.', ...more } });
@@ -107,7 +107,7 @@ it.each([
       [{ path: field, message: expect.stringContaining(says) }],
     ]);
     expect(refused.body.message).toContain('at most 50 recipients');
-    // As it says.
+    // The advice of the message works.
     const body = { text: 'x', to: addresses(50), thread_id: threadId, reply_to_email_id: emailId };
     const draft = await inbox.call('POST', '/drafts', { body });
     expect((await inbox.call('POST', `/drafts/${draft.body.id as string}/send`)).status).toBe(200);

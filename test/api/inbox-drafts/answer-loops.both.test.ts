@@ -1,4 +1,4 @@
-// Two programs that answer each other, of which neither says that it is one.
+// Two programs that reply to each other, neither of which says that it is one.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { writingInbox, type WritingInbox } from '../../rig/inbox.ts';
 import { peopleOf } from '../../rig/people.ts';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 let mails = 0;
-/** New mail in one thread; the path of it. */
+/** Receives new mail in one thread; returns its path. */
 async function next(subject: string): Promise<string> {
   const first = `${subject.replaceAll(' ', '-')}@example.org`;
   const isFirst = (await inbox.threads('?limit=100')).every((thread) => thread.subject !== subject);
@@ -27,7 +27,7 @@ async function next(subject: string): Promise<string> {
 const reply = (below: string, body: object = { text: 'Thank you for your mail.' }) =>
   inbox.call('POST', `${below}/reply`, { body });
 
-it('are stopped after ten rounds within an hour, which the thread says; a person goes on', async () => {
+it('automatic replies stop after ten rounds within an hour, as the thread shows, while a person can go on', async () => {
   const subject = 'A loop';
   let below = '';
   for (let round = 0; round < 10; round++) {
@@ -62,12 +62,12 @@ it('are stopped after ten rounds within an hour, which the thread says; a person
   expect((await reply(await next(subject))).status).toBe(200);
 });
 
-it('many answers to one email are no loop', async () => {
+it('many replies to one email are not a loop', async () => {
   const below = await next('One mail');
   for (let i = 0; i < 12; i++) expect((await reply(below, { text: `Number ${i}` })).status).toBe(200);
 });
 
-it('of ten at once to the mail after nine rounds one is sent before it stops', async () => {
+it('several replies at once after nine rounds send one before they stop', async () => {
   const subject = 'At once';
   for (let round = 0; round < 9; round++) await reply(await next(subject));
   const last = await next(subject);

@@ -15,7 +15,7 @@ beforeAll(async () => {
   team = await scene.team();
 });
 afterAll(() => scene.close());
-// Whoever is answered automatically is so in one inbox alone.
+// A sender that gets automatic replies gets them in one inbox only.
 beforeEach(async () => {
   inbox = await writingInbox(scene, team, { from_name: 'Grace', signature: 'Grace\nExample Ltd' });
 });
@@ -62,8 +62,8 @@ const WITH_FILES = [
   '--b--',
 ];
 
-describe('an answer', () => {
-  it('a reply to a format=flowed message quotes its paragraphs joined, with one quote mark per level', async () => {
+describe('a reply', () => {
+  it('to a format=flowed message quotes its paragraphs joined, with one quote mark per level', async () => {
     const { path: below } = await inbox.arrive({
       content: [
         'Content-Type: text/plain; charset=utf-8; format=flowed',
@@ -83,7 +83,7 @@ describe('an answer', () => {
     );
   });
 
-  it('says what it answers, quotes it, is signed, and stands in the thread with what became of it', async () => {
+  it('names and quotes the message, has the signature, and is in the thread with its state', async () => {
     const index = 'AdRkz7mJp1n1Z0b5SVqfW6o1j5w7Bg==';
     const { threadId, path: below } = await inbox.arrive({
       messageId: 'order-1041@example.org',
@@ -117,7 +117,7 @@ describe('an answer', () => {
     expect(JSON.stringify(told?.data)).not.toContain('on its way');
   });
 
-  it('is answered into the same thread, by its Message-ID and by the reply address alone', async () => {
+  it('is answered into the same thread, by its Message-ID or by the reply address alone', async () => {
     const { threadId, path: below } = await inbox.arrive({});
     const { mail } = await arrived(await send(`${below}/reply`, { text: 'One moment.' }));
     const back = await inbox.arrive({ subject: 'Re: Order 1041', headers: [`In-Reply-To: ${mail.messageId}`] });
@@ -127,7 +127,7 @@ describe('an answer', () => {
     expect(broken.threadId).toBe(threadId);
   });
 
-  it('to all leaves the inbox out, and takes further recipients; Reply-To is where it goes', async () => {
+  it('to all omits the inbox, accepts further recipients, and goes to Reply-To', async () => {
     const { path: below } = await inbox.arrive({
       to: `Support <${inbox.address}>, Bob <bob@example.org>`,
       headers: [`Cc: carol@example.net, ${inbox.address}`, 'Reply-To: desk@example.org'],
@@ -140,7 +140,7 @@ describe('an answer', () => {
     expect((await arrived(await send(`${below}/reply`, { text: 'To one.' }))).rcptTo).toEqual(['desk@example.org']);
   });
 
-  it('with a key it is sent once, by whoever asks again or at the same time', async () => {
+  it('with an idempotency key is sent once, even when requests arrive at once', async () => {
     const { path: below } = await inbox.arrive({});
     const headers = { 'idempotency-key': randomUUID() };
     const id = await send(`${below}/reply`, { text: 'Once.' }, headers);
@@ -158,7 +158,7 @@ describe('an answer', () => {
     expect(thread?.email_count).toBe(3);
   });
 
-  it('wakes a snoozed thread and takes one out of the trash', async () => {
+  it('wakes a snoozed thread and takes a thread out of the trash', async () => {
     const { threadId, path: below } = await inbox.arrive({});
     const later = new Date(scene.clock.now() + 86_400_000).toISOString();
     await inbox.call('PATCH', `/threads/${threadId}`, { body: { snoozed_until: later } });
@@ -172,7 +172,7 @@ describe('an answer', () => {
     expect((await inbox.call('GET', `/threads/${threadId}`)).body.folder).toBe('inbox');
   });
 
-  it('of a person has the dashboard as its source', async () => {
+  it('of a person has the source dashboard', async () => {
     const { path: below } = await inbox.arrive({});
     const person = await peopleOf(scene).person({ team });
     const sent = await person.call('POST', `${inbox.path}${below}/reply`, { text: 'By hand.' });
@@ -180,7 +180,7 @@ describe('an answer', () => {
     expect(told?.data).toMatchObject({ source: 'dashboard' });
   });
 
-  it('that is written as a draft stands in its thread, and its draft goes with the thread', async () => {
+  it('that is written as a draft is in its thread, and the draft is deleted with the thread', async () => {
     const { threadId, emailId, path: below } = await inbox.arrive({});
     const body = { text: 'A draft.', thread_id: threadId, reply_to_email_id: emailId };
     const { body: draft } = await inbox.call('POST', '/drafts', { body });
@@ -195,7 +195,7 @@ describe('an answer', () => {
     expect((await inbox.call('POST', `${below}/reply`, { body: { text: 'Gone' } })).status).toBe(404);
   });
 
-  it('goes through every gate of mail: suppressions, quotas, fields', async () => {
+  it('passes every check of mail: suppressions, quotas, fields', async () => {
     const { path: below } = await inbox.arrive({ from: 'Gone <gone@example.org>' });
     await scene.api('POST', '/suppressions', { key: team.key, body: { email: 'gone@example.org' } });
     const id = await send(`${below}/reply`, { text: 'To nobody.' });
@@ -216,7 +216,7 @@ describe('an answer', () => {
     }
   });
 
-  it('of a message that names nobody but the inbox has nobody to go to', async () => {
+  it('to a message that names nobody but the inbox is refused for lack of a recipient', async () => {
     const { path: below } = await inbox.arrive({ from: inbox.address });
     const refused = await inbox.call('POST', `${below}/reply`, { body: { text: 'To me' } });
     expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('nobody but the inbox')]);
@@ -224,7 +224,7 @@ describe('an answer', () => {
 });
 
 describe('a forward', () => {
-  it('takes the message and its files along, without a copy of the large one', async () => {
+  it('includes the message and its files, without a copy of the large one', async () => {
     const { emailId, threadId, path: below } = await inbox.arrive({ content: WITH_FILES });
     const file = { filename: 'mine.txt', content: Buffer.from('mine').toString('base64') };
     const id = await send(`${below}/forward`, {
@@ -239,7 +239,7 @@ describe('a forward', () => {
     expect(mail.attachments.map(({ filename }) => filename)).toEqual(['mine.txt', 'note.txt', 'big.pdf']);
     const [, , pdf] = mail.attachments;
     expect(Buffer.from(pdf?.content as ArrayBuffer).equals(PDF)).toBe(true);
-    // Both names are of one file.
+    // Both names are links to one file.
     const inodes = [emailId, id].map((owner) => {
       const folder = path.join(scene.dataDir, 'blobs', owner.slice(-2), owner);
       const files = readdirSync(folder).map((name) => statSync(path.join(folder, name)));
@@ -247,7 +247,7 @@ describe('a forward', () => {
     });
     expect(inodes[0]).toBeDefined();
     expect(inodes[1]).toBe(inodes[0]);
-    // And either may be removed without the other.
+    // Either may be removed without the other.
     await scene.api('DELETE', `/emails/receiving/${emailId}`, { key: team.key });
     const { body: files } = await scene.api('GET', `/emails/${id}/attachments`, { key: team.key });
     const url = (files.data as { filename: string; download_url: string }[]).find(
@@ -260,14 +260,14 @@ describe('a forward', () => {
     expect((await inbox.call('GET', `/threads/${threadId}`)).status).toBe(200);
   });
 
-  it('of HTML is safe: no script, no picture of a stranger', async () => {
+  it('of HTML has no script and no remote image', async () => {
     const { path: below } = await inbox.arrive({ content: WITH_FILES });
     const { mail } = await arrived(await send(`${below}/forward`, { to: 'a@example.net', html: '<p>See below</p>' }));
     expect(mail.html).toContain('See');
     expect(mail.html).not.toMatch(/<script|stranger\.example/i);
   });
 
-  it('may say nothing more', async () => {
+  it('may have no text of its own', async () => {
     const { path: below } = await inbox.arrive({ content: WITH_FILES });
     expect((await arrived(await send(`${below}/forward`, { to: 'b@example.net' }))).mail.text).toContain(
       'Forwarded message',
@@ -275,8 +275,8 @@ describe('a forward', () => {
   });
 });
 
-describe('an inbox of every address of a domain', () => {
-  it('answers from the address that was written to, and begins nothing', async () => {
+describe('a catch-all inbox', () => {
+  it('replies from the address that was written to, and starts no conversation', async () => {
     const all = await scene.api('POST', '/inboxes', {
       key: team.key,
       body: { email_address: `*@${inbox.domain.name}` },
@@ -297,14 +297,14 @@ describe('an inbox of every address of a domain', () => {
   });
 });
 
-describe('what a program answers by itself', () => {
+describe('an automatic reply', () => {
   const AUTO = { text: 'We have your mail.', headers: { 'Auto-Submitted': 'auto-replied' } };
   const answer = async (below: string) => {
     const { status, body } = await inbox.call('POST', `${below}/reply`, { body: AUTO });
     return [status, status === 200 ? '' : (body.message as string)];
   };
 
-  it('is marked as such, and comes once a message and thread', async () => {
+  it('is marked as automatic, and is sent once per message and thread', async () => {
     const { path: below } = await inbox.arrive({ from: 'new@example.org' });
     const { mail } = await arrived(await send(`${below}/reply`, AUTO));
     expect(['auto-submitted', 'x-auto-response-suppress', 'x-loop'].map((name) => head(name, mail))).toEqual([
@@ -319,7 +319,7 @@ describe('what a program answers by itself', () => {
       headers: [`In-Reply-To: ${mail.messageId}`],
     });
     expect(await answer(again.path)).toEqual([422, expect.stringContaining('nobody has written in it since')]);
-    // A person has, and may whatever a program may not.
+    // A person has replied, and may do what a program may not.
     await send(`${again.path}/reply`, { text: 'A person.' });
     const third = await inbox.arrive({
       from: 'new@example.org',
@@ -329,7 +329,7 @@ describe('what a program answers by itself', () => {
     expect(await answer(third.path)).toEqual([200, '']);
   });
 
-  it('goes to one sender four times a day at the most', async () => {
+  it('is sent to one sender at most four times a day', async () => {
     for (let i = 0; i < 4; i++)
       expect((await answer((await inbox.arrive({ from: 'often@example.org' })).path))[0]).toBe(200);
     const fifth = await inbox.arrive({ from: 'often@example.org' });
@@ -345,14 +345,14 @@ describe('what a program answers by itself', () => {
     ['a list', { headers: ['List-Id: <news.example.org>'] }, 'mailing list'],
     ['bulk mail', { headers: ['Precedence: bulk'] }, 'to many'],
     ['mail that does not name the inbox', { to: 'somebody@example.org' }, 'does not name the inbox'],
-  ])('never to %s', async (_what, message, says) => {
+  ])('is never sent to %s', async (_what, message, says) => {
     const { path: below } = await inbox.arrive(message);
     expect(await answer(below)).toEqual([422, expect.stringContaining(says)]);
     // A person may still answer.
     expect((await inbox.call('POST', `${below}/reply`, { body: { text: 'By hand.' } })).status).toBe(200);
   });
 
-  it('never to another inbox of this installation, so that two of them stop at once', async () => {
+  it('is never sent to another inbox of this installation, so that two of them stop at once', async () => {
     const other = await writingInbox(scene, await scene.team());
     const { path: below } = await inbox.arrive({ from: other.address });
     expect(await answer(below)).toEqual([422, expect.stringContaining('is an inbox itself')]);
@@ -360,7 +360,7 @@ describe('what a program answers by itself', () => {
     expect(await answer(tagged.path)).toEqual([422, expect.stringContaining('is an inbox itself')]);
   });
 
-  it('counts in drafts as well', async () => {
+  it('is subject to the same rules as a draft', async () => {
     const { threadId, emailId } = await inbox.arrive({ from: 'noreply@shop.example' });
     const body = { text: 'A draft.', thread_id: threadId, reply_to_email_id: emailId };
     const { body: draft } = await inbox.call('POST', '/drafts', { body });

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** More than a row holds, so that it is a file in the blob store. */
+/** Larger than a row, so that it is a file in the blob store. */
 const LARGE = Buffer.alloc(1_500_000, 'x').toString('base64');
 const file = (filename: string) => ({ filename, content: LARGE, content_type: 'application/octet-stream' });
 
@@ -55,7 +55,7 @@ it.each([
   },
 );
 
-it('a draft of which a file is missing in the store is not sent, and is said to be our fault', async () => {
+it('a draft with a file missing in the store is not sent, with a server error', async () => {
   const id = await write('Lost');
   await rm(path.join(scene.dataDir, 'blobs', id.slice(-2), id), { recursive: true });
   const sent = await inbox.call('POST', `/drafts/${id}/send`);
@@ -63,7 +63,7 @@ it('a draft of which a file is missing in the store is not sent, and is said to 
   expect((await inbox.call('GET', `/drafts/${id}`)).body.email_id).toBeNull();
 });
 
-it('an email that is deleted while it is forwarded is forwarded whole or is none', async () => {
+it('an email that is deleted while it is forwarded is forwarded whole or not at all', async () => {
   for (let round = 0; round < 10; round++) {
     const { emailId, path: below } = await inbox.arrive({
       subject: `Forwarded ${round}`,

@@ -10,7 +10,7 @@ import { startScene } from '../../rig/scene.ts';
 
 // runs only on PostgreSQL: SQLite has one process.
 it.runIf(driver === 'pg')(
-  'a draft that two nodes send at the same time is one email, and what is changed meanwhile is in it or refused',
+  'a draft that two nodes send at the same time is one email, and a concurrent change is in it or refused',
   async () => {
     await using scene = await startScene({ roles: ['http'] });
     const team = await scene.team();
@@ -34,7 +34,7 @@ it.runIf(driver === 'pg')(
         const changed = await changing;
         const conflicts = answers.filter(({ status }) => status === 409);
         expect(conflicts.every(({ body: error }) => error.name === 'resource_locked')).toBe(true);
-        // Who was in the way of the change asks again.
+        // A send that the change conflicted with is repeated.
         const again = conflicts.length > 0 ? await both('POST', `/drafts/${id}/send`) : [];
         const ids = new Set([...answers, ...again].filter(({ status }) => status === 200).map((one) => one.body.id));
         expect(ids.size).toBe(1);

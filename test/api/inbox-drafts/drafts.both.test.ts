@@ -25,8 +25,8 @@ const create = async (body: unknown): Promise<string> => {
 };
 const sentAs = (id: string) => scene.sink.messages.filter(({ data }) => data.includes(id));
 
-describe('drafts', () => {
-  it('is read as it was written, changed field by field, listed until it is sent, and deleted', async () => {
+describe('a draft', () => {
+  it('is returned as it was written, changed by field, listed until it is sent, and deleted', async () => {
     const file = {
       filename: 'note.txt',
       content: Buffer.from('a note').toString('base64'),
@@ -74,7 +74,7 @@ describe('drafts', () => {
     ]);
   });
 
-  it('is sent with its files and the signature, stands in a thread of its own, and is answered its email again', async () => {
+  it('is sent with its files and signature in a thread of its own, and a repeated send returns the same email', async () => {
     const big = Buffer.alloc(700_000, 'x');
     const attachments = [
       { filename: 'big.bin', content: big.toString('base64'), content_type: 'application/octet-stream' },
@@ -107,7 +107,7 @@ describe('drafts', () => {
     expect(thread).toMatchObject({ subject: 'Your order', folder: 'sent', read: true, email_count: 1 });
     const { body: emails } = await inbox.call('GET', `/threads/${thread?.id}/emails`);
     expect(emails.data).toMatchObject([{ id: emailId, direction: 'outbound', last_event: 'delivered' }]);
-    // Again, and with a key, and at once.
+    // It is sent again, with a key, and twice at once.
     const key = { headers: { 'idempotency-key': randomUUID() } };
     const again = await Promise.all([{}, key, {}].map((given) => inbox.call('POST', `/drafts/${id}/send`, given)));
     expect(again.map(({ body }) => body)).toEqual([{ id: emailId }, { id: emailId }, { id: emailId }]);
@@ -127,7 +127,7 @@ describe('drafts', () => {
     expect(JSON.stringify(told?.data)).not.toContain('On its way.');
   });
 
-  it('once, whoever sends it at the same time: twenty rounds of two', async () => {
+  it('is sent once by two senders at once, in twenty rounds', async () => {
     for (let round = 0; round < 20; round++) {
       const id = await create({ to: 'ada@example.org', subject: `Round ${round}`, text: 'Once.' });
       const both = await Promise.all([0, 1].map(() => inbox.call('POST', `/drafts/${id}/send`)));
@@ -139,7 +139,7 @@ describe('drafts', () => {
     expect(rounds).toHaveLength(20);
   });
 
-  it('a list is paged newest first, both ways', async () => {
+  it('is listed newest first, in pages in both directions', async () => {
     const box = await writingInbox(scene, team);
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) {
@@ -155,7 +155,7 @@ describe('drafts', () => {
     expect(await page(`&before=${ids[4]}`)).toEqual({ ids: ids.slice(2, 4), more: true });
   });
 
-  it('with a key it is created once', async () => {
+  it('is created once with an idempotency key', async () => {
     const headers = { 'idempotency-key': randomUUID() };
     const body = { subject: 'Kept once' };
     const first = await inbox.call('POST', '/drafts', { body, headers });
@@ -167,7 +167,7 @@ describe('drafts', () => {
     expect(page.data.filter(({ subject }: { subject: string }) => subject === 'Kept once')).toHaveLength(1);
   });
 
-  it('lacks nothing when it is sent, and says what it lacks', async () => {
+  it('must be complete to be sent, and the error says what is missing', async () => {
     for (const [body, field] of [
       [{ subject: 'A', text: 'b' }, 'to'],
       [{ to: 'ada@example.org', text: 'b' }, 'subject'],
@@ -193,13 +193,13 @@ describe('drafts', () => {
     [{ attachments: [{ filename: 'a.txt', path: 'http://files.example/a' }] }, 'path'],
     [{ text: 'x', thread_id: randomUUID() }, 'together'],
     [{ text: 'x', thread_id: randomUUID(), reply_to_email_id: randomUUID() }, 'a thread of this inbox'],
-  ])('refuses a body at fault, number %#', async (body, says) => {
+  ])('is refused with an invalid body, number %#', async (body, says) => {
     const refused = await inbox.call('POST', '/drafts', { body });
     expect([400, 422]).toContain(refused.status);
     expect(refused.body.message).toContain(says);
   });
 
-  it('the files of a draft have at most 25 MB together', async () => {
+  it('may have files of 25 MB in total', async () => {
     const content = Buffer.alloc(13 * 1024 * 1024, 'x').toString('base64');
     const file = { content, content_type: 'text/plain' };
     const body = {
@@ -213,14 +213,14 @@ describe('drafts', () => {
     expect(refused.body.message).toContain('26214400');
   });
 
-  it.each(['In-Reply-To', 'references', 'REPLY-TO'])('the header %s cannot be set', async (name) => {
+  it.each(['In-Reply-To', 'references', 'REPLY-TO'])('cannot set the header %s', async (name) => {
     const id = await create({ to: 'ada@example.org', subject: 'A', text: 'b' });
     const sent = await inbox.call('POST', `/drafts/${id}/send`, { body: { headers: { [name]: '<a@example.org>' } } });
     expect(sent.status).toBe(422);
     expect(sent.body.message).toContain(name);
   });
 
-  it('of another team is answered like none', async () => {
+  it('of another team returns the same as an unknown one', async () => {
     const id = await create({ text: 'Ours' });
     const other = await scene.team();
     for (const path of [`/drafts/${id}`, `/drafts/${randomUUID()}`]) {
@@ -229,7 +229,7 @@ describe('drafts', () => {
     }
   });
 
-  it('that was sent goes with its email, and its files with it; one that was not stays', async () => {
+  it('that was sent is deleted with its email and its files, while an unsent one stays', async () => {
     await using own = await startScene({ config: { plans: { standard: { retention_days: 1 } } as never } });
     const box = await writingInbox(own, await own.team());
     const content = Buffer.alloc(400_000, 'x').toString('base64');
@@ -250,7 +250,7 @@ describe('drafts', () => {
     expect(draft.attachments).toHaveLength(1);
     const { db } = own.app.world;
     expect(await db.all('select draft_id from inbox_draft_files')).toEqual([{ draft_id: kept }]);
-    // What it had in the blob store is swept; what the other has is not.
+    // Its files in the blob store are swept; those of the other are not.
     await sweepBlobs(own.app.world, { remove: true });
     const emailId = (await box.call('POST', `/drafts/${kept}/send`)).body.id as string;
     await own.settled();
@@ -258,7 +258,7 @@ describe('drafts', () => {
     expect(arrived?.data.length).toBeGreaterThan(500_000);
   });
 
-  it('files that it names by a URL are fetched when it is written', async () => {
+  it('has files given by URL fetched when it is written', async () => {
     await using files = await startFileServer((_path, response) => void response.end('%PDF-1.7'));
     await using own = await startScene({
       trustedCa: [files.certificate.cert],

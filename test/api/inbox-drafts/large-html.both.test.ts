@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { writingInbox } from '../../rig/inbox.ts';
 import { startScene } from '../../rig/scene.ts';
 
-it('the text that the inbox keeps of a large HTML draft is made in the thread for texts', async () => {
+it('the plain text of a large HTML draft is made in the text thread', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const team = await scene.team();
   const inbox = await writingInbox(scene, team);

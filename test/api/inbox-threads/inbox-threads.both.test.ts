@@ -18,7 +18,7 @@ afterAll(() => scene.close());
 const own = (more: Record<string, unknown> = {}) => inboxOf(scene, team, more);
 const idsOf = (items: readonly { id: string }[]): string[] => items.map(({ id }) => id);
 
-it('a message begins a thread, and its answer goes on with it', async () => {
+it('a message begins a thread, and its reply continues it', async () => {
   const { receive, threads, call } = await own();
   const first = await receive({ id: 'first@example.org', subject: 'Refund', text: 'Could I get\n a refund?' });
   const [thread] = await threads();
@@ -69,7 +69,7 @@ it('a message begins a thread, and its answer goes on with it', async () => {
   });
 });
 
-it('a stranger who names an id, and each recipient of a newsletter, begin threads of their own', async () => {
+it('an untrusted sender that names an id, and each recipient of a newsletter, begin threads of their own', async () => {
   const { receive, threads } = await own();
   await receive({ id: 'secret@example.org', subject: 'Contract' });
   const answer = { subject: 'Re: Contract', headers: ['In-Reply-To: <secret@example.org>'] };
@@ -80,7 +80,7 @@ it('a stranger who names an id, and each recipient of a newsletter, begin thread
   expect((await threads()).map((one) => one.email_count)).toEqual([2, 1, 1]);
 });
 
-it('a message to two inboxes is in a thread of each, and an inbox of a whole domain takes what no other one has', async () => {
+it('a message to two inboxes is in a thread of each, and a catch-all inbox takes what no other inbox has', async () => {
   const one = await own();
   const two = await own({ local: 'sales', domain: one.domain });
   const rest = await own({ local: '*', domain: one.domain });
@@ -92,7 +92,7 @@ it('a message to two inboxes is in a thread of each, and an inbox of a whole dom
   expect((await rest.threads()).map((thread) => thread.subject)).toEqual(['Elsewhere']);
 });
 
-it('a mail that says it is from the inbox itself is received, never sent', async () => {
+it('a mail that claims to come from the inbox itself counts as received, never as sent', async () => {
   const { receive, threads, call, address } = await own();
   await receive({ id: 'asked@example.org', subject: 'Money' });
   const forged = await receive({
@@ -108,7 +108,7 @@ it('a mail that says it is from the inbox itself is received, never sent', async
   });
 });
 
-it('where an inbox is set so, sender and subject are enough', async () => {
+it('an inbox can be set to match threads by sender and subject', async () => {
   const { receive, threads } = await own({ thread_by_subject: true });
   await receive({ subject: 'My order' });
   await receive({ subject: 'Re: My order' });
@@ -116,7 +116,7 @@ it('where an inbox is set so, sender and subject are enough', async () => {
   expect((await threads()).map((one) => one.email_count)).toEqual([1, 2]);
 });
 
-it('threads are moved, read, snoozed, assigned and noted', async () => {
+it('threads can be moved, read, snoozed, assigned and annotated', async () => {
   const { receive, threads, call } = await own();
   const answerer = await peopleOf(scene).person({ team });
   const viewer = await peopleOf(scene).person({ team, role: 'viewer' });
@@ -170,7 +170,7 @@ it('threads are moved, read, snoozed, assigned and noted', async () => {
   expect((await patch({ folder: 'sent' })).status).toBe(400);
 });
 
-it('a snoozed thread wakes at its time and comes first; new mail wakes it as well, and brings it back from the archive', async () => {
+it('a snoozed thread wakes at its time and comes first; new mail wakes it and takes it out of the archive', async () => {
   const { receive, threads, call } = await own();
   await receive({ id: 'sleeps@example.org', subject: 'Sleeps' });
   const [{ id } = { id: '' }] = await threads();
@@ -195,7 +195,7 @@ it('a snoozed thread wakes at its time and comes first; new mail wakes it as wel
   expect(await threads('?folders=spam')).toMatchObject([{ id, email_count: 4 }]);
 });
 
-it('a list says whether the newest email was sent, also once that one is gone', async () => {
+it('a list shows whether the newest email was sent, even after that one is deleted', async () => {
   const { receive, threads, call } = await own();
   const asked = await receive({ id: 'asked@example.org', subject: 'Asked' });
   await receive({ id: 'waits@example.org', subject: 'Waits' });
@@ -218,7 +218,7 @@ it('a list says whether the newest email was sent, also once that one is gone', 
   expect((await directions())[0]).toEqual(['Asked', 'outbound']);
 });
 
-it('labels are put on, replaced and taken off, and threads are listed by them', async () => {
+it('labels can be added, replaced and removed, and threads are listed by them', async () => {
   const { receive, threads, call } = await own();
   const label = async (name: string): Promise<string> => (await call('POST', '/labels', { name })).body.id;
   const a = await label('A');
@@ -254,7 +254,7 @@ it('labels are put on, replaced and taken off, and threads are listed by them', 
   expect(await threads(`?labels=${b}`)).toEqual([]);
 });
 
-it('pages hold every thread once, forth and back, with and without filters', async () => {
+it('pages hold every thread once, in both directions, with and without filters', async () => {
   const { receive, threads, call } = await own();
   for (let n = 0; n < 7; n++) await receive({ subject: `Thread ${n}`, from: `person${n}@example.org` });
   const all = idsOf(await threads());
@@ -270,7 +270,7 @@ it('pages hold every thread once, forth and back, with and without filters', asy
   }
 });
 
-it('a thread is deleted for good; its emails stay, and an answer begins anew', async () => {
+it('a deleted thread is gone for good; its emails stay, and a reply begins a new thread', async () => {
   const { receive, threads, call } = await own();
   const email = await receive({ id: 'gone@example.org' });
   const [{ id } = { id: '' }] = await threads();
@@ -288,7 +288,7 @@ it('a thread is deleted for good; its emails stay, and an answer begins anew', a
   expect(await threads()).toMatchObject([{ email_count: 1 }]);
 });
 
-it('the trash is emptied after thirty days, and what an inbox or a received email had goes with it', async () => {
+it('the trash is emptied after thirty days, and threads are deleted with their inbox or received email', async () => {
   const { receive, threads, call, id: inboxId } = await own();
   const kept = await receive({ id: 'kept@example.org' });
   const gone = await receive({ subject: 'Re: A question', headers: ['References: <kept@example.org>'] });
@@ -314,7 +314,7 @@ it('the trash is emptied after thirty days, and what an inbox or a received emai
   expect(await left('inboxes', 'id')).toBe(0);
 });
 
-it('what a rule keeps no content of is in no thread', async () => {
+it('mail whose content is not kept because of a rule is in no thread', async () => {
   const { receive, threads, address } = await own();
   await scene.api('POST', '/inbound-rules', { key: team.key, body: { pattern: address, action: 'webhook_only' } });
   await receive();
@@ -322,7 +322,7 @@ it('what a rule keeps no content of is in no thread', async () => {
   expect(await receiveMail(scene, team, { to: [address] })).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-it('endpoints are told what happens in an inbox, and by whom', async () => {
+it('endpoints get an event for every change in an inbox, with its actor', async () => {
   const { receive, threads, call, id: inboxId } = await own();
   const types = ['created', 'folder.updated', 'assigned', 'unassigned', 'labels.updated'].map(
     (one) => `inbox.thread.${one}`,

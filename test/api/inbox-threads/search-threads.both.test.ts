@@ -17,7 +17,7 @@ const search = async (query: string, from = inbox): Promise<ThreadItem[]> => {
 };
 const subjects = async (query: string): Promise<(string | null)[]> => (await search(query)).map((one) => one.subject);
 
-it('threads are found by words, addresses, files and dates, each by its newest email that fits', async () => {
+it('a search finds threads by words, addresses, files and dates, each by its newest matching email', async () => {
   const first = await inbox.receive({ id: 's1@example.org', subject: 'Refund for order 1041', text: 'Grüße aus KÖLN' });
   const second = await inbox.receive({
     subject: 'Re: Refund for order 1041',
@@ -49,7 +49,7 @@ it('threads are found by words, addresses, files and dates, each by its newest e
   }
 });
 
-it('spam and trash are searched where they are asked for, snoozed threads always', async () => {
+it('a search covers spam and trash on request, and snoozed threads always', async () => {
   await inbox.receive({ subject: 'Zebra', from: 'zoe@example.org' });
   const [{ id } = { id: '' }] = await search('query=zebra');
   const patch = (body: object) => inbox.call('PATCH', `/threads/${id}`, body);
@@ -59,7 +59,7 @@ it('spam and trash are searched where they are asked for, snoozed threads always
   expect([await subjects('query=zebra'), await subjects('query=zebra&folders=trash')]).toEqual([[], ['Zebra']]);
 });
 
-it('blocks leave nothing out, and pages join', async () => {
+it('search blocks leave nothing out, and pages join', async () => {
   const team = await scene.team();
   const own = await inboxOf(scene, team);
   const mails = Array.from({ length: 600 }, (_, n) => ({

@@ -10,8 +10,8 @@ let label = '';
 let middle = '';
 let asked: { sql: string; values: readonly unknown[] }[] = [];
 /**
- * What a page may cost is decided by the database's plan: a step into an index that is in the order of the page, for each
- * folder and label. A sort or a scan of all threads would cost more with every thread that there is.
+ * The database's plan decides the cost of a page: a step into an index in the order of the page, for each folder and
+ * label. A sort or a scan of all threads would cost more with every thread.
  */
 beforeAll(async () => {
   scene = await startScene({ roles: ['http'] });
@@ -48,7 +48,7 @@ async function planOf(query: string, table: string): Promise<string> {
   return rows.map((row) => row['QUERY PLAN'] ?? row['detail'] ?? '').join('\n');
 }
 
-/** What a step of the plan has in its hands at the most. */
+/** Returns the most rows of a step of the plan. */
 const mostRows = (plan: string): number =>
   Math.max(0, ...[...plan.matchAll(/actual rows=(\d+)/g)].map((match) => Number(match[1])));
 
@@ -59,7 +59,7 @@ it.each([
   ['?folders=inbox&read=false', 1],
   ['?folders=inbox,archive&read=true', 2],
   ['?snoozed=true', 1],
-])('a page of threads %j', async (query, parts) => {
+])('a page of threads %j is read by an index', async (query, parts) => {
   const plan = await planOf(query, 'inbox_threads');
   if (driver === 'pg') {
     expect(plan).not.toContain('Seq Scan on inbox_threads');
@@ -71,7 +71,7 @@ it.each([
   }
 });
 
-it('a page of threads with a label', async () => {
+it('a page of threads with a label is read by an index', async () => {
   const plan = await planOf('?labels=LABEL', 'inbox_thread_labels');
   if (driver === 'pg') expect(mostRows(plan)).toBeLessThanOrEqual(63);
   else
@@ -81,7 +81,7 @@ it('a page of threads with a label', async () => {
 });
 
 it.each(['/search?query=Thread+2999', '/search?query=Thread&folders=archive', '/search?from=p7@&after=MIDDLE'])(
-  'a search %j looks at one piece of the inbox at a time',
+  'a search %j reads one block of the inbox at a time',
   async (query) => {
     const plan = await planOf(query, 'inbox_emails e join');
     if (driver === 'pg') expect(mostRows(plan)).toBeLessThanOrEqual(1000);

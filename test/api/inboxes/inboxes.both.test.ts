@@ -21,7 +21,7 @@ const call = (method: string, path: string, body?: unknown, key = team.key) =>
 const at = (local: string): string => `${local}@${domain.name}`;
 const create = (body: object, key = team.key) => call('POST', '/inboxes', body, key);
 
-it('an inbox is created, read by id and by address, listed, changed and deleted', async () => {
+it('an inbox can be created, read by id and by address, listed, changed and deleted', async () => {
   const created = await create({ email_address: at('Support'), from_name: 'Ada from Support' });
   const { id } = created.body;
   expect([created.status, created.body]).toEqual([201, { object: 'inbox', id }]);
@@ -60,7 +60,7 @@ it('an inbox is created, read by id and by address, listed, changed and deleted'
   expect((await create({ email_address: at('support') })).status).toBe(201);
 });
 
-it('an address is one inbox, however it is written and however many ask at once', async () => {
+it('an address is one inbox, in any spelling and with any number of requests at once', async () => {
   const made = await Promise.all(['once', 'Once', 'ONCE'].map((local) => create({ email_address: at(local) })));
   expect(made.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
   const refused = made.find(({ status }) => status === 409);
@@ -76,12 +76,12 @@ it.each([
   ['*@', 400, 'email_address'],
   ['a@elsewhere.example', 422, 'no domain of this team'],
   ['x', 400, 'email_address must be an address of 3 to 320 characters'],
-])('%j is refused with %i', async (email, status, says) => {
+])('the inbox address %j is refused with %i', async (email, status, says) => {
   const answer = await create({ email_address: email.replace(/@ours(>?)$/, `@${domain.name}$1`) });
   expect([answer.status, JSON.stringify(answer.body)]).toEqual([status, expect.stringContaining(says)]);
 });
 
-it('a domain has to send, and to receive unless the mail is forwarded', async () => {
+it('the domain of an inbox must send, and must receive unless the mail is forwarded to it', async () => {
   const own = await scene.team();
   const sending = await own.domain();
   const address = `help@${sending.name}`;
@@ -100,7 +100,7 @@ it('a domain has to send, and to receive unless the mail is forwarded', async ()
   expect([all.status, all.body.message]).toEqual([422, expect.stringContaining('needs an address')]);
 });
 
-it('fields that are fixed are refused by name, and an empty change is none', async () => {
+it('fixed fields of an inbox are refused by name, and an empty change changes nothing', async () => {
   const { id } = (await create({ email_address: at('fixed') })).body;
   expect(await call('PATCH', `/inboxes/${id}`, { email_address: at('other') })).toMatchObject({
     status: 422,
@@ -109,7 +109,7 @@ it('fields that are fixed are refused by name, and an empty change is none', asy
   expect((await call('PATCH', `/inboxes/${id}`, {})).status).toBe(400);
 });
 
-it('GET /inbox/channels lists the open inboxes alone, and no key that only sends reaches it', async () => {
+it('GET /inbox/channels lists only the open inboxes, and refuses sending keys', async () => {
   const own = await scene.team();
   const domain = await receivingDomainOf(scene, own);
   const keyOf = async (limits: object): Promise<string> =>
@@ -119,7 +119,7 @@ it('GET /inbox/channels lists the open inboxes alone, and no key that only sends
   expect([empty.status, empty.body.name]).toEqual([403, 'inbox_not_set_up']);
   await create({ email_address: `me@${domain.name}`, channel: 'personal' }, own.key);
   await create({ email_address: `vip@${domain.name}`, channel: 'restricted' }, own.key);
-  // To whoever may not see them, it is as if there were none.
+  // For callers without access it does not exist.
   const hidden = await channels();
   expect([hidden.status, hidden.body]).toEqual([403, empty.body]);
   const open = (await create({ email_address: `a@${domain.name}`, name: 'All' }, own.key)).body.id;
@@ -132,7 +132,7 @@ it('GET /inbox/channels lists the open inboxes alone, and no key that only sends
 });
 
 it.each(['\u001B[31mSupport', 'Sup\u0000port', 'Support\r\nBcc: eve@example.org', 'tab\tbed', '\u2028', '\u009Bm'])(
-  'a name with control characters is refused by its field, number %#',
+  'an inbox name with control characters is refused by field, number %#',
   async (text) => {
     const { id } = (await create({ email_address: at(`names-${++names}`) })).body;
     for (const field of ['name', 'from_name']) {
@@ -150,7 +150,7 @@ it.each(['\u001B[31mSupport', 'Sup\u0000port', 'Support\r\nBcc: eve@example.org'
   },
 );
 
-it('ids are taken in either letter case, wherever one is named', async () => {
+it('ids of an inbox are accepted in either letter case everywhere', async () => {
   const inbox = await inboxOf(scene, team, { local: 'upper', domain });
   const upper = inbox.id.toUpperCase();
   expect((await call('GET', `/inboxes/${upper}`)).body).toMatchObject({ id: inbox.id });
@@ -178,7 +178,7 @@ it('ids are taken in either letter case, wherever one is named', async () => {
   expect(gone.body).toEqual({ object: 'inbox', id: inbox.id, deleted: true });
 });
 
-it('labels have a name each, and go from threads with themselves', async () => {
+it('labels of an inbox have unique names, and are removed from threads when they are deleted', async () => {
   const { id } = (await create({ email_address: at('labels') })).body;
   const path = `/inboxes/${id}/labels`;
   const made = await call('POST', path, { name: 'Urgent', color: '#E93D82' });
@@ -206,7 +206,7 @@ it('labels have a name each, and go from threads with themselves', async () => {
   expect((await call('POST', path, { name: 'Money', color: 'red' })).status).toBe(400);
 });
 
-it('the settings of an assistant are kept', async () => {
+it('the settings of an assistant are stored', async () => {
   const { id } = (await create({ email_address: at('agent') })).body;
   const path = `/inboxes/${id}/agent`;
   expect((await call('GET', path)).body).toEqual({
@@ -223,7 +223,7 @@ it('the settings of an assistant are kept', async () => {
   expect((await call('PATCH', path, { tone: 'rude' })).status).toBe(400);
 });
 
-it('another team sees nothing of it, and a deleted domain takes its inboxes along', async () => {
+it('another team cannot see an inbox, and a deleted domain takes its inboxes with it', async () => {
   const own = await scene.team();
   const inbox = await inboxOf(scene, own);
   for (const path of ['', '/labels', '/agent', '/threads']) {

@@ -36,7 +36,7 @@ const mailsTo = (email: string): string[] =>
     .filter(({ rcptTo }) => rcptTo.includes(email))
     .map(({ data }) => data.toString('utf8').replaceAll(/=\r\n/g, '').replaceAll('=3D', '='));
 
-/** Invites and answers the token of the mail. */
+/** Invites and returns the token of the mail. */
 async function invited(
   { owner, path }: Inviting,
   email: string,
@@ -54,7 +54,7 @@ const accept = (person: Person, token: string) => person.call('POST', '/invitati
 const refusal = ({ status, body }: { status: number; body: { name?: string } }) =>
   status < 300 ? `${status}` : `${status} ${body.name}`;
 
-it('is mailed once, from the team’s own domain, and names the public address whatever Host says', async () => {
+it('an invitation is mailed once, from the team’s own domain, with the public address whatever Host says', async () => {
   const { team, owner, path } = await inviting();
   const email = newAddress();
   const headers = { ...owner.headers, host: 'evil.example', 'x-forwarded-host': 'evil.example' };
@@ -78,7 +78,7 @@ it('is mailed once, from the team’s own domain, and names the public address w
   expect(mail).not.toContain(row?.token_hash);
 });
 
-it('lets the person in whose address it names, once, with its role; again is harmless', async () => {
+it('an invitation adds the person with its address once, with its role, and a repeated accept is harmless', async () => {
   const scene1 = await inviting();
   const email = newAddress();
   const { token } = await invited(scene1, email, 'admin');
@@ -96,7 +96,7 @@ it('lets the person in whose address it names, once, with its role; again is har
   expect((await scene1.owner.call('GET', scene1.path)).body.data).toEqual([]);
 });
 
-describe('is not accepted', () => {
+describe('an invitation is not accepted', () => {
   it('by another address, nor before the address is verified', async () => {
     const one = await inviting();
     const email = newAddress();
@@ -109,7 +109,7 @@ describe('is not accepted', () => {
     expect((await one.owner.call('GET', `/teams/${one.team.id}/members`)).body.data).toHaveLength(1);
   });
 
-  it('after its person was removed, after it was withdrawn, after seven days, or by a token that never was', async () => {
+  it('after its person was removed, after a withdrawal, after seven days, or with an unknown token', async () => {
     const one = await inviting();
     const removed = await people.person({ email: newAddress() });
     const { token } = await invited(one, removed.email);
@@ -130,14 +130,14 @@ describe('is not accepted', () => {
     scene.clock.advance(7 * DAY_MS);
     expect(refusal(await accept(late, third.token))).toBe('404 not_found');
     expect((await one.owner.call('GET', one.path)).body.data[0].status).toBe('expired');
-    // An expired one gives its address free.
+    // An expired invitation releases its address.
     expect((await accept(late, (await invited(one, late.email)).token)).status).toBe(200);
     expect(refusal(await accept(late, 'ri_nothing'))).toBe('404 not_found');
   });
 });
 
-describe('one address', () => {
-  it('has one open invitation, also of two at once and of twins by letter case', async () => {
+describe('the address of an invitation', () => {
+  it('has one open invitation, even for two requests at once and in another letter case', async () => {
     for (let round = 0; round < 5; round++) {
       const { owner, path } = await inviting();
       const email = newAddress();
@@ -149,7 +149,7 @@ describe('one address', () => {
     }
   });
 
-  it('is the same in every letter case when it is accepted, and when it is in the team already', async () => {
+  it('is matched in any letter case when it is accepted, and against existing members', async () => {
     const one = await inviting();
     const email = newAddress();
     const { token } = await invited(one, email);
@@ -158,7 +158,7 @@ describe('one address', () => {
     expect(refusal(await one.owner.call('POST', one.path, { email, role: 'owner' }))).toBe('409 resource_locked');
   });
 
-  it('must be one', async () => {
+  it('must be valid', async () => {
     const { owner, path } = await inviting();
     for (const email of ['nobody', 'Ada <ada@example.org>', 'a@b@c.example', 'x'.repeat(320)]) {
       const answer = await owner.call('POST', path, { email, role: 'viewer' });
@@ -167,7 +167,7 @@ describe('one address', () => {
   });
 });
 
-it('needs a domain to be mailed from', async () => {
+it('an invitation requires a domain to mail from', async () => {
   const team = await scene.team();
   const owner = await people.person({ team, role: 'owner' });
   const answer = await owner.call('POST', `/teams/${team.id}/invitations`, { email: newAddress(), role: 'viewer' });
@@ -177,7 +177,7 @@ it('needs a domain to be mailed from', async () => {
   ]);
 });
 
-it('is withdrawn in every team when the person who sent it is disabled, and those of others stay', async () => {
+it('invitations are withdrawn in every team when their sender is disabled, and those of others stay', async () => {
   const one = await inviting();
   const two = await inviting();
   const sender = await people.person({ team: one.team, role: 'admin' });
@@ -194,28 +194,31 @@ it('is withdrawn in every team when the person who sent it is disabled, and thos
 });
 
 // runs only on PostgreSQL: SQLite has one writer, so that neither sees the other half done
-it.runIf(driver === 'pg')('one that is sent while its sender is being disabled does not stay open', async () => {
-  const { db, clock } = scene.app.world;
-  const one = await inviting();
-  const sender = await people.person({ team: one.team, role: 'admin' });
-  let answer: Promise<ApiAnswer> | undefined;
-  await db.tx(async (tx) => {
-    await lockUser(tx, sender.userId);
-    await tx.run('update users set disabled_at = ? where id = ?', [clock.now(), sender.userId]);
-    await withdrawAllInvitationsOf(tx, sender.userId);
-    answer = sender.call('POST', one.path, { email: newAddress(), role: 'viewer' });
-    const isWaiting = async () => {
-      const sql = `select 1 as found from pg_stat_activity
+it.runIf(driver === 'pg')(
+  'an invitation that is sent while its sender is being disabled does not stay open',
+  async () => {
+    const { db, clock } = scene.app.world;
+    const one = await inviting();
+    const sender = await people.person({ team: one.team, role: 'admin' });
+    let answer: Promise<ApiAnswer> | undefined;
+    await db.tx(async (tx) => {
+      await lockUser(tx, sender.userId);
+      await tx.run('update users set disabled_at = ? where id = ?', [clock.now(), sender.userId]);
+      await withdrawAllInvitationsOf(tx, sender.userId);
+      answer = sender.call('POST', one.path, { email: newAddress(), role: 'viewer' });
+      const isWaiting = async () => {
+        const sql = `select 1 as found from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock' limit 1`;
-      return (await tx.get(sql)) !== undefined;
-    };
-    await Promise.race([answer, vi.waitUntil(isWaiting, { interval: 5 })]);
-  });
-  expect(refusal((await answer) ?? { status: 0, body: {} })).toBe('403 invalid_permission');
-  expect((await one.owner.call('GET', one.path)).body.data).toEqual([]);
-});
+        return (await tx.get(sql)) !== undefined;
+      };
+      await Promise.race([answer, vi.waitUntil(isWaiting, { interval: 5 })]);
+    });
+    expect(refusal((await answer) ?? { status: 0, body: {} })).toBe('403 invalid_permission');
+    expect((await one.owner.call('GET', one.path)).body.data).toEqual([]);
+  },
+);
 
-it('is one of at most 50 of a team in an hour, withdrawn or not, and of at most 100 that are open', async () => {
+it('a team may send 50 invitations an hour, withdrawn or not, and have 100 open ones', async () => {
   const { team, owner, path } = await inviting();
   const invite = () => owner.call('POST', path, { email: newAddress(), role: 'viewer' });
   const { id } = (await invite()).body;
@@ -243,7 +246,7 @@ it('is one of at most 50 of a team in an hour, withdrawn or not, and of at most 
   await scene.settled();
 });
 
-it('goes to an address 3 times a day from one team, withdrawn or not, and then is refused with the time to wait', async () => {
+it('a team may invite an address 3 times a day, withdrawn or not, and is then told the time to wait', async () => {
   const one = await inviting();
   const other = await inviting();
   const email = newAddress();
@@ -251,7 +254,7 @@ it('goes to an address 3 times a day from one team, withdrawn or not, and then i
   const forget = () => scene.app.jobs.find(({ name }) => name === 'remove-expired-sessions')?.run();
   for (let sent = 0; sent < 3; sent++) {
     const { id } = (await invite(one)).body;
-    // What is refused counts for nothing.
+    // A refused one does not count.
     expect(refusal(await invite(one))).toBe('409 resource_locked');
     expect(refusal(await one.owner.call('DELETE', `${one.path}/${id}`))).toBe('200');
   }
@@ -274,7 +277,7 @@ it('goes to an address 3 times a day from one team, withdrawn or not, and then i
   await scene.settled();
 });
 
-it('is forgotten 30 days after it ended', async () => {
+it('an invitation is deleted 30 days after it ended', async () => {
   const { owner, path } = await inviting();
   await invited({ owner, path } as Inviting, newAddress());
   const forget = () => scene.app.jobs.find(({ name }) => name === 'forget-invitations')?.run();
@@ -286,7 +289,7 @@ it('is forgotten 30 days after it ended', async () => {
   expect((await owner.call('GET', path)).body.data).toEqual([]);
 });
 
-it('the audit log of the team that is joined names the people, whichever team they come from', async () => {
+it('the audit log of the joined team names the people, whichever team they come from', async () => {
   const one = await inviting();
   const other = await scene.team();
   const person = await people.person({ team: other });
@@ -307,12 +310,12 @@ it('the audit log of the team that is joined names the people, whichever team th
   expect((await scene.api('GET', '/audit', { key: other.key })).text).not.toContain('invitation.accepted');
 });
 
-it('that was open when its person was removed, or lost a role, is gone', async () => {
+it('an open invitation is void once its person is removed from the team or demoted', async () => {
   for (const isRemoved of [true, false]) {
     const found = await inviting();
     const email = newAddress();
     const { token } = await invited(found, email, 'admin');
-    // Into the team by another way, as the command of the operator is.
+    // The person joins the team in another way, such as the operator's command.
     const person = await people.person({ email, team: found.team, role: 'member' });
     const at = `/teams/${found.team.id}/members/${person.memberId}`;
     const changed = isRemoved
@@ -324,7 +327,7 @@ it('that was open when its person was removed, or lost a role, is gone', async (
   }
 });
 
-it('that its person accepted as a member does not bring the person back', async () => {
+it('an invitation that was accepted by a member does not bring that person back after a removal', async () => {
   const found = await inviting();
   const email = newAddress();
   const { token } = await invited(found, email, 'admin');

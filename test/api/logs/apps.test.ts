@@ -1,4 +1,4 @@
-// What an app that may read the logs finds there: no more than it may ask for itself.
+// What an app that may read the logs sees there: no more than it may call itself.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { oauthOf } from '../../rig/oauth.ts';
@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** What an app with these scopes reads of those requests. */
+/** Returns what an app with these scopes reads of those requests. */
 async function readBy(scopes: readonly string[], person = owner): Promise<string[]> {
   const oauth = oauthOf(scene);
   const { access_token: key } = await oauth.letIn(person, await oauth.register(), { scope: scopes.join(' ') });
@@ -51,20 +51,20 @@ async function readBy(scopes: readonly string[], person = owner): Promise<string
   return read;
 }
 
-it('with logs:read alone, what was called and how it ended', async () => {
+it('an app with logs:read alone sees requests without bodies', async () => {
   expect(await readBy(['logs:read'])).toEqual([]);
 });
 
-it('with more scopes, the bodies of what these reach', async () => {
+it('an app with more scopes sees the bodies of what these reach', async () => {
   expect(await readBy(['logs:read', 'contacts:read'])).toEqual(['contact']);
   expect(await readBy(['logs:read', 'emails:read'])).toEqual(['email', 'received']);
 });
 
-it('with every scope, none of what no app reaches, nor what other apps have proposed', async () => {
+it('an app with every scope sees no bodies of routes closed to apps, nor calls proposed by other apps', async () => {
   expect(await readBy(SCOPE_NAMES)).toEqual(['email', 'received', 'contact', 'team']);
 });
 
-it('while a key and a person read all of it', async () => {
+it('a key and a person see all bodies', async () => {
   for (const id of requests.values()) {
     const answers = [await scene.api('GET', `/logs/${id}`, { key: team.key }), await owner.call('GET', `/logs/${id}`)];
     for (const { body } of answers) expect(body.response_body.redacted).toBeUndefined();

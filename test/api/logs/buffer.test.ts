@@ -21,8 +21,8 @@ const rowOf = (scene: Scene, team: Team, size = 10) => ({
   response_body: JSON.stringify('x'.repeat(size)),
 });
 
-describe('request logs wait in memory', () => {
-  it('for a quarter of a second, and are then written in one batch', async () => {
+describe('request logs in memory', () => {
+  it('wait a quarter of a second and are then written in one batch', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const team = await scene.team();
     const log = createRequestLog(scene.app.world);
@@ -30,12 +30,12 @@ describe('request logs wait in memory', () => {
     scene.clock.advance(GATHER_MS - 1);
     expect(await stored(scene)).toBe(0);
     scene.clock.advance(1);
-    // Whoever asks now waits for the batch under way.
+    // A reader waits for the batch in progress.
     await log.settled();
     expect(await stored(scene)).toBe(20);
   });
 
-  it('for nobody, as soon as there are two hundred', async () => {
+  it('are written at once when there are two hundred', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const team = await scene.team();
     const log = createRequestLog(scene.app.world);
@@ -43,7 +43,7 @@ describe('request logs wait in memory', () => {
     await expect.poll(() => stored(scene)).toBe(650);
   });
 
-  it('until the program stops, and are found by the next one', async () => {
+  it('are written when the program stops, and are there after the next start', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const team = await scene.team();
     const answers = [];
@@ -55,7 +55,7 @@ describe('request logs wait in memory', () => {
     expect(body.data.map((log: { id: string }) => log.id)).toEqual(answers.map(idOf).reverse());
   });
 
-  it('no longer than until somebody reads the log', async () => {
+  it('are written before anybody reads the log', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const team = await scene.team();
     for (let i = 0; i < 30; i++) {
@@ -65,8 +65,8 @@ describe('request logs wait in memory', () => {
   });
 });
 
-describe('while the table cannot be written', () => {
-  it('requests are answered all the same, and the program log says what was lost', async () => {
+describe('request logs while the table cannot be written', () => {
+  it('do not affect answers, and the program log reports the loss', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const team = await scene.team();
     await scene.app.world.db.run('alter table request_logs rename column endpoint to elsewhere');
@@ -80,7 +80,7 @@ describe('while the table cannot be written', () => {
     expect((await scene.api('GET', '/logs', { key: team.key })).body.data).toHaveLength(1);
   });
 
-  it('at most ten thousand entries wait; of more the oldest go', async () => {
+  it('are limited to ten thousand entries, and the oldest are dropped', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const team = await scene.team();
     const log = createRequestLog(worldAway(scene, () => isAway));
@@ -99,7 +99,7 @@ describe('while the table cannot be written', () => {
     expect(droppedIn(scene)).toBe(400);
   });
 
-  it('at most sixteen million characters wait', async () => {
+  it('are limited to sixteen million characters', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const team = await scene.team();
     const log = createRequestLog(worldAway(scene, () => isAway));
@@ -113,7 +113,7 @@ describe('while the table cannot be written', () => {
     expect(droppedIn(scene) + (await stored(scene))).toBe(400);
   });
 
-  it('what waits is written when the database is back, without anybody asking', async () => {
+  it('are written when the database is back, without another request', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const team = await scene.team();
     let isAway = true;
@@ -127,7 +127,7 @@ describe('while the table cannot be written', () => {
   });
 });
 
-/** The world of the scene with a database that is full while the test says so. */
+/** Returns the world of the scene with a database that is full while the test says so. */
 function worldAway(scene: Scene, isAway: () => boolean): typeof scene.app.world {
   const { world } = scene.app;
   const full = Object.assign(new Error('the disk is full'), { code: 'ENOSPC' });

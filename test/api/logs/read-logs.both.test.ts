@@ -16,7 +16,7 @@ describe('request logs', () => {
   });
   afterAll(() => scene.close());
 
-  it('a request that was answered is found by the x-request-id of its answer', async () => {
+  it('have each request under the x-request-id of its answer', async () => {
     const body = { from: `a@${domain}`, to: 'x@example.org', subject: 'Hello', html: '<p>It works.</p>' };
     const { answer, log } = await logged(scene, team, 'POST', '/emails?', {
       body,
@@ -35,7 +35,7 @@ describe('request logs', () => {
     });
   });
 
-  it('the list has the newest first, without bodies', async () => {
+  it('are listed newest first, without bodies', async () => {
     const { body: first } = await scene.api('GET', '/logs?limit=1', { key: team.key });
     const { body: second } = await scene.api('GET', '/logs?limit=2', { key: team.key });
     expect(Object.keys(first.data[0]).sort()).toEqual([
@@ -49,13 +49,13 @@ describe('request logs', () => {
     expect(second.data).toMatchObject([{ endpoint: '/logs', method: 'GET', response_status: 200 }, first.data[0]]);
   });
 
-  it('reading the log is logged without what was answered, or it would grow by itself', async () => {
+  it('omit the answers of reads of the log itself, or it would grow by itself', async () => {
     const { answer } = await logged(scene, team, 'GET', '/logs');
     const { log } = await logged(scene, team, 'GET', `/logs/${idOf(answer)}`);
     expect(log).toMatchObject({ method: 'GET', response_status: 200, request_body: null, response_body: null });
   });
 
-  it('the path is logged as it was called, with its ids and without its query', async () => {
+  it('have the path as it was called, with its ids and without its query', async () => {
     const id = randomUUID();
     expect((await logged(scene, team, 'GET', `/emails/${id}`)).log.endpoint).toBe(`/emails/${id}`);
     expect((await logged(scene, team, 'GET', '/emails?search=private')).log.endpoint).toBe('/emails');
@@ -65,24 +65,24 @@ describe('request logs', () => {
     });
   });
 
-  it('below the second base too the path is the one of the contract', async () => {
+  it('have the path of the contract for the second base path too', async () => {
     const headers = { authorization: `Bearer ${team.key}`, 'user-agent': 'x' };
     const answer = await fetch(`${scene.url}/api/v1/emails`, { headers });
     const { body } = await scene.api('GET', `/logs/${answer.headers.get('x-request-id')}`, { key: team.key });
     expect(body).toMatchObject({ endpoint: '/emails', response_status: 200 });
   });
 
-  it('HEAD is logged as HEAD', async () => {
+  it('record HEAD as HEAD', async () => {
     const { log } = await logged(scene, team, 'HEAD', '/domains');
     expect(log).toMatchObject({ method: 'HEAD', response_status: 200, response_body: null });
   });
 
-  describe('refusals are logged', () => {
+  describe('include refusals', () => {
     it.each([
       [400, { from: 1, to: 'x@example.org', subject: 'S', text: 'T' }, 'validation_error'],
       [422, { from: 'a@example.com', subject: 'S', text: 'T' }, 'missing_required_field'],
       [403, { from: 'a@not-verified.example', to: 'x@example.org', subject: 'S', text: 'T' }, 'validation_error'],
-    ])('%i, with the body that was refused', async (status, body, name) => {
+    ])('with %i and the refused body', async (status, body, name) => {
       const { log } = await logged(scene, team, 'POST', '/emails', { body });
       expect(log).toMatchObject({
         response_status: status,
@@ -91,7 +91,7 @@ describe('request logs', () => {
       });
     });
 
-    it('401 of a key that may only send, which cannot read the log itself', async () => {
+    it('with 401 of a sending key, which cannot read the log itself', async () => {
       const sending = await team.sendingKey();
       const { answer, log } = await logged(scene, team, 'GET', '/domains').then(async () => {
         const refused = await scene.api('GET', '/domains', { key: sending });
@@ -102,7 +102,7 @@ describe('request logs', () => {
       expect(log).toMatchObject({ response_status: 401, response_body: answer.body });
     });
 
-    it('a body in broken JSON is known by its size alone: it may hold anything', async () => {
+    it('with only the size of a body in broken JSON, which may hold anything', async () => {
       const body = '{"token": "rk_4fGh2kLmN8pQrStUvWxYz0-abcdefgh", "password": "hunter2"';
       const { log } = await logged(scene, team, 'POST', '/emails', { body });
       expect(log).toMatchObject({ response_status: 400, request_body: { unreadable: true, bytes: body.length } });
@@ -110,7 +110,7 @@ describe('request logs', () => {
     });
 
     it.each(['{"password": hunter2}', 'hunter2', '["a", hunter2'])(
-      'nor does the log quote %s from the answer',
+      'without the quote of %s from the answer',
       async (body) => {
         const { answer, log } = await logged(scene, team, 'POST', '/emails', { body });
         expect(answer.body.message).toContain('hunter2');
@@ -121,20 +121,23 @@ describe('request logs', () => {
       },
     );
 
-    it.each(['text/plain', 'application/x-www-form-urlencoded'])('a body of type %s too', async (type) => {
-      const body = 'password=hunter2';
-      const { log } = await logged(scene, team, 'POST', '/emails', { body, headers: { 'content-type': type } });
-      expect(log).toMatchObject({ response_status: 400, request_body: { unreadable: true, bytes: 16 } });
-    });
+    it.each(['text/plain', 'application/x-www-form-urlencoded'])(
+      'with only the size of a body of type %s',
+      async (type) => {
+        const body = 'password=hunter2';
+        const { log } = await logged(scene, team, 'POST', '/emails', { body, headers: { 'content-type': type } });
+        expect(log).toMatchObject({ response_status: 400, request_body: { unreadable: true, bytes: 16 } });
+      },
+    );
 
-    it('a body that was too large to be read is known by its length', async () => {
+    it('with only the length of a body that was too large to be read', async () => {
       const body = JSON.stringify({ name: 'x'.repeat(1_100_000) });
       const { log } = await logged(scene, team, 'POST', '/api-keys', { body, headers: { connection: 'close' } });
       expect(log).toMatchObject({ response_status: 413, request_body: { truncated: true, bytes: body.length } });
     });
   });
 
-  it('of the requests over the rate limit one a second is logged', async () => {
+  it('have one entry per second of requests over the rate limit', async () => {
     await using slow = await startScene({ ratePerSecond: 3 });
     const caller = await slow.team();
     const answers = [];
@@ -151,7 +154,7 @@ describe('request logs', () => {
     });
   });
 
-  it('what reached no team is in no log: no key, a wrong key, an unknown path, health', async () => {
+  it('omit requests that reached no team: no key, a wrong key, an unknown path, health', async () => {
     const fresh = await scene.team();
     const before = await count();
     for (const [path, key] of [
@@ -173,12 +176,12 @@ describe('request logs', () => {
     return (await scene.app.world.db.get<{ n: number }>(others, ['/logs']))?.n;
   };
 
-  it('of a User-Agent the first 500 characters are kept', async () => {
+  it('keep the first 500 characters of a User-Agent', async () => {
     const { log } = await logged(scene, team, 'GET', '/domains', { headers: { 'user-agent': 'a'.repeat(501) } });
     expect(log.user_agent).toBe('a'.repeat(500));
   });
 
-  it('a foreign log and none at all answer the same', async () => {
+  it('return the same for a foreign log and an unknown one', async () => {
     const other = await scene.team();
     const { answer } = await logged(scene, other, 'GET', '/domains');
     for (const id of [idOf(answer), randomUUID()]) {
@@ -189,8 +192,8 @@ describe('request logs', () => {
     expect(body.data.map((log: { endpoint: string }) => log.endpoint)).toEqual([`/logs/${idOf(answer)}`, '/domains']);
   });
 
-  describe('filters', () => {
-    it('response_status and dates narrow the list together', async () => {
+  describe('have filters', () => {
+    it('by response_status and dates that combine', async () => {
       const caller = await scene.team();
       scene.clock.advance(DAY_MS - (scene.clock.now() % DAY_MS));
       const ids: string[] = [];
@@ -233,18 +236,18 @@ describe('request logs', () => {
       ['after=1', 'after must be the id of a request; got'],
       ['method=GET', 'method'],
       ['limit=101', 'limit must be a whole number from 1 to 100'],
-    ])('%s is refused', async (query, message) => {
+    ])('that refuse %s', async (query, message) => {
       const answer = await scene.api('GET', `/logs?${query}`, { key: team.key });
       expect(answer).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
       expect(answer.body.message).toContain(message);
     });
 
-    it.each([400, 599])('response_status=%i is allowed', async (status) => {
+    it.each([400, 599])('that accept response_status=%i', async (status) => {
       expect((await scene.api('GET', `/logs?response_status=${status}`, { key: team.key })).status).toBe(200);
     });
   });
 
-  it('the key knows the request it was last used for, noted at most once a minute', async () => {
+  it('are linked from the last use of a key, updated at most once a minute', async () => {
     const caller = await scene.team();
     const used = async () => {
       const { body } = await scene.api('GET', '/api-keys', { key: caller.key });
@@ -265,7 +268,7 @@ describe('request logs', () => {
     expect((await scene.api('GET', `/logs/${await used()}`, { key: caller.key })).body.endpoint).toBe('/domains');
   });
 
-  it('switched off, nothing is kept and no key points to an entry', async () => {
+  it('can be switched off, and no key then links to an entry', async () => {
     await using silent = await startScene({ config: { logs: { enabled: false } } });
     const caller = await silent.team();
     const answer = await silent.api('GET', '/domains', { key: caller.key });

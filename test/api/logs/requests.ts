@@ -2,7 +2,7 @@ import { isUuid } from '../../../src/platform/ids.ts';
 import type { AnyBody, ApiAnswer, ApiCall } from '../../rig/api.ts';
 import type { Scene, Team } from '../../rig/scene.ts';
 
-/** Makes a call and answers its log entry, found by the id its answer carries. */
+/** Makes a call and returns its log entry, found by the id of its answer. */
 export async function logged(
   scene: Scene,
   team: Team,
@@ -21,7 +21,7 @@ export function idOf(answer: ApiAnswer): string {
   return id;
 }
 
-/** Every row as text, as somebody who reads the database would see it. */
+/** Returns every row as text, as somebody who reads the database would see it. */
 export async function everythingStored(scene: Scene): Promise<string> {
   const team = await scene.team();
   await scene.api('GET', '/logs', { key: team.key });

@@ -23,7 +23,7 @@ describe('old request logs', () => {
       { logs: { retention_days: 5 }, plans: { standard: plan(90) } },
       5,
     ],
-  ])('stay %s', async (_, config, days) => {
+  ])('are kept %s', async (_, config, days) => {
     await using scene = await startScene({ roles: ['http'], config });
     const team = await scene.team();
     await scene.api('GET', '/domains', { key: team.key });
@@ -37,7 +37,7 @@ describe('old request logs', () => {
     expect(await endpoints(scene, team)).toEqual(['/api-keys']);
   });
 
-  it('go in small steps, of every team, and nothing newer with them', async () => {
+  it('are deleted in small steps for every team, without newer ones', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const teams = [await scene.team(), await scene.team()];
     const log = createRequestLog(scene.app.world);
@@ -61,7 +61,7 @@ describe('old request logs', () => {
     for (const team of teams) expect(await endpoints(scene, team)).toEqual(['/api-keys']);
   });
 
-  it('of more teams than a run has batches go in two runs, and a long log holds up no other', async () => {
+  it('of more teams than a run has batches are deleted in two runs, and a long log does not delay others', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const { world } = scene.app;
     const log = createRequestLog(world);

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** Oldest first; each tenth was refused. */
+/** Writes requests, oldest first; every tenth was refused. */
 async function fill(team: Team, endpoints: readonly string[]): Promise<void> {
   const { db, ids } = scene.app.world;
   const rows = endpoints.map((endpoint, n) => ({
@@ -60,18 +60,18 @@ describe('search of GET /logs', () => {
     ['%', []],
     ["' or 1=1 --", []],
     ['\u{10ffff}', []],
-  ])('%j', async (search, found) => {
+  ])('finds the right requests for %j', async (search, found) => {
     expect(endpointsOf(await pageOf(team, { search }))).toEqual(found);
   });
 
-  it('finds what was just asked, without the query', async () => {
+  it('finds what was just requested, without the query', async () => {
     const other = await scene.team();
     await scene.api('GET', '/topics?limit=1', { key: other.key });
     expect(endpointsOf(await pageOf(other, { search: '/topics' }))).toEqual(['/topics']);
     expect(endpointsOf(await pageOf(other, { search: '/emails' }))).toEqual([]);
   });
 
-  it('has 1 to 200 characters, one of them no space', async () => {
+  it('takes 1 to 200 characters, of which one is not a space', async () => {
     expect(endpointsOf(await pageOf(team, { search: '😀'.repeat(200) }))).toEqual([]);
     for (const search of ['', ' ', 'x'.repeat(201)]) {
       expect(await scene.api('GET', `/logs?search=${encodeURIComponent(search)}`, { key: team.key })).toMatchObject({
@@ -107,7 +107,7 @@ describe('search among many requests', () => {
     { search: '/many' },
     { search: '/few', response_status: '404' },
     { search: '/many', response_status: '404' },
-  ])('is paged in both directions: %j', async (query) => {
+  ])('pages in both directions: %j', async (query) => {
     const all = Array.from({ length: FILLED }, (_, n) => FILLED - 1 - n)
       .filter((n) => query.response_status === undefined || n % 10 === 9)
       .map(endpoint)
@@ -121,7 +121,7 @@ describe('search among many requests', () => {
     expect(await pageOf(team, { ...query, ...NEVER })).toMatchObject({ has_more: false, data: [] });
   });
 
-  it('reads the few that it finds by an index, and no other', async () => {
+  it('reads only the few entries that it finds, by an index', async () => {
     const { db } = scene.app.world;
     const plans = await plansOf(db, () => pageOf(team, { search: '/few' }), ' request_logs ', 'endpoint ');
     expect(plans).toHaveLength(2);

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { everythingStored, idOf, logged } from './requests.ts';
 
-// Not what GET /logs shows is searched here, but what stands in the table.
-describe('what is never stored in the log', () => {
+// The table itself is searched here, not the output of GET /logs.
+describe('the request log', () => {
   let scene: Scene;
   let team: Team;
   let domain: string;
@@ -16,7 +16,7 @@ describe('what is never stored in the log', () => {
 
   const email = (fields: object) => ({ from: `a@${domain}`, to: 'x@example.org', subject: 'S', text: 'T', ...fields });
 
-  it('the token a key was created with, and the one the request came with', async () => {
+  it('never stores the token a key was created with, nor the one of the request', async () => {
     const { answer, log } = await logged(scene, team, 'POST', '/api-keys', { body: { name: 'New' } });
     expect(answer.body.token).toMatch(/^rk_/);
     expect(log.response_body).toEqual({ object: 'api_key', id: answer.body.id, token: '[redacted]' });
@@ -47,14 +47,14 @@ describe('what is never stored in the log', () => {
     ],
     ['in a list', () => JSON.stringify([secret])],
     ['as the whole body', () => JSON.stringify(secret)],
-  ])('a token %s', async (_, body) => {
+  ])('never stores a token %s', async (_, body) => {
     const answer = await scene.api('POST', '/emails', { key: team.key, body: body() });
     const stored = await everythingStored(scene);
     expect(stored).toContain(idOf(answer));
     expect(stored).not.toContain(shortened);
   });
 
-  /** The contract knows no operation at such a path; the router does. */
+  /** The contract has no operation at such a path, but the router does. */
   async function encoded(method: string, path: string): Promise<{ id: string; text: string }> {
     const headers = { authorization: `Bearer ${team.key}`, 'user-agent': 'rasket-tests/1' };
     const answer = await fetch(scene.url + path, { method, headers });
@@ -62,7 +62,7 @@ describe('what is never stored in the log', () => {
     return { id: answer.headers.get('x-request-id') ?? '', text: await answer.text() };
   }
 
-  it.each(['/share', '/%73hare', '/shar%65'])('a share link, asked for at %s', async (path) => {
+  it.each(['/share', '/%73hare', '/shar%65'])('never stores a share link requested at %s', async (path) => {
     const { body } = await scene.api('POST', '/emails', { key: team.key, body: email({}) });
     const { id, text } = await encoded('POST', `/emails/${body.id}${path}`);
     const { url } = JSON.parse(text) as { url: string };
@@ -73,7 +73,7 @@ describe('what is never stored in the log', () => {
     expect(stored).not.toContain(url.split('rs_')[1]);
   });
 
-  it('what the log answered, however the path was written', async () => {
+  it('never stores its own answers, however the path was written', async () => {
     const { id } = await encoded('GET', '/%6Cogs');
     await everythingStored(scene);
     const row = await scene.app.world.db.get('select response_body from request_logs where id = ?', [id]);
@@ -83,21 +83,21 @@ describe('what is never stored in the log', () => {
   it.each([
     ['as it is', secret],
     ['percent-encoded', secret.replace('_', '%5F')],
-  ])('a token in the path, %s', async (_, segment) => {
+  ])('never stores a token in the path, %s', async (_, segment) => {
     const answer = await scene.api('DELETE', `/suppressions/${segment}@example.org`, { key: team.key });
     const { body } = await scene.api('GET', `/logs/${idOf(answer)}`, { key: team.key });
     expect(body.endpoint).toContain('[redacted]');
     expect(await everythingStored(scene)).not.toContain(shortened);
   });
 
-  it('a token in the query or in the User-Agent', async () => {
+  it('never stores a token in the query or in the User-Agent', async () => {
     const headers = { 'user-agent': `curl ${secret}` };
     const { log } = await logged(scene, team, 'GET', `/emails?search=${secret}`, { headers });
     expect(log).toMatchObject({ endpoint: '/emails', user_agent: 'curl [redacted]' });
     expect(await everythingStored(scene)).not.toContain(shortened);
   });
 
-  it('the content of an attachment: its size stays', async () => {
+  it('stores the size of an attachment, but not its content', async () => {
     const content = Buffer.from('the file that nobody else may read').toString('base64');
     const { log } = await logged(scene, team, 'POST', '/emails', {
       body: email({ attachments: [{ filename: 'a.txt', content }] }),
@@ -107,7 +107,7 @@ describe('what is never stored in the log', () => {
     expect(await everythingStored(scene)).not.toContain(content.slice(0, 20));
   });
 
-  it('an email of 20 MB leaves its head and no content', async () => {
+  it('stores the fields of an email of 20 MB, but no attachment', async () => {
     const content = Buffer.alloc(15_000_000, 'secret bytes').toString('base64');
     const { log } = await logged(scene, team, 'POST', '/emails', {
       body: email({ attachments: [{ filename: 'a.bin', content }] }),
@@ -118,7 +118,7 @@ describe('what is never stored in the log', () => {
     });
   });
 
-  it('of a refused body the log keeps 8 KB, of more its size and how it begins', async () => {
+  it('stores 8 KB of a refused body, and the size and beginning of a larger one', async () => {
     const fits = email({ unknown: 1, html: 'h'.repeat(7900) });
     expect((await logged(scene, team, 'POST', '/emails', { body: fits })).log.request_body).toEqual(fits);
     const body = JSON.stringify(email({ unknown: 1, html: 'h'.repeat(8200) }));
@@ -130,12 +130,12 @@ describe('what is never stored in the log', () => {
     });
   });
 
-  it('of an accepted body long texts are kept by their beginning: the email has them whole', async () => {
+  it('stores the beginning of long texts of an accepted body, which the email has in full', async () => {
     const { log } = await logged(scene, team, 'POST', '/emails', { body: email({ html: 'h'.repeat(121) }) });
     expect(log.request_body).toEqual(email({ html: `${'h'.repeat(120)}… [121 characters]` }));
   });
 
-  it('an answer too long for the log is known by its size', async () => {
+  it('stores only the size of an answer that is too long', async () => {
     for (let i = 0; i < 100; i++) {
       await scene.api('POST', '/suppressions', { key: team.key, body: { email: `n${i}@example.org` } });
     }
@@ -148,7 +148,7 @@ describe('what is never stored in the log', () => {
     ['wide', JSON.stringify(Array.from({ length: 20_000 }, () => 1)), 400],
     ['full of NUL characters', JSON.stringify({ from: '\0'.repeat(9000) }), 422],
     ['full of half surrogates', JSON.stringify({ from: '\ud800'.repeat(900), to: 'x', subject: 'S', text: 'T' }), 400],
-  ])('a %s body is logged and hurts nobody', async (_, body, status) => {
+  ])('handles a %s body without an error', async (_, body, status) => {
     const { log } = await logged(scene, team, 'POST', '/emails', { body });
     expect(log.response_status).toBe(status);
     expect(JSON.stringify(log.request_body).length).toBeLessThan(9000);

@@ -1,4 +1,4 @@
-// Who may come to /mcp, from where, with what, and what is kept of it.
+// Who may call /mcp, from where, with what, and what is stored of it.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApi } from '../../rig/api.ts';
 import { assistantsOf, CLIENTS } from '../../rig/mcp.ts';
@@ -23,21 +23,21 @@ const origin = () => scene.app.world.origin();
 const ACCEPT = { accept: 'application/json, text/event-stream' };
 const message = (method: string, params: object = {}) => ({ jsonrpc: '2.0', id: 1, method, params });
 const call = (name: string, given: object = {}) => message('tools/call', { name, arguments: given });
-/** As a client of 2025 asks, who needs no handshake here. */
+/** Calls like a client of 2025, which needs no handshake here. */
 const ask = (
   body: unknown,
   { key = token, headers = {} }: { key?: string; headers?: Record<string, string | null> } = {},
 ) => scene.api('POST', '/mcp', { key, body, headers: { ...ACCEPT, ...headers } });
 const METADATA = () => `resource_metadata="${origin()}/.well-known/oauth-protected-resource/mcp"`;
 
-describe('the credential', () => {
-  it('is asked for, with the way to it', async () => {
+describe('the credential of /mcp', () => {
+  it('is requested with the address of the metadata', async () => {
     const answer = await scene.api('POST', '/mcp', { body: message('tools/list'), headers: ACCEPT });
     expect(answer).toMatchObject({ status: 401, body: { name: 'missing_api_key' } });
     expect(answer.headers.get('www-authenticate')).toBe(`Bearer ${METADATA()}`);
   });
 
-  it('is neither an API key nor a session nor a token that is none', async () => {
+  it('must not be an API key, a session or an unknown token', async () => {
     const program = await peopleOf(scene).program(owner, team.id);
     for (const key of [team.key, program, await scene.operator(), 'rko_nonsense', `${token}x`]) {
       const answer = await ask(message('tools/list'), { key });
@@ -48,7 +48,7 @@ describe('the credential', () => {
     expect(status).toBe(401);
   });
 
-  it('for /mcp is taken here alone, one for the whole API here too, and one of another service nowhere', async () => {
+  it('for /mcp works here only, one for the whole API here too, and one of another service nowhere', async () => {
     expect((await ask(message('tools/list'))).status).toBe(200);
     expect(await scene.api('GET', '/team', { key: token })).toMatchObject({ status: 401 });
     const whole = await assistants.token(['team:read'], origin());
@@ -58,14 +58,14 @@ describe('the credential', () => {
     expect((await ask(message('tools/list'), { key: elsewhere })).status).toBe(401);
   });
 
-  it('reaches nothing after it was given back', async () => {
+  it('reaches nothing after it was revoked', async () => {
     const held = await assistants.token(['templates:read']);
     expect((await ask(message('tools/list'), { key: held })).text).toContain('listTemplates');
     await assistants.oauth.form('/oauth/revoke', { token: held, client_id: assistants.app.clientId });
     expect((await ask(message('tools/list'), { key: held })).status).toBe(401);
   });
 
-  it('reaches no more than its person does, from the moment that they were demoted', async () => {
+  it('reaches no more than its person, from the moment of a demotion', async () => {
     const member = await peopleOf(scene).person({ team, role: 'member' });
     const held = await (await assistantsOf(scene, team, member)).token(['templates:read', 'templates:write']);
     expect((await ask(message('tools/list'), { key: held })).text).toContain('createTemplate');
@@ -77,11 +77,11 @@ describe('the credential', () => {
   });
 });
 
-describe('a scope that is missing', () => {
+describe('a missing scope', () => {
   it.each([
     ['a tool', call('sendEmail', {})],
     ['a call of any operation', call('call_operation', { operation_id: 'sendEmail', arguments: {} })],
-  ])('is named for %s, so that the app can ask for it', async (_, body) => {
+  ])('is named for %s, so that the app can request it', async (_, body) => {
     const key = await assistants.token(['team:read', 'emails:read']);
     const answer = await ask(body, { key });
     expect(answer).toMatchObject({ status: 403, body: { name: 'invalid_permission' } });
@@ -90,15 +90,15 @@ describe('a scope that is missing', () => {
     );
   });
 
-  it.each(Object.entries(CLIENTS))('is an error of the client of %s, which goes on working', async (_, connect) => {
+  it.each(Object.entries(CLIENTS))('is an error in the client of %s, which continues to work', async (_, connect) => {
     await using client = await connect(assistants.url, await assistants.token(['team:read']));
     await expect(client.call('listEmails')).rejects.toThrow();
     expect((await client.call('getTeam')).text).toContain(team.id);
   });
 });
 
-describe('the request', () => {
-  it.each(['GET', 'DELETE', 'PUT'])('%s is 405', async (method) => {
+describe('a request to /mcp', () => {
+  it.each(['GET', 'DELETE', 'PUT'])('with %s returns 405', async (method) => {
     const answer = await scene.api(method, '/mcp', { key: token, headers: ACCEPT });
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')).toBe('POST');
@@ -114,7 +114,7 @@ describe('the request', () => {
     },
   );
 
-  it('with the Host of the public address or of this machine is taken', async () => {
+  it('with the Host of the public address or of this machine is accepted', async () => {
     await using publicly = await startScene({
       roles: ['http'],
       config: { http: { public_url: 'https://mail.example.com' } },
@@ -129,7 +129,7 @@ describe('the request', () => {
   });
 
   it.each(['https://evil.example', 'null', 'http://127.0.0.1:1', 'file://'])(
-    'from a page of %s is refused, with a good token too',
+    'from a page of %s is refused, even with a valid token',
     async (from) => {
       const answer = await ask(message('tools/list'), { headers: { origin: from } });
       expect(answer).toMatchObject({ status: 403, body: { name: 'invalid_permission' } });
@@ -137,7 +137,7 @@ describe('the request', () => {
     },
   );
 
-  it('from a page of ours is taken', async () => {
+  it('from our own page is accepted', async () => {
     expect((await ask(message('tools/list'), { headers: { origin: origin() } })).status).toBe(200);
   });
 
@@ -148,7 +148,7 @@ describe('the request', () => {
     ['a text', '"tools/list"'],
     ['no JSON', '{'],
     ['null', 'null'],
-  ])('of %s is refused as a whole', async (_, body) => {
+  ])('with %s is refused as a whole', async (_, body) => {
     expect(await ask(body)).toMatchObject({ status: 400, body: { name: 'validation_error' } });
   });
 
@@ -157,13 +157,13 @@ describe('the request', () => {
     ['a call without a name', message('tools/call', {})],
     ['a call with a list of arguments', message('tools/call', { name: 'getTeam', arguments: [] })],
     ['a method that there is not', message('teams/delete')],
-  ])('of %s is answered with an error of JSON-RPC', async (_, body) => {
+  ])('with %s gets a JSON-RPC error', async (_, body) => {
     const headers = { ...ACCEPT, authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const answer = await fetch(`${scene.url}/mcp`, { method: 'POST', headers, body: JSON.stringify(body) });
     expect(await answer.json()).toMatchObject({ jsonrpc: '2.0', error: { code: expect.any(Number) } });
   });
 
-  it('of 10 MB is refused before it is read, and its sender is told the limit', async () => {
+  it('of 10 MB is refused before it is read, with the limit', async () => {
     const answer = await ask(call('createTemplate', { name: 'Big', html: 'x'.repeat(10 * 1024 * 1024) }));
     expect(answer).toMatchObject({ status: 413, body: { name: 'validation_error' } });
     expect(answer.body.message).toContain('1048576 bytes');
@@ -174,12 +174,12 @@ describe('the request', () => {
     expect(answer.status).toBe(400);
   });
 
-  it('in a coding that is not undone is refused', async () => {
+  it('in an unsupported coding is refused', async () => {
     const answer = await ask(call('getTeam'), { headers: { 'content-encoding': 'gzip' } });
     expect([answer.status, answer.text]).toEqual([415, expect.stringContaining('Content-Encoding')]);
   });
 
-  it('keeps no connection open for what will be announced', async () => {
+  it('for a subscription does not keep the connection open', async () => {
     const meta = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
       'io.modelcontextprotocol/clientInfo': { name: 'a', version: '1' },
@@ -190,7 +190,7 @@ describe('the request', () => {
       const body = message(method, { notifications: { toolsListChanged: true }, _meta: meta });
       return ask(body, { headers: { ...headers, 'mcp-method': method } });
     };
-    // As any other method that there is not.
+    // It gets the same answer as any other unknown method.
     const none = await asked('teams/delete');
     expect(await asked('subscriptions/listen')).toMatchObject({
       status: none.status,
@@ -201,7 +201,7 @@ describe('the request', () => {
     expect(body.result.capabilities).toEqual({ tools: said, prompts: said, resources: said });
   });
 
-  it('of an earlier revision is told that nothing will be announced', async () => {
+  it('of an earlier revision is told that there are no notifications', async () => {
     const about = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'a', version: '1' } };
     const { body } = await ask(message('initialize', about));
     const said = { listChanged: false };
@@ -210,7 +210,7 @@ describe('the request', () => {
   });
 });
 
-it('is counted with everything else of the team', async () => {
+it('calls of /mcp count toward the rate limit of the team', async () => {
   await using limited = await startScene({ roles: ['http'], ratePerSecond: 20 });
   const mine = await limited.team();
   const held = await (await assistantsOf(limited, mine)).token(['team:read']);
@@ -222,7 +222,7 @@ it('is counted with everything else of the team', async () => {
   expect((await limited.api('GET', '/team', { key: mine.key })).status).toBe(429);
 });
 
-it('stands in the log of requests without its answers, and changes stand in the audit log under the grant', async () => {
+it('calls of /mcp are in the request log without their answers, and changes are in the audit log under the grant', async () => {
   const made = await ask(call('createTemplate', { name: 'Of an assistant', html: '<p>secret-of-the-answer</p>' }));
   const read = await ask(call('listTemplates'));
   expect(read.text).toContain('Of an assistant');

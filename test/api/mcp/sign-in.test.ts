@@ -1,4 +1,4 @@
-// Clients of /mcp find the way to a token by themselves, keep it fresh, and ask again once it was taken from them.
+// Clients of /mcp get a token by themselves, keep it fresh, and ask again once it was revoked.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { SIGNING_IN } from '../../rig/app-clients.ts';
@@ -17,7 +17,7 @@ afterAll(() => scene.close());
 const HOUR_MS = 3_600_000;
 
 describe.each(Object.entries(SIGNING_IN))('an unmodified client of %s', (revision, signIn) => {
-  it('knows no more than the address, registers, is let in and calls tools', async () => {
+  it('needs only the address to register, get consent and call tools', async () => {
     const place = letInBy(scene, await peopleOf(scene).person({ team, role: 'owner' }));
     await using client = await signIn(place);
     expect(client.revision).toBe(revision);
@@ -28,7 +28,7 @@ describe.each(Object.entries(SIGNING_IN))('an unmodified client of %s', (revisio
     expect((await client.call('getTeam')).value()).toMatchObject({ id: team.id });
   });
 
-  it('refreshes a token that has run out, without a person', async () => {
+  it('refreshes an expired token without a person', async () => {
     await using client = await signIn(letInBy(scene, await peopleOf(scene).person({ team, role: 'owner' })));
     const before = { ...client.kept.tokens };
     scene.clock.advance(HOUR_MS + 1000);
@@ -38,7 +38,7 @@ describe.each(Object.entries(SIGNING_IN))('an unmodified client of %s', (revisio
     expect(client.kept.asked).toHaveLength(1);
   });
 
-  it('asks the person again once they have ended it', async () => {
+  it('asks the person again after the grant was revoked', async () => {
     const person = await peopleOf(scene).person({ team, role: 'owner' });
     await using client = await signIn(letInBy(scene, person));
     const { body } = await person.call('GET', '/oauth/grants');

@@ -19,7 +19,7 @@ const at = (team: Team, { memberId }: Person): string => `/teams/${team.id}/memb
 const refusal = ({ status, body }: { status: number; body: { name?: string } }) =>
   status < 300 ? `${status}` : `${status} ${body.name}`;
 
-/** A team with one owner beside whom everybody else may go. */
+/** Creates a team with one owner, so that everybody else may leave. */
 async function teamWithOwner(): Promise<{ team: Team; owner: Person }> {
   const team = await scene.team();
   return { team, owner: await people.person({ team, role: 'owner' }) };
@@ -45,7 +45,7 @@ describe('GET /team/members', () => {
     expect(one).toMatchObject({ object: 'team_member', mfa_enabled: false, sso_exempt: false, name: null });
   });
 
-  it('has nobody in a team whose first person `rasket users add` makes its owner', async () => {
+  it('counts nobody in a team whose first person `rasket users add` makes its owner', async () => {
     const team = await scene.team();
     const { db } = scene.app.world;
     expect(await hasMembers(db, team.id)).toBe(false);
@@ -53,7 +53,7 @@ describe('GET /team/members', () => {
     expect(await hasMembers(db, team.id)).toBe(true);
   });
 
-  it('tells who is disabled, in the list and by itself', async () => {
+  it('shows who is disabled, in the list and for a single member', async () => {
     const { team, owner } = await teamWithOwner();
     const other = await people.person({ team, role: 'admin' });
     await disableUser(scene.app.world, other.email);
@@ -65,7 +65,7 @@ describe('GET /team/members', () => {
     expect((await owner.call('GET', at(team, other))).body.disabled).toBe(false);
   });
 
-  it('is refused to a key that only sends, and to nobody who reads', async () => {
+  it('is refused for a sending key, and allowed for every role', async () => {
     const { team } = await teamWithOwner();
     const key = await team.sendingKey();
     expect(refusal(await scene.api('GET', '/team/members', { key }))).toBe('401 restricted_api_key');
@@ -75,7 +75,7 @@ describe('GET /team/members', () => {
     expect((await viewer.call('GET', at(team, viewer))).body).toMatchObject({ id: viewer.memberId, role: 'viewer' });
   });
 
-  it('a key reaches no route of a person', async () => {
+  it('is refused for a key on every route of a person', async () => {
     const { team, owner } = await teamWithOwner();
     for (const [method, path, body] of [
       ['GET', '/teams'],
@@ -92,13 +92,13 @@ describe('GET /team/members', () => {
   });
 });
 
-// Who may do what to whom, said apart from the table of the program.
+// The rules of roles, written independently of the program's table.
 const RANK: Record<Role, number> = { viewer: 0, member: 1, admin: 2, owner: 3 };
 const maySay = (caller: Role, ...about: Role[]): boolean =>
   RANK[caller] >= RANK.admin && about.every((role) => RANK[role] <= RANK[caller]);
 const pairs = ROLES.flatMap((caller) => ROLES.map((other) => [caller, other] as const));
 
-describe('nobody rises, and nobody is put down, by a role that may not', () => {
+describe('the rules of roles decide whether', () => {
   it.each(pairs)('a %s invites as %s', async (caller, role) => {
     const { team } = await teamWithOwner();
     await team.domain();
@@ -136,7 +136,7 @@ describe('nobody rises, and nobody is put down, by a role that may not', () => {
     expect(refusal(answer)).toBe(maySay(caller, caller, to) ? '200' : '403 invalid_permission');
   });
 
-  it.each(ROLES.map((role) => [role]))('a %s leaves', async (role) => {
+  it.each(ROLES.map((role) => [role]))('a %s may leave, as every role may', async (role) => {
     const { team } = await teamWithOwner();
     const person = await people.person({ team, role });
     expect((await person.call('DELETE', at(team, person))).status).toBe(200);
@@ -145,7 +145,7 @@ describe('nobody rises, and nobody is put down, by a role that may not', () => {
 });
 
 describe('the last owner', () => {
-  it('neither leaves nor steps down, and an owner beside it may', async () => {
+  it('can neither leave nor step down, while one of two owners can', async () => {
     const { team, owner } = await teamWithOwner();
     for (const answer of [
       await owner.call('DELETE', at(team, owner)),
@@ -156,7 +156,7 @@ describe('the last owner', () => {
     expect((await second.call('PATCH', at(team, second), { role: 'admin' })).status).toBe(200);
   });
 
-  it('is the last who can sign in: an owner who is disabled counts for nothing, and may be removed', async () => {
+  it('is the last who can sign in: a disabled owner does not count, and may be removed', async () => {
     const { team, owner } = await teamWithOwner();
     const second = await people.person({ team, role: 'owner' });
     await disableUser(scene.app.world, second.email);
@@ -168,7 +168,7 @@ describe('the last owner', () => {
     expect(refusal(await owner.call('DELETE', at(team, second)))).toBe('200');
   });
 
-  it.each(['PATCH', 'DELETE'])('stays, of two who go at once by %s', async (method) => {
+  it.each(['PATCH', 'DELETE'])('remains when two owners leave at once by %s', async (method) => {
     for (let round = 0; round < 10; round++) {
       const { team, owner } = await teamWithOwner();
       const second = await people.person({ team, role: 'owner' });
@@ -180,8 +180,8 @@ describe('the last owner', () => {
   });
 });
 
-describe('sessions', () => {
-  it('a person who is removed is out at once, in this team alone', async () => {
+describe('sessions of a member', () => {
+  it('end at once when the person is removed, in this team alone', async () => {
     const { team, owner } = await teamWithOwner();
     const other = await scene.team();
     const person = await people.person({ team, role: 'admin' });
@@ -193,7 +193,7 @@ describe('sessions', () => {
     expect(refusal(await elsewhere.call('POST', `/teams/${team.id}/switch`))).toBe('404 not_found');
   });
 
-  it('end with a lower role, and go on with the same and with a higher one', async () => {
+  it('end with a lower role, and continue with the same or a higher one', async () => {
     const { team, owner } = await teamWithOwner();
     const person = await people.person({ team, role: 'member' });
     for (const role of ['member', 'admin'])
@@ -203,7 +203,7 @@ describe('sessions', () => {
     expect(refusal(await person.call('GET', '/team'))).toBe('401 invalid_api_key');
   });
 
-  it('the invitations that a role has sent end with it, but for those that are still its own to send', async () => {
+  it('and sent invitations end with the role, except those the new role may send', async () => {
     const { team, owner } = await teamWithOwner();
     await team.domain();
     const second = await people.person({ team, role: 'owner' });
@@ -218,7 +218,7 @@ describe('sessions', () => {
   });
 });
 
-it('a team that the session is not in is not found, also where its person is in it', async () => {
+it('another team returns 404 unless the session is in it, even to its members', async () => {
   const { team, owner } = await teamWithOwner();
   const { team: other, owner: stranger } = await teamWithOwner();
   const calls = (teamId: string, memberId: string) => [
@@ -235,13 +235,13 @@ it('a team that the session is not in is not found, also where its person is in 
   const foreign = await said(other.id, stranger.memberId);
   expect(foreign).toEqual(await said(randomUUID(), randomUUID()));
   expect(foreign.every((one) => one.startsWith('404 '))).toBe(true);
-  // The own team, and a member of the other one.
+  // The calls use the own team with a member of the other one.
   for (const method of ['GET', 'DELETE'])
     expect(refusal(await owner.call(method, at(team, stranger)))).toBe('404 not_found');
   expect(refusal(await owner.call('PATCH', at(team, stranger), { role: 'viewer' }))).toBe('404 not_found');
 });
 
-it('a role that there is not is refused by its field', async () => {
+it('an unknown role is refused by field', async () => {
   const { team, owner } = await teamWithOwner();
   const answer = await owner.call('PATCH', at(team, owner), { role: 'root' });
   expect([answer.status, answer.body.message]).toEqual([
@@ -250,7 +250,7 @@ it('a role that there is not is refused by its field', async () => {
   ]);
 });
 
-it('the audit log names who changed whom', async () => {
+it('the audit log names the actor and the changed person', async () => {
   const { team, owner } = await teamWithOwner();
   const person = await people.person({ team, role: 'member' });
   await owner.call('PATCH', at(team, person), { role: 'viewer' });
@@ -299,8 +299,8 @@ describe('the event stream of a person', () => {
   });
 });
 
-describe('the log of requests', () => {
-  it('of a team has nothing of what its people do for themselves, who may be in others', async () => {
+describe('the request log of a team', () => {
+  it('has no calls of its people that do not concern the team', async () => {
     const { team, owner } = await teamWithOwner();
     const { id } = (await owner.call('POST', '/teams', { name: 'Elsewhere' })).body;
     expect((await owner.call('GET', '/teams')).status).toBe(200);
@@ -312,7 +312,7 @@ describe('the log of requests', () => {
     expect(paths).toEqual(['/segments']);
   });
 
-  it('keeps no answer that a viewer could not ask for', async () => {
+  it('keeps no answer that a viewer could not request', async () => {
     const { team, owner } = await teamWithOwner();
     const viewer = await people.person({ team, role: 'viewer' });
     const path = `/teams/${team.id}/invitations`;

@@ -29,7 +29,7 @@ async function metrics(team: Team, query: Record<string, string> = {}) {
   return answer.body;
 }
 
-/** Writes emails to which nothing has happened. */
+/** Writes emails without events. */
 async function writeEmails(team: Team, domainId: string, count: number): Promise<void> {
   const { db, ids, clock } = scene.app.world;
   const row = { team_id: team.id, domain_id: domainId, sender: 'a@example.com', to_list: '["b@example.org"]' };
@@ -60,13 +60,13 @@ async function writeEmails(team: Team, domainId: string, count: number): Promise
   scene.clock.advance(SECOND);
 }
 
-/** What is not 0. */
+/** Returns the metrics that are not 0. */
 async function totals(team: Team, query: Record<string, string> = {}): Promise<Record<string, number>> {
   const all = (await metrics(team, query)).totals as Record<string, number>;
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== 0));
 }
 
-describe('every metric, from the mail that makes it', () => {
+describe('every metric of email', () => {
   it.each([
     ['delivered', { delivered: 1, delivery_rate: 100 }],
     ['bounced', { bounced: 1, bounced_permanent: 1, bounce_rate: 100 }],
@@ -76,7 +76,7 @@ describe('every metric, from the mail that makes it', () => {
     ['suppressed', { suppressed: 1 }],
     ['opened', { delivered: 1, delivery_rate: 100, opened: 1, unique_opened: 1, open_rate: 100 }],
     ['clicked', { delivered: 1, delivery_rate: 100, clicked: 1, unique_clicked: 1, click_rate: 100 }],
-  ])('%s@ of the simulator', async (local, expected) => {
+  ])('is right for %s@ of the simulator', async (local, expected) => {
     const team = await scene.team();
     const domain = await team.domain();
     const id = await send(team, domain.name, simulator(local));
@@ -89,7 +89,7 @@ describe('every metric, from the mail that makes it', () => {
     expect(await totals(team, { email_id: id })).toEqual(counted);
   });
 
-  it('a recipient that the team has suppressed: nothing was sent', async () => {
+  it('counts a recipient suppressed by the team as not sent', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     await scene.api('POST', '/suppressions', { key: team.key, body: { email: 'no@quiet.example' } });
@@ -98,7 +98,7 @@ describe('every metric, from the mail that makes it', () => {
     expect(await totals(team)).toEqual({ received: 1, suppressed: 1 });
   });
 
-  it('a bounce that says nothing of the address, a failure, and mail that waits for its time', async () => {
+  it('covers a bounce unrelated to the address, a failure, and scheduled mail', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     const doomed = await team.domain();
@@ -114,7 +114,7 @@ describe('every metric, from the mail that makes it', () => {
     scene.clock.advance(HOUR);
     await scene.settled();
     expect(await totals(team, { domain_id: doomed.id })).toEqual({ received: 1, sent: 1, failed: 1 });
-    // What a deleted domain sent still counts, and the row says which it was.
+    // Mail of a deleted domain still counts, and the row names the domain.
     const { data } = await metrics(team, { dimensions: 'domain', metrics: 'received' });
     expect(data).toEqual(
       [
@@ -124,7 +124,7 @@ describe('every metric, from the mail that makes it', () => {
     );
   });
 
-  it('emails are counted, not recipients and not destinations', async () => {
+  it('counts emails, not recipients or destinations', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     const id = await send(team, domain.name, [
@@ -142,7 +142,7 @@ describe('every metric, from the mail that makes it', () => {
     expect(await totals(team, { email_id: id })).toEqual(await totals(team));
   });
 
-  it('once, also where a later destination is reached in another commit or after a trouble', async () => {
+  it('counts an email once, even if a later destination is reached in another commit or after an error', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     const id = await send(team, domain.name, ['a@one.example', simulator('delayed'), 'permfail@three.example']);
@@ -159,8 +159,8 @@ describe('every metric, from the mail that makes it', () => {
   });
 });
 
-describe('the answer', () => {
-  it('without parameters: all metrics as zeros, of the seven days that end now', async () => {
+describe('the answer of GET /emails/metrics', () => {
+  it('has all metrics as zeros for the last seven days without parameters', async () => {
     const team = await scene.team();
     const { api, clock } = scene;
     const { status, body } = await api('GET', '/emails/metrics', { key: team.key });
@@ -176,14 +176,14 @@ describe('the answer', () => {
     expect(body.totals).toEqual(Object.fromEntries(body.metrics.map((metric: string) => [metric, 0])));
   });
 
-  it('metrics alone as asked, in that order, each once', async () => {
+  it('has only the requested metrics, in that order, each once', async () => {
     const team = await scene.team();
     const body = await metrics(team, { metrics: 'open_rate,sent,open_rate' });
     expect(body.metrics).toEqual(['open_rate', 'sent']);
     expect(body.totals).toEqual({ open_rate: 0, sent: 0 });
   });
 
-  it('with periods: a row for each, with zeros where nothing happened, which add up to the totals', async () => {
+  it('has a row for each period, with zeros where nothing happened, and rows add up to the totals', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     await send(team, domain.name, simulator('delivered'));
@@ -203,7 +203,7 @@ describe('the answer', () => {
     ]);
   });
 
-  it('by domain and by email, alone and by period', async () => {
+  it('has rows by domain and by email, alone and by period', async () => {
     const team = await scene.team();
     const one = await team.domain();
     const two = await team.domain();
@@ -242,8 +242,8 @@ describe('the answer', () => {
   });
 });
 
-describe('by email, where more were accepted in the range than an answer has rows', () => {
-  it('counts those of the domains that were asked for, and refuses by their number alone', async () => {
+describe('email metrics by email beyond the row limit', () => {
+  it('count those of the requested domains, and are refused only if these are too many', async () => {
     const team = await scene.team();
     const many = await team.domain();
     const few = await team.domain();
@@ -275,8 +275,8 @@ describe('by email, where more were accepted in the range than an answer has row
   });
 });
 
-describe('two teams', () => {
-  it('never see each other’s numbers: a foreign id counts as one that does not exist', async () => {
+describe('metrics of two teams', () => {
+  it('are separate: a foreign id counts as an unknown one', async () => {
     const team = await scene.team();
     const other = await scene.team();
     const domain = await other.domain();
@@ -299,13 +299,13 @@ describe('two teams', () => {
     expect(await totals(other, { email_id: id.toUpperCase() })).toMatchObject({ sent: 1 });
   });
 
-  it('a key that may only send does not read them', async () => {
+  it('cannot be read with a sending key', async () => {
     const team = await scene.team();
     const answer = await scene.api('GET', '/emails/metrics', { key: await team.sendingKey() });
     expect(answer).toMatchObject({ status: 401, body: { name: 'restricted_api_key' } });
   });
 
-  it('an email that is called by its id is still found', async () => {
+  it('do not shadow an email whose id is requested', async () => {
     const team = await scene.team();
     const id = await send(team, (await team.domain()).name, simulator('delivered'));
     expect((await scene.api('GET', `/emails/${id}`, { key: team.key })).body.id).toBe(id);

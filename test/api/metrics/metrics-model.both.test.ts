@@ -31,7 +31,7 @@ let roll: () => number;
 beforeEach(() => {
   roll = dice(testSeed());
 });
-/** A whole number below `max`. */
+/** Returns a whole number below `max`. */
 const below = (max: number): number => Math.floor(roll() * max);
 const oneOf = <T>(list: readonly T[]): T => list[below(list.length)] as T;
 
@@ -49,7 +49,7 @@ interface Email {
   broadcastId?: string;
 }
 
-/** Emails in the database, and what happens to them in the order of time. */
+/** Creates emails in the database, with their events in order of time. */
 async function history(
   team: Team,
   emailCount: number,
@@ -87,11 +87,11 @@ const insertEmails = (team: Team, emails: readonly Email[]) =>
     emails.map(({ id, domainId }) => [id, team.id, domainId, 'a@b.c', '[]', 's', `<${id}>`, 0, 'sent', scene.clock.now(), 's']),
   ); // oxfmt-ignore
 
-/** Writes them as the program would, in groups of any size; some of them with the word that they are the first. */
+/** Writes them as the program would, in groups of any size, some of them marked as first. */
 async function record(world: World, events: readonly Event[]): Promise<void> {
   const seen = new Set<string>();
   const known = events.map((event) => {
-    // Only what people read is ever said to be the first.
+    // Only events of people are ever marked as first.
     if (isByMachine(event)) return event;
     const name = `${event.subjectId} ${event.type.replace('scheduled', 'queued')}`;
     const isFirst = !seen.has(name) && below(2) === 0;
@@ -106,7 +106,7 @@ async function record(world: World, events: readonly Event[]): Promise<void> {
   }
 }
 
-/** The same counts, made the slow way: each email’s events one by one. */
+/** Computes the same counts the slow way, one event of an email at a time. */
 function naive(
   events: readonly Event[],
   keyOf: (event: Event) => string | undefined,
@@ -166,7 +166,7 @@ async function ask(team: Team, query: Record<string, string>) {
 const withoutZeros = (row: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(row).filter(([, n]) => n !== 0));
 
-/** Rows by their dimensions, those without anything left out. */
+/** Returns rows by their dimensions, without empty ones. */
 function byKey(rows: Record<string, unknown>[], names: readonly string[]): Record<string, unknown> {
   const filled = rows.map((row) => {
     const { period, domain_id, domain_name, email_id, broadcast_id, ...counts } = row;
@@ -177,7 +177,7 @@ function byKey(rows: Record<string, unknown>[], names: readonly string[]): Recor
   return Object.fromEntries(filled.filter(([, counts]) => Object.keys(counts).length > 0));
 }
 
-describe('sums equal what one counts event by event', () => {
+describe('metrics equal a count of the events', () => {
   it('in every time zone and granularity, by every dimension and filter, for two teams at once', async () => {
     const teams = [await scene.team(), await scene.team()];
     const histories = [];
@@ -223,7 +223,7 @@ async function compare(team: Team, emails: readonly Email[], events: readonly Ev
     ['period', 'domain'],
     [isOfEmails ? 'email' : 'broadcast', 'domain'],
   ]);
-  // Hours of many domains over many days are more than an answer holds.
+  // Hours of many domains over many days exceed the limit of an answer.
   if (granularity === 'hourly' && dimensions.length > 1 && dimensions.includes('period')) return;
   const keyOf = (event: Event): string | undefined => {
     if (!isIn(event) || !isWanted(event)) return undefined;
@@ -243,8 +243,8 @@ async function compare(team: Team, emails: readonly Email[], events: readonly Ev
   expect(withoutZeros(body.totals), told).toEqual(all.all ?? {});
 }
 
-describe('commits at the same time', () => {
-  it('lose no count and count nothing twice, on two nodes where there can be two', async () => {
+describe('metrics with concurrent commits', () => {
+  it('lose no count and count nothing twice, on two nodes if there are two', async () => {
     const team = await scene.team();
     const { world } = scene.app;
     const dataDir = nodeFolder(world);
@@ -277,7 +277,7 @@ describe('commits at the same time', () => {
     }
   });
 
-  it('a commit that fails counts nothing', async () => {
+  it('do not count a commit that fails', async () => {
     const team = await scene.team();
     const { world } = scene.app;
     const event = { teamId: team.id, subjectId: world.ids.uuid(), domainId: randomUUID(), at: scene.clock.now() };

@@ -16,7 +16,7 @@ afterAll(() => scene.close());
 const ask = (query: Record<string, string>) =>
   scene.api('GET', `/emails/metrics?${new URLSearchParams(query).toString()}`, { key: team.key });
 
-/** The query as the name of a test: every run has the same names. */
+/** Returns the query as the name of a test: every run has the same names. */
 const labelOf = (query: Record<string, string>): string =>
   Object.entries(query)
     .map(([name, value]) => `${name}=${UUIDS.test(value) ? `${value.split(',').length} ids` : value.slice(0, 60)}`)
@@ -26,7 +26,7 @@ const UUIDS = /^[0-9a-f-]{36}(,|$)/;
 const ids = (count: number): string => Array.from({ length: count }, () => randomUUID()).join(',');
 const daysAgo = (days: number): string => new Date(scene.clock.now() - days * DAY).toISOString();
 
-describe('a wrong value is 422 and says what would be right', () => {
+describe('an invalid metrics parameter returns 422 with what would be right', () => {
   it.each(
     (
       [
@@ -63,13 +63,13 @@ describe('a wrong value is 422 and says what would be right', () => {
         [{ broadcast_id: ids(1), email_id: ids(1) }, /exclude each other/],
       ] as [Record<string, string>, RegExp][]
     ).map(([query, message]) => [labelOf(query), query, message] as const),
-  )('%s', async (_, query, message) => {
+  )('for %s', async (_, query, message) => {
     const answer = await ask(query);
     expect(answer).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
     expect(answer.body.message).toMatch(message);
   });
 
-  it('no error repeats more of a hostile value than a person would read', async () => {
+  it('without repeating more of a hostile value than a person would read', async () => {
     for (const name of ['start_date', 'end_date', 'timezone', 'metrics', 'dimensions', 'domain_id', 'email_id']) {
       const { status, body } = await ask({ [name]: '<'.repeat(5000) });
       expect(status, name).toBe(422);
@@ -77,7 +77,7 @@ describe('a wrong value is 422 and says what would be right', () => {
     }
   });
 
-  it('more rows than 1000', async () => {
+  it('for more than 1000 rows', async () => {
     const period = { dimensions: 'period', granularity: 'hourly' };
     const full = { start_date: daysAgo(1000 / 24 - 0.1), end_date: daysAgo(0.1) };
     expect((await ask({ ...period, ...full })).status).toBe(200);
@@ -90,12 +90,12 @@ describe('a wrong value is 422 and says what would be right', () => {
       expect(answer).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
       expect(answer.body.message).toMatch(/more than 1000 rows/);
     }
-    // Without periods the length of the range costs nothing.
+    // Without periods the length of the range does not matter.
     expect((await ask({ start_date: '0001-01-01', granularity: 'hourly' })).status).toBe(200);
   });
 });
 
-describe('what is allowed', () => {
+describe('valid metrics parameters', () => {
   it.each(
     (
       [
@@ -106,13 +106,13 @@ describe('what is allowed', () => {
         { start_date: '0001-01-01T00:00:00Z', end_date: '9999-12-31T23:59:59.999Z' },
       ] as Record<string, string>[]
     ).map((query) => [labelOf(query), query] as const),
-  )('%s', async (_, query) => {
+  )('include %s', async (_, query) => {
     const answer = await ask(query);
     expect(answer.status, answer.text).toBe(200);
   });
 });
 
-describe('the range', () => {
+describe('the range of metrics', () => {
   const rangeOf = async (query: Record<string, string>): Promise<string[]> => {
     const { status, body, text } = await ask(query);
     expect(status, text).toBe(200);
@@ -128,7 +128,7 @@ describe('the range', () => {
     expect(await rangeOf(moment)).toEqual(['2026-03-01T10:15:00.000Z', '2026-03-01T10:30:00.000Z']);
   });
 
-  it('of dates alone is whole days of the time zone', async () => {
+  it('of plain dates covers whole days of the time zone', async () => {
     const dates = { start_date: '2026-03-29', end_date: '2026-03-29' };
     expect(await rangeOf(dates)).toEqual(['2026-03-29T00:00:00.000Z', '2026-03-30T00:00:00.000Z']);
     expect(await rangeOf({ ...dates, timezone: 'Europe/Berlin' })).toEqual([
@@ -144,7 +144,7 @@ describe('the range', () => {
   it('without a start begins 7 × 24 hours before its end, whatever the time zone', async () => {
     const kolkata = { end_date: '2026-03-20', timezone: 'Asia/Kolkata' };
     expect(await rangeOf(kolkata)).toEqual(['2026-03-13T18:30:00.000Z', '2026-03-20T18:30:00.000Z']);
-    // The clocks of Berlin lose an hour in these days.
+    // Berlin moves its clocks forward in these days.
     expect(await rangeOf({ end_date: '2026-03-30', timezone: 'Europe/Berlin' })).toEqual([
       '2026-03-23T22:00:00.000Z',
       '2026-03-30T22:00:00.000Z',
@@ -170,7 +170,7 @@ describe('the range', () => {
     expect(await rangeOf({ start_date: now, end_date: '9999-12-31' })).toEqual([start, now]);
   });
 
-  it('in rows of days begins with the part of the day it was a week ago, in any time zone', async () => {
+  it('in rows of days begins on the day a week ago in any time zone', async () => {
     for (const timezone of ['UTC', 'Pacific/Kiritimati', 'Pacific/Pago_Pago', 'America/New_York', 'Asia/Kathmandu']) {
       const { body } = await ask({ timezone, dimensions: 'period' });
       const format = new Intl.DateTimeFormat('en-CA', { timeZone: timezone, dateStyle: 'short' });

@@ -9,7 +9,7 @@ import type { Scene, Team } from '../../rig/scene.ts';
 export const PASSWORD = 'correct horse battery staple';
 export const STEP_MS = 30_000;
 
-/** A browser: it keeps cookies, and says where its pages are from. */
+/** A browser that keeps cookies, and sends the origin of its pages. */
 export class Browser {
   readonly scene: Scene;
   readonly #api: ReturnType<typeof createApi> | undefined;
@@ -40,7 +40,7 @@ export class Browser {
 
 let people = 0;
 
-/** A person with a password, in the team. */
+/** Creates a person with a password, in the team. */
 export async function personOf(scene: Scene, team?: Team): Promise<{ id: string; email: string }> {
   const { db, clock } = scene.app.world;
   const email = `person${++people}@mfa.example`;
@@ -55,14 +55,14 @@ export async function personOf(scene: Scene, team?: Team): Promise<{ id: string;
 export interface Enrolled {
   id: string;
   email: string;
-  /** The browser in which it was switched on; it is signed in. */
+  /** The signed-in browser in which it was switched on. */
   browser: Browser;
   recovery: string[];
-  /** What the app shows, so many steps from now. */
+  /** Returns the code of the app, that many steps from now. */
   code(steps?: number): string;
 }
 
-/** A person whose second factor is on; the code of that step is used. */
+/** Creates a person whose second factor is on; the code of that step is used. */
 export async function enrolled(scene: Scene, team?: Team): Promise<Enrolled> {
   const { id, email } = await personOf(scene, team);
   const browser = new Browser(scene);
@@ -81,7 +81,7 @@ export async function setUp(browser: Browser): Promise<{ secret: string; code(st
   return { secret: body.secret, code };
 }
 
-/** A code that is right at no time near. */
+/** Returns a code that is not valid at any time near. */
 export function wrongCode({ code }: Pick<Enrolled, 'code'>): string {
   const right = new Set([-2, -1, 0, 1, 2].map((steps) => code(steps)));
   return ['000000', '111111', '222222', '333333', '444444', '555555'].find((one) => !right.has(one)) ?? '';

@@ -5,7 +5,7 @@ import { mailsTo, subjectsTo } from '../../rig/mailbox.ts';
 import { startScene } from '../../rig/scene.ts';
 import { Browser, enrolled, STEP_MS } from './authenticator.ts';
 
-it('a person is told by mail of every change of the second factor, and of a recovery code that signed in', async () => {
+it('a person gets a mail about every change of the second factor, and about a sign-in with a recovery code', async () => {
   await using scene = await startScene();
   const team = await scene.team();
   await team.domain();
@@ -27,7 +27,7 @@ it('a person is told by mail of every change of the second factor, and of a reco
   await browser.call('POST', '/auth/mfa/recovery', { challenge_token, recovery_code: first });
   expect((await subjects()).at(-1)).toBe('A recovery code was used to sign in');
 
-  // One that is wrong is no change.
+  // A wrong code changes nothing.
   expect((await browser.call('POST', '/auth/mfa/disable', { code: first })).status).toBe(422);
   expect(await subjects()).toHaveLength(3);
   expect((await browser.call('POST', '/auth/mfa/disable', { code: second })).status).toBe(200);

@@ -25,12 +25,12 @@ async function signedIn(): Promise<Browser & { email: string; id: string }> {
   return Object.assign(browser, person);
 }
 
-/** What passwords are derived in: threads of libuv. */
+/** Passwords are derived in threads of libuv. */
 const THREADS = Number(process.env['UV_THREADPOOL_SIZE'] ?? 4);
 
 /**
- * All threads wait for somebody to write to a pipe, so that no password is derived: one comparison holds the slot, and 40
- * fill the queue. Returns a function that releases them.
+ * Blocks all threads with reads of a pipe, so that no password is derived: one comparison holds the slot, and 40 fill
+ * the queue. Returns a function that releases them.
  */
 function fillPasswordSlots(): () => Promise<void> {
   const pipe = path.join(scene.dataDir, 'nobody-writes');
@@ -52,8 +52,8 @@ const isSignedIn = async (browser: Browser) => (await browser.call('GET', '/auth
 const audit = async (): Promise<{ action: string; details: object | null }[]> =>
   (await scene.api('GET', '/audit?limit=5', { key: team.key })).body.data;
 
-describe('setting an app up', () => {
-  it('changes nothing until a code of it is confirmed, and shows the secret once', async () => {
+describe('setting up an authenticator app', () => {
+  it('changes nothing until a code is confirmed, and shows the secret once', async () => {
     const browser = await signedIn();
     const off = { object: 'mfa', enabled: false, enabled_at: null, recovery_codes_remaining: 0, has_password: true };
     expect(await status(browser)).toEqual({ ...off, enrolling: false });
@@ -76,7 +76,7 @@ describe('setting an app up', () => {
     expect(row?.secret).toMatch(/^v2\./);
   });
 
-  it('again makes the secret of before worth nothing', async () => {
+  it('again makes the earlier secret invalid', async () => {
     const browser = await signedIn();
     const first = await setUp(browser);
     const second = await setUp(browser);
@@ -86,19 +86,19 @@ describe('setting an app up', () => {
     expect((await browser.call('POST', '/auth/mfa/enrol')).status).toBe(422);
   });
 
-  it('counts no password as wrong that it was too busy to look at', async () => {
+  it('counts no password as wrong that was not checked for lack of capacity', async () => {
     const browser = await signedIn();
     const app = await setUp(browser);
     const confirm = () => browser.call('POST', '/auth/mfa/confirm', { code: app.code(), password: PASSWORD });
     const letGo = fillPasswordSlots();
-    // One more than may be wrong in a day.
+    // One more than the daily limit of wrong ones.
     const answers = await Promise.all(Array.from({ length: 21 }, confirm));
     expect(new Set(answers.map(({ body }) => body.name))).toEqual(new Set(['service_unavailable']));
     await letGo();
     expect((await confirm()).status).toBe(200);
   });
 
-  it('is over after an hour, and the secret is removed', async () => {
+  it('expires after an hour, and the secret is deleted', async () => {
     const browser = await signedIn();
     const app = await setUp(browser);
     scene.clock.advance(3_600_000);
@@ -116,7 +116,7 @@ it.each([
   ['confirm', { code: '123456' }],
   ['disable', { code: '123456' }],
   ['recovery-codes', { code: '123456' }],
-])('%s is refused to a program, with the reason', async (verb, body) => {
+])('%s is refused for a program, with the reason', async (verb, body) => {
   const people = peopleOf(scene);
   const key = await people.program(await people.person({ team }), team.id);
   const answer = await scene.api('POST', `/auth/mfa/${verb}`, { key, ...(body ? { body } : {}) });
@@ -129,8 +129,8 @@ it.each([
   });
 });
 
-describe('switching it on', () => {
-  it('answers ten recovery codes, keeps hashes alone, and ends the other sessions of the person', async () => {
+describe('switching the second factor on', () => {
+  it('returns ten recovery codes, stores only hashes, and ends the other sessions of the person', async () => {
     const browser = await signedIn();
     const other = new Browser(scene);
     await other.logIn(browser.email);
@@ -155,7 +155,7 @@ describe('switching it on', () => {
     expect((await audit())[0]).toMatchObject({ action: 'mfa.enabled', actor: { id: browser.id }, details: null });
   });
 
-  it('takes the password of who has one, and none of who has none', async () => {
+  it('requires the password if the person has one', async () => {
     const browser = await signedIn();
     const { code } = await setUp(browser);
     const confirm = (body: object) => browser.call('POST', '/auth/mfa/confirm', { code: code(), ...body });
@@ -175,7 +175,7 @@ describe('switching it on', () => {
     expect((await without.call('POST', '/auth/mfa/confirm', { code: theirs.code() })).status).toBe(200);
   });
 
-  it('twice at once happens once', async () => {
+  it('twice at once takes effect once', async () => {
     const browser = await signedIn();
     const { code } = await setUp(browser);
     const body = { code: code(), password: PASSWORD };
@@ -184,7 +184,7 @@ describe('switching it on', () => {
     expect(await status(browser)).toMatchObject({ recovery_codes_remaining: 10 });
   });
 
-  it('leaves no session to who signs in by the password alone at the same moment', async () => {
+  it('ends a session that signs in with the password alone at the same moment', async () => {
     const browser = await signedIn();
     const { code } = await setUp(browser);
     const others = Array.from({ length: 4 }, () => new Browser(scene));
@@ -194,7 +194,7 @@ describe('switching it on', () => {
     for (const other of others) expect(await isSignedIn(other)).toBe(false);
   });
 
-  it('is refused after 20 wrong passwords in a day, with the right one too', async () => {
+  it('is refused after 20 wrong passwords in a day, even with the right one', async () => {
     const browser = await signedIn();
     const { code } = await setUp(browser);
     const confirm = (password: string) => browser.call('POST', '/auth/mfa/confirm', { code: code(), password });
@@ -205,8 +205,8 @@ describe('switching it on', () => {
   });
 });
 
-describe('switching it off', () => {
-  it.each(['a code', 'a recovery code'])('takes %s, and forgets everything', async (kind) => {
+describe('switching the second factor off', () => {
+  it.each(['a code', 'a recovery code'])('accepts %s, and deletes all of its data', async (kind) => {
     const { browser, id, code, recovery, email } = await enrolled(scene, team);
     scene.clock.advance(STEP_MS);
     const body = { code: kind === 'a code' ? code() : recovery[3]?.toUpperCase().replaceAll('-', ' ') };
@@ -221,11 +221,11 @@ describe('switching it off', () => {
     expect((await browser.call('POST', '/auth/mfa/disable', body)).status).toBe(422);
   });
 
-  it('is refused with a wrong code, with one that was used, and to whom guesses, and is entered nowhere then', async () => {
+  it('is refused with a wrong or used code and after too many guesses, without an audit entry', async () => {
     const person = await enrolled(scene, team);
     const before = await audit();
     const disable = (code: string) => person.browser.call('POST', '/auth/mfa/disable', { code });
-    // The code that switched it on.
+    // This is the code that switched it on.
     expect(await disable(person.code())).toMatchObject(WRONG);
     for (let n = 0; n < 19; n++) expect(await disable(wrongCode(person))).toMatchObject(WRONG);
     expect((await disable(person.code(1))).status).toBe(429);
@@ -236,7 +236,7 @@ describe('switching it off', () => {
   });
 });
 
-it('new recovery codes end those of before', async () => {
+it('new recovery codes invalidate the earlier ones', async () => {
   const { browser, id, code, recovery } = await enrolled(scene, team);
   scene.clock.advance(STEP_MS);
   const replace = (given: string) => browser.call('POST', '/auth/mfa/recovery-codes', { code: given });
@@ -265,7 +265,7 @@ it.each([
   ['verify', { challenge_token: 'x', code: 'k3vq-7mzc-p2ya-w5td' }, 422, 'six digits'],
   ['recovery', { challenge_token: 'x', recovery_code: '123456' }, 422, 'recovery_code must be'],
   ['recovery', { challenge_token: 'x', recovery_code: 'x'.repeat(65) }, 400, '64'],
-])('a bad body of %s says which field and which limit: %j', async (path, body, code, says) => {
+])('an invalid body of %s gets an error with field and limit: %j', async (path, body, code, says) => {
   const person = await peopleOf(scene).person({ team });
   const answer = await person.call('POST', `/auth/mfa/${path}`, body);
   expect(answer.status).toBe(code);
@@ -273,7 +273,7 @@ it.each([
 });
 
 it.each(['', '/enrol', '/confirm', '/disable', '/recovery-codes'])(
-  '/auth/mfa%s is for who is signed in, from our own pages',
+  '/auth/mfa%s requires a session and our own pages',
   async (path) => {
     const method = path === '' ? 'GET' : 'POST';
     const body = path === '' ? undefined : path === '/enrol' ? {} : { code: '123456' };
@@ -286,7 +286,7 @@ it.each(['', '/enrol', '/confirm', '/disable', '/recovery-codes'])(
   },
 );
 
-it('the team sees who has a second factor', async () => {
+it('the team can see who has a second factor', async () => {
   const { id } = await enrolled(scene, team);
   const { data } = (await scene.api('GET', '/team/members?limit=100', { key: team.key })).body;
   const found = data.find((member: { user_id: string }) => member.user_id === id);

@@ -28,7 +28,7 @@ const ENDED = {
   },
 };
 
-/** A browser that has shown the password and is asked for a code. */
+/** Opens a browser that has sent the password and is asked for a code. */
 async function challenged({ email }: Pick<Enrolled, 'email'>, url?: string) {
   const browser = new Browser(scene, url);
   const answer = await browser.logIn(email);
@@ -44,7 +44,7 @@ async function challenged({ email }: Pick<Enrolled, 'email'>, url?: string) {
   };
 }
 
-/** A person whose app shows a code that was not used yet. */
+/** Creates a person whose app shows an unused code. */
 async function ready(): Promise<Enrolled> {
   const person = await enrolled(scene, team);
   scene.clock.advance(5 * STEP_MS);
@@ -53,8 +53,8 @@ async function ready(): Promise<Enrolled> {
 
 const isSignedIn = async (browser: Browser) => (await browser.call('GET', '/auth/session')).status === 200;
 
-describe('signing in', () => {
-  it('with the password is answered with a challenge, and begins no session', async () => {
+describe('signing in with a second factor', () => {
+  it('returns a challenge after the password, and begins no session', async () => {
     const person = await ready();
     const { browser, answer } = await challenged(person);
     expect(answer.body).toEqual({
@@ -70,7 +70,7 @@ describe('signing in', () => {
     expect(rows).not.toContain(browser.cookies.get('rasket_challenge'));
   });
 
-  it('with a code begins the session, and the challenge is over', async () => {
+  it('begins the session after a code, and ends the challenge', async () => {
     const person = await ready();
     const { browser, verify } = await challenged(person);
     expect(await verify(person.code())).toMatchObject({
@@ -86,7 +86,7 @@ describe('signing in', () => {
     ]);
   });
 
-  it('with a recovery code works once for each', async () => {
+  it('accepts each recovery code once', async () => {
     const person = await ready();
     const [first = '', second = ''] = person.recovery;
     const one = await challenged(person);
@@ -99,19 +99,19 @@ describe('signing in', () => {
     expect((await other.recover(second.toUpperCase())).status).toBe(200);
   });
 
-  it.each([-1, 0, 1])('takes the code of a clock that is %i steps off', async (steps) => {
+  it.each([-1, 0, 1])('accepts the code of a clock that is %i steps off', async (steps) => {
     const person = await ready();
     expect((await (await challenged(person)).verify(person.code(steps))).status).toBe(200);
   });
 
-  it.each([-2, 2])('takes no code that is %i steps off', async (steps) => {
+  it.each([-2, 2])('refuses a code that is %i steps off', async (steps) => {
     const person = await ready();
     expect(await (await challenged(person)).verify(person.code(steps))).toMatchObject(WRONG);
   });
 });
 
-describe('a code', () => {
-  it('that was used is not taken again, and neither is that of the step before', async () => {
+describe('a second-factor code', () => {
+  it('that was used is not accepted again, nor is that of the step before', async () => {
     const person = await ready();
     const used = person.code(1);
     expect((await (await challenged(person)).verify(used)).status).toBe(200);
@@ -122,32 +122,32 @@ describe('a code', () => {
     expect((await verify(person.code(1))).status).toBe(200);
   });
 
-  it('that comes many times at once begins one session', async () => {
+  it('that arrives many times at once begins one session', async () => {
     const person = await ready();
     const open = await Promise.all(Array.from({ length: 6 }, () => challenged(person)));
     const answers = await Promise.all(open.map(({ verify }) => verify(person.code())));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422, 422, 422, 422]);
   });
 
-  it('of recovery that comes many times at once begins one session', async () => {
+  it('for recovery that arrives many times at once begins one session', async () => {
     const person = await ready();
     const open = await Promise.all(Array.from({ length: 6 }, () => challenged(person)));
     const answers = await Promise.all(open.map(({ recover }) => recover(person.recovery[0] ?? '')));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422, 422, 422, 422]);
   });
 
-  it('and another right one at once for one challenge begin one session', async () => {
+  it('and other right ones at once for one challenge begin one session', async () => {
     const person = await ready();
     const { recover } = await challenged(person);
     const answers = await Promise.all(person.recovery.slice(0, 4).map((code) => recover(code)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-    // What began nothing is not used up.
+    // A code that began no session is not used up.
     const left = await person.browser.call('GET', '/auth/mfa');
     expect(left.body.recovery_codes_remaining).toBe(9);
   });
 
   // runs only on PostgreSQL: SQLite has one process.
-  it.runIf(driver === 'pg')('that comes to two nodes at once begins one session', async () => {
+  it.runIf(driver === 'pg')('that arrives at two nodes at once begins one session', async () => {
     const dataDir = nodeFolder(scene);
     const { config, log } = scene.app.world;
     const node = await startApp({ config, dataDir, clock: scene.clock, version: '0.0.0-test', log, roles: ['http'] });
@@ -168,8 +168,8 @@ describe('a code', () => {
   });
 });
 
-describe('a challenge', () => {
-  it('is answered by the browser alone that was challenged', async () => {
+describe('a second-factor challenge', () => {
+  it('can be answered only by the browser that got it', async () => {
     const person = await ready();
     const { browser, token, verify } = await challenged(person);
     const strange = new Browser(scene);
@@ -177,10 +177,10 @@ describe('a challenge', () => {
     expect(await strange.call('POST', '/auth/mfa/verify', body)).toMatchObject(ENDED);
     strange.cookies.set('rasket_challenge', 'x'.repeat(32));
     expect(await strange.call('POST', '/auth/mfa/verify', body)).toMatchObject(ENDED);
-    // That of another challenge of the same person.
+    // This cookie is of another challenge of the same person.
     const other = await challenged(person);
     expect(await other.browser.call('POST', '/auth/mfa/verify', body)).toMatchObject(ENDED);
-    // Twice, as a neighbouring host may have set one.
+    // The cookie is sent twice, as if a neighboring host had set one.
     const kept = browser.cookies.get('rasket_challenge') ?? '';
     browser.cookies.set('rasket_challenge', `${kept}; rasket_challenge=${kept}`);
     expect(await verify(person.code())).toMatchObject(ENDED);
@@ -188,7 +188,7 @@ describe('a challenge', () => {
     expect((await verify(person.code())).status).toBe(200);
   });
 
-  it('with cookies that somebody has planted before leads to fresh ones', async () => {
+  it('replaces planted cookies with new ones', async () => {
     const person = await ready();
     const theirs = await enrolled(scene, team);
     const browser = new Browser(scene);
@@ -203,7 +203,7 @@ describe('a challenge', () => {
     expect((await browser.call('GET', '/auth/me')).body.id).toBe(person.id);
   });
 
-  it('is dead after five wrong codes, for the right one too', async () => {
+  it('ends after five wrong codes, even for the right one', async () => {
     const person = await ready();
     const { verify, recover } = await challenged(person);
     for (let n = 0; n < 4; n++) expect(await verify(wrongCode(person))).toMatchObject(WRONG);
@@ -212,14 +212,14 @@ describe('a challenge', () => {
     expect((await (await challenged(person)).verify(person.code())).status).toBe(200);
   });
 
-  it('looks at no more than five of many at once', async () => {
+  it('checks at most five of many codes at once', async () => {
     const person = await ready();
     const { verify } = await challenged(person);
     const answers = await Promise.all(Array.from({ length: 12 }, () => verify(wrongCode(person))));
     expect(answers.filter(({ body }) => body.message !== ENDED.body.message)).toHaveLength(5);
   });
 
-  it('ends after ten minutes, and is removed then', async () => {
+  it('expires after ten minutes and is then deleted', async () => {
     const person = await ready();
     const one = await challenged(person);
     const other = await challenged(person);
@@ -255,7 +255,7 @@ describe('a challenge', () => {
   });
 
   it.each([null, 'null', 'https://evil.example', 'http://127.0.0.1'])(
-    'is not answered from a page at the origin %s',
+    'cannot be answered from a page at the origin %s',
     async (origin) => {
       const person = await ready();
       const { browser, verify, recover } = await challenged(person);
@@ -269,7 +269,7 @@ describe('a challenge', () => {
   );
 });
 
-describe('who knows the password', () => {
+describe('an attacker who knows the password', () => {
   it('has twenty guesses a day over all challenges, and a recovery code of the owner still works', async () => {
     const person = await ready();
     for (let round = 0; round < 4; round++) {
@@ -296,7 +296,7 @@ describe('who knows the password', () => {
     expect((await (await challenged(person)).verify(person.code())).status).toBe(200);
   });
 
-  it('learns from a wrong one not whether there is a second factor', async () => {
+  it('cannot learn from a wrong password whether there is a second factor', async () => {
     const person = await ready();
     const without = await personOf(scene, team);
     const answers = await Promise.all(
@@ -308,7 +308,7 @@ describe('who knows the password', () => {
 });
 
 describe('a disabled person', () => {
-  it('signs in nowhere, and every session ends at once and stays so', async () => {
+  it('cannot sign in, and every session ends at once for good', async () => {
     const { email } = await personOf(scene, team);
     const browser = new Browser(scene);
     expect((await browser.logIn(email)).status).toBe(200);
@@ -330,7 +330,7 @@ describe('a disabled person', () => {
     expect((await other.logIn(email)).status).toBe(200);
   });
 
-  it('has no session, even if one began at the very moment', async () => {
+  it('has no session, even if one began at the same moment', async () => {
     const { email, id } = await personOf(scene, team);
     const browser = new Browser(scene);
     await browser.logIn(email);
@@ -340,7 +340,7 @@ describe('a disabled person', () => {
     expect(await isSignedIn(browser)).toBe(false);
   });
 
-  it('is not challenged', async () => {
+  it('gets no challenge', async () => {
     const person = await ready();
     await disableUser(scene.app.world, person.email);
     const browser = new Browser(scene);

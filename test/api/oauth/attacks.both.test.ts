@@ -34,8 +34,8 @@ const reasons = async () =>
 const visitor = () => new PageVisitor(scene);
 const authorize = (query: string) => oauth.visitorOf(owner).open(`/oauth/authorize?${query}`);
 
-describe('a code', () => {
-  it('presented a second time ends the grant and all its tokens', async () => {
+describe('an authorization code', () => {
+  it('that is used a second time revokes the grant and all its tokens', async () => {
     const verifier = newVerifier();
     const code = await oauth.codeFor(owner, app, verifier);
     const first = await oauth.exchange(app, code, verifier);
@@ -46,7 +46,7 @@ describe('a code', () => {
     expect((await reasons())[0]).toBe('code_reuse');
   });
 
-  it('presented at once on two servers gives one pair, which is then revoked', async () => {
+  it('that is used at once on two servers gives one pair, which is then revoked', async () => {
     const port = await startSecondPort(scene, {});
     try {
       const second = createApi(`http://127.0.0.1:${port.port}`);
@@ -73,7 +73,7 @@ describe('a code', () => {
     }
   });
 
-  it('of another client, with another address or another verifier, is nothing and is not used up', async () => {
+  it('with another client, redirect address or verifier is refused and not used up', async () => {
     const other = await oauth.register();
     const verifier = newVerifier();
     const code = await oauth.codeFor(owner, app, verifier);
@@ -89,7 +89,7 @@ describe('a code', () => {
     expect((await oauth.exchange(app, code, verifier)).status).toBe(200);
   });
 
-  it('ends after five minutes', async () => {
+  it('expires after five minutes', async () => {
     const verifier = newVerifier();
     const code = await oauth.codeFor(owner, app, verifier);
     scene.clock.advance(5 * 60_000);
@@ -101,7 +101,7 @@ describe('a code', () => {
     [43, 200],
     [128, 200],
     [129, 400],
-  ])('with a verifier of %i characters is %i', async (length, status) => {
+  ])('with a verifier of %i characters returns %i', async (length, status) => {
     const verifier = 'aB3-._~x'.repeat(20).slice(0, length);
     const code = await oauth.codeFor(owner, app, verifier);
     const answer = await oauth.exchange(app, code, verifier);
@@ -110,7 +110,7 @@ describe('a code', () => {
   });
 
   it.each(['code', 'redirect_uri', 'code_verifier', 'client_id', 'grant_type'])(
-    'without %s is invalid_request',
+    'without %s returns invalid_request',
     async (name) => {
       const verifier = newVerifier();
       expect(await oauth.exchange(app, 'rkc_x', verifier, { [name]: '' })).toMatchObject(bad('invalid_request'));
@@ -118,7 +118,7 @@ describe('a code', () => {
   );
 });
 
-describe('asking', () => {
+describe('an authorization request', () => {
   it.each<[string, Record<string, string | undefined>]>([
     ['unsupported_response_type', { response_type: 'token' }],
     ['invalid_request', { response_type: undefined }],
@@ -133,7 +133,7 @@ describe('asking', () => {
     ['invalid_scope', { scope: 'emails:read everything' }],
     ['invalid_target', { resource: 'https://elsewhere.example' }],
     ['invalid_target', { resource: 'mcp' }],
-  ])('is %s for %j, which the app is told', async (error, more) => {
+  ])('returns %s to the app for %j', async (error, more) => {
     const answer = await authorize(oauth.queryOf(app, newVerifier(), more));
     expect(answer.status).toBe(302);
     expect(answer.leadsTo).toMatch(/^https:\/\/app\.example\.com\/callback\?error=/);
@@ -144,7 +144,7 @@ describe('asking', () => {
     expect(told.get('error_description')).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
   });
 
-  it('that is wrong and too long to be come back to says so, instead of being lost in signing in', async () => {
+  it('with an error that is too long to return to after signing in is answered at once', async () => {
     const app = await oauth.register();
     const state = 'x'.repeat(2000);
     const query = `${oauth.queryOf(app, newVerifier(), { scope: 'everything', state })}`;
@@ -154,7 +154,7 @@ describe('asking', () => {
     expect((await oauth.visitorOf(owner).open(`/oauth/authorize?${query}`)).leadsTo).toMatch(/\?error=invalid_/);
   });
 
-  it('that is wrong leads nobody to the app who has not signed in, and tells it so afterwards', async () => {
+  it('with an error leads a signed-out person to sign in first, and reports to the app afterwards', async () => {
     const evil = await oauth.register({ redirect_uris: ['https://evil.example/login'] });
     for (const more of ['&scope=everything', '&state=b']) {
       const query = `${oauth.queryOf(evil, newVerifier(), { scope: undefined })}${more}`;
@@ -169,13 +169,13 @@ describe('asking', () => {
     }
   });
 
-  it('takes a state of 512 characters and returns it unchanged', async () => {
+  it('accepts a state of 512 characters and returns it unchanged', async () => {
     const state = `"${'ä&=%#+ '.repeat(80)}`.slice(0, 512).padEnd(512, '.');
     const { visitor: browser, page } = await oauth.asked(owner, app, newVerifier(), { state });
     expect(answerIn(await browser.send(page, 'Authorize')).get('state')).toBe(state);
   });
 
-  it('takes a resource in each of its forms, and parameters that nobody knows', async () => {
+  it('accepts a resource in each of its forms, and ignores unknown parameters', async () => {
     for (const resource of [origin(), `${origin()}/`, `${origin()}/mcp`, `${origin()}/mcp/`, `${origin()}/api/v1`]) {
       const query = `${oauth.queryOf(app, newVerifier(), { resource })}&prompt=none&prompt=login`;
       expect((await authorize(query)).leadsTo).toMatch(/^\/oauth\/consent\?/);
@@ -183,7 +183,7 @@ describe('asking', () => {
   });
 
   it.each(['state', 'scope', 'resource', 'code_challenge', 'response_type'])(
-    'is invalid_request with two of %s',
+    'returns invalid_request for a repeated %s',
     async (name) => {
       const once = { resource: origin() };
       const query = `${oauth.queryOf(app, newVerifier(), once)}&${name}=${encodeURIComponent(origin())}`;
@@ -213,7 +213,7 @@ describe('asking', () => {
     'javascript:alert(1)',
     '//evil.example',
     '',
-  ])('leads nowhere for the address %s', async (uri) => {
+  ])('is not redirected to the unregistered address %s', async (uri) => {
     const answer = await authorize(oauth.queryOf(app, newVerifier(), { redirect_uri: uri }));
     expect([answer.status, answer.leadsTo, answer.headers['content-type']]).toEqual([
       400,
@@ -228,28 +228,28 @@ describe('asking', () => {
   });
 
   it.each(['rkoc_unknown', '', '\0', `rkoc_${'x'.repeat(4000)}`])(
-    'leads nowhere for the client %j',
+    'is not redirected for the unknown client %j',
     async (clientId) => {
       const answer = await authorize(oauth.queryOf(app, newVerifier(), { client_id: clientId }));
       expect([answer.status, answer.leadsTo]).toEqual([400, undefined]);
     },
   );
 
-  it('leads nowhere with two clients or two addresses', async () => {
+  it('is not redirected with two clients or two addresses', async () => {
     for (const more of [`client_id=${app.clientId}`, `redirect_uri=${encodeURIComponent(REDIRECT_URI)}`]) {
       const answer = await authorize(`${oauth.queryOf(app, newVerifier())}&${more}`);
       expect([answer.status, answer.leadsTo]).toEqual([400, undefined]);
     }
   });
 
-  it('keeps the query of the address, and the loopback port', async () => {
+  it('keeps the query of the redirect address, and the loopback port', async () => {
     const query = oauth.queryOf(app, newVerifier(), { redirect_uri: 'http://127.0.0.1:8080/cb?a=b', state: undefined });
     expect((await authorize(query)).leadsTo).toMatch(/^http:\/\/127\.0\.0\.1:8080\/cb\?a=b&error=invalid_request&/);
   });
 });
 
-describe('tokens', () => {
-  it('a refresh token presented at once gives at most one pair, and none that lives', async () => {
+describe('OAuth tokens', () => {
+  it('give at most one pair for a refresh token used at once, and none stays valid', async () => {
     for (let round = 0; round < scaled(3); round++) {
       const { refresh_token: token } = await oauth.letIn(owner, app);
       const answers = await Promise.all([1, 2, 3].map(() => oauth.refresh(app, token)));
@@ -260,20 +260,20 @@ describe('tokens', () => {
     }
   });
 
-  it('given back while it is refreshed, leaves nothing that lives', async () => {
+  it('revoked during a refresh leave no valid token', async () => {
     for (let round = 0; round < scaled(3); round++) {
       const { refresh_token: token } = await oauth.letIn(owner, app);
       const [pair] = await Promise.all([
         oauth.refresh(app, token),
         oauth.form('/oauth/revoke', { token, client_id: app.clientId }),
       ]);
-      // Whichever was first: what was given back is nothing, and what came of it meanwhile went with it.
+      // In either order, the revoked token is invalid, and so are the tokens it was exchanged for.
       if (pair.status === 200) expect(await statusWith(pair.body.access_token)).toBe(401);
       else expect(pair.body.error).toBe('invalid_grant');
     }
   });
 
-  it('of another client, or of the other kind, are nothing', async () => {
+  it('of another client or of the other kind are refused', async () => {
     const other = await oauth.register();
     const tokens = await oauth.letIn(owner, app);
     expect(await oauth.refresh(other, tokens.refresh_token)).toMatchObject(bad('invalid_grant'));
@@ -282,7 +282,7 @@ describe('tokens', () => {
     expect((await oauth.refresh(app, tokens.refresh_token)).status).toBe(200);
   });
 
-  it('with a field twice is invalid_request, as a form and as JSON', async () => {
+  it('with a repeated field return invalid_request, as a form and as JSON', async () => {
     const one = `grant_type=refresh_token&client_id=${app.clientId}&refresh_token=rkr_a`;
     for (const name of ['grant_type', 'client_id', 'refresh_token', 'scope', 'resource']) {
       const twice = `${one}&scope=team%3Aread&resource=${encodeURIComponent(origin())}&${name}=x`;
@@ -293,11 +293,11 @@ describe('tokens', () => {
     expect(await oauth.form('/oauth/revoke', `token=a&token=b&client_id=${app.clientId}`)).toMatchObject(
       bad('invalid_request'),
     );
-    // What nobody knows may be there as often as one likes.
+    // Unknown parameters may be repeated.
     expect(await oauth.form('/oauth/token', `${one}&audience=a&audience=b`)).toMatchObject(bad('invalid_grant'));
   });
 
-  it('are exchanged as JSON too', async () => {
+  it('can be exchanged as JSON too', async () => {
     const { refresh_token: token } = await oauth.letIn(owner, app);
     const body = { grant_type: 'refresh_token', client_id: app.clientId, refresh_token: token, client_secret: '' };
     expect((await scene.api('POST', '/oauth/token', { body })).status).toBe(200);
@@ -315,14 +315,14 @@ describe('tokens', () => {
   });
 
   it.each(['client_credentials', 'password', 'urn:ietf:params:oauth:grant-type:device_code'])(
-    'are not given for %s',
+    'are not issued for %s',
     async (type) => {
       const answer = await oauth.form('/oauth/token', { grant_type: type, client_id: app.clientId });
       expect(answer).toMatchObject(bad('unsupported_grant_type'));
     },
   );
 
-  it('stand nowhere but as hashes, and in no log', async () => {
+  it('are stored only as hashes, and in no log', async () => {
     const verifier = newVerifier();
     const code = await oauth.codeFor(owner, app, verifier);
     const { body } = await oauth.exchange(app, code, verifier);
@@ -339,7 +339,7 @@ describe('tokens', () => {
   });
 });
 
-it('too many requests from one address are told in the words of OAuth', async () => {
+it('too many requests from one address are refused in the format of OAuth', async () => {
   await using limited = await startScene({ roles: ['http'], ratePerSecond: 2 });
   const ask = () => limited.api('POST', '/oauth/token', { body: {} });
   for (let asked = 0; asked < 2; asked++) expect((await ask()).status).toBe(400);

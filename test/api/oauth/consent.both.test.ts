@@ -24,8 +24,8 @@ afterAll(() => scene.close());
 
 const visitor = () => new PageVisitor(scene);
 
-describe('consent', () => {
-  it('is framed nowhere, and its form leads to the app alone', async () => {
+describe('the consent page', () => {
+  it('cannot be framed, and its form leads only to the app', async () => {
     for (const [uri, source] of [
       [REDIRECT_URI, 'https://app.example.com'],
       ['http://127.0.0.1:8080/cb?a=b', 'http://127.0.0.1:8080'],
@@ -40,7 +40,7 @@ describe('consent', () => {
     }
   });
 
-  it('begins with the limits of what the same app was let in to before, and says so', async () => {
+  it('starts with the limits of an earlier grant of the same app, and says so', async () => {
     const again = await oauth.register();
     const scope = 'emails:send emails:read';
     const asked = async (person = owner, other = again) =>
@@ -57,12 +57,12 @@ describe('consent', () => {
     expect(fields(second)).toMatchObject({ approval: 'sends', own_domains: 'yes', emails_per_day: '7', ends: '30' });
     for (const says of ['This app already has access', 'Sends at most 7 emails per day', 'counted separately for each'])
       expect(second.text).toContain(says);
-    // Of this app, person and team alone.
+    // The limits apply to this app, person and team only.
     expect(fields(await asked(owner, app))).toMatchObject(none);
     expect(fields(await asked(await people.person({ team, role: 'owner' })))).toMatchObject(none);
   });
 
-  it('names no host in its policy that would mean something there, also one that was registered before', async () => {
+  it('has no host in its policy that would be read as syntax, even for clients registered before that check', async () => {
     for (const uri of ["https://a';b.example/cb", 'https://a,b.example/cb', 'https://*.example/cb']) {
       const old = await oauth.register();
       const { db } = scene.app.world;
@@ -75,7 +75,7 @@ describe('consent', () => {
     }
   });
 
-  it('is answered once: of two presses at once, one is', async () => {
+  it('can be answered once, even by two clicks at once', async () => {
     for (let round = 0; round < scaled(3); round++) {
       const { visitor: browser, page } = await oauth.asked(owner, app, newVerifier());
       const answers = await Promise.all([browser.send(page, 'Authorize'), browser.send(page, 'Authorize')]);
@@ -84,7 +84,7 @@ describe('consent', () => {
     }
   });
 
-  it('is taken from our own page, of this session, for what it showed', async () => {
+  it('accepts an answer only from our own page, of this session, for what it showed', async () => {
     const { page } = await oauth.asked(owner, app, newVerifier());
     const mine = oauth.visitorOf(owner);
     const body = new URLSearchParams({ ...page.forms[0]?.fields, decision: 'allow' }).toString();
@@ -100,7 +100,7 @@ describe('consent', () => {
   });
 
   it.each(['', 'consent=', 'consent=x&decision=maybe', 'consent=a&consent=b&decision=allow', 'decision=allow'])(
-    'with the form %j gives nothing',
+    'grants nothing for the form %j',
     async (body) => {
       const answer = await oauth.visitorOf(owner).open('/oauth/consent', { body, method: 'POST' });
       expect(answer.status).toBeGreaterThanOrEqual(400);
@@ -108,7 +108,7 @@ describe('consent', () => {
     },
   );
 
-  it('is too old after ten minutes, and is not given by a GET', async () => {
+  it('expires after ten minutes, and a GET grants nothing', async () => {
     const { visitor: browser, page } = await oauth.asked(owner, app, newVerifier());
     const query = new URLSearchParams({ ...page.forms[0]?.fields }).toString();
     expect((await browser.open(`/oauth/consent?${query}`)).status).toBe(400);
@@ -116,12 +116,12 @@ describe('consent', () => {
     expect((await browser.send(page, 'Authorize')).status).toBe(422);
   });
 
-  it('is asked again however often it was given', async () => {
+  it('is shown each time, however often consent was given', async () => {
     await oauth.letIn(owner, app);
     expect((await oauth.asked(owner, app, newVerifier())).page.heading).toBe('Authorize Newsletter Desk');
   });
 
-  it('of somebody who has left the team since the page was shown gives nothing', async () => {
+  it('grants nothing for somebody who has left the team since it was shown', async () => {
     const person = await people.person({ team });
     const { visitor: browser, page } = await oauth.asked(person, app, newVerifier());
     await scene.app.world.db.run('delete from team_members where id = ?', [person.memberId]);
@@ -129,7 +129,7 @@ describe('consent', () => {
     expect([answer.status, answer.leadsTo]).toEqual([403, undefined]);
   });
 
-  it('whose address is too long to come back to says so, and what to do', async () => {
+  it('reports an address that is too long to return to, and what to do', async () => {
     const state = 's'.repeat(512);
     const scope = 'emails:read '.repeat(130).trim();
     const query = oauth.queryOf(app, newVerifier(), { state, scope });
@@ -138,11 +138,11 @@ describe('consent', () => {
     expect([page.status, page.leadsTo]).toEqual([401, undefined]);
     expect(page.text).toContain('more than 2000 characters');
     expect(page.links).toContain('/sign-in');
-    // Who is signed in is asked, as by a shorter one.
+    // A signed-in person sees the page, as with a shorter one.
     expect((await oauth.visitorOf(owner).open(`/oauth/consent?${query}`)).heading).toBe('Authorize Newsletter Desk');
   });
 
-  it('of somebody whose session ends at the same moment gives nothing', async () => {
+  it('grants nothing for somebody whose session ends at the same moment', async () => {
     const person = await people.person({ team, role: 'owner' });
     const { visitor: browser, page } = await oauth.asked(person, app, newVerifier());
     const { db } = scene.app.world;
@@ -163,12 +163,12 @@ describe('consent', () => {
     expect(codes).toEqual([]);
   });
 
-  it('needs a team', async () => {
+  it('requires a team', async () => {
     const { page } = await oauth.asked(await people.person(), app, newVerifier());
     expect([page.status, page.heading]).toEqual([403, 'Choose a team first']);
   });
 
-  it('shows what strangers wrote as text, and fetches nothing of theirs', async () => {
+  it('shows untrusted text escaped, and loads nothing from the app', async () => {
     const hostile = await oauth.register({
       client_name: '<img src=x onerror=alert(1)> אפליקציה &amp; "Rasket"',
       logo_uri: 'https://app.example.com/logo.svg',
@@ -178,7 +178,7 @@ describe('consent', () => {
     expect(page.html).toContain('<bdi>&lt;img src=x onerror=alert(1)&gt; אפליקציה &amp;amp; ');
     expect(page.html).not.toContain('logo.svg');
     expect(page.html).not.toMatch(/<img|<script/);
-    // A name that was stored before such names were refused.
+    // This name was stored before such names were refused.
     const name = 'Desk\u202eteksaR';
     await scene.app.world.db.run('update oauth_clients set name = ? where client_id = ?', [name, hostile.clientId]);
     const { page: second } = await oauth.asked(owner, hostile, newVerifier());
@@ -187,8 +187,8 @@ describe('consent', () => {
   });
 });
 
-describe('the page of apps', () => {
-  it('shows what the person has let in, in every team, and ends it there', async () => {
+describe('the page of connected apps', () => {
+  it('shows the apps of the person in every team, and revokes them', async () => {
     const other = await scene.team('Second <team>');
     const person = await people.person({ team });
     const columns = 'id, team_id, user_id, role, created_at';

@@ -26,8 +26,8 @@ const call = (token: string) => scene.api('GET', '/team', { key: token });
 const NOT_VALID = { status: 401, body: { name: 'invalid_api_key' } };
 const newestGrant = async () => (await scene.api('GET', '/oauth/grants', { key: team.key })).body.data[0];
 
-describe('what an app may do', () => {
-  /** Switches the second factor on, and answers the status of the last step. */
+describe('a grant of an app', () => {
+  /** Switches the second factor on, and returns the answer to the last step. */
   async function switchOn(person: Person): Promise<ApiAnswer> {
     const { secret } = (await person.call('POST', '/auth/mfa/enrol')).body;
     const code = codeFor(scene, secret);

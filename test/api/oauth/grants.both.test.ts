@@ -25,8 +25,8 @@ const NOT_VALID = { status: 401, body: { name: 'invalid_api_key' } };
 const newestGrant = async (key = team.key) => (await scene.api('GET', '/oauth/grants', { key })).body.data[0];
 const newestAudit = async () => (await scene.api('GET', '/audit', { key: team.key })).body.data[0];
 
-describe('grants', () => {
-  it('are listed newest first, in pages, with live and revoked ones', async () => {
+describe('grants of apps', () => {
+  it('are listed newest first, in pages, both active and revoked', async () => {
     for (let count = 0; count < 3; count++) await oauth.letIn(owner, app);
     const { body } = await scene.api('GET', '/oauth/grants?limit=2', { key: team.key });
     expect(body).toMatchObject({ object: 'list', has_more: true });
@@ -49,7 +49,7 @@ describe('grants', () => {
     expect((await scene.api('DELETE', `/oauth/grants/${first.id}`, { key: other.key })).status).toBe(404);
   });
 
-  it('keep the name that the person was shown, whatever the app calls itself later', async () => {
+  it('keep the name that the person saw, whatever the app calls itself later', async () => {
     const named = await oauth.register({ client_name: 'Honest App' });
     const verifier = newVerifier();
     const { visitor, page } = await oauth.asked(owner, named, verifier);
@@ -66,7 +66,7 @@ describe('grants', () => {
     expect((await newestGrant()).client.name).toBe('Honest App');
   });
 
-  it('are revoked at once, as often as one likes', async () => {
+  it('are revoked at once, and revoking again is harmless', async () => {
     const { access_token: token } = await oauth.letIn(owner, app);
     const { id } = await newestGrant();
     const revoked = await scene.api('DELETE', `/oauth/grants/${id}`, { key: team.key });
@@ -76,7 +76,7 @@ describe('grants', () => {
     expect((await scene.api('DELETE', `/oauth/grants/${id}`, { key: team.key })).body).toEqual(revoked.body);
   });
 
-  it('are revoked by their person or an admin, and by no other member', async () => {
+  it('can be revoked by their person or an admin, and by no other member', async () => {
     const member = await people.person({ team });
     const admin = await people.person({ team, role: 'admin' });
     await oauth.letIn(owner, app);

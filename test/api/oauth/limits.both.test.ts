@@ -1,4 +1,4 @@
-// What a person keeps an app to beside its scopes: set at consent, changed later, enforced by HTTP and /mcp alike.
+// Limits that a person sets for an app in addition to its scopes: set at consent, changed later, enforced by HTTP and /mcp alike.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { CLIENTS } from '../../rig/mcp.ts';
@@ -36,7 +36,7 @@ const send = async (key: string, ...to: string[]) => call(key, 'POST', '/emails'
 const NONE = { read_only: false, emails_per_day: null, recipients: 'any', approval: 'none', expires_at: null };
 
 describe('limits at consent', () => {
-  it('are none where the person sets none, and stand in the grant and the audit log where they do', async () => {
+  it('are none by default, and are stored in the grant and the audit log if set', async () => {
     await letIn();
     expect((await newest()).limits).toEqual(NONE);
     await letIn({ emails_per_day: '20', own_domains: 'yes', approval: 'broadcasts', ends: '7' });
@@ -52,29 +52,32 @@ describe('limits at consent', () => {
     expect(data[0]).toMatchObject({ action: 'oauth_grant.allowed', details: { limits } });
   });
 
-  it('are asked only where they make a difference', async () => {
+  it('are offered only if they make a difference', async () => {
     const { page } = await oauth.asked(owner, app, newVerifier(), { scope: 'emails:read' });
     expect(Object.keys(page.forms[0]?.fields ?? {})).toEqual(['consent', 'decision', 'ends']);
     expect(page.forms[0]?.boxes).toEqual([]);
   });
 
-  it.each(['0', '-1', '1.5', 'many', '1000001', '99999999'])('refuse %s emails a day, and stay open', async (count) => {
-    const { visitor, page } = await oauth.asked(owner, app, newVerifier(), EVERYTHING);
-    const refused = await visitor.send(page, 'Authorize', { emails_per_day: count });
-    expect([refused.status, refused.leadsTo]).toEqual([422, undefined]);
-    expect(refused.text).toContain('whole number from 1 to 1000000');
-    expect(answerIn(await visitor.send(page, 'Authorize', { emails_per_day: '1' })).get('code')).toMatch(/^rkc_/);
-  });
+  it.each(['0', '-1', '1.5', 'many', '1000001', '99999999'])(
+    'refuse %s emails a day, and the page stays open',
+    async (count) => {
+      const { visitor, page } = await oauth.asked(owner, app, newVerifier(), EVERYTHING);
+      const refused = await visitor.send(page, 'Authorize', { emails_per_day: count });
+      expect([refused.status, refused.leadsTo]).toEqual([422, undefined]);
+      expect(refused.text).toContain('whole number from 1 to 1000000');
+      expect(answerIn(await visitor.send(page, 'Authorize', { emails_per_day: '1' })).get('code')).toMatch(/^rkc_/);
+    },
+  );
 });
 
-describe('a form that says what no form of ours says', () => {
+describe('a forged consent form', () => {
   it.each([
     ['approval', 'bogus'],
     ['ends', '99999'],
     ['ends', '0'],
     ['read_only', 'no'],
     ['own_domains', ''],
-  ])('with %s=%j lets nothing in, and the question stays open', async (name, value) => {
+  ])('with %s=%j grants nothing, and the page stays open', async (name, value) => {
     const { visitor, page } = await oauth.asked(owner, app, newVerifier(), EVERYTHING);
     const refused = await visitor.send(page, 'Authorize', { [name]: value });
     expect([refused.status, refused.leadsTo]).toEqual([422, undefined]);
@@ -83,11 +86,11 @@ describe('a form that says what no form of ours says', () => {
   });
 });
 
-describe('an idempotency key', () => {
+describe('an idempotency key of an app', () => {
   const as = (key: string, headers: { 'idempotency-key': string }, body = emailTo('x@example.org')) =>
     call(key, 'POST', '/emails', body, headers);
 
-  it('of an app is neither that of the team’s programs nor of another app, and is kept by its next grant', async () => {
+  it('is separate from that of the team’s programs and other apps, and kept for its next grant', async () => {
     const header = { 'idempotency-key': 'order-1' };
     const mine = await letIn();
     const other = await oauth.letIn(owner, await oauth.register(), EVERYTHING);
@@ -115,7 +118,7 @@ describe('a scheduled email', () => {
     ['own_domains', { own_domains: 'yes' }, 'recipients'],
     ['a number of emails', { emails_per_day: '5' }, 'emails_per_day'],
     ['approval of sends', { approval: 'sends' }, 'approval'],
-  ])('is not moved by an app that is kept to %s', async (_, limits, named) => {
+  ])('cannot be moved by an app that is limited to %s', async (_, limits, named) => {
     const body = { ...emailTo('x@example.org'), ...inDays(5) };
     const { id } = (await call(team.key, 'POST', '/emails', body)).body;
     const { access_token: token } = await letIn(limits);
@@ -127,8 +130,8 @@ describe('a scheduled email', () => {
   });
 });
 
-describe('read_only', () => {
-  it('refuses what changes or sends, by its name, and lets read', async () => {
+describe('the limit read_only', () => {
+  it('refuses changes and sends by its name, and allows reads', async () => {
     const { access_token: token } = await letIn({ read_only: 'yes' });
     for (const [method, path, body] of [
       ['POST', '/emails', emailTo('x@example.org')],
@@ -144,7 +147,7 @@ describe('read_only', () => {
     expect(preview.status).not.toBe(403);
   });
 
-  it('offers an assistant no tool that changes anything', async () => {
+  it('gives an assistant no tool that changes anything', async () => {
     const { access_token: token } = await letIn({ read_only: 'yes' });
     await using client = await CLIENTS['2026-07-28'](`${scene.app.world.origin()}/mcp`, token);
     const tools = await client.tools();
@@ -155,8 +158,8 @@ describe('read_only', () => {
   });
 });
 
-describe('recipients: own_domains', () => {
-  it('sends to the verified domains of the team and the simulator alone', async () => {
+describe('the limit recipients: own_domains', () => {
+  it('allows sends only to the verified domains of the team and the simulator', async () => {
     const { access_token: token } = await letIn({ own_domains: 'yes' });
     const { host } = scene.app.world.config.instance;
     expect((await send(token, `b@${domain}`)).status).toBe(200);
@@ -175,30 +178,33 @@ describe('recipients: own_domains', () => {
     expect(some.body).toMatchObject({ data: [{}], errors: [{ index: 1 }] });
   });
 
-  it.each(['own_domains', 'emails_per_day'])('with %s, refuses what sends to others than it names', async (limit) => {
-    const { access_token: token } = await letIn({ [limit]: limit === 'own_domains' ? 'yes' : '5' });
-    const named = limit === 'own_domains' ? 'recipients' : 'emails_per_day';
-    const any = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e05';
-    const graph = { name: 'Welcome', steps: [], connections: [] };
-    for (const [path, body] of [
-      [`/broadcasts/${any}/send`, {}],
-      [`/broadcasts/${any}/resume`, {}],
-      ['/broadcasts', { from: `a@${domain}`, subject: 'x', text: 'x', send: true }],
-      ['/contacts', { email: 'x@example.org' }],
-      ['/events/send', { event: 'order.placed', email: 'x@example.org' }],
-      ['/automations', { ...graph, status: 'enabled' }],
-    ] as const) {
-      const refused = await call(token, 'POST', path, body);
-      expect([path, refused.status, refused.body.name]).toEqual([path, 403, 'invalid_permission']);
-      expect(refused.body.message).toContain(named);
-    }
-    const draft = await call(token, 'POST', '/broadcasts', { from: `a@${domain}`, subject: 'x', text: 'x' });
-    expect(draft.status).toBe(201);
-  });
+  it.each(['own_domains', 'emails_per_day'])(
+    'refuses, like emails_per_day, operations that send to others than they name: %s',
+    async (limit) => {
+      const { access_token: token } = await letIn({ [limit]: limit === 'own_domains' ? 'yes' : '5' });
+      const named = limit === 'own_domains' ? 'recipients' : 'emails_per_day';
+      const any = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e05';
+      const graph = { name: 'Welcome', steps: [], connections: [] };
+      for (const [path, body] of [
+        [`/broadcasts/${any}/send`, {}],
+        [`/broadcasts/${any}/resume`, {}],
+        ['/broadcasts', { from: `a@${domain}`, subject: 'x', text: 'x', send: true }],
+        ['/contacts', { email: 'x@example.org' }],
+        ['/events/send', { event: 'order.placed', email: 'x@example.org' }],
+        ['/automations', { ...graph, status: 'enabled' }],
+      ] as const) {
+        const refused = await call(token, 'POST', path, body);
+        expect([path, refused.status, refused.body.name]).toEqual([path, 403, 'invalid_permission']);
+        expect(refused.body.message).toContain(named);
+      }
+      const draft = await call(token, 'POST', '/broadcasts', { from: `a@${domain}`, subject: 'x', text: 'x' });
+      expect(draft.status).toBe(201);
+    },
+  );
 });
 
-describe('emails_per_day', () => {
-  it('counts each recipient, names the limit, and begins anew at midnight UTC', async () => {
+describe('the limit emails_per_day', () => {
+  it('counts each recipient, is named in the error, and starts again at midnight UTC', async () => {
     const { access_token: token, refresh_token: refresh } = await letIn({ emails_per_day: '3' });
     expect((await send(token, 'a@example.org', 'b@example.org')).status).toBe(200);
     const refused = await send(token, 'a@example.org', 'b@example.org');
@@ -212,7 +218,7 @@ describe('emails_per_day', () => {
     expect((await send(next, 'a@example.org')).status).toBe(429);
   });
 
-  it('does not count what was refused, nor what was answered once already', async () => {
+  it('does not count refused calls or repeated answers', async () => {
     const { access_token: token } = await letIn({ emails_per_day: '2' });
     const key = { 'idempotency-key': 'one' };
     for (let again = 0; again < 3; again++) {
@@ -225,7 +231,7 @@ describe('emails_per_day', () => {
     expect((await send(token, 'x@example.org')).status).toBe(429);
   });
 
-  it('is not exceeded by calls that come together', async () => {
+  it('is not exceeded by concurrent calls', async () => {
     for (let round = 0; round < scaled(3); round++) {
       const { access_token: token } = await letIn({ emails_per_day: '5' });
       const answers = await Promise.all(Array.from({ length: 12 }, () => send(token, 'x@example.org')));
@@ -234,8 +240,8 @@ describe('emails_per_day', () => {
   });
 });
 
-describe('expires_at', () => {
-  it('ends access and refresh, and says so', async () => {
+describe('the limit expires_at', () => {
+  it('ends access and refresh, and is named in the error', async () => {
     const { access_token: token, refresh_token: refresh } = await letIn({ ends: '1' });
     expect((await call(token, 'GET', '/team')).status).toBe(200);
     const at = (await newest()).limits.expires_at;
@@ -253,8 +259,8 @@ describe('expires_at', () => {
   });
 });
 
-describe('limits of a grant that is there', () => {
-  it('are changed from the next call on, field by field, and only while it lives', async () => {
+describe('the limits of an existing grant', () => {
+  it('apply from the next call on, can be changed by field, and only while the grant is active', async () => {
     const { access_token: token } = await letIn();
     const { id } = await newest();
     const path = `/oauth/grants/${id}`;
@@ -278,12 +284,12 @@ describe('limits of a grant that is there', () => {
     [{ expires_at: 'tomorrow' }, 422],
     [{ expires_at: '2020-01-01T00:00:00Z' }, 422],
     [{ expires_at: '2030-01-01T00:00:00' }, 422],
-  ])('are refused as %j', async (body, status) => {
+  ])('cannot be set to %j', async (body, status) => {
     await letIn();
     expect((await call(team.key, 'PATCH', `/oauth/grants/${(await newest()).id}`, body)).status).toBe(status);
   });
 
-  it('are set by their person or an admin, and never by an app', async () => {
+  it('can be set by their person or an admin, and never by an app', async () => {
     const { access_token: token } = await letIn();
     const path = `/oauth/grants/${(await newest()).id}`;
     const member = await people.person({ team });
@@ -296,7 +302,7 @@ describe('limits of a grant that is there', () => {
     expect((await call(other.key, 'PATCH', path, { read_only: true })).status).toBe(404);
   });
 
-  it('are set at /account/apps by their person alone', async () => {
+  it('can be set at /account/apps by their person only', async () => {
     await letIn({ emails_per_day: '9' });
     const { id } = await newest();
     const visitor = oauth.visitorOf(owner);

@@ -29,8 +29,8 @@ const NOT_VALID = { status: 401, body: { name: 'invalid_api_key' } };
 const newestGrant = async (key = team.key) => (await scene.api('GET', '/oauth/grants', { key })).body.data[0];
 const newestAudit = async () => (await scene.api('GET', '/audit', { key: team.key })).body.data[0];
 
-describe('metadata', () => {
-  it('names the issuer as the address under which it stands, and what clients stop without', async () => {
+describe('OAuth metadata', () => {
+  it('names the issuer as its own address, and has what clients require', async () => {
     const { body } = await scene.api('GET', '/.well-known/oauth-authorization-server');
     expect(body).toMatchObject({
       issuer: origin(),
@@ -42,7 +42,7 @@ describe('metadata', () => {
     expect(body.scopes_supported).toEqual(expect.arrayContaining(['emails:send', 'billing:read', 'ai:use']));
   });
 
-  it.each(['', '/mcp'])('names the resource %j and who authorizes for it', async (path) => {
+  it.each(['', '/mcp'])('names the resource %j and its authorization server', async (path) => {
     const { body } = await scene.api('GET', `/.well-known/oauth-protected-resource${path}`);
     expect(body).toMatchObject({
       resource: `${origin()}${path}`,
@@ -58,7 +58,7 @@ describe('metadata', () => {
     '/oauth/register',
     '/oauth/token',
     '/oauth/revoke',
-  ])('%s is called from pages of other sites, without cookies', async (path) => {
+  ])('at %s can be fetched by other origins, without cookies', async (path) => {
     const headers = {
       origin: 'https://app.example.com',
       'user-agent': 'Browser',
@@ -74,15 +74,15 @@ describe('metadata', () => {
     }
   });
 
-  it('the API itself is not opened to pages of other sites', async () => {
+  it('does not open the API itself to other origins', async () => {
     const headers = { origin: 'https://app.example.com', 'access-control-request-method': 'GET', 'user-agent': 'B' };
     const answer = await fetch(`${scene.url}/team`, { method: 'OPTIONS', headers });
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([405, null]);
   });
 });
 
-describe('letting an app in', () => {
-  it('leads over consent to a code and to tokens that reach what their scopes name', async () => {
+describe('the authorization of an app', () => {
+  it('leads through consent to a code and to tokens that reach what their scopes name', async () => {
     const verifier = newVerifier();
     const { visitor, page } = await oauth.asked(owner, app, verifier, { scope: 'team:read emails:send' });
     expect(page.heading).toBe('Authorize Newsletter Desk');
@@ -108,14 +108,14 @@ describe('letting an app in', () => {
     });
   });
 
-  it('refused, tells the app so', async () => {
+  it('that is denied is reported to the app', async () => {
     const { visitor, page } = await oauth.asked(owner, app, newVerifier());
     const answer = answerIn(await visitor.send(page, 'Cancel'));
     expect(Object.fromEntries(answer)).toMatchObject({ error: 'access_denied', state: 'state-1', iss: origin() });
     expect(answer.get('code')).toBeNull();
   });
 
-  it('asks who is not signed in to sign in first, and comes back', async () => {
+  it('first asks a signed-out person to sign in, and then returns', async () => {
     const visitor = oauth.visitorOf({ ...owner, headers: { cookie: 'other=1' } });
     const query = oauth.queryOf(app, newVerifier());
     const asked = await visitor.open(`/oauth/authorize?${query}`);
@@ -125,24 +125,24 @@ describe('letting an app in', () => {
     expect(next).toMatch(/^\/oauth\/consent\?response_type=code&client_id=rkoc_/);
   });
 
-  it('takes the scopes that the client has registered where none is asked for, and else what only reads', async () => {
+  it('uses the registered scopes of the client if none is requested, or else the read scopes', async () => {
     const registered = await oauth.register({ scope: 'emails:send' });
     expect((await oauth.letIn(owner, registered, { scope: undefined })).scope).toBe('emails:send');
     const { scope } = await oauth.letIn(owner, app, { scope: undefined });
     expect(scope.split(' ').every((name) => name.endsWith(':read'))).toBe(true);
   });
 
-  it('a client with authorization_code alone gets no refresh token and may not use one', async () => {
+  it('of a client with authorization_code alone gives no refresh token and allows no refresh', async () => {
     const once = await oauth.register({ grant_types: ['authorization_code'] });
     expect(await oauth.letIn(owner, once)).not.toHaveProperty('refresh_token');
     expect(await oauth.refresh(once, 'rkr_x')).toMatchObject({ status: 400, body: { error: 'unauthorized_client' } });
   });
 });
 
-describe('what a token reaches', () => {
+describe('an access token', () => {
   const as = async (scope: string, person = owner) => (await oauth.letIn(person, app, { scope })).access_token;
 
-  it('is what the table of credentials says', async () => {
+  it('reaches what the table of credentials says', async () => {
     const read = await as('team:read');
     const write = await as('team:write');
     const every = await as(
@@ -172,14 +172,14 @@ describe('what a token reaches', () => {
     }
   });
 
-  it('a missing scope is named, so that the app can ask for it', async () => {
+  it('without a required scope gets an error that names it, so that the app can request it', async () => {
     const answer = await call(await as('team:read'), 'PATCH', '/team', { ai_assist_enabled: true });
     expect(answer.headers.get('www-authenticate')).toBe(
       `Bearer error="insufficient_scope", scope="team:write", ${metadata('oauth-protected-resource')}`,
     );
   });
 
-  it('a token that is nobody’s is told apart from none at all', async () => {
+  it('that is unknown gets another error than a missing one', async () => {
     const wrong = await call('rko_nobody');
     expect(wrong).toMatchObject(NOT_VALID);
     expect(wrong.headers.get('www-authenticate')).toBe(
@@ -189,7 +189,7 @@ describe('what a token reaches', () => {
     expect(none.headers.get('www-authenticate')).toBe(`Bearer ${metadata('oauth-protected-resource')}`);
   });
 
-  it('ends after an hour', async () => {
+  it('expires after an hour', async () => {
     const token = await as('team:read');
     scene.clock.advance(3_599_000);
     expect((await call(token)).status).toBe(200);
@@ -197,7 +197,7 @@ describe('what a token reaches', () => {
     expect(await call(token)).toMatchObject(NOT_VALID);
   });
 
-  it('is never more than the role of its person at that moment', async () => {
+  it('never reaches more than the current role of its person', async () => {
     const person = await people.person({ team, role: 'admin' });
     const token = await as('team:read team:write', person);
     const { db } = scene.app.world;
@@ -246,7 +246,7 @@ describe('what a token reaches', () => {
     expect((await oauth.exchange(app, await oauth.codeFor(again, app, verifier), verifier)).status).toBe(200);
   });
 
-  it('of a restored copy is nothing, and its app asks again', async () => {
+  it('is invalid in a restored copy, and its app asks again', async () => {
     const tokens = await oauth.letIn(owner, app);
     await scene.app.world.db.tx((tx) => endAllTokens(tx));
     expect(await call(tokens.access_token)).toMatchObject(NOT_VALID);
@@ -254,7 +254,7 @@ describe('what a token reaches', () => {
     expect((await oauth.letIn(owner, app)).scope).toBe('team:read');
   });
 
-  it('stays in its team whatever team the session goes to', async () => {
+  it('stays in its team whatever team the session switches to', async () => {
     const other = await scene.team();
     const person = await people.person({ team, role: 'owner' });
     const columns = 'id, team_id, user_id, role, created_at';
@@ -268,7 +268,7 @@ describe('what a token reaches', () => {
     expect((await call(token)).body.id).toBe(team.id);
   });
 
-  it('is nothing while the team is suspended, and a refresh is not used up by that', async () => {
+  it('is invalid while the team is suspended, and a refresh token is not used up by that', async () => {
     const other = await scene.team();
     const person = await people.person({ team: other, role: 'owner' });
     const tokens = await oauth.letIn(person, app);
@@ -281,7 +281,7 @@ describe('what a token reaches', () => {
     expect((await oauth.refresh(app, tokens.refresh_token)).status).toBe(200);
   });
 
-  it('for /mcp, reaches nothing else; for the service, may be narrowed to it', async () => {
+  it('for /mcp reaches nothing else, and one for the service may be narrowed to it', async () => {
     const mcp = `${origin()}/mcp`;
     const { access_token: token, refresh_token: refreshToken } = await oauth.letIn(owner, app, { resource: mcp });
     expect(await call(token)).toMatchObject({
@@ -297,8 +297,8 @@ describe('what a token reaches', () => {
   });
 });
 
-describe('refreshing', () => {
-  it('answers a new pair, narrows when asked and never widens', async () => {
+describe('a refresh of tokens', () => {
+  it('returns a new pair, narrows the scope on request and never widens it', async () => {
     const first = await oauth.letIn(owner, app, { scope: 'team:read emails:read' });
     const second = await oauth.refresh(app, first.refresh_token, { scope: 'emails:read' });
     expect(second).toMatchObject({ status: 200, body: { scope: 'emails:read' } });
@@ -312,7 +312,7 @@ describe('refreshing', () => {
     expect((await call(third.body.access_token)).status).toBe(200);
   });
 
-  it('a second time with one token ends the grant, which says why in list and audit log', async () => {
+  it('with a used token revokes the grant, and list and audit log have the reason', async () => {
     const first = await oauth.letIn(owner, app);
     const second = await oauth.refresh(app, first.refresh_token);
     const reused = await oauth.refresh(app, first.refresh_token);
@@ -333,7 +333,7 @@ describe('refreshing', () => {
     });
   });
 
-  it('leaves two rows however often it is done, and any token that came before ends the grant', async () => {
+  it('leaves two rows however often it is repeated, and any earlier token revokes the grant', async () => {
     const { db } = scene.app.world;
     const first = await oauth.letIn(owner, app);
     const { id } = await newestGrant();
@@ -347,7 +347,7 @@ describe('refreshing', () => {
     expect(await call(pair.access_token)).toMatchObject(NOT_VALID);
   });
 
-  it('is done 60 times an hour, and the token is not used up by what is too much', async () => {
+  it('is allowed 60 times an hour, and a refused one does not use up the token', async () => {
     const first = await oauth.letIn(owner, app);
     const { id } = await newestGrant();
     await scene.app.world.db.run('update oauth_grants set refreshes = 59, refreshes_since = ? where id = ?', [
@@ -365,20 +365,20 @@ describe('refreshing', () => {
     expect((await oauth.refresh(app, last.body.refresh_token)).status).toBe(200);
   });
 
-  it('ends where nobody has refreshed for oauth.refresh_days', async () => {
+  it('ends if nobody has refreshed for oauth.refresh_days', async () => {
     const { refresh_token: token } = await oauth.letIn(owner, app);
-    // Rows are older instead of the clock later: it would have every timer fire.
+    // Rows are made older instead of moving the clock, which would fire every timer.
     await scene.app.world.db.run('update oauth_tokens set expires_at = expires_at - ?', [90 * 24 * 3_600_000]);
     expect((await oauth.refresh(app, token)).body.error).toBe('invalid_grant');
     await scene.app.world.db.run('delete from oauth_tokens where expires_at <= ?', [scene.clock.now()]);
     expect((await oauth.refresh(app, token)).body.error).toBe('invalid_grant');
-    // It was old, and nobody's second one.
+    // It was old, and not a second use.
     expect((await newestGrant()).revoked_reason).toBe(null);
   });
 });
 
-describe('giving a token back', () => {
-  it('ends an access token alone; a refresh token with all tokens of its grant, which stays live', async () => {
+describe('the revocation of a token', () => {
+  it('ends an access token alone, or with a refresh token all tokens of its grant, which stays active', async () => {
     const first = await oauth.letIn(owner, app);
     const give = (token: string, clientId = app.clientId) =>
       oauth.form('/oauth/revoke', { token, client_id: clientId, token_type_hint: 'no_such_hint' });

@@ -1,4 +1,4 @@
-// A client that others have written runs unmodified: register, authorize, exchange, refresh, revoke.
+// An unmodified client library works: register, authorize, exchange, refresh, revoke.
 import { WWWAuthenticateChallengeError } from 'oauth4webapi';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { oauth4webapiAt } from '../../rig/app-clients.ts';
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-it.each(['', '/mcp'])('oauth4webapi goes the whole way, for the resource %j', async (path) => {
+it.each(['', '/mcp'])('oauth4webapi completes the whole flow for the resource %j', async (path) => {
   const owner = await peopleOf(scene).person({ team, role: 'owner' });
   const client = await oauth4webapiAt(letInBy(scene, owner), { path, scope: 'team:read' });
   const { access_token: token, refresh_token: refreshToken = '' } = client.tokens;

@@ -1,4 +1,4 @@
-// The operator sees every app that has registered, and shuts one out in every team at once.
+// The operator sees every registered app, and can disable one in every team at once.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApi } from '../../rig/api.ts';
 import { newVerifier, oauthOf, type OauthApp } from '../../rig/oauth.ts';
@@ -26,7 +26,7 @@ const disable = async (app: OauthApp, reason = 'Pretends to be another app') =>
   ask('POST', `/${await idOf(app)}/disable`, { reason });
 const DISABLED = 'The operator of this service has disabled this app.';
 
-describe('an app that is disabled', () => {
+describe('a disabled app', () => {
   it('is refused with its tokens, on every node, from that moment on', async () => {
     const one = await scene.team();
     const other = await scene.team();
@@ -72,7 +72,7 @@ describe('an app that is disabled', () => {
     });
   });
 
-  it('is shown to nobody any more, and no browser is led to it', async () => {
+  it('gets no consent page, and no browser is redirected to it', async () => {
     const owner = await ownerOf(await scene.team());
     const app = await oauth.register();
     const { visitor, page } = await oauth.asked(owner, app, newVerifier());
@@ -88,7 +88,7 @@ describe('an app that is disabled', () => {
     expect(opened.text).toContain(DISABLED);
   });
 
-  it('gets nothing for a code that it has, also once it is enabled', async () => {
+  it('gets nothing for an earlier code, even once it is enabled', async () => {
     const owner = await ownerOf(await scene.team());
     const app = await oauth.register();
     const verifier = newVerifier();
@@ -99,7 +99,7 @@ describe('an app that is disabled', () => {
     expect((await oauth.exchange(app, code, verifier)).body.error).toBe('invalid_grant');
   });
 
-  it('loses what a code gives at the same moment', async () => {
+  it('loses tokens that a code gives at the same moment', async () => {
     const owner = await ownerOf(await scene.team());
     const app = await oauth.register();
     const id = await idOf(app);
@@ -115,7 +115,7 @@ describe('an app that is disabled', () => {
     } else expect(exchanged.body.error).toMatch(/^(?:unauthorized_client|invalid_grant)$/);
   });
 
-  it('may ask again once it is enabled; what had ended stays so', async () => {
+  it('may ask again once it is enabled; ended grants stay ended', async () => {
     const owner = await ownerOf(await scene.team());
     const app = await oauth.register();
     const before = await oauth.letIn(owner, app);
@@ -132,8 +132,8 @@ describe('an app that is disabled', () => {
   });
 });
 
-describe('the list of clients', () => {
-  it('is searched by name, id and redirect address, in any letter case, and by state', async () => {
+describe('the list of OAuth clients', () => {
+  it('can be searched by name, id and redirect address, in any letter case, and by state', async () => {
     await using own = await startScene({ roles: ['http'] });
     const there = oauthOf(own);
     const key = await own.operator();
@@ -172,7 +172,7 @@ describe('the list of clients', () => {
   });
 });
 
-it('what a client is told of its registration stays the same', async () => {
+it('the registration that a client can read does not show that it is disabled', async () => {
   const app = await oauth.register();
   await disable(app);
   const { body } = await scene.api('GET', `/oauth/register/${app.clientId}`, { key: app.registrationToken });

@@ -1,4 +1,4 @@
-// What an app may do for a person, as it goes with the person: their mail, and the single sign-on of their team.
+// What an app may do for a person depends on the person: their mail, and the single sign-on of their team.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stopEnforcingSso } from '../../../src/features/identity/sso/sso-connection.ts';
 import { mailsTo, subjectsTo } from '../../rig/mailbox.ts';
@@ -22,8 +22,8 @@ afterAll(() => scene.close());
 const SHUT_OUT = 'The access of an app was revoked';
 const statusOf = async (key: string): Promise<number> => (await scene.api('GET', '/team', { key })).status;
 
-describe('an app that comes twice with what works once', () => {
-  it('is told of to the person once, by mail, also where it comes again and at once', async () => {
+describe('an app that uses a single-use token twice', () => {
+  it('is reported to the person in one mail, even if it does so repeatedly and at once', async () => {
     const owner = await people.person({ team: await scene.team(), role: 'owner' });
     const other = await people.person({ team: await scene.team(), role: 'owner' });
     const first = await oauth.letIn(owner, app);
@@ -42,7 +42,7 @@ describe('an app that comes twice with what works once', () => {
     expect(subjectsTo(scene, other.email)).toEqual([]);
   });
 
-  it('is told of for a code as well', async () => {
+  it('is reported for an authorization code too', async () => {
     const owner = await people.person({ team: await scene.team(), role: 'owner' });
     const verifier = newVerifier();
     const code = await oauth.codeFor(owner, app, verifier);
@@ -63,7 +63,7 @@ describe('a team that begins to enforce single sign-on', () => {
     const exempt = { sso_exempt: true };
     expect((await owner.call('PATCH', `/teams/${team.id}/members/${owner.memberId}`, exempt)).status).toBe(200);
     const connection = await db.get<{ id: string }>('select id from sso_connections where team_id = ?', [team.id]);
-    /** As a sign-in through the provider writes it, or with null the removal of a member. */
+    /** Writes what a sign-in through the provider writes, or with null the removal of a member. */
     const know = ({ userId }: { userId: string }, subject: string | null) =>
       db.insertMany(
         'sso_identities',
@@ -74,7 +74,7 @@ describe('a team that begins to enforce single sign-on', () => {
     return { team, owner, know, enforce };
   }
 
-  it('lets apps go on for who is exempt or has signed in through its provider, and for nobody else', async () => {
+  it('keeps the apps of exempt people and of those who signed in through its provider, and of nobody else', async () => {
     const { team, owner, know, enforce } = await enforcedTeam();
     const [known, stranger, returned] = await Promise.all([1, 2, 3].map(() => people.person({ team, role: 'member' })));
     if (!known || !stranger || !returned) throw new Error('three people were made');
@@ -95,14 +95,14 @@ describe('a team that begins to enforce single sign-on', () => {
     });
     expect((await oauth.exchange(app, code, verifier)).body.error).toBe('invalid_grant');
     expect([(await refresh(0)).status, (await refresh(1)).status]).toEqual([200, 200]);
-    // Nothing was used up: it works again once the person has signed in.
+    // Nothing was used up: the token works again once the person has signed in.
     await know(stranger, 'subject 2');
     expect((await states())[2]).toBe(200);
     expect((await refresh(2)).status).toBe(200);
     expect((await oauth.exchange(app, code, verifier)).status).toBe(200);
   });
 
-  it('and stops to, lets all of them go on', async () => {
+  it('lets all apps work again when it stops', async () => {
     const { team, enforce } = await enforcedTeam();
     const member = await people.person({ team, role: 'member' });
     const { access_token: key } = await oauth.letIn(member, app);

@@ -13,14 +13,14 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 let addresses = 0;
-/** Each from an address of its own, so that only the tests of the limit meet it. */
+/** Registers from an address of its own, so that only the tests of the limit meet it. */
 const register = (body: unknown, from = `198.51.${Math.floor(++addresses / 250)}.${addresses % 250}`) =>
   scene.api('POST', '/oauth/register', { body, headers: { 'x-forwarded-for': from } });
 const manage = (method: string, path: string, token: string, body?: unknown) =>
   scene.api(method, path, { key: token, ...(body === undefined ? {} : { body }) });
 
-describe('registering', () => {
-  it('answers what was registered, as RFC 7591 has it', async () => {
+describe('the registration of an app', () => {
+  it('returns what was registered, as RFC 7591 defines', async () => {
     const given = {
       ...APP,
       scope: 'emails:read emails:send emails:read',
@@ -28,7 +28,7 @@ describe('registering', () => {
       logo_uri: 'https://app.example.com/logo.svg',
       software_id: 'desk',
       software_version: '1.0',
-      // Clients send what RFC 7591 knows, and what later documents know.
+      // Clients send fields of RFC 7591, and of later documents.
       application_type: 'native',
       contacts: ['dev@example.com'],
       tos_uri: 'https://app.example.com/tos',
@@ -64,7 +64,7 @@ describe('registering', () => {
     'http://[::1]:8080/callback',
     'http://localhost:1/cb?x=1',
     CURSOR,
-  ])('takes the redirect address %s', async (uri) => {
+  ])('accepts the redirect address %s', async (uri) => {
     expect(await register({ ...APP, redirect_uris: [uri] })).toMatchObject({
       status: 201,
       body: { redirect_uris: [uri] },
@@ -111,7 +111,7 @@ describe('registering', () => {
     expect(body.error_description).toMatch(/^redirect_uris\.1 /);
   });
 
-  it('names the setting where an address has a scheme of its own', async () => {
+  it('names the setting in the error for an address with a custom scheme', async () => {
     const { body } = await register({ ...APP, redirect_uris: ['app.example:/callback'] });
     expect(body.error_description).toContain('oauth.private_scheme_redirects');
     expect(body.error_description).toContain('app.example:/callback');
@@ -151,21 +151,21 @@ describe('registering', () => {
     },
   );
 
-  it('takes JSON alone', async () => {
+  it('accepts only JSON', async () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     const answer = await scene.api('POST', '/oauth/register', { body: 'client_name=Desk', headers });
     expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
   });
 });
 
-describe('limits', () => {
-  it('takes ten an hour from one address, and says when the next is taken', async () => {
+describe('limits of registration', () => {
+  it('allow ten an hour from one address, and the error says when the next is allowed', async () => {
     const from = '203.0.113.7';
     for (let made = 0; made < 10; made++) {
       expect((await register(APP, from)).status).toBe(201);
       scene.clock.advance(60_000);
     }
-    // What is refused as metadata is not counted, and not taken either.
+    // A request refused for its metadata is not counted, but is not accepted over the limit either.
     const over = await register(APP, from);
     expect(over).toMatchObject({ status: 429, body: { error: 'invalid_request' } });
     expect(over.headers.get('retry-after')).toBe('3000');
@@ -175,12 +175,12 @@ describe('limits', () => {
     expect((await register(APP, from)).status).toBe(429);
   });
 
-  it('ten at once are ten, and the eleventh is refused', async () => {
+  it('allow ten at once and refuse the eleventh', async () => {
     const answers = await Promise.all(Array.from({ length: 14 }, () => register(APP, '203.0.113.99')));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(10);
   });
 
-  it('takes a thousand a day from everybody', async () => {
+  it('allow a thousand a day in total', async () => {
     scene.clock.advance(DAY_MS);
     const { db } = scene.app.world;
     const now = scene.clock.now();
@@ -204,7 +204,7 @@ describe('limits', () => {
   });
 });
 
-describe('managing a registration', () => {
+describe('the management of a registration', () => {
   const made = async (more: object = {}) => {
     const { body } = await register({ ...APP, ...more });
     return { path: `/oauth/register/${body.client_id}`, token: body.registration_access_token, body };
@@ -217,7 +217,7 @@ describe('managing a registration', () => {
     expect((await manage('GET', path, token)).body).toEqual(client);
   });
 
-  it('replaces every field, clears what is left out, and keeps the token', async () => {
+  it('replaces every field, clears omitted ones, and keeps the token', async () => {
     const { path, token, body } = await made({ scope: 'emails:read', logo_uri: 'https://app.example.com/l.png' });
     const other = { client_name: 'Other', redirect_uris: ['http://127.0.0.1:9/cb'] };
     const replaced = await manage('PUT', path, token, { ...other, client_id: body.client_id });
@@ -233,7 +233,7 @@ describe('managing a registration', () => {
     }
   });
 
-  it('removes it with every grant, on every team, which say why', async () => {
+  it('deletes it with every grant of every team, which get the reason', async () => {
     const oauth = oauthOf(scene);
     const { path, token, body } = await made();
     const app = { clientId: body.client_id, registrationToken: token, redirectUri: APP.redirect_uris[0] ?? '' };
@@ -258,7 +258,7 @@ describe('managing a registration', () => {
     expect((await oauth.refresh(app, 'rkr_any')).body).toMatchObject({ error: 'invalid_client' });
   });
 
-  it('is refused without its own token, and nobody learns which clients there are', async () => {
+  it('is refused without its own token, and reveals no other clients', async () => {
     const one = await made();
     const other = await made();
     const team = await scene.team();
@@ -279,7 +279,7 @@ describe('managing a registration', () => {
   });
 });
 
-it('what nobody has let in is removed after a month, and what ended a year ago too', async () => {
+it('an app that nobody has authorized is deleted after a month, and one whose grants have ended after a year', async () => {
   const oauth = oauthOf(scene);
   const team = await scene.team();
   const person = await peopleOf(scene).person({ team, role: 'owner' });
@@ -292,7 +292,7 @@ it('what nobody has let in is removed after a month, and what ended a year ago t
   scene.clock.advance(3_600_000);
   await job('remove-expired-oauth');
   expect([await count('oauth_codes'), await count('oauth_consents')]).toEqual([0, 0]);
-  // A clock that goes on for a year has every timer of the program fire: the rows are older instead.
+  // Makes rows older: moving the clock a year would fire every timer of the program.
   const older = (table: string, column: string, days: number) =>
     scene.app.world.db.run(`update ${table} set ${column} = ${column} - ?`, [days * DAY_MS]);
   await older('oauth_clients', 'created_at', 30);

@@ -25,7 +25,7 @@ const send = async (body: Record<string, unknown>): Promise<string> => {
 const read = (query = '') => scene.api('GET', `/playground/messages${query}`);
 const subjectsOf = (body: { data: { subject: string }[] }): string[] => body.data.map(({ subject }) => subject);
 
-/** A request under a host name of the caller's choice, which may be broken off. */
+/** Sends a request under a host name of the caller's choice, which may be aborted. */
 function ask(path: string, { host = new URL(scene.url).host, method = 'GET', key = '' } = {}) {
   const { promise, resolve } = Promise.withResolvers<{ status: number; body: string }>();
   const request = http.request(
@@ -163,7 +163,7 @@ describe('GET /playground/messages with wait', () => {
     });
   });
 
-  it('a wait ends with its caller and with the server', async () => {
+  it('ends a wait when its caller disconnects or the server stops', async () => {
     const gone = ask('/playground/messages?to=nobody@example.org&wait=60s');
     await expect.poll(() => countCaptureWaits(scene.app.world.db)).toBe(1);
     gone.breakOff();
@@ -208,7 +208,7 @@ describe('DELETE /playground/messages', () => {
   });
 });
 
-it('the paths of the playground keep the conventions of all others', async () => {
+it('the paths of the playground follow the conventions of all other paths', async () => {
   const wrong = await scene.api('PATCH', '/playground/messages');
   expect(wrong).toMatchObject({ status: 405, body: { name: 'method_not_allowed' } });
   expect(wrong.headers.get('allow')?.split(', ').sort()).toEqual(['DELETE', 'GET', 'HEAD']);
@@ -229,8 +229,8 @@ it('the paths of the playground keep the conventions of all others', async () =>
   expect((await ask('/api/v1/playground/messages').answer).status).toBe(200);
 });
 
-describe('who may read what was caught', () => {
-  it.each(['GET', 'DELETE'])('%s answers only names of this machine, as the pages do', async (method) => {
+describe('access to caught messages', () => {
+  it.each(['GET', 'DELETE'])('by %s is allowed under names of this machine only, as for the pages', async (method) => {
     await send({ subject: 'Secret', text: '1' });
     expect(await ask('/playground/messages', { method, host: 'attacker.example' }).answer).toMatchObject({
       status: 404,
@@ -243,7 +243,7 @@ describe('who may read what was caught', () => {
     expect(await ask('/playground/messages', { method, host: 'localhost' }).answer).toMatchObject({ status: 200 });
   });
 
-  it('a call with a key is answered under names of this machine and of the configuration only', async () => {
+  it('with a key is allowed under names of this machine and of the configuration only', async () => {
     await scene.close();
     scene = await startScene({
       profile: 'development',
@@ -273,7 +273,7 @@ describe('who may read what was caught', () => {
     expect((await ask('/emails', { host: 'rasket:3000', key: team.key }).answer).status).toBe(200);
   });
 
-  it('development.any_host lets every name in', async () => {
+  it('is allowed under any name with development.any_host', async () => {
     await scene.close();
     await start('development', { any_host: true });
     await send({ subject: 'Open', text: '1' });
@@ -282,7 +282,7 @@ describe('who may read what was caught', () => {
   });
 
   it.each(['GET', 'DELETE', 'POST'])(
-    '%s does not exist in the production profile, also where mail is captured',
+    'by %s does not exist in the production profile, even if mail is captured',
     async (method) => {
       await scene.close();
       await start('production');

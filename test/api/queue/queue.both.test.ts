@@ -34,15 +34,15 @@ const rowOf = async (destination: string) =>
   (await ask('GET', '')).body.destinations.find((row: { destination: string }) => row.destination === destination);
 const listed = async (query: string) => (await ask('GET', `/deliveries?${query}`)).body.data;
 
-/** An email that was tried once and waits for its second try. */
+/** Sends an email that was tried once and waits for its second attempt. */
 async function deferred(destination: string): Promise<string> {
   const id = await mail.send(`tempfail@${destination}`);
   await scene.settled();
   return id;
 }
 
-describe('who may', () => {
-  it('an operator who is revoked is let in no more, and is listed with the time', async () => {
+describe('access to the queue', () => {
+  it('ends when an operator is revoked, who is listed with the time', async () => {
     const { world } = scene.app;
     const bob = await createOperator(world, 'Bob');
     expect((await ask('GET', '', undefined, bob.token)).status).toBe(200);
@@ -52,7 +52,7 @@ describe('who may', () => {
     expect(listedAs).toMatchObject({ name: 'Bob', revoked_at: scene.clock.now() });
   });
 
-  it('an operator reaches what is an operator’s, a team what is the team’s, and neither the other’s', async () => {
+  it('is separate for operators and teams, and neither reaches the routes of the other', async () => {
     const sending = await mail.team.sendingKey();
     for (const operation of operatorOperations) {
       const { method, path, body } = sampleCall(operation);
@@ -69,15 +69,15 @@ describe('who may', () => {
     }
   });
 
-  it('a token is kept as its hash, and is no good as an SMTP password or a key', async () => {
+  it('uses a token stored as a hash, which is not accepted as an SMTP password or a key', async () => {
     const rows = await scene.app.world.db.all('select * from operators');
     expect(JSON.stringify(rows)).not.toContain(token);
     expect((await scene.api('GET', '/domains', { key: token })).body.message).toContain('use an API key of the team');
   });
 });
 
-describe('what waits', () => {
-  it('is told by destination and state, with since when, until when and why', async () => {
+describe('waiting mail', () => {
+  it('is listed by destination and state, with the times and the reason', async () => {
     const destination = freshName();
     const at = scene.clock.now();
     const id = await deferred(destination);
@@ -107,7 +107,7 @@ describe('what waits', () => {
     expect(await listed(`team_id=${id}`)).toEqual([]);
   });
 
-  it('rests while its team is suspended, and says so', async () => {
+  it('pauses while its team is suspended, and shows that', async () => {
     const destination = freshName();
     await deferred(destination);
     const { world } = scene.app;
@@ -148,7 +148,7 @@ describe('what waits', () => {
 });
 
 describe('hold and release', () => {
-  it('holds a destination, whatever is accepted later, and gives it back with its time for retries', async () => {
+  it('hold a destination, including later mail, and release it with its full time for retries', async () => {
     const destination = freshName();
     const id = await deferred(destination);
     const reason = 'Their server is being moved';
@@ -171,12 +171,12 @@ describe('hold and release', () => {
     expect(released.body).toEqual({ object: 'queue_hold', id: made.body.id, deleted: true, deliveries: 2 });
     await scene.settled();
     expect(messagesOf(scene, later)).toHaveLength(1);
-    // Two days of retries have gone by, and none of that time was its own.
+    // Two days of retries have passed, none of which counts for this email.
     expect(await mail.account(id)).toMatchObject({ state: 'delivery_delayed', waiting: [`tempfail@${destination}`] });
     expect((await ask('DELETE', `/holds/${made.body.id}`)).status).toBe(404);
   });
 
-  it('holds a team and one email, and leaves others alone', async () => {
+  it('hold a team and one email without affecting others', async () => {
     const other = await mailIn(scene);
     const held = await ask('POST', '/holds', { team_id: other.team.id, reason: 'A stolen key' });
     const theirs = await other.send('x@example.net');
@@ -194,7 +194,7 @@ describe('hold and release', () => {
     expect([theirs, one, two].map((id) => messagesOf(scene, id).length)).toEqual([1, 1, 1]);
   });
 
-  it('a held email that its team cancels or moves is canceled or moved', async () => {
+  it('still let a team cancel or move a held email', async () => {
     const scheduled_at = new Date(scene.clock.now() + MINUTE).toISOString();
     const gone = await mail.send('x@held.example', { scheduled_at });
     const moved = await mail.send('y@held.example', { scheduled_at });
@@ -214,7 +214,7 @@ describe('hold and release', () => {
     expect([messagesOf(scene, gone).length, messagesOf(scene, moved).length]).toEqual([0, 1]);
   });
 
-  it('what rests for a hold that is over is given back by the clockwork', async () => {
+  it('release mail of an ended hold by a regular job', async () => {
     const hold = await ask('POST', '/holds', { destination: 'killed.example', reason: 'Wait' });
     const id = await mail.send('x@killed.example');
     await scene.settled();
@@ -226,7 +226,7 @@ describe('hold and release', () => {
     expect(messagesOf(scene, id)).toHaveLength(1);
   });
 
-  it('refuses what is nobody, and names what is wanted', async () => {
+  it('refuse an unknown or ambiguous target, and name what is required', async () => {
     const nobody = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2eff';
     const stranger = await ask('POST', '/holds', { team_id: nobody, reason: 'x' });
     expect(stranger).toMatchObject({ status: 422, body: { message: expect.stringContaining('no team has this id') } });
@@ -244,8 +244,8 @@ describe('hold and release', () => {
   });
 });
 
-describe('retry now', () => {
-  it('tries at once what waits for another try, and nothing that is scheduled or held', async () => {
+describe('an immediate retry', () => {
+  it('retries mail that waits for its next attempt, but no scheduled or held mail', async () => {
     const destination = freshName();
     const id = await deferred(destination);
     const scheduled_at = new Date(scene.clock.now() + HOUR).toISOString();
@@ -262,7 +262,7 @@ describe('retry now', () => {
     expect((await ask('POST', '/retry', { email_id: later })).body.deliveries).toBe(0);
   });
 
-  it('names the holds that keep what it would try, before and after they have taken it', async () => {
+  it('names the holds that keep mail from being tried, before and after they took it', async () => {
     const destination = freshName();
     const id = await deferred(destination);
     const other = await deferred(destination);
@@ -279,8 +279,8 @@ describe('retry now', () => {
   });
 });
 
-describe('drop', () => {
-  it('ends an email with its event, its state and the reason, for good', async () => {
+describe('dropping mail', () => {
+  it('ends an email for good with its event, its state and the reason', async () => {
     const destination = freshName();
     const id = await deferred(destination);
     const dropped = await ask('POST', '/drop', { email_id: id, reason: 'Sent by a stolen key' });
@@ -299,7 +299,7 @@ describe('drop', () => {
     expect(scene.log.join('\n')).toContain('dropped_by_operator');
   });
 
-  it('takes everything to a destination, scheduled mail too, and what was handed over stays', async () => {
+  it('includes all mail to a destination, even scheduled, but not what was handed over', async () => {
     const destination = freshName();
     const doubtful = await mail.send(`drop-after-dot@${destination}`);
     await scene.settled();

@@ -17,7 +17,7 @@ const as = async (key: string, path: string) => scene.api('GET', `/operator/queu
 const listed = async (query: string) => (await as(token, `/deliveries?${query}`)).body.data;
 const later = (): string => new Date(scene.clock.now() + HOUR).toISOString();
 
-it('a delivery says whose it is, from whom, how large, and a hash of its subject that tells same from other', async () => {
+it('a queued delivery shows its team, sender, size and a hash that tells equal subjects apart from others', async () => {
   const destination = 'sizes.example';
   const send = (more: object) => mail.send(`x@${destination}`, { scheduled_at: later(), ...more });
   await send({ subject: 'Your invoice', text: 'Grüße' });
@@ -42,7 +42,7 @@ it('a delivery says whose it is, from whom, how large, and a hash of its subject
   expect(JSON.stringify(await listed(`destination=${destination}`))).not.toContain('invoice');
 });
 
-it('the story of an email tells its tries and what comes next, by its own id and by that of its delivery', async () => {
+it('the history of an email shows its attempts and the next one, by its own id and by that of its delivery', async () => {
   const id = await mail.send('tempfail@story.example', { subject: 'Secret', text: 'Nobody but you' });
   await scene.settled();
   const [delivery] = await listed('destination=story.example');
@@ -73,7 +73,7 @@ it('the story of an email tells its tries and what comes next, by its own id and
   expect((await as(token, `/emails/${delivery.id.toUpperCase()}`)).body).toEqual(body);
 });
 
-it('it is there when it has left the queue, and no team reads it', async () => {
+it('the history of an email is available after it has left the queue, and not to teams', async () => {
   const id = await mail.send('x@gone.example');
   await scene.settled();
   const done = await as(token, `/emails/${id}`);
@@ -82,7 +82,7 @@ it('it is there when it has left the queue, and no team reads it', async () => {
   expect(await as(token, `/emails/${randomUUID()}`)).toMatchObject({ status: 404, body: { name: 'not_found' } });
 });
 
-it('it does not tell who opened or clicked', async () => {
+it('the history of an email does not show who opened or clicked', async () => {
   const id = await mail.send('x@read.example');
   await scene.settled();
   const { world } = scene.app;
@@ -100,7 +100,7 @@ it('it does not tell who opened or clicked', async () => {
 it.each([
   ['text', { subject: 'Your invoice', subject_hash: null }],
   ['none', { subject: null, subject_hash: null }],
-] as const)('operators.subjects = "%s" is heeded by list and story', async (subjects, shown) => {
+] as const)('operators.subjects = "%s" applies to list and history', async (subjects, shown) => {
   const other = await startScene({ config: { operators: { subjects } } });
   try {
     const theirs = await mailIn(other);

@@ -3,7 +3,7 @@ import { MESSAGE, receiveMail, type Arriving } from '../../rig/received-mail.ts'
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { plantWebhook } from '../../rig/webhooks.ts';
 
-describe('received mail', () => {
+describe('a received email', () => {
   let scene: Scene;
   let team: Team;
   beforeAll(async () => {
@@ -18,7 +18,7 @@ describe('received mail', () => {
   let count = 0;
   const fresh = (): string => MESSAGE.replace('<question@', `<question-${++count}@`);
 
-  it('is read with its texts, headers, parts and source', async () => {
+  it('is returned with its texts, headers, parts and source', async () => {
     const id = await receive({ raw: fresh(), to: ['support@one.example', 'sales@one.example'] });
     const { status, body } = await get(`/${id}`);
     expect(status).toBe(200);
@@ -75,13 +75,13 @@ describe('received mail', () => {
     expect((await scene.api('GET', '/emails', { key: own.key })).body.data).toEqual([]);
   });
 
-  it('says nothing where the sender wrote nothing', async () => {
+  it('has empty fields if the sender wrote nothing', async () => {
     const id = await receive({ raw: '\r\nno headers at all' });
     const { body } = await get(`/${id}`);
     expect(body).toMatchObject({ from: '', to: [], subject: '', message_id: '', headers: {}, dropped_reason: null });
   });
 
-  it('answers mailboxes that mail can be sent to, whatever their names hold', async () => {
+  it('has addresses that mail can be sent to, whatever their names contain', async () => {
     const from = '"Boss <boss@bank.example>" <evil@example.org>';
     const to = ['"A, B" <h@example.com>', 'Ünder <u@example.com>'];
     const raw = lines(`From: ${from}`, `To: ${to.join(', ')}`, 'Reply-To: "r: s"@example.org', '', 'x');
@@ -105,7 +105,7 @@ describe('received mail', () => {
     expect(body.headers['x-long']).toHaveLength(40_000);
   });
 
-  it('shows pictures in place, or the addresses that the sender wrote', async () => {
+  it('shows images inline, or the addresses that the sender wrote', async () => {
     const raw = lines(
       'Content-Type: multipart/related; boundary=b',
       '',
@@ -131,7 +131,7 @@ describe('received mail', () => {
     expect((await get(`/${id}?html_format=none`)).status).toBe(422);
   });
 
-  it('lists attachments with links that bring the files, and what was not stored without', async () => {
+  it('lists attachments with download links, and those not stored without one', async () => {
     const part = (name: string, content: string) => [
       '--b',
       `Content-Disposition: attachment; filename=${name}`,
@@ -160,7 +160,7 @@ describe('received mail', () => {
     expect((await get(`/${id}/attachments/att_0`)).status).toBe(404);
   });
 
-  it('leaves nothing of what it said when it is deleted, and endpoints hear that it came', async () => {
+  it('leaves no content after its deletion, while endpoints still get its event without content', async () => {
     const own = await scene.team();
     const webhook = await plantWebhook(scene, own, { events: ['email.received'] });
     const told = await receiveMail(scene, own, { raw: fresh() });
@@ -183,7 +183,7 @@ describe('received mail', () => {
     }
   });
 
-  it('tells endpoints, with everything there is to say', async () => {
+  it('causes an event with all of its metadata', async () => {
     const own = await scene.team();
     await plantWebhook(scene, own, { events: ['email.received'] });
     const id = await receiveMail(scene, own, { raw: fresh(), to: ['support@one.example'] });
@@ -219,7 +219,7 @@ describe('received mail', () => {
     });
   });
 
-  it('comes once although its server sends it again, and as often as it comes without a Message-ID', async () => {
+  it('is stored once when its server repeats it, and each time if it has no Message-ID', async () => {
     const own = await scene.team();
     const raw = fresh();
     const first = await receiveMail(scene, own, { raw });
@@ -229,11 +229,11 @@ describe('received mail', () => {
     expect(await receiveMail(scene, own, { raw: bare })).not.toBe(await receiveMail(scene, own, { raw: bare }));
     const { body } = await get('', own.key);
     expect(body.data).toHaveLength(3);
-    // It is not what it was: another envelope.
+    // Another envelope makes it a different message.
     expect(await receiveMail(scene, own, { raw, to: ['other@example.com'] })).not.toBe(first);
   });
 
-  it('is out of reach of a sending key', async () => {
+  it('cannot be read with a sending key', async () => {
     const id = await receive({ raw: fresh() });
     const key = await team.sendingKey();
     for (const path of ['', `/${id}`, `/${id}/attachments`]) {
@@ -242,7 +242,7 @@ describe('received mail', () => {
     expect((await scene.api('DELETE', `/emails/receiving/${id}`, { key })).status).toBe(401);
   });
 
-  it('that cannot be read is kept as it came', async () => {
+  it('that cannot be parsed is kept as it came', async () => {
     const nested = Array.from(
       { length: 300 },
       (_, n) => `Content-Type: multipart/mixed; boundary=b${n}\r\n\r\n--b${n}`,

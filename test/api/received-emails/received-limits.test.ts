@@ -9,7 +9,7 @@ import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-describe('what a team may receive', () => {
+describe('received mail of a team', () => {
   let scene: Scene;
   beforeAll(async () => {
     const plan = { received_daily_cap: 3, received_storage_mb: 1, retention_days: 5 };
@@ -49,7 +49,7 @@ describe('what a team may receive', () => {
     return row !== undefined || existsSync(path.join(scene.dataDir, 'blobs', id.slice(-2), id));
   }
 
-  it('beyond the daily cap is dropped, and that it came is kept; the next day it is not', async () => {
+  it('is dropped beyond the daily cap, with a record, and is accepted again the next day', async () => {
     const team = await scene.team();
     const ids: string[] = [];
     for (let n = 0; n < 5; n++) ids.push(await receiveMail(scene, team, { raw: fresh() }));
@@ -64,7 +64,7 @@ describe('what a team may receive', () => {
     expect((await read(team, await receiveMail(scene, team, { raw: fresh() }))).dropped_reason).toBeNull();
   });
 
-  it('beyond the storage is dropped, until something is deleted', async () => {
+  it('is dropped beyond the storage limit, until something is deleted', async () => {
     const team = await scene.team();
     const first = await receiveMail(scene, team, { raw: fresh(250_000) });
     const { used, limit } = await storage(team);
@@ -86,7 +86,7 @@ describe('what a team may receive', () => {
     expect((await read(team, await receiveMail(scene, team, { raw: fresh(300_000) }))).dropped_reason).toBeNull();
   });
 
-  it('what the sender wrote at the top is kept to a bound, and counted', async () => {
+  it('has its header fields truncated to a limit, and their size counted', async () => {
     const team = await scene.team();
     const listed = await arrived(team, crowded(100_000));
     const { used } = await storage(team);
@@ -104,7 +104,7 @@ describe('what a team may receive', () => {
     expect(used - others).toBeGreaterThan(2 * JSON.stringify(listed.to).length);
   });
 
-  it('what is dropped is small, whatever its header says', async () => {
+  it('is small if it was dropped, whatever its header says', async () => {
     const team = await scene.team();
     await receiveMail(scene, team, { raw: fresh(400_000) });
     const { used } = await storage(team);
@@ -118,7 +118,7 @@ describe('what a team may receive', () => {
     expect(await storage(team)).toMatchObject({ used });
   });
 
-  it('many at the same moment never take more than there is', async () => {
+  it('never exceeds the storage when many messages arrive at once', async () => {
     const team = await scene.team();
     const ids = await Promise.all(Array.from({ length: 6 }, () => receiveMail(scene, team, { raw: fresh(150_000) })));
     const kept = [];
@@ -128,7 +128,7 @@ describe('what a team may receive', () => {
     for (const id of ids) expect(await hasContents(id)).toBe(kept.includes(id));
   });
 
-  it('is kept as long as the plan says, and then gone with its files, events and storage', async () => {
+  it('is kept as long as the plan says, and then deleted with its files, events and storage', async () => {
     const team = await scene.team();
     const old = await receiveMail(scene, team, { raw: fresh() });
     scene.clock.advance(3 * DAY_MS);

@@ -37,7 +37,7 @@ describe('links to received mail', () => {
   const withPart = (headers: string): string =>
     `Message-ID: <part-${++count}@example.org>\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n${headers}\r\n\r\n<svg/>\r\n--b--\r\n`;
 
-  it('bring the source byte for byte, as raw.eml that no browser runs', async () => {
+  it('return the source byte for byte, as raw.eml that no browser executes', async () => {
     const { raw, source } = await arrive();
     const answer = await fetch(raw, { headers: { 'user-agent': 'somebody' } });
     expect(Buffer.from(await answer.arrayBuffer()).equals(Buffer.from(source))).toBe(true);
@@ -60,7 +60,7 @@ describe('links to received mail', () => {
     ['application/javascript', 'application/octet-stream'],
     ['nonsense', 'application/octet-stream'],
     ['text/html\tx', 'application/octet-stream'],
-  ])('%s is served as %s', async (given, served) => {
+  ])('serve %s as %s', async (given, served) => {
     const { attachment } = await arrive(
       withPart(`Content-Type: ${given}\r\nContent-Disposition: attachment; filename="a.svg"`),
     );
@@ -69,7 +69,7 @@ describe('links to received mail', () => {
     expect(answer.headers.get('content-disposition')).toMatch(/^attachment; /);
   });
 
-  it('need no key but a User-Agent, and end after fifteen minutes', async () => {
+  it('need no key but a User-Agent, and expire after fifteen minutes', async () => {
     const { attachment, raw } = await arrive();
     for (const link of [attachment, raw]) {
       expect(await ask(link, { 'user-agent': null })).toMatchObject({ status: 403, body: { code: 1010 } });
@@ -81,7 +81,7 @@ describe('links to received mail', () => {
     for (const link of [attachment, raw]) expect((await ask(link)).status).toBe(404);
   });
 
-  it('are refused by one and the same 404, whatever is wrong', async () => {
+  it('return the same 404, whatever is wrong', async () => {
     const one = await arrive();
     const other = await arrive();
     const gone = await arrive();
@@ -128,7 +128,7 @@ describe('links to received mail', () => {
     expect((await ask(one.raw)).status).toBe(200);
   });
 
-  it('a link to a sent attachment is none to a received one', async () => {
+  it('cannot be replaced with a link to a sent attachment', async () => {
     const { attachment, id } = await arrive();
     const sent = changed(attachment, (it) => (it.pathname = it.pathname.replace(`receiving/${id}`, id)));
     expect((await ask(sent)).status).toBe(404);

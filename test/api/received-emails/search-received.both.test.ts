@@ -20,7 +20,7 @@ async function pageOf(team: Team, query: Record<string, string>) {
 const subjectsOf = ({ data }: { data: { subject: string }[] }): string[] => data.map(({ subject }) => subject);
 
 let count = 0;
-/** The header's From as it is written there, or none. */
+/** Receives a message with this From in its header, or none. */
 const receive = (team: Team, subject: string, from: string | undefined, mailFrom?: string) =>
   receiveMail(scene, team, {
     raw: [
@@ -73,26 +73,26 @@ describe('search of GET /emails/receiving', () => {
     ['first@', ['two']],
     ["' or 1=1 --", []],
     ['\u{10ffff}', []],
-  ])('%j', async (search, found) => {
+  ])('finds the right emails for %j', async (search, found) => {
     expect(subjectsOf(await pageOf(team, { search }))).toEqual(found);
   });
 
-  it('finds a sender whose address is longer than an index takes, by its start', async () => {
-    // Three bytes each and none like another, because PostgreSQL compresses what repeats.
+  it('finds a sender by the start of an address that is longer than the index', async () => {
+    // Characters of three bytes, all different, because PostgreSQL compresses repetition.
     const local = Array.from({ length: 950 }, (_, n) => String.fromCodePoint(0x4e00 + ((n * 7919) % 20_000))).join('');
     await receive(team, 'long', `${local}@example.org`);
     expect(subjectsOf(await pageOf(team, { search: local.slice(0, 200) }))).toEqual(['long']);
     expect(subjectsOf(await pageOf(team, { search: `${local.slice(0, 199)}x` }))).toEqual([]);
   });
 
-  it('finds what is no longer there not at all', async () => {
+  it('does not find deleted emails', async () => {
     const id = await receive(team, 'short-lived', 'gone@example.org');
     expect(subjectsOf(await pageOf(team, { search: 'gone@' }))).toEqual(['short-lived']);
     await scene.api('DELETE', `/emails/receiving/${id}`, { key: team.key });
     expect(subjectsOf(await pageOf(team, { search: 'gone@' }))).toEqual([]);
   });
 
-  it('has 1 to 200 characters, one of them no space', async () => {
+  it('takes 1 to 200 characters, of which one is not a space', async () => {
     expect(subjectsOf(await pageOf(team, { search: '😀'.repeat(200) }))).toEqual([]);
     for (const search of ['', ' ', 'x'.repeat(201)]) {
       const at = `/emails/receiving?search=${encodeURIComponent(search)}`;
@@ -115,7 +115,7 @@ const FILLED = 14_000;
 const FEW = 130;
 const sender = (n: number): string => `${n < FEW ? 'few' : n % 2 === 0 ? 'many' : 'else'}-${n}@example.org`;
 
-/** Oldest first. */
+/** Writes emails, oldest first. */
 async function fill(team: Team): Promise<void> {
   const { db, ids } = scene.app.world;
   const rows = Array.from({ length: FILLED }, (_, n) => {
@@ -160,7 +160,7 @@ describe('search among many received emails', () => {
   });
   const sendersOf = ({ data }: { data: { from: string }[] }): string[] => data.map(({ from }) => from);
 
-  it.each(['few', 'many'])('is paged in both directions: %s', async (search) => {
+  it.each(['few', 'many'])('pages in both directions: %s', async (search) => {
     const all = Array.from({ length: FILLED }, (_, n) => sender(FILLED - 1 - n)).filter((one) =>
       one.startsWith(search),
     );
@@ -175,7 +175,7 @@ describe('search among many received emails', () => {
   it.each([
     ['few', FEW],
     ['nobody', 0],
-  ])('%s: reads what it finds by an index, and no other', async (search, found) => {
+  ])('for %s reads only matches, by an index', async (search, found) => {
     const { db } = scene.app.world;
     const plans = await plansOf(db, () => pageOf(team, { search }), ' received_emails ', 'sender_key');
     expect(plans).toHaveLength(2);
@@ -186,7 +186,7 @@ describe('search among many received emails', () => {
     }
   });
 
-  it('many: reads no more of the list than a page takes', async () => {
+  it('reads no more than a page when many match', async () => {
     const { db } = scene.app.world;
     const plans = await plansOf(
       db,
@@ -195,7 +195,7 @@ describe('search among many received emails', () => {
       'sender_key',
     );
     expect(plans).toHaveLength(2);
-    // What tells many from few: where half the table is found, PostgreSQL may read the table so far instead.
+    // The number of matches decides: if half the table matches, PostgreSQL may read that much of the table instead.
     expect(plans[0]).toMatch(driver === 'pg' ? /Limit \(actual rows=5001/ : /received_emails_sender_start/);
     expect(plans[1]).not.toMatch(/Seq Scan|SCAN|Sort|TEMP B-TREE|sender_start/);
     expect(rowsRead(plans[1] ?? '')).toBeLessThanOrEqual(22);

@@ -90,7 +90,7 @@ beforeAll(async () => {
   ]) {
     await post('/contact-properties', { key, type });
   }
-  // A boolean is declared by an import alone.
+  // Only an import can declare a boolean.
   const property = { id: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2eb0', key: 'vip', type: 'boolean' };
   await scene.app.world.db.insertMany(
     'contact_properties',
@@ -130,7 +130,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** A time as somebody might write it, in one of several zones. */
+/** Returns a time as somebody might write it, in one of several zones. */
 function written(ms: number, zone: number): string {
   const sign = zone < 0 ? '-' : '+';
   const offset = `${String(Math.trunc(Math.abs(zone) / 60)).padStart(2, '0')}:${String(Math.abs(zone) % 60).padStart(2, '0')}`;
@@ -248,7 +248,7 @@ it('filters that name a missing property match by three-valued logic, in the dat
   expect(changed).toBeGreaterThan(FILTERS * 0.1);
 });
 
-it(`the database and the evaluator give one answer, ${FILTERS * CONTACTS} times`, async () => {
+it(`the database and the evaluator agree on ${FILTERS * CONTACTS} filter results`, async () => {
   const { db } = scene.app.world;
   let matched = 0;
   for (const input of fc.sample(filters(), { numRuns: FILTERS, seed: 11 })) {
@@ -272,7 +272,7 @@ it(`the database and the evaluator give one answer, ${FILTERS * CONTACTS} times`
     expect((await countAudience(db, team.id, filter)).contacts).toBe(expected.length);
     matched += expected.length;
   }
-  // Neither everybody nor nobody: the filters tell contacts apart.
+  // The filters match neither everybody nor nobody, so that they distinguish contacts.
   expect(matched).toBeGreaterThan(FILTERS * CONTACTS * 0.1);
   expect(matched).toBeLessThan(FILTERS * CONTACTS * 0.9);
 });

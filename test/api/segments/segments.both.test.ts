@@ -38,7 +38,7 @@ describe('POST /segments', () => {
     expect((await call(team, 'GET', '/usage')).body.segments).toEqual({ used: 2, limit: null });
   });
 
-  it('a name is one live segment’s', async () => {
+  it('allows one live segment of a name', async () => {
     const team = await scene.team();
     const id = await make(team, { name: 'One' });
     const refused = { status: 422, body: { name: 'invalid_parameter' } };
@@ -55,7 +55,7 @@ describe('POST /segments', () => {
     }
   });
 
-  it('search finds part of a name in any letter case, page by page, and takes % and _ as they are', async () => {
+  it('searches part of a name in any letter case, page by page, and takes % and _ literally', async () => {
     const team = await scene.team();
     for (const name of [
       'Übergabe',
@@ -103,7 +103,7 @@ describe('POST /segments', () => {
     }
   });
 
-  it('a filter at fault has one entry for each condition, at creation and in a preview', async () => {
+  it('reports one entry per invalid condition, at creation and in a preview', async () => {
     const team = await withProperties();
     const filter = {
       all: [
@@ -158,7 +158,7 @@ describe('POST /segments', () => {
     ['created_at', AS_DATE, '2026-11-20T09:30:00+01:00'],
     ['properties.plan', AS_TEXT, 'a'],
     ['properties.seats', ['eq', 'neq', ...AS_DATE, 'in', 'exists'], 7],
-  ])('%s takes %j and no other operator; a preview stores nothing', async (field, operators, value) => {
+  ])('lets %s have the operators %j and no other, and a preview stores nothing', async (field, operators, value) => {
     const team = await withProperties();
     const values: Record<string, unknown> = { exists: true, in: [value] };
     for (const op of new Set([...AS_TEXT, ...AS_DATE, 'like', 'EQ', ''])) {
@@ -170,7 +170,7 @@ describe('POST /segments', () => {
     expect((await call(team, 'GET', '/segments')).body.data).toEqual([]);
   });
 
-  it('a name has at most 200 characters', async () => {
+  it('accepts names of at most 200 characters', async () => {
     const team = await scene.team();
     expect((await call(team, 'POST', '/segments', { name: 'x'.repeat(200) })).status).toBe(201);
     expect(await call(team, 'POST', '/segments', { name: 'x'.repeat(201) })).toMatchObject({
@@ -207,7 +207,7 @@ describe('POST /segments', () => {
     ]),
     ['101 values', { field: 'email', op: 'in', value: Array.from({ length: 101 }, (_, i) => `n${i}`) }, 422],
     ['no value', { field: 'email', op: 'in', value: [] }, 422],
-  ])('%s', async (_, filter, status) => {
+  ])('validates the filter: %s', async (_, filter, status) => {
     const team = await scene.team();
     const answer = await call(team, 'POST', '/segments', { name: 'X', filter });
     expect(answer.status).toBe(status);
@@ -216,7 +216,7 @@ describe('POST /segments', () => {
 });
 
 describe('PATCH /segments/{segment}', () => {
-  it('takes the name alone; a filter is 422 invalid_parameter', async () => {
+  it('changes only the name, and refuses a filter with 422 invalid_parameter', async () => {
     const team = await scene.team();
     const id = await make(team, { name: 'One' });
     for (const body of [{ filter: null }, { name: 'Two', filter: { all: [subscribed] } }]) {
@@ -232,8 +232,8 @@ describe('PATCH /segments/{segment}', () => {
   });
 });
 
-describe('membership', () => {
-  it('is evaluated when read: who changes comes and goes', async () => {
+describe('segment membership', () => {
+  it('is evaluated when read, so contacts that change enter and leave', async () => {
     const team = await withProperties();
     const filter = { all: [{ field: 'properties.plan', op: 'eq', value: 'PRO' }, subscribed] };
     const id = await make(team, { name: 'Paying', filter });
@@ -248,7 +248,7 @@ describe('membership', () => {
     expect(await emailsOf(team, id)).toEqual([]);
   });
 
-  it('by hand: whatever the filter says, repeated without harm, and taken back', async () => {
+  it('by hand overrides the filter, can be repeated without harm, and can be removed', async () => {
     const team = await withProperties();
     const id = await make(team, { name: 'Seats', filter: { field: 'properties.seats', op: 'gte', value: 5 } });
     const small = await contact(team, { email: 'small@example.org', properties: { seats: 1 } });
@@ -267,7 +267,7 @@ describe('membership', () => {
     expect(await call(team, 'POST', `/contacts/${small}/segments/${foreign}`)).toMatchObject({ status: 404 });
   });
 
-  it('has those who left and those who are suppressed as well, and tells nobody who comes and goes', async () => {
+  it('includes unsubscribed and suppressed contacts, and changes of it cause no event', async () => {
     const team = await scene.team();
     const id = await make(team, { name: 'All', filter: { field: 'email', op: 'contains', value: '@' } });
     const picked = await make(team, { name: 'Picked' });
@@ -280,7 +280,7 @@ describe('membership', () => {
     expect((await scene.events(left)).map(({ type }) => type)).toEqual(['contact.created']);
   });
 
-  it('metrics and previews count who is in it now', async () => {
+  it('is counted live in metrics and previews', async () => {
     const team = await scene.team();
     const filter = { field: 'email', op: 'contains', value: '@EXAMPLE.org' };
     const id = await make(team, { name: 'All', filter });
@@ -295,7 +295,7 @@ describe('membership', () => {
     expect((await call(team, 'GET', `/segments/${id}/metrics`)).body).toMatchObject({ contacts: 4, subscribed: 3 });
   });
 
-  it('a contact’s segments are paged, those of its filter among them', async () => {
+  it('of a contact is paged, including segments with a filter', async () => {
     const team = await scene.team();
     const id = await contact(team, { email: 'a@example.org' });
     const all: string[] = [];
@@ -358,7 +358,7 @@ describe('GET /segments?include=counts', () => {
     expect(await call(team, 'GET', '/segments?include=filter')).toMatchObject({ status: 422 });
   });
 
-  it('counts who was added by hand among those who were', async () => {
+  it('counts contacts added by hand', async () => {
     const team = await scene.team();
     for (const name of ['One', 'Two']) await make(team, { name });
     const both = await make(team, { name: 'Both' });
@@ -374,13 +374,13 @@ describe('GET /segments?include=counts', () => {
       { name: 'One', counts: { contacts: 0 } },
     ]);
     expect(plans.length).toBeGreaterThanOrEqual(3);
-    // SQLite joins as it is told; of three rows PostgreSQL may read whatever it likes.
+    // SQLite joins in the given order; PostgreSQL may read three rows any way it likes.
     if (db.dialect === 'sqlite')
       for (const plan of plans) expect(plan).toMatch(/SEARCH i USING .*\(segment_id=\?\)\n.*SEARCH c USING .*id=\?\)/);
     expect(await plansOf(db, ask, 'case when')).toEqual([]);
   });
 
-  it('is one statement over the contacts, whatever the number of segments', async () => {
+  it('runs one statement over the contacts, whatever the number of segments', async () => {
     const team = await scene.team();
     for (const value of ['a', 'b', 'c']) {
       await make(team, { name: value, filter: { all: [{ field: 'email', op: 'contains', value }] } });
@@ -389,7 +389,7 @@ describe('GET /segments?include=counts', () => {
     const ask = () => call(team, 'GET', '/segments?include=counts');
     const { db } = scene.app.world;
     const plans = await plansOf(db, ask, 'from contacts c', 'sum(');
-    // PostgreSQL tells the plan for any values as well, where it has prepared the statement.
+    // PostgreSQL also returns the plan for any values once it has prepared the statement.
     expect(new Set(plans).size).toBeLessThanOrEqual(db.dialect === 'pg' ? 2 : 1);
     expect(plans[0]).toMatch(/index|primary key \(team_id/i);
     expect(plans[0]).not.toMatch(/\bscan c\b|seq scan/i);

@@ -11,7 +11,7 @@ let scene: Scene;
 let url: string;
 let api: Api;
 let email: string;
-/** The cookie of a session that began before there was a prefix. */
+/** The cookie of a session that began before the prefix existed. */
 let old: string;
 beforeAll(async () => {
   scene = await startScene({ config: { http: { public_url: origin } } });
@@ -38,13 +38,13 @@ const namesSet = ({ headers }: ApiAnswer) => headers.getSetCookie().map((line) =
 const cookieOf = ({ headers }: ApiAnswer): string => headers.getSetCookie()[0]?.split(';')[0] ?? '';
 const statusOf = async (cookie: string) => (await api('GET', '/auth/session', { headers: { cookie, origin } })).status;
 
-it('is kept for this host alone, and without the prefix its token is worth nothing', async () => {
+it('the session cookie is limited to this host by its prefix, and its token is invalid without the prefix', async () => {
   const answer = await logIn();
   const form = /^__Host-rasket_session=rks_[\w-]{32}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax; Secure$/;
   expect(answer.headers.getSetCookie()[0]).toMatch(form);
   const cookie = cookieOf(answer);
   expect(await statusOf(cookie)).toBe(200);
-  // A host beside ours may set this one, with a session of its own.
+  // A neighboring host may set this one, with a session of its own.
   expect(await statusOf(cookie.replace('__Host-', ''))).toBe(401);
   const page = (given: string) =>
     fetch(`${url}/account`, { redirect: 'manual', headers: { cookie: given, accept: 'text/html' } });
@@ -52,26 +52,26 @@ it('is kept for this host alone, and without the prefix its token is worth nothi
   expect((await page(cookie.replace('__Host-', ''))).headers.get('location')).toMatch(/^\/sign-in/);
 });
 
-it('one from before is read until it ends, and is no other kind of cookie', async () => {
+it('a session cookie without the prefix from an earlier version works until it expires, but not under the new name', async () => {
   expect(await statusOf(old)).toBe(200);
   expect(await statusOf(`__Host-${old}`)).toBe(401);
 });
 
-it('signing in anew ends the one from before and takes its cookie away', async () => {
+it('a new sign-in ends the session of an older cookie and removes that cookie', async () => {
   const answer = await logIn(old);
   expect(namesSet(answer)).toEqual(expect.arrayContaining(['__Host-rasket_session', 'rasket_session']));
   expect(answer.headers.getSetCookie().find((line) => line.startsWith('rasket_session='))).toContain('Max-Age=0');
   expect([await statusOf(old), await statusOf(cookieOf(answer))]).toEqual([401, 200]);
 });
 
-it('a planted cookie without the prefix stands behind the one with it', async () => {
+it('a planted cookie without the prefix is ignored if there is one with it', async () => {
   const cookie = cookieOf(await logIn());
   const other = await peopleOf(scene).person();
   const me = await api('GET', '/auth/me', { headers: { cookie: `${other.headers.cookie}; ${cookie}`, origin } });
   expect(me.body.email).toBe(email);
 });
 
-it('signing out takes every one away', async () => {
+it('signing out removes both session cookies', async () => {
   const cookie = cookieOf(await logIn());
   const out = await api('POST', '/auth/logout', { headers: { cookie: `${cookie}; ${old}`, origin } });
   expect(namesSet(out)).toEqual(['__Host-rasket_session', 'rasket_session']);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-it('a person is shown where they are signed in, in whichever team, and nobody else', async () => {
+it('a person sees their own sessions in any team, and nobody else does', async () => {
   const ada = await people.person({ team });
   await people.person({ team });
   const elsewhere = await scene.team();
@@ -29,13 +29,13 @@ it('a person is shown where they are signed in, in whichever team, and nobody el
     ]),
   );
   const { db } = scene.app.world;
-  // A team that the person is not in any more, or that is suspended, is not named.
+  // A team that the person has left, or that is suspended, is not named.
   await db.run('update sessions set current_team_id = ? where user_id = ?', [elsewhere.id, ada.userId]);
   const teams = (await nowhere.call('GET', '/auth/sessions')).body.data.map((one: { team: unknown }) => one.team);
   expect(teams).toEqual([null, null]);
 });
 
-it('the list has pages, and leaves out what has expired', async () => {
+it('the list of sessions has pages and omits expired ones', async () => {
   const ada = await people.person({ team });
   for (let i = 0; i < 4; i++) await people.session(ada, team.id);
   const all = (await ada.call('GET', '/auth/sessions')).body.data.map(({ id }: { id: string }) => id);
@@ -49,7 +49,7 @@ it('the list has pages, and leaves out what has expired', async () => {
   expect((await ada.call('GET', '/auth/sessions')).body.data).toHaveLength(4);
 });
 
-it('one of them is ended by its person, at once, with an entry in the audit log', async () => {
+it('a person can end one of their sessions at once, with an audit entry', async () => {
   const ada = await people.person({ team, role: 'admin' });
   const other = await people.session(ada, team.id);
   const { data } = (await ada.call('GET', '/auth/sessions')).body;
@@ -70,7 +70,7 @@ it('one of them is ended by its person, at once, with an entry in the audit log'
   expect((await ada.call('DELETE', `/auth/sessions/${id}`)).status).toBe(404);
 });
 
-it('those of others are no session at all', async () => {
+it('sessions of other people return 404', async () => {
   const ada = await people.person({ team });
   const eve = await people.person({ team, role: 'owner' });
   const [{ id }] = (await ada.call('GET', '/auth/sessions')).body.data;

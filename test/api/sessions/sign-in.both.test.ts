@@ -36,7 +36,7 @@ const statusOf = async (cookie: string): Promise<number> =>
   (await scene.api('GET', '/auth/session', as(cookie))).status;
 
 describe('signing in', () => {
-  it('answers the session, sets a cookie that no script and no other site gets at, and keeps its hash alone', async () => {
+  it('returns the session, sets a cookie that scripts and other sites cannot read, and stores only its hash', async () => {
     const answer = await logIn();
     expect(answer).toMatchObject({
       status: 200,
@@ -50,7 +50,7 @@ describe('signing in', () => {
     expect(answer.text).not.toContain('password');
   });
 
-  it('lets the person do in the team what their role may, and nothing more', async () => {
+  it('allows the person what their role allows in the team, and nothing more', async () => {
     const cookie = cookieOf(await logIn());
     expect(await scene.api('GET', '/auth/me', as(cookie))).toMatchObject({
       status: 200,
@@ -64,7 +64,7 @@ describe('signing in', () => {
     expect((await scene.api('POST', '/segments', { ...as(cookie), body })).status).toBe(201);
   });
 
-  it('is entered in the audit log under the person’s name, and so is signing out', async () => {
+  it('is entered in the audit log under the person’s name, as is signing out', async () => {
     const cookie = cookieOf(await logIn());
     expect((await scene.api('POST', '/auth/logout', { ...as(cookie), body: {} })).status).toBe(200);
     const { data } = (await scene.api('GET', '/audit?limit=2', { key: team.key })).body;
@@ -75,7 +75,7 @@ describe('signing in', () => {
     ]);
   });
 
-  it('of somebody without a team reaches what is theirs, and no team', async () => {
+  it('without a team gives access to the person’s own data and to no team', async () => {
     await person('alone@example.com');
     const cookie = cookieOf(await logIn('alone@example.com'));
     expect((await scene.api('GET', '/auth/session', as(cookie))).body.current_team).toBeNull();
@@ -84,7 +84,7 @@ describe('signing in', () => {
 });
 
 describe('a session ends', () => {
-  it('by signing out, at once, and takes the cookie back', async () => {
+  it('when its person signs out, at once, and the cookie is removed', async () => {
     const one = cookieOf(await logIn());
     const other = cookieOf(await logIn());
     const out = await scene.api('POST', '/auth/logout', { ...as(one), body: {} });
@@ -93,13 +93,13 @@ describe('a session ends', () => {
     expect([await statusOf(one), await statusOf(other)]).toEqual([401, 200]);
   });
 
-  it('everywhere, by signing out of all', async () => {
+  it('everywhere when its person signs out everywhere', async () => {
     const cookies = [cookieOf(await logIn()), cookieOf(await logIn())];
     await scene.api('POST', '/auth/logout', { ...as(cookies[0] ?? ''), body: { all: true } });
     expect(await Promise.all(cookies.map(statusOf))).toEqual([401, 401]);
   });
 
-  it('after its days, however much it was used, and is removed then', async () => {
+  it('after its lifetime, however much it was used, and is then deleted', async () => {
     const cookie = cookieOf(await logIn());
     scene.clock.advance(30 * 86_400_000 - 1);
     expect(await statusOf(cookie)).toBe(200);
@@ -110,7 +110,7 @@ describe('a session ends', () => {
     expect(await scene.app.world.db.all('select party from sign_in_attempts')).toEqual([]);
   });
 
-  it('in a team that the person is no member of any more, or that is suspended, with the very next request', async () => {
+  it('with the next request in a team that the person has left or that is suspended', async () => {
     const id = await person('leaver@example.com', 'owner');
     const cookie = cookieOf(await logIn('leaver@example.com'));
     const { db } = scene.app.world;
@@ -123,8 +123,8 @@ describe('a session ends', () => {
   });
 });
 
-describe('attacks', () => {
-  it('an unknown address and a wrong password are answered byte for byte alike', async () => {
+describe('attacks on sign-in', () => {
+  it('get the same answer, byte for byte, for an unknown address and a wrong password', async () => {
     const unknown = await logIn('nobody@example.com', 'wrong');
     const wrong = await logIn('ada@example.com', 'wrong');
     expect(unknown).toMatchObject(WRONG);
@@ -132,7 +132,7 @@ describe('attacks', () => {
     expect(unknown.headers.getSetCookie()).toEqual([]);
   });
 
-  it('who guesses at an account is stopped after ten, with the right password too, and goes on later', async () => {
+  it('are stopped after ten guesses at an account, even with the right password, and may go on later', async () => {
     for (let i = 0; i < 10; i++) expect(await logIn('ada@example.com', `guess ${i}`)).toMatchObject(WRONG);
     const stopped = await logIn();
     expect(stopped).toMatchObject({ status: 429, body: { name: 'rate_limit_exceeded' } });
@@ -142,13 +142,13 @@ describe('attacks', () => {
     expect((await logIn()).status).toBe(200);
   });
 
-  it('of many guesses at once no more are looked at than one after the other', async () => {
+  it('gain nothing from many guesses at once', async () => {
     const answers = await Promise.all(Array.from({ length: 30 }, (_, i) => logIn('ada@example.com', `guess ${i}`)));
     expect(answers.filter(({ status }) => status === 422)).toHaveLength(10);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(20);
   });
 
-  it('who has signed in from a browser is not locked out of it by what strangers fail at, and guesses no more than they', async () => {
+  it('do not lock a person out of a browser they have used, which allows no more guesses either', async () => {
     const browserOf = ({ headers }: ApiAnswer): string =>
       headers
         .getSetCookie()
@@ -163,7 +163,7 @@ describe('attacks', () => {
     for (let i = 0; i < 10; i++) await logIn('ada@example.com', `guess ${i}`);
     expect((await logIn()).status).toBe(429);
     expect((await logIn(undefined, undefined, known)).status).toBe(200);
-    // Of another account it says nothing, nor once it is changed; and it is no session.
+    // It does not work for another account, nor after a change; and it is not a session.
     await person('mallory@example.com');
     const others = { ...own(), cookie: browserOf(await logIn('mallory@example.com')) };
     expect((await logIn(undefined, undefined, others)).status).toBe(429);
@@ -176,14 +176,14 @@ describe('attacks', () => {
     expect(browserOf(await logIn(undefined, undefined, known))).toBe(known.cookie);
   });
 
-  it('an address that tries one account after the other is stopped after fifty, and success does not count', async () => {
+  it('from one address on many accounts are stopped after fifty, and successes do not count', async () => {
     for (let i = 0; i < 55; i++) expect((await logIn()).status).toBe(200);
     for (let i = 0; i < 50; i++) expect((await logIn(`guess${i}@example.com`, 'wrong')).status).toBe(422);
     expect((await logIn('guess51@example.com', 'wrong')).status).toBe(429);
   });
 
   it.each([null, 'null', 'https://evil.example', 'http://127.0.0.1', 'https://rasket.test'])(
-    'a page at the origin %s signs nobody in or out, whatever its Host says, and makes no change',
+    'from a page at the origin %s sign nobody in or out, whatever the Host, and change nothing',
     async (origin) => {
       const foreign = { origin, host: 'evil.example' };
       const refused = { status: 403, body: { name: 'invalid_permission' } };
@@ -196,13 +196,13 @@ describe('attacks', () => {
     },
   );
 
-  it('two spellings of one address are one account', async () => {
+  it('gain no second account from two spellings of one address', async () => {
     await person('stra\u00dfe@example.com');
     expect((await logIn('STRASSE@example.com')).status).toBe(200);
     await expect(person('strasse@example.com')).rejects.toThrow(/already/);
   });
 
-  it.each(['', 'rks_nobody', '"', 'x'.repeat(5000)])('a cookie that is nobody’s (%.12s) is refused', async (token) => {
+  it.each(['', 'rks_nobody', '"', 'x'.repeat(5000)])('with the unknown cookie %.12s are refused', async (token) => {
     expect(await statusOf(`rasket_session=${token}`)).toBe(401);
   });
 });
@@ -216,25 +216,25 @@ it.each([
   [{ email: 'ada@example.com', password: 'x'.repeat(4097) }, 400, '4096'],
   [{ email: 'ada@example.com', password: 7 }, 400, 'password'],
   [{ email: 'ada@example.com', password: 'x', code: '1' }, 400, 'code'],
-])('a bad body says which field and which limit: %j', async (body, status, says) => {
+])('an invalid sign-in body gets an error with field and limit: %j', async (body, status, says) => {
   const answer = await scene.api('POST', '/auth/login', { body, headers: own() });
   expect(answer.status).toBe(status);
   expect(answer.body.message).toContain(says);
 });
 
-it('ends the session that the browser had before', async () => {
+it('a sign-in ends the session that the browser had before', async () => {
   const first = cookieOf(await logIn());
   const second = cookieOf(await logIn(undefined, undefined, { ...own(), cookie: first }));
   expect([await statusOf(first), await statusOf(second)]).toEqual([401, 200]);
 });
 
-it('takes a cookie that is sent twice for none, since a neighbouring host may have set one', async () => {
+it('a session cookie that is sent twice is ignored, since a neighboring host may have set one', async () => {
   const cookie = cookieOf(await logIn());
   expect(await statusOf(`${cookie}; rasket_session=other`)).toBe(401);
   expect(await statusOf(`other=1; ${cookie}`)).toBe(200);
 });
 
-it('a failure of the service counts as no wrong password', async () => {
+it('a server error does not count as a wrong password', async () => {
   const { db } = scene.app.world;
   await person('grace@example.com');
   const sql = "update users set password_hash = ? where email = 'grace@example.com'";
@@ -247,7 +247,7 @@ it('a failure of the service counts as no wrong password', async () => {
   expect((await logIn('grace@example.com')).status).toBe(200);
 });
 
-it('who may sign in is listed, in the order in which they came', async () => {
+it('people who can sign in are listed in the order in which they were added', async () => {
   const made = [await person('first@list.example'), await person('second@list.example')];
   const listed = await listUsers(scene.app.world.db);
   expect(listed.map(({ id }) => id).filter((id) => made.includes(id))).toEqual(made);

@@ -26,14 +26,14 @@ describe('POST /emails/{email_id}/share', () => {
       [hashToken(path.replace('/share/', ''))],
     );
 
-  it('answers the email’s id and a link on this server, with 192 random bits in it', async () => {
+  it('returns the email’s id and a link on this server with 192 random bits', async () => {
     const answer = await create({ expires_in: '2 hours' });
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({ object: 'email', id: emailId, url: expect.any(String) });
     expect(answer.body.url).toMatch(new RegExp(`^${scene.url}/share/rs_[A-Za-z0-9_-]{32}$`));
   });
 
-  it('makes another link each time, and all of them work', async () => {
+  it('creates another link each time, and all of them work', async () => {
     const paths = [await share(scene, team, emailId), await share(scene, team, emailId)];
     expect(new Set(paths).size).toBe(2);
     for (const path of paths) expect((await scene.api('GET', path)).status).toBe(200);
@@ -42,7 +42,7 @@ describe('POST /emails/{email_id}/share', () => {
   it.each([
     ['no bytes at all', undefined],
     ['an empty object', {}],
-  ])('takes %s as a body, and then the link works 48 hours', async (_, body) => {
+  ])('accepts %s as a body, and then the link works for 48 hours', async (_, body) => {
     const row = await rowOf(await share(scene, team, emailId, body));
     expect(row).toMatchObject({ email_id: emailId });
     expect((row?.expires_at ?? 0) - (row?.created_at ?? 0)).toBe(48 * HOUR_MS);
@@ -55,7 +55,7 @@ describe('POST /emails/{email_id}/share', () => {
     ['1 day', 24 * HOUR_MS],
     ['48 hours', 48 * HOUR_MS],
     ['172800 seconds', 48 * HOUR_MS],
-  ])('expires_in %s', async (text, ms) => {
+  ])('accepts expires_in %s', async (text, ms) => {
     const row = await rowOf(await share(scene, team, emailId, { expires_in: text }));
     expect(row?.created_at).toBe(scene.clock.now());
     expect((row?.expires_at ?? 0) - (row?.created_at ?? 0)).toBe(ms);
@@ -83,7 +83,7 @@ describe('POST /emails/{email_id}/share', () => {
     expect(answer.body.errors.map((error: { path: string }) => error.path)).toEqual(['expires', 'images']);
   });
 
-  it('answers 404 for another team’s email and for none, alike', async () => {
+  it('returns the same 404 for another team’s email and an unknown one', async () => {
     const stranger = await scene.team();
     const foreign = await create({}, stranger.key);
     const absent = await create({}, stranger.key, randomUUID());
@@ -92,12 +92,12 @@ describe('POST /emails/{email_id}/share', () => {
     expect(await create({}, team.key, 'no-uuid')).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
   });
 
-  it('needs full_access', async () => {
+  it('requires full_access', async () => {
     const answer = await create({}, await team.sendingKey());
     expect(answer).toMatchObject({ status: 401, body: { name: 'restricted_api_key' } });
   });
 
-  it('keeps the token nowhere: not in the database, not in the log', async () => {
+  it('stores the token nowhere in the database or the log', async () => {
     const path = await share(scene, team, emailId);
     expect((await scene.api('GET', path)).status).toBe(200);
     const token = path.replace('/share/', '');
@@ -112,7 +112,7 @@ describe('POST /emails/{email_id}/share', () => {
     expect(scene.log.some((line) => line.includes(token))).toBe(false);
   });
 
-  it('the link stands below the address that the installation gives itself', async () => {
+  it('returns a link below the public address of the installation', async () => {
     const store = { ...scene.app.world, origin: () => 'https://mail.example.com' };
     const ctx = { store, teamId: team.id, actor: { kind: 'job' as const, name: 'test' }, requestId: 'r' };
     const made = await createShare(ctx, emailId, {});

@@ -7,7 +7,7 @@ import { sendOne, share } from './shared.ts';
 const HOUR_MS = 3_600_000;
 const NEVER_MADE = `/share/rs_${'A'.repeat(32)}`;
 
-describe('the end of a link', () => {
+describe('the end of a share link', () => {
   let scene: Scene;
   let team: Team;
   beforeAll(async () => {
@@ -23,7 +23,7 @@ describe('the end of a link', () => {
   };
   const revoke = (emailId: string, key = team.key) => scene.api('DELETE', `/emails/${emailId}/share`, { key });
 
-  it('is the very millisecond that expires_in says, and not the one before', async () => {
+  it('is exactly at expires_in, to the millisecond', async () => {
     const { id } = await sendOne(scene, team);
     const path = await share(scene, team, id, { expires_in: '10m' });
     scene.clock.advance(600_000 - 1);
@@ -32,7 +32,7 @@ describe('the end of a link', () => {
     expect(await statusOf(path)).toBe(404);
   });
 
-  it('is 48 hours after it was made when nothing else was said', async () => {
+  it('is after 48 hours by default', async () => {
     const { id } = await sendOne(scene, team);
     const path = await share(scene, team, id);
     scene.clock.advance(48 * HOUR_MS - 1);
@@ -41,7 +41,7 @@ describe('the end of a link', () => {
     expect(await statusOf(path)).toBe(404);
   });
 
-  it('DELETE /emails/{email_id}/share ends every link of that email at once, and of no other', async () => {
+  it('can be caused for every link of an email by DELETE /emails/{email_id}/share, and for no other', async () => {
     const { id } = await sendOne(scene, team);
     const other = await sendOne(scene, team);
     const paths = [await share(scene, team, id), await share(scene, team, id)];
@@ -53,7 +53,7 @@ describe('the end of a link', () => {
     expect(await statusOf(await share(scene, team, id))).toBe(200);
   });
 
-  it('links that were over already are not counted as revoked', async () => {
+  it('is not counted as a revocation if it was in the past', async () => {
     const { id } = await sendOne(scene, team);
     await share(scene, team, id, { expires_in: '1s' });
     scene.clock.advance(1000);
@@ -61,7 +61,7 @@ describe('the end of a link', () => {
     expect(await countOf(id)).toBe(0);
   });
 
-  it('another team can neither revoke nor learn that the email exists', async () => {
+  it('cannot be caused by another team, which does not learn that the email exists', async () => {
     const { id } = await sendOne(scene, team);
     const path = await share(scene, team, id);
     const stranger = await scene.team();
@@ -71,7 +71,7 @@ describe('the end of a link', () => {
     expect(await statusOf(path)).toBe(200);
   });
 
-  it('unknown, expired and revoked links answer the same bytes, to programs and to browsers', async () => {
+  it('looks the same as an unknown or revoked link, to programs and to browsers', async () => {
     const { id } = await sendOne(scene, team);
     const expired = await share(scene, team, id, { expires_in: '1s' });
     scene.clock.advance(1000);
@@ -86,7 +86,7 @@ describe('the end of a link', () => {
     }
   });
 
-  it('a program gets the error body, a browser a page that says what to do', async () => {
+  it('gives a program the error body, and a browser a page with advice', async () => {
     const program = await scene.api('GET', NEVER_MADE);
     expect(program).toMatchObject({ status: 404, body: { statusCode: 404, name: 'not_found' } });
     const browser = await askRaw(scene, NEVER_MADE, 'text/html');
@@ -96,14 +96,14 @@ describe('the end of a link', () => {
     expect(browser.text).toContain('This link does not work');
   });
 
-  it('a link whose email is gone shows nothing', async () => {
+  it('comes with the removal of its email', async () => {
     const { id } = await sendOne(scene, team);
     const path = await share(scene, team, id);
     await scene.app.world.db.run('delete from emails where id = ?', [id]);
     expect(await statusOf(path)).toBe(404);
   });
 
-  it('whoever removes emails removes their links in the same transaction', async () => {
+  it('is in the same transaction as the removal of its email', async () => {
     const one = await sendOne(scene, team);
     const two = await sendOne(scene, team);
     const kept = await sendOne(scene, team);
@@ -114,7 +114,7 @@ describe('the end of a link', () => {
     expect([await countOf(one.id), await countOf(two.id), await countOf(kept.id)]).toEqual([0, 0, 1]);
   });
 
-  it('the sweep takes away what is over and nothing else', async () => {
+  it('lets the sweep delete the link and nothing else', async () => {
     const { id } = await sendOne(scene, team);
     await forgetExpiredShares(scene.app.world);
     await share(scene, team, id, { expires_in: '1 hour' });
@@ -126,7 +126,7 @@ describe('the end of a link', () => {
   });
 });
 
-/** The contract's check knows errors as JSON, and this one may be a page. */
+/** Sends a request without the contract check, which expects errors as JSON, while this one may be a page. */
 async function askRaw(scene: Scene, path: string, accept: string): Promise<ApiAnswer> {
   const response = await fetch(scene.url + path, { headers: { accept, 'user-agent': 'rasket-tests/1' } });
   return { status: response.status, text: await response.text(), headers: response.headers, body: undefined };

@@ -10,7 +10,7 @@ const PNG = Buffer.from(
   'base64',
 );
 
-/** Content is kept in files, which can be taken away while the server runs. */
+/** Content is kept in files, which can be removed while the server runs. */
 const FILES = { storage: { row_bytes: 0 } };
 
 describe('GET /share/{token}', () => {
@@ -56,14 +56,14 @@ describe('GET /share/{token}', () => {
     expect(text).not.toContain('secret@example.org');
   });
 
-  it('shows the state an email came to', async () => {
+  it('shows the state of the email', async () => {
     const { id } = await sendOne(scene, team, { to: ['permfail@example.org'] });
     await scene.settled();
     expect(await scene.account(team, id)).toMatchObject({ state: 'bounced' });
     expect((await scene.api('GET', await share(scene, team, id))).text).toContain('<dd>Bounced</dd>');
   });
 
-  it('puts the HTML into a frame with nothing allowed, under a policy that loads nothing', async () => {
+  it('puts the HTML into a sandboxed frame, under a policy that loads nothing', async () => {
     const { text, headers, frame } = await open({ html: '<p class="x">Hello "you" & \'me\'</p>' });
     expect(text.match(/<iframe[^>]*?srcdoc/g)).toHaveLength(1);
     expect(text).toMatch(/<iframe [^>]*sandbox=""/);
@@ -86,7 +86,7 @@ describe('GET /share/{token}', () => {
     });
   });
 
-  it('opens image sources, and nothing else, only when it is asked to', async () => {
+  it('allows image sources, and nothing else, only on request', async () => {
     const html = '<img src="https://images.example/a.png">';
     const without = await open({ html });
     expect(without.ours).toContain('<a href="?images=1">Show remote images</a>');
@@ -104,7 +104,7 @@ describe('GET /share/{token}', () => {
     expect(answer).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
   });
 
-  it('shows pictures that came with the email, and no other kind of attachment', async () => {
+  it('shows images that came with the email, and no other kind of attachment', async () => {
     const attachments = [
       { filename: 'a.png', content: PNG.toString('base64'), content_id: 'logo' },
       { filename: 'b.svg', content: 'PHN2Zy8+', content_type: 'image/svg+xml', content_id: 'vector' },
@@ -125,7 +125,7 @@ describe('GET /share/{token}', () => {
     expect(frame).not.toContain('PHN2Zy8');
   });
 
-  it('a picture that is named very often makes no page without end', async () => {
+  it('has a bounded size even if an image is used very often', async () => {
     const large = Buffer.concat([PNG, Buffer.alloc(2_000_000)]).toString('base64');
     const { text } = await open({
       html: '<img src=cid:big>'.repeat(10_000),
@@ -135,7 +135,7 @@ describe('GET /share/{token}', () => {
     expect(text.length).toBeLessThan(20_000_000);
   });
 
-  it('is made once for all links to an email, and says of each how long it works', async () => {
+  it('is rendered once for all links to an email, with the expiry of each', async () => {
     const { id } = await sendOne(scene, team, {
       html: '<img src="cid:logo">',
       scheduled_at: new Date(scene.clock.now() + 3_600_000).toISOString(),
@@ -146,13 +146,13 @@ describe('GET /share/{token}', () => {
       const { text } = await scene.api('GET', await share(scene, team, id, { expires_in }));
       expect(framed(text)).toContain('<img src="data:image/png;base64,');
       times.push(/works until <time datetime="([^"]+)"/.exec(text)?.[1] ?? '');
-      // A page that is made again would have to read the picture.
+      // A page that is rendered again would have to read the image.
       await scene.app.world.blobs.remove(id);
     }
     expect(Date.parse(times[1] ?? '') - Date.parse(times[0] ?? '')).toBe(3_600_000);
   });
 
-  it('of many hostile emails is rendered once for each, whatever its reader asks to see', async () => {
+  it('is rendered once for each of many hostile emails, whatever its reader asks to see', async () => {
     const paths: { id: string; path: string; html: string }[] = [];
     for (const piece of ['"', '<a', '</z', '<base ', 'href= ', '&', "<a href='", '<p>', '<img src=cid:a>', '<x<y']) {
       const html = piece.repeat(600_000 / piece.length);
@@ -161,7 +161,7 @@ describe('GET /share/{token}', () => {
     }
     const before = await Promise.all(paths.map(({ path }) => scene.api('GET', path)));
     await scene.settled();
-    // What is rendered again would have to be read again.
+    // A page that is rendered again would have to read the content.
     for (const { id } of paths) await scene.app.world.blobs.remove(id);
     for (const [i, { path }] of paths.entries()) {
       const after = await scene.api('GET', `${path}?images=1`);
@@ -172,14 +172,14 @@ describe('GET /share/{token}', () => {
     }
   });
 
-  it('while many others are being opened says so, and a link that does not work says that', async () => {
+  it('says so while too many others are being opened, and reports an invalid link even then', async () => {
     await using busy = await startScene({ config: FILES });
     const owner = await busy.team();
     const html = `<p>${'x'.repeat(100_000)}</p>`;
     const emails = await Promise.all(Array.from({ length: 18 }, () => sendOne(busy, owner, { html })));
     await busy.settled();
     const paths = await Promise.all(emails.map(({ id }) => share(busy, owner, id)));
-    // A file that hands out nothing while somebody may write to it: the rendering of this email waits for that.
+    // The content file is a pipe that yields nothing until it is written to: the rendering of this email waits for that.
     const held = emails[0]?.id ?? '';
     const file = path.join(busy.dataDir, 'blobs', held.slice(-2), held, 'html');
     const kept = readFileSync(file);
@@ -190,13 +190,13 @@ describe('GET /share/{token}', () => {
     const ask = async (path: string) => ({ path, ...(await busy.api('GET', path)) });
     const [first = '', ...others] = paths;
     const answers = [ask(first)];
-    // It can be opened for writing once it is being read.
+    // The pipe can be opened for writing once it is being read.
     let gate = 0;
     const openGate = () => (gate = openSync(file, constants.O_WRONLY | constants.O_NONBLOCK));
     await expect.poll(openGate, { interval: 5 }).toBeGreaterThan(0);
     answers.push(...others.map(ask));
     try {
-      // Of eighteen, one is under way, sixteen wait, and one is refused.
+      // One of eighteen is in progress, sixteen wait, and one is refused.
       const refused = await Promise.race(answers);
       expect(refused).toMatchObject({ status: 503, body: { name: 'service_unavailable' } });
       const page = await asPerson(refused.path);
@@ -216,13 +216,13 @@ describe('GET /share/{token}', () => {
     for (const path of paths) expect((await busy.api('GET', path)).status).toBe(200);
   });
 
-  it('shows the text where there is no HTML, as it was written', async () => {
+  it('shows the text as it was written if there is no HTML', async () => {
     const { text } = await open({ html: undefined, text: 'One\n  two <b>&amp;</b>\n\n"three"' });
     expect(text).toContain('<pre dir="auto">One\n  two &lt;b&gt;&amp;amp;&lt;/b&gt;\n\n&quot;three&quot;</pre>');
     expect(text).not.toContain('<iframe');
   });
 
-  it('offers the text beside the HTML, and the addresses of links as text', async () => {
+  it('offers the text in addition to the HTML, with the addresses of links', async () => {
     const { ours, frame } = await open({
       html: '<a href="https://shop.example/?a=1&amp;b=2">Shop</a><a href=\'mailto:help@example.com\'>x</a><a href="javascript:alert(1)">y</a>',
       text: 'The plain one.',
@@ -235,13 +235,13 @@ describe('GET /share/{token}', () => {
     expect(ours.match(/ href=/g)).toBeNull();
   });
 
-  it('a body of 2 MB, all of it quotes, is shown whole', async () => {
+  it('shows a body of 2 MB of quotes in full', async () => {
     const html = '"'.repeat(2_000_000);
     const { frame } = await open({ html });
     expect(frame.endsWith(html)).toBe(true);
   });
 
-  it('is a page for everybody: a title, a language, one main part, a named frame', async () => {
+  it('is accessible: a title, a language, one main part, a named frame', async () => {
     const { ours } = await open({ subject: ' ' });
     expect(ours).toContain('<html lang="en">');
     expect(ours).toContain('<title>(no subject)</title>');
@@ -250,7 +250,7 @@ describe('GET /share/{token}', () => {
     expect(ours).toContain('prefers-color-scheme:dark');
   });
 
-  it('needs no key, and is limited by address as every such route', async () => {
+  it('needs no key, and is limited by address like every such route', async () => {
     await using narrow = await startScene({ ratePerSecond: 3 });
     const owner = await narrow.team();
     const { id } = await sendOne(narrow, owner).catch(async () => {
@@ -264,7 +264,7 @@ describe('GET /share/{token}', () => {
     expect(limited).toMatchObject({ status: 429, body: { name: 'rate_limit_exceeded' } });
   });
 
-  it('answers HEAD, and below the deployment address too', async () => {
+  it('answers HEAD, and also works below the deployment address', async () => {
     const { id } = await sendOne(scene, team);
     const path = await share(scene, team, id);
     expect((await scene.api('HEAD', path)).status).toBe(200);

@@ -5,7 +5,7 @@ export interface SentEmail {
   from: string;
 }
 
-/** An accepted email with whatever the test is about. */
+/** Sends an email with the given fields. */
 export async function sendOne(scene: Scene, team: Team, fields: Record<string, unknown> = {}): Promise<SentEmail> {
   const domain = await team.domain();
   const from = `Billing <billing@${domain.name}>`;
@@ -15,7 +15,7 @@ export async function sendOne(scene: Scene, team: Team, fields: Record<string, u
   return { id: answer.body.id as string, from };
 }
 
-/** The path behind a link to the email. */
+/** Creates a share link and returns its path. */
 export async function share(scene: Scene, team: Team, emailId: string, body?: object): Promise<string> {
   const answer = await scene.api('POST', `/emails/${emailId}/share`, { key: team.key, body });
   if (answer.status !== 200) throw new Error(`no link was made: ${answer.text}`);
@@ -25,9 +25,9 @@ export async function share(scene: Scene, team: Team, emailId: string, body?: ob
 const ENTITIES: Record<string, string> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" };
 const SRCDOC = / srcdoc="([^"]*)"/;
 
-/** The document inside the frame, as a browser reads it from the attribute. */
+/** Returns the document inside the frame, as a browser reads it from the attribute. */
 export const framed = (page: string): string =>
   (SRCDOC.exec(page)?.[1] ?? '').replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? '');
 
-/** The page without the document inside its frame: what is ours. */
+/** Returns the page without the document inside its frame. */
 export const unframed = (page: string): string => page.replace(SRCDOC, ' srcdoc=""');

@@ -14,7 +14,7 @@ it.each([undefined, 'client_secret_post'] as const)(
     });
     const { team, domain } = await teamWithSso(scene, peopleOf(scene), provider);
     const email = `grace@${domain}`;
-    // The address is told at the userinfo endpoint, and not in the token.
+    // The address is at the userinfo endpoint, and not in the token.
     provider.person = { sub: 'grace-1', email, email_verified: true, name: 'Grace' };
     const done = await signInBySso(scene, email, { next: '/account' });
     expect([done.status, done.location, scene.log.filter((line) => line.includes('provider failed'))]).toEqual([

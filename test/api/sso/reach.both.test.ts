@@ -1,4 +1,4 @@
-// What the provider of one team may do with a person who is in other teams as well: nothing, there or to the account.
+// What the provider of one team may do with a person who is in other teams as well: nothing there or to the account.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { takeSsoDomain } from '../../../src/features/identity/sso/sso-domains.ts';
 import { mailsTo } from '../../rig/mailbox.ts';
@@ -24,7 +24,7 @@ afterAll(async () => {
 let made = 0;
 const REFUSED = /reaches that team alone; sign in with your password/;
 
-/** A person of a team, whom the provider of another team vouches for. */
+/** Creates a person of a team, whom the provider of another team vouches for. */
 async function personOfTwo() {
   const one = await teamWithSso(scene, people, provider);
   const other = await scene.team();
@@ -43,8 +43,8 @@ async function personOfTwo() {
 const idsOf = async (call: Person['call'], path: string): Promise<string[]> =>
   ((await call('GET', path)).body.data as { id: string }[]).map(({ id }) => id);
 
-describe('a session through the provider of a team', () => {
-  it('is in that team alone, and sees no other', async () => {
+describe('a session through the SSO provider of a team', () => {
+  it('works in that team alone, and sees no other', async () => {
     const { one, other, bob, call, browser } = await personOfTwo();
     expect((await call('GET', '/auth/session')).body).toMatchObject({
       user: { id: bob.userId },
@@ -54,7 +54,7 @@ describe('a session through the provider of a team', () => {
     expect(await idsOf(call, '/teams')).toEqual([one.team.id]);
     const moved = await call('POST', `/teams/${other.id}/switch`);
     expect([moved.status, moved.body.message]).toEqual([403, expect.stringMatching(REFUSED)]);
-    // As a release before left it.
+    // This is the state that an earlier release left.
     const { db } = scene.app.world;
     await db.run('update sessions set current_team_id = ? where sso_team_id = ?', [other.id, one.team.id]);
     expect((await call('GET', '/domains')).status).toBe(403);
@@ -64,11 +64,11 @@ describe('a session through the provider of a team', () => {
     const page = await browser.get(`${scene.url}/account`);
     expect(page.text).toContain('gives access to this team only');
     expect(page.text).not.toContain(other.id);
-    // With the password both are reached.
+    // A sign-in by password reaches both.
     expect((await idsOf(bob.call, '/teams')).toSorted()).toEqual([one.team.id, other.id].toSorted());
   });
 
-  it('sees and ends what apps may do in that team alone', async () => {
+  it('sees and ends the access of apps in that team alone', async () => {
     const { one, other, bob, browser } = await personOfTwo();
     const oauth = oauthOf(scene);
     const app = await oauth.register();
@@ -84,7 +84,7 @@ describe('a session through the provider of a team', () => {
     expect([text.includes(ofOne), text.includes(ofOther)]).toEqual([true, false]);
   });
 
-  it('changes neither password nor second factor, and makes no team', async () => {
+  it('cannot change password or second factor, or create a team', async () => {
     const { call, bob } = await personOfTwo();
     const password = { current_password: 'long enough', password: 'even longer than that' };
     const refused = [
@@ -101,7 +101,7 @@ describe('a session through the provider of a team', () => {
     expect((await bob.call('POST', '/auth/password', password)).status).toBe(200);
   });
 
-  it('neither sees nor ends the sessions elsewhere', async () => {
+  it('can neither see nor end the person’s other sessions', async () => {
     const { call, bob } = await personOfTwo();
     const [own, ...more] = await idsOf(call, '/auth/sessions');
     expect([own, more]).toEqual([expect.any(String), []]);
@@ -114,7 +114,7 @@ describe('a session through the provider of a team', () => {
     expect((await bob.call('GET', '/auth/me')).status).toBe(200);
   });
 
-  it('accepts no invitation to another team', async () => {
+  it('cannot accept an invitation to another team', async () => {
     const { call, bob } = await personOfTwo();
     const inviting = await scene.team();
     await inviting.domain();
@@ -128,7 +128,7 @@ describe('a session through the provider of a team', () => {
     expect((await bob.call('POST', '/invitations/accept', { token })).status).toBe(200);
   });
 
-  it('lets a program in for that team alone, and the program goes with it', async () => {
+  it('can sign in a program for that team alone, which ends with it', async () => {
     const { one, other, call, bob } = await personOfTwo();
     const begun = (await scene.api('POST', '/auth/device', { body: { client_name: 'rasket on a-laptop' } })).body;
     expect((await call('POST', '/auth/device/approve', { user_code: begun.user_code })).status).toBe(200);
@@ -145,7 +145,7 @@ describe('a session through the provider of a team', () => {
   });
 });
 
-describe('a domain whose record is away', () => {
+describe('an SSO domain whose record is missing', () => {
   const DAY_MS = 24 * 3_600_000;
   const recheck = () => scene.app.jobs.find(({ name }) => name === 'recheck-sso-domains')?.run();
   const lookAgain = async () => {
@@ -157,7 +157,7 @@ describe('a domain whose record is away', () => {
   const isIn = async ({ call }: Awaited<ReturnType<typeof personOfTwo>>) =>
     (await call('GET', '/auth/session')).status === 200;
 
-  it('is proven for the grace, and then no more: its sessions and apps end', async () => {
+  it('stays proven for a grace period, and then its sessions and apps end', async () => {
     const given = await personOfTwo();
     const other = await personOfTwo();
     const app = await oauthOf(scene).register();
@@ -200,7 +200,7 @@ describe('a domain whose record is away', () => {
     expect(await stateOf(given)).toMatchObject({ status: 'verified', diagnosis: null });
   });
 
-  it('is taken away on the machine, and needs another record then', async () => {
+  it('can be removed by an operator, and then requires another record', async () => {
     const given = await personOfTwo();
     const { world } = scene.app;
     const before = await stateOf(given);
@@ -213,7 +213,7 @@ describe('a domain whose record is away', () => {
     expect(again.body.record.value).not.toBe(before.record.value);
   });
 
-  it('unlinking ends the apps of the person in this team', async () => {
+  it('loses the apps of a person in this team when the person is unlinked', async () => {
     const { one, bob } = await personOfTwo();
     const oauth = oauthOf(scene);
     const app = await oauth.register();

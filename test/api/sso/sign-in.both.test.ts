@@ -28,7 +28,7 @@ beforeEach(async () => {
 let made = 0;
 type Made = Awaited<ReturnType<typeof teamWithSso>>;
 
-/** A team, and a person whom its provider vouches for. */
+/** Creates a team, and a person whom its provider vouches for. */
 async function teamAndPerson(): Promise<Made & { email: string }> {
   const team = await teamWithSso(scene, people, provider);
   const email = `ada${++made}@${team.domain}`;
@@ -53,8 +53,8 @@ async function enforce(made: Made & { email: string }): Promise<void> {
   expect((await put({ enforced: true })).body.enforced).toBe(true);
 }
 
-describe('a sign-in', () => {
-  it('makes a person, who is in the team with its default role', async () => {
+describe('a sign-in through SSO', () => {
+  it('creates a person, who is in the team with its default role', async () => {
     const given = await teamAndPerson();
     await given.put({ default_role: 'viewer' });
     const done = await signInBySso(scene, given.email, { next: '/account?a=b' });
@@ -69,7 +69,7 @@ describe('a sign-in', () => {
     expect((await membersOf(given)).find(({ email }) => email === given.email)).toMatchObject({ role: 'viewer' });
     const audit = (await given.owner.call('GET', '/audit')).body.data as { action: string; details: unknown }[];
     expect(audit.filter(({ action }) => action === 'team_member.linked')).toHaveLength(1);
-    // The second time nothing is linked, nobody is made.
+    // The second time nothing is linked and no person is created.
     expect((await signInBySso(scene, given.email)).location).toBe('/account');
     const after = (await given.owner.call('GET', '/audit')).body.data as { action: string }[];
     expect(after.filter(({ action }) => action === 'team_member.linked')).toHaveLength(1);
@@ -77,7 +77,7 @@ describe('a sign-in', () => {
     expect(JSON.stringify(scene.log)).not.toContain(provider.secret);
   });
 
-  it('asks for what it needs, by S256, and tells the provider alone', async () => {
+  it('requests what it needs with S256, and tells only the provider', async () => {
     const { email } = await teamAndPerson();
     const browser = new Browsing();
     const started = await browser.get(startUrl(scene, email));
@@ -99,7 +99,7 @@ describe('a sign-in', () => {
       expect(to.searchParams.get(name)?.length).toBeGreaterThanOrEqual(43);
   });
 
-  it('finds an account by its address in another spelling, verified and made before', async () => {
+  it('finds a verified account by its address in another spelling', async () => {
     const given = await teamAndPerson();
     const person = await people.person({ email: given.email });
     provider.person = { ...provider.person, email: given.email.toUpperCase() };
@@ -108,7 +108,7 @@ describe('a sign-in', () => {
     expect((await person.call('GET', '/auth/me')).status).toBe(200);
   });
 
-  it('of an account that nobody had verified leaves nothing of who made it', async () => {
+  it('with an unverified account keeps nothing of whoever created it', async () => {
     const given = await teamAndPerson();
     const squatter = await people.person({ email: given.email, isVerified: false });
     await withPassword(squatter);
@@ -120,7 +120,7 @@ describe('a sign-in', () => {
     expect(answer.status).toBe(422);
   });
 
-  it('goes on by the identity when the address at the provider changes within the domains', async () => {
+  it('is matched by identity when the address at the provider changes within the domains', async () => {
     const given = await teamAndPerson();
     await signInBySso(scene, given.email);
     provider.person = { ...provider.person, email: `married${made}@${given.domain}` };
@@ -129,7 +129,7 @@ describe('a sign-in', () => {
     expect(await membersOf(given)).toHaveLength(2);
   });
 
-  it('takes the role and uses up the invitation that is open', async () => {
+  it('takes the role of an open invitation and uses it up', async () => {
     const given = await teamAndPerson();
     await given.team.domain();
     const path = `/teams/${given.team.id}/invitations`;
@@ -139,7 +139,7 @@ describe('a sign-in', () => {
     expect((await given.owner.call('GET', path)).body.data).toEqual([]);
   });
 
-  it('says who we are as the client is registered: in a header or in the form', async () => {
+  it('authenticates the client as it is registered: in a header or in the form', async () => {
     const { email } = await teamAndPerson();
     const methods = ['client_secret_basic', 'client_secret_post'];
     provider.wrong = { discovery: { token_endpoint_auth_methods_supported: methods } };
@@ -148,7 +148,7 @@ describe('a sign-in', () => {
     expect(provider.asked.filter((path) => path === '/token')).toHaveLength(2);
   });
 
-  it('two first ones at once make one person', async () => {
+  it('that happens twice at once creates one person', async () => {
     const given = await teamAndPerson();
     const both = await Promise.all([signInBySso(scene, given.email), signInBySso(scene, given.email)]);
     expect(both.map(({ status }) => status)).toEqual([303, 303]);
@@ -156,7 +156,7 @@ describe('a sign-in', () => {
   });
 });
 
-/** Nobody is signed in, and the page says why. */
+/** Expects that nobody is signed in, and that the page gives the reason. */
 async function refusedWith(email: string, says: RegExp, status?: number): Promise<void> {
   const done = await signInBySso(scene, email);
   expect(done.browser.cookies.has('rasket_session')).toBe(false);
@@ -166,7 +166,7 @@ async function refusedWith(email: string, says: RegExp, status?: number): Promis
   expect(done.headers.get('content-type')).toBe('text/html; charset=utf-8');
 }
 
-describe('what a provider answers is not believed', () => {
+describe('an answer of an SSO provider is refused', () => {
   const seconds = () => Math.floor(scene.clock.now() / 1000);
   it.each<[string, () => Wrongs]>([
     ['for another audience', () => ({ claims: { aud: 'somebody else' } })],
@@ -214,14 +214,14 @@ describe('what a provider answers is not believed', () => {
       'that says no for another issuer',
       () => ({ answer: { code: null, error: 'access_denied', iss: 'https://id.example.com' } }),
     ],
-  ])('%s', async (_, wrong) => {
+  ])('with a token %s', async (_, wrong) => {
     const { email } = await teamAndPerson();
     provider.wrong = wrong();
     const started = await new Browsing().get(startUrl(scene, email));
     if (started.location === null) return expect([502, 503]).toContain(started.status);
     await refusedWith(email, /is not valid|does not respond/);
     provider.wrong = {};
-    // Where its endpoints are is kept for a while.
+    // The endpoints of the provider are cached for a while.
     scene.clock.advance(600_000);
     expect((await signInBySso(scene, email)).status).toBe(303);
   });
@@ -233,13 +233,13 @@ describe('what a provider answers is not believed', () => {
     ['an address in a subdomain', { email: 'ada@sub.sso1.example.org' }, /not at a domain of your team/],
     ['a text that is no address', { email: 'ada' }, /not at a domain of your team/],
     ['no address', { email: undefined }, /did not provide your email/],
-  ])('%s', async (_, claims, says) => {
+  ])('with %s', async (_, claims, says) => {
     const { email } = await teamAndPerson();
     provider.person = { ...provider.person, ...claims };
     await refusedWith(email, says, 403);
   });
 
-  it('another identity with the same address, until an admin unlinks', async () => {
+  it('for another identity with the same address, until an admin unlinks', async () => {
     const given = await teamAndPerson();
     const { browser } = await signInBySso(scene, given.email);
     provider.person = { ...provider.person, sub: 'somebody new' };
@@ -253,7 +253,7 @@ describe('what a provider answers is not believed', () => {
     expect((await signInBySso(scene, given.email)).status).toBe(303);
   });
 
-  it('one team’s provider does not speak for the people of another’s domain', async () => {
+  it('for people of a domain of another team', async () => {
     const victim = await teamAndPerson();
     await signInBySso(scene, victim.email);
     await using evil = await startStandInProvider(() => scene.clock.now());
@@ -261,7 +261,7 @@ describe('what a provider answers is not believed', () => {
     evil.person = { sub: 'evil', email: victim.email, email_verified: true };
     const through = `anybody@${attacker.domain}`;
     await refusedWith(through, /not at a domain of your team/, 403);
-    // Also not by an identity that was linked while the domain was its own.
+    // An identity that was linked while the domain was its own does not work either.
     evil.person = { sub: 'evil', email: through, email_verified: true };
     expect((await signInBySso(scene, through)).status).toBe(303);
     await proveDomain(scene, attacker.owner, attacker.team, `second.${attacker.domain}`);
@@ -271,8 +271,8 @@ describe('what a provider answers is not believed', () => {
   });
 });
 
-describe('an answer is one browser’s, once', () => {
-  it('of another browser, without a cookie, and of another attempt', async () => {
+describe('an SSO callback', () => {
+  it('is refused in another browser, without a cookie, and for another attempt', async () => {
     const { email } = await teamAndPerson();
     const mine = new Browsing();
     const theirs = new Browsing();
@@ -287,7 +287,7 @@ describe('an answer is one browser’s, once', () => {
     expect((await mine.get(back)).status).toBe(303);
   });
 
-  it('cannot be brought a second time, also with the cookie kept', async () => {
+  it('cannot be used a second time, even with the cookie kept', async () => {
     const { email } = await teamAndPerson();
     const browser = new Browsing();
     const started = await browser.get(startUrl(scene, email));
@@ -301,7 +301,7 @@ describe('an answer is one browser’s, once', () => {
     expect((await browser.get(back)).text).toContain('started in another browser');
   });
 
-  it('comes within ten minutes', async () => {
+  it('must come within ten minutes', async () => {
     const { email } = await teamAndPerson();
     const browser = new Browsing();
     const started = await browser.get(startUrl(scene, email));
@@ -310,7 +310,7 @@ describe('an answer is one browser’s, once', () => {
     expect((await browser.get(back)).text).toContain('more than ten minutes ago');
   });
 
-  it('is forgotten after an hour', async () => {
+  it('is no longer stored after an hour', async () => {
     const { email } = await teamAndPerson();
     await signInBySso(scene, email);
     const count = async () => (await scene.app.world.db.get<{ n: number }>('select count(*) as n from sso_answers'))?.n;
@@ -320,8 +320,8 @@ describe('an answer is one browser’s, once', () => {
     expect(Number(await count())).toBe(0);
   });
 
-  it('goes to the provider that the attempt was begun with, whoever else answers', async () => {
-    // The browser is led from the provider of an attacker to an honest one, and brings its code back.
+  it('goes to the provider that the attempt began with, whichever other answers', async () => {
+    // The browser is redirected from the provider of an attacker to an honest one, and returns with its code.
     const honest = await teamAndPerson();
     await using evil = await startStandInProvider(() => scene.clock.now());
     const attacker = await teamWithSso(scene, people, evil);
@@ -337,8 +337,8 @@ describe('an answer is one browser’s, once', () => {
   });
 });
 
-describe('keys', () => {
-  it('that are new are asked for once, and not again within a minute', async () => {
+describe('keys of an SSO provider', () => {
+  it('that are new are fetched once, and not again within a minute', async () => {
     const { email } = await teamAndPerson();
     const asked = () => provider.asked.filter((path) => path === '/jwks').length;
     expect([(await signInBySso(scene, email)).status, asked()]).toEqual([303, 1]);
@@ -352,7 +352,7 @@ describe('keys', () => {
     expect([(await signInBySso(scene, email)).status, asked()]).toEqual([303, 3]);
   });
 
-  it('that were withdrawn are out after ten minutes', async () => {
+  it('that were withdrawn are rejected after ten minutes', async () => {
     const { email } = await teamAndPerson();
     await signInBySso(scene, email);
     provider.wrong = {
@@ -363,8 +363,8 @@ describe('keys', () => {
   });
 });
 
-describe('a provider that does not do its part', () => {
-  it('is down', async () => {
+describe('a failing SSO provider', () => {
+  it('that is down is reported on a page with advice', async () => {
     const { email } = await teamAndPerson();
     await provider.close();
     const page = await new Browsing().get(startUrl(scene, email));
@@ -373,7 +373,7 @@ describe('a provider that does not do its part', () => {
     provider = await startStandInProvider(() => scene.clock.now());
   });
 
-  it('is asked again five seconds after it did not answer', async () => {
+  it('that did not answer is tried again after five seconds', async () => {
     const { email } = await teamAndPerson();
     const down = (response: { writeHead: (status: number) => { end: () => void } }) => response.writeHead(503).end();
     provider.wrong = { serve: { path: '/.well-known/openid-configuration', answer: down } };
@@ -384,7 +384,7 @@ describe('a provider that does not do its part', () => {
     expect((await signInBySso(scene, email)).status).toBe(303);
   });
 
-  it('is slow', async () => {
+  it('that is slow is reported on a page after the timeout', async () => {
     const { email } = await teamAndPerson();
     const waits = Promise.withResolvers<void>();
     provider.wrong = { serve: { path: '/token', answer: () => waits.resolve() } };
@@ -394,33 +394,36 @@ describe('a provider that does not do its part', () => {
     expect([(await page).status, (await page).text]).toEqual([503, expect.stringContaining('does not respond')]);
   });
 
-  it.each(['/.well-known/openid-configuration', '/token', '/jwks'])('answers 10 MB at %s', async (path) => {
-    const { email } = await teamAndPerson();
-    let sent = 0;
-    provider.wrong = {
-      serve: {
-        path,
-        answer(response) {
-          response.writeHead(200, { 'content-type': 'application/json' });
-          const piece = Buffer.alloc(65_536, ' ');
-          const more = (): void => {
-            while (sent < 10_485_760 && !response.destroyed) {
-              sent += piece.length;
-              if (!response.write(piece)) return void response.once('drain', more);
-            }
-            response.end('{}');
-          };
-          more();
+  it.each(['/.well-known/openid-configuration', '/token', '/jwks'])(
+    'that answers 10 MB at %s is reported on a page',
+    async (path) => {
+      const { email } = await teamAndPerson();
+      let sent = 0;
+      provider.wrong = {
+        serve: {
+          path,
+          answer(response) {
+            response.writeHead(200, { 'content-type': 'application/json' });
+            const piece = Buffer.alloc(65_536, ' ');
+            const more = (): void => {
+              while (sent < 10_485_760 && !response.destroyed) {
+                sent += piece.length;
+                if (!response.write(piece)) return void response.once('drain', more);
+              }
+              response.end('{}');
+            };
+            more();
+          },
         },
-      },
-    };
-    await refusedWith(email, /is not valid/, 502);
-  });
+      };
+      await refusedWith(email, /is not valid/, 502);
+    },
+  );
 
   it.each([
     ['redirects', '/token', 302],
     ['fails', '/token', 500],
-  ])('%s', async (_, path, status) => {
+  ])('that %s is reported on a page', async (_, path, status) => {
     const { email } = await teamAndPerson();
     const answer: NonNullable<Wrongs['serve']>['answer'] = (response) =>
       void response.writeHead(status, { location: `${provider.issuer}/elsewhere` }).end();
@@ -429,7 +432,7 @@ describe('a provider that does not do its part', () => {
     expect(provider.asked).not.toContain('/elsewhere');
   });
 
-  it('says no, in its own word', async () => {
+  it('that refuses the sign-in is reported in its own words, escaped', async () => {
     const { email } = await teamAndPerson();
     provider.wrong = { answer: { code: null, error: '<b>access_denied</b>' } };
     await refusedWith(email, /refused to sign you in.*&lt;b&gt;access_denied/s, 403);
@@ -437,7 +440,7 @@ describe('a provider that does not do its part', () => {
 });
 
 describe('GET /auth/sso/start', () => {
-  it('says of all addresses of a domain the same, whether there is such an account or not', async () => {
+  it('gives the same answer for all addresses of a domain, whether or not the account exists', async () => {
     const person = await people.person({ email: 'real@nosso.example' });
     const page = (email: string) => new Browsing().get(startUrl(scene, email));
     const real = await page(person.email);
@@ -457,7 +460,7 @@ describe('GET /auth/sso/start', () => {
     '/.//evil.example',
     '\t//evil.example',
     'javascript:alert(1)',
-  ])('does not lead on to %j', async (next) => {
+  ])('does not redirect to %j', async (next) => {
     const { email } = await teamAndPerson();
     const done = await signInBySso(scene, email, { next });
     expect([done.status, done.location]).toEqual([303, '/account']);
@@ -477,8 +480,8 @@ describe('GET /auth/sso/start', () => {
   });
 });
 
-describe('who reaches what', () => {
-  it('a session through one team’s provider reaches that team alone', async () => {
+describe('access with SSO', () => {
+  it('through one team’s provider reaches that team alone', async () => {
     const first = await teamAndPerson();
     const { person } = provider;
     await using other = await startStandInProvider(() => scene.clock.now());
@@ -497,7 +500,7 @@ describe('who reaches what', () => {
         ['id', 'team_id', 'user_id', 'role', 'sso_exempt', 'created_at'],
         [[crypto.randomUUID(), team.id, userId, 'owner', isExempt, scene.clock.now()]],
       );
-    // Exempt means: with a password. The provider of another team is none.
+    // An exempt person signs in with a password, not through the provider of another team.
     await join(second.team, 1);
     await join(third, 0);
     const moved = async (team: Team) => (await call('POST', `/teams/${team.id}/switch`)).status;
@@ -505,7 +508,7 @@ describe('who reaches what', () => {
     expect((await call('GET', '/domains')).status).toBe(200);
   });
 
-  it('a password leads past an enforced team, and an exempt owner into it while the provider is down', async () => {
+  it('with a password is not possible to an enforced team, except for an exempt owner while the provider is down', async () => {
     const given = await teamAndPerson();
     await enforce(given);
     const member = await people.person({ team: given.team, role: 'admin' });
@@ -522,7 +525,7 @@ describe('who reaches what', () => {
     provider = await startStandInProvider(() => scene.clock.now());
   });
 
-  it('a person who is removed is out at once, and stays out until invited', async () => {
+  it('ends at once for a removed person, and stays closed until an invitation', async () => {
     const given = await teamAndPerson();
     await given.team.domain();
     const done = await signInBySso(scene, given.email);
@@ -534,14 +537,14 @@ describe('who reaches what', () => {
     const invited = { email: given.email, role: 'viewer' };
     expect((await given.owner.call('POST', `/teams/${given.team.id}/invitations`, invited)).status).toBe(201);
     expect((await signInBySso(scene, given.email)).status).toBe(303);
-    // Nor does one come in who was removed before having signed in by it.
+    // A person removed before having signed in through it cannot sign in either.
     const late = await people.person({ team: given.team, email: `late${made}@${given.domain}` });
     await given.owner.call('DELETE', `/teams/${given.team.id}/members/${late.memberId}`);
     provider.person = { sub: 'late', email: late.email, email_verified: true };
     await refusedWith(late.email, /no longer a member of this team/, 403);
   });
 
-  it('sessions end with their connection, and with another one in its place', async () => {
+  it('ends with the connection, and with a replaced one', async () => {
     const given = await teamAndPerson();
     const first = await signInBySso(scene, given.email);
     await given.put({ default_role: 'viewer' });
@@ -557,7 +560,7 @@ describe('who reaches what', () => {
     expect((await new Browsing().get(startUrl(scene, given.email))).status).toBe(404);
   });
 
-  it('a sign-in that was begun before the connection was replaced is not finished', async () => {
+  it('is not granted to a sign-in that began before the connection was replaced', async () => {
     const given = await teamAndPerson();
     const browser = new Browsing();
     const started = await browser.get(startUrl(scene, given.email));
@@ -566,7 +569,7 @@ describe('who reaches what', () => {
     expect((await browser.get(back)).text).toContain('changed its single sign-on settings in the meantime');
   });
 
-  it('our second factor is not asked for', async () => {
+  it('does not require our second factor', async () => {
     const given = await teamAndPerson();
     const person = await people.person({ email: given.email });
     await scene.app.world.db.run('update users set mfa_enabled_at = ? where id = ?', [

@@ -26,7 +26,7 @@ async function ownTeam() {
   return { team, owner, at };
 }
 
-/** Writes down that somebody has signed in through it; how one does is another file's. */
+/** Records that somebody has signed in through it; another file tests the sign-in. */
 const tested = ({ id }: Team) =>
   scene.app.world.db.run('update sso_connections set tested_at = ? where team_id = ?', [scene.clock.now(), id]);
 const withPassword = async ({ userId }: Person) =>
@@ -49,8 +49,8 @@ async function enforcedTeam() {
   return { ...made, domain };
 }
 
-describe('the connection', () => {
-  it('is not there, is set up, is shown without its secret, and is removed', async () => {
+describe('the SSO connection', () => {
+  it('can be set up, is shown without its secret, and can be removed', async () => {
     const { team, owner, at } = await ownTeam();
     expect(refusal(await owner.call('GET', at))).toBe('404 not_found');
     expect((await owner.call('GET', '/team')).body.sso).toBeNull();
@@ -79,7 +79,7 @@ describe('the connection', () => {
     expect(refusal(await owner.call('GET', at))).toBe('404 not_found');
   });
 
-  it('is read by admins and changed by owners, in the team of the session, and by no key', async () => {
+  it('can be read by admins and changed by owners, in the team of the session, and not with a key', async () => {
     const { team, owner, at } = await ownTeam();
     await owner.call('PUT', at, given);
     const said: string[] = [];
@@ -120,14 +120,14 @@ describe('the connection', () => {
     [{ client_secret: '' }, '400 validation_error', /client_secret must have 1 to 4096/],
     [{ client_secret: undefined }, '422 invalid_parameter', /client_secret is required/],
     [{ default_role: 'owner' }, '400 validation_error', /viewer or member/],
-  ])('%j is refused', async (wrong, name, says) => {
+  ])('with %j is refused', async (wrong, name, says) => {
     const { owner, at } = await ownTeam();
     const answer = await owner.call('PUT', at, { ...given, ...wrong });
     expect(refusal(answer)).toBe(name);
     expect(answer.body.message).toMatch(says);
   });
 
-  it('keeps its secret where none is given, and another issuer or client is another connection', async () => {
+  it('keeps its secret if none is given, and another issuer or client makes it a new connection', async () => {
     const { team, owner, at } = await ownTeam();
     await owner.call('PUT', at, given);
     await tested(team);
@@ -141,8 +141,8 @@ describe('the connection', () => {
   });
 });
 
-describe('domains', () => {
-  it('are proven by a TXT record, and stay so while it is away for a moment', async () => {
+describe('SSO domains', () => {
+  it('are proven by a TXT record, and stay proven while it is missing for a moment', async () => {
     const { team, owner, at } = await ownTeam();
     const domain = `${team.id}.example.com`;
     expect(refusal(await owner.call('POST', `${at}/domains`, { domain }))).toBe('404 not_found');
@@ -167,7 +167,7 @@ describe('domains', () => {
     expect(refusal(await owner.call('DELETE', `${at}/domains/${domain}`))).toBe('404 not_found');
   });
 
-  it('are one team’s once they are proven', async () => {
+  it('belong to one team once they are proven', async () => {
     const first = await ownTeam();
     const second = await ownTeam();
     const domain = `${first.team.id}.example.com`;
@@ -179,7 +179,7 @@ describe('domains', () => {
     expect((await second.owner.call('POST', `${second.at}/domains/${domain}/verify`)).body.status).toBe('verified');
   });
 
-  it('have a bound and a form', async () => {
+  it('are limited in number and checked for their form', async () => {
     const { owner, at } = await ownTeam();
     await owner.call('PUT', at, given);
     for (const domain of ['a b.example', 'ada@example.com', '*.example.com', 'com', `${'a.'.repeat(123)}example`])
@@ -193,8 +193,8 @@ describe('domains', () => {
   });
 });
 
-describe('enforcing', () => {
-  it('says what is missing, one after the other', async () => {
+describe('enforcing SSO', () => {
+  it('reports everything that is missing, until nothing is', async () => {
     const { team, owner, at } = await ownTeam();
     const enforce = async () => (await owner.call('PUT', at, { ...given, enforced: true })).body.message as string;
     expect(await enforce()).toMatch(/no domain is proven.*nobody has signed in.*no owner who has a password is exempt/);
@@ -210,7 +210,7 @@ describe('enforcing', () => {
     expect(await enforce()).toBeUndefined();
   });
 
-  it('closes the team at once to sessions that began with a password, but for who is exempt', async () => {
+  it('ends password sessions of the team at once, except those of exempt people', async () => {
     const { team, owner } = await enforcedTeam();
     const member = await people.person({ team, role: 'member' });
     const other = await scene.team();
@@ -230,13 +230,13 @@ describe('enforcing', () => {
       `This team enforces single sign-on; sign in through its provider: ${scene.url}/auth/sso/start`,
     ]);
     expect((await member.call('POST', `/teams/${other.id}/switch`)).status).toBe(200);
-    // A key is no person.
+    // A key is not a person.
     expect((await scene.api('GET', '/domains', { key: team.key })).status).toBe(200);
     const stranger = await people.person();
     expect(refusal(await stranger.call('POST', `/teams/${team.id}/switch`))).toBe('404 not_found');
   });
 
-  it('keeps its last way in and its last domain', async () => {
+  it('cannot lose its last exempt owner or its last domain', async () => {
     const { team, owner, at, domain } = await enforcedTeam();
     const place = `/teams/${team.id}/members/${owner.memberId}`;
     const second = await people.person({ team, role: 'owner' });
@@ -252,13 +252,13 @@ describe('enforcing', () => {
     await withPassword(second);
     await owner.call('PATCH', `/teams/${team.id}/members/${second.memberId}`, { sso_exempt: true });
     expect((await owner.call('PATCH', place, { sso_exempt: false })).body.sso_exempt).toBe(false);
-    // From this moment on the session, which began with a password, is out.
+    // From this moment on the session that began with a password is refused.
     expect(refusal(await owner.call('GET', place))).toBe('403 invalid_permission');
     expect((await second.call('DELETE', at)).status).toBe(200);
     expect((await owner.call('GET', place)).status).toBe(200);
   });
 
-  it('names the teams that a disabled owner leaves without a way in', async () => {
+  it('names the teams that a disabled owner leaves without access', async () => {
     const { team, owner } = await enforcedTeam();
     const { world } = scene.app;
     const left = async () => (await teamsOfLastWayIn(world.db, owner.userId)).map(({ name }) => name);
@@ -275,7 +275,7 @@ describe('enforcing', () => {
     expect(await left()).toEqual([]);
   });
 
-  it('is switched off on the machine, as the last way out', async () => {
+  it('can be switched off by an operator, as a last resort', async () => {
     const { team, owner, at } = await enforcedTeam();
     const { world } = scene.app;
     expect((await stopEnforcingSso(world, team.id)).id).toBe(team.id);
@@ -284,7 +284,7 @@ describe('enforcing', () => {
     await expect(stopEnforcingSso(world, 'nobody')).rejects.toThrow('not found');
   });
 
-  it('two exempt owners who leave at once leave one of them', async () => {
+  it('keeps one exempt owner when two leave at once', async () => {
     for (let round = 0; round < 5; round++) {
       const { team, owner } = await enforcedTeam();
       const second = await people.person({ team, role: 'owner' });
@@ -296,7 +296,7 @@ describe('enforcing', () => {
     }
   });
 
-  it('only owners exempt', async () => {
+  it('can have only owners exempt', async () => {
     const { team, owner } = await ownTeam();
     const admin = await people.person({ team, role: 'admin' });
     const place = `/teams/${team.id}/members/${admin.memberId}`;

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-/** Oldest first; those of a bounce begin with `b-`. */
+/** Writes entries, oldest first; those of a bounce begin with `b-`. */
 async function fill(team: Team, emails: readonly string[]): Promise<void> {
   const { db, ids } = scene.app.world;
   const rows = emails.map((email) => ({
@@ -62,11 +62,11 @@ describe('search of GET /suppressions', () => {
     ['"b', ['"b q"@example.org']],
     ["' or 1=1 --", []],
     ['\u{10ffff}', []],
-  ])('%j', async (search, found) => {
+  ])('finds the right addresses for %j', async (search, found) => {
     expect(emailsOf(await pageOf(team, { search }))).toEqual(found);
   });
 
-  it('goes together with origin', async () => {
+  it('can be combined with origin', async () => {
     expect(emailsOf(await pageOf(team, { search: 'b-', origin: 'bounce' }))).toEqual([
       'b-one@example.org',
       'b-a@example.org',
@@ -74,7 +74,7 @@ describe('search of GET /suppressions', () => {
     expect(emailsOf(await pageOf(team, { search: 'b-', origin: 'manual' }))).toEqual([]);
   });
 
-  it('has 1 to 200 characters, one of them no space', async () => {
+  it('takes 1 to 200 characters, of which one is not a space', async () => {
     expect(emailsOf(await pageOf(team, { search: '😀'.repeat(200) }))).toEqual([]);
     for (const search of ['', ' ', 'x'.repeat(201)]) {
       const at = `/suppressions?search=${encodeURIComponent(search)}`;
@@ -113,7 +113,7 @@ describe('search among many suppressions', () => {
     { search: 'few' },
     { search: 'many' },
     { search: 'b-else', origin: 'bounce' },
-  ])('is paged in both directions: %j', async (query) => {
+  ])('pages in both directions: %j', async (query) => {
     const all = Array.from({ length: FILLED }, (_, n) => address(FILLED - 1 - n)).filter((email) =>
       email.startsWith(query.search),
     );
@@ -125,7 +125,7 @@ describe('search among many suppressions', () => {
     expect([back.has_more, emailsOf(back)]).toEqual([true, all.slice(93, 100)]);
   });
 
-  it('many that lie together are found from far away', async () => {
+  it('finds many adjacent matches far from the start', async () => {
     const other = await scene.team();
     const emails = Array.from({ length: FILLED }, (_, n) => `${n < 6000 ? 'old' : 'new'}-${n}@example.org`);
     await fill(other, emails);
@@ -138,7 +138,7 @@ describe('search among many suppressions', () => {
     expect(none).toMatchObject({ has_more: false, data: [] });
   });
 
-  it('reads the few that it finds by an index, and no other', async () => {
+  it('reads only the few that it finds, by an index', async () => {
     const plans = await plansOf(
       scene.app.world.db,
       () => pageOf(team, { search: 'few' }),

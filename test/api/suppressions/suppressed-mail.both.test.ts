@@ -21,7 +21,7 @@ const dataOf = async (emailId: string, type: string) =>
   (await scene.events(emailId)).filter((event) => event.type === type).map((event) => event.data);
 
 describe('a suppressed recipient', () => {
-  it('gets nothing and is reported, in any letter case, while others of the same mail are served', async () => {
+  it('gets nothing and is reported, in any letter case, while other recipients are served', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     await suppress(team, 'Stop@quiet.example');
@@ -44,7 +44,7 @@ describe('a suppressed recipient', () => {
     ]);
   });
 
-  it('alone: the mail never leaves', async () => {
+  it('as the only one means that the email is not sent', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     await suppress(team, 'only@alone.example');
@@ -57,7 +57,7 @@ describe('a suppressed recipient', () => {
     expect(received()).not.toContain('only@alone.example');
   });
 
-  it('is asked for when its turn comes, not when the mail was accepted', async () => {
+  it('is checked when the email is due, not when it was accepted', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     const scheduledAt = new Date(scene.clock.now() + 600_000).toISOString();
@@ -70,7 +70,7 @@ describe('a suppressed recipient', () => {
     expect((await scene.account(team, id)).state).toBe('suppressed');
   });
 
-  it('is served again once it is removed', async () => {
+  it('gets mail again once the suppression is removed', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     await suppress(team, 'back@again.example');
@@ -79,7 +79,7 @@ describe('a suppressed recipient', () => {
     expect((await scene.account(team, id)).state).toBe('delivered');
   });
 
-  it('is suppressed for its own team alone', async () => {
+  it('is suppressed for its own team only', async () => {
     const team = await scene.team();
     const other = await scene.team();
     await suppress(team, 'shared@both.example');
@@ -89,7 +89,7 @@ describe('a suppressed recipient', () => {
 });
 
 describe('a hard bounce', () => {
-  it('suppresses the address with the email as its cause, and the next send is not even tried', async () => {
+  it('suppresses the address with the email as the cause, and the next send is not tried', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     const id = await send(team, domain, 'permfail@bounce.example', 'fine@bounce.example');
@@ -104,7 +104,7 @@ describe('a hard bounce', () => {
     expect(scene.sink.commands.filter((line) => /permfail@bounce\.example/i.test(line))).toHaveLength(tried);
   });
 
-  it('leaves an address that was suppressed by hand as it is', async () => {
+  it('does not change an address that was suppressed by hand', async () => {
     const team = await scene.team();
     const domain = await team.domain();
     const sent = await scene.api('POST', '/emails', {
@@ -128,7 +128,7 @@ describe('a hard bounce', () => {
   });
 
   it.each(['tempfail@soft.example', '552-mailbox-full@soft.example', '554-spam@soft.example'])(
-    '%s is none: the address is not suppressed',
+    'is not caused by %s, and the address is not suppressed',
     async (to) => {
       const team = await scene.team();
       const domain = await team.domain();
@@ -139,7 +139,7 @@ describe('a hard bounce', () => {
 });
 
 describe('the mailbox simulator', () => {
-  it.each(['bounced', 'complained', 'suppressed'])('%s@ is never suppressed by what it answers', async (local) => {
+  it.each(['bounced', 'complained', 'suppressed'])('never suppresses %s@ because of its answer', async (local) => {
     const team = await scene.team();
     const domain = await team.domain();
     const address = `${local}+label@simulator.rasket.test`;

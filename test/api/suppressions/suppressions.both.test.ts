@@ -47,7 +47,7 @@ describe('POST /suppressions', () => {
     expect(more).toEqual([]);
   });
 
-  it('an address that is suppressed keeps its entry and causes no event', async () => {
+  it('keeps the entry of a suppressed address and causes no event', async () => {
     const team = await scene.team();
     const id = await create(team, 'again@example.org');
     scene.clock.advance(1000);
@@ -62,7 +62,7 @@ describe('POST /suppressions', () => {
     ['a@example.org, b@example.org', 'a list'],
     ['a@example.org\r\nBcc: b@example.org', 'a line break'],
     ['', 'nothing'],
-  ])('%j is refused: %s', async (email) => {
+  ])('refuses %j: %s', async (email) => {
     const team = await scene.team();
     expect(await call(team, 'POST', '/suppressions', { email })).toMatchObject({
       status: 400,
@@ -70,7 +70,7 @@ describe('POST /suppressions', () => {
     });
   });
 
-  it('needs an address', async () => {
+  it('requires an address', async () => {
     const team = await scene.team();
     const refused = { status: 422, body: { name: 'missing_required_field' } };
     expect(await call(team, 'POST', '/suppressions', {})).toMatchObject(refused);
@@ -79,7 +79,7 @@ describe('POST /suppressions', () => {
 });
 
 describe('GET /suppressions', () => {
-  it('newest first, page by page, narrowed by origin', async () => {
+  it('lists newest first, page by page, filtered by origin', async () => {
     const team = await scene.team();
     for (const name of ['a', 'b', 'c', 'd']) await create(team, `${name}@example.org`);
     const { db } = scene.app.world;
@@ -105,13 +105,13 @@ describe('GET /suppressions', () => {
   });
 });
 
-describe('the path', () => {
+describe('the path of a suppression', () => {
   it.each([
     'first.last+tag@example.org',
     'FIRST.Last+TAG@EXAMPLE.org',
     'first.last%2Btag%40example.org',
     '%22first.last+tag%22@example.org',
-  ])('names a suppression by its address: %s', async (path) => {
+  ])('names it by its address: %s', async (path) => {
     const team = await scene.team();
     const id = await create(team, 'First.Last+tag@example.org');
     expect((await call(team, 'GET', `/suppressions/${path}`)).body).toMatchObject({ id });
@@ -130,14 +130,14 @@ describe('the path', () => {
     ['bücher@bücher.example', 'b%C3%BCcher@b%C3%BCcher.example'],
     ['BÜCHER@bücher.example', 'b%C3%BCcher@xn--bcher-kva.example'],
     ['batch@example.org', 'batch@example.org'],
-  ])('%s is found under %s', async (email, path) => {
+  ])('finds %s under %s', async (email, path) => {
     const team = await scene.team();
     const id = await create(team, email);
     expect((await call(team, 'GET', `/suppressions/${path}`)).body).toMatchObject({ id });
   });
 
   it.each(['sup_1', 'batch', 'nobody', 'a@', 'Name%20%3Ca@example.org%3E', `${'a'.repeat(70)}@example.org`])(
-    '%s names nothing that could exist: 422',
+    'returns 422 for %s, which cannot exist',
     async (path) => {
       const team = await scene.team();
       for (const method of ['GET', 'DELETE']) {
@@ -149,7 +149,7 @@ describe('the path', () => {
     },
   );
 
-  it('a foreign suppression answers as one that never was, by id and by address', async () => {
+  it('returns the same for a foreign and an unknown suppression, by id and by address', async () => {
     const team = await scene.team();
     const stranger = await scene.team();
     const id = await create(team, 'mine@example.org');
@@ -163,8 +163,8 @@ describe('the path', () => {
   });
 });
 
-describe('DELETE', () => {
-  it('records the removal once, also when it is asked for twice at the same moment', async () => {
+describe('DELETE /suppressions/{suppression}', () => {
+  it('records the removal once, even if it is requested twice at the same moment', async () => {
     const team = await scene.team();
     const id = await create(team, 'gone@example.org');
     const answers = await Promise.all([1, 2, 3].map(() => call(team, 'DELETE', `/suppressions/${id}`)));
@@ -177,7 +177,7 @@ describe('DELETE', () => {
 });
 
 describe('POST /suppressions/batch/add', () => {
-  it('answers an entry for each address, in order, and leaves what is suppressed as it is', async () => {
+  it('returns an entry for each address, in order, and keeps existing ones', async () => {
     const team = await scene.team();
     const known = await create(team, 'known@example.org');
     const { status, body } = await add(
@@ -196,7 +196,7 @@ describe('POST /suppressions/batch/add', () => {
     expect(await addedEvents(team)).toBe(3);
   });
 
-  it('takes 100 and refuses 101', async () => {
+  it('accepts 100 and refuses 101', async () => {
     const team = await scene.team();
     const many = Array.from({ length: 101 }, (_, i) => `n${i}@example.org`);
     expect((await add(team, ...many.slice(0, 100))).body.data).toHaveLength(100);
@@ -207,7 +207,7 @@ describe('POST /suppressions/batch/add', () => {
     expect(await emails(team, '?limit=100')).toHaveLength(100);
   });
 
-  it('one address that is none refuses them all, each fault with its place', async () => {
+  it('refuses all addresses if one is invalid, and reports each with its position', async () => {
     const team = await scene.team();
     const { status, body } = await add(team, 'good@example.org', 'bad', 'Name <x@example.org>');
     expect(status).toBe(400);
@@ -215,12 +215,12 @@ describe('POST /suppressions/batch/add', () => {
     expect(await emails(team)).toEqual([]);
   });
 
-  it('an empty list adds nothing', async () => {
+  it('adds nothing for an empty list', async () => {
     const team = await scene.team();
     expect((await add(team)).body).toEqual({ data: [] });
   });
 
-  it('the same batch many times at once adds each address once', async () => {
+  it('adds each address once when the same batch arrives many times at once', async () => {
     const team = await scene.team();
     const some = Array.from({ length: 100 }, (_, i) => `m${i}@example.org`);
     const batches = Array.from({ length: 8 }, (_, i) => (i % 2 === 0 ? some : some.toReversed()));
@@ -232,33 +232,30 @@ describe('POST /suppressions/batch/add', () => {
   });
 
   // runs only on PostgreSQL: on SQLite a second transaction does not begin before the first has ended.
-  it.runIf(driver === 'pg')(
-    'batches that overlap take their addresses in one order, so none waits for ever',
-    async () => {
-      const team = await scene.team();
-      const { world } = scene.app;
-      const addition = (email: string) => [{ email, origin: 'manual' as const, sourceId: null }];
-      const waiting = async () =>
-        (
-          await world.db.get<{ n: number }>(
-            "select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-          )
-        )?.n;
-      const adding = await world.db.tx(async (tx) => {
-        await suppress(world, tx, team.id, addition('a@example.org'));
-        const answer = add(team, 'b@example.org', 'a@example.org');
-        await expect.poll(waiting).toBe(1);
-        await suppress(world, tx, team.id, addition('b@example.org'));
-        return { answer };
-      });
-      expect((await adding.answer).status).toBe(201);
-      expect(await addedEvents(team)).toBe(2);
-    },
-  );
+  it.runIf(driver === 'pg')('locks addresses in one order, so that overlapping batches do not deadlock', async () => {
+    const team = await scene.team();
+    const { world } = scene.app;
+    const addition = (email: string) => [{ email, origin: 'manual' as const, sourceId: null }];
+    const waiting = async () =>
+      (
+        await world.db.get<{ n: number }>(
+          "select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        )
+      )?.n;
+    const adding = await world.db.tx(async (tx) => {
+      await suppress(world, tx, team.id, addition('a@example.org'));
+      const answer = add(team, 'b@example.org', 'a@example.org');
+      await expect.poll(waiting).toBe(1);
+      await suppress(world, tx, team.id, addition('b@example.org'));
+      return { answer };
+    });
+    expect((await adding.answer).status).toBe(201);
+    expect(await addedEvents(team)).toBe(2);
+  });
 });
 
 describe('POST /suppressions/batch/remove', () => {
-  it('by address, in any letter case, skipping what is not suppressed or no address', async () => {
+  it('removes by address in any letter case, and skips what is not suppressed or not an address', async () => {
     const team = await scene.team();
     const one = await create(team, 'one@example.org');
     const two = await create(team, 'two@example.org');
@@ -273,7 +270,7 @@ describe('POST /suppressions/batch/remove', () => {
     for (const id of [one, two]) expect(await types(id)).toEqual(['suppression.added', 'suppression.removed']);
   });
 
-  it('by id, skipping foreign and unknown ones', async () => {
+  it('removes by id, and skips foreign and unknown ones', async () => {
     const team = await scene.team();
     const stranger = await scene.team();
     const mine = await create(team, 'a@example.org');
@@ -286,7 +283,7 @@ describe('POST /suppressions/batch/remove', () => {
   it.each([
     [{}, 'neither'],
     [{ emails: ['a@example.org'], ids: [NOWHERE] }, 'both'],
-  ])('%j is refused: %s', async (body, word) => {
+  ])('refuses %j, which names %s', async (body, word) => {
     const team = await scene.team();
     await create(team, 'a@example.org');
     expect(await remove(team, body)).toMatchObject({
@@ -296,7 +293,7 @@ describe('POST /suppressions/batch/remove', () => {
     expect(await emails(team)).toHaveLength(1);
   });
 
-  it('takes 100 and refuses 101', async () => {
+  it('accepts 100 and refuses 101', async () => {
     const team = await scene.team();
     const many = Array.from({ length: 101 }, (_, i) => `n${i}@example.org`);
     await add(team, ...many.slice(0, 100));

@@ -12,7 +12,7 @@ describe('the description of the API', () => {
   });
   afterAll(() => scene.close());
 
-  it('GET /openapi.json is the contract with the address of the server', async () => {
+  it('is the contract with the address of the server at GET /openapi.json', async () => {
     const { status, body, headers } = await scene.api('GET', '/openapi.json');
     expect(status).toBe(200);
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
@@ -28,7 +28,7 @@ describe('the description of the API', () => {
     }
   });
 
-  it('GET /openapi.json lists the playground in development alone, and /audiences as a deprecated name of /segments', async () => {
+  it('lists the playground in development only, and /audiences as a deprecated name of /segments', async () => {
     const { paths } = (await scene.api('GET', '/openapi.json')).body;
     expect(Object.keys(paths).filter((path) => path.startsWith('/playground'))).toEqual([]);
     for (const [path, id] of [
@@ -48,14 +48,14 @@ describe('the description of the API', () => {
     expect(Object.keys(all).filter((path) => path.startsWith('/playground'))).toEqual(['/playground/messages']);
   });
 
-  it('GET /openapi.yaml says the same in YAML, without anchors', async () => {
+  it('is the same in YAML without anchors at GET /openapi.yaml', async () => {
     const { text, headers } = await scene.api('GET', '/openapi.yaml');
     expect(headers.get('content-type')).toBe('application/yaml; charset=utf-8');
     expect(parse(text)).toEqual((await scene.api('GET', '/openapi.json')).body);
     expect(text).not.toMatch(/: [&*]\w/);
   });
 
-  it('GET /docs is a page with one script of ours, which loads nothing from elsewhere', async () => {
+  it('is a page with one script of ours at GET /docs, which loads nothing from elsewhere', async () => {
     const { text, headers } = await scene.api('GET', '/docs');
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
     const [inline] = [...text.matchAll(/<script>([\s\S]*?)<\/script>/g)].map((match) => match[1] ?? '');
@@ -71,19 +71,19 @@ describe('the description of the API', () => {
     expect(script.text).toContain('createApiReference');
   });
 
-  it('every operation says who may call it, and every error has its row', () => {
+  it('says for every operation who may call it, and has a row for every error', () => {
     const { info, 'x-errors': errors } = loadContract();
     for (const { operation } of contractOperations()) expect(operation.description).toMatch(/\n\nNeeds .*\.$/);
     for (const { name, status } of errors) expect(info.description).toContain(`| \`${name}\` | ${status} |`);
   });
 
-  it('no answer may be read as another type than it says', async () => {
+  it('is served with nosniff, like every other answer', async () => {
     for (const path of ['/docs', '/openapi.json', '/openapi.yaml', '/health', '/nothing', '/emails']) {
       expect((await scene.api('GET', path)).headers.get('x-content-type-options'), path).toBe('nosniff');
     }
   });
 
-  it('repeated reads give the same bytes', async () => {
+  it('is the same bytes at each read', async () => {
     for (const path of ['/openapi.json', '/openapi.yaml', '/docs']) {
       expect((await scene.api('GET', path)).text).toBe((await scene.api('GET', path)).text);
     }

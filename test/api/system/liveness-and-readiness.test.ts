@@ -11,7 +11,7 @@ describe('GET /health and GET /ready', () => {
   });
   afterAll(() => scene.close());
 
-  it('both answer without a key', async () => {
+  it('answer without a key', async () => {
     expect(await scene.api('GET', '/health')).toMatchObject({
       status: 200,
       body: { status: 'ok', version: '0.0.0-test', env: 'test' },
@@ -28,8 +28,8 @@ describe('GET /health and GET /ready', () => {
     ]);
   });
 
-  it('readiness is 503 while no blob can be written, liveness stays, and both recover by themselves', async () => {
-    // Permissions do not bind root, and a file in the folder's place stops everybody.
+  it('return 503 for readiness but not for liveness while no blob can be written, and recover by themselves', async () => {
+    // Permissions do not apply to root, but a file in place of the folder stops everybody.
     const folder = path.join(scene.dataDir, 'blobs');
     renameSync(folder, `${folder}.away`);
     writeFileSync(folder, '');
@@ -57,8 +57,8 @@ describe('GET /health and GET /ready', () => {
   });
 });
 
-describe('when something fails', () => {
-  it('a defect of ours is 500 with the request id, and its cause is in the log alone', async () => {
+describe('a server error', () => {
+  it('returns 500 with the request id, and the cause is only in the log', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const { key } = await scene.team();
     await scene.app.world.db.run('alter table suppressions rename column team_id to elsewhere');
@@ -75,21 +75,24 @@ describe('when something fails', () => {
   });
 
   // skipped because PostgreSQL has no limit that a client could set: its disk cannot be filled from here.
-  it.skipIf(driver === 'pg')('a full disk is 503 and not 500, reading goes on, and writing recovers', async () => {
-    await using scene = await startScene({ roles: ['http'] });
-    const team = await scene.team();
-    const domain = await team.domain();
-    const { db } = scene.app.world;
-    const body = { from: `a@${domain.name}`, to: 'x@example.org', subject: 'Hello', text: 'x'.repeat(16_000) };
-    const send = () => scene.api('POST', '/emails', { key: team.key, body });
-    const size = await db.get<{ page_count: number }>('pragma page_count');
-    await db.tx((tx) => tx.all(`pragma max_page_count = ${size?.page_count ?? 1}`));
-    const full = await send();
-    expect(full).toMatchObject({ status: 503, body: { statusCode: 503, name: 'service_unavailable' } });
-    expect(full.text).not.toMatch(/sqlite|disk|full/i);
-    expect((await scene.api('GET', '/emails', { key: team.key })).body.data).toEqual([]);
-    await db.tx((tx) => tx.all('pragma max_page_count = 1000000'));
-    expect((await send()).status).toBe(200);
-    expect((await scene.api('GET', '/emails', { key: team.key })).body.data).toHaveLength(1);
-  });
+  it.skipIf(driver === 'pg')(
+    'of a full disk returns 503 instead of 500, reads still work, and writes recover',
+    async () => {
+      await using scene = await startScene({ roles: ['http'] });
+      const team = await scene.team();
+      const domain = await team.domain();
+      const { db } = scene.app.world;
+      const body = { from: `a@${domain.name}`, to: 'x@example.org', subject: 'Hello', text: 'x'.repeat(16_000) };
+      const send = () => scene.api('POST', '/emails', { key: team.key, body });
+      const size = await db.get<{ page_count: number }>('pragma page_count');
+      await db.tx((tx) => tx.all(`pragma max_page_count = ${size?.page_count ?? 1}`));
+      const full = await send();
+      expect(full).toMatchObject({ status: 503, body: { statusCode: 503, name: 'service_unavailable' } });
+      expect(full.text).not.toMatch(/sqlite|disk|full/i);
+      expect((await scene.api('GET', '/emails', { key: team.key })).body.data).toEqual([]);
+      await db.tx((tx) => tx.all('pragma max_page_count = 1000000'));
+      expect((await send()).status).toBe(200);
+      expect((await scene.api('GET', '/emails', { key: team.key })).body.data).toHaveLength(1);
+    },
+  );
 });

@@ -11,7 +11,7 @@ afterAll(() => scene.close());
 const create = (name: string) => createTeam(scene.app.world, { name });
 const refusal = { errorName: 'validation_error', status: 422 };
 
-it('makes a team on the default plan and a full-access key that works at once', async () => {
+it('a new team has the default plan and a full-access key that works at once', async () => {
   const made = await create('  Fresh Team  ');
   expect(made).toEqual({ teamId: expect.any(String), slug: 'fresh-team', apiKey: expect.stringMatching(/^rk_/) });
   const row = (await listTeams(scene.app.world.db)).find((team) => team.id === made.teamId);
@@ -41,7 +41,7 @@ it.each([
   expect((await create(name)).slug).toBe(slug);
 });
 
-it('a name of 200 characters fits, letters beyond the basic plane are not cut in half', async () => {
+it('a team name may have 200 characters, and characters beyond the basic plane are not cut in half', async () => {
   const made = await create('𠀀'.repeat(100));
   expect(made.slug.isWellFormed()).toBe(true);
 });
@@ -50,11 +50,11 @@ it.each([
   ['', 'nothing'],
   ['   ', 'only spaces'],
   ['x'.repeat(201), 'too long'],
-])('%j is refused: %s', async (name) => {
+])('the team name %j is refused: %s', async (name) => {
   await expect(create(name)).rejects.toMatchObject(refusal);
 });
 
-it('a name that is taken is refused, and no half of a team stays', async () => {
+it('a team name that is taken is refused, and no part of the team is stored', async () => {
   await create('Taken');
   const before = await scene.app.world.db.get('select count(*) as n from api_keys');
   await expect(create('TAKEN!')).rejects.toMatchObject({ ...refusal, message: expect.stringContaining('taken') });

@@ -14,7 +14,7 @@ afterAll(() => scene.close());
 const refusal = ({ status, body }: { status: number; body: { name?: string } }) =>
   status < 300 ? `${status}` : `${status} ${body.name}`;
 
-it('a person makes a team, is its owner, switches to it and works there', async () => {
+it('a person can create a team, owns it, switches to it and works there', async () => {
   const ada = await people.person();
   expect(refusal(await ada.call('GET', '/team'))).toBe('403 invalid_permission');
   const made = await ada.call('POST', '/teams', { name: 'Ada’s own' });
@@ -30,7 +30,7 @@ it('a person makes a team, is its owner, switches to it and works there', async 
   ]);
 });
 
-it('two teams of one name are two, and neither maker learns of the other', async () => {
+it('two teams may have the same name, and neither creator learns of the other', async () => {
   const one = await people.person();
   const two = await people.person();
   const first = await one.call('POST', '/teams', { name: 'Twins' });
@@ -39,7 +39,7 @@ it('two teams of one name are two, and neither maker learns of the other', async
   expect(second.body.slug).not.toBe(first.body.slug);
 });
 
-it('lists the teams of the person alone, page by page, and no other is switched to', async () => {
+it('a person can list only their own teams, page by page, and switch to no other', async () => {
   const ada = await people.person();
   const ids: string[] = [];
   for (const name of ['One', 'Two', 'Three'])
@@ -56,7 +56,7 @@ it('lists the teams of the person alone, page by page, and no other is switched 
   expect(answers.map(({ status, text }) => `${status} ${text}`)).toEqual(Array(2).fill(`404 ${answers[0]?.text}`));
 });
 
-it('makes none without a verified address, and none beyond 20, also of two at once', async () => {
+it('a person can create teams only with a verified address and up to 20, even with two requests at once', async () => {
   const hasty = await people.person({ isVerified: false });
   expect(refusal(await hasty.call('POST', '/teams', { name: 'Too soon' }))).toBe('403 invalid_permission');
   const ada = await people.person();
@@ -65,7 +65,7 @@ it('makes none without a verified address, and none beyond 20, also of two at on
   expect((await Promise.all([make(), make()])).map(refusal).toSorted()).toEqual(['201', '422 validation_error']);
 });
 
-it('a name that is none is refused by its field', async () => {
+it('an invalid team name is refused by field', async () => {
   const ada = await people.person();
   for (const name of ['', 'x'.repeat(201), 'a\nb']) {
     const answer = await ada.call('POST', '/teams', { name });
@@ -74,7 +74,7 @@ it('a name that is none is refused by its field', async () => {
   }
 });
 
-it('makes none while a team that the person leads is suspended, which would go on as another one', async () => {
+it('the owner of a suspended team cannot create another team, which would replace it', async () => {
   const team = await scene.team();
   const owner = await people.person({ team, role: 'owner' });
   const member = await people.person({ team, role: 'member' });

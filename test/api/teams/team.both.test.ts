@@ -26,7 +26,7 @@ const address = { line1: '1 Example Street', city: 'London', country: 'GB' };
 const whole = { line1: 'a', line2: 'b', city: 'c', state: 'd', postal_code: 'e', country: 'DE' };
 
 describe('GET /team', () => {
-  it('answers the team with its plan, its sender identity and the regions in their sandbox', async () => {
+  it('returns the team with its plan, its sender identity and the regions that are in sandbox mode', async () => {
     const made = await scene.team('Fresh & new');
     expect((await scene.api('GET', '/team', { key: made.key })).body).toEqual({
       object: 'team',
@@ -54,7 +54,7 @@ describe('GET /team', () => {
     });
   });
 
-  it('shows another plan as soon as the operator gives it', async () => {
+  it('returns another plan as soon as the operator sets it', async () => {
     await administerTeam(scene.app.world, team.id, { plan: 'small' });
     expect((await get()).plan).toEqual({
       code: 'small',
@@ -70,12 +70,12 @@ describe('GET /team', () => {
     });
   });
 
-  it('a team whose plan was taken out of the configuration has the default one', async () => {
+  it('returns the default plan if that of the team was removed from the configuration', async () => {
     await scene.app.world.db.run('update teams set plan_code = ? where id = ?', ['gone', team.id]);
     expect((await get()).plan).toMatchObject({ code: 'standard', name: 'Standard' });
   });
 
-  it.each(['GET', 'PATCH'])('%s: a key that may only send is refused', async (method) => {
+  it.each(['GET', 'PATCH'])('and PATCH /team refuse a sending key: %s', async (method) => {
     const key = await team.sendingKey();
     const answer = await scene.api(method, '/team', { key, ...(method === 'PATCH' ? { body: { name: 'x' } } : {}) });
     expect(answer).toMatchObject({ status: 401, body: { name: 'restricted_api_key' } });
@@ -83,7 +83,7 @@ describe('GET /team', () => {
 });
 
 describe('PATCH /team', () => {
-  it('changes what is named, keeps the rest, and answers the team', async () => {
+  it('changes the named fields, keeps the others, and returns the team', async () => {
     const first = await patch({ sender_name: ' Example Ltd ', postal_address: whole });
     expect(first.status).toBe(200);
     expect(first.body).toEqual(await get());
@@ -97,7 +97,7 @@ describe('PATCH /team', () => {
     });
   });
 
-  it('replaces an address as a whole, and keeps the sender', async () => {
+  it('replaces a postal address as a whole, and keeps the sender', async () => {
     await patch({ sender_name: 'Example', postal_address: whole });
     const { body } = await patch({ postal_address: address });
     expect(body.sender_identity).toEqual({
@@ -106,7 +106,7 @@ describe('PATCH /team', () => {
     });
   });
 
-  it('touches no other team', async () => {
+  it('changes no other team', async () => {
     const other = await scene.team();
     await patch({ sender_name: 'Example', postal_address: address, ai_assist_enabled: true });
     expect((await scene.api('GET', '/team', { key: other.key })).body).toMatchObject({
@@ -116,7 +116,7 @@ describe('PATCH /team', () => {
   });
 
   it.each([[{ sender_name: 'Example' }], [{ sender_name: 'Example', ai_assist_enabled: true }]])(
-    '%j before there is an address is refused, and changes nothing',
+    'refuses %j before there is an address, and changes nothing',
     async (body) => {
       expect(await patch(body)).toMatchObject({
         status: 422,
@@ -128,7 +128,7 @@ describe('PATCH /team', () => {
     },
   );
 
-  it.each([{}, undefined, ''])('an empty body (%j) is refused with the fields there are', async (body) => {
+  it.each([{}, undefined, ''])('refuses an empty body (%j) and lists the fields', async (body) => {
     expect(await patch(body)).toMatchObject({
       status: 400,
       body: {
@@ -139,7 +139,7 @@ describe('PATCH /team', () => {
   });
 });
 
-describe('a body that names name', () => {
+describe('PATCH /team with the field name', () => {
   it.each<[Record<string, unknown>, string]>([
     [{ name: 'Another' }, 'alone'],
     [{ name: null }, 'whatever it holds'],
@@ -147,7 +147,7 @@ describe('a body that names name', () => {
     [{ name: 'Another', surprise: 1 }, 'beside an unknown one'],
     [{ ai_assist_enabled: 'yes', name: 'Another' }, 'beside a wrong one'],
     [{ sender_name: 'Too soon', name: 'Another' }, 'beside one that the resource refuses'],
-  ])('%j is 422: %s', async (body) => {
+  ])('returns 422 for %j, %s', async (body) => {
     const before = await get();
     expect(await patch(body)).toMatchObject({
       status: 422,
@@ -159,7 +159,7 @@ describe('a body that names name', () => {
 
 const line = (chars: number): string => 'x'.repeat(chars);
 
-/** Each field with the largest values that fit and the smallest that do not. */
+/** Each field has the largest valid values and the smallest invalid ones. */
 const fields: { field: string; max?: number; isNullable?: true; good?: unknown[]; bad: unknown[] }[] = [
   { field: 'sender_name', max: 200, bad: [] },
   { field: 'postal_address.line1', max: 200, bad: [] },
@@ -192,8 +192,8 @@ function bodyWith(field: string, value: unknown): Record<string, unknown> {
   return { postal_address: { ...address, [part]: value } };
 }
 
-describe('the fields', () => {
-  it.each(cases('good'))('$field takes $value', async ({ field, value }) => {
+describe('the fields of PATCH /team', () => {
+  it.each(cases('good'))('accept for $field: $value', async ({ field, value }) => {
     const { status, body } = await patch(bodyWith(field, value));
     expect(status, JSON.stringify(body)).toBe(200);
     const { sender_identity: sender, ai_assist_enabled: assist } = await get();
@@ -203,7 +203,7 @@ describe('the fields', () => {
     );
   });
 
-  it.each(cases('bad'))('$field refuses $value', async ({ field, value }) => {
+  it.each(cases('bad'))('refuse for $field: $value', async ({ field, value }) => {
     expect(await patch(bodyWith(field, value))).toMatchObject({
       status: 400,
       body: {
@@ -215,7 +215,7 @@ describe('the fields', () => {
     expect((await get()).sender_identity).toEqual({ sender_name: null, postal_address: null });
   });
 
-  it.each(['line1', 'city', 'country'])('an address without %s is not one', async (part) => {
+  it.each(['line1', 'city', 'country'])('require %s in an address', async (part) => {
     const { [part as 'city']: _, ...rest } = address;
     expect(await patch({ postal_address: rest })).toMatchObject({
       status: 422,
@@ -228,7 +228,7 @@ describe('the fields', () => {
     { postal_address: { ...address, surprise: 1 } },
     { risk_state: 'normal' },
     { plan: 'small' },
-  ])('what is no field is refused: %j', async (body) => {
+  ])('do not include that of %j', async (body) => {
     expect(await patch(body)).toMatchObject({
       status: 400,
       body: { name: 'validation_error', message: expect.stringContaining('is not a field of this body') },
@@ -237,7 +237,7 @@ describe('the fields', () => {
 });
 
 describe('a suspended team', () => {
-  it('is refused by its very next request, with every key, and taken back as quickly', async () => {
+  it('is refused from its very next request, with every key, and restored as quickly', async () => {
     const sending = await team.sendingKey();
     const other = await scene.team();
     const statuses = async () =>
@@ -254,7 +254,7 @@ describe('a suspended team', () => {
   });
 });
 
-describe('the operator', () => {
+describe('the operator command for teams', () => {
   it.each([
     ['nobody', {}, 'not_found', /Team "nobody" not found/],
     ['019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77', { name: 'x' }, 'not_found', /not found/],
@@ -263,14 +263,14 @@ describe('the operator', () => {
     ['own', { name: ' ' }, 'validation_error', /1 to 200 characters/],
     ['own', { name: 'x'.repeat(201) }, 'validation_error', /1 to 200 characters/],
     ['own', { name: 'a\nb' }, 'validation_error', /one line/],
-  ])('is told why %s cannot become %j', async (name, change, errorName, message) => {
+  ])('explains why %s cannot become %j', async (name, change, errorName, message) => {
     const before = await get();
     const changed = administerTeam(scene.app.world, name === 'own' ? team.id : name, change);
     await expect(changed).rejects.toMatchObject({ errorName, message: expect.stringMatching(message) });
     expect(await get()).toEqual(before);
   });
 
-  it('renames a team; its slug stays', async () => {
+  it('renames a team, whose slug stays', async () => {
     const { slug } = await get();
     await administerTeam(scene.app.world, slug, { name: ' Renamed ' });
     expect(await get()).toMatchObject({ name: 'Renamed', slug });

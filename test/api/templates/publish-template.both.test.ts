@@ -24,7 +24,7 @@ const versionIds = async (id: string) => {
   return (await scene.app.world.db.all<{ id: string }>(sql, [id])).map((row) => row.id);
 };
 
-describe('publishing', () => {
+describe('publishing a template', () => {
   it('makes the draft the current version', async () => {
     const id = await create();
     const draft = await read(id);
@@ -48,7 +48,7 @@ describe('publishing', () => {
     expect(await read(id)).toEqual(before);
   });
 
-  it('waits for the next time with what is changed after it', async () => {
+  it('is needed again after the draft was changed', async () => {
     const id = await create();
     await publish(id);
     const first = (await read(id)).current_version_id;
@@ -64,7 +64,7 @@ describe('publishing', () => {
     expect(await versionIds(id)).toEqual([first, after.current_version_id]);
   });
 
-  it('has nothing to wait for when only name or alias were changed', async () => {
+  it('is not needed after a change of name or alias only', async () => {
     const id = await create();
     await publish(id);
     await call('PATCH', `/templates/${id}`, { name: 'New', alias: 'new-alias' });
@@ -85,7 +85,7 @@ describe('publishing', () => {
     expect(await read(id)).toMatchObject({ html: '<p>22</p>', has_unpublished_versions: false });
   });
 
-  it('by many at once publishes one version', async () => {
+  it('many times at once publishes one version', async () => {
     const id = await create();
     const answers = await Promise.all(Array.from({ length: 6 }, () => publish(id)));
     expect(answers.map((answer) => answer.status)).toEqual(answers.map(() => 200));
@@ -93,7 +93,7 @@ describe('publishing', () => {
   });
 });
 
-describe('what publishing refuses', () => {
+describe('publishing a template refuses', () => {
   const refused = (path: string, words: string) => ({
     status: 422,
     body: {
@@ -103,7 +103,7 @@ describe('what publishing refuses', () => {
     },
   });
 
-  it.each(['html', 'text', 'subject'])('a variable in %s that is not declared', async (field) => {
+  it.each(['html', 'text', 'subject'])('an undeclared variable in %s', async (field) => {
     for (const use of ['{{{MISSPELT}}}', '{{{ MISSPELT }}}', '{{{MISSPELT|default}}}', '{{{misspelt}}}']) {
       const id = await create({ [field]: `Hello ${use}`, variables: [{ key: 'Misspelt', type: 'string' }] });
       const key = use.includes('m') ? 'misspelt' : 'MISSPELT';
@@ -114,13 +114,13 @@ describe('what publishing refuses', () => {
     }
   });
 
-  it('a variable in the subject whose fallback is more than one line', async () => {
+  it('a variable in the subject with a fallback of more than one line', async () => {
     const variables = [{ key: 'A', type: 'string', fallback_value: 'x\r\nBcc: b@example.com' }];
     expect(await publish(await create({ subject: '{{{A}}}', variables }))).toMatchObject(refused('subject', '{{{A}}}'));
     expect((await publish(await create({ text: '{{{A}}}', variables }))).status).toBe(200);
   });
 
-  it('and says no more than twenty times', async () => {
+  it('with at most twenty errors', async () => {
     const html = Array.from({ length: 10_000 }, (_, i) => `{{{V${i}}}}`).join('');
     const { status, body } = await publish(await create({ html }));
     expect([status, body.errors.length, body.errors[0].path]).toEqual([422, 20, 'html']);
@@ -132,5 +132,5 @@ describe('what publishing refuses', () => {
       '{{{FIRST_NAME|you}}} {{{LAST_NAME}}} {{{EMAIL}}} {{{UNSUBSCRIBE_URL}}} {{{PREFERENCES_URL}}}',
     ],
     ['what does not have the form of a variable', '{{A}} {{{a-b}}} {{{contact.first_name}}} {{{}}} {{{'],
-  ])('but not %s', async (_, html) => expect((await publish(await create({ html }))).status).toBe(200));
+  ])('not %s', async (_, html) => expect((await publish(await create({ html }))).status).toBe(200));
 });

@@ -25,8 +25,8 @@ const hostile = `<script>alert("1")</script>&'`;
 const safe = '&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;';
 const word = (key: string, fallback_value?: string) => ({ key, type: 'string', fallback_value });
 
-describe('a template that is sent with', () => {
-  it('gives what it holds', async () => {
+describe('a template used in a send', () => {
+  it('supplies its content', async () => {
     const id = await published({
       html: '<p>{{{A}}}</p>',
       text: '{{{A}}}',
@@ -48,20 +48,20 @@ describe('a template that is sent with', () => {
     expect(await resolve(id, { A: 'v' }, { subject: 'My {{{A}}}' })).toEqual({ ...whole, subject: 'My {{{A}}}' });
   });
 
-  it('invents nothing: html goes alone, and what is absent stays absent', async () => {
+  it('sends html alone without a generated text, and omits absent fields', async () => {
     const id = await published();
     expect(await resolve(id)).toEqual({ templateId: id, html: '<p>One</p>', text: null });
     expect(await resolve(id, null)).toEqual({ templateId: id, html: '<p>One</p>', text: null });
   });
 
-  it('takes a value from the send, else the inline default, else the fallback', async () => {
+  it('uses the value of the send, or else the inline default, or else the fallback', async () => {
     const id = await published({ html: '{{{A|inline}}} {{{A}}}', variables: [word('A', 'fallback')] });
     expect((await resolve(id, { A: 'given' })).html).toBe('given given');
     expect((await resolve(id, { A: '' })).html).toBe(' ');
     expect((await resolve(id)).html).toBe('inline fallback');
   });
 
-  it('writes numbers as they are', async () => {
+  it('renders numbers as they are', async () => {
     const id = await published({
       html: '{{{N}}} {{{F}}}',
       variables: [
@@ -85,17 +85,17 @@ describe('a template that is sent with', () => {
     });
   });
 
-  it('expands no value again', async () => {
+  it('does not expand variables inside values', async () => {
     const id = await published({ html: '{{{A}}} {{{B}}}', variables: [word('A'), word('B', 'secret')] });
     expect((await resolve(id, { A: '{{{B}}}' })).html).toBe('{{{B}}} secret');
   });
 
-  it('leaves what only campaigns know empty', async () => {
+  it('renders variables of campaigns empty', async () => {
     const id = await published({ html: 'Hi {{{FIRST_NAME|you}}}{{{UNSUBSCRIBE_URL}}}!' });
     expect((await resolve(id)).html).toBe('Hi you!');
   });
 
-  it('takes keys and values that are named like parts of JavaScript', async () => {
+  it('accepts keys and values named like parts of JavaScript', async () => {
     const keys = ['__proto__', 'constructor', 'toString'];
     const id = await published({
       html: keys.map((key) => `{{{${key}|none}}}`).join(),
@@ -107,8 +107,8 @@ describe('a template that is sent with', () => {
   });
 });
 
-describe('POST /emails', () => {
-  it('sends what the template says, with hostile values in it, and lets the send decide who from and about what', async () => {
+describe('POST /emails with a template', () => {
+  it('sends the rendered template with hostile values escaped, and the send may replace from and subject', async () => {
     const { name: domain } = await team.domain();
     const content = { html: '<p>{{{A}}}</p>', text: '{{{A}}}', subject: 'On {{{A}}}', variables: [word('A')] };
     await published({ ...content, from: `e@${domain}`, reply_to: 'r@example.com', alias: 'over-the-wire' });
@@ -131,8 +131,8 @@ describe('POST /emails', () => {
   });
 });
 
-describe('what was published last is sent', () => {
-  it('and nothing newer, under every name it has', async () => {
+describe('the published version of a template is sent', () => {
+  it('under its id and its alias, and never a newer draft', async () => {
     const id = await published({ html: 'one', alias: 'sent-by-alias' });
     expect((await resolve('sent-by-alias')).html).toBe('one');
     await call('PATCH', `/templates/${id}`, { html: 'two', subject: 'two' });
@@ -148,7 +148,7 @@ describe('what was published last is sent', () => {
     for (const name of [id, 'renamed']) await expect(resolve(name)).rejects.toMatchObject({ status: 404 });
   });
 
-  it('also when an alias moves to another template', async () => {
+  it('after an alias has moved to another template', async () => {
     const one = await published({ html: 'one', alias: 'moves' });
     const two = await published({ html: 'two' });
     expect((await resolve('moves')).templateId).toBe(one);
@@ -157,7 +157,7 @@ describe('what was published last is sent', () => {
     expect(await resolve('moves')).toMatchObject({ templateId: two, html: 'two' });
   });
 
-  it('many templates that together are larger than what is kept in memory', async () => {
+  it('from more templates than fit in the memory cache', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 12; i++) ids.push(await published({ html: `${i}${'h'.repeat(2_000_000)}` }));
     for (const i of [0, 11, 5, 0, 3, 11])
@@ -165,14 +165,14 @@ describe('what was published last is sent', () => {
   });
 });
 
-describe('a send is refused', () => {
+describe('a send with a template is refused', () => {
   const fault = (key: string, words: string) => ({
     errorName: 'validation_error',
     status: 400,
     errors: [{ path: `template.variables.${key}`, message: expect.stringContaining(words) as string }],
   });
 
-  it('with a template that is not there, or is another team’s', async () => {
+  it('if the template is unknown or belongs to another team', async () => {
     const id = await published({ alias: 'theirs' });
     const stranger = await scene.team();
     const missing = { errorName: 'not_found', status: 404, message: 'Template not found.' };
@@ -184,7 +184,7 @@ describe('a send is refused', () => {
     }
   });
 
-  it('with a draft', async () => {
+  it('if the template is a draft', async () => {
     const { body } = await call('POST', '/templates', { name: 'x', html: 'x', alias: 'still-draft' });
     for (const name of [body.id, 'still-draft']) {
       await expect(resolve(name)).rejects.toMatchObject({
@@ -220,7 +220,7 @@ describe('a send is refused', () => {
     await expect(resolve(id, variables)).rejects.toMatchObject(fault(key, words));
   });
 
-  it('not with the longest value, nor with a line break where there is no subject', async () => {
+  it('if a value has one character too many or a line break in the subject, but not at the limit or without a subject', async () => {
     const id = await published({ html: '{{{A}}}', subject: '{{{S}}}', variables: [word('A'), word('S', 's')] });
     expect((await resolve(id, { A: '\u{1F600}'.repeat(2000) })).html).toHaveLength(4000);
     expect((await resolve(id, { A: 'x\r\ny' })).html).toBe('x\r\ny');
@@ -228,7 +228,7 @@ describe('a send is refused', () => {
     expect(own.subject).toBe('Mine');
   });
 
-  it('without a value that nothing stands in for', async () => {
+  it('if a required value is missing', async () => {
     const id = await published({
       html: '{{{A}}}{{{A|default}}}',
       text: '{{{B|default}}}{{{C}}}',
@@ -248,14 +248,14 @@ describe('a send is refused', () => {
     expect(await resolve(id, { A: 'a', S: 's' })).toMatchObject({ html: 'aa', text: 'default', subject: 's' });
   });
 
-  it('with every fault named', async () => {
+  it('with all errors reported', async () => {
     const id = await published({ html: '{{{A}}}', variables: [word('A'), { key: 'N', type: 'number' }] });
     await expect(resolve(id, { X: 1, N: 'n' })).rejects.toMatchObject({
       errors: ['X', 'N', 'A'].map((key) => ({ path: `template.variables.${key}` })),
     });
   });
 
-  it('with more values than there can be, or keys without end, in few words', async () => {
+  it('briefly, for too many values or very long keys', async () => {
     const id = await published({ variables: [word('A')] });
     const many = Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`K${i}`, 'x']));
     await expect(resolve(id, many)).rejects.toMatchObject({ status: 400, errors: [{ path: 'template.variables' }] });
@@ -264,12 +264,12 @@ describe('a send is refused', () => {
     expect((refusal as Error).message.length).toBeLessThan(300);
   });
 
-  it('when it would become larger than an email may be, without becoming it', async () => {
+  it('if it would become larger than an email may be, before it is rendered', async () => {
     const html = '{{{A}}}'.repeat(290_000);
     const id = await published({ html, variables: [word('A')] });
     const tooLong = { status: 400, errors: [{ path: 'template.variables' }] };
     await expect(resolve(id, { A: 'x'.repeat(2000) })).rejects.toMatchObject(tooLong);
-    // 7.2 characters fit into each place: bytes count, and what escaping adds.
+    // 7.2 characters fit into each place: bytes count, including those added by escaping.
     expect((await resolve(id, { A: 'x'.repeat(7) })).html).toHaveLength(2_030_000);
     await expect(resolve(id, { A: 'é'.repeat(4) })).rejects.toMatchObject(tooLong);
     await expect(resolve(id, { A: '&&' })).rejects.toMatchObject(tooLong);

@@ -21,7 +21,7 @@ const many = (count: number) => Array.from({ length: count }, (_, i) => ({ key: 
 const addresses = (count: number) => Array.from({ length: count }, (_, i) => `r${i}@example.com`);
 const MB2 = 2 * 1024 * 1024;
 
-describe('the largest that is right', () => {
+describe('the largest valid value of a template field', () => {
   it.each([
     ['name', { name: 'n'.repeat(200) }],
     ['name of emoji', { name: '\u{1F600}'.repeat(200) }],
@@ -46,7 +46,7 @@ describe('the largest that is right', () => {
     ['empty fallback', variable({ fallback_value: '' })],
     ['fallback of a number', variable({ type: 'number', fallback_value: -1.7976931348623157e308 })],
     ['fallback of 0', variable({ type: 'number', fallback_value: 0 })],
-  ])('%s', async (_, fields) => {
+  ])('is accepted: %s', async (_, fields) => {
     const made = await post(fields);
     expect(made.status, made.text.slice(0, 300)).toBe(201);
     expect(await read(made.body.id)).toMatchObject(fields);
@@ -54,7 +54,7 @@ describe('the largest that is right', () => {
   });
 });
 
-describe('the smallest that is wrong', () => {
+describe('the smallest invalid value of a template field', () => {
   it.each([
     ['name', 'nothing', { name: '' }],
     ['name', 'only spaces', { name: '  ' }],
@@ -108,10 +108,10 @@ describe('the smallest that is wrong', () => {
     ...['FIRST_NAME', 'LAST_NAME', 'EMAIL', 'UNSUBSCRIBE_URL', 'PREFERENCES_URL', 'contact', 'this'].map(
       (key): [string, string, object] => ['variables.0.key', `the reserved ${key}`, variable({ key })],
     ),
-  ])('%s: %s', async (path, _, fields) => {
+  ])('is refused in %s: %s', async (path, _, fields) => {
     for (const answer of [await post(fields), await patch(fields)]) {
       expect(answer).toMatchObject({ status: 400, body: { name: 'validation_error' } });
-      // The last word of the path, without the s of a list.
+      // Returns the last word of the path, without the s of a list.
       const word =
         path
           .replace(/s?(\.\d+)*$/, '')
@@ -122,7 +122,7 @@ describe('the smallest that is wrong', () => {
     }
   });
 
-  it('a fallback that is larger than any number there is', async () => {
+  it('includes a fallback beyond the largest number', async () => {
     const body = '{"name":"x","html":"x","variables":[{"key":"A","type":"number","fallback_value":1e400}]}';
     expect(await scene.api('POST', '/templates', { key: team.key, body })).toMatchObject({
       status: 400,
@@ -130,14 +130,14 @@ describe('the smallest that is wrong', () => {
     });
   });
 
-  it('a key declared twice', async () => {
+  it('includes a key declared twice', async () => {
     const variables = [...many(2), { key: 'V0', type: 'number' }];
     expect((await post({ variables })).body.errors).toEqual([
       { path: 'variables.2.key', message: expect.stringContaining('V0') },
     ]);
   });
 
-  it('a variable without key or type', async () => {
+  it('includes a variable without key or type', async () => {
     for (const [fields, field] of [
       [{ type: 'string' }, 'key'],
       [{ key: 'A' }, 'type'],
@@ -149,7 +149,7 @@ describe('the smallest that is wrong', () => {
     }
   });
 
-  it('every field at fault is named', async () => {
+  it('is reported with all other invalid fields', async () => {
     const { body } = await post({
       from: 'x',
       reply_to: 'y',
@@ -164,7 +164,7 @@ describe('the smallest that is wrong', () => {
     ]);
   });
 
-  it('a change that only together with what stands there is too long', async () => {
+  it('includes a change that is too long only together with the stored fields', async () => {
     const made = await post({ html: 'h'.repeat(MB2 - 1) });
     const change = (text: string) =>
       scene.api('PATCH', `/templates/${made.body.id}`, { key: team.key, body: { text } });
@@ -173,7 +173,7 @@ describe('the smallest that is wrong', () => {
     expect((await read(made.body.id)).text).toBe('t');
   });
 
-  it('nothing of all that was written', async () => {
+  it('is never written', async () => {
     expect(await read(id)).toMatchObject({ name: 'One', html: '<p>x</p>', alias: null, subject: null, variables: [] });
   });
 });

@@ -38,7 +38,7 @@ const complete = {
 };
 
 describe('a new template', () => {
-  it('is a draft that reads back as it was written', async () => {
+  it('is a draft that is returned as it was written', async () => {
     const { status, body } = await call('POST', '/templates', complete);
     expect([status, body]).toEqual([201, { object: 'template', id: expect.stringMatching(/^[0-9a-f-]{36}$/) }]);
     const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/) as string;
@@ -59,13 +59,13 @@ describe('a new template', () => {
     });
   });
 
-  it('needs no more than a name and html', async () => {
+  it('requires only a name and html', async () => {
     const found = await read(await create({ name: 'Short', html: '' }));
     const nothing = { alias: null, from: null, subject: null, reply_to: [], text: null, variables: [] };
     expect(found).toMatchObject({ ...nothing, name: 'Short', html: '', status: 'draft' });
   });
 
-  it('may leave fields out by null, and reply_to may be one address', async () => {
+  it('may omit fields by null, and reply_to may be one address', async () => {
     const nothing = { alias: null, from: null, subject: null, text: null, variables: null };
     expect(await read(await create({ ...nothing, reply_to: null }))).toMatchObject({ ...nothing, variables: [] });
     expect(await read(await create({ reply_to: ' r@example.com ' }))).toMatchObject({ reply_to: ['r@example.com'] });
@@ -76,7 +76,7 @@ describe('a new template', () => {
     [{}, 'name. Also missing: html'],
     [{ html: '<p>x</p>' }, 'name'],
     [{ name: 'x' }, 'html'],
-  ])('%j lacks %s', async (body, field) => {
+  ])('with %j is missing %s', async (body, field) => {
     expect(await call('POST', '/templates', body)).toMatchObject({
       status: 422,
       body: { name: 'missing_required_field', message: `Missing required field: ${field}.` },
@@ -84,7 +84,7 @@ describe('a new template', () => {
   });
 });
 
-describe('a list', () => {
+describe('the list of templates', () => {
   it('shows templates newest first, without their content', async () => {
     const owner = await scene.team();
     const first = await create({ name: 'First', alias: 'first' }, owner.key);
@@ -102,8 +102,8 @@ describe('a list', () => {
   });
 });
 
-describe('the path names a template', () => {
-  it('by its alias, percent-encoded or not, and by its id in either letter case', async () => {
+describe('the path of a template', () => {
+  it('names it by its alias, percent-encoded or not, and by its id in either letter case', async () => {
     const id = await create({ alias: 'Path_to.a-Template' });
     for (const name of ['Path_to.a-Template', '%50ath%5Fto%2Ea%2DTemplate', id, id.toUpperCase()]) {
       expect((await read(name)).id, name).toBe(id);
@@ -118,7 +118,7 @@ describe('the path names a template', () => {
     });
   });
 
-  it('by its alias in the letter case it was given', async () => {
+  it('names it by its alias in the original letter case', async () => {
     const id = await create({ alias: 'Case' });
     const lower = await create({ alias: 'case' });
     expect([(await read('Case')).id, (await read('case')).id]).toEqual([id, lower]);
@@ -131,7 +131,7 @@ describe('the path names a template', () => {
     ['DELETE', ''],
     ['POST', '/publish'],
     ['POST', '/duplicate'],
-  ])('%s /templates/…%s of another team is not found, by id and by alias', async (method, tail) => {
+  ])('returns 404 for %s /templates/…%s of another team, by id and by alias', async (method, tail) => {
     const alias = `theirs-${method}${tail.slice(1)}`;
     const id = await create({ alias });
     const stranger = await scene.team();
@@ -143,7 +143,7 @@ describe('the path names a template', () => {
   });
 
   it.each(['-x', '.x', '_x', 'a%2Fb', 'a%20b', 'a'.repeat(101), 'a%0A', '%C3%A9'])(
-    '%s could be no name: 422',
+    'with %s returns 422, because it cannot exist',
     async (name) => {
       expect(await call('GET', `/templates/${name}`)).toMatchObject({
         status: 422,
@@ -152,7 +152,7 @@ describe('the path names a template', () => {
     },
   );
 
-  it('is open to full_access alone', async () => {
+  it('requires full_access', async () => {
     const key = await team.sendingKey();
     const refused = { status: 401, body: { name: 'restricted_api_key' } };
     expect(await call('GET', '/templates', undefined, key)).toMatchObject(refused);
@@ -160,8 +160,8 @@ describe('the path names a template', () => {
   });
 });
 
-describe('an alias', () => {
-  it('names one template of a team, and is free again once that is gone', async () => {
+describe('the alias of a template', () => {
+  it('names one template of a team, and is free again once that is deleted', async () => {
     const id = await create({ alias: 'only-one' });
     const other = await create();
     const taken = {
@@ -181,15 +181,15 @@ describe('an alias', () => {
     expect((await call('GET', '/templates/only-one')).status).toBe(404);
   });
 
-  it('is given to one of many that ask for it at once', async () => {
+  it('is given to one of many requests at once', async () => {
     const asked = Array.from({ length: 8 }, () => call('POST', '/templates', { name: 'x', html: 'x', alias: 'raced' }));
     const statuses = (await Promise.all(asked)).map((answer) => answer.status).sort();
     expect(statuses).toEqual([201, ...Array.from({ length: 7 }, () => 422)]);
   });
 });
 
-describe('a change', () => {
-  it('leaves what it does not name as it is', async () => {
+describe('a change of a template', () => {
+  it('keeps the fields it does not name', async () => {
     const id = await create({ ...complete, alias: 'patched' });
     const before = await read(id);
     scene.clock.advance(1000);
@@ -201,7 +201,7 @@ describe('a change', () => {
     expect((await read(id)).updated_at).toBe(stamp);
   });
 
-  it('takes away by null what may be absent', async () => {
+  it('removes optional fields by null', async () => {
     const id = await create({ ...complete, alias: 'emptied' });
     const nothing = { alias: null, from: null, subject: null, text: null };
     const change = { ...nothing, reply_to: null, variables: null };
@@ -209,7 +209,7 @@ describe('a change', () => {
     expect(await read(id)).toMatchObject({ ...nothing, reply_to: [], variables: [], html: complete.html });
   });
 
-  it.each(['name', 'html'])('%s may not be absent', async (field) => {
+  it.each(['name', 'html'])('cannot remove %s', async (field) => {
     const id = await create();
     expect(await call('PATCH', `/templates/${id}`, { [field]: null })).toMatchObject({
       status: 400,
@@ -217,7 +217,7 @@ describe('a change', () => {
     });
   });
 
-  it('replaces the variables; a key that stays is the same variable', async () => {
+  it('replaces the variables, and a key that stays is the same variable', async () => {
     const id = await create({ variables: ['A', 'B', 'C'].map((key) => ({ key, type: 'string' })) });
     const [a, b] = (await read(id)).variables;
     const made = iso();
@@ -235,7 +235,7 @@ describe('a change', () => {
     ]);
   });
 
-  it('many at once each keep their own field', async () => {
+  it('does not undo a concurrent change of another field', async () => {
     const id = await create();
     await call('POST', `/templates/${id}/publish`);
     const fields = { name: 'N', html: 'H', text: 'T', subject: 'S', from: 'f@example.com', alias: 'many-at-once' };
@@ -248,8 +248,8 @@ describe('a change', () => {
   });
 });
 
-describe('a duplicate', () => {
-  it('is a draft with the content as it was last written, under a name and ids of its own', async () => {
+describe('a duplicate of a template', () => {
+  it('is a draft with the latest content, under a name and ids of its own', async () => {
     const id = await create({ ...complete, alias: 'original' });
     await call('POST', `/templates/${id}/publish`);
     await call('PATCH', `/templates/${id}`, { html: '<p>Unpublished</p>' });
@@ -282,15 +282,15 @@ describe('a duplicate', () => {
     expect((await read(id)).html).toBe('<p>Unpublished</p>');
   });
 
-  it('keeps its name within the limit', async () => {
+  it('has a name within the limit', async () => {
     const id = await create({ name: '\u{1F600}'.repeat(200) });
     const { body } = await call('POST', `/templates/${id}/duplicate`);
     expect((await read(body.id)).name).toBe(`Copy of ${'\u{1F600}'.repeat(192)}`);
   });
 });
 
-describe('deleting', () => {
-  it('takes the template and its versions away, once', async () => {
+describe('deleting a template', () => {
+  it('deletes the template and its versions, once', async () => {
     const id = await create();
     await call('POST', `/templates/${id}/publish`);
     await call('PATCH', `/templates/${id}`, { html: 'x' });
@@ -300,7 +300,7 @@ describe('deleting', () => {
     expect(await versions(id)).toBe(0);
   });
 
-  it('while it is changed and published ends without it and without a trace', async () => {
+  it('during concurrent changes and publishing leaves nothing of it behind', async () => {
     const id = await create();
     const answers = await Promise.all([
       call('PATCH', `/templates/${id}`, { html: 'a' }),
@@ -315,8 +315,8 @@ describe('deleting', () => {
   });
 });
 
-describe('no bytes at all', () => {
-  it.each(['application/json', 'text/plain', null])('are an empty body with the content type %s', async (type) => {
+describe('a request without a body', () => {
+  it.each(['application/json', 'text/plain', null])('is an empty body with the content type %s', async (type) => {
     const id = await create();
     const headers = { 'content-type': type };
     for (const [method, tail, status] of [
@@ -330,7 +330,7 @@ describe('no bytes at all', () => {
     }
   });
 
-  it('publish and duplicate take an empty object and nothing else', async () => {
+  it('to publish or duplicate may be an empty object, and any field is refused', async () => {
     const id = await create();
     for (const tail of ['publish', 'duplicate']) {
       expect((await call('POST', `/templates/${id}/${tail}`, {})).status).toBeLessThan(300);
@@ -342,7 +342,7 @@ describe('no bytes at all', () => {
   });
 });
 
-it('36 characters that are no UUID may be an alias', async () => {
+it('a template alias may have 36 characters that are not a UUID', async () => {
   const alias = `${'0'.repeat(8)}-0000-0000-0000-${'0'.repeat(11)}g`;
   const id = await create({ alias });
   expect((await read(alias)).id).toBe(id);

@@ -1,4 +1,4 @@
-// an opt-in through the API --> a mail with a link --> the page behind it
+// an opt-in through the API --> a mail with a link --> the page that it leads to
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApp } from '../../../src/app.ts';
@@ -73,7 +73,7 @@ const decisions = async ({ team }: Asking, contact: string): Promise<string[]> =
   return chosen.map((one: { type: string; source: string }) => `${one.type} ${one.source}`).toReversed();
 };
 
-/** The mails that one address got. */
+/** Returns the mails to one address. */
 const mailsTo = (email: string): string[] =>
   scene.sink.messages.filter(({ rcptTo }) => rcptTo.includes(email)).map(({ data }) => unfolded(data.toString('utf8')));
 
@@ -87,7 +87,7 @@ async function linkTo(email: string): Promise<string> {
 }
 
 describe('an opt-in through the API', () => {
-  it('asks by mail, and holds once the button behind the link is pressed', async () => {
+  it('sends a confirmation mail, and takes effect once the button behind the link is pressed', async () => {
     const it = await asking();
     const email = 'ada@example.org';
     await call(it.team, 'POST', '/contacts', { email });
@@ -105,7 +105,7 @@ describe('an opt-in through the API', () => {
     const done = await press(scene, page, 'subscribe');
     expect(done.text).toContain('You are subscribed to News');
     expect(await stateOf(it, email)).toBe('opt_in null');
-    // Again, and asked for again: nothing more happens.
+    // A second click and a second opt-in change nothing.
     await press(scene, page, 'subscribe');
     await optIn(it, email);
     await scene.settled();
@@ -113,7 +113,7 @@ describe('an opt-in through the API', () => {
     expect([await stateOf(it, email), mailsTo(email).length]).toEqual(['opt_in null', 1]);
   });
 
-  it('with the contact asks as well, once a day', async () => {
+  it('together with the contact sends a confirmation mail too, once a day', async () => {
     const it = await asking();
     const email = 'bea@example.org';
     const body = { email, topics: [{ id: it.topicId, subscription: 'opt_in' }] };
@@ -128,7 +128,7 @@ describe('an opt-in through the API', () => {
     expect([mailsTo(email).length, await stateOf(it, email)]).toEqual([2, 'opt_out pending']);
   });
 
-  it('is taken back by an opt-out, an erasure and the end of the topic', async () => {
+  it('is withdrawn by an opt-out, an erasure and the end of the topic', async () => {
     const it = await asking();
     for (const email of ['cay@example.org', 'dan@example.org', 'eve@example.org']) {
       await call(it.team, 'POST', '/contacts', { email });
@@ -143,11 +143,11 @@ describe('an opt-in through the API', () => {
     await call(it.team, 'DELETE', `/topics/${it.topicId}`);
     await call(it.team, 'PATCH', '/contacts/eve@example.org', { unsubscribed: true });
     expect((await visit(scene, late, { body: 'do=subscribe' })).text).toContain('Nothing to confirm');
-    // To confirm a topic that is gone subscribes to nothing else.
+    // Confirming a deleted topic subscribes to nothing else.
     expect((await call(it.team, 'GET', '/contacts/eve@example.org')).body.unsubscribed).toBe(true);
   });
 
-  it('is the word of the address that was asked: one that the contact has since is asked itself', async () => {
+  it('is confirmed for the mailed address only: a new address of the contact gets its own mail', async () => {
     const it = await asking();
     const { id } = (await call(it.team, 'POST', '/contacts', { email: 'kim@example.org' })).body;
     await optIn(it, id);
@@ -156,7 +156,7 @@ describe('an opt-in through the API', () => {
     const page = await visit(scene, link);
     expect([page.text.includes('Nothing to confirm'), page.html.includes('lea@')]).toEqual([true, false]);
     await visit(scene, link, { body: 'do=subscribe' });
-    // However often the address changes, nobody is asked before the day is over.
+    // However often the address changes, no mail is sent before the day is over.
     for (const email of ['kim@example.org', 'kay@example.org', 'lea@example.org']) {
       await call(it.team, 'PATCH', `/contacts/${id}`, { email });
       await optIn(it, id);
@@ -174,7 +174,7 @@ describe('an opt-in through the API', () => {
     expect([await stateOf(it, id), await decisions(it, id)]).toEqual(['opt_in null', ['topic_opt_in confirmation']]);
   });
 
-  it('that was confirmed is not the word of the next address either', async () => {
+  it('that was confirmed does not count for a later address either', async () => {
     const it = await asking();
     const { id } = (await call(it.team, 'POST', '/contacts', { email: 'liv@example.org' })).body;
     await optIn(it, id);
@@ -185,12 +185,12 @@ describe('an opt-in through the API', () => {
     await press(scene, await visit(scene, await linkTo('max@example.org')), 'subscribe');
     const said = ['topic_opt_in confirmation', 'topic_opt_out api', 'topic_opt_in confirmation'];
     expect([await stateOf(it, id), await decisions(it, id)]).toEqual(['opt_in null', said]);
-    // Its letters alone are no other address.
+    // Another letter case is not another address.
     await call(it.team, 'PATCH', `/contacts/${id}`, { email: 'Max@example.org' });
     expect(await stateOf(it, id)).toBe('opt_in null');
   });
 
-  it('asks nobody who has unsubscribed from everything, or whose address is suppressed, and says so', async () => {
+  it('sends no mail to people who unsubscribed from everything or are suppressed, and shows that', async () => {
     const it = await asking();
     await call(it.team, 'POST', '/contacts', { email: 'fay@example.org', unsubscribed: true });
     await call(it.team, 'POST', '/contacts', { email: 'gus@example.org' });
@@ -200,14 +200,14 @@ describe('an opt-in through the API', () => {
       await scene.settled();
       expect([await stateOf(it, email), mailsTo(email).length]).toEqual(['opt_out failed', 0]);
     }
-    // Asked for again it is tried again.
+    // Another opt-in tries again.
     await call(it.team, 'PATCH', '/contacts/fay@example.org', { unsubscribed: false });
     await optIn(it, 'fay@example.org');
     await linkTo('fay@example.org');
     expect(await stateOf(it, 'fay@example.org')).toBe('opt_out pending');
   });
 
-  it('says so where the mail cannot be sent any more', async () => {
+  it('shows that it failed if the mail can no longer be sent', async () => {
     const it = await asking();
     await call(it.team, 'DELETE', `/templates/${it.templateId}`);
     await call(it.team, 'POST', '/contacts', { email: 'hal@example.org' });
@@ -218,7 +218,7 @@ describe('an opt-in through the API', () => {
   });
 });
 
-it('who opts in on the preference page has said so already', async () => {
+it('an opt-in on the preference page needs no confirmation', async () => {
   const it = await asking();
   const { id } = (await call(it.team, 'POST', '/contacts', { email: 'ida@example.org' })).body;
   const page = await visit(scene, (await linksTo(scene, it.team, { id, email: 'ida@example.org' })).preferences);
@@ -227,7 +227,7 @@ it('who opts in on the preference page has said so already', async () => {
   expect([await stateOf(it, id), mailsTo('ida@example.org').length]).toEqual(['opt_in null', 0]);
 });
 
-it('a topic that asks no more forgets whom it asked', async () => {
+it('a topic that no longer requires confirmation deletes its pending requests', async () => {
   const it = await asking();
   await call(it.team, 'POST', '/contacts', { email: 'jan@example.org' });
   await optIn(it, 'jan@example.org');
@@ -237,17 +237,17 @@ it('a topic that asks no more forgets whom it asked', async () => {
   expect(await stateOf(it, 'jan@example.org')).toBe('opt_in null');
 });
 
-describe('an address is mailed about one topic once a day and three times in 30 days at most', () => {
+describe('the limit of one confirmation mail per address and topic a day, and three in 30 days', () => {
   const DAY = 24 * 3_600_000;
   const create = ({ team, topicId }: Asking, email: string) =>
     call(team, 'POST', '/contacts', { email, topics: [{ id: topicId, subscription: 'opt_in' }] });
-  /** How many mails the address has got, and what the API says of its contact. */
+  /** Returns how many mails the address has got, and the state of its contact in the API. */
   const outcome = async (it: Asking, email: string): Promise<string> => {
     await scene.settled();
     return `${mailsTo(email).length} ${await stateOf(it, email)}`;
   };
 
-  it('however often its contact opts out and in again, or is deleted and made again', async () => {
+  it('holds if the contact opts out and in again, or is deleted and created again', async () => {
     const it = await asking();
     const email = 'mia@example.org';
     await create(it, email);
@@ -261,7 +261,7 @@ describe('an address is mailed about one topic once a day and three times in 30 
       expect(await outcome(it, email)).toBe('1 opt_out failed');
     }
     expect(scene.log.join('')).toContain('its address was mailed about it today, or three times in 30 days');
-    // Neither another address nor another topic is mailed any less.
+    // Another address and another topic are not limited by it.
     await create(it, 'ned@example.org');
     expect(await outcome(it, 'ned@example.org')).toBe('1 opt_out pending');
     const other = {
@@ -270,12 +270,12 @@ describe('an address is mailed about one topic once a day and three times in 30 
     };
     await optIn(other, email);
     expect(await outcome(other, email)).toBe('2 opt_out pending');
-    // The link of the mail that came still holds.
+    // The link of the mail that arrived is still valid.
     await press(scene, await visit(scene, /Yes: (\S+)/.exec(mailsTo(email)[0] ?? '')?.[1] ?? ''), 'subscribe');
     expect(await stateOf(it, email)).toBe('opt_in null');
   });
 
-  it('a fourth time when the first of the three is 30 days old', async () => {
+  it('allows a fourth when the first of the three is 30 days old', async () => {
     const it = await asking();
     const email = 'oda@example.org';
     for (let day = 0; day < 3; day++) {
@@ -297,7 +297,7 @@ describe('an address is mailed about one topic once a day and three times in 30 
     expect(await outcome(it, email)).toBe('4 opt_out failed');
   });
 
-  it('a mail that could not be accepted does not count', async () => {
+  it('does not count a mail that could not be accepted', async () => {
     const it = await asking();
     const email = 'pam@example.org';
     const { data } = (await call(it.team, 'GET', '/domains')).body;
@@ -309,7 +309,7 @@ describe('an address is mailed about one topic once a day and three times in 30 
     expect(await outcome(it, email)).toBe('1 opt_out pending');
   });
 
-  it('whoever asks at the same time', async () => {
+  it('holds for concurrent requests on several nodes', async () => {
     const it = await asking();
     const email = 'quin@example.org';
     const dataDir = nodeFolder(scene);
@@ -337,7 +337,7 @@ describe('an address is mailed about one topic once a day and three times in 30 
     }
   });
 
-  it('and what is no limit any more is forgotten', async () => {
+  it('keeps no record that no longer counts', async () => {
     const { db } = scene.app.world;
     const count = async (): Promise<number> => {
       const sql = 'select count(*) as n from topic_confirmation_mails';
@@ -353,7 +353,7 @@ describe('an address is mailed about one topic once a day and three times in 30 
   });
 });
 
-describe('a topic can ask only', () => {
+describe('a topic can require confirmation only', () => {
   it('with a published template that has a sender, a subject and the variable of the link', async () => {
     const team = await scene.team();
     const refused = { status: 422, body: { name: 'invalid_parameter' } };
@@ -380,8 +380,11 @@ describe('a topic can ask only', () => {
     expect((await call(team, 'GET', `/topics/${id}`)).body).toMatchObject(change);
   });
 
-  it.each([{ confirmation: 'maybe' }, { confirmation_template_id: 'x' }])('%j is 400', async (more) => {
-    const body = { name: 'News', default_subscription: 'opt_out', ...more };
-    expect((await call(await scene.team(), 'POST', '/topics', body)).status).toBe(400);
-  });
+  it.each([{ confirmation: 'maybe' }, { confirmation_template_id: 'x' }])(
+    'with valid values: %j returns 400',
+    async (more) => {
+      const body = { name: 'News', default_subscription: 'opt_out', ...more };
+      expect((await call(await scene.team(), 'POST', '/topics', body)).status).toBe(400);
+    },
+  );
 });

@@ -15,8 +15,8 @@ const make = async (team: Team, name: string, more: object = {}): Promise<string
 const contact = async (team: Team, email: string, more: object = {}): Promise<string> =>
   (await call(team, 'POST', '/contacts', { email, ...more })).body.id;
 
-describe('/topics', () => {
-  it('creates, reads, lists, changes and deletes', async () => {
+describe('the /topics routes', () => {
+  it('create, read, list, change and delete', async () => {
     const team = await scene.team();
     const body = { name: 'News', default_subscription: 'opt_out', description: 'What is new', visibility: 'public' };
     const created = await call(team, 'POST', '/topics', body);
@@ -33,13 +33,13 @@ describe('/topics', () => {
     expect(await call(team, 'GET', `/topics/${id}`)).toMatchObject({ status: 404 });
   });
 
-  it('is private and without a description unless said otherwise', async () => {
+  it('make a topic private and without a description by default', async () => {
     const team = await scene.team();
     const id = await make(team, 'News');
     expect((await call(team, 'GET', `/topics/${id}`)).body).toMatchObject({ visibility: 'private', description: null });
   });
 
-  it('a name is one live topic’s, and the default is fixed', async () => {
+  it('allow one live topic of a name, and do not change the default', async () => {
     const team = await scene.team();
     const one = await make(team, 'One');
     const two = await make(team, 'Two');
@@ -58,13 +58,13 @@ describe('/topics', () => {
     [{ name: 'x', default_subscription: 'opt_in', description: 'x'.repeat(201) }, 400],
     [{ name: 'x', default_subscription: 'opt_in', visibility: 'hidden' }, 400],
     [{ name: 'x' }, 422],
-  ])('%j is %i', async (body, status) => {
+  ])('answer %j with %i', async (body, status) => {
     expect((await call(await scene.team(), 'POST', '/topics', body)).status).toBe(status);
   });
 });
 
 describe('/contacts/{contact}/topics', () => {
-  it('shows the own choice, else the default, of every live topic, page by page', async () => {
+  it('shows the contact’s choice or the default for every live topic, page by page', async () => {
     const team = await scene.team();
     const id = await contact(team, 'a@example.org');
     const news = await make(team, 'News');
@@ -92,7 +92,7 @@ describe('/contacts/{contact}/topics', () => {
     expect(events).toEqual(['contact.created']);
   });
 
-  it('refuses what is no choice, and topics of others', async () => {
+  it('refuses an invalid choice, and topics of others', async () => {
     const team = await scene.team();
     const id = await contact(team, 'a@example.org');
     const topic = await make(team, 'News');
@@ -108,7 +108,7 @@ describe('/contacts/{contact}/topics', () => {
     }
   });
 
-  it('is a condition of segments', async () => {
+  it('affects a condition of segments', async () => {
     const team = await scene.team();
     const topic = await make(team, 'News', { default_subscription: 'opt_out' });
     await contact(team, 'in@example.org', { topics: [{ id: topic, subscription: 'opt_in' }] });
@@ -119,8 +119,8 @@ describe('/contacts/{contact}/topics', () => {
   });
 });
 
-describe('whom a mail to many may go to', () => {
-  it('says of everybody else why not', async () => {
+describe('the consent check of a mass mailing', () => {
+  it('gives the reason for everyone it excludes', async () => {
     const team = await scene.team();
     const wanted = await make(team, 'Wanted');
     const asked = await make(team, 'Asked', { default_subscription: 'opt_out' });

@@ -25,7 +25,7 @@ const count = (kind: 'transactional' | 'marketing' | 'received', n: number, at =
   scene.app.world.db.tx((tx) => countUsage(tx, { teamId: team.id, kind, at, count: n }));
 
 describe('GET /usage', () => {
-  it('of a team that has done nothing is all zeros, with the limits of its plan', async () => {
+  it('returns zeros for a new team, with the limits of its plan', async () => {
     const now = new Date(scene.clock.now());
     const day = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1)).toISOString();
     const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString();
@@ -55,7 +55,7 @@ describe('GET /usage', () => {
     });
   });
 
-  it('counts what was accepted, and nothing of another team', async () => {
+  it('counts accepted emails, and nothing of another team', async () => {
     const domain = await team.domain();
     for (const to of ['a@example.org', 'b@example.org']) {
       const body = { from: `a@${domain.name}`, to, subject: 'Hello', text: 'Hello' };
@@ -67,7 +67,7 @@ describe('GET /usage', () => {
     expect(await usage(stranger.key)).toMatchObject({ emails: { monthly: { used: 0 } }, domains: { used: 0 } });
   });
 
-  it('marketing mail is sent too, but takes nothing of the limit; nor does what was received', async () => {
+  it('counts marketing mail as sent, but neither it nor received mail toward the limit', async () => {
     await count('transactional', 3);
     await count('marketing', 40);
     await count('received', 5);
@@ -75,18 +75,18 @@ describe('GET /usage', () => {
     expect(await usage()).toMatchObject({ emails: { daily: counted, monthly: counted } });
   });
 
-  it('begins anew exactly when it said it would', async () => {
+  it('starts again exactly at the announced time', async () => {
     await count('transactional', 3);
     const { daily, monthly } = (await usage()).emails;
     const [day, month] = [daily, monthly].map(({ resets_at: at }) => Date.parse(at as string)) as [number, number];
-    // Mail of the months before and after is none of this month's.
+    // Mail of the months before and after does not count this month.
     await count('transactional', 100, month);
     await count('transactional', 100, Date.parse(`${new Date(month - DAY).toISOString().slice(0, 7)}-01T00:00Z`) - 1);
     const readAt = async (at: number) => {
       scene.clock.advance(at - scene.clock.now());
       return (await usage()).emails;
     };
-    // Of the last day of a month both end together.
+    // Both end together on the last day of a month.
     const isLastDay = day === month;
     expect(await readAt(day - 1)).toMatchObject({ daily: { used: 3 }, monthly: { used: 3 } });
     expect((await readAt(day)).daily.used).toBe(isLastDay ? 100 : 0);
@@ -94,7 +94,7 @@ describe('GET /usage', () => {
     expect(await readAt(month)).toMatchObject({ daily: { used: 100 }, monthly: { used: 100 } });
   });
 
-  it('is not for a key that may only send', async () => {
+  it('is refused for a sending key', async () => {
     const key = await team.sendingKey();
     expect(await scene.api('GET', '/usage', { key })).toMatchObject({
       status: 401,

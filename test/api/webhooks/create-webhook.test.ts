@@ -23,7 +23,7 @@ describe('POST /webhooks', () => {
       roles: ['http'],
       trustedCa: [server.certificate.cert],
       config: {
-        // Our own name server answers from this very process, which may be busy.
+        // Our own name server runs in this process, which may be busy.
         dns: { timeout_ms: 30_000 } as never,
         network: { http_allow_private: [`${ALLOWED}/32`] } as never,
         plans: { standard: { webhook_endpoint_limit: LIMIT } },
@@ -51,8 +51,8 @@ describe('POST /webhooks', () => {
   });
   const malformed = (path: string) => ({ status: 400, body: { name: 'validation_error', errors: [{ path }] } });
 
-  describe('201', () => {
-    it('answers the whole endpoint with its secret, having connected to it and posted nothing', async () => {
+  describe('returns 201', () => {
+    it('with the whole endpoint and its secret, after connecting to it without posting', async () => {
       const own = await scene.team();
       server.visits.length = 0;
       const { status, body } = await create({ endpoint: at(), events: ['email.bounced', 'email.sent'] }, own);
@@ -75,32 +75,32 @@ describe('POST /webhooks', () => {
       expect(server.visits).toEqual([]);
     });
 
-    it('every type of event can be subscribed to, and one named twice counts once', async () => {
+    it('for every type of event, and counts a repeated one once', async () => {
       const own = await scene.team();
       expect(TYPES).toHaveLength(37);
       const { body } = await create({ endpoint: at(), events: [...TYPES, ...TYPES] }, own);
       expect(body.events).toEqual(TYPES);
     });
 
-    it('whatever is recorded can be subscribed to, but for what is ours alone', () => {
+    it('for every recorded type of event, except internal ones', () => {
       expect(EVENT_TYPES.filter((type) => !TYPES.includes(type))).toEqual(['email.queued', 'email.unsubscribed']);
     });
 
     it.each(['?a=b', '/', '/hooks?secret=%41&x=1', '/h%C3%B6ks', `/${'a'.repeat(2048 - 1 - at0().length)}`])(
-      'an endpoint ends with %.40s and is kept as it was written',
+      'for an endpoint that ends with %.40s, which is stored unchanged',
       async (path) => {
         const endpoint = `https://hooks.test:${server.port}${path}`.slice(0, 2048);
         expect((await add(endpoint, await scene.team())).body).toMatchObject({ endpoint });
       },
     );
 
-    it('the host is read in any letter case', async () => {
+    it('for a host in any letter case', async () => {
       expect(await add(at('/', 'HOOKS.test'), await scene.team())).toMatchObject({ status: 201 });
     });
   });
 
-  describe('400', () => {
-    it('whoever has no https address is told how to get events all the same', async () => {
+  describe('returns 400', () => {
+    it('with a hint at another way to get events if there is no https address', async () => {
       const { body } = await add('http://localhost:3000/hook');
       expect(body).toMatchObject({ message: expect.stringContaining('gets events by listening') as string });
     });
@@ -132,7 +132,7 @@ describe('POST /webhooks', () => {
       ['https://[::1/', 'half a bracket'],
       ['https://1.2.3.4.5/', 'an address of five numbers'],
       [`https://hooks.test/${'a'.repeat(2048)}`, 'too long'],
-    ])('%.50s is no endpoint: %s', async (endpoint) => {
+    ])('for the endpoint %.50s: %s', async (endpoint) => {
       const answer = await add(endpoint);
       expect(answer).toMatchObject(malformed('endpoint'));
       expect(answer.body.message).toMatch(/^endpoint (must|may) /);
@@ -143,7 +143,7 @@ describe('POST /webhooks', () => {
       [null, 'endpoint'],
       [['https://hooks.test/'], 'endpoint'],
       [{}, 'endpoint'],
-    ])('an endpoint of %j is none', async (endpoint, path) => {
+    ])('for an endpoint of %j', async (endpoint, path) => {
       expect(await create({ endpoint, events: ['email.sent'] })).toMatchObject(malformed(path));
     });
 
@@ -160,14 +160,14 @@ describe('POST /webhooks', () => {
       [[''], 'events.0'],
       [[7], 'events.0'],
       [[null], 'events.0'],
-    ])('events of %.60s are none', async (events, path) => {
+    ])('for events of %.60s', async (events, path) => {
       const answer = await create({ endpoint: at(), events });
       expect(answer).toMatchObject(malformed(path));
-      // Whoever has misread one learns of all.
+      // The error lists all types for anyone who has misread one.
       if (path !== 'events') for (const type of TYPES) expect(answer.body.message).toContain(type);
     });
 
-    it('a field that is not its caller’s to set is unknown', async () => {
+    it('for fields that callers cannot set', async () => {
       const answer = await create({ endpoint: at(), events: ['email.sent'], status: 'disabled', signing_secret: 'x' });
       expect(answer.body.errors.map((error: { path: string }) => error.path).sort()).toEqual([
         'signing_secret',
@@ -176,8 +176,8 @@ describe('POST /webhooks', () => {
     });
   });
 
-  describe('422', () => {
-    it('both fields are needed', async () => {
+  describe('returns 422', () => {
+    it('without one of the two required fields', async () => {
       const missing = (name: string) => ({
         status: 422,
         body: { name: 'missing_required_field', message: `Missing required field: ${name}.` },
@@ -187,9 +187,9 @@ describe('POST /webhooks', () => {
       expect(await create({ endpoint: at() })).toMatchObject(missing('events'));
     });
 
-    // One text for all: whoever could tell them apart could map our network.
+    // All get one text: a caller who could distinguish them could map our network.
     it.each(['127.0.0.1', 'localhost', '[::1]', 'inside.test', 'inside6.test', 'absent.test', '10.0.0.1', '0x7f.1'])(
-      '%s is not where the internet can reach, and nothing connects to it',
+      'for %s, which is not on the internet, without connecting to it',
       async (host) => {
         const before = doorbell.rings();
         const answer = await add(`https://${host}:${doorbell.port}/`);
@@ -202,20 +202,20 @@ describe('POST /webhooks', () => {
       },
     );
 
-    it('a server that takes no connection, or whose name cannot be looked up', async () => {
+    it('for a server that accepts no connection, or whose name cannot be resolved', async () => {
       const nobody = await freePort();
       const text = expect.stringMatching(/cannot be reached.* webhooks\.check_connection = false/) as string;
       expect(await add(`https://hooks.test:${nobody}/`)).toMatchObject(refused(text));
       expect(await add('https://lame.test/')).toMatchObject(refused(text));
     });
 
-    it('a certificate for another host, and what is wrong is said', async () => {
+    it('for a certificate of another host, with the reason', async () => {
       const text = expect.stringMatching(/no TLS certificate .*\(ERR_TLS_CERT_ALTNAME_INVALID\)/) as string;
       expect(await add(at('/', 'other.test'))).toMatchObject(refused(text));
       expect(await add(at('/', ALLOWED))).toMatchObject(refused(text));
     });
 
-    it('a certificate that nobody vouches for', async () => {
+    it('for a certificate from an untrusted issuer', async () => {
       const stranger = await startFileServer(() => undefined, { names: ['hooks.test'] });
       const answer = await add(`https://hooks.test:${stranger.port}/`);
       await stranger.close();
@@ -223,7 +223,7 @@ describe('POST /webhooks', () => {
       expect(answer).toMatchObject(refused(expect.stringMatching(text) as string));
     });
 
-    it('a certificate that is no good itself, for which no issuer would be the remedy', async () => {
+    it('for an invalid certificate, which no issuer could fix', async () => {
       const stranger = await startFileServer(() => undefined, { certificate: makeBadCertificate() });
       const answer = await add(`https://hooks.test:${stranger.port}/`);
       await stranger.close();
@@ -236,7 +236,7 @@ describe('POST /webhooks', () => {
       );
     });
 
-    it('a server that accepts and then says nothing is waited for five seconds', async () => {
+    it('after five seconds for a server that accepts and then does not answer', async () => {
       const mute = await startMute();
       const answer = add(`https://hooks.test:${mute.port}/`);
       await expect.poll(() => mute.sockets.length).toBe(1);
@@ -250,12 +250,12 @@ describe('POST /webhooks', () => {
           ) as string,
         ),
       );
-      // The connection that was tried is not left open.
+      // The attempted connection is not left open.
       await expect.poll(() => mute.sockets[0]?.closed).toBe(true);
       mute.close();
     });
 
-    it('a name server that says nothing is waited for no longer', async () => {
+    it('after five seconds for a name server that does not answer', async () => {
       const open = scene.dns.hold();
       const asked = scene.dns.queries.length;
       const answer = add('https://slow.test/');
@@ -265,7 +265,7 @@ describe('POST /webhooks', () => {
       open();
     });
 
-    it('the last endpoint of the plan is taken and the next one refused, until one is deleted', async () => {
+    it('beyond the limit of the plan, until an endpoint is deleted', async () => {
       const own = await scene.team();
       const ids: string[] = [];
       for (let i = 0; i < LIMIT; i++) ids.push((await add(at(), own)).body.id as string);
@@ -277,7 +277,7 @@ describe('POST /webhooks', () => {
       expect(await add(at(), own)).toMatchObject(full);
     });
 
-    it('of many at once no more than the plan allows come through', async () => {
+    it('for all but as many concurrent requests as the plan allows', async () => {
       const own = await scene.team();
       const answers = await Promise.all(Array.from({ length: LIMIT + 4 }, () => add(at(), own)));
       expect(answers.map((answer) => answer.status).sort()).toEqual([201, 201, 201, 422, 422, 422, 422]);
@@ -285,14 +285,14 @@ describe('POST /webhooks', () => {
       expect(body.data).toHaveLength(LIMIT);
     });
 
-    it('a full plan is named before a connection is tried', async () => {
+    it('for a full plan before it connects', async () => {
       const own = await scene.team();
       for (let i = 0; i < LIMIT; i++) await plantWebhook(scene, own);
       expect((await add('https://absent.test/', own)).body.message).toContain(`allows ${LIMIT} webhook endpoints`);
     });
   });
 
-  it('a sending key is 401 on every route of the family', async () => {
+  it('and every other route of the family return 401 for a sending key', async () => {
     const key = await team.sendingKey();
     const answer = await scene.api('POST', '/webhooks', { key, body: {} });
     expect(answer).toMatchObject({ status: 401, body: { name: 'restricted_api_key' } });
@@ -328,7 +328,7 @@ describe('POST /webhooks with webhooks.check_connection = false', () => {
     expect(doorbell.rings()).toBe(0);
   });
 
-  it('in development says whether the host cannot be resolved or has an address in a private network', async () => {
+  it('in development reports whether the host cannot be resolved or is in a private network', async () => {
     await using scene = await startScene({ roles: ['http'], profile: 'development' });
     scene.dns.set('inside.test', 'A', ['10.0.0.1']);
     const { key } = await scene.team();
@@ -343,7 +343,7 @@ describe('POST /webhooks with webhooks.check_connection = false', () => {
   });
 });
 
-/** The longest there can be in front of a path. */
+/** Returns the longest origin before a path. */
 function at0(): string {
   return 'https://hooks.test:65535';
 }

@@ -22,8 +22,8 @@ afterAll(async () => {
 const read = async (id: string) => (await scene.api('GET', `/webhooks/${id}`, { key: team.key })).body;
 const now = (): string => new Date(scene.clock.now()).toISOString();
 
-describe('GET /webhooks/{id} says how its endpoint answers', () => {
-  it('before anything was sent: nothing yet', async () => {
+describe('GET /webhooks/{id} shows the health of its endpoint', () => {
+  it('as unknown before anything was sent', async () => {
     const { id } = await hookAt(scene, team, receiver.url('/quiet'), ['email.complained']);
     expect(await read(id)).toMatchObject({
       status: 'enabled',
@@ -36,7 +36,7 @@ describe('GET /webhooks/{id} says how its endpoint answers', () => {
     });
   });
 
-  it('since when every attempt fails, the last answer and how many events wait; and that it works again', async () => {
+  it('with the start of its failures, the last answer and the waiting events, and that it works again', async () => {
     const { id } = await hookAt(scene, team, receiver.url('/broken'));
     receiver.reply(500, '/broken');
     const since = now();
@@ -55,7 +55,7 @@ describe('GET /webhooks/{id} says how its endpoint answers', () => {
     expect(silent.last_error).toMatch(/\S/);
 
     receiver.reply(200, '/broken');
-    // Each event has a time of its own for its next attempt.
+    // Each event has its own time for the next attempt.
     while ((await outboxOf(scene, id)).some(({ due_at: due }) => due !== null)) await advanceToNextTry(scene, id);
     expect(await read(id)).toMatchObject({
       failing_since: null,
@@ -66,7 +66,7 @@ describe('GET /webhooks/{id} says how its endpoint answers', () => {
     });
   });
 
-  it('another address has answered nothing yet', async () => {
+  it('as unknown after a change of the address', async () => {
     const { id } = await hookAt(scene, team, receiver.url('/before'));
     receiver.reply(500, '/before');
     await happen(scene, team);
@@ -77,7 +77,7 @@ describe('GET /webhooks/{id} says how its endpoint answers', () => {
     expect(await read(id)).toMatchObject({ last_attempt_at: null, last_http_status: null, failing_since: null });
   });
 
-  it('the list says the same of each', async () => {
+  it('in the list too', async () => {
     const other = await scene.team();
     const id = await plantWebhook(scene, other, { status: 'disabled' });
     const idle = await plantWebhook(scene, other);
@@ -90,7 +90,7 @@ describe('GET /webhooks/{id} says how its endpoint answers', () => {
     ]);
   });
 
-  it('counts no further than 1000', async () => {
+  it('with a count of at most 1000', async () => {
     const other = await scene.team();
     const id = await plantWebhook(scene, other, { status: 'disabled' });
     const { ids, db } = scene.app.world;

@@ -6,7 +6,7 @@ import { ALLOWED, PRIVATE_URLS, startDoorbell, type Doorbell } from '../../rig/f
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../../rig/webhook-receiver.ts';
 
-/** Names that their owners have pointed into our network. */
+/** Names whose owners have pointed them into our network. */
 const ZONES = {
   'a.inside.test': { A: ['127.0.0.1'] },
   'all-a.inside.test': { A: ['127.0.0.1', '127.0.0.3', '10.0.0.1'] },
@@ -27,7 +27,7 @@ const ZONES = {
   'absent.inside.test': { ANY: 'NXDOMAIN' as const },
 };
 
-/** Each leads inside, however it is spelled, so that only its address gives it away; PORT stands for a port that listens. */
+/** Each leads inside, in some spelling, so that only its address reveals it; PORT stands for a port that listens. */
 const INSIDE = [
   ...PRIVATE_URLS.filter((url) => url.startsWith('https://')),
   'HTTPS://127.0.0.1:PORT/',
@@ -55,7 +55,7 @@ const INSIDE = [
   'https://A.INSIDE.TEST.:PORT/',
 ];
 
-/** No URL that an endpoint may have, whatever it leads to. */
+/** URLs that an endpoint may not have, wherever they lead. */
 const MALFORMED = [
   'http://127.0.0.1:PORT/',
   'http://a.inside.test:PORT/',
@@ -98,7 +98,7 @@ const MALFORMED = [
 const NO_PUBLIC_ADDRESS =
   'endpoint cannot be used: its host has no public address; it must resolve to one that the internet can reach.';
 
-describe('endpoints that lead inside', () => {
+describe('webhook endpoints inside the network', () => {
   let receiver: WebhookReceiver;
   let doorbell: Doorbell;
   let scene: Scene;
@@ -130,7 +130,7 @@ describe('endpoints that lead inside', () => {
   const addressOf = async (id: string): Promise<string> =>
     (await scene.api('GET', `/webhooks/${id}`, { key: team.key })).body.endpoint as string;
 
-  it('the doorbell rings, or nothing below would show anything', async () => {
+  it('would be noticed by the doorbell of these tests', async () => {
     await using bell = await startDoorbell();
     await new Promise<void>((resolve) => net.connect(bell.port, '127.0.0.1').on('error', resolve).on('close', resolve));
     expect(bell.rings()).toBe(1);
@@ -149,15 +149,15 @@ describe('endpoints that lead inside', () => {
       expect(doorbell.rings()).toBe(0);
     };
 
-    it.each(INSIDE)('%s is refused for its address', async (url) => {
+    it.each(INSIDE)('are refused for their address: %s', async (url) => {
       await attempt(url, { status: 422, body: { name: 'validation_error', message: NO_PUBLIC_ADDRESS } });
     });
 
-    it.each(MALFORMED.map((url) => [url.slice(0, 60), url]))('%j is refused for its text', async (_, url) => {
+    it.each(MALFORMED.map((url) => [url.slice(0, 60), url]))('are refused for their text: %j', async (_, url) => {
       await attempt(url, { status: 400, body: { name: 'validation_error', errors: [{ path: 'endpoint' }] } });
     });
 
-    it('what is refused tells nothing of our network: a name that does not exist and one that leads inside read alike', async () => {
+    it('get the same error as names that do not exist, so that nothing is revealed', async () => {
       const answers = await Promise.all(
         ['absent.inside.test', 'a.inside.test', 'metadata.google.internal'].map((name) =>
           scene.api('POST', '/webhooks', {
@@ -169,7 +169,7 @@ describe('endpoints that lead inside', () => {
       expect(new Set(answers.map((answer) => JSON.stringify([answer.status, answer.body.message]))).size).toBe(1);
     });
 
-    it('a name is looked up once for one connection: there is no second answer to change', async () => {
+    it('cannot use a second DNS answer, because a name is resolved once per connection', async () => {
       const name = 'once.hooks.test';
       await hookAt(scene, team, `https://${name}:${receiver.port}/`);
       expect(
@@ -182,7 +182,7 @@ describe('endpoints that lead inside', () => {
   });
 
   describe('at delivery', () => {
-    it('none is contacted although it stands in the database, and each attempt fails in the same words', async () => {
+    it('are not contacted even if stored, and each attempt fails with the same words', async () => {
       const owner = await scene.team();
       const real = await hookAt(scene, owner, receiver.url('/real'));
       const { db, ids } = scene.app.world;
@@ -208,7 +208,7 @@ describe('endpoints that lead inside', () => {
       expect(doorbell.rings()).toBe(0);
     });
 
-    it.each([301, 302, 303, 307, 308])('a redirect by %i into our network fails the attempt', async (status) => {
+    it.each([301, 302, 303, 307, 308])('cannot be reached by a redirect with %i', async (status) => {
       const owner = await scene.team();
       const path = `/to/${status}`;
       receiver.reply((response) => {
@@ -223,9 +223,9 @@ describe('endpoints that lead inside', () => {
     });
   });
 
-  // Here the bell hangs at the receiver's own port, on the address that must not be reached.
-  describe('names that change their minds', () => {
-    /** Longer than a look-up is remembered. */
+  // The bell listens at the receiver's own port, on the address that must not be reached.
+  describe('with changing DNS answers', () => {
+    /** Moves the clock past the time that a look-up is cached. */
     const forget = (): void => scene.clock.advance(301_000);
     const errorOf = async (webhookId: string): Promise<unknown> => {
       const sql = 'select error from webhook_attempts where webhook_id = ? order by sent_at desc, id desc limit 1';
@@ -238,27 +238,24 @@ describe('endpoints that lead inside', () => {
       ['AAAA', ['::1']],
       ['AAAA', ['::ffff:127.0.0.1']],
       ['CNAME', ['a.inside.test']],
-    ] as const)(
-      'public at creation, %s %j at delivery: the attempt fails and nothing is contacted',
-      async (type, to) => {
-        const owner = await scene.team();
-        const name = `${Math.random().toString(36).slice(2)}.hooks.test`;
-        scene.dns.set(name, 'A', [ALLOWED]);
-        const hook = await hookAt(scene, owner, `https://${name}:${receiver.port}/rebound`);
-        scene.dns.forget(name);
-        if (type !== 'CNAME') scene.dns.set(name, 'ANY', []);
-        scene.dns.set(name, type, [...to]);
-        forget();
-        await happen(scene, owner);
-        await scene.settled();
-        expect(await outboxOf(scene, hook.id)).toMatchObject([{ status: 'attempting', last_http_status: null }]);
-        expect(await errorOf(hook.id)).toBe('The host of the endpoint has no public address.');
-        expect([bell.rings, doorbell.rings()]).toEqual([0, 0]);
-        expect(receiver.requests.filter((request) => request.path === '/rebound')).toEqual([]);
-      },
-    );
+    ] as const)('that resolve publicly at creation and to %s %j at delivery are not contacted', async (type, to) => {
+      const owner = await scene.team();
+      const name = `${Math.random().toString(36).slice(2)}.hooks.test`;
+      scene.dns.set(name, 'A', [ALLOWED]);
+      const hook = await hookAt(scene, owner, `https://${name}:${receiver.port}/rebound`);
+      scene.dns.forget(name);
+      if (type !== 'CNAME') scene.dns.set(name, 'ANY', []);
+      scene.dns.set(name, type, [...to]);
+      forget();
+      await happen(scene, owner);
+      await scene.settled();
+      expect(await outboxOf(scene, hook.id)).toMatchObject([{ status: 'attempting', last_http_status: null }]);
+      expect(await errorOf(hook.id)).toBe('The host of the endpoint has no public address.');
+      expect([bell.rings, doorbell.rings()]).toEqual([0, 0]);
+      expect(receiver.requests.filter((request) => request.path === '/rebound')).toEqual([]);
+    });
 
-    it('public at the first delivery, private at the next: the second connection is checked like the first', async () => {
+    it('that resolve publicly at the first delivery only are checked again at the next', async () => {
       const owner = await scene.team();
       const name = `${Math.random().toString(36).slice(2)}.hooks.test`;
       scene.dns.set(name, 'A', [ALLOWED]);
@@ -277,7 +274,7 @@ describe('endpoints that lead inside', () => {
       expect([bell.rings, doorbell.rings()]).toEqual([0, 0]);
     });
 
-    it('of a name with answers outside and inside only those outside are contacted', async () => {
+    it('with public and private answers are contacted at the public ones only', async () => {
       const owner = await scene.team();
       scene.dns.set('mixed.hooks.test', 'A', ['127.0.0.1', ALLOWED, '127.0.0.3']);
       scene.dns.set('mixed.hooks.test', 'AAAA', ['::1', '::ffff:127.0.0.1']);
@@ -289,7 +286,7 @@ describe('endpoints that lead inside', () => {
       expect([bell.rings, doorbell.rings()]).toEqual([0, 0]);
     });
 
-    it('where nobody answers outside, nobody inside is asked instead', async () => {
+    it('are not tried when the public ones do not answer', async () => {
       // Nothing listens at the allowed address on this port; inside, the bell does.
       await using inside = await startDoorbell('127.0.0.1');
       scene.dns.set('half.hooks.test', 'A', ['127.0.0.1', ALLOWED]);
@@ -309,7 +306,7 @@ interface Bell {
   rings: number;
 }
 
-/** A receiver, and at its port on the next address a bell: a port that is free on both has to be found. */
+/** Starts a receiver, and a bell at its port on the next address: the port must be free on both. */
 async function startReceiverWithBell(): Promise<{ receiver: WebhookReceiver; bell: Bell }> {
   for (;;) {
     const receiver = await startWebhookReceiver();

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../../rig/webhook-receiver.ts';
 
-describe('an endpoint, from its creation to its end', () => {
+describe('a webhook endpoint', () => {
   let scene: Scene;
   let receiver: WebhookReceiver;
   beforeAll(async () => {
@@ -15,7 +15,7 @@ describe('an endpoint, from its creation to its end', () => {
     await receiver.close();
   });
 
-  it('is sent what it asked for; disabled, nothing; enabled again, what is new; and the rest by replay', async () => {
+  it('gets its events while enabled, none while disabled, and the missed ones by replay', async () => {
     const team = await scene.team();
     const call = (method: string, path: string, body?: unknown) =>
       scene.api(method, path, { key: team.key, ...(body === undefined ? {} : { body }) });

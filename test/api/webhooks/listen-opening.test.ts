@@ -3,7 +3,7 @@ import { nextTurn } from '../../../src/platform/clock.ts';
 import { openEventStream } from '../../rig/event-stream.ts';
 import { startScene } from '../../rig/scene.ts';
 
-it('a stream that opens while the others are looked after goes on, whatever the moment', async () => {
+it('an event stream that opens during the check of the others stays open, at any moment', async () => {
   await using scene = await startScene();
   const team = await scene.team();
   await using other = await openEventStream(scene.url, { key: team.key });

@@ -31,8 +31,8 @@ describe('GET /webhooks/listen', () => {
       expect(await count(held, listenerId)).toBe(0);
     });
 
-  describe('200', () => {
-    it('shows a secret of its own and streams what a webhook would get, with signatures that verify', async () => {
+  describe('returns a stream that', () => {
+    it('starts with a secret of its own, and sends what a webhook would get, with valid signatures', async () => {
       const team = await scene.team();
       await using stream = await listen(team);
       expect(stream.status).toBe(200);
@@ -50,7 +50,7 @@ describe('GET /webhooks/listen', () => {
       expect(type).toBe('suppression.added');
       expect(headers['svix-id']).toBe(id);
       expect(headers['webhook-signature']).toBe(headers['svix-signature']);
-      // The libraries look at the real clock; the scene's began at the same time.
+      // The libraries use the real clock; the scene's began at the same time.
       expect(() => new SvixWebhook(secret).verify(payload, headers)).not.toThrow();
       expect(new StandardWebhook(secret).verify(payload, headers)).toMatchObject({
         type: 'suppression.added',
@@ -60,7 +60,7 @@ describe('GET /webhooks/listen', () => {
       expect(payload).toBe((await scene.app.world.db.get<{ payload: string }>(sql, [team.id]))?.payload);
     });
 
-    it('streams the whole life of an email, in the order in which it was recorded', async () => {
+    it('sends the whole life of an email in the order in which it was recorded', async () => {
       const team = await scene.team();
       const domain = await team.domain();
       await using stream = await listen(team, { events: 'email.sent,email.delivered' });
@@ -73,7 +73,7 @@ describe('GET /webhooks/listen', () => {
       expect(payload.data.email_id).toBe(sent.body.id);
     });
 
-    it('sends the types that were asked for and those of no other team', async () => {
+    it('sends the requested types of its own team', async () => {
       const team = await scene.team();
       const other = await scene.team();
       await using stream = await listen(team, { events: ' suppression.removed, suppression.removed ' });
@@ -90,7 +90,7 @@ describe('GET /webhooks/listen', () => {
       expect(emailsOf(others.frames().slice(1))).toEqual(['b@example.org']);
     });
 
-    it('HEAD answers the headers and opens nothing', async () => {
+    it('is not opened by HEAD, which returns the headers', async () => {
       const team = await scene.team();
       const answer = await scene.api('HEAD', '/webhooks/listen', { key: team.key });
       expect(answer.status).toBe(200);
@@ -98,7 +98,7 @@ describe('GET /webhooks/listen', () => {
       expect(await count('select count(*) as n from webhook_listeners where team_id = ?', team.id)).toBe(0);
     });
 
-    it('gives a sign of life every 15 seconds', async () => {
+    it('sends a sign of life every 15 seconds', async () => {
       const team = await scene.team();
       await using stream = await listen(team);
       await stream.until(1);
@@ -109,8 +109,8 @@ describe('GET /webhooks/listen', () => {
     });
   });
 
-  describe('nothing is missed', () => {
-    it('an event whose id is older than one that was sent already is sent all the same', async () => {
+  describe('misses nothing:', () => {
+    it('an event with an older id than one already sent is still sent', async () => {
       const team = await scene.team();
       await using stream = await listen(team);
       await stream.until(1);
@@ -125,44 +125,41 @@ describe('GET /webhooks/listen', () => {
     });
 
     // runs only with PostgreSQL: SQLite has one writer, so there is no such transaction
-    it.runIf(driver === 'pg')(
-      'a transaction that began before the stream and commits later is not passed by',
-      async () => {
-        const team = await scene.team();
-        const { world } = scene.app;
-        const gate = Promise.withResolvers<void>();
-        const recorded = Promise.withResolvers<void>();
-        const event = { teamId: team.id, type: 'suppression.added' as const, subjectId: world.ids.uuid() };
-        const writing = world.db.tx(async (tx) => {
-          await recordEvents(tx, world.ids, [
-            madeUp({ ...event, data: { email: 'x@example.org' }, at: world.clock.now() }),
-          ]);
-          recorded.resolve();
-          await gate.promise;
-        });
-        await recorded.promise;
-        let isOpen = false;
-        const opening = listen(team).then((stream) => ((isOpen = true), stream));
-        const listeners = 'select count(*) as n from webhook_listeners where team_id = ?';
-        await vi.waitFor(async () => expect(await count(listeners, team.id)).toBe(1));
-        // Many more questions than the stream needs to open, if it did not wait.
-        for (let n = 0; n < 50; n++) await count(listeners, team.id);
-        expect(isOpen).toBe(false);
-        gate.resolve();
-        await writing;
-        await using stream = await opening;
-        expect(stream.status).toBe(200);
-      },
-    );
+    it.runIf(driver === 'pg')('a transaction that began before the stream and commits later is included', async () => {
+      const team = await scene.team();
+      const { world } = scene.app;
+      const gate = Promise.withResolvers<void>();
+      const recorded = Promise.withResolvers<void>();
+      const event = { teamId: team.id, type: 'suppression.added' as const, subjectId: world.ids.uuid() };
+      const writing = world.db.tx(async (tx) => {
+        await recordEvents(tx, world.ids, [
+          madeUp({ ...event, data: { email: 'x@example.org' }, at: world.clock.now() }),
+        ]);
+        recorded.resolve();
+        await gate.promise;
+      });
+      await recorded.promise;
+      let isOpen = false;
+      const opening = listen(team).then((stream) => ((isOpen = true), stream));
+      const listeners = 'select count(*) as n from webhook_listeners where team_id = ?';
+      await vi.waitFor(async () => expect(await count(listeners, team.id)).toBe(1));
+      // These are many more queries than the stream needs to open, if it did not wait.
+      for (let n = 0; n < 50; n++) await count(listeners, team.id);
+      expect(isOpen).toBe(false);
+      gate.resolve();
+      await writing;
+      await using stream = await opening;
+      expect(stream.status).toBe(200);
+    });
 
     // runs only with PostgreSQL: SQLite bears one process
-    it.runIf(driver === 'pg')('what another process records is found by looking', async () => {
+    it.runIf(driver === 'pg')('events of another process are found by polling', async () => {
       const team = await scene.team();
       const { world } = scene.app;
       await using stream = await listen(team);
       const [listening] = await stream.until(1);
       const id = world.ids.uuid();
-      // Past the seam, so that this process hears of no commit.
+      // The event is written without the commit hook, so that this process is not notified.
       await world.db.withKnex(async (knex) => {
         const event = { id, team_id: team.id, type: 'suppression.added', subject_id: id, data: '{"email":"x"}' };
         await knex('events').insert({ ...event, created_at: world.clock.now() });
@@ -174,7 +171,7 @@ describe('GET /webhooks/listen', () => {
       expect(emailsOf(await stream.until(1, 'event'))).toEqual(['x']);
     });
 
-    it('a stream that broke off goes on where it broke, with the secret it had', async () => {
+    it('an interrupted stream resumes where it stopped, with the same secret', async () => {
       const team = await scene.team();
       const first = await listen(team);
       const [listening] = await first.until(1);
@@ -183,7 +180,7 @@ describe('GET /webhooks/listen', () => {
       first.drop();
       await first.ended;
       await suppress(scene, team, 'd@example.org');
-      // As if b and c had been lost on the way.
+      // It resumes as if b and c had been lost on the way.
       await using second = await listen(team, { lastId: a?.id ?? '' });
       const [again, ...events] = await second.until(4);
       expect(again?.data).toMatchObject({ id: listening?.data.id as string, signing_secret: null, resumed: true });
@@ -191,7 +188,7 @@ describe('GET /webhooks/listen', () => {
       const { payload, headers } = events[0]!.data as StreamedEvent;
       const secret = listening?.data.signing_secret as string;
       expect(new StandardWebhook(secret).verify(payload, headers)).toMatchObject({ data: { email: 'b@example.org' } });
-      // The last frame was seen: it does not come twice.
+      // The last frame was received, so it does not come twice.
       second.drop();
       await second.ended;
       await using third = await listen(team, { lastId: events.at(-1)?.id ?? '' });
@@ -212,7 +209,7 @@ describe('GET /webhooks/listen', () => {
       expect(emailsOf(frames.slice(1))).toEqual(['a@example.org']);
     });
 
-    it('after five minutes a listener is forgotten, and a new one says so', async () => {
+    it('a listener is forgotten after five minutes, and the new one says so', async () => {
       const team = await scene.team();
       const stream = await listen(team);
       const [listening] = await stream.until(1);
@@ -235,7 +232,7 @@ describe('GET /webhooks/listen', () => {
       expect(again?.data.id).not.toBe(id);
     });
 
-    it('a listener of another team is none', async () => {
+    it('a listener of another team cannot be resumed', async () => {
       const team = await scene.team();
       const other = await scene.team();
       await using stream = await listen(team);
@@ -248,12 +245,12 @@ describe('GET /webhooks/listen', () => {
     });
   });
 
-  describe('its end', () => {
+  describe('ends', () => {
     const aKey = async (team: Team): Promise<{ id: string; token: string }> =>
       (await scene.api('POST', '/api-keys', { key: team.key, body: { name: 'Listener' } })).body;
     const closed = (reason: string) => [{ event: 'closed', data: { reason } }];
 
-    it('a revoked key gets nothing more, and is told so', async () => {
+    it('when its key is revoked, and says so', async () => {
       const team = await scene.team();
       const { id, token } = await aKey(team);
       await using stream = await openEventStream(scene.url, { key: token });
@@ -264,7 +261,7 @@ describe('GET /webhooks/listen', () => {
       expect(stream.frames().slice(1)).toMatchObject(closed('key_revoked'));
     });
 
-    it('a revoked key is found out without an event too', async () => {
+    it('when its key is revoked, even without an event', async () => {
       const team = await scene.team();
       const { id, token } = await aKey(team);
       await using stream = await openEventStream(scene.url, { key: token });
@@ -275,7 +272,7 @@ describe('GET /webhooks/listen', () => {
       expect(stream.frames().slice(1)).toMatchObject(closed('key_revoked'));
     });
 
-    it('a stream that is taken over ends, and the other one goes on', async () => {
+    it('when another connection takes it over, and that one continues', async () => {
       const team = await scene.team();
       await using first = await listen(team);
       const [listening] = await first.until(1);
@@ -287,7 +284,7 @@ describe('GET /webhooks/listen', () => {
       expect(first.frames().slice(1)).toMatchObject(closed('lost'));
     });
 
-    it('a reader that takes nothing is cut off after a minute, and what it missed waits in the database', async () => {
+    it('when its reader takes nothing for a minute, and missed events stay in the database', async () => {
       const team = await scene.team();
       const { world } = scene.app;
       await using stream = await listen(team);
@@ -305,7 +302,7 @@ describe('GET /webhooks/listen', () => {
       await vi.waitFor(
         async () => {
           const now = await waitingRows(id);
-          // Once the same is a busy machine that comes to nothing else.
+          // An unchanged value once may be a busy machine.
           unchanged = now === before && now < 300 ? unchanged + 1 : 0;
           before = now;
           expect(unchanged).toBe(4);
@@ -319,8 +316,8 @@ describe('GET /webhooks/listen', () => {
     });
   });
 
-  describe('422', () => {
-    it('ten streams may be open for a team, and one that ended makes room', async () => {
+  describe('returns 422', () => {
+    it('beyond ten open streams of a team, until one ends', async () => {
       const team = await scene.team();
       const streams: EventStream[] = [];
       for (let n = 0; n < 10; n++) streams.push(await listen(team));
@@ -342,7 +339,7 @@ describe('GET /webhooks/listen', () => {
       ['email.queued', '"email.queued"'],
       ['email.sent,', '""'],
       ['email.sent;email.bounced', '"email.sent;email.bounced"'],
-    ])('events=%s names what is no event type', async (events, named) => {
+    ])('for events=%s, which names an unknown event type', async (events, named) => {
       const team = await scene.team();
       const answer = await scene.api('GET', `/webhooks/listen?events=${encodeURIComponent(events)}`, { key: team.key });
       expect(answer).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } });
@@ -350,7 +347,7 @@ describe('GET /webhooks/listen', () => {
       expect(answer.body.message).toContain('email.sent');
     });
 
-    it('a list longer than 2000 characters is refused', async () => {
+    it('for a list longer than 2000 characters', async () => {
       const team = await scene.team();
       const padded = (chars: number): string => `${' '.repeat(chars - 10)}email.sent`;
       const answer = await scene.api('GET', `/webhooks/listen?events=${encodeURIComponent(padded(2001))}`, {
@@ -369,7 +366,7 @@ describe('GET /webhooks/listen', () => {
       `lsn_${zeros}.-1.${zeros}`,
       `lsn_${zeros}.1.${zeros.slice(1)}`,
       `lsn_${zeros}.1.${zeros}0`,
-    ])('Last-Event-ID %s is none', async (lastId) => {
+    ])('for the Last-Event-ID %s', async (lastId) => {
       const team = await scene.team();
       const headers = { 'last-event-id': lastId };
       const answer = await scene.api('GET', '/webhooks/listen', { key: team.key, headers });
@@ -378,7 +375,7 @@ describe('GET /webhooks/listen', () => {
     });
   });
 
-  it('401: a sending key cannot listen', async () => {
+  it('returns 401 for a sending key', async () => {
     const team = await scene.team();
     const answer = await scene.api('GET', '/webhooks/listen', { key: await team.sendingKey() });
     expect(answer).toMatchObject({ status: 401, body: { name: 'restricted_api_key' } });

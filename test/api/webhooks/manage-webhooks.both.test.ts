@@ -73,7 +73,7 @@ describe('GET /webhooks', () => {
     }
   });
 
-  it('one of another team, one that was deleted and one that never was answer alike', async () => {
+  it('returns the same for an endpoint of another team, a deleted and an unknown one', async () => {
     const team = await scene.team();
     const stranger = await scene.team();
     const { id } = await create(team);
@@ -87,7 +87,7 @@ describe('GET /webhooks', () => {
 });
 
 describe('PATCH /webhooks/{webhook_id}', () => {
-  it('replaces what is named and leaves the rest', async () => {
+  it('replaces the named fields and keeps the others', async () => {
     const team = await scene.team();
     const made = await create(team);
     const path = `/webhooks/${made.id}`;
@@ -141,7 +141,7 @@ describe('PATCH /webhooks/{webhook_id}', () => {
     });
   });
 
-  it('disabling parks what was due, and enabling again sends none of it', async () => {
+  it('parks due events when it disables the endpoint, and sends none of them when it enables it again', async () => {
     const team = await scene.team();
     const id = await plantWebhook(scene, team);
     await scene.app.world.db.run('update webhooks set failing_since = 1 where id = ?', [id]);
@@ -162,12 +162,12 @@ describe('PATCH /webhooks/{webhook_id}', () => {
     expect((await call(team, 'GET', '/webhooks')).body).toMatchObject({ data: [disabled] });
     await call(team, 'PATCH', `/webhooks/${id}`, { status: 'enabled' });
     expect(await read(team, id)).not.toHaveProperty('disabled_at');
-    // Its five days of failing begin anew.
+    // Its five days of failing start again.
     expect(await columnsOf(id)).toMatchObject({ status: 'enabled', disabled_at: null, failing_since: null });
     expect(await eventOf(id, due)).toEqual({ status: 'pending', parked: 1, due_at: null });
   });
 
-  it('enabling an endpoint that was disabled by halves parks the other half first', async () => {
+  it('parks remaining due events before it enables an endpoint that was not fully disabled', async () => {
     const team = await scene.team();
     const id = await plantWebhook(scene, team, { status: 'disabled' });
     const due = await plantWebhookEvent(scene, team, id, { status: 'pending', dueAt: scene.clock.now() });
@@ -175,7 +175,7 @@ describe('PATCH /webhooks/{webhook_id}', () => {
     expect(await eventOf(id, due)).toEqual({ status: 'pending', parked: 1, due_at: null });
   });
 
-  it('enabling what is enabled leaves what is due', async () => {
+  it('keeps due events when it enables an enabled endpoint', async () => {
     const team = await scene.team();
     const id = await plantWebhook(scene, team);
     const due = await plantWebhookEvent(scene, team, id, { status: 'pending', dueAt: scene.clock.now() });
@@ -183,7 +183,7 @@ describe('PATCH /webhooks/{webhook_id}', () => {
     expect(await eventOf(id, due)).toMatchObject({ parked: 0, due_at: scene.clock.now() });
   });
 
-  it('parks more than one statement takes', async () => {
+  it('parks more events than one statement takes', async () => {
     const team = await scene.team();
     const id = await plantWebhook(scene, team);
     const { world } = scene.app;
@@ -195,7 +195,7 @@ describe('PATCH /webhooks/{webhook_id}', () => {
     expect(await world.db.get(sql, [id])).toEqual({ n: 1234 });
   });
 
-  it('another address begins its five days anew, the same one does not', async () => {
+  it('restarts the five days of failures for another address, but not for the same', async () => {
     const team = await scene.team();
     const made = await create(team);
     await scene.app.world.db.run('update webhooks set failing_since = 5 where id = ?', [made.id]);
@@ -207,7 +207,7 @@ describe('PATCH /webhooks/{webhook_id}', () => {
 });
 
 describe('DELETE /webhooks/{webhook_id}', () => {
-  it('is gone at once on every route, and once', async () => {
+  it('removes the endpoint at once from every route, once', async () => {
     const team = await scene.team();
     const id = await plantWebhook(scene, team);
     const event = await plantWebhookEvent(scene, team, id, { status: 'failed' });
@@ -232,26 +232,29 @@ describe('DELETE /webhooks/{webhook_id}', () => {
   });
 });
 
-describe('the signing secret', () => {
+describe('the signing secret of an endpoint', () => {
   const secretsOf = async (id: string) => signingSecretsOf(scene.app.world, await columnsOf(id), scene.clock.now());
 
-  it.each(['rotate-secret', 'signing-secret/rotate'])('%s: both sign for 24 hours, then one', async (path) => {
-    const team = await scene.team();
-    const made = await create(team);
-    expect(await secretsOf(made.id)).toEqual([made.signing_secret]);
-    const { status, body } = await call(team, 'POST', `/webhooks/${made.id}/${path}`);
-    expect([status, Object.keys(body).sort()]).toEqual([200, ['id', 'object', 'signing_secret']]);
-    expect(body.signing_secret).toMatch(/^whsec_[A-Za-z0-9+/]{32}$/);
-    expect(body.signing_secret).not.toBe(made.signing_secret);
-    expect((await read(team, made.id)).signing_secret).toBe(`whsec_****${body.signing_secret.slice(-4)}`);
-    expect(await secretsOf(made.id)).toEqual([body.signing_secret, made.signing_secret]);
-    scene.clock.advance(24 * HOUR_MS - 1);
-    expect(await secretsOf(made.id)).toEqual([body.signing_secret, made.signing_secret]);
-    scene.clock.advance(1);
-    expect(await secretsOf(made.id)).toEqual([body.signing_secret]);
-  });
+  it.each(['rotate-secret', 'signing-secret/rotate'])(
+    'is replaced by %s: both sign for 24 hours, then only the new one',
+    async (path) => {
+      const team = await scene.team();
+      const made = await create(team);
+      expect(await secretsOf(made.id)).toEqual([made.signing_secret]);
+      const { status, body } = await call(team, 'POST', `/webhooks/${made.id}/${path}`);
+      expect([status, Object.keys(body).sort()]).toEqual([200, ['id', 'object', 'signing_secret']]);
+      expect(body.signing_secret).toMatch(/^whsec_[A-Za-z0-9+/]{32}$/);
+      expect(body.signing_secret).not.toBe(made.signing_secret);
+      expect((await read(team, made.id)).signing_secret).toBe(`whsec_****${body.signing_secret.slice(-4)}`);
+      expect(await secretsOf(made.id)).toEqual([body.signing_secret, made.signing_secret]);
+      scene.clock.advance(24 * HOUR_MS - 1);
+      expect(await secretsOf(made.id)).toEqual([body.signing_secret, made.signing_secret]);
+      scene.clock.advance(1);
+      expect(await secretsOf(made.id)).toEqual([body.signing_secret]);
+    },
+  );
 
-  it('a second rotation within the day ends the oldest at once', async () => {
+  it('ends at once if it is the oldest when a second rotation comes within the day', async () => {
     const team = await scene.team();
     const made = await create(team);
     const second = (await call(team, 'POST', `/webhooks/${made.id}/rotate-secret`)).body.signing_secret;
@@ -259,7 +262,7 @@ describe('the signing secret', () => {
     expect(await secretsOf(made.id)).toEqual([third, second]);
   });
 
-  it('takes no body', async () => {
+  it('is rotated without a body', async () => {
     const team = await scene.team();
     const id = await plantWebhook(scene, team);
     expect(await call(team, 'POST', `/webhooks/${id}/rotate-secret`, { secret: 'mine' })).toMatchObject({
@@ -268,7 +271,7 @@ describe('the signing secret', () => {
     });
   });
 
-  it('is kept sealed, and stands in no log of ours', async () => {
+  it('is stored sealed, and is in no log', async () => {
     const team = await scene.team();
     const made = await create(team);
     const rotated = (await call(team, 'POST', `/webhooks/${made.id}/rotate-secret`)).body.signing_secret as string;
@@ -284,7 +287,7 @@ describe('the signing secret', () => {
     expect(said).toContain('"signing_secret":"[redacted]"');
   });
 
-  it('sealed as one thing, or for one endpoint, it cannot be read as another', async () => {
+  it('is sealed for its purpose and endpoint, and cannot be opened as another', async () => {
     const { world } = scene.app;
     const id = await plantWebhook(scene, await scene.team());
     const { secret_sealed: sealed } = await columnsOf(id);

@@ -7,8 +7,8 @@ import { plantWebhook } from '../../rig/webhooks.ts';
 const ROWS = 20_000;
 
 /**
- * What a list may cost is decided by the database's plan: a step into an index that is in the order of the page, whatever
- * lies beside it. A sort or a scan would cost more with every event that is stored.
+ * The database's plan decides the cost of a list: a step into an index in the order of the page, whatever else is
+ * stored. A sort or a scan would cost more with every event.
  */
 describe('the events of an endpoint are read in the order of an index', () => {
   let scene: Scene;
@@ -22,7 +22,7 @@ describe('the events of an endpoint are read in the order of an index', () => {
     id = await plantWebhook(scene, team);
     const { db, ids } = scene.app.world;
     const columns = ['webhook_id', 'event_id', 'team_id', 'type', 'status', 'parked', 'created_at'];
-    // As it is in life: nearly everything of one type and delivered, and little of the rest.
+    // The distribution is realistic: nearly everything is of one type and delivered, and little of the others.
     const row = (i: number) => {
       const type = i % 500 === 0 ? 'email.bounced' : 'email.sent';
       const status = i % 300 === 0 ? 'failed' : 'success';
@@ -51,7 +51,7 @@ describe('the events of an endpoint are read in the order of an index', () => {
     ['', WHOLE, 'after=MIDDLE', 'before=MIDDLE'].map((more) => `events?${[filter, more].filter(Boolean).join('&')}`),
   );
 
-  it.each([...queries, 'parked', 'parked?limit=100'])('%s', async (query) => {
+  it.each([...queries, 'parked', 'parked?limit=100'])('for %s', async (query) => {
     asked = [];
     expect(
       (await scene.api('GET', `/webhooks/${id}/${query.replace('MIDDLE', middle)}`, { key: team.key })).status,
@@ -65,7 +65,7 @@ describe('the events of an endpoint are read in the order of an index', () => {
     expect(steps).toHaveLength(ranges);
     if (driver === 'pg') {
       expect(plan.join('\n')).not.toMatch(/Filter|Seq Scan|Bitmap/);
-      // No step of the plan has more rows in its hands than a page of each range, nor looks at more of the table and its indexes.
+      // No step of the plan returns more rows than a page of each range, nor reads more of the table and its indexes.
       const rows = [...plan.join('\n').matchAll(/rows=(\d+)/g)].map((match) => Number(match[1]));
       const most = Math.max(ranges, 4) * (query.includes('limit=100') ? 101 : 21);
       expect(Math.max(...rows)).toBeLessThanOrEqual(most);
@@ -73,7 +73,7 @@ describe('the events of an endpoint are read in the order of an index', () => {
       expect(looks.reduce((sum, [, count]) => sum + Number(count), 0)).toBeLessThanOrEqual(most + 16);
     } else {
       expect(plan.join('\n')).not.toMatch(/LAST TERM|AUTOMATIC/);
-      // Steps through the whole key are ranges in the order of the page; only what several of them brought is sorted.
+      // Steps through the whole key are ranges in the order of the page; only the results of several are sorted.
       const columns = /\((?:(\w+), )?(?:(\w+), )?event_id\) >/.exec(read.sql)?.slice(1).filter(Boolean) ?? [];
       const key = columns.length === 0 ? 'event_id' : `(${[...columns, 'event_id'].join(',')})`;
       if (!query.startsWith('parked')) for (const step of steps) expect(step).toContain(`webhook_id=? AND ${key}>`);
@@ -81,7 +81,7 @@ describe('the events of an endpoint are read in the order of an index', () => {
     }
   });
 
-  /** A type and a status are one range of the index; what is left open is one for each that there is. */
+  /** Returns the number of ranges of the index: one for a type and a status, and one for each possible value of an open field. */
   function rangesOf(query: string): number {
     const hasType = query.includes('type=');
     const hasStatus = query.includes('status=');

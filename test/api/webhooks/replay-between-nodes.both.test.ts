@@ -8,10 +8,10 @@ import { startScene } from '../../rig/scene.ts';
 import { plantWebhook, plantWebhookEvent } from '../../rig/webhooks.ts';
 
 // runs only on PostgreSQL: SQLite has one process.
-it.runIf(driver === 'pg')('two nodes that replay at the same time share the ten of a minute', async () => {
+it.runIf(driver === 'pg')('two nodes that replay at the same time share the limit of ten a minute', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const team = await scene.team();
-  // Each of an endpoint of its own: nothing but the limit is common to them.
+  // Each has an endpoint of its own, so that they share only the limit.
   const targets: string[] = [];
   for (let i = 0; i < 24; i++) {
     const id = await plantWebhook(scene, team);

@@ -35,7 +35,7 @@ describe('POST /webhooks/{webhook_id}/events/{event_id}/replay', () => {
     ['delivered', { status: 'success', attempts: 1, lastStatus: 200 }],
     ['parked', { status: 'pending', parked: true }],
     ['waiting', { status: 'attempting', attempts: 3, dueAt: Number.MAX_SAFE_INTEGER }],
-  ] as const)('an event that is %s is due now, with its whole schedule before it', async (_, wishes) => {
+  ] as const)('makes an event that is %s due now, with its whole schedule ahead', async (_, wishes) => {
     const { add, replay, row } = await endpoint(await scene.team());
     const event = await add(wishes);
     const { status, body } = await replay(event);
@@ -49,7 +49,7 @@ describe('POST /webhooks/{webhook_id}/events/{event_id}/replay', () => {
     });
   });
 
-  it('one that is due at this very moment gets another turn all the same', async () => {
+  it('makes an event due again that is due at this very moment', async () => {
     const { add, replay, row } = await endpoint(await scene.team());
     const now = scene.clock.now();
     const event = await add({ status: 'pending', dueAt: now });
@@ -57,7 +57,7 @@ describe('POST /webhooks/{webhook_id}/events/{event_id}/replay', () => {
     expect(await row(event)).toMatchObject({ due_at: now - 1 });
   });
 
-  it('a disabled endpoint is refused, and its event stays parked', async () => {
+  it('refuses a disabled endpoint, and its event stays parked', async () => {
     const { id, add, replay, row } = await endpoint(await scene.team(), 'disabled');
     const event = await add({ status: 'pending', parked: true });
     expect(await replay(event)).toMatchObject({
@@ -67,7 +67,7 @@ describe('POST /webhooks/{webhook_id}/events/{event_id}/replay', () => {
     expect(await row(event)).toMatchObject({ parked: 1, due_at: null });
   });
 
-  it('ten a minute for a team: over all its endpoints, and in any minute', async () => {
+  it('is limited to ten a minute for a team, over all its endpoints and in any minute', async () => {
     const team = await scene.team();
     const one = await endpoint(team);
     const two = await endpoint(team);
@@ -87,7 +87,7 @@ describe('POST /webhooks/{webhook_id}/events/{event_id}/replay', () => {
     expect((await other.replay(await other.add())).status).toBe(200);
   });
 
-  it('what is refused changes nothing and counts for nothing', async () => {
+  it('changes and counts nothing when it is refused', async () => {
     const team = await scene.team();
     const open = await endpoint(team);
     const shut = await endpoint(team, 'disabled');
@@ -102,12 +102,12 @@ describe('POST /webhooks/{webhook_id}/events/{event_id}/replay', () => {
     const before = await open.row(untouched);
     expect((await open.replay(untouched)).status).toBe(429);
     expect(await open.row(untouched)).toEqual(before);
-    // What cannot be done at all is named before what cannot be done just now.
+    // A permanent error is reported before a temporary one.
     expect((await shut.replay(parked)).status).toBe(422);
     expect((await open.replay(`msg_${'0'.repeat(32)}`)).status).toBe(404);
   });
 
-  it('of many at once ten come through', async () => {
+  it('accepts ten of many requests at once', async () => {
     const { add, replay } = await endpoint(await scene.team());
     const event = await add();
     const answers = await Promise.all(Array.from({ length: 25 }, () => replay(event)));
@@ -115,7 +115,7 @@ describe('POST /webhooks/{webhook_id}/events/{event_id}/replay', () => {
     expect(answers.filter((answer) => answer.status === 429)).toHaveLength(15);
   });
 
-  it('a restart forgets none of them, and what counts no longer is not kept', async () => {
+  it('keeps its limit across a restart, and deletes records that no longer count', async () => {
     const team = await scene.team();
     const { add, replay } = await endpoint(team);
     const event = await add();

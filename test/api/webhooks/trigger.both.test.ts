@@ -22,7 +22,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-/** Checks a payload against what the section `webhooks` of the server's description says of its type. */
+/** Returns a check of a payload against the section `webhooks` of the server's description for its type. */
 async function createPayloadCheck() {
   const ajv = new Ajv2020({ strict: false });
   formats.default(ajv);
@@ -37,7 +37,7 @@ async function createPayloadCheck() {
 const trigger = (key: string, body: object) => scene.api('POST', '/webhooks/trigger', { key, body });
 
 describe('POST /webhooks/trigger', () => {
-  it('sends a sample of every type that something causes: signed, marked as a test, as the contract says', async () => {
+  it('sends a sample of every type with a cause: signed, marked as a test, and as the contract defines', async () => {
     const team = await scene.team();
     const hook = await hookAt(scene, team, receiver.url('/all'), TYPES);
     for (const type of TYPES) {
@@ -70,7 +70,7 @@ describe('POST /webhooks/trigger', () => {
     expect(verify).not.toThrow(/No matching signature/);
   });
 
-  it('changes nothing and is counted in no metric', async () => {
+  it('changes nothing and is not counted in metrics', async () => {
     const team = await scene.team();
     await hookAt(scene, team, receiver.url('/quiet'), ['email.bounced', 'suppression.added']);
     for (const type of ['email.bounced', 'suppression.added']) {
@@ -86,7 +86,7 @@ describe('POST /webhooks/trigger', () => {
     expect(await db.all('select * from metric_counts where team_id = ?', [team.id])).toEqual([]);
   });
 
-  it('goes to those that take the type, or to the one that is named', async () => {
+  it('reaches endpoints that take the type, or the one that is named', async () => {
     const team = await scene.team();
     const one = await plantWebhook(scene, team, { events: ['email.sent'] });
     const two = await plantWebhook(scene, team, { events: ['email.sent', 'email.opened'] });
@@ -96,7 +96,7 @@ describe('POST /webhooks/trigger', () => {
     expect((await trigger(team.key, { type: 'email.sent', webhook_id: two })).body.webhooks).toEqual([two]);
   });
 
-  it('where nobody would get it, it says why and keeps nothing', async () => {
+  it('returns the reason and stores nothing if nobody would get it', async () => {
     const team = await scene.team();
     const takes = await plantWebhook(scene, team, { events: ['email.sent'] });
     const disabled = await plantWebhook(scene, team, { events: ['email.failed'], status: 'disabled' });

@@ -11,7 +11,7 @@ afterAll(() => scene.close());
 const call = (team: Team, method: string, path: string) => scene.api(method, path, { key: team.key });
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-/** A team, its endpoint, and a way to give it events a second apart. */
+/** Creates a team, its endpoint, and a way to give it events a second apart. */
 async function endpoint(status: 'enabled' | 'disabled' = 'enabled') {
   const team = await scene.team();
   const id = await plantWebhook(scene, team, { status });
@@ -28,7 +28,7 @@ async function endpoint(status: 'enabled' | 'disabled' = 'enabled') {
 }
 
 describe('GET /webhooks/{webhook_id}/events', () => {
-  it('answers what there is to say of each, newest first', async () => {
+  it('returns the details of each event, newest first', async () => {
     const { team, add, path } = await endpoint();
     const one = await add({ status: 'success', attempts: 1, lastStatus: 200, type: 'email.delivered' });
     const created = iso(scene.clock.now());
@@ -58,7 +58,7 @@ describe('GET /webhooks/{webhook_id}/events', () => {
     });
   });
 
-  it('narrowed by status, by type, by time, and by all of them', async () => {
+  it('filters by status, by type, by time, and by all of them', async () => {
     const { add, ids } = await endpoint();
     const a = await add({ status: 'success', type: 'email.sent' });
     const b = await add({ status: 'failed', type: 'email.sent' });
@@ -105,7 +105,7 @@ describe('GET /webhooks/{webhook_id}/events', () => {
     ['after=msg_1', 'after'],
     ['after=019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e01', 'after'],
     ['before=MSG_019a9c1e7d527c3a9a540b8f4c1f2e01', 'before'],
-  ])('%s is 422 invalid_parameter', async (query, name) => {
+  ])('returns 422 invalid_parameter for %s', async (query, name) => {
     const { team, path } = await endpoint();
     expect(await call(team, 'GET', `${path}/events?${query}`)).toMatchObject({
       status: 422,
@@ -114,7 +114,7 @@ describe('GET /webhooks/{webhook_id}/events', () => {
   });
 
   it.each(['0000-01-01T00:00:00Z', '1969-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'])(
-    'an instant as far away as %s is one',
+    'accepts a time as far away as %s',
     async (instant) => {
       const { add, ids } = await endpoint();
       const event = await add();
@@ -123,7 +123,7 @@ describe('GET /webhooks/{webhook_id}/events', () => {
     },
   );
 
-  it('each endpoint has its own, though an event goes to several under one id', async () => {
+  it('lists an event under each of its endpoints with one id', async () => {
     const mine = await endpoint();
     const other = await endpoint();
     const [own] = [await mine.add(), await other.add()];
@@ -156,7 +156,7 @@ describe('GET /webhooks/{webhook_id}/events/{event_id}', () => {
     expect((await call(team, 'GET', `${path}/events/${done}`)).body.next_attempt_at).toBeNull();
   });
 
-  it('is found under its own endpoint only', async () => {
+  it('finds an event under its own endpoint only', async () => {
     const mine = await endpoint();
     const stranger = await endpoint();
     const second = await plantWebhook(scene, mine.team);
@@ -177,7 +177,7 @@ describe('GET /webhooks/{webhook_id}/events/{event_id}', () => {
   });
 
   it.each(['x', 'msg_', 'msg_1', 'MSG_019a9c1e7d527c3a9a540b8f4c1f2e04', 'msg_019A9C1E7D527C3A9A540B8F4C1F2E04'])(
-    '%s is no id of an event',
+    'refuses %s, which is not an event id',
     async (event) => {
       const { team, path } = await endpoint();
       expect(await call(team, 'GET', `${path}/events/${event}`)).toMatchObject({
@@ -189,7 +189,7 @@ describe('GET /webhooks/{webhook_id}/events/{event_id}', () => {
 });
 
 describe('GET /webhooks/{webhook_id}/events/{event_id}/attempts', () => {
-  it('newest first, page by page, with what was answered', async () => {
+  it('lists newest first, page by page, with the answers', async () => {
     const { team, id, add, path } = await endpoint();
     const event = await add({ status: 'success', attempts: 3 });
     const place = { webhookId: id, publicId: event };
@@ -225,7 +225,7 @@ describe('GET /webhooks/{webhook_id}/events/{event_id}/attempts', () => {
 });
 
 describe('GET /webhooks/{webhook_id}/parked', () => {
-  it('oldest first, what came while it was disabled and nothing else', async () => {
+  it('lists oldest first what arrived while the endpoint was disabled, and nothing else', async () => {
     const { team, add, ids, path } = await endpoint('disabled');
     await add({ status: 'failed' });
     const parked = [await add({ status: 'pending', parked: true }), await add({ status: 'pending', parked: true })];
@@ -237,7 +237,7 @@ describe('GET /webhooks/{webhook_id}/parked', () => {
     expect((await call(team, 'GET', `${path}/parked?limit=3`)).body.has_more).toBe(false);
   });
 
-  it('is walked from the oldest on, behind one of them or from an instant on', async () => {
+  it('pages from the oldest on, after one of the events or from a time on', async () => {
     const { add, ids } = await endpoint();
     const a = await add({ status: 'pending', parked: true });
     await add({ status: 'failed' });
@@ -262,7 +262,7 @@ describe('GET /webhooks/{webhook_id}/parked', () => {
     ['start_date=', 'start_date'],
     ['after=msg_1', 'after'],
     ['before=msg_019a9c1e7d527c3a9a540b8f4c1f2e01', 'before'],
-  ])('%s is 422 invalid_parameter', async (query, name) => {
+  ])('returns 422 invalid_parameter for %s', async (query, name) => {
     const { team, path } = await endpoint();
     expect(await call(team, 'GET', `${path}/parked?${query}`)).toMatchObject({
       status: 422,

@@ -2,7 +2,7 @@ import type { Field } from '../beside-attacks.ts';
 
 const BATCH = 100;
 
-/** Small messages of the attacking team, a hundred to a call. */
+/** Posts small messages of the attacking team, a hundred per call. */
 export async function postBatches({ appliance, key, from }: Field, addresses: readonly string[]): Promise<void> {
   const call = appliance.callAs(key);
   for (let at = 0; at < addresses.length; at += BATCH) {

@@ -5,8 +5,8 @@ const MESSAGES = 100_000;
 const SITES = 1000;
 
 /**
- * A hundred thousand messages to a thousand dead sites, each with a mail server of its own. Nobody listens there, so that
- * each connection is refused at once: that takes more of a sender than silence does.
+ * A hundred thousand messages to a thousand dead sites, each with a mail server of its own. Nobody listens there, so
+ * each connection is refused at once: that costs a sender more than silence does.
  */
 export const deadSites: Attack = {
   name: '100,000 messages to 1,000 dead sites',

@@ -15,7 +15,7 @@ export const largeLetter = (dir: string): Letter => letterOf(dir, '100 KB', atta
 /** Just under the 50 MiB that rasket takes, on the wire. */
 export const hugeLetter = (dir: string): Letter => letterOf(dir, '50 MB', attachmentLoad(49_000_000));
 
-/** The same content for everybody: rasket writes such a message from the body, the others are handed it. */
+/** Returns a letter with the same content for all peers: rasket composes it from the body, the others get it ready. */
 function letterOf(dir: string, name: string, { bodies }: Load): Letter {
   const content = JSON.parse(bodies[0] ?? '{}') as Content;
   const file = path.join(dir, `${name.replace(' ', '-')}.eml`);
@@ -23,7 +23,7 @@ function letterOf(dir: string, name: string, { bodies }: Load): Letter {
   return { name, file, bodies };
 }
 
-/** With the line ends of a file: smtp-source makes them those of the wire. */
+/** Returns the message with LF line ends, which smtp-source turns into CRLF. */
 function messageOf({ subject, html, text, attachments = [] }: Content): string {
   const alternative = partOf('multipart/alternative; boundary="alternative"', [
     `--alternative\n${partOf('text/plain; charset=us-ascii', [text])}`,

@@ -5,12 +5,12 @@ import path from 'node:path';
 import { pause, type Bench } from '../bench.ts';
 import { stopChild, watch } from '../children.ts';
 
-/** One mail server of a row, as it runs beside the others. */
+/** One mail server of a row, as it runs alongside the others. */
 export interface Peer {
   name: string;
-  /** Its first processes; all that descend from them are its own as well. */
+  /** Its first processes; all their descendants are its own as well. */
   roots: number[];
-  /** Brings so many messages in; done when the last of them was answered. */
+  /** Sends that many messages; resolves when the last of them was answered. */
   load(amount: number, letter: Letter): Promise<void>;
 }
 
@@ -23,13 +23,13 @@ export interface Letter {
 
 export interface PeerKind {
   name: string;
-  /** Why it cannot run here, with what would help. */
+  /** Why it cannot run here, with a hint. */
   missing(): string | undefined;
-  /** Everything it accepts goes on to this port of loopback, or is kept where there is none. */
+  /** Everything it accepts is relayed to this port of loopback, or kept if there is none. */
   start(bench: Bench, sinkPort: number): Promise<Peer>;
 }
 
-/** Debian's packages by the programs that a peer is made of. */
+/** Debian packages by the programs that a peer needs. */
 const PACKAGES: Record<string, string> = {
   '/usr/sbin/postfix': 'postfix',
   '/usr/sbin/smtp-source': 'postfix',
@@ -45,7 +45,7 @@ export function missingPrograms(programs: string[]): string | undefined {
   return `not installed: apt-get install ${packages} (with a policy-rc.d that starts no service)`;
 }
 
-/** A daemon in the foreground, with its group ended at the end of the row; what it prints goes to a file of its folder. */
+/** Starts a daemon in the foreground, whose group ends with the row; its output goes to a file of its folder. */
 export function startDaemon(bench: Bench, dir: string, [program = '', ...args]: string[]): ChildProcess {
   const log = openSync(path.join(dir, 'start.log'), 'a');
   const daemon = spawn(program, args, { stdio: ['ignore', log, log], detached: true, cwd: dir });
@@ -55,10 +55,10 @@ export function startDaemon(bench: Bench, dir: string, [program = '', ...args]: 
   return daemon;
 }
 
-// rspamd reads its rules for a quarter of a minute.
+// rspamd takes a quarter of a minute to read its rules.
 const START_MS_MAX = 60_000;
 
-/** Waits until the daemon takes connections, or says what it printed instead. */
+/** Waits until the daemon accepts connections, or reports its output. */
 export async function untilAccepting(name: string, daemon: ChildProcess, dir: string, port: number): Promise<void> {
   const end = performance.now() + START_MS_MAX;
   while (performance.now() < end && daemon.exitCode === null) {
@@ -78,7 +78,7 @@ function accepts(port: number): Promise<boolean> {
 }
 
 export interface Source {
-  /** Whose port it is. */
+  /** The peer whose port it is. */
   into: string;
   port: number;
   amount: number;
@@ -101,7 +101,7 @@ export async function runSource({ into, port, amount, letter, to, sessions = 20 
   if (code !== 0) throw new Error(`smtp-source into ${into} ended with ${code === null ? 'the time' : String(code)}`);
 }
 
-/** Bytes in memory of a peer's processes, each page that they share counted once. */
+/** Returns the bytes in memory of a peer's processes, with shared pages counted once. */
 export function memoryOf({ roots }: Peer): number {
   const children = new Map<number, number[]>();
   for (const pid of readdirSync('/proc').map(Number).filter(Number.isInteger)) {
@@ -109,7 +109,7 @@ export function memoryOf({ roots }: Peer): number {
     children.set(parent, [...(children.get(parent) ?? []), pid]);
   }
   const own = [...roots];
-  // The list grows while it is read: by the children of each.
+  // The list grows while it is read, by the children of each process.
   for (const pid of own) own.push(...(children.get(pid) ?? []));
   return own.reduce((sum, pid) => sum + proportionalBytes(pid), 0);
 }
@@ -121,7 +121,7 @@ function fieldsOf(pid: number): string[] {
 const proportionalBytes = (pid: number): number =>
   Number(/^Pss:\s+(\d+) kB/m.exec(readOf(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) * 1024;
 
-/** Of a process that ended meanwhile: nothing. */
+/** Returns an empty text for a process that ended meanwhile. */
 function readOf(file: string): string {
   try {
     return readFileSync(file, 'latin1');

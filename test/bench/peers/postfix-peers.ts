@@ -11,13 +11,13 @@ import { missingPrograms, runSource, startDaemon, untilAccepting, type PeerKind 
 const POSTFIX = ['/usr/sbin/postfix', '/usr/sbin/smtp-source', '/usr/sbin/smtp-sink'];
 const SELECTOR = 'bench';
 
-/** A key as everybody else's here: RSA-2048. */
+/** Writes an RSA-2048 key, as all peers have here. */
 export function writeKey(file: string): void {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   writeFileSync(file, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
 }
 
-/** Signs by a milter; a message that it cannot sign is put off, so that none gets through unsigned. */
+/** Signs with a milter; a message that it cannot sign is deferred, so that none gets through unsigned. */
 const signedBy = (port: number): string => `smtpd_milters = inet:127.0.0.1:${port}
 milter_default_action = tempfail
 message_size_limit = 0
@@ -70,7 +70,7 @@ export const postfixWithRspamd: PeerKind = {
   },
 };
 
-/** Only its signing, on both cores: what it would scan besides would cost it more. */
+/** Only the signing of rspamd, on both cores: its other scans would cost it more. */
 const rspamdConf = (dir: string, port: number, dnsServer: string): string => `options {
   pidfile = "${dir}/rspamd.pid";
   filters = "dkim";
@@ -113,14 +113,14 @@ async function relaying(bench: Bench, name: string, sinkPort: number, milter: nu
 export interface Keeping {
   port: number;
   pid: number;
-  /** Messages in the mailbox. */
+  /** Returns the number of messages in the mailbox. */
   kept(): number;
   empty(): void;
 }
 
 export const missingForReceiving = (): string | undefined => missingPrograms(POSTFIX);
 
-/** Postfix that delivers everything into one maildir. */
+/** Starts a Postfix that delivers everything into one maildir. */
 export async function startPostfixKeeping(bench: Bench, domain: string): Promise<Keeping> {
   const dir = bench.folder('maildir');
   const owner = Number(execFileSync('id', ['-u', 'nobody']).toString());

@@ -10,7 +10,7 @@ import { missingForReceiving, startPostfixKeeping, type Keeping } from './postfi
 const DOMAIN = 'inbox.reader.test';
 const KEPT_MS_MAX = 60_000;
 
-/** From the first message in until the last is stored where it is read: parsed rows of rasket's, a maildir of Postfix's. */
+/** Measures from the first message until the last is stored where it is read: parsed rows of rasket, a maildir of Postfix. */
 export async function benchReceiving(bench: Bench): Promise<void> {
   const reason = missingForReceiving();
   if (reason !== undefined) {
@@ -32,7 +32,7 @@ async function startReceiving(bench: Bench): Promise<{ appliance: Appliance; por
   const env = {
     RASKET_RECEIVING_PORTS: String(port),
     RASKET_SMTP_HOST: '127.0.0.1',
-    // Both are against strangers, and smtp-source is one that calls from a single address.
+    // Both limits are against unknown senders, and smtp-source connects from a single address.
     RASKET_RECEIVING_MESSAGES_PER_MINUTE_PER_ADDRESS: '1000000',
     RASKET_RECEIVING_GREETING_DELAY_MS: '0',
   };
@@ -44,7 +44,7 @@ async function startReceiving(bench: Bench): Promise<{ appliance: Appliance; por
   return { appliance, port };
 }
 
-/** The last 250 says that everything is stored and read. */
+/** Returns messages stored per second: the last 250 says that everything is stored and read. */
 async function storedPerSecond(port: number, letter: Letter, amount: number): Promise<number> {
   const begin = performance.now();
   await runSource({ into: 'rasket', port, amount, letter, to: `reader@${DOMAIN}` });
@@ -94,7 +94,7 @@ interface Huge {
   letter: Letter;
 }
 
-/** What one message of 50 MB takes beyond what is held before it, at its highest. */
+/** Measures the peak memory of one message of 50 MB beyond what was used before it. */
 async function measureHuge(bench: Bench, { appliance, port, postfix, letter }: Huge): Promise<void> {
   const added: number[] = [];
   for (let i = 0; i < 3; i++) {

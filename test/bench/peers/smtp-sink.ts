@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { pause, type Bench } from '../bench.ts';
 import { stopChild, watch } from '../children.ts';
 
-/** Postfix's smtp-sink: it takes everything and keeps nothing, and costs every peer the same. */
+/** Postfix's smtp-sink, which accepts everything, keeps nothing, and costs every peer the same. */
 export interface SmtpSink {
   taken(): number;
-  /** The instant at which so many messages had their 250, on the clock of performance.now(). */
+  /** Returns the instant at which that many messages had their 250, on the clock of performance.now(). */
   until(taken: number, withinMs: number): Promise<number>;
 }
 
@@ -17,7 +17,7 @@ export async function startSmtpSink(bench: Bench, port: number): Promise<SmtpSin
   bench.stopLater(() => stopChild(child, 'SIGKILL'));
   let taken = 0;
   let waiting: { wanted: number; done: (at: number) => void } | undefined;
-  // It rewrites one line after each message: sess=7 quit=2 mesg=120
+  // The program rewrites one line after each message: sess=7 quit=2 mesg=120
   child.stdout.on('data', (chunk: Buffer) => {
     const counts = [...chunk.toString('latin1').matchAll(/mesg=(\d+)(?!\d)/g)];
     taken = Math.max(taken, Number(counts.at(-1)?.[1] ?? 0));

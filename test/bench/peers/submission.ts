@@ -33,7 +33,7 @@ const rasket: PeerKind = {
 
 const OTHERS: PeerKind[] = [postfixWithOpendkim, postfixWithRspamd, haraka];
 
-/** From the first message in to the sink's last 250, signed with RSA-2048 and durable between; in turns with one another. */
+/** Measures from the first message to the sink's last 250, signed with RSA-2048 and durable in between, in turn with one another. */
 export async function benchSubmission(bench: Bench): Promise<void> {
   const kinds = [rasket, ...OTHERS.filter((kind) => isHere(bench, kind))];
   const sinkPort = await freePort();
@@ -54,7 +54,7 @@ function isHere(bench: Bench, kind: PeerKind): boolean {
   return reason === undefined;
 }
 
-/** What was not signed would be no comparison. */
+/** Fails if a message is not signed, because the comparison would be meaningless. */
 async function mustSign(peers: Peer[], port: number, letter: Letter): Promise<void> {
   const sink = await startSink({ port, tls: 'none' });
   for (const [i, peer] of peers.entries()) {
@@ -82,7 +82,7 @@ async function messagesPerSecond(peer: Peer, { sink, letter }: Round, amount: nu
   return (amount / ((await done) - begin)) * 1000;
 }
 
-/** The same number of seconds for each, as far as a first trial tells. */
+/** Measures the same number of seconds for each, as far as a first trial can tell. */
 async function measure(bench: Bench, round: Round & { atLeast: number }): Promise<void> {
   const rates = new Map<string, number[]>();
   const amounts = new Map<string, number>();
@@ -113,7 +113,7 @@ async function measure(bench: Bench, round: Round & { atLeast: number }): Promis
   }
 }
 
-/** What is held after the load: of rasket after 12,000 messages of 4 KB besides those of the rounds, of the others after the rounds. */
+/** Measures memory after the load: of rasket after 12,000 messages of 4 KB in addition to the rounds, of the others after the rounds. */
 async function measureMemory(bench: Bench, round: Round): Promise<void> {
   const [own] = round.peers;
   if (!own) return;

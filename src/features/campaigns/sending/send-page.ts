@@ -305,6 +305,6 @@ async function isTopicGone(db: Executor, { team_id: teamId, topic_id: topicId }:
 
 export function mailboxOf(text: string): Mailbox {
   const parsed = parseMailbox(text);
-  if (!parsed.ok) throw new Error(`a broadcast holds an address that cannot be read: ${parsed.fault}`);
+  if (!parsed.ok) throw new Error(`a broadcast has an address that cannot be parsed: ${parsed.fault}`);
   return parsed.mailbox;
 }

@@ -28,7 +28,7 @@ export async function insertInboxBlock(
   }
   const sql = 'insert into inbox_search_blocks (inbox_id, first_id, last_id) values (?, ?, ?) returning id';
   const row = await tx.get<{ id: number }>(sql, [inboxId, first_id, last_id]);
-  if (!row) throw new Error('a block that was inserted has an id');
+  if (!row) throw new Error('search block id missing after insert');
   await tx.run('insert into inbox_search_grams (rowid, grams) values (?, ?)', [row.id, wordsOf([...grams])]);
 }
 

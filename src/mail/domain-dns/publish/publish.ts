@@ -243,7 +243,7 @@ async function mustHaveName(world: World, domain: DomainRow): Promise<void> {
 }
 
 function presentChange({ action, name, type, value, ttl, priority }: Change): DnsChange {
-  if (!isPublished(type)) throw new Error(`only records of ours are changed, and none of them is a ${type}`);
+  if (!isPublished(type)) throw new Error(`a DNS change is for a ${type} record, which is never published`);
   return { action, name, type, value, ttl, ...(priority === null ? {} : { priority }) };
 }
 

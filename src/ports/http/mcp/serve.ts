@@ -95,7 +95,7 @@ export function serveMcp(server: FastifyInstance, operation: OperationValidators
     },
     handler: async (request) => {
       const assistant = assistants.get(request);
-      if (!assistant) throw new Error('/mcp is reached by nobody who was not let in');
+      if (!assistant) throw new Error('an unauthenticated request reached /mcp');
       const { teamId } = assistant.caller;
       return beginAnswer(services.executor, { request, teamId }, () => {
         const message = readMessage(request);

@@ -114,7 +114,7 @@ async function leadsOut(examination: OutsideLook): Promise<boolean> {
     const number = port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port);
     const made = addresses.map((address) => mayConnect({ address, port: number }, examination.signal));
     // One connection that succeeds is enough: silent servers are not waited for.
-    if (!(await anyOf(made))) throw new Error('none leads out');
+    if (!(await anyOf(made))) throw new Error('no connection succeeded');
   });
   return Promise.any(tries).then(
     () => true,
@@ -125,7 +125,7 @@ async function leadsOut(examination: OutsideLook): Promise<boolean> {
 const anyOf = (tries: readonly Promise<boolean>[]): Promise<boolean> =>
   Promise.any(
     tries.map(async (one) => {
-      if (!(await one)) throw new Error('no');
+      if (!(await one)) throw new Error('the connection failed');
     }),
   ).then(
     () => true,
