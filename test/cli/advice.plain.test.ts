@@ -101,17 +101,17 @@ const countOf = ({ registeredArguments: known }: Command): [least: number, most:
   known.some(({ variadic }) => variadic) ? Infinity : known.length,
 ];
 
-describe('what is advised', () => {
-  it('is found in the sources', () => {
+describe('advice in the sources', () => {
+  it('is found by the test', () => {
     expect(advised.length).toBeGreaterThan(60);
     expect(new Set(advised.map(([file]) => file)).size).toBeGreaterThan(15);
   });
 
-  it.each(advised)('%s: %j is a command', (_, command) => {
+  it.each(advised)('from %s is a valid command: %j', (_, command) => {
     expect(faultOf(command)).toBeUndefined();
   });
 
-  it('may be any operation of a family', () => {
+  it('can name any operation of a family', () => {
     const operations = everyFamily.flatMap(({ list, get, report, actions = [] }) =>
       [list, get, report, ...actions].flatMap((one) => (one ? [one.operation] : [])),
     );
@@ -125,12 +125,12 @@ describe('what is advised', () => {
     ["seeWhatThereIs('listWebhooks', id)", 'has 1 words, not 0 to 0'],
     ["() => ['getDomain']", 'has 0 words, not 1 to 1'],
     ["{ command: ['webhooks replay', '--parkd'] }", 'has --parkd'],
-  ])('is refused where it is misspelt: %s', (source, fault) => {
+  ])('is reported when it is misspelled: %s', (source, fault) => {
     const [found] = advisedIn(source);
     expect(found && faultOf(found)).toContain(fault);
   });
 
-  it('is said in the console by its screens and keys, but for what it has not', () => {
+  it('is shown in the console with its screens and keys, except for what the console lacks', () => {
     const say = sayHere({ sections: [...sections, ...operatorSections], actions: [] });
     const typed = advised
       .map(([, command]) => [command[0], say({ words: 'Next', command })] as const)

@@ -20,7 +20,7 @@ afterEach(() => desk.clear());
 describe('rasket backup', () => {
   // skipped because a PostgreSQL database is backed up there
   it.skipIf(driver === 'pg')(
-    'takes no folder over that has the name of a half-made one; of two at once one is made',
+    'does not overwrite a folder with the name of an unfinished one, and makes one of two concurrent backups',
     async () => {
       expect(await desk.rasket(['init', '--data', 'data'])).toMatchObject({ code: 0 });
       desk.write('mine.part/file', 'precious');
@@ -39,7 +39,7 @@ describe('rasket backup', () => {
   );
 
   // skipped because a PostgreSQL database is backed up there
-  it.skipIf(driver === 'pg')('says of content in a store where it stays, and that nobody looked at it', async () => {
+  it.skipIf(driver === 'pg')('says where content in an object store remains, and that it was not read', async () => {
     await using server = await startObjectServer();
     const storage = { inline_bytes: 0, row_bytes: 0 };
     await using scene = await startScene({ roles: ['http'], config: { blobs: blobsIn(server, {}), storage } });
@@ -72,7 +72,7 @@ describe('rasket backup', () => {
 
   // skipped because a PostgreSQL database is backed up there
   it.skipIf(driver === 'pg')(
-    'makes a folder that sends what waited once confirmed, made while mail is accepted',
+    'makes a folder that, once confirmed, sends the waiting mail, also when mail is accepted meanwhile',
     async () => {
       // Accepts and sends nothing: all of it waits. What is large is kept in files, the rest in the database.
       await using scene = await startScene({ roles: ['http'] });

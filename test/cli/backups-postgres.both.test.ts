@@ -55,7 +55,7 @@ const bySchedule = (scene: Scene, stopping?: AbortSignal) =>
   backUpOnSchedule(scene.app.world, { sealed: SEALED_COLUMNS, stopping });
 
 // runs only on PostgreSQL, whatever its version: pg_dump is a stand-in that never gets to write one
-describe.runIf(driver === 'pg')('a backup of a PostgreSQL database that cannot be made', () => {
+describe.runIf(driver === 'pg')('a failed backup of a PostgreSQL database', () => {
   const sceneWith = (programs: string): Promise<Scene> =>
     startScene({
       roles: ['http', 'scheduler'],
@@ -77,7 +77,7 @@ describe.runIf(driver === 'pg')('a backup of a PostgreSQL database that cannot b
       env: { ...envOf(scene), RASKET_BACKUP_PG_PROGRAMS: programs },
     });
 
-  it('because pg_dump is older than the server, or not there, says so: in one line, in the log and as a finding', async () => {
+  it('is reported in one line, in the log and as a finding when pg_dump is too old or missing', async () => {
     const old = pgDumpThat(`echo 'pg_dump (PostgreSQL) 9.6.24'`);
     await using scene = await sceneWith(old);
     const token = await scene.operator();
@@ -107,7 +107,7 @@ describe.runIf(driver === 'pg')('a backup of a PostgreSQL database that cannot b
     expect(failed[0]?.summary).toMatch(says);
   });
 
-  it('hands pg_dump no password among its arguments, and no secret of ours; what it says is what is told', async () => {
+  it('passes no password in the arguments of pg_dump and none of our secrets, and reports the message of pg_dump', async () => {
     const programs = pgDumpThat(
       `${SAYS_VERSION}\necho "$@" >${desk.at('arguments')}; env >${desk.at('env')}; echo 'pg_dump: error: the disk is gone' >&2; exit 1`,
     );
@@ -122,7 +122,7 @@ describe.runIf(driver === 'pg')('a backup of a PostgreSQL database that cannot b
     expect(fs.readdirSync(desk.folder)).not.toContain('copy.part');
   });
 
-  it('killed in the middle leaves what no command takes for a backup, and the next by schedule removes its own', async () => {
+  it('that was killed leaves a folder that no command accepts as a backup, and the next scheduled one removes it', async () => {
     const programs = pgDumpThat(`${SAYS_VERSION}\necho $$ >${desk.at('pid')}; exec sleep 600`);
     await using scene = await sceneWith(programs);
     const env = { ...envOf(scene), RASKET_BACKUP_PG_PROGRAMS: programs };
@@ -142,7 +142,7 @@ describe.runIf(driver === 'pg')('a backup of a PostgreSQL database that cannot b
     expect(fs.readdirSync(desk.at('kept')).sort()).toEqual(['copy.part', 'rasket-2020-01-02T00-00-00Z.another.part']);
   });
 
-  it('is made by one node at a time, and broken off by a stop together with pg_dump', async () => {
+  it('is made by one node at a time, and stops together with its pg_dump', async () => {
     const programs = pgDumpThat(`${SAYS_VERSION}\necho $$ >${desk.at('pid')}; exec sleep 600`);
     await using scene = await sceneWith(programs);
     const stopping = new AbortController();
@@ -206,7 +206,7 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
   const verify = (folder: string, ...more: string[]): Promise<Ended> =>
     desk.rasket(['backup', 'verify', folder, ...more], { env: {} });
 
-  it('by schedule is whole while mail is accepted, is restored elsewhere and sends once it may', async () => {
+  it('by schedule is complete while mail is accepted, can be restored elsewhere, and sends once it is confirmed', async () => {
     await using scene = await sceneWithMail();
     const mail = await mailIn(scene);
     const before = [await mail.send('before@one.example', large('b')), await mail.send('later@one.example')];
@@ -273,7 +273,7 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
     }
   });
 
-  it('is restored anew after a kill behind the database, and never into one that was used since', async () => {
+  it('can be restored again after a kill that follows the database, and never into one that was used since', async () => {
     await using scene = await sceneWithMail();
     const mail = await mailIn(scene);
     await mail.send('x@one.example', large('x'));
@@ -306,7 +306,7 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
     expectOneLine(await desk.rasket(args, { env }), /has files in it; move it aside/);
   });
 
-  it('is verified to the last row, and each kind of damage is named; older ones go beyond the number', async () => {
+  it('is verified to the last row with each kind of damage named, and the oldest beyond the number are removed', async () => {
     // Without a scheduler, whose own backup of the day would be under way at the same time.
     await using scene = await sceneWithMail(['http']);
     const mail = await mailIn(scene);
@@ -362,7 +362,7 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
     expect(fs.existsSync(desk.at('none'))).toBe(false);
   });
 
-  it('whose rows name content that is not there fails and says which, and not for content that was removed meanwhile', async () => {
+  it('fails with the names of missing content, except for content that was removed meanwhile', async () => {
     await using scene = await sceneWithMail();
     const mail = await mailIn(scene);
     const id = await mail.send('x@one.example', large('x'));

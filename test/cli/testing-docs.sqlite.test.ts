@@ -65,7 +65,7 @@ const passed = (ended: Ended): void => {
   expect(ended.stdout).toMatch(/pass 2\b/);
 };
 
-it('the job of GitHub Actions with a checkout passes', async () => {
+it('the GitHub Actions job in the docs passes with a checkout', async () => {
   const [job] = jobs.filter(({ services }) => !services);
   const given = {
     ...env,
@@ -88,7 +88,7 @@ it('the job of GitHub Actions with a checkout passes', async () => {
   }
 });
 
-it('the containers of docker-compose and of GitHub Actions start with one command, under which the tests pass', async () => {
+it('the containers of the docker-compose and GitHub Actions examples start with one command, and the tests in the docs pass', async () => {
   const { rasket, test } = compose;
   const development = stage('development');
   expect(rasket?.build).toMatchObject({ dockerfile: 'packaging/Containerfile', target: 'development' });
@@ -131,7 +131,7 @@ it('the containers of docker-compose and of GitHub Actions start with one comman
   await server.stop();
 });
 
-it('without a target the Containerfile makes the image of a server with real mail', () => {
+it('the Containerfile builds the production image by default', () => {
   const last = /^FROM \S+ AS (\w+)$/gm;
   const names = [...CONTAINERFILE.matchAll(last)].map(([, name]) => name);
   expect(names).toEqual(['base', 'development', 'production']);

@@ -15,7 +15,7 @@ const SIZES = [
 const LONG = 'customer-success-and-renewals@operations.northern-region.example.org';
 const MIDDLE = 'maria.fernandez-lopez@mail.example.org';
 
-describe('tables of the console with long names in them', () => {
+describe('tables of the console with long names', () => {
   let scene: Scene;
   let team: Team;
   let seat: Screen;
@@ -68,7 +68,7 @@ describe('tables of the console with long names in them', () => {
       ['suppressions', [LONG, MIDDLE]],
       ['received', ['Someone <someone@', 'Support <support@']],
       ['domains', ['transactional.notifications.european-customers.example.com']],
-    ] as const)(`%s at ${columns}×${rows} cut none`, async (name, whole) => {
+    ] as const)(`show %s at ${columns}×${rows} without truncated names`, async (name, whole) => {
       await seat.resize(columns, rows);
       await seat.type(`:${name}`);
       await seat.sees(`:${name}`);
@@ -82,7 +82,7 @@ describe('tables of the console with long names in them', () => {
       await checkFrame(`names/${name}`, { columns, rows }, loaded, normalise(loaded));
     });
 
-  it('a row of two lines is walked like any other, and seen whole', async () => {
+  it('treat a row of two lines like any other, and show it whole', async () => {
     await seat.resize(60, 12);
     await seat.type(':contacts');
     await seat.press('Enter');

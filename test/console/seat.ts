@@ -17,7 +17,7 @@ const run = promisify(execFile);
 export function describeAtTerminal(title: string, chapter: () => void): void {
   if (findProgram('tmux') !== undefined) return void describe(title, chapter);
   describe(title, () => {
-    it('has tmux to sit at', (context) => {
+    it('requires tmux', (context) => {
       if (process.env.RASKET_TEST_PEERS === 'required')
         throw new Error('RASKET_TEST_PEERS=required, but tmux is not installed');
       context.skip('tmux is not installed');
