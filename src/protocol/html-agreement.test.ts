@@ -25,7 +25,7 @@ describe('for any HTML', () => {
     );
   });
 
-  it('a value in text that readers see is merged as text', () => {
+  it('a value in visible text is merged as text', () => {
     const word = 'probe7';
     fc.assert(
       fc.property(someHtml, someHtml, (before, after) => {
