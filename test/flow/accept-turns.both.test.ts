@@ -112,7 +112,7 @@ it('one email is committed ahead of the batches that another team posted before 
   expect((await scene.account(other.team, id)).events).toEqual(['email.queued']);
 });
 
-it('the batches of one team are prepared a few in a turn of the event loop, whatever was posted at once', async () => {
+it('the batches of one team are prepared a few in each turn of the event loop, however many arrive at once', async () => {
   const { accept, handedIn, until, letGo } = heldAccept(scene.app.world);
   const batches = Array.from({ length: BATCHES }, () => accept.acceptBatch(ctxOf(crowd), batchOf(crowd), {}));
   await until(BATCHES);

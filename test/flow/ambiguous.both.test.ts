@@ -60,7 +60,7 @@ describe('a message whose reply was lost after its final dot', () => {
     expect(timesOffered('drop-after-dot@one.example')).toBe(1);
   });
 
-  it('is told apart from the deferred recipients of the same transaction, who are tried again', async () => {
+  it('is separate from the deferred recipients of the same transaction, which are retried', async () => {
     const mail = await mailIn(scene);
     const id = await mail.send(['drop-after-dot@one.example', 'tempfail-once@one.example']);
     await scene.settled();

@@ -57,8 +57,8 @@ async function mailing(addresses: readonly string[], more: Record<string, unknow
 const stateOf = async ({ campaign }: Mailing, emailId: string): Promise<unknown> =>
   (await campaign.read(`/emails/${emailId}`)).last_event;
 
-describe('machines that look at a broadcast', () => {
-  it('stand beside its readers in recipients, links and metrics, and make nobody a reader', async () => {
+describe('machines that open a broadcast', () => {
+  it('are listed next to its readers in recipients, links and metrics, and make nobody a reader', async () => {
     const one = await mailing(['ada@one.example', 'gate@one.example']);
     const ada = one.mails['ada@one.example'];
     const gate = one.mails['gate@one.example'];
@@ -104,8 +104,8 @@ describe('machines that look at a broadcast', () => {
   });
 });
 
-describe('readers who leave', () => {
-  it('count for the broadcast, the domain, the day and the email that they left by, once', async () => {
+describe('readers who unsubscribe', () => {
+  it('count once for the broadcast, the domain, the day and the email they left by', async () => {
     const one = await mailing(['ada@two.example', 'bob@two.example', 'cyd@two.example', 'dan@two.example']);
     const ada = one.mails['ada@two.example'];
     expect((await visit(scene, ada?.leave ?? '', ONE_CLICK)).status).toBe(200);
@@ -143,7 +143,7 @@ describe('readers who leave', () => {
     expect(await stateOf(one, ada?.id ?? '')).toBe('delivered');
   });
 
-  it('a topic that is left counts, and a choice of other topics does not', async () => {
+  it('count when they leave a topic, and not when they choose other topics', async () => {
     const topics: string[] = [];
     const campaign = await campaignIn(scene);
     for (const name of ['News', 'Offers'])
@@ -163,7 +163,7 @@ describe('readers who leave', () => {
     expect(await unsubscribed()).toEqual({ unsubscribed: 1 });
   });
 
-  it('many at the same moment are counted one by one', async () => {
+  it('are counted one by one when many leave at the same moment', async () => {
     const one = await mailing(Array.from({ length: 8 }, (_, n) => `r${n}@four.example`));
     const leaving = Object.values(one.mails).flatMap(({ leave }) => [leave, leave]);
     await Promise.all(leaving.map((link) => visit(scene, link, { ...ONE_CLICK, headers: { 'user-agent': BROWSER } })));

@@ -28,7 +28,7 @@ async function traces(id: string): Promise<Record<string, number>> {
   return found;
 }
 
-it('a report and the body of a broadcast go with the last of its emails, and its sums stay', async () => {
+it('the report and the body of a broadcast are removed with the last of its emails, and its totals stay', async () => {
   const campaign = await campaignIn(scene);
   await campaign.addContacts(['clicked@simulator.rasket.test', 'ada@one.example', 'bob@one.example']);
   const id = await campaign.broadcast({ subject: 'Over' });
@@ -51,7 +51,7 @@ it('a report and the body of a broadcast go with the last of its emails, and its
   expect((await campaign.call('POST', `/broadcasts/${id}/duplicate`)).status).toBe(201);
 });
 
-it('what is not sent yet keeps body and report, however old it is', async () => {
+it('a broadcast with waiting mail keeps body and report, however old it is', async () => {
   const campaign = await campaignIn(scene);
   await campaign.addContacts(['ada@one.example', 'late@kept.example']);
   const key = await scene.operator();
@@ -74,7 +74,7 @@ it('what is not sent yet keeps body and report, however old it is', async () => 
   expect(await traces(id)).toMatchObject({ emails: 0, broadcast_recipients: 0, bodies: 0 });
 });
 
-it('an address that was erased and is back gets no broadcast a second time', async () => {
+it('an address that was erased and added again gets no broadcast a second time', async () => {
   const campaign = await campaignIn(scene);
   await campaign.addContacts(['last@one.example', 'first@one.example']);
   // One in five seconds, the newest first.
@@ -93,7 +93,7 @@ it('an address that was erased and is back gets no broadcast a second time', asy
   expect(arrivedAt('Erased').sort()).toEqual(['first@one.example', 'last@one.example']);
 });
 
-it('an erasure looks for the address in each report by its key', async () => {
+it('an erasure finds the address in each report by its key', async () => {
   const campaign = await campaignIn(scene);
   const { db } = scene.app.world;
   const plan = await db.tx(async (tx) => {

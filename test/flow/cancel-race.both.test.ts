@@ -109,8 +109,8 @@ function arrivals(scene: Scene): Map<string, string[]> {
   return arrived;
 }
 
-describe('cancel against dispatch', () => {
-  it(`${RACES} times under load: never both, never neither`, async () => {
+describe('a cancel during dispatch', () => {
+  it(`wins or loses, never both or neither, in ${RACES} races under load`, async () => {
     await using scene = await startScene();
     const nodes = await otherNodes(scene);
     try {

@@ -48,7 +48,7 @@ async function plansOf(db: Executor, work: (tx: Executor) => Promise<unknown>): 
   return plans.join('\n');
 }
 
-it('every look at the queue goes by its index and reads the table by key alone', async () => {
+it('every claim query uses its index and reads the table only by key', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const { db } = scene.app.world;
   await fill(db);

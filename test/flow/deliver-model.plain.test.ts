@@ -243,7 +243,7 @@ async function happen(seed: number): Promise<string[]> {
   return [...faults];
 }
 
-test(`whatever happens, in ${ROUNDS} random orders, no limit and no share is exceeded, nobody waits for ever and nothing is left`, async () => {
+test(`in ${ROUNDS} random orders no limit and no share is exceeded, nobody waits forever and nothing is left over`, async () => {
   const faults: string[] = [];
   const seed = testSeed();
   for (let round = 0; round < ROUNDS; round++)
@@ -281,7 +281,7 @@ async function mostTurnsBefore(seed: number): Promise<number> {
   return Math.max(0, ...counts);
 }
 
-test(`a team that comes later has its turn, whoever is busy: in ${ROUNDS} random places before one address`, async () => {
+test(`a team that comes later gets its turn, whoever is busy, in ${ROUNDS} random queues for one address`, async () => {
   const seed = testSeed();
   for (let round = 0; round < ROUNDS; round++) {
     // A connection to another host at the address is closed for it after ten messages at the latest.
@@ -289,7 +289,7 @@ test(`a team that comes later has its turn, whoever is busy: in ${ROUNDS} random
   }
 });
 
-test('teams that send one message after the other do not go before one that waits', async () => {
+test('teams that send one message after the other do not overtake one that waits', async () => {
   const { pool, state } = setOut(1, 1);
   state.isCalm = true;
   const order: string[] = [];
@@ -313,7 +313,7 @@ test('teams that send one message after the other do not go before one that wait
   expect(order.indexOf('other-team') - waitsSince).toBeLessThanOrEqual(2 * busy.length);
 });
 
-test('mail to a name whose mail before it was called off has the connection that is idle meanwhile', async () => {
+test('mail for a name uses the connection that became idle when earlier mail was called off', async () => {
   const { pool, state, acquire, release, leased } = setOut(1, 1);
   state.isCalm = true;
   const busy = jobOf('o0', 'a', 'opportunistic');

@@ -41,7 +41,7 @@ const LOSSES: Readonly<Record<string, (file: string) => void>> = {
 
 // runs only with SQLite: PostgreSQL looks after its own files
 it.runIf(isSqlite).each(Object.keys(LOSSES))(
-  'when the file %s, nothing more is taken, and all that was goes on from the copy',
+  'when the file %s, no mail is accepted, and all accepted mail is delivered from the copy',
   async (loss) => {
     const { scene, file, start } = await startHere();
     const mail = await mailIn(scene);
@@ -77,7 +77,7 @@ it.runIf(isSqlite).each(Object.keys(LOSSES))(
 );
 
 // runs only with SQLite: PostgreSQL looks after its own files
-it.runIf(isSqlite)('a server that stops a moment after its file was deleted leaves the copy, too', async () => {
+it.runIf(isSqlite)('a server that stops right after its file was deleted leaves the copy, too', async () => {
   const { scene, file, start } = await startHere();
   const mail = await mailIn(scene);
   const accepted = await mail.send('plain@one.example');
@@ -90,7 +90,7 @@ it.runIf(isSqlite)('a server that stops a moment after its file was deleted leav
 });
 
 // runs only with SQLite: PostgreSQL looks after its own files
-it.runIf(isSqlite)('where no copy can be written, the server stays, refuses and tries again', async () => {
+it.runIf(isSqlite)('the server keeps running, refuses mail and tries again when no copy can be written', async () => {
   const { scene, file, start } = await startHere();
   const mail = await mailIn(scene);
   const accepted = await mail.send('plain@one.example');
@@ -122,7 +122,7 @@ it.runIf(isSqlite)('where no copy can be written, the server stays, refuses and 
 });
 
 // runs only with SQLite: PostgreSQL looks after its own files
-it.runIf(isSqlite)('a file that is renamed to and fro within a moment is the same one', async () => {
+it.runIf(isSqlite)('a file that is renamed back and forth within a moment counts as the same one', async () => {
   const { scene, file } = await startHere();
   const mail = await mailIn(scene);
   for (const [from, to] of [

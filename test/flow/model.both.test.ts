@@ -125,7 +125,7 @@ describe('any order of sends, suppressions, waits and restarts', () => {
   });
   afterAll(() => scene.close());
 
-  it('ends with one outcome for each recipient, nothing sent twice, and books that agree', async () => {
+  it('ends with one outcome for each recipient, nothing sent twice, and consistent tables', async () => {
     const property = fc.asyncProperty(commands, async (order) => {
       const real: Real = { scene, mail: await mailIn(scene), ids: [] };
       const model: Model = { emails: [], suppressedOnce: new Set(), restarts: 0 };

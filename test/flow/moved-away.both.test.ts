@@ -76,7 +76,7 @@ const arrivals = ({ sink }: Scene): string[] => sink.messages.flatMap(({ rcptTo 
 
 // runs only with PostgreSQL: SQLite bears one node
 it.runIf(driver === 'pg').each(['while it is cut off', 'once it is back'])(
-  'a node that was cut off during a move accepts nothing, delivers nothing and stops; what it was sending goes on %s',
+  'a node that was cut off during a move accepts and delivers nothing and stops, and its mail in progress continues %s',
   async (when) => {
     const { scene, relay, direct, dataDir, start } = await twoNodes();
     const other = await start({ url: direct }, ['http']);
@@ -155,8 +155,8 @@ async function onDatabase(url: string, work: (db: Db) => Promise<void>): Promise
 }
 
 // runs only with PostgreSQL: SQLite bears one node
-describe.skipIf(driver !== 'pg')('a node that meets a move under way', () => {
-  it.each(['fails', 'is killed'])('accepts nothing until that %s, then goes on by itself', async (how) => {
+describe.skipIf(driver !== 'pg')('a node that meets a move in progress', () => {
+  it.each(['fails', 'is killed'])('accepts nothing until that %s, and then continues by itself', async (how) => {
     const { scene, relay, direct } = await twoNodes();
     const mail = await mailIn(scene);
     const send = (to: string) =>
@@ -191,7 +191,7 @@ describe.skipIf(driver !== 'pg')('a node that meets a move under way', () => {
     expect(await Promise.race([scene.app.gone, Promise.resolve('it runs')])).toBe('it runs');
   });
 
-  it('at its start waits for the end of it, and does not end it', async () => {
+  it('waits at its start for the end of the move, and does not end it', async () => {
     const { scene, direct, start } = await twoNodes();
     const leaving = await beginLeaving(scene.app.world, direct);
     const starting = start({ url: direct }, ['http']);
@@ -212,7 +212,7 @@ describe.skipIf(driver !== 'pg')('a node that meets a move under way', () => {
 
 // runs only with PostgreSQL: SQLite bears one node
 it.runIf(driver === 'pg')(
-  'a node whose database was moved away has command and URL told of it once, before it ends',
+  'a node whose database was moved away notifies the command and the URL once before it ends',
   async () => {
     const folder = scratchFolder('rasket-pager-');
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -268,7 +268,7 @@ it.runIf(driver === 'pg')(
 
 // runs only with PostgreSQL: SQLite bears one node
 it.runIf(driver === 'pg')(
-  'a node has to find what another one has left in the folder of blobs, until all blobs were taken elsewhere',
+  'a node must find the files of another one in the blob folder until all blobs were moved elsewhere',
   async () => {
     const { scene, direct, dataDir, start } = await twoNodes();
     await (await start({ url: direct }, ['http'])).close(0);

@@ -218,7 +218,7 @@ async function send(deliver: Delivery['deliver'], name: string): Promise<Mail> {
   return mail;
 }
 
-it('whatever a server answers, no message comes to a second dot unless the server has refused the first', async () => {
+it('no message gets a second dot unless the server has refused the first, whatever a server replies', async () => {
   const seed = testSeed();
   delivery = await open(seed);
   const { deliver } = delivery;

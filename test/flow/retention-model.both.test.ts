@@ -116,7 +116,7 @@ describe('any order of sends, waits, cancellations, restarts and removals', () =
     } else await removeAndCheck(mail);
   }
 
-  it('remove exactly what is over and old enough, and everything else is sent once', async () => {
+  it('removes exactly what is finished and old enough, and everything else is sent once', async () => {
     const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40, size: 'max' }), async (steps) => {
       const mail = await mailIn(scene);
       await administerTeam(scene.app.world, mail.team.id, { plan: 'short' });

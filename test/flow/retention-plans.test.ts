@@ -50,7 +50,7 @@ async function writeRun({ app: { world } }: Scene, team: Team): Promise<void> {
   await world.db.insertMany('automation_runs', [...columns, 'completed_at'], [row]);
 }
 
-it('no statement of a removal reads a whole table', async () => {
+it('no statement of a removal scans a whole table', async () => {
   const team = await scene.team();
   await writeSent(scene, team.id, 5);
   await writeReport(scene, team);

@@ -24,7 +24,7 @@ const signersOf = (scene: Scene): Set<string | undefined> =>
 const statesOf = async ({ account }: Mail, ids: string[]): Promise<Set<string>> =>
   new Set(await Promise.all(ids.map(async (id) => (await account(id)).state)));
 
-it('mail under way when the keys are replaced is signed by none of the old ones', async () => {
+it('mail in progress when the keys are replaced is signed by none of the old ones', async () => {
   await using scene = await startScene();
   const { mail, ids } = await underWay(scene);
   const path = `/domains/${mail.domain.id}`;
@@ -47,7 +47,7 @@ it('mail under way when the keys are replaced is signed by none of the old ones'
   for (const id of ids) expect(messagesOf(scene, id)).toHaveLength(1);
 });
 
-it('mail under way when its domain is removed is signed no more, and fails', async () => {
+it('mail in progress when its domain is removed is no longer signed, and fails', async () => {
   await using scene = await startScene();
   const { mail, ids } = await underWay(scene);
   await scene.api('DELETE', `/domains/${mail.domain.id}`, { key: mail.team.key });
@@ -58,7 +58,7 @@ it('mail under way when its domain is removed is signed no more, and fails', asy
   expect(await mail.detail(ids[0] ?? '', 'email.failed')).toMatchObject({ failed: { reason: 'domain_removed' } });
 });
 
-it('mail under way when a rotation ends is signed by the new keys, and the attempt that was given up counts as none', async () => {
+it('mail in progress when a rotation ends is signed by the new keys, and the abandoned attempt does not count', async () => {
   await using scene = await startScene();
   const { mail, ids } = await underWay(scene);
   const path = `/domains/${mail.domain.id}`;

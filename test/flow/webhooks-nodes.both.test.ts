@@ -23,7 +23,7 @@ function startNode(scene: Scene, receiver: WebhookReceiver, log: string[] = []):
 }
 
 // runs only on PostgreSQL: SQLite has one process.
-describe.runIf(driver === 'pg')('two nodes', () => {
+describe.runIf(driver === 'pg')('two nodes that send webhooks', () => {
   it('share the endpoints, and send each event to each of them once', async () => {
     await using receiver = await startWebhookReceiver();
     await using scene = await startScene(sceneFor(receiver));
@@ -52,7 +52,7 @@ describe.runIf(driver === 'pg')('two nodes', () => {
     }
   });
 
-  it('take over from each other: at once from one that stops, after the lease from one that is gone', async () => {
+  it('take over from each other: at once after a stop, and after the lease from one that is gone', async () => {
     await using receiver = await startWebhookReceiver();
     await using scene = await startScene(sceneFor(receiver, { roles: ['http'] }));
     receiver.publishIn(scene.dns);
@@ -90,8 +90,8 @@ describe.runIf(driver === 'pg')('two nodes', () => {
   });
 });
 
-describe('a stop', () => {
-  it('lets what is under way end, and is not waited for longer than it may take', async () => {
+describe('a stop of webhook sending', () => {
+  it('lets requests in progress end, and waits no longer than allowed', async () => {
     await using receiver = await startWebhookReceiver();
     await using scene = await startScene(sceneFor(receiver));
     receiver.publishIn(scene.dns);
