@@ -119,7 +119,7 @@ async function startCounter(): Promise<{
 }
 
 it(
-  `kill -9 ${KILLS} times while ${RUNS} runs go on: each does each of its steps once, and none stays behind`,
+  `${RUNS} automation runs survive kill -9 ${KILLS} times: each step runs once, and no run is left over`,
   async () => {
     const random = dice(testSeed());
     const { sink, arrivals, reaches } = await startCounter();

@@ -77,7 +77,7 @@ const HERE = driver === 'pg' ? ['email', 'topic_update'] : Object.keys(KINDS);
 const CASES = HERE.flatMap((kind) => FAULTS.map((fault) => ({ kind, ...fault })));
 
 it.each(CASES)(
-  '$why at any statement of a step of kind $kind, also behind a commit: what it does is done once',
+  'an automation step survives $why at any statement of the kind $kind, also after a commit, and takes effect once',
   async (one) => {
     const { kind, code } = one;
     // Only the loop of this test carries runs, so that counting statements is exact.

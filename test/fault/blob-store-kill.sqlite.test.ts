@@ -19,7 +19,7 @@ const TWO_HOURS_MS = 2 * 3_600_000;
 const TEXT = 'A line of a long report.\n'.repeat(1000);
 
 it(
-  'the program is killed and cut off from the store: every message arrives, and none twice',
+  'every message arrives once when the program is killed and cut off from the object store',
   { timeout: 300_000 },
   async () => {
     const arrivals = new Map<string, number>();

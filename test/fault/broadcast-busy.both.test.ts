@@ -55,7 +55,7 @@ const cutOff: Fault = async (scene) => {
   };
 };
 
-it('a page that the database refuses is sent later, once, and the broadcast is not held for it', async () => {
+it('a page of a broadcast that the database refuses is sent later, once, without a hold of the broadcast', async () => {
   await using scene = await startScene();
   const campaign = await campaignIn(scene);
   await campaign.addContacts(['ada@one.example', 'bob@one.example']);

@@ -139,7 +139,7 @@ function count({ arrivals, inDoubt }: Scenery, addresses: readonly string[], mor
 const WITHIN_MS = 300_000 + CONTACTS * 20;
 
 it(
-  `kill -9 ${KILLS} times during a broadcast to ${CONTACTS} contacts: nobody gets it twice and nobody is forgotten`,
+  `a broadcast to ${CONTACTS} contacts survives kill -9 ${KILLS} times: nobody gets it twice or is left out`,
   async () => {
     const random = dice(testSeed());
     const scenery = await setUp();
@@ -171,7 +171,7 @@ it(
 );
 
 it(
-  'a hold by itself, a resume, and other limits at each start in the middle: each has it once, and the report says the same',
+  'each contact gets a broadcast once through an automatic hold, a resume and new limits at each start, and the report agrees',
   async () => {
     const scenery = await setUp({ RASKET_BROADCASTS_HOLD_AFTER: '50' });
     const { program, arrivals, arrived } = scenery;
@@ -210,7 +210,7 @@ it(
 );
 
 it(
-  'a cancel and a kill in the middle: nobody has it twice, and whom the report names are those who got it',
+  'nobody gets a broadcast twice after a cancel and a kill, and the report names exactly those who got it',
   async () => {
     const scenery = await setUp();
     const { program, arrivals, arrived } = scenery;

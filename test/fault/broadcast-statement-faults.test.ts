@@ -9,7 +9,7 @@ import { breakOff } from './broken-off.ts';
 const CONTACTS = ['ada@one.example', 'bob@two.example'];
 
 // Behind a commit as well: every statement before it is among them. A kill between two commits is met by chance; here each is met.
-it('a lost connection at any statement of a page, also behind a commit: nobody is forgotten, nobody has it twice', async () => {
+it('a broadcast page survives a lost connection at any statement, also after a commit: nobody gets it twice or is left out', async () => {
   // Only the loop of this test carries broadcasts, so that counting statements is exact.
   await using scene = await startScene({ roles: ['http'] });
   const campaign = await campaignIn(scene);

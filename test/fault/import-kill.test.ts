@@ -67,7 +67,7 @@ async function killWithin(program: Program, file: File, row: number): Promise<bo
 }
 
 it(
-  `kill -9 ${KILLS} times while ${ROWS} rows are imported counts none of them twice`,
+  `an import of ${ROWS} rows survives kill -9 ${KILLS} times and counts none of them twice`,
   { timeout: 300_000 + ROWS * 5 },
   async () => {
     const sink = await startSink({ keep: false });

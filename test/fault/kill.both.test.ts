@@ -17,7 +17,7 @@ const CLIENTS = 24;
 const NEVER_SENT_MAX = 2;
 const TWO_HOURS_MS = 2 * 3_600_000;
 
-describe('kill -9 in the middle of the mail', () => {
+describe('a kill -9 during delivery', () => {
   it('loses no acknowledged message and sends none twice', { timeout: 300_000 }, async () => {
     const random = dice(testSeed());
     const order = shuffled(random);

@@ -15,7 +15,7 @@ const SERVERS = 8;
 const DOMAIN = 'sender.example.com';
 
 it(
-  'kill -9 loses no message that was answered with 250, and none is there twice',
+  'kill -9 loses no received message that was answered with 250, and stores none twice',
   { timeout: 300_000 + MESSAGES * 100 },
   async () => {
     const sink = await startSink({ keep: false });

@@ -15,7 +15,7 @@ const CLIENTS = 12;
 const LARGE_EVERY = 5;
 
 it(
-  'kill -9 during submissions: every 250 is there once, and none twice',
+  'kill -9 during SMTP submission stores every message with a 250 once',
   { timeout: Math.max(300_000, SUBMISSIONS * 300) },
   async () => {
     const arrivals = new Map<string, number>();

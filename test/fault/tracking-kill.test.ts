@@ -16,7 +16,7 @@ const READERS = 16;
 /** Answers before each kill: few, so that most of what was answered last is not in the database yet. */
 const ANSWERS = 40;
 
-it('a click that was answered is recorded once, whenever the process is killed', { timeout: 300_000 }, async () => {
+it('a click that got its response is recorded once, whenever the process is killed', { timeout: 300_000 }, async () => {
   vi.stubEnv('RASKET_TRACKING_SCANNER_SECONDS', '0');
   onTestFinished(() => void vi.unstubAllEnvs());
   const sink = await startSink();

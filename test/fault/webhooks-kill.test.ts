@@ -14,7 +14,7 @@ const EVENTS = 8 * KILLS;
 const EVENTS_A_CALL = 100;
 
 it(
-  'kill -9 loses no event for any endpoint, and what comes twice comes under the same id and with the same bytes',
+  'kill -9 loses no event for any endpoint, and a repeated event has the same id and the same bytes',
   { timeout: 300_000 + EVENTS * 100 },
   async () => {
     // What a killed process held is taken over soon; with SQLite it is at once.

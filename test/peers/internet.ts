@@ -84,7 +84,7 @@ export function describeOnInternet(title: string, peers: Peer[], chapter: () => 
   const obstacle = findObstacle();
   if (obstacle === undefined) return describePeers(title, peers, chapter);
   describe(title, () => {
-    it('has a network namespace', (ctx) => {
+    it('a network namespace can be created', (ctx) => {
       if (process.env.RASKET_TEST_PEERS === 'required') throw new Error(`RASKET_TEST_PEERS=required, but ${obstacle}`);
       ctx.skip(obstacle);
     });

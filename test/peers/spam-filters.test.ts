@@ -122,7 +122,7 @@ const FAULTS: { fault: string; change: (text: string) => string; spamAssassin?: 
   },
 ];
 
-describePeers('mail as spam filters judge it', ['spamd', 'rspamd', 'Mail::DKIM', 'Mail::SPF'], () => {
+describePeers('spam filters for our mail', ['spamd', 'rspamd', 'Mail::DKIM', 'Mail::SPF'], () => {
   let scene: Scene;
   let spamAssassin: SpamFilter;
   let rspamd: SpamFilter;
@@ -173,15 +173,15 @@ describePeers('mail as spam filters judge it', ['spamd', 'rspamd', 'Mail::DKIM',
     return found;
   }
 
-  it('SpamAssassin finds DKIM and SPF valid in every kind of mail, and nothing wrong with its form', async () => {
+  it('include SpamAssassin, which finds DKIM and SPF valid in every kind of mail, and no fault in its form', async () => {
     expect(await findFaults(spamAssassin, SPAMASSASSIN)).toEqual({});
   });
 
-  it('rspamd finds DKIM, SPF and DMARC valid in every kind of mail, and nothing wrong with its form', async () => {
+  it('include rspamd, which finds DKIM, SPF and DMARC valid in every kind of mail, and no fault in its form', async () => {
     expect(await findFaults(rspamd, RSPAMD)).toEqual({});
   });
 
-  it.each(FAULTS)('both filters find a message $fault', async ({ change, spamAssassin: one, rspamd: other }) => {
+  it.each(FAULTS)('both detect a message $fault', async ({ change, spamAssassin: one, rspamd: other }) => {
     const arrival = arrivalOf(samples.find(({ kind }) => kind === 'HTML and text')!);
     const data = Buffer.from(change(arrival.data.toString('latin1')), 'latin1');
     expect(data.equals(arrival.data)).toBe(false);
@@ -189,7 +189,7 @@ describePeers('mail as spam filters judge it', ['spamd', 'rspamd', 'Mail::DKIM',
     if (other !== undefined) expect(await rspamd.judge({ ...arrival, data })).toContain(other);
   });
 
-  it('both filters find that a message comes from an address that its domain does not name', async () => {
+  it('both detect a message from an address that its domain does not name', async () => {
     const arrival = { ...arrivalOf(samples[0]!), ip: '198.18.0.26' };
     expect(await spamAssassin.judge(arrival)).toContain('SPF_SOFTFAIL');
     expect(await rspamd.judge(arrival)).toContain('R_SPF_SOFTFAIL');

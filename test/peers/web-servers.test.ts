@@ -102,8 +102,8 @@ for (const [name, program, start] of [
   ['Caddy', 'caddy', startCaddy],
   ['Apache', 'apache2', startApache],
 ] as const)
-  describePeers(`${name}, with the lines that rasket setup prints`, [program], () => {
-    it('passes on the first email, a large one, streams as they come, and who calls', async () => {
+  describePeers(`${name}, configured as rasket setup prints,`, [program], () => {
+    it('passes on the first email, a large one, streams as they arrive, and the caller’s address', async () => {
       const { scene, team, web } = await sceneBehind(start);
       const call = clientOf(web);
       const { name: domain } = await team.domain();
@@ -146,7 +146,7 @@ for (const [name, program, start] of [
       });
     });
 
-    it('names the client, whatever that says of itself: to the audit log and the limits', async () => {
+    it('names the client to the audit log and the limits, whatever the client claims', async () => {
       const limits = { rate_limit: { requests_per_second: 1, burst: 5 } };
       const { scene, team, web } = await sceneBehind(start, limits);
       const call = clientOf(web);
@@ -163,14 +163,14 @@ for (const [name, program, start] of [
       expect((await without('127.0.0.10')).status, 'another client has limits of its own').toBe(200);
     });
 
-    it('passes on a path as it was written', async () => {
+    it('passes on a path unchanged', async () => {
       const { team, web } = await sceneBehind(start);
       const answer = await clientOf(web)('/contacts/a%2Fb%40one.example', { key: team.key });
       expect(answer.status).toBe(404);
       expect(JSON.parse(answer.text)).toMatchObject({ name: 'not_found', message: 'Contact not found.' });
     });
 
-    it('passes on what an authority asks, and leads everybody else to https', async () => {
+    it('passes on the requests of a certificate authority, and redirects all others to https', async () => {
       const { web } = await sceneBehind(start);
       const call = clientOf(web);
       const challenge = '/.well-known/acme-challenge/a-token-that-nobody-waits-for-000000000000000';
