@@ -73,7 +73,7 @@ async function encrypted(port: number): Promise<Dialogue> {
   return client;
 }
 
-it('strangers who take all connections of the port for the world keep neither mail nor a key out', async () => {
+it('untrusted clients that use all connections of the receiving port keep neither mail nor a login out', async () => {
   await using scene = await crowded();
   const team = await scene.team();
   const to = `b@${(await receivingDomainOf(scene, team)).name}`;
@@ -99,7 +99,7 @@ it('strangers who take all connections of the port for the world keep neither ma
   expect(crowd.ended()).toBeGreaterThan(0);
 });
 
-it('nor do those who begin handshakes on a port encrypted from the first byte', async () => {
+it('untrusted clients that start handshakes on a port with implicit TLS keep no login out', async () => {
   await using scene = await crowded();
   const team = await scene.team();
   crowd = await besiege(portOf(scene, 'tls'));
@@ -129,7 +129,7 @@ const endAll = (clients: readonly Plain[]): void => {
   for (const client of clients) client.end();
 };
 
-it('the oldest that has brought nothing makes way, and a login, a message under way and one brought stay', async () => {
+it('the oldest connection without a message is closed first, and a login, a message in progress and a delivered one stay', async () => {
   await using scene = await crowded();
   const team = await scene.team();
   const to = `b@${(await receivingDomainOf(scene, team)).name}`;
@@ -162,7 +162,7 @@ it('the oldest that has brought nothing makes way, and a login, a message under 
   endAll(all.filter((client) => client !== undefined));
 });
 
-it('content that is still coming makes way where nothing else does, and leaves no message', async () => {
+it('content that is still arriving is closed when nothing else can be, and leaves no message', async () => {
   await using scene = await crowded();
   const team = await scene.team();
   const to = `b@${(await receivingDomainOf(scene, team)).name}`;

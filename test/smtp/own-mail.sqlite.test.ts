@@ -106,8 +106,8 @@ async function submitted(to: string, from = `app@${domain}`) {
   return { sent: await sent(), received: await received(team) };
 }
 
-describe('a notice to a sender whose domain receives here', () => {
-  it('is mail that the team has received', async () => {
+describe('a notice to a sender whose domain receives mail here', () => {
+  it('is stored as received mail of the team', async () => {
     const all = await submitted('permfail@dest.example.org NOTIFY=FAILURE');
     expect(all.received).toHaveLength(1);
     expect(all.received[0]).toMatchObject({
@@ -124,7 +124,7 @@ describe('a notice to a sender whose domain receives here', () => {
     ]);
   });
 
-  it('follows the rules of the team, and nothing comes of what cannot be passed on', async () => {
+  it('follows the rules of the team, and no notice results when it cannot be passed on', async () => {
     await rule(team, 'forward', { forward_to: ['permfail@office.example.org'] });
     const all = await submitted('permfail@dest.example.org NOTIFY=FAILURE,DELAY,SUCCESS');
     expect(all.received).toHaveLength(1);
@@ -135,14 +135,14 @@ describe('a notice to a sender whose domain receives here', () => {
     ]);
   });
 
-  it('is dropped where a rule says so', async () => {
+  it('is dropped when a rule says so', async () => {
     await rule(team, 'drop');
     const all = await submitted('permfail@dest.example.org NOTIFY=FAILURE');
     expect(all.received).toEqual([]);
     expect(all.sent).toHaveLength(2);
   });
 
-  it('ends at an address that takes nothing', async () => {
+  it('ends at an address that accepts no mail', async () => {
     const body = { capabilities: { receiving: 'disabled' } };
     const { data } = (await scene.api('GET', '/domains', { key: team.key })).body;
     await scene.api('PATCH', `/domains/${data[0].id}`, { key: team.key, body });
@@ -156,7 +156,7 @@ describe('a notice to a sender whose domain receives here', () => {
 });
 
 describe('mail of one team to another', () => {
-  it('arrives', async () => {
+  it('arrives at the other team', async () => {
     const other = await scene.team();
     const to = `someone@${await receiving(other)}`;
     const body = { from: `app@${domain}`, to, subject: 'Across', text: 'x' };
@@ -166,7 +166,7 @@ describe('mail of one team to another', () => {
     expect(await received(other)).toMatchObject([{ subject: 'Across', received_for: [to] }]);
   });
 
-  it('that was passed on and comes back is told to its sender here', async () => {
+  it('that was forwarded and bounces is reported to its sender here', async () => {
     const other = await scene.team();
     const to = `someone@${await receiving(other)}`;
     await rule(other, 'forward', { forward_to: ['late@office.example.org'] });
@@ -182,7 +182,7 @@ describe('mail of one team to another', () => {
     expect(await received(team)).toMatchObject([{ subject: 'Undelivered', received_for: [`a@${domain}`] }]);
   });
 
-  it('that was passed on and comes back is judged where it came in, and not again', async () => {
+  it('that was forwarded and bounces is checked where it arrived, and not again', async () => {
     const other = await scene.team();
     const to = `someone@${await receiving(other)}`;
     await rule(other, 'forward', { forward_to: ['late@office.example.org'] });
@@ -210,7 +210,7 @@ describe('mail of one team to another', () => {
     ]);
   });
 
-  it('to nobody here is refused, and not tried again', async () => {
+  it('to an unknown address here is refused, and not retried', async () => {
     const to = `postmaster2@rasket.test`;
     const body = { from: `app@${domain}`, to, subject: 'Nobody', text: 'x' };
     await scene.api('POST', '/emails', { key: team.key, body });
@@ -219,7 +219,7 @@ describe('mail of one team to another', () => {
   });
 });
 
-it('no team uses up what an address may bring, and strangers at our address are held to it', async () => {
+it('our own mail does not count towards the limits of an address, and untrusted clients at our address are limited', async () => {
   const other = await scene.team();
   const name = await receiving(other);
   const send = (to: string[]) =>

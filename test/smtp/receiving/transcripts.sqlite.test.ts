@@ -3,7 +3,7 @@ import { callMx, receivingDomainOf } from '../../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { TRANSCRIPTS } from './transcripts.ts';
 
-describe('dialogues with the MX port', () => {
+describe('the dialogue with the MX port', () => {
   let scene: Scene;
   let team: Team;
   let domain = '';
@@ -54,12 +54,12 @@ describe('dialogues with the MX port', () => {
     }
   }
 
-  it.each(Object.entries(TRANSCRIPTS))('in clear: %s', (_, transcript) => play(transcript, false));
+  it.each(Object.entries(TRANSCRIPTS))('in clear text: %s', (_, transcript) => play(transcript, false));
   it.each(overTls)('encrypted: %s', (_, transcript) => play(transcript, true));
-  it('there are at least eighty', () =>
+  it('has at least eighty variants', () =>
     expect(Object.keys(TRANSCRIPTS).length + overTls.length).toBeGreaterThanOrEqual(80));
 
-  it('of a domain that is deleted while a message comes, the message is put off', async () => {
+  it('defers a message whose domain is deleted meanwhile', async () => {
     const own = await scene.team();
     const { id, name } = await receivingDomainOf(scene, own);
     const client = await callMx(scene);
@@ -76,7 +76,7 @@ describe('dialogues with the MX port', () => {
     expect((await scene.api('GET', '/emails/receiving', { key: own.key })).body.data).toEqual([]);
   });
 
-  it('what was taken is there, byte for byte and for whom it was', async () => {
+  it('stores an accepted message byte for byte and for its recipients', async () => {
     const own = await scene.team();
     const { name } = await receivingDomainOf(scene, own);
     const client = await callMx(scene);
