@@ -122,7 +122,7 @@ interface Looked {
   pictureHost: string;
 }
 
-describePeers('a broadcast to contacts with hostile values, in a real browser', ['chromium'], () => {
+describePeers('a broadcast to contacts with hostile values in a real browser', ['chromium'], () => {
   let scene: Scene;
   let campaign: Campaign;
   let outside: Outside;
@@ -162,7 +162,7 @@ describePeers('a broadcast to contacts with hostile values, in a real browser', 
     return addresses.map((address) => byAddress.get(address) ?? expect.unreachable(`${address} got nothing`));
   }
 
-  it('nothing runs, nobody outside is asked, and each value stays in its place', async () => {
+  it('runs no script, sends no request, and keeps each value in its place', async () => {
     const [harmless = '', ...pages] = await delivered(PLACES, [HARMLESS, ...VALUES.map(({ value }) => value)]);
     const plain = await servePlain([harmless, ...pages]);
     onTestFinished(() => plain.close());
@@ -197,7 +197,7 @@ describePeers('a broadcast to contacts with hostile values, in a real browser', 
     expect([outside.connections(), outside.asked]).toEqual([0, []]);
   });
 
-  it('who reads it leaves by the button of the mail program or by its links, and the next one goes without them', async () => {
+  it('lets readers unsubscribe with the button of the mail program or its links, and the next broadcast leaves them out', async () => {
     const names = ['one-click', 'link', 'preferences', 'stays'];
     const segment = await campaign.make('/segments', { name: 'Ways out' });
     for (const name of names) {

@@ -21,8 +21,8 @@ const ACCEPTS_SHOWN = /^(?:image|text\/css)\b/;
  * of file: it tells its host what a picture would, and what comes of it is never used.
  */
 const MAY_ASK = /^\/(?:style-font-face|link-prefetch)/;
-describePeers('the file of a preview in a real browser', ['chromium'], () => {
-  it('runs no script, opens nothing and goes nowhere, whatever its author wrote', async () => {
+describePeers('the HTML file of a preview in a real browser', ['chromium'], () => {
+  it('runs no script, opens nothing and leads nowhere, whatever its author wrote', async () => {
     const folder = scratchFolder('rasket-preview-');
     await using outside = await startOutside();
     await using browser = await startChromium({ evilHost: EVIL_HOST, outsidePort: outside.port });

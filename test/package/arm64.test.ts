@@ -28,7 +28,7 @@ const env = {
 };
 const { version } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string };
 
-describePeers('for arm64', [EMULATOR, 'arm64-libraries'], () => {
+describePeers('for arm64,', [EMULATOR, 'arm64-libraries'], () => {
   let file: string;
   beforeAll(() => {
     file = buildFile('arm64');
@@ -41,7 +41,7 @@ describePeers('for arm64', [EMULATOR, 'arm64-libraries'], () => {
     return ended.stdout;
   };
 
-  it('the file answers its version, serves with its database, and delivers a first email', async () => {
+  it('the single file prints its version, serves with its database, and delivers a first email', async () => {
     expect(rasket(['--version'])).toBe(`${version}\n`);
     const server = spawn(EMULATOR, [file, 'dev', '--data', path.join(folder, 'data')], {
       env,
@@ -71,7 +71,7 @@ describePeers('for arm64', [EMULATOR, 'arm64-libraries'], () => {
     }
   });
 
-  it('the package says so, and holds that file', () => {
+  it('the Debian package names its architecture, and contains that file', () => {
     const words = ['packaging/build-deb.ts', '--compress', 'none', '--version', '0.0.3'];
     const made = execFileSync(process.execPath, words, {
       cwd: root,
