@@ -7,7 +7,7 @@ import { smallLoad, type Load } from './messages.ts';
 import { usageOf, usageSince } from './process-usage.ts';
 
 const BODY_BYTES = 4096;
-/** Beside the bodies: addresses, subject, ids, the queue row and the event. */
+/** A row holds, in addition to the body, the addresses, subject, ids, the queue row and the event. */
 const ROW_BYTES = BODY_BYTES + 900;
 
 interface Round {

@@ -21,9 +21,9 @@ export interface Appliance {
   call: Call;
   /** With the key of another team. */
   callAs(key: string): Call;
-  /** As a power cut would end it: what is measured next must not wait for mail that nobody counts any more. */
+  /** Ends it as a power cut would: the next measurement must not wait for mail that nobody counts any more. */
   kill(): Promise<void>;
-  /** As an operator would end it. */
+  /** Ends it as an operator would. */
   stop(): Promise<void>;
 }
 

@@ -108,7 +108,7 @@ async function untilCarried(dataDir: string, runs: number): Promise<number> {
   }
 }
 
-/** What a claim of due runs costs while a million runs wait for their time, against none. One run is due at each. */
+/** Measures a claim of due runs while a million runs wait for their time, against none. One run is due at each claim. */
 async function benchParked(bench: Bench): Promise<void> {
   const parked = bench.quick ? PARKED / 5 : PARKED;
   const empty = await openRuns(bench, 0);
@@ -150,7 +150,7 @@ async function openRuns(bench: Bench, parked: number): Promise<World> {
   return world;
 }
 
-/** What is due now, and when the next one will be. */
+/** Measures a claim of what is due, and the query for the time of the next run. */
 async function timeClaim({ db }: World): Promise<number> {
   const now = Date.now();
   const begin = performance.now();
@@ -158,7 +158,7 @@ async function timeClaim({ db }: World): Promise<number> {
   await nextRunAt(db, now);
   const micros = (performance.now() - begin) * 1000;
   if (rows.length !== 1) throw new Error('no run was due');
-  // As if it were carried to its end.
+  // The run is marked as completed.
   await db.run("update automation_runs set status = 'completed', completed_at = ? where id = ?", [
     now,
     rows[0]?.id ?? '',

@@ -8,7 +8,7 @@ import type { LoadOrder, LoadResult } from './load-process.ts';
 import type { Load } from './messages.ts';
 import type { SinkCount } from './sink-process.ts';
 
-/** What the rows share: where to work, who helps, and where figures go. */
+/** The things that all rows share: where to work, the helpers, and where figures go. */
 export interface Bench {
   quick: boolean;
   dns: DnsRig;

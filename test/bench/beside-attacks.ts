@@ -5,11 +5,11 @@ import { pause, type Bench } from './bench.ts';
 import type { Helper } from './children.ts';
 import { median, shown } from './figures.ts';
 
-/** Where an attack takes place: an installation with a team of its own, and name servers that answer as it likes. */
+/** The scene of an attack: an installation with a team of its own, and name servers that answer as the attack likes. */
 export interface Field {
   bench: Bench;
   appliance: Appliance;
-  /** Of the attacking team. */
+  /** The key of the attacking team. */
   key: string;
   from: string;
   /** The TCP port at which mail servers are looked for, on any address of 127.0.0.0/8. */
@@ -28,7 +28,7 @@ const PROBE_EVERY_MS = 20;
 const WARM_UP = 200;
 const ARRIVED_MS_MAX = 60_000;
 
-/** What another team's small mail waits from its POST to the sink's 250, beside an attack against without it. */
+/** Measures how long another team's small mail takes from its POST to the sink's 250 during an attack, against without it. */
 export async function benchBesideAttack(bench: Bench, attack: Attack): Promise<void> {
   const without: number[] = [];
   const beside: number[] = [];

@@ -8,7 +8,7 @@ const BATCH = 100;
 const PROBE_EVERY_MS = 20;
 const WARM_UP = 100;
 
-/** What another team's POST /emails waits for its answer, beside one team that posts batches over ten connections. */
+/** Measures how long another team's POST /emails waits for its answer while one team posts batches over ten connections. */
 export async function benchBesideBatches(bench: Bench): Promise<void> {
   const without: number[] = [];
   const beside: number[] = [];

@@ -121,7 +121,7 @@ interface Prepared {
   appliance: Appliance;
   from: string;
   send(): Promise<Sent>;
-  /** Of the database with its log, written out. */
+  /** Returns the size of the database with its log, written out. */
   bytes(): number;
 }
 

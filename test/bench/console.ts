@@ -14,7 +14,7 @@ const SMALL = 10_000;
 const LARGE = 1_000_000;
 const PAGES = 40;
 
-/** What somebody at a terminal waits for, and what the console holds, with a hundred times the emails. */
+/** Measures how long somebody at a terminal waits, and the memory of the console, with a hundred times the emails. */
 export async function benchConsole(bench: Bench): Promise<void> {
   if (findProgram('tmux') === undefined) return bench.say('skipped: tmux is not installed');
   const size = bench.quick ? LARGE / 5 : LARGE;

@@ -104,7 +104,7 @@ async function runOnce({ load, sink, rsa, appliance }: Players, what: Load, amou
     usageSince(pid, used[i] ?? usageOf(pid)),
   );
   const peakRss = peakRssBytes(appliance.pid);
-  // What the last 250s left to settle belongs to nobody's time but must not disturb the baseline.
+  // The work that the last replies 250 leave counts for nobody, but must not disturb the baseline.
   await pause(300);
   const after = await rsa.ask<{ perSecond: number; cpuMicros: number }>({ seconds });
   return {

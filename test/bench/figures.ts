@@ -6,7 +6,7 @@ export interface Figure {
   baseline?: { name: string; value: number };
   target?: { is: 'at least' | 'at most'; value: number; of: 'ratio' | 'value' };
   note?: string;
-  /** What the medians were taken of; the ratio is then the median of the rounds' own ratios. */
+  /** The values that the medians were taken of; the ratio is then the median of the rounds' own ratios. */
   rounds?: { value: number[]; baseline?: number[] };
 }
 

@@ -11,7 +11,7 @@ export interface FillOrder {
   apiKeyId: string;
 }
 
-/** As many at ten thousand as at a million, so that both answers have the same length and only the search differs. */
+/** The number is the same at ten thousand as at a million, so that both answers have the same length and only the search differs. */
 const RARE = 60;
 /** The measured team has two fifths of all emails, another one as many, and many small ones the rest. */
 const OWN_SHARE = 0.4;

@@ -25,7 +25,7 @@ interface Side {
   threads: number;
 }
 
-/** What is asked for in an inbox of as many threads, and how many rows the answer has. */
+/** The queries in an inbox of as many threads, and how many rows each answer has. */
 const CALLED: readonly { name: string; rows: number; ask: (threads: number, turn: number) => string }[] = [
   { name: 'a page of threads', rows: ROWS, ask: () => `/threads?limit=${ROWS}` },
   {
@@ -97,7 +97,7 @@ async function makeSide(bench: Bench, emails: number): Promise<Side> {
   const file = path.join(dataDir, 'rasket.db');
   const threads = emails / EMAILS_A_THREAD;
   fill(file, teamId, { emails, threads });
-  // What a server does behind the arrival of mail, minute by minute.
+  // A server does this after mail has arrived, minute by minute.
   const db = await openDb({ driver: 'better-sqlite3', file, url: '', poolMax: 1 });
   const store = { db, clock: systemClock } as Store;
   while ((await indexInboxes(store)) > 0);

@@ -1,7 +1,7 @@
 export const RARE_STATUS = 'complained';
 export const COMMON_STATUS = 'delivered';
 
-/** What the list rows ask for, chosen so that a page of each filter is full at every size. */
+/** The values that the list rows ask for, chosen so that a page of each filter is full at every size. */
 export interface Filled {
   rareKeyId: string;
   otherKeyId: string;

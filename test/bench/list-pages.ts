@@ -20,7 +20,7 @@ export interface FullSide extends Side {
   file: string;
 }
 
-/** What a page costs with a hundred times the emails: an index that misses a filter shows here and nowhere else. */
+/** Measures a page with a hundred times the emails: an index that misses a filter shows here and nowhere else. */
 export async function benchListPages(bench: Bench): Promise<void> {
   const begin = performance.now();
   const small = await makeSide(bench, SMALL);
@@ -50,7 +50,7 @@ export async function makeSide(bench: Bench, emails: number): Promise<FullSide> 
   return { appliance, file, teamId, apiKeyId, filled };
 }
 
-/** What a server does behind the acceptance, minute by minute. */
+/** Indexes as a server does after the acceptance, minute by minute. */
 async function indexAll(file: string): Promise<void> {
   const db = await openDb({ driver: 'better-sqlite3', file, url: '', poolMax: 1 });
   const world = { db, clock: systemClock } as World;

@@ -6,7 +6,7 @@ import { answerOrders } from './children.ts';
 export interface LoadOrder {
   url: string;
   connections: number;
-  /** What is posted … */
+  /** The path, key and bodies of a post … */
   path?: string;
   key?: string;
   bodies?: string[];
@@ -28,7 +28,7 @@ export interface LoadResult {
   answered: number;
   perSecond: number;
   refused: number;
-  /** What those were: answers by the class of their status, and requests without one. */
+  /** The refused requests by the class of their status, and the requests without an answer. */
   refusals: string;
   p50: number;
   p99: number;
@@ -101,7 +101,7 @@ function requestsOf({ path, key = '', bodies = [], links, host }: LoadOrder): ob
   return bodies.map((body) => ({ method: 'POST', path, headers, body }));
 }
 
-/** What the so-manieth connection asks for. */
+/** Returns the requests of one connection. */
 function shareOf(
   requests: object[],
   { links, isOnceEach = links !== undefined, connections }: LoadOrder,

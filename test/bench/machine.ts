@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { median } from './figures.ts';
 
-/** Where the figures come from; they compare only with those of the same run. */
+/** The machine that the figures come from; they compare only with those of the same run. */
 export interface Machine {
   cpu: string;
   cores: number;

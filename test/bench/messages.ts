@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What the load posts: one message as JSON, several variants of it so that not all mail goes to one destination. */
+/** The bodies that the load posts: one message as JSON, in several variants so that not all mail goes to one destination. */
 export interface Load {
   bodies: string[];
   recipients: number;
@@ -20,7 +20,7 @@ const SITES = Array.from({ length: 10 }, (_, i) => ({
 }));
 export const MAIL_SERVER_ADDRESSES = SITES.map(({ address }) => address);
 
-/** What a name server says of the ten domains that have a mail server each. */
+/** Returns the DNS records of the ten domains, which have a mail server each. */
 export const sitesInDns = (): Record<string, { MX: string[] } | { A: string[] }> =>
   Object.fromEntries(
     SITES.flatMap(({ domain, mailServer, address }) => [

@@ -34,7 +34,7 @@ const YEAR: Record<string, Record<string, string>> = {
   'by day in Kolkata': { dimensions: 'period', timezone: 'Asia/Kolkata' },
 }; // oxfmt-ignore
 
-/** What metrics cost with ten times the events, and over a year: sums that are made as events are written cost the same. */
+/** Measures what metrics cost with ten times the events, and over a year: sums that are made as events are written cost the same. */
 export async function benchMetrics(bench: Bench): Promise<void> {
   const sides = {
     small: await makeSide(bench, { days: 30, emails: 1_000_000 / EVENTS_PER_EMAIL }),

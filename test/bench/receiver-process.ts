@@ -11,7 +11,7 @@ export interface ReceiverCount {
   answered: number;
   /** Milliseconds from the last of those that warm up, or the first of all, to the last. */
   ms: number;
-  /** What came to /dead and is never answered. */
+  /** The number of requests to /dead, which are never answered. */
   held: number;
   /** Requests whose id had come before. */
   repeated: number;

@@ -14,9 +14,9 @@ const CONNECTIONS = 32;
 const EMAILS = 200;
 /** So many that no link is followed again within the second in which it would not count. */
 const LINKS = 80_000;
-/** What comes earlier is taken for a gateway's scan. */
+/** An earlier click counts as a gateway's scan. */
 const SCANNER_MS = 2000;
-/** As with every server, its first thousands of answers are compiled while they are given. */
+/** The first thousands of answers are compiled while they are given, as with every server. */
 const WARM_UP = 20_000;
 const RECORDED_MS_MAX = 60_000;
 

@@ -14,7 +14,7 @@ import { median } from './figures.ts';
 const SCHEDULED = 1_000_000;
 const LOOKS = 500;
 
-/** What one look at the queue costs while a million emails wait for their time, against a queue without any. */
+/** Measures one poll of the queue while a million emails wait for their time, against a queue without any. */
 export async function benchScheduled(bench: Bench): Promise<void> {
   const empty = await openQueue(bench, 0);
   const full = await openQueue(bench, bench.quick ? SCHEDULED / 5 : SCHEDULED);

@@ -4,7 +4,7 @@ import type { Bench } from './bench.ts';
 import { stopChild, watch } from './children.ts';
 import { median } from './figures.ts';
 
-/** What a command costs before it does anything, and what the plainest call costs. */
+/** Measures what a command costs before it does anything, and what the plainest call costs. */
 export async function benchStartUp(bench: Bench): Promise<void> {
   const dataDir = bench.folder('data');
   const { api_key: key } = initialise(dataDir, bench.dns);

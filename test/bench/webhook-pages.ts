@@ -20,7 +20,7 @@ interface Side {
 
 const WEBHOOK = 'wh_019b7c5e7c0070008000000000000001';
 
-/** What is asked for, with `events` of them stored. */
+/** The query of each filter when `events` events are stored. */
 const FILTERS: readonly { name: string; ask: (events: number) => Record<string, string> }[] = [
   { name: 'no filter', ask: () => ({}) },
   { name: 'from the middle on', ask: (events) => ({ after: publicIdOf(Math.floor(events / 2)) }) },

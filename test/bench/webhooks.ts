@@ -73,7 +73,7 @@ async function benchDeadEndpoint(bench: Bench, receiver: Helper): Promise<void> 
   });
 }
 
-/** Of the size of a real delivery, with headers of the same length. */
+/** Measures posts of the size of a real delivery, with headers of the same length. */
 async function barePosts(bench: Bench, load: Helper, receiver: Helper): Promise<number> {
   const { url } = await receiver.ask<ReceiverCount>({ say: 'forget' });
   const body = JSON.stringify({ type: 'suppression.added', created_at: '', data: { id: 'x'.repeat(200) } });
@@ -100,7 +100,7 @@ interface Wishes {
 /** Records everything with delivery switched off, and then sees how fast it is delivered. */
 async function deliver(bench: Bench, receiver: Helper, wishes: Wishes): Promise<Delivered> {
   const { endpoints, events, hasDead = false } = wishes;
-  // As with every server, its first thousands of requests are compiled while they are answered.
+  // The first thousands of requests are compiled while they are answered, as with every server.
   const warmUp = Math.floor((endpoints * events) / 4);
   const { url, certificate } = await receiver.ask<ReceiverCount>({ say: 'forget', warmUp });
   bench.dns.set('receiver.test', 'A', ['127.0.0.1']);

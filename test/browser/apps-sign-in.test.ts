@@ -21,7 +21,7 @@ describePeers('an app that signs in with a real browser', ['chromium'], () => {
     // Plain HTTP stands in for what is https outside.
     scene = await startScene({ roles: ['http'], config: { sessions: { secure_cookie: false } } });
     team = await scene.team();
-    // Where an app on the person's own machine waits for its browser to come back.
+    // An app on the person's own machine waits here for its browser to come back.
     listener = http.createServer((_, response) => response.end('You may close this page.'));
     await new Promise<void>((done) => void listener.listen(0, '127.0.0.1', done));
     const { port } = listener.address() as AddressInfo;

@@ -6,7 +6,7 @@ export interface Outside {
   port: number;
   /** Every connection counts, whether anything was asked over it or not: a preconnect asks for nothing. */
   connections(): number;
-  /** What was asked for, in order. */
+  /** The requests, in order. */
   asked: { target: string; headers: http.IncomingHttpHeaders }[];
   /** Resolves when a path that begins so is asked for, or was. */
   hears(path: string): Promise<void>;

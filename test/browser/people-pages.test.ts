@@ -155,7 +155,7 @@ describePeers('the account pages in a real browser', ['chromium'], () => {
     ['sign-out', (page) => open(page, '/sign-out')],
   ];
 
-  /** What a telephone reads from the picture of the screen. */
+  /** Returns what a phone reads from the picture of the screen. */
   async function seenByCamera(page: Page): Promise<string | null> {
     const png = await page.getByRole('img', { name: /^QR code/ }).screenshot();
     const camera = await browser.context.newPage();

@@ -12,7 +12,7 @@ import { watchPage } from './watch-page.ts';
 
 const EVIL_HOST = 'evil.example';
 const PAGES = 6;
-/** What a preview is to look like needs these. */
+/** The kinds of files that a preview needs to look right. */
 const SHOWN = ['image', 'stylesheet', 'font'];
 /** How a browser asks for a picture or a style. */
 const ACCEPTS_SHOWN = /^(?:image|text\/css)\b/;

@@ -25,7 +25,7 @@ describePeers('a shared email in a real browser', ['chromium'], () => {
   let outside: Outside;
   let browser: Chromium;
   beforeAll(async () => {
-    // What is shared need not have been delivered.
+    // A shared email need not have been delivered.
     scene = await startScene({ roles: ['http'] });
     team = await scene.team();
     from = `a@${(await team.domain()).name}`;
@@ -224,8 +224,8 @@ const TRIES = 5;
 const TRY_MS = 10_000;
 
 /**
- * Where a payload was to lead may interrupt the page of the next one, and a connection that came late serves the next
- * preconnect: what does not happen is provoked anew, and named when it never does.
+ * Repeats an action until it takes effect, and names it when it never does: the navigation of one payload may interrupt the
+ * next page, and a late connection serves the next preconnect.
  */
 async function insist(name: string, provoke: () => Promise<void>): Promise<void> {
   for (let tries = 0; tries < TRIES; tries++) {

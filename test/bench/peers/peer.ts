@@ -78,7 +78,7 @@ function accepts(port: number): Promise<boolean> {
 }
 
 export interface Source {
-  /** Whose port it is. */
+  /** The name of the program whose port it is. */
   into: string;
   port: number;
   amount: number;
@@ -121,7 +121,7 @@ function fieldsOf(pid: number): string[] {
 const proportionalBytes = (pid: number): number =>
   Number(/^Pss:\s+(\d+) kB/m.exec(readOf(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) * 1024;
 
-/** Of a process that ended meanwhile: nothing. */
+/** Returns the text of the file, or nothing when the process has ended meanwhile. */
 function readOf(file: string): string {
   try {
     return readFileSync(file, 'latin1');

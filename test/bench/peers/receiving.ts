@@ -94,7 +94,7 @@ interface Huge {
   letter: Letter;
 }
 
-/** What one message of 50 MB takes beyond what is held before it, at its highest. */
+/** Measures how much memory one message of 50 MB adds at its peak. */
 async function measureHuge(bench: Bench, { appliance, port, postfix, letter }: Huge): Promise<void> {
   const added: number[] = [];
   for (let i = 0; i < 3; i++) {

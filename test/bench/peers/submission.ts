@@ -54,7 +54,7 @@ function isHere(bench: Bench, kind: PeerKind): boolean {
   return reason === undefined;
 }
 
-/** What was not signed would be no comparison. */
+/** Fails when a peer did not sign its message: the comparison would mean nothing. */
 async function mustSign(peers: Peer[], port: number, letter: Letter): Promise<void> {
   const sink = await startSink({ port, tls: 'none' });
   for (const [i, peer] of peers.entries()) {
@@ -113,7 +113,10 @@ async function measure(bench: Bench, round: Round & { atLeast: number }): Promis
   }
 }
 
-/** What is held after the load: of rasket after 12,000 messages of 4 KB besides those of the rounds, of the others after the rounds. */
+/**
+ * Measures memory after the load: of rasket after 12,000 messages of 4 KB more than those of the rounds, of the others after
+ * the rounds.
+ */
 async function measureMemory(bench: Bench, round: Round): Promise<void> {
   const [own] = round.peers;
   if (!own) return;
