@@ -14,7 +14,7 @@ const ANYTHING = 'X';
 
 const isCalled = (word: string): word is Advised[0] => word in BY_HAND || routeOf(word as never) !== undefined;
 
-/** What stands between the brackets that open at `from`. */
+/** Returns the text between the brackets that open at `from`. */
 function inside(text: string, from: number): string {
   let depth = 0;
   for (let at = from; at < text.length; at++) {
@@ -65,7 +65,7 @@ beforeAll(async () => {
   program = await makeProgram('9.9.9');
 });
 
-/** What is wrong with a line for the command line; nothing where it is one. */
+/** Returns what is wrong with an advised command, or undefined when the command line accepts it. */
 function faultOf(command: Advised): string | undefined {
   const said = sayOnLine()({ words: 'Next', command }) ?? '';
   const words = said.replace(/^Next: rasket /, '').split(' ');

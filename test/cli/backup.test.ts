@@ -63,7 +63,7 @@ describe('rasket backup', () => {
       content_in: `s3://mail at ${server.endpoint}`,
     });
     expect(fs.existsSync(desk.at('copy/blobs'))).toBe(false);
-    // As it says: a content that is gone is not missed.
+    // A missing content is no fault, as the message says.
     server.objects.clear();
     const verified = await desk.rasket(['backup', 'verify', 'copy']);
     expect(verified).toMatchObject({ code: 0, stderr: '' });

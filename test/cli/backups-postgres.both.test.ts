@@ -35,7 +35,7 @@ function pgDumpThat(script: string): string {
 
 const SAYS_VERSION = `[ "$1" = --version ] && { echo 'pg_dump (PostgreSQL) 99.1 (Test)'; exit; }`;
 
-/** Of the pg_dump that has written it, once it has. */
+/** Waits until pg_dump has written its process id, and returns it. */
 const pidThere = (): Promise<number> =>
   vi.waitFor(() => {
     const pid = Number(fs.readFileSync(desk.at('pid'), 'utf8').trim());
@@ -100,7 +100,7 @@ describe.runIf(driver === 'pg')('a failed backup of a PostgreSQL database', () =
     expect(await bySchedule(scene)).toBeUndefined();
     expect(scene.log.join('\n')).toMatch(/backup failed/);
     expect(fs.readdirSync(desk.at('kept'))).toEqual([]);
-    // What was expected is over with what came of it.
+    // The finding that the next backup will fail ends when it has failed.
     await glance(scene);
     const failed = (await codesOf(scene, token)).filter(({ code }) => code === 'backup_failed');
     expect(failed.map(({ summary }) => summary)).toEqual([expect.stringMatching(/^A backup failed: pg_dump is of/)]);
@@ -371,7 +371,7 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
     expectOneLine(copied, new RegExp(`rows name content that is not there: ${id}/html \\(email_bodies\\); 1 in all`));
     expect(fs.existsSync(desk.at('copy'))).toBe(false);
 
-    // As retention does between the snapshot and the copy of the content: here while pg_dump is about to begin.
+    // Retention removes a content between the snapshot and the copy of the content: here while pg_dump is about to begin.
     const second = await mail.send('y@one.example', large('y'));
     await scene.app.world.db.run('delete from email_bodies where email_id = ?', [id]);
     const programs = pgDumpThat(

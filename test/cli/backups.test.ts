@@ -141,7 +141,7 @@ describe.skipIf(driver === 'pg')('rasket backup verify', () => {
         `${name} is a link or a device, and no file of a backup: nothing of it was read`,
       );
     }
-    // What is written about it goes through no link either.
+    // The record of the verification is not written through a link either.
     fs.symlinkSync(elsewhere, desk.at('copy/verification.json.part'));
     await verify('copy');
     expect(fs.readFileSync(elsewhere, 'utf8')).toBe('of root');
@@ -188,7 +188,7 @@ describe.skipIf(driver === 'pg')('rasket restore', () => {
     await using scene = await sceneWithMail();
     expect((await desk.rasket(['backup', 'copy', '--data', scene.dataDir])).code).toBe(0);
     const restore = (): Promise<Ended> => desk.rasket(['restore', 'copy', '--data', 'data'], { env: {} });
-    // As a kill leaves it: the key under its name of until then, and some of the rest.
+    // A kill leaves this: the key under its temporary name, and some of the rest.
     const key = fs.readFileSync(desk.at('copy/instance.key'));
     desk.write('data/instance.key.restoring', key);
     desk.write('data/rasket.db', 'half of it');
@@ -259,7 +259,7 @@ describe.skipIf(driver === 'pg')('a scheduled backup', () => {
       const done = (await job?.run()) as { folder: string; removed: number };
       folders.push(path.basename(done.folder));
       expect(done.removed).toBe(day < 2 ? 0 : 1);
-      // Of somebody else, made by hand, and left by a process that was killed.
+      // The folder also gets a backup of another installation, one made by hand, and folders of processes that were killed.
       if (day === 0) {
         fs.cpSync(path.join(kept, folders[0] ?? ''), path.join(kept, 'rasket-2020-01-01T00-00-00Z'), {
           recursive: true,
@@ -310,7 +310,7 @@ describe.skipIf(driver === 'pg')('a scheduled backup', () => {
     await scene.app.jobs.find(({ name }) => name === 'watch-backups')?.run();
     expect(scene.log.join('\n')).toContain('the last backup is too old');
 
-    // As when its disk is gone: a file has the place of the folder.
+    // A file in the place of the folder stands for a disk that is gone.
     fs.renameSync(path.join(scene.dataDir, 'kept'), path.join(scene.dataDir, 'aside'));
     fs.writeFileSync(path.join(scene.dataDir, 'kept'), '');
     expect(await run()).toBeUndefined();
@@ -335,7 +335,7 @@ describe.skipIf(driver === 'pg')('a scheduled backup', () => {
     const kept = path.join(scene.dataDir, 'kept');
     const run = () => backUpOnSchedule(scene.app.world, { sealed: SEALED_COLUMNS });
     const first = await run();
-    // As one that was made while the clock was years ahead.
+    // This backup was made while the clock was years ahead.
     const ahead = path.join(kept, 'rasket-2099-01-01T00-00-00Z');
     fs.cpSync(first?.folder ?? '', ahead, { recursive: true });
     rewrite(path.join(ahead, 'backup.json'), { made_at: '2099-01-01T00:00:00.000Z' });

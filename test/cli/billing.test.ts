@@ -42,7 +42,7 @@ it('--csv and --print write the response of the server to standard output or a f
       stdout: `${file}\n`,
     });
     expect(fs.readFileSync(file, 'utf8')).toBe(answer);
-    // What is there is kept, unless it is said otherwise.
+    // An existing file is kept, unless --force is given.
     fs.writeFileSync(file, 'mine');
     expect((await rasket(id, `--${form}`, '--output', file)).code).not.toBe(0);
     expect(fs.readFileSync(file, 'utf8')).toBe('mine');

@@ -93,14 +93,14 @@ it('a move of blobs that is killed at any point leaves one usable place, and suc
   expect(await startable()).toEqual(['files']);
   await killAt('s3', ({ method, key }) => method === 'PUT' && key === 'installation.id');
   expect(await startable()).toEqual(['files']);
-  // Behind the mark of the target, which is read once more.
+  // This kill comes after the mark of the target was written, while it is read once more.
   await killAt('s3', ({ method, key }) => method === 'GET' && key === 'installation.id' && isMarked());
   expect([isMarked(), await startable()]).toEqual([true, ['files']]);
   expect(await move('s3')).toMatchObject({ code: 0, stderr: '' });
   expect(await startable()).toEqual(['s3']);
   expect(JSON.parse((await move('s3')).stdout)).toMatchObject({ copied: 0, found: 0 });
 
-  // Behind the commit that decides, and before the mark of the source is gone.
+  // This kill comes after the commit that decides, and before the mark of the source is gone.
   await killAt('files', ({ method, key }) => method === 'DELETE' && key === 'installation.id');
   expect([isMarked(), await startable()]).toEqual([true, ['files']]);
   expect(await move('files')).toMatchObject({ code: 0, stderr: '' });

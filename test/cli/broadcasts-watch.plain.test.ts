@@ -4,7 +4,7 @@ import { speak } from './spoken.ts';
 
 const ID = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e50';
 
-/** What a broadcast looks like at each look, one after the other; the last one stays. */
+/** Answers with one state of the broadcast after the other; the last one stays. */
 function inTurn(...looks: object[]): (asked: Asked) => Reply {
   let look = 0;
   return ({ method }) => {

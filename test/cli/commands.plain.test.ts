@@ -25,7 +25,7 @@ describe('the commands of the contract', () => {
   it.each(commands)('include “%s” with every word and flag of %s', (words, id, { path, flags }) => {
     const command = find(words);
     expect(command, `no command calls ${id}`).toBeDefined();
-    // What a file alone declares has options of its own, and so has what names several.
+    // Commands that only a file declares have options of their own, and so do commands that name several things.
     if (!declared.some(({ operation }) => operation === id)) return;
     const known = [
       ...(command?.options ?? []).map(({ long }) => long),

@@ -1,4 +1,5 @@
-// What `rasket dev` takes for development and tests, at a terminal; what it does with mail: test/flow/development-profile.test.ts.
+// Tests what `rasket dev` accepts for development and tests, at a terminal; test/flow/development-profile.test.ts tests what it does with
+// mail.
 import fs from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Desk, expectOneLine, type Server } from './desk.ts';

@@ -130,7 +130,7 @@ describe('the exit code of a command', () => {
   it('is listed once in --help', async () => {
     const { code, stdout } = await desk.rasket(['--help']);
     expect(code).toBe(EXIT.done);
-    // What is too long for a line goes on in the next.
+    // A text that is too long for a line continues on the next.
     const told = stdout.slice(stdout.indexOf('Exit codes:')).replaceAll(/\n {6}/g, ' ');
     for (const { code: number, says } of EXIT_CODES) {
       expect(told).toContain(`  ${String(number).padStart(2)}  ${says}`);

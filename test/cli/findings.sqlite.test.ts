@@ -192,7 +192,7 @@ describe('rasket doctor on the machine of an installation', () => {
       'typed.toml',
       '[http]\nport = 0\n[smtp]\nhost = "127.0.0.1"\n[submission]\nports = [0]\ntls_ports = []\n[receiving]\nports = []\n',
     );
-    // What is set for the shell is for another server.
+    // The settings of the shell are for another server.
     const env = {
       ...database,
       RASKET_DATA: desk.at('other'),

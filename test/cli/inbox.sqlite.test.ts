@@ -50,7 +50,7 @@ const sentFrom = async (): Promise<{ id: string; to: string[]; subject: string }
   (await scene.api('GET', '/emails?limit=100', { key: team.key })).body.data;
 const textOf = async (id: string): Promise<string> =>
   (await scene.api('GET', `/emails/${id}`, { key: team.key })).body.text;
-/** What an answer was written in, and was not removed. */
+/** Returns the files in which answers were written and which were not removed. */
 const leftBehind = (): string[] => fs.readdirSync(home).filter((name) => name.startsWith('rasket-answer-'));
 
 describe('inbox threads at the command line', () => {

@@ -13,8 +13,8 @@ export interface Made {
 }
 
 /**
- * What `rasket init` leaves, made once for a file of tests and copied for each: the folder, and the rows of its database
- * where that is no file in it. A copy costs a hundredth of another `rasket init`.
+ * The result of `rasket init`, made once for a file of tests and copied for each: the folder, and the rows of a database that
+ * is not a file in it. A copy costs a hundredth of another `rasket init`.
  */
 export class Installation {
   #desk = new Desk();

@@ -78,7 +78,7 @@ describe('a key without a keyring', () => {
     const refusing = new Desk();
     const leaving = new Desk();
     onTestFinished(() => Promise.all([refusing.clear(), leaving.clear()]).then(() => undefined));
-    // Who was in a keyring before is told why there is no key now, and what to do.
+    // A user whose key was in a keyring is told why there is no key now, and what to do.
     for (const before of [refusing, leaving]) {
       const named = JSON.stringify({ url: server.url, keyring: 'secret-service' });
       fs.chmodSync(before.write('config/rasket/credentials.json', named), 0o600);

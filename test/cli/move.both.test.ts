@@ -44,7 +44,7 @@ async function works(words: string[], env: Env = {}): Promise<string> {
 /** With what whoever uses a database that is out of use ends: the unit does not start it again. */
 const OUT_OF_USE = 65;
 
-/** As `rasket init` leaves it, on SQLite. */
+/** Makes an installation on SQLite. */
 const init = (): Promise<string> => works(['init']);
 
 /** A clear refusal of the move; what it copied so far is told before. */
@@ -368,7 +368,7 @@ async function onDatabase(url: string, work: (db: Db) => Promise<unknown>): Prom
   await work(db).finally(() => db.close());
 }
 
-/** As the end of a move leaves it. */
+/** Leaves the database as the end of a move does. */
 const moveAway = (url: string): Promise<void> =>
   onDatabase(url, (db) =>
     db.tx(async (tx) => {

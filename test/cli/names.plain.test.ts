@@ -1,4 +1,4 @@
-// What a word names: its whole id, its name, the end of its id, and `latest` where something is only looked at.
+// A word names a thing by its whole id, its name, the end of its id, or by `latest` when the thing is only read.
 import { describe, expect, it } from 'vitest';
 import { everyFamily } from '../../cli/output/index.ts';
 import { NAMED, namedBy as fieldNamed } from '../../cli/families/named.ts';
@@ -63,7 +63,7 @@ interface Place {
   parameters: string[];
 }
 
-/** What a family shows of one thing, and what it lists of one. */
+/** The commands that show one thing of a family, and those that list things of one. */
 const places: Place[] = everyFamily.flatMap(({ command, get, list }) =>
   [get, list].flatMap((one) =>
     one && Object.keys(one.path).length > 0

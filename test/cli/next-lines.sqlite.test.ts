@@ -235,7 +235,7 @@ describe('a suggested command', () => {
     const next =
       command === 'rasket login' && words[0] === 'health' ? `${command} --url URL` : `${command} --url ${url}`;
     expect(said).toContain(next);
-    // What strangers wrote stays as it is.
+    // Text of untrusted senders stays as it is.
     if (words[0] === 'explain') expect(said).toContain(email.subject);
   });
 

@@ -28,7 +28,7 @@ async function init(data: string, ...words: string[]): Promise<Made> {
   return JSON.parse(ended.stdout) as Made;
 }
 
-/** As after `rasket init`. */
+/** Makes an installation as `rasket init` does. */
 const install = (): Promise<Made> => installation.copyTo(desk, 'data', env);
 
 describe('rasket init', () => {

@@ -153,7 +153,7 @@ describe('a command that gets an error response', () => {
     expect(ended.stderr).toMatch(
       /^rasket: The connection to \S+ broke before the answer came .*\nThe request may have been/,
     );
-    // What is only read changes nothing.
+    // A request that only reads changes nothing.
     expectOneLine(await desk.rasket(['emails', 'list'], around), /broke before the answer came/);
     const { url = '' } = server ?? {};
     server?.close();
@@ -421,7 +421,7 @@ describe('the loaded source files', () => {
     return [...new Set(ours.map((file) => file.replace(/^node_modules\/((@[^/]+\/)?[^/]+)\/.*/, '$1')))];
   }
 
-  /** What was compiled into a file of a build. */
+  /** Returns the sources that were compiled into a file of a build. */
   function sourcesOf(url: string): string[] {
     const { sources } = JSON.parse(fs.readFileSync(new URL(`${url}.map`), 'utf8')) as { sources: string[] };
     return sources.map((source) => new URL(source, url).href).filter((source) => source.startsWith('file:'));

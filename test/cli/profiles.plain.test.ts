@@ -33,7 +33,7 @@ const login = (server: Answering, key: string, ...more: string[]) =>
 const keysAt = (server: Answering) => server.asked.map(({ headers }) => headers.authorization);
 const send = ['send', '--from', 'a@example.com', '--to', 'b@example.org', '--subject', 'Hi', '--text', 'x'];
 
-/** What a development server leaves for the command line, of a server that runs. */
+/** Writes the file that a running development server leaves for the command line. */
 function developmentAt(server: Answering): string {
   const access = { url: server.url, api_key: 'rk_development', process: { pid: process.pid, started: '' } };
   desk.write('dev/run/dev.json', JSON.stringify(access));
@@ -55,7 +55,7 @@ it('commands use the server of the login, also while a development server runs',
 it('commands use the server of the login, and not the one of this checkout, when no folder is named', async () => {
   const mine = await serving();
   const development = await serving();
-  // Where somebody works in this checkout, it stands there already, and is not touched.
+  // A developer of this checkout may have the file already; then it is left as it is.
   const file = path.join(root, '.rasket/run/dev.json');
   const wasThere = fs.existsSync(path.join(root, '.rasket'));
   if (!wasThere) {

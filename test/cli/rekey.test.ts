@@ -106,7 +106,7 @@ describe('rasket rekey', () => {
     const webhook = await plantWebhook(scene, mail.team);
     const broken = await plantWebhook(scene, mail.team);
     await db.run(`update webhooks set secret_sealed = 'v1.x' where id = ?`, [broken]);
-    // As it stands when the process was killed right after it had put the new key into the file.
+    // This is the state when the process was killed right after it had put the new key into the file.
     const file = path.join(scene.dataDir, 'instance.key');
     const [oldKey] = linesOf(scene.dataDir);
     fs.writeFileSync(file, `${Buffer.alloc(32, 3).toString('base64')}\nformer ${oldKey}\n`);

@@ -126,7 +126,7 @@ describe('rasket seed', () => {
     );
     expect(await run('broadcasts')).toMatch(/Before the holidays[^]*Mine|Mine[^]*Before the holidays/);
     expect(await run('automations')).toMatch(/Thanks after an order/);
-    // What really happens comes behind whatever was told before.
+    // A real event would arrive after any that was sent before it.
     await run('suppressions', 'add', 'real@example.com');
     await receiver.until(1);
     await vi.waitFor(() => expect(listening.stdout).toContain('suppression.added'));

@@ -15,7 +15,7 @@ describe('the command line against a development server', () => {
   let database: Record<string, string>;
   beforeAll(async () => {
     database = await desk.database();
-    // As strict about senders as a server with real mail, so that its refusals are seen too.
+    // The server is as strict about senders as one with real mail, so that its refusals are seen too.
     await desk.serve(['dev', '--data', 'dev', '--no-any-sender'], { env: database });
     desk.write('note;v2.txt', 'A file whose name has a semicolon.\n');
     desk.write('page.html', '<p>Hello</p>\n');

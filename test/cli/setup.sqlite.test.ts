@@ -60,7 +60,7 @@ const setUp = (answers: Answers = ANSWERS, ...more: string[]): Promise<Ended> =>
   desk.rasket(['setup', ...PLACES, ...wordsOf(answers), ...more], { env });
 const lookedAfter = { '--public-address': '192.0.2.10' };
 
-/** What was found before stands on standard output. */
+/** Findings are on standard output, so standard error is one line. */
 function expectRefused({ code, stderr }: Ended, says: RegExp, wanted = 1): void {
   expect(stderr).toMatch(says);
   expect(stderr).toMatch(/^rasket: [^\n]+\n$/);

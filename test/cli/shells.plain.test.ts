@@ -98,7 +98,7 @@ describe('shell completion of names', () => {
     },
   ];
 
-  /** What a TAB offers behind these words. */
+  /** Returns what a TAB offers after these words. */
   async function pressed(
     desk: Desk,
     words: string[],
@@ -241,7 +241,7 @@ describe('the manual', () => {
       input: manPage(program, '9.9.9'),
       encoding: 'utf8',
     });
-    // Where there is no groff nobody reads a manual.
+    // Without groff nobody reads a manual.
     if (shown.error) return;
     expect(shown.stderr).toBe('');
     // Bold is a letter, a step back and the same letter.

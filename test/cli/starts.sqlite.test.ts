@@ -1,4 +1,4 @@
-// What a start says at the terminal, and how it ends: the same whatever the database.
+// Tests what a start prints at the terminal, and how it ends: the same with every database.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import net from 'node:net';
@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => desk.clear());
 
-/** As after `rasket init`. */
+/** Makes an installation as `rasket init` does. */
 const install = (): Promise<Made> => installation.copyTo(desk, 'data', env);
 
 describe('rasket init', () => {

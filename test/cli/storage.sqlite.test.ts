@@ -23,7 +23,7 @@ afterEach(() => desk.clear());
 
 const serve = (): Promise<Ended> => desk.rasket(['serve', '--data', 'data'], { env: { RASKET_HTTP_PORT: '0' } });
 
-/** As after `rasket init`. */
+/** Makes an installation as `rasket init` does. */
 const install = (): Promise<Made> => installation.copyTo(desk, 'data', {});
 
 // skipped because with PostgreSQL the database is no file of ours

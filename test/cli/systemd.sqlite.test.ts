@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 180_000 });
 
 const has = (command: string): boolean => spawnSync('/bin/sh', ['-c', `command -v ${command}`]).status === 0;
 
-// What is said, a line for each state; descriptors that come along are closed, which is what systemd-notify waits for.
+// It prints a line for each state, and closes descriptors that come along, which systemd-notify waits for.
 const LISTENER = `
 import os, socket, sys
 name = sys.argv[1]
@@ -84,7 +84,7 @@ describe('the systemd unit', () => {
   const valueOf = (name: string): string => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? '';
 
   it('waits longer for a stop than the program takes, and does not restart after a refused upgrade', () => {
-    // Behind the grace, the program ends by itself within five seconds.
+    // After the grace period, the program ends by itself within five seconds.
     const seconds = loadConfig({ env: {} }).config.http.shutdown_seconds + 5;
     expect(Number(valueOf('TimeoutStopSec'))).toBeGreaterThan(seconds);
     expect([valueOf('Type'), valueOf('NotifyAccess')]).toEqual(['notify', 'all']);

@@ -1,4 +1,4 @@
-// What docs/testing.md tells people to put into their CI, run as it stands there as far as no container is needed.
+// Runs what docs/testing.md tells people to put into their CI, as it is written, as far as no container is needed.
 import fs from 'node:fs';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';

@@ -1,4 +1,4 @@
-// What is typed need not be what is declared: another word for a verb, a noun alone, options before the command.
+// A command can be typed otherwise than it is declared: another word for a verb, a noun alone, options before the command.
 import type { Command } from 'commander';
 import { beforeAll, beforeEach, afterEach, describe, expect, it } from 'vitest';
 import { commandWord, typedWords } from '../../cli/commands/typed-words.ts';

@@ -74,7 +74,7 @@ async function inRawDatabase<T>(work: (db: Db) => Promise<T>): Promise<T> {
 const run = (words: string[], more: Record<string, string> = {}): Promise<Ended> =>
   desk.run([...words, '--data', 'data'], { env: { ...env, ...more } });
 
-/** Whoever changes the database is refused in one line, by every door to it, and the database is what it was. */
+/** Expects every command that changes the database to be refused in one line, and the database to be unchanged. */
 async function expectRefused(says: RegExp, more: Record<string, string> = {}): Promise<void> {
   for (const words of [['migrate'], ['teams', 'list'], ['serve']]) {
     const ended = await run(words, { RASKET_HTTP_PORT: '0', ...more });
@@ -85,7 +85,7 @@ async function expectRefused(says: RegExp, more: Record<string, string> = {}): P
   expect(await inDatabase(lastOf)).toBe(from);
 }
 
-/** As a node with the program of before writes it. */
+/** Writes the report of a node with the earlier program. */
 async function reportOfBefore(db: Db, seenAt: number): Promise<string> {
   const id = randomUUID();
   const columns = ['id', 'name', 'version', 'roles', 'started_at', 'seen_at', 'findings'];
@@ -140,7 +140,7 @@ describe.skipIf(driver === 'pg')('an upgrade of a database that is a file', () =
   it('is refused without room for the change and the backup, before anything is written', async () => {
     const file = desk.at('data/rasket.db');
     const { size } = fs.statSync(file);
-    // As large as a file system lets it be, and with next to nothing in it.
+    // The file gets as large as a file system allows, with next to nothing in it.
     fs.truncateSync(file, 8 * 2 ** 40);
     await expectRefused(/room: 2?\d[\d,]+ MB are needed on the disk of \S+ \([\d,]+ MB of them for a backup\), and/);
     await expectRefused(/room: [\d,]+ MB are needed on the disk of \S+data, and/, { RASKET_UPGRADE_BACKUP: 'false' });
@@ -191,7 +191,7 @@ describe.runIf(driver === 'pg')('an upgrade of a database on a server', () => {
 
   it('is refused while a node runs the earlier program, and not when both may run', async () => {
     expect((await run(['backups', 'note'])).code).toBe(0);
-    // Of a version that tells no time of the database; its own clock is ten minutes behind.
+    // The node runs a version that does not report the time of the database; its own clock is ten minutes behind.
     const id = await inStore(({ db, clock }) => reportOfBefore(db, clock.now() - 10 * 60_000));
     await expectRefused(
       /mail1 4711 runs version 0\.0\.9 on this database \(heard of \d+ s ago\).*stop all nodes first/,

@@ -24,7 +24,7 @@ describe.skipIf(driver === 'pg')('rasket vacuum', () => {
   it('shrinks the file, and makes one of an older version able to shrink', async () => {
     const file = path.join(desk.folder, 'data', 'rasket.db');
     const old = new Sqlite(file);
-    // As a file is that was made before: VACUUM alone would keep what the header says.
+    // An earlier version made files like this: VACUUM alone would keep what the header says.
     old.pragma('journal_mode = DELETE');
     old.pragma('auto_vacuum = NONE');
     old.exec('vacuum');

@@ -87,7 +87,7 @@ describe('rasket webhooks listen', () => {
     const id = headers['svix-id'] ?? '';
     expect(linesOf(running)).toEqual([['suppression.added', id, '200', expect.stringMatching(/^\d+ ms$/) as string]]);
 
-    // What the program answers is told, and a redirect is not followed.
+    // The status that the program answers is reported, and a redirect is not followed.
     for (const status of [500, 302]) {
       program.answers.status = status;
       await suppress(`s${status}@example.org`);

@@ -26,7 +26,7 @@ afterEach(() => desk.clear());
 const rasket = (words: string[], settings: Env = env): Promise<Ended> =>
   desk.rasket([...words], { env: { RASKET_HTTP_PORT: '0', ...settings } });
 
-/** As after `rasket init`. */
+/** Makes an installation as `rasket init` does. */
 const install = (): Promise<Made> => installation.copyTo(desk, 'data', env);
 
 async function init(data: string, settings: Env): Promise<void> {
@@ -195,7 +195,7 @@ describe('a data folder with another database', () => {
 });
 
 describe('an installation of an earlier version', () => {
-  /** As it was: no id, no marks. */
+  /** Restores the state of an earlier version: no id, no marks. */
   async function forget(): Promise<void> {
     await query("delete from instance_settings where name = 'installation'");
     fs.rmSync(desk.at('data/installation.id'), { force: true });

@@ -122,7 +122,7 @@ function findReasonToSkip({ name, folder = name, program }: Client): string | un
   return existsSync(program) || findProgram(program) !== undefined ? undefined : `${program} is not installed`;
 }
 
-/** What is wrong with a call: it failed, it was accepted although it had to be refused, or a promised field is missing. */
+/** Returns what is wrong with a call: it failed, it was accepted although it had to be refused, or a promised field is missing. */
 function findFault(call: Call, exchanges: readonly Exchange[]): string[] {
   const made = call.exchanges.map((index) => exchanges[index]).filter((one) => one !== undefined);
   const said = made.map(

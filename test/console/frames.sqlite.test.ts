@@ -93,7 +93,7 @@ describe('the screens of the console', () => {
   }
 });
 
-/** What stays when nothing more comes: two looks that are alike. */
+/** Returns the frame when nothing more comes: two frames in a row are equal. */
 async function settled(seat: Screen): Promise<string> {
   let before = await seat.frame();
   for (;;) {

@@ -32,7 +32,7 @@ describe('the inbox of the console', () => {
   beforeAll(async () => {
     scene = await startScene();
     team = await scene.team('Example');
-    // Of a name that is the same in every run, for the frames.
+    // The domain has the same name in every run, for the frames.
     const domain = await receivingDomainOf(scene, team, 'd1.example.com');
     inbox = await writingInbox(scene, team, { domain, name: 'Customer support', signature: 'Grace\nExample' });
     await inbox.call('POST', '/labels', { body: { name: 'Billing', color: '#00A2C7' } });

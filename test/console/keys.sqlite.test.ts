@@ -238,7 +238,7 @@ describe('the keys of the console', () => {
     await seat.sees(/› receiving +enabled/);
     await seat.press('C-s');
     await seat.sees('is delivered to another server today', '(receiving_mx_in_use)');
-    // What it is about is in hand.
+    // The field that the message is about is selected.
     await seat.press('Right', 'C-s');
     await seat.sees('Changed  ');
     const { data } = await ask('/domains');
@@ -263,7 +263,7 @@ describe('the keys of the console', () => {
     await seat.sees(/› receiving/, '7 of 8');
     await seat.press('Escape');
     await seat.press('?');
-    // What a key does stays in its column, also where it takes two lines.
+    // The description of a key stays in its column, also when it takes two lines.
     await seat.press('j');
     await seat.sees(/space {21}mark, to do something to │\n {2}│ {29}several/);
     await seat.press('Escape');

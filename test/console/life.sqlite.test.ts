@@ -113,7 +113,7 @@ describe('the console and its server', () => {
   it('keep a form through an outage, and end its message afterwards', async () => {
     const line = await startLine(scene.url);
     await using seat = await Screen.take({ url: line.url, key: team.key, columns: 60 });
-    // What comes behind it has no room in so few columns.
+    // The text after it has no room in so few columns.
     await seat.sees('✓ connected', 'emails today');
     await seat.press('4');
     await seat.sees(/^ keys/m, 'rk_');

@@ -74,7 +74,7 @@ describe('tables of the console with long names', () => {
       await seat.sees(`:${name}`);
       await seat.press('Enter');
       const frame = await seat.sees(new RegExp(`^ ${name} +\\d+/\\d+$`, 'm'), /^ \? (?:more|keys) /m);
-      // What is longer than the list is wide goes on in the next line.
+      // Text that is longer than the list is wide continues on the next line.
       const joined = frame.replaceAll(/\n {4}(?=\S)/g, '');
       if (columns < 120 || name === 'received') for (const one of whole) expect(frame + joined).toContain(one);
       else await seesBeside(whole);

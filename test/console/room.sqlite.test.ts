@@ -73,7 +73,7 @@ describe('the console on a wide terminal', () => {
     const body = { from: 'hello@mail.example.com', to: 'ada@example.org', subject: 'While here', text: 'T' };
     await scene.api('POST', '/emails', { key: team.key, body });
     await scene.settled();
-    // What is open stays in hand, though another is the first now.
+    // The open email stays selected, though another is the first now.
     await seat.sees(/^ {2}.*While here.*│/m, /^› .*Your invoice/m);
     await seat.press('Escape');
   });

@@ -12,7 +12,7 @@ import { version } from '../cli/in-process.ts';
 import { literally, type SeatOptions } from './seat.ts';
 
 await loadTsx();
-// As `rasket console` says before it loads React, whose form for development takes twice the time.
+// `rasket console` sets this before it loads React, whose development build takes twice the time.
 const { NODE_ENV } = process.env;
 process.env.NODE_ENV = 'production';
 const [{ render }, { createConsole }] = await Promise.all([import('ink'), import('../../console/main.tsx')]);
@@ -20,7 +20,7 @@ process.env.NODE_ENV = NODE_ENV;
 
 type Drawn = ReturnType<typeof Render>;
 
-/** What a terminal sends for the keys that are no characters, by their names in tmux. */
+/** The bytes that a terminal sends for the keys that are no characters, by their names in tmux. */
 const KEYS: Readonly<Record<string, string>> = {
   Enter: '\r',
   Escape: '\u001B',
@@ -108,7 +108,7 @@ export class Screen implements AsyncDisposable {
     this.#stdin.write(`\u001B[200~${text}\u001B[201~`);
   }
 
-  /** What is there a moment later, so that two looks that are alike mean that it stays. */
+  /** Returns the frame a moment later, so that two equal frames mean that it stays. */
   async frame(): Promise<string> {
     await wait(PAUSE_MS);
     return `${this.#frame}\n`;

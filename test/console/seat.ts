@@ -63,7 +63,7 @@ export class Seat implements AsyncDisposable {
     const settings = Object.entries(surroundings)
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) => `${name}='${value}'`);
-    // What stands before and behind it shows whether the terminal was given back.
+    // The text before and after it shows whether the terminal was restored.
     const line = `echo what was there before; env -i ${settings.join(' ')} sh ${root}/bin/rasket console; echo "ended with $?"; stty -a | grep -o -- '-*icanon'; exec cat`;
     await seat.tmux(
       '-f',
@@ -146,7 +146,7 @@ export class Seat implements AsyncDisposable {
     return this.tmux('show-buffer');
   }
 
-  /** What everybody sees at the end: their own terminal, as it was. */
+  /** Expects the end, after which everybody sees their own terminal as it was, and returns its frame. */
   async isGivenBack(status: number): Promise<string> {
     const frame = await this.sees('what was there before', `ended with ${status}`, /^icanon$/m);
     // Nothing of the console is left on it.

@@ -127,7 +127,7 @@ describe('the writing actions of the console', () => {
     await seat.press('C-s');
     await seat.sees(/absent\.csv cannot be read: there is no such\s/);
     const file = write('people.csv', 'email,first_name\nbob@example.org,Bob\nnonsense,No\n');
-    // What was typed stands there for another try.
+    // The typed text is kept for another try.
     await seat.press('C-u');
     await seat.type(file);
     await seat.press('C-s');

@@ -108,7 +108,7 @@ function isLetIn(actor: Actor, requirement: Requirement): boolean {
   }
 }
 
-/** Where what an operation says and who is let in are not the same. */
+/** Lists where the documentation of an operation and its access check differ. */
 const differences = (operations: readonly Described[], letsIn = isLetIn): string[] =>
   operations.flatMap(({ operationId, requirement, says }) =>
     Object.values(callers)

@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => tree.remove());
 
-/** What a fresh process reads: the ids of all operations. */
+/** Returns the ids of all operations, as a fresh process reads them. */
 function operationIds(): string[] {
   const script = `const { loadRoutes } = await import(${JSON.stringify(path.join(folder, 'routes.ts'))});
     console.log(JSON.stringify(Object.keys(loadRoutes())));`;
