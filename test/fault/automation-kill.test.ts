@@ -138,7 +138,7 @@ it(
       { env },
     );
     const { automation, segment } = await begin(program);
-    // Where the runs stand at each kill: a kill while none was on its way would prove nothing.
+    // This counts kills while runs were in progress: a kill while none was would prove nothing.
     let midway = 0;
     for (let killed = 0; killed < KILLS; killed++) {
       const left = everyEmail.length - arrivals.size;

@@ -12,7 +12,7 @@ const DAY = 24 * HOUR;
 
 interface Case {
   graph(has: Supplies): Graph;
-  /** What is told of the contact, which begins a run of an automation that waits for it. */
+  /** The event of the contact that begins a run of an automation which waits for it. */
   starts?: string;
   emails?: number;
   steps?: Record<string, string>;
@@ -64,7 +64,7 @@ const KINDS: Record<string, Case> = {
   },
 };
 
-// Behind a commit as well: every statement before it is among them.
+// A fault is planted at every statement and after every commit.
 const FAULTS = [
   { why: 'a defect of ours', code: undefined },
   { why: 'a lost connection', code: 'ECONNRESET' },

@@ -108,7 +108,7 @@ interface Sending {
   onRefused: () => void;
 }
 
-/** As a careful client: it asks again under the same key until it has its answer. */
+/** Sends as a careful client does: it asks again under the same key until it has its answer. */
 async function sendUntilAcknowledged(program: Program, { n, refused, onRefused }: Sending): Promise<string> {
   for (;;) {
     const url = await program.listening();

@@ -9,7 +9,7 @@ import { startSink } from '../rig/sink.ts';
 import { installProgram, type Program } from './program.ts';
 
 const KILLS = Math.min(20, scaled(2));
-// Where there are no more kills to have, RASKET_TEST_SCALE makes the broadcast larger.
+// When there are no more kills to add, RASKET_TEST_SCALE makes the broadcast larger.
 const CONTACTS = KILLS < 20 ? 1000 + 25 * KILLS : scaled(150);
 /** Two pages, of which the second is made once some of the first have gone. */
 const FEW = 700;
@@ -64,7 +64,7 @@ async function begin(program: Program, addresses: readonly string[]): Promise<st
   return id;
 }
 
-/** Whom the report names. */
+/** Returns the addresses that the report names. */
 async function reportedBy(program: Program, id: string, type: 'sent' | 'bounced' = 'sent'): Promise<string[]> {
   const reported = new Set<string>();
   for (let after = ''; ;) {
@@ -127,7 +127,7 @@ async function allOver({ isOver }: Scenery, addresses: readonly string[]): Promi
   await expect.poll(() => addresses.filter((address) => !isOver(address)).length, { timeout: 120_000 }).toBe(0);
 }
 
-/** What is printed, and that nobody got it twice. */
+/** Prints the counts, and expects that nobody got it twice. */
 function count({ arrivals, inDoubt }: Scenery, addresses: readonly string[], more: object = {}): void {
   const twice = [...arrivals].filter(([, times]) => times > 1);
   const neverSent = addresses.filter((address) => !arrivals.has(address)).length;
@@ -222,7 +222,7 @@ it(
     await program.start();
     const { status, recipients } = await call(program, 'GET', `/broadcasts/${id}`);
     expect(status).toBe('canceled');
-    // What was created before goes out.
+    // Emails that were created before are still sent.
     let reported: string[] = [];
     const readReport = async (): Promise<number> => (reported = await reportedBy(program, id)).length;
     await expect.poll(readReport, { timeout: 120_000 }).toBe(recipients);

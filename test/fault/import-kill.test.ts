@@ -91,7 +91,7 @@ it(
     const files = [first];
     for (let killed = 0, killedFile = 0; killed < KILLS;) {
       const file = files.at(-1) ?? first;
-      // As far as it comes, from wherever the last death left it.
+      // The next kill comes further on, from wherever the last one left the import.
       const row = Math.min(file.rows, Math.floor((file.rows * (killedFile + 1)) / (KILLS + 2)));
       if (await killWithin(program, file, row)) {
         killed++;

@@ -123,7 +123,7 @@ const shuffled = (random: () => number) =>
     .sort((a, b) => a.at - b.at)
     .map(({ moment }) => moment);
 
-/** As a careful client: whatever happens to the request, it asks again under the same key until it has its answer. */
+/** Sends as a careful client does: whatever happens to the request, it asks again under the same key until it has its answer. */
 async function sendUntilAcknowledged(program: Program, n: number): Promise<string> {
   for (;;) {
     const url = await program.listening();
@@ -157,7 +157,7 @@ const endOf = (wasInDoubt: boolean): string =>
     ? 'failed: email.queued email.sent email.failed ambiguous_submission'
     : 'delivered: email.queued email.sent email.delivered';
 
-/** What the database says of every email when all doubts have run out. */
+/** Returns what the database says of every email when all doubts have expired. */
 async function twoHoursLater(program: Program): Promise<{ left: number; emails: Map<string, string> }> {
   const { config } = loadConfig({
     env: {},

@@ -104,7 +104,7 @@ async function startNodes(
   sink: Sink,
   { watch, random }: Pick<Players, 'watch' | 'random'>,
 ): Promise<{ players: Players; program: Program; database: TestDatabase; store: ObjectServer; stop(): Promise<void> }> {
-  // As an operator may set it, and shorter than our own: then the rows of a node without power are free again.
+  // An operator may set it so, and shorter than our own: then the rows of a node without power are free again.
   const postgres = await startPostgres({ settings: ['idle_in_transaction_session_timeout=3s'] });
   onTestFinished(() => postgres.stop());
   const { url } = await createDatabase(postgres.url);
@@ -142,7 +142,7 @@ async function waysOf(name: string, { url, endpoint }: { url: string; endpoint: 
   return { name, database, store, settings };
 }
 
-/** Where the test is scaled up: so short that a node which is cut off loses what it holds to the other one. */
+/** When the test is scaled up, leases are so short that a node which is cut off loses what it holds to the other one. */
 const leases: Settings =
   SENDS > 100
     ? {

@@ -83,7 +83,7 @@ export async function installProgram(
     await database.drop();
     rmSync(options.folder === undefined ? path.dirname(dataDir) : dataDir, { recursive: true, force: true });
   });
-  // As `rasket init` does, without the start of a process and every migration that it would be here.
+  // This does what `rasket init` does, without the start of a process and every migration that it would be here.
   const made = await makeTeam(configOf(env), dataDir, {});
 
   const program: Program = {
@@ -132,7 +132,7 @@ function processOf(env: NodeJS.ProcessEnv, onLog: (line: LogLine) => void): Proc
         createInterface({ input: starting.stderr }).on('line', (text) => {
           if (!text.startsWith('{')) return void complaints.push(text);
           const line = readLine(text);
-          // What a kill cut off is no line.
+          // A line that a kill cut off is not a whole line.
           if (!line) return void complaints.push(text);
           if (line.level === 'error') complaints.push(text);
           onLog(line);
@@ -189,7 +189,7 @@ function settingsOf(
   };
 }
 
-/** What the program reads out of this environment. */
+/** Returns the configuration that the program reads from this environment. */
 export function configOf(env: NodeJS.ProcessEnv): Config {
   const own = Object.entries(env).filter(([name]) => /^RASKET_(?!TEST_|DATA$)/.test(name));
   return loadConfig({ env: Object.fromEntries(own) }).config;

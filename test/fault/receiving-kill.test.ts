@@ -39,7 +39,7 @@ it(
     let reached = Promise.withResolvers<void>();
     const server = async (): Promise<void> => {
       for (let n = next++; n < MESSAGES; n = next++) {
-        // As a mail server does: what was not answered is sent again, the same bytes.
+        // A mail server repeats a message that was not answered, with the same bytes.
         for (let isTaken = false; !isTaken;) {
           tries++;
           isTaken = (await bring(port, n)).startsWith('250 ');

@@ -23,7 +23,7 @@ const DELIVERED = {
 const IN_DOUBT = { state: 'sent', events: ['email.queued', 'email.sent'], waiting: ['x@one.example'] };
 const FAILED = { state: 'failed', events: ['email.queued', 'email.sent', 'email.failed x@one.example'], waiting: [] };
 
-/** What a kill after each step comes to: how often the dot was written in both lives, and what is said of it. */
+/** The result of a kill after each step: how often the dot was written in both lives, and the state that is reported. */
 const AFTER_KILL: Record<Step, { dots: number; next: object; twoHoursLater: object }> = {
   claimed: { dots: 1, next: DELIVERED, twoHoursLater: DELIVERED },
   composed: { dots: 1, next: DELIVERED, twoHoursLater: DELIVERED },
@@ -189,7 +189,7 @@ describe('after a killed or slow process,', () => {
     queue.start();
     const { db, ids } = scene.app.world;
     while (offered.length === 0) await new Promise((next) => setImmediate(next));
-    // As when this node could renew nothing for the time of a lease, and the other one then for as long.
+    // This is the state when this node could renew nothing for the time of a lease, and the other one then for as long.
     const taken = 'update deliveries set lease_owner = ?, due_at = ? where email_id = ?';
     await db.run(taken, [ids.uuid(), scene.clock.now() - 1, id]);
     const other = await mail.send('y@two.example');
@@ -358,7 +358,7 @@ function openLife(
   };
 }
 
-/** What does not answer the dead: a look that was under way would claim what the next life is to find. */
+/** Stops answering when the life is over: a poll in progress would claim what the next life is to find. */
 function whileAlive<T extends object>(of: T, isAlive: () => boolean): T {
   const guarded = (call: (...args: unknown[]) => unknown): typeof call => {
     return (...args) => {

@@ -67,7 +67,7 @@ it(
 
 const messageIdOf = (n: number): string => `<submission-${n}@client.example>`;
 
-/** As a careful client: under the same key until it is answered. */
+/** Submits as a careful client does: under the same key until it is answered. */
 async function submitOnce(client: Dialogue, { from }: Program, n: number): Promise<string | undefined> {
   const filler = n % LARGE_EVERY === 0 ? `${'x'.repeat(70)}\r\n`.repeat(1000) : 'x\r\n';
   const reply = await submit(client, {

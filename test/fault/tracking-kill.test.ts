@@ -95,7 +95,7 @@ async function clicksOf(program: Program, emailId: string): Promise<string[]> {
     const sql = `select data from events where subject_id = ? and type = 'email.clicked'`;
     const rows = await db.all<{ data: string }>(sql, [emailId]);
     const recorded = rows.map((row) => (JSON.parse(row.data) as { click: Clicked }).click);
-    // What waits for what else is clicked, and becomes an event by one transaction.
+    // These clicks wait for other clicks of the email, and become events in one transaction.
     const waits = await db.all<Clicked>(
       'select link, user_agent as "userAgent" from tracked_clicks where email_id = ?',
       [emailId],

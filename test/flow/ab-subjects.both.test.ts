@@ -26,7 +26,7 @@ const testing = (name: string, more: object = {}) => ({
   ab: { subjects: [`${name} B`], test_percent: 50, wait_minutes: 60, ...more },
 });
 
-/** Who has it under a subject, with what arrived. */
+/** Returns the messages that arrived with a subject; `addressesOf` returns their recipients. */
 const arrived = (subject: string) => scene.sink.messages.filter(({ data }) => data.includes(`Subject: ${subject}\r\n`));
 const addressesOf = (...subjects: string[]) =>
   subjects.flatMap((subject) => arrived(subject).flatMap(({ rcptTo }) => rcptTo)).sort();

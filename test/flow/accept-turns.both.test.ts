@@ -1,4 +1,4 @@
-// Who is accepted first while one team posts many batches. The shared commit is held until all have handed in what they post.
+// Tests who is accepted first while one team posts many batches. The shared commit is held until all have handed in what they post.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createAccept, type Accept } from '../../src/mail/accept/index.ts';
 import { nextTurn } from '../../src/platform/clock.ts';

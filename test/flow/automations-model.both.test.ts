@@ -112,7 +112,7 @@ function isMet(rule: Rule, values: Values): boolean {
   return rule.operator === 'starts_with' ? a.startsWith(b) : a.endsWith(b);
 }
 
-/** What each step comes to, in the order of the way taken, what the contact is then, and how many days it took. */
+/** Returns the result of each step, in the order of the path taken, the values of the contact then, and how many days it took. */
 function interpret({ steps, connections }: Graph, begins: Values) {
   const values = { ...begins };
   const taken: { key: string; day: number; met?: boolean }[] = [];

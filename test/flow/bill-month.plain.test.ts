@@ -35,7 +35,7 @@ function slowly({ month, held, terms, sent }: MonthOfTeam, zone: string): Record
     if (!date.startsWith(month)) continue;
     const had = lastAt(held, at);
     const codes = seen.get(date) ?? new Map<string, number>();
-    // Where it stands in the history, so that the later of two is known.
+    // The position in the history tells which of two plans is the later one.
     if (had) codes.set(had.code, held.indexOf(had));
     seen.set(date, codes);
     ends.set(date, at + QUARTER);
@@ -53,7 +53,7 @@ function slowly({ month, held, terms, sent }: MonthOfTeam, zone: string): Record
     });
     priced.sort((a, b) => a.terms.monthly_price_cents - b.terms.monthly_price_cents || a.at - b.at);
     const plan = priced.at(-1);
-    // Where more emails cost nothing, how many are included is no part of the price.
+    // When more emails cost nothing, the number of included emails is no part of the price.
     const isFlat = plan?.terms.overage_per_1000_cents === null;
     const key = plan
       ? `${plan.code} ${JSON.stringify(isFlat ? { ...plan.terms, included_emails: 0 } : plan.terms)}`

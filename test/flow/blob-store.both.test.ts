@@ -178,7 +178,7 @@ it('a failure of the object store is a finding for the operator, and makes the n
   const ofStore = async () => (await findings()).filter(({ code }) => code === 'storage_unwritable');
   expect(await ofStore()).toEqual([]);
   always('forbid', 'PUT');
-  // What was stored a moment ago stands for a check.
+  // A recent write to the store stands for a check.
   expect((await send()).status).toBe(503);
   expect(await ofStore()).toMatchObject([
     {

@@ -1,4 +1,4 @@
-// What a broadcast is made of changes between its schedule and its sending, or in the middle of it: nobody gets two, and it ends.
+// The parts of a broadcast change between its schedule and its sending, or in the middle of it: nobody gets two, and it ends.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { campaignIn, type Campaign } from './campaign.ts';

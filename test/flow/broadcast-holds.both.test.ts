@@ -72,7 +72,7 @@ describe('a broadcast', () => {
     expect(arrivedAt(scene, 'Bouncing')).toHaveLength(5);
     expect((await campaign.call('POST', `/broadcasts/${id}/resume`)).status).toBe(200);
     await look(scene);
-    // What held it holds it no more.
+    // The bounces that held it do not hold it again.
     expect(await campaign.get(id)).toMatchObject({ status: 'sending', held: null });
     await goOn(60);
     expect(await campaign.get(id)).toMatchObject({
@@ -166,7 +166,7 @@ describe('a broadcast', () => {
     });
     expect(await campaign.get(clean)).toMatchObject({ status: 'sent', held: null, counts: { delivered: 7 } });
     expect(await campaign.get(third)).toMatchObject({ held: { reason: 'bounces' } });
-    // Whoever resumes it has seen the figures: they do not hold it again.
+    // The person who resumes it has seen the figures, so they do not hold it again.
     expect((await campaign.call('POST', `/broadcasts/${third}/resume`)).status).toBe(200);
     await goOn(60);
     expect(await campaign.get(third)).toMatchObject({ status: 'sent', held: null });

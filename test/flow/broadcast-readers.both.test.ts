@@ -19,7 +19,7 @@ afterAll(() => scene.close());
 interface Mailing {
   campaign: Campaign;
   id: string;
-  /** What arrived, by address. */
+  /** The mail that arrived, by address. */
   mails: Record<string, Omit<Arrived, 'id'> & { id: string; leave: string }>;
   numbers(query: Record<string, string>): Promise<Record<string, number>>;
 }
@@ -95,7 +95,7 @@ describe('machines that open a broadcast', () => {
     >[])
       expect(await one.numbers(query)).toEqual(counted);
     expect(await one.numbers({ email_id: gate?.id ?? '' })).toEqual({ machine_clicked: 4 });
-    // Whoever does not name them is not told of them.
+    // A request that does not name them does not get them.
     const { totals } = await one.campaign.read('/emails/metrics');
     expect(Object.keys(totals as object)).not.toContain('machine_opened');
     // A contact's activity is what the contact did.

@@ -83,7 +83,7 @@ it('an address that was erased and added again gets no broadcast a second time',
   expect(arrivedAt('Erased')).toEqual(['first@one.example']);
   await campaign.call('DELETE', '/contacts/first@one.example');
   await campaign.addContacts(['first@one.example']);
-  // Where a broken page would find it: behind the cursor.
+  // The address is after the cursor now, where a broken page would find it.
   await scene.app.world.db.run('update broadcasts set cursor_id = null where id = ?', [id]);
   for (let i = 0; i < 40; i++) {
     scene.clock.advance(SECOND);

@@ -202,7 +202,7 @@ describe('a broadcast', () => {
     const campaign = await campaignIn(scene);
     await campaign.addContacts(many(3));
     const { db } = scene.app.world;
-    // Of when it is sent.
+    // This is the month in which it is sent.
     const month = new Date(scene.clock.now() + HOUR).toISOString().slice(0, 7);
     const id = await campaign.broadcast({
       subject: 'Quota',

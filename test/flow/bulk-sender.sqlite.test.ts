@@ -42,7 +42,7 @@ async function broadcast(count: number, more: Record<string, unknown> = {}): Pro
   return { campaign, id, messages };
 }
 
-/** What the receiving server finds, where the mail comes from `ip`. */
+/** Returns the auth results of the receiving server for mail that comes from `ip`. */
 function judged({ data, mailFrom }: Pick<SinkMessage, 'data' | 'mailFrom'>, ip: string) {
   const dns = new Resolver();
   dns.setServers([scene.dns.server]);
@@ -72,7 +72,7 @@ describe('the sender of bulk mail', () => {
     const { campaign, messages } = await broadcast(2);
     const { name } = campaign.domain;
     scene.dns.set(`_dmarc.${name}`, 'TXT', [['v=DMARC1; p=reject; adkim=s; aspf=r']]);
-    // As the operator publishes the address that mail comes from.
+    // The operator publishes the address that mail comes from.
     scene.dns.set(scene.app.world.config.instance.host, 'A', ['192.0.2.25']);
     for (const message of messages) {
       const found = await judged(message, '192.0.2.25');

@@ -99,7 +99,7 @@ async function readEndings(scene: Scene, endings: Map<string, Ending>): Promise<
   for (const ending of endings.values()) ending.events.sort();
 }
 
-/** Who got each email, one entry for each time it arrived. */
+/** Returns the recipients of each email, one entry for each time it arrived. */
 function arrivals(scene: Scene): Map<string, string[]> {
   const arrived = new Map<string, string[]>();
   for (const { data, rcptTo } of scene.sink.messages) {

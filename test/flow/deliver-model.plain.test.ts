@@ -16,7 +16,7 @@ const PER_DESTINATION_MAX = 2;
 /** Openings at one time to an address without a connection. */
 const PROBES_MAX = 2;
 
-/** What the pool sees of a connection. */
+/** The part of a connection that the pool sees. */
 class Connection {
   failure: unknown;
   isOutOfStep = false;
@@ -64,7 +64,7 @@ const hostOf = ({ domain }: Pick<DeliveryJob, 'domain'>): string => (domain.star
 const destinationOf = ({ domain, tls }: Pick<DeliveryJob, 'domain' | 'tls'>): string => `${domain} ${tls}`;
 const countOf = <T>(all: Iterable<T>, is: (one: T) => boolean): number => [...all].filter(is).length;
 
-/** What is under way, and which promise that breaks. */
+/** Tracks what is in progress, and records each promise that it breaks. */
 function createAccount(perAddressMax: number) {
   const opening = new Set<{ address: string; destination: string }>();
   const open = new Set<Connection>();

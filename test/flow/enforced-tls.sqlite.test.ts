@@ -29,7 +29,7 @@ it('enforced TLS accepts any certificate, unless the domain requires one that is
   expect(await stateOf(scene, team, { tls: 'enforced' })).toBe('delivered');
   expect(await stateOf(scene, team, { tls: 'enforced', tls_verify: true })).toBe('delivery_delayed');
   expect(await stateOf(scene, team, { tls: 'opportunistic', tls_verify: true })).toBe('delivered');
-  // What was opened for one of them serves none of the others.
+  // A connection that was opened for one of them serves none of the others.
   expect(await stateOf(scene, team, { tls: 'enforced', tls_verify: false })).toBe('delivered');
   expect(await stateOf(scene, team, { tls: 'enforced', tls_verify: true })).toBe('delivery_delayed');
 });

@@ -1,4 +1,4 @@
-// Whose mail is claimed while more is due than can be delivered. The queue's network is a function.
+// Tests whose mail is claimed while more is due than can be delivered. The queue's network is a function.
 import { EventEmitter, once } from 'node:events';
 import path from 'node:path';
 import { expect, it } from 'vitest';

@@ -65,7 +65,7 @@ it.runIf(isSqlite).each(Object.keys(LOSSES))(
     await scene.app.close(0);
     expect(['-wal', '-shm'].filter((end) => existsSync(`${file}${end}`))).toEqual([]);
 
-    // What a look at the copy leaves beside it, and one that was broken off.
+    // A read of the copy leaves a -wal file next to it, and a copy that was interrupted leaves a .part file.
     for (const end of ['-wal', '.part']) writeFileSync(`${file}.rescued-99991231T000000Z${end}`, '');
     if (!existsSync(file))
       await expect(start()).rejects.toThrow(`rm -f ${file}-wal ${file}-shm; mv ${path.dirname(file)}/${copy} ${file}`);

@@ -75,7 +75,7 @@ it('texts in memory during slow deliveries are shared fairly among teams', async
   for (const reading of ours) await reading.next();
   expect(begun).toBeGreaterThan(2);
   expect(begun).toBeLessThan(8);
-  // As one of theirs is over, the next begins.
+  // Each of theirs that ends lets the next begin.
   for (const [n, reading] of theirs.entries()) {
     await beginnings[n];
     await reading.return?.();

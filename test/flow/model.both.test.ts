@@ -7,7 +7,7 @@ import { HOUR, mailIn, messagesOf, MINUTE, SECOND, type Mail } from './mail.ts';
 
 const RUNS = scaled(1);
 
-/** What the sink does with an address, and how its delivery may therefore end. */
+/** How the sink treats an address, and how its delivery may therefore end. */
 const KINDS = {
   ok: ['delivered'],
   'tempfail-once': ['delivered'],

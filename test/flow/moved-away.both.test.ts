@@ -52,7 +52,7 @@ async function twoNodes(config: SceneOptions['config'] = {}) {
   return { scene, relay: way, direct, dataDir, start };
 }
 
-/** As `rasket migrate-to-sqlite` does. */
+/** Moves the database as `rasket migrate-to-sqlite` does. */
 async function migrateToSqlite(scene: Scene, { direct, dataDir }: { direct: string; dataDir: string }): Promise<void> {
   const { config, blobs, secrets, clock, log } = scene.app.world;
   const to = { driver: 'better-sqlite3' as const, url: '', file: path.join(dataDir, 'rasket.db'), poolMax: 1 };
@@ -88,7 +88,7 @@ it.runIf(driver === 'pg').each(['while it is cut off', 'once it is back'])(
     await vi.waitFor(async () => expect(await other.world.db.all(handedOff, [inDoubt])).toHaveLength(1), {
       timeout: 60_000,
     });
-    // Behind the dot, and before it.
+    // One email is after its dot, the other before it.
     await scene.sink.waitFor(
       (sink) => sink.held() === 2 && sink.commands.some((line) => line.includes('slow-rcpt@one.example')),
     );
@@ -136,7 +136,7 @@ it.runIf(driver === 'pg').each(['while it is cut off', 'once it is back'])(
   },
 );
 
-/** As a move stands while it compares the rows. */
+/** Leaves the source as a move does while it compares the rows. */
 async function beginLeaving({ clock, config }: Scene['app']['world'], direct: string): Promise<Leaving> {
   const end = { options: { driver: 'pg' as const, url: direct, file: '', poolMax: 1 }, says: 'PostgreSQL' };
   const order = { clock, config: { ...config, database: { ...config.database, listen_url: '' } } };
@@ -226,7 +226,7 @@ it.runIf(driver === 'pg')(
       request.on('data', (chunk: Buffer) => (body += chunk.toString()));
       request.on('end', () => {
         posted.push({ headers: request.headers, body });
-        // What fails is tried again.
+        // A request that fails is tried again.
         response.writeHead(posted.length === 1 ? 500 : 200, { connection: 'close' }).end();
       });
     });
@@ -285,7 +285,7 @@ it.runIf(driver === 'pg')(
     symlinkSync(path.join(scene.dataDir, 'blobs'), path.join(dataDir, 'blobs'));
     await (await start({ url: direct }, ['http'])).close(0);
 
-    // As the end of `rasket blobs move --to files` leaves it, on a machine whose folder is another one.
+    // The end of `rasket blobs move --to files` leaves this state, on a machine with another folder.
     await noteBlobsMove(scene.app.world, { state: 'moved', from: 's3', to: 'files' });
     ownFolder();
     await (await start({ url: direct }, ['http'])).close(0);

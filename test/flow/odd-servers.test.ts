@@ -89,7 +89,7 @@ class OddServer {
           continue;
         }
         const said = this.#answer(socket, step, step === 'EHLO' ? ehlo : RIGHT[step]);
-        // What it has asked for it takes, whatever else it said.
+        // It takes what it has asked for, whatever else it said.
         isContent = step === 'DATA' && said.includes('354');
         isRefusedEarly = isContent && /\r\n[45]\d\d /.test(`\r\n${said}`);
       }
@@ -189,7 +189,7 @@ interface Mail {
   kinds: RecipientOutcome['kind'][];
 }
 
-/** As the queue does: what is deferred is tried again, and nothing else. */
+/** Sends as the queue does: what is deferred is tried again, and nothing else. */
 async function send(deliver: Delivery['deliver'], name: string): Promise<Mail> {
   const mail: Mail = { name, dots: 0, kinds: [] };
   const content = [Buffer.from(`X-Number: ${name}\r\nSubject: hello\r\n\r\nHello.\r\n`)];
@@ -239,7 +239,7 @@ it('no message gets a second dot unless the server has refused the first, whatev
     if (answers.at(-1) === 'taken') expect(['delivered', 'ambiguous'], story).toContain(kinds.at(-1));
     if (kinds.at(-1) === 'delivered') expect(dots, story).toBeGreaterThan(0);
   }
-  // What the server took for content was a message, and no commands.
+  // The server received content as a message, and never as commands.
   expect(said.get('none'), `seed ${seed}`).toBe(undefined);
   expect(mails.flatMap(({ kinds }) => kinds)).toContain('delivered');
 });

@@ -19,7 +19,7 @@ const send = async (body: Record<string, unknown>): Promise<string> => {
   return sent.body.id;
 };
 
-/** As a browser asks, which names a host of its own choice. */
+/** Requests a page as a browser does, which names a host of its own choice. */
 function page(path: string, { host = new URL(scene.url).host, method = 'GET' } = {}) {
   return new Promise<{ status: number; html: string; headers: http.IncomingHttpHeaders }>((resolve, reject) => {
     const options = { method, headers: { host, 'user-agent': 'a browser' } };

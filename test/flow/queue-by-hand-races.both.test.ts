@@ -1,4 +1,4 @@
-// What an operator says of the queue, at the moment at which it is claimed; on PostgreSQL by two nodes at once.
+// Tests what an operator orders while the queue is being claimed; on PostgreSQL two nodes claim at once.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startApp, type App } from '../../src/app.ts';
 import { createLog } from '../../src/platform/log/index.ts';
@@ -129,7 +129,7 @@ it('a hold during a claim keeps mail that is not in progress, which arrives once
     });
     const before = arrivals();
     held += some.filter((id) => !before.has(id)).length;
-    // As long as it is held, nothing begins.
+    // While the hold lasts, no delivery begins.
     scene.clock.advance(HOUR);
     await settled();
     expect(some.filter((id) => arrivals().has(id))).toEqual(some.filter((id) => before.has(id)));

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { startScene, type Scene } from '../rig/scene.ts';
 import { advanceToNextAttempt, mailIn, MINUTE, type Mail } from './mail.ts';
 
-/** What the mail server says: to RCPT by the mailbox's name, to MAIL and to the final dot by the sender's. */
+/** The replies of the mail server: to RCPT by the mailbox's name, to MAIL and to the final dot by the sender's. */
 const TO_RCPT: Readonly<Record<string, string>> = {
   'qq-rate': '550 Ip frequency limited. http://service.mail.qq.com/',
   greylisted: '550 5.7.1 Recipient address rejected: Greylisted for 7 minutes',

@@ -1,4 +1,4 @@
-// What a mail server cannot take is refused by us, on the connection that carried another team's message before.
+// A message that a mail server cannot take is refused by us, on the connection that carried another team's message before.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 

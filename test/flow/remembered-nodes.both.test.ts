@@ -73,7 +73,7 @@ describe.runIf(driver === 'pg')('a change at one node takes effect in the next r
     const { db } = scene.app.world;
     for (let round = 0; round < ROUNDS / 10; round++) {
       expect((await send(there, team.key)).status).toBe(200);
-      // As somebody with psql does it, whom no code of ours could remind.
+      // Somebody with psql does this, and no code of ours can notify the nodes.
       await db.run('/* by hand */ update teams set risk_state = ? where id = ?', ['suspended', team.id]);
       expect((await send(there, team.key)).body.name).toBe('suspended_api_key');
       await db.run('/* by hand */ update teams set risk_state = ? where id = ?', ['normal', team.id]);

@@ -28,7 +28,7 @@ interface Copy {
   confirm(app: App, more?: { broadcasts?: boolean }): Promise<void>;
 }
 
-/** What the original holds, restored elsewhere; the original is stopped. */
+/** Restores elsewhere what the original holds; the original is stopped. */
 async function restore(scene: Scene, env: Record<string, string> = {}): Promise<Copy> {
   const { config, clock, log } = scene.app.world;
   let dataDir = path.join(scratchFolder('rasket-copy-'), 'restored');
@@ -130,7 +130,7 @@ it('waiting mail of a canceled broadcast stays in a restored copy until broadcas
   expect(await countRestored(app.world.db)).toBe(1);
   await copy.confirm(app, { broadcasts: true });
   expect(await countRestored(app.world.db)).toBe(0);
-  // As the job of every minute does.
+  // The job of every minute does this.
   expect(await releaseEndedHolds(app.world)).toBe(1);
   scene.clock.advance(HOUR);
   await settle(app);
@@ -290,7 +290,7 @@ it('a copy that shares the bucket of its original removes nothing from it until 
   };
   scene.clock.advance(400 * 24 * HOUR);
   await upkeep();
-  // As when somebody deletes it there.
+  // Somebody deletes the content there.
   await app.world.blobs.remove(id);
   await app.world.blobs.removeKeys(before.map((key) => key.split('/').slice(-2).join('/')));
   expect([blobs(), await db.all('select id from emails')]).toEqual([before, [{ id }]]);

@@ -38,7 +38,7 @@ it('mail in progress when the keys are replaced is signed by none of the old one
   await scene.api('POST', `${path}/verify`, { key: mail.team.key });
   scene.clock.advance(MINUTE);
   await scene.api('POST', `${path}/verify`, { key: mail.team.key });
-  // What was tried before the domain was verified is put off once more, by the clock of that moment.
+  // Mail that was tried before the domain was verified is deferred once more, by the clock of that moment.
   await scene.settled();
   scene.clock.advance(HOUR);
   await scene.settled();
@@ -74,7 +74,7 @@ it('mail in progress when a rotation ends is signed by the new keys, and the aba
   expect([...signersOf(scene)].toSorted()).toEqual(selectorsOf(active).toSorted());
 });
 
-/** What was accepted in a crowd is claimed by the next look at the queue, and the clock stands still until it is moved. */
+/** Returns how much of the mail accepted together the next poll of the queue claims; the clock stands still until it is moved. */
 function claimed(scene: Scene): number {
   scene.clock.advance(500);
   return scene.app.queue?.inFlight() ?? 0;

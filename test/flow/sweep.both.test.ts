@@ -16,7 +16,7 @@ describe('the daily sweep', () => {
   const run = async (name: string): Promise<unknown> => scene.app.jobs.find((job) => job.name === name)?.run();
   const folderOf = (owner: string): string => path.join(scene.dataDir, 'blobs', owner.slice(-2), owner);
 
-  /** As if the folder had not been touched for so long. */
+  /** Makes the folder look untouched for so long. */
   function age(owner: string, ms: number): void {
     const at = new Date(scene.clock.now() - ms);
     utimesSync(folderOf(owner), at, at);

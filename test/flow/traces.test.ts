@@ -22,7 +22,7 @@ interface Span {
 
 interface Collector {
   url: string;
-  /** What each export is answered. */
+  /** The status of the response to each export. */
   status: number;
   requests: { url: string; headers: IncomingHttpHeaders }[];
   spans: Span[];
@@ -143,7 +143,7 @@ describe('with a trace collector', () => {
       'rasket.operation': 'listEmails',
       'rasket.request_id': last.headers.get('x-request-id'),
     });
-    // What is no traceparent leaves the request a trace of its own: its id.
+    // An invalid traceparent leaves the request a trace of its own: its id.
     const [alone] = spans.filter(({ traceId }) => traceId !== parent.traceId);
     expect(alone?.traceId).toBe(traceOf(attributesOf(alone)['rasket.request_id'] ?? ''));
     expect(alone?.parentSpanId).toBeUndefined();
@@ -237,7 +237,7 @@ it('the configured percentage of traces is kept, each of them whole or not at al
   for (const { traceId, name } of collector.spans)
     if (name === 'accept' || name === 'deliver') counts.set(traceId, (counts.get(traceId) ?? 0) + 1);
   expect(new Set(counts.values())).toEqual(new Set([2]));
-  // Of a thousand, a quarter: beyond these bounds once in five billion runs.
+  // A quarter of a thousand is expected: a count beyond these bounds comes once in five billion runs.
   expect(counts.size).toBeGreaterThan(163);
   expect(counts.size).toBeLessThan(340);
   collector.close();

@@ -102,7 +102,7 @@ describe('the tracking record', () => {
       status: 'pending',
     });
     expect(await isTracked(scene, team, domain)).toBe(false);
-    // What was sent under the old label leads on.
+    // Links that were sent under the old label still redirect.
     expect((await follow(scene.url, before.links[0] ?? '')).status).toBe(302);
     scene.dns.set(`go.${domain.name}`, 'ANY', []);
     await publishTracking(scene, team, domain.id, { tracking_subdomain: 'go' });
@@ -120,7 +120,7 @@ describe('the tracking record', () => {
     const asked = scene.dns.queries.length;
     const verifying = scene.api('POST', `/domains/${domain.id}/verify`, { key: team.key });
     while (scene.dns.queries.length < asked + 4) await new Promise((next) => setImmediate(next));
-    // As another node would, without waiting for DNS.
+    // Another node does this, without waiting for DNS.
     const { db } = scene.app.world;
     await db.run(`update domains set tracking_subdomain = 'go' where id = ?`, [domain.id]);
     await db.run(

@@ -23,7 +23,7 @@ async function mailOf(scene: Scene, team: Team) {
   const mail = await sendHtml(scene, team, domain, { html: HTML });
   const addresses = [mail.links[0] ?? '', mail.pixel ?? ''];
   const older = [olderClickPath(scene, mail.id, 'https://example.com/'), olderPixelPath(scene, mail.id)];
-  /** Of the link and the pixel as they are, and as mail before had them. */
+  /** Returns the statuses of the link and the pixel, in the present form and in that of earlier mail. */
   const on = (host: string) => Promise.all([...addresses, ...older].map((address) => statusOn(scene, host, address)));
   return { domain, mail, on, host: `track.${domain.name}` };
 }
@@ -88,7 +88,7 @@ it('the links of a domain name that another team now has stop', async () => {
   const { on, host, domain } = await mailOf(scene, await scene.team());
   const { db } = scene.app.world;
   const heir = await scene.team();
-  // As a completed claim leaves it.
+  // A completed claim leaves this state.
   await db.run('update domains set verified_at = null, held_at = null where id = ?', [domain.id]);
   expect(await on(host)).toEqual(WORKS);
   await heir.domain(domain.name);

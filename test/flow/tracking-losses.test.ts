@@ -23,7 +23,7 @@ function breakDatabase(scene: Scene, fault: Error): () => void {
 }
 const gone = (): Error => Object.assign(new Error('connection lost'), { code: 'ECONNRESET' });
 
-/** As `breakDatabase`, from before the start on. */
+/** Breaks the database as `breakDatabase` does, but from before the start. */
 const withoutDatabase = (world: World): World => ({
   ...world,
   db: { ...world.db, tx: () => Promise.reject(gone()) },
@@ -178,7 +178,7 @@ it('only the open or click that no database accepts is given up', async () => {
   const { db } = scene.app.world;
   const { tx } = db;
   const poisoned = mails[2]?.id ?? '';
-  // As a fault of ours would: every transaction that touches this one email's history fails.
+  // A fault of ours would do this: every transaction that touches this one email's history fails.
   db.tx = (work) =>
     tx((on) =>
       work({

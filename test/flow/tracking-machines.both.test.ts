@@ -24,7 +24,7 @@ afterAll(() => scene.close());
 const send = (fields: Record<string, unknown> = {}) => sendHtml(scene, team, domain, { html: HTML, ...fields });
 const stateOf = async (id: string) => (await scene.account(team, id)).state;
 
-/** What was recorded, each with whether a machine did it. */
+/** Returns the recorded openings and clicks, each marked when a machine did it. */
 const byWhom = async (id: string): Promise<string[]> =>
   (await engagements(scene, id)).map(({ type, data }) => `${type}${data?.['machine'] === true ? ' machine' : ''}`);
 

@@ -154,7 +154,7 @@ describe('the access to /metrics', () => {
   });
 });
 
-/** What a peer answers to bytes, to its end. */
+/** Sends bytes to a peer, and returns everything that it answers. */
 function dial(url: string, bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';

@@ -164,7 +164,7 @@ describe('a faulty endpoint', () => {
     await withHook(async ({ scene, receiver, team, hookId }) => {
       await using inside = await startDoorbell();
       scene.dns.set(receiver.host, 'A', ['127.0.0.1']);
-      // What DNS said is remembered for a minute.
+      // DNS answers are cached for a minute.
       scene.clock.advance(10 * MINUTE);
       await scene.settled();
       await happen(scene, team);

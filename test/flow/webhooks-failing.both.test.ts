@@ -124,7 +124,7 @@ describe('five days without success', () => {
       await operator.domain('rasket.test');
       await administerTeam(scene.app.world, mail.team.id, { adminEmails: ['ann@admins.example'] });
       const { endpoint } = (await scene.api('GET', `/webhooks/${hookId}`, { key: mail.team.key })).body;
-      // As one from before user names were refused.
+      // The endpoint is one from before user names were refused.
       const secretUrl = `${String(endpoint).replace('https://', 'https://ann:PASS@')}T0PATH/secret?token=QUERY`;
       await scene.app.world.db.run('update webhooks set endpoint = ? where id = ?', [secretUrl, hookId]);
       await disable(scene, mail, hookId);

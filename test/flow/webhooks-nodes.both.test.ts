@@ -35,7 +35,7 @@ describe.runIf(driver === 'pg')('two nodes that send webhooks', () => {
       for (let n = 0; n < 8; n++) hooks.push(await plantWebhook(scene, team, { endpoint: receiver.url(`/${n}`) }));
       for (let i = 0; i < 10; i++) {
         await happen(scene, team, 20);
-        // What the other node recorded is found at its next look.
+        // Each node finds what the other one recorded at its next poll.
         scene.clock.advance(1000);
         await Promise.all([scene.settled(), node.webhooks?.idle()]);
       }
@@ -62,7 +62,7 @@ describe.runIf(driver === 'pg')('two nodes that send webhooks', () => {
     await happen(scene, team);
     scene.clock.advance(1000);
     await receiver.until(1);
-    // What is cut off before its answer is read is sent again, which is another test's.
+    // A request that is cut off before its answer is read is sent again; another test covers that.
     await first.webhooks?.idle();
     await first.close(0);
 
@@ -72,7 +72,7 @@ describe.runIf(driver === 'pg')('two nodes that send webhooks', () => {
       scene.clock.advance(1000);
       await receiver.until(2);
       await second.webhooks?.idle();
-      // As if another process had taken it and died.
+      // Another process has taken it and died.
       await scene.app.world.db.run('update webhooks set lease_owner = ?, lease_until = ? where id = ?', [
         'gone',
         scene.clock.now() + LEASE_SECONDS * 1000,
@@ -111,7 +111,7 @@ describe('a stop of webhook sending', () => {
     await receiver.until(2);
     await scene.app.webhooks?.stop(0);
     const cut = (await outboxOf(scene, hook)).find((row) => row.event_id === id);
-    // As if it had not been tried: it goes out again with the next start, under the same id.
+    // The event counts as not tried: the next start sends it again, under the same id.
     expect(cut).toMatchObject({ status: 'pending', attempt_count: 0, due_at: expect.any(Number) });
     receiver.reply(200);
     await scene.restart();
